@@ -1,0 +1,1 @@
+"""tvfsql: Flink's window SQL on Spark."""

@@ -1,0 +1,106 @@
+"""What a user can get wrong, as data: a message, the place in the SQL, and a hint that can be typed."""
+
+from __future__ import annotations
+
+import difflib
+from collections.abc import Iterable
+from dataclasses import dataclass
+
+
+@dataclass(frozen=True)
+class Span:
+    """A half-open range of characters in the SQL text."""
+
+    start: int
+    end: int
+
+
+class TvfSqlError(Exception):
+    """A mistake in the SQL, its options or its data. `str()` draws the caret when the source is known.
+
+    `span` counts characters of `source`; `hint` is text that the user can type or do next.
+    """
+
+    def __init__(self, message: str, *, span: Span | None = None, hint: str | None = None) -> None:
+        super().__init__(message)
+        self.message = message
+        self.span = span
+        self.hint = hint
+        self.source: str | None = None
+        self.file: str | None = None
+
+    def within(self, source: str, file: str | None = None) -> TvfSqlError:
+        """The same error, knowing the text that its span counts in. The innermost text wins."""
+        if self.source is None:
+            self.source, self.file = source, file
+        return self
+
+    def __str__(self) -> str:
+        return render(self)
+
+
+class SqlSyntaxError(TvfSqlError):
+    """The text is not in the language."""
+
+
+class BindError(TvfSqlError):
+    """The text names something that does not exist, or combines things that do not go together."""
+
+
+class UnsupportedError(TvfSqlError):
+    """The SQL is meaningful, but tvfsql has no plan for it (in this mode)."""
+
+
+class OptionError(TvfSqlError):
+    """An option is unknown, or its value is."""
+
+
+class DataError(TvfSqlError):
+    """The SQL is fine and the data are not: a missing file, an unreadable row, an overflow."""
+
+
+def render(error: TvfSqlError) -> str:
+    """The error as a terminal shows it: message, place with a caret, hint."""
+    lines = [f"error: {error.message}"]
+    if error.span is not None and error.source is not None:
+        lines += _excerpt(error.source, error.span, error.file)
+    if error.hint:
+        lines.append(f"hint: {error.hint}")
+    return "\n".join(lines)
+
+
+def nearest(word: str, known: Iterable[str]) -> str | None:
+    """The known name closest to `word`, or None if nothing is close."""
+    by_lower = {name.lower(): name for name in sorted(known, reverse=True)}
+    close = difflib.get_close_matches(word.lower(), by_lower, n=1, cutoff=0.6)
+    return by_lower[close[0]] if close else None
+
+
+def did_you_mean(word: str, known: Iterable[str], *, otherwise: str = "known: ") -> str | None:
+    """A hint: the nearest name, or else the first few that exist."""
+    names = sorted(known)
+    if close := nearest(word, names):
+        return f"did you mean {close}?"
+    if not names:
+        return None
+    shown = ", ".join(names[:8]) + (", ..." if len(names) > 8 else "")
+    return otherwise + shown
+
+
+def _excerpt(source: str, span: Span, file: str | None, width: int = 120) -> list[str]:
+    start = min(span.start, len(source))
+    begin = source.rfind("\n", 0, start) + 1
+    end = source.find("\n", start)
+    end = len(source) if end < 0 else end
+    number = source.count("\n", 0, start) + 1
+    column = start - begin
+    text = source[begin:end].replace("\t", " ")
+    marks = max(1, min(span.end, end) - start)
+    cut = max(0, column - width + 40)
+    shown = ("..." + text[cut + 3 :] if cut else text)[:width]
+    gutter = " " * len(str(number))
+    return [
+        f" --> {file or 'sql'}:{number}:{column + 1}",
+        f"  {number} | {shown}",
+        f"  {gutter} | {' ' * (column - cut)}{'^' * min(marks, max(1, width - (column - cut)))}",
+    ]

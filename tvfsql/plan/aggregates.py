@@ -1,0 +1,261 @@
+"""The aggregate functions: one row each. Adding an aggregate is adding a row to AGGREGATES.
+
+A row says how Spark computes the function over plain rows (`whole`), which partial columns a slice keeps
+(`partials`: how Spark makes one, and how two merge), and how the result is finished from merged partials.
+Templates are Spark SQL: `{x}` is the argument, `{y}` the second one, `{t}` the event time, `{d}` stands
+where DISTINCT goes, `{f}` where FILTER goes, `{nn}` is the FILTER that also leaves out NULL arguments;
+`finish` names partials by their suffix. Result types: semantics.md (d).
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from dataclasses import dataclass
+
+from tvfsql.plan.types import UNKNOWN, SqlType, is_decimal, is_float, is_integer, is_number, scale_of
+
+TypeRule = Callable[[SqlType], SqlType]
+
+
+@dataclass(frozen=True)
+class Partial:
+    """A column that a slice keeps. `merge` is a kind of runtime.partials."""
+
+    suffix: str
+    sql: str
+    merge: str
+
+
+@dataclass(frozen=True)
+class AggregateFunction:
+    """One aggregate. `accepts` says what the argument must be, for the error that it is not."""
+
+    name: str
+    whole: str
+    result: TypeRule
+    natural: TypeRule = lambda kind: UNKNOWN  # the type that Spark's own function has, UNKNOWN: as `result`
+    partials: tuple[Partial, ...] = ()
+    finish: str = ""
+    distinct: str = ""  # finishes {count} and {sum} of the distinct values; "": DISTINCT cannot be merged
+    ignores_distinct: bool = False
+    arguments: tuple[int, int] = (1, 1)
+    accepts: str = "any"
+    splittable: bool = False
+    retractable: bool = False
+
+    def mergeable(self, kind: SqlType, distinct: bool) -> bool:
+        """Whether windows can be made from slices. Distinct floats cannot: their sums would not cancel exactly."""
+        if distinct and not self.ignores_distinct:
+            return bool(self.distinct) and (self.name == "COUNT" or is_integer(kind) or is_decimal(kind))
+        return bool(self.partials)
+
+
+def _same(kind: SqlType) -> SqlType:
+    return kind
+
+
+def _always(kind: SqlType) -> TypeRule:
+    return lambda _: kind
+
+
+def _sum(kind: SqlType) -> SqlType:
+    return f"decimal(38,{scale_of(kind)})" if is_decimal(kind) else kind
+
+
+def _natural_sum(kind: SqlType) -> SqlType:
+    """What Spark's sum() gives."""
+    return "bigint" if is_integer(kind) else "double" if is_float(kind) else UNKNOWN
+
+
+def _avg(kind: SqlType) -> SqlType:
+    return f"decimal(38,{max(6, scale_of(kind))})" if is_decimal(kind) else kind
+
+
+def average(kind: SqlType) -> str:
+    """How a sum and a count make an average: of integers an integer, as in Flink."""
+    if is_integer(kind):
+        return "{sum} div nullif({count}, 0)"
+    if is_decimal(kind):
+        return f"CAST({{sum}} AS DECIMAL(38, {scale_of(kind)})) / nullif({{count}}, 0)"
+    return "{sum} / nullif({count}, 0)"
+
+
+COUNT_OF = Partial("count", "count({x}){f}", "sum")
+SUM_OF = Partial("sum", "sum({x}){f}", "sum")
+MOMENTS = Partial(
+    "moments",
+    "named_struct('n', count({x}){f}, 'mean', avg({x}){f}, 'm2', var_pop({x}){f} * count({x}){f})",
+    "moments",
+)
+SORTED = "transform(sort_array(collect_list(struct({t} AS t, {x} AS x)){filter}), e -> e.x)"
+LIST = Partial("list", SORTED.replace("{filter}", "{nn}"), "concat")
+LIST_WITH_NULLS = Partial("list", SORTED.replace("{filter}", "{f}"), "concat")
+JOINED = "CASE WHEN size({list}) > 0 THEN array_join({list}, {y}) END"
+
+
+def _spread(name: str, spark: str, finish: str) -> AggregateFunction:
+    """A standard deviation or variance, merged by its moments."""
+    return AggregateFunction(
+        name, f"{spark}({{x}}){{f}}", _always("double"), partials=(MOMENTS,), finish=finish, accepts="number"
+    )
+
+
+POP = "CASE WHEN {moments}.n > 0 THEN {moments}.m2 / {moments}.n END"
+SAMP = "CASE WHEN {moments}.n > 1 THEN {moments}.m2 / ({moments}.n - 1) END"
+
+_ROWS = (
+    AggregateFunction(
+        "COUNT",
+        "count({d}{x}){f}",
+        _always("bigint"),
+        partials=(COUNT_OF,),
+        finish="coalesce({count}, 0)",
+        distinct="coalesce({count}, 0)",
+        splittable=True,
+        retractable=True,
+    ),
+    AggregateFunction(
+        "SUM",
+        "sum({d}{x}){f}",
+        _sum,
+        _natural_sum,
+        partials=(SUM_OF,),
+        finish="{sum}",
+        distinct="CASE WHEN {count} > 0 THEN {sum} END",
+        accepts="number",
+        splittable=True,
+        retractable=True,
+    ),
+    AggregateFunction(
+        "SUM0",
+        "coalesce(sum({d}{x}){f}, 0)",
+        _sum,
+        _natural_sum,
+        partials=(SUM_OF,),
+        finish="coalesce({sum}, 0)",
+        distinct="coalesce({sum}, 0)",
+        accepts="number",
+        splittable=True,
+        retractable=True,
+    ),
+    AggregateFunction(
+        "AVG",
+        "",  # by type, see `templates`
+        _avg,
+        lambda kind: "bigint" if is_integer(kind) else "double" if is_float(kind) else UNKNOWN,
+        partials=(SUM_OF, COUNT_OF),
+        finish="average",
+        distinct="average",
+        accepts="number",
+        splittable=True,
+        retractable=True,
+    ),
+    AggregateFunction(
+        "MIN",
+        "min({x}){f}",
+        _same,
+        partials=(Partial("min", "min({x}){f}", "min"),),
+        finish="{min}",
+        ignores_distinct=True,
+        accepts="orderable",
+        splittable=True,
+    ),
+    AggregateFunction(
+        "MAX",
+        "max({x}){f}",
+        _same,
+        partials=(Partial("max", "max({x}){f}", "max"),),
+        finish="{max}",
+        ignores_distinct=True,
+        accepts="orderable",
+        splittable=True,
+    ),
+    AggregateFunction(
+        "BOOL_AND",
+        "bool_and({x}){f}",
+        _always("boolean"),
+        partials=(Partial("and", "bool_and({x}){f}", "min"),),
+        finish="{and}",
+        ignores_distinct=True,
+        accepts="boolean",
+    ),
+    AggregateFunction(
+        "BOOL_OR",
+        "bool_or({x}){f}",
+        _always("boolean"),
+        partials=(Partial("or", "bool_or({x}){f}", "max"),),
+        finish="{or}",
+        ignores_distinct=True,
+        accepts="boolean",
+    ),
+    AggregateFunction(
+        "FIRST_VALUE",
+        "min_by({x}, struct({t}, {x})){nn}",
+        _same,
+        partials=(Partial("first", "min_by({x}, struct({t}, {x})){nn}", "first"),),
+        finish="{first}",
+        ignores_distinct=True,
+        accepts="orderable",
+        splittable=True,
+    ),
+    AggregateFunction(
+        "LAST_VALUE",
+        "max_by({x}, struct({t}, {x})){nn}",
+        _same,
+        partials=(Partial("last", "max_by({x}, struct({t}, {x})){nn}", "last"),),
+        finish="{last}",
+        ignores_distinct=True,
+        accepts="orderable",
+        splittable=True,
+    ),
+    AggregateFunction(
+        "LISTAGG",
+        JOINED.replace("{list}", LIST.sql),
+        _always("string"),
+        partials=(LIST,),
+        finish=JOINED,
+        arguments=(1, 2),
+        accepts="orderable",
+        splittable=True,
+    ),
+    AggregateFunction("COLLECT", LIST.sql, lambda kind: f"array<{kind}>" if kind else UNKNOWN, partials=(LIST,),
+                      finish="{list}", accepts="orderable"),
+    AggregateFunction("ARRAY_AGG", LIST_WITH_NULLS.sql, lambda kind: f"array<{kind}>" if kind else UNKNOWN,
+                      partials=(LIST_WITH_NULLS,), finish="{list}", accepts="orderable"),
+    _spread("STDDEV_POP", "stddev_pop", f"sqrt({POP})"),
+    _spread("STDDEV_SAMP", "stddev_samp", f"sqrt({SAMP})"),
+    _spread("VAR_POP", "var_pop", POP),
+    _spread("VAR_SAMP", "var_samp", SAMP),
+)  # fmt: skip
+
+AGGREGATES = {row.name: row for row in _ROWS}
+ALIASES = {
+    "AVERAGE": "AVG",
+    "EVERY": "BOOL_AND",
+    "SOME": "BOOL_OR",
+    "STDDEV": "STDDEV_SAMP",
+    "STD": "STDDEV_SAMP",
+    "VARIANCE": "VAR_SAMP",
+    "STRING_AGG": "LISTAGG",
+    "COLLECT_LIST": "COLLECT",
+}
+
+
+def accepted(function: AggregateFunction, kind: SqlType) -> bool:
+    """Whether the function takes an argument of this type; of an unknown type only Spark can tell."""
+    checks: dict[str, Callable[[SqlType], bool]] = {
+        "any": lambda _: True,
+        "number": is_number,
+        "boolean": lambda known: known == "boolean",
+        "orderable": lambda known: not known.startswith("map<"),
+    }
+    return kind == UNKNOWN or checks[function.accepts](kind)
+
+
+def templates(function: AggregateFunction, kind: SqlType) -> tuple[str, str, str]:
+    """(whole, finish, distinct) of a function for an argument type."""
+    if function.name != "AVG":
+        return function.whole, function.finish, function.distinct
+    rule = average(kind)
+    whole = rule.replace("{sum}", "sum({d}{x}){f}").replace("{count}", "count({d}{x}){f}")
+    return ("avg({d}{x}){f}" if is_float(kind) or not kind else whole), rule, rule

@@ -1,0 +1,376 @@
+"""The logical operators. Columns are names; every operator's output names are unique."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from dataclasses import dataclass, field
+from functools import cached_property
+
+from tvfsql.plan.node import Field, Node, Schema
+from tvfsql.plan.scalar import Scalar
+from tvfsql.plan.types import SqlType
+from tvfsql.plan.window import Window
+
+WINDOW_COLUMNS = ("window_start", "window_end", "window_time")
+
+
+@dataclass(frozen=True)
+class Item:
+    """A column of a projection: what it is called and how it is computed."""
+
+    name: str
+    scalar: Scalar
+
+    def __str__(self) -> str:
+        return self.scalar.sql if self.scalar.column == self.name else f"{self.scalar.sql} AS {self.name}"
+
+
+@dataclass(frozen=True)
+class AggCall:
+    """An aggregate to compute. `function` is a row of plan.aggregates, or the name of one that only Spark
+    knows. `time` is the event time by which FIRST_VALUE, LAST_VALUE and the lists order rows."""
+
+    name: str
+    function: str
+    arguments: tuple[Scalar, ...]
+    distinct: bool = False
+    filter: Scalar | None = None
+    time: str | None = None
+    type: SqlType = field(default="", compare=False)
+
+    @property
+    def columns(self) -> frozenset[str]:
+        """The input columns it reads."""
+        scalars = (*self.arguments, *((self.filter,) if self.filter else ()))
+        read = frozenset(column for scalar in scalars for column in scalar.columns)
+        return read | {self.time} if self.time else read
+
+    def __str__(self) -> str:
+        inner = ", ".join(argument.sql for argument in self.arguments)
+        distinct = "DISTINCT " if self.distinct else ""
+        where = f" FILTER (WHERE {self.filter.sql})" if self.filter else ""
+        return f"{self.function}({distinct}{inner}){where} AS {self.name}"
+
+
+@dataclass(frozen=True)
+class Scan(Node):
+    """Rows of a table of the catalog; `fields` are the columns that are read."""
+
+    table: str
+    fields: tuple[Field, ...]
+
+    @cached_property
+    def schema(self) -> Schema:
+        return self.fields
+
+    def details(self) -> Iterator[tuple[str, str]]:
+        yield "table", self.table
+        yield "fields", ", ".join(self.columns)
+
+
+@dataclass(frozen=True)
+class Values(Node):
+    """One row without columns: what a SELECT without FROM reads."""
+
+    @cached_property
+    def schema(self) -> Schema:
+        return ()
+
+
+@dataclass(frozen=True)
+class Project(Node):
+    input: Node
+    items: tuple[Item, ...]
+
+    @cached_property
+    def schema(self) -> Schema:
+        return tuple(
+            Field(item.name, item.scalar.type or _known(self.input, item.scalar)) for item in self.items
+        )
+
+    def details(self) -> Iterator[tuple[str, str]]:
+        yield "select", ", ".join(map(str, self.items))
+
+
+@dataclass(frozen=True)
+class Filter(Node):
+    """Rows for which every condition holds."""
+
+    input: Node
+    conditions: tuple[Scalar, ...]
+
+    @cached_property
+    def schema(self) -> Schema:
+        return self.input.schema
+
+    def details(self) -> Iterator[tuple[str, str]]:
+        yield "where", " AND ".join(map(str, self.conditions))
+
+
+@dataclass(frozen=True)
+class WindowTableFunction(Node):
+    """Each row once for every window that holds it, with window_start, window_end and window_time.
+
+    Windows lie on the wall clock of `zone` if the time column is an instant (TIMESTAMP_LTZ).
+    """
+
+    input: Node
+    window: Window
+    time: str
+    zone: str = ""
+
+    @cached_property
+    def schema(self) -> Schema:
+        start, end, time = WINDOW_COLUMNS
+        kind = self.input.type_of(self.time)
+        added = (Field(start, "timestamp_ntz"), Field(end, "timestamp_ntz"), Field(time, kind))
+        return (*self.input.schema, *added)
+
+    def details(self) -> Iterator[tuple[str, str]]:
+        yield "window", window_label(self.window, ("time_col", self.time), self.zone)
+
+
+@dataclass(frozen=True)
+class Aggregate(Node):
+    """GROUP BY `keys`; without keys, one row in all."""
+
+    input: Node
+    keys: tuple[str, ...]
+    calls: tuple[AggCall, ...]
+
+    @cached_property
+    def schema(self) -> Schema:
+        keys = tuple(Field(key, self.input.type_of(key)) for key in self.keys)
+        return (*keys, *(Field(call.name, call.type) for call in self.calls))
+
+    def details(self) -> Iterator[tuple[str, str]]:
+        if self.keys:
+            yield "groupBy", ", ".join(self.keys)
+        yield "select", ", ".join((*self.keys, *map(str, self.calls)))
+
+
+@dataclass(frozen=True)
+class WindowProperty:
+    """A column that tells the window of a row: its `start`, `end`, or `time` (the end less 1 ms)."""
+
+    name: str
+    kind: str
+    type: SqlType = "timestamp_ntz"
+
+    def __str__(self) -> str:
+        function = "rowtime" if self.kind == "time" else self.kind
+        return f"{function}('w$) AS {self.name}"
+
+
+@dataclass(frozen=True)
+class WindowAggregate(Node):
+    """GROUP BY `keys` within each window, in one operator: the rows are not copied per window first
+    unless an aggregate cannot be merged from slices."""
+
+    input: Node
+    window: Window
+    time: str
+    keys: tuple[str, ...]
+    calls: tuple[AggCall, ...]
+    properties: tuple[WindowProperty, ...]
+    zone: str = ""
+
+    @cached_property
+    def schema(self) -> Schema:
+        keys = tuple(Field(key, self.input.type_of(key)) for key in self.keys)
+        calls = tuple(Field(call.name, call.type) for call in self.calls)
+        return (*keys, *calls, *(Field(part.name, part.type) for part in self.properties))
+
+    def details(self) -> Iterator[tuple[str, str]]:
+        if self.keys:
+            yield "groupBy", ", ".join(self.keys)
+        yield "window", window_label(self.window, ("time_col", self.time), self.zone)
+        yield "select", ", ".join((*self.keys, *map(str, self.calls), *map(str, self.properties)))
+
+
+@dataclass(frozen=True)
+class PartialColumn:
+    """A column that a slice keeps: how Spark makes it from rows, and how two are merged."""
+
+    name: str
+    scalar: Scalar
+    merge: str
+    type: SqlType = field(default="", compare=False)
+
+    def __str__(self) -> str:
+        return f"{self.scalar.sql} AS {self.name}"
+
+
+@dataclass(frozen=True)
+class DistinctValues:
+    """The distinct values of an expression, kept as changes: `count` (and `sum`) name the columns of the
+    running number (and sum) of distinct values."""
+
+    value: Scalar
+    filter: Scalar | None
+    count: str
+    sum: str = ""
+
+    def __str__(self) -> str:
+        where = f" FILTER (WHERE {self.filter.sql})" if self.filter else ""
+        return f"DISTINCT({self.value.sql}){where} AS {', '.join(filter(None, (self.count, self.sum)))}"
+
+
+@dataclass(frozen=True)
+class LocalWindowAggregate(Node):
+    """Rows aggregated once per key and slice. `rows` counts them: a slice with none opens no window."""
+
+    input: Node
+    window: Window
+    time: str
+    keys: tuple[str, ...]
+    partials: tuple[PartialColumn, ...]
+    distincts: tuple[DistinctValues, ...] = ()
+    rows: str = "rows"
+    zone: str = ""
+
+    @cached_property
+    def schema(self) -> Schema:
+        keys = tuple(Field(key, self.input.type_of(key)) for key in self.keys)
+        partials = tuple(Field(part.name, part.type) for part in self.partials)
+        changes = tuple(Field(name) for part in self.distincts for name in (part.count, part.sum) if name)
+        return (*keys, Field("slice_end", "timestamp_ntz"), *partials, *changes)
+
+    def details(self) -> Iterator[tuple[str, str]]:
+        if self.keys:
+            yield "groupBy", ", ".join(self.keys)
+        yield "window", window_label(self.window, ("time_col", self.time), self.zone)
+        parts = (*self.keys, *map(str, self.partials), *map(str, self.distincts), "slice_end('w$) AS slice_end")
+        yield "select", ", ".join(parts)
+
+
+@dataclass(frozen=True)
+class GlobalWindowAggregate(Node):
+    """Windows made from slices: partials merged by their kinds, then `finish`ed into the results."""
+
+    input: Node
+    window: Window
+    keys: tuple[str, ...]
+    merges: tuple[tuple[str, str], ...]
+    finish: tuple[Item, ...]
+    properties: tuple[WindowProperty, ...]
+    rows: str = "rows"
+    zone: str = ""
+
+    @cached_property
+    def schema(self) -> Schema:
+        keys = tuple(Field(key, self.input.type_of(key)) for key in self.keys)
+        results = tuple(Field(item.name, item.scalar.type) for item in self.finish)
+        return (*keys, *results, *(Field(part.name, part.type) for part in self.properties))
+
+    def details(self) -> Iterator[tuple[str, str]]:
+        if self.keys:
+            yield "groupBy", ", ".join(self.keys)
+        yield "window", window_label(self.window, ("slice_end", "slice_end"), self.zone)
+        yield "merge", ", ".join(f"{kind}({name})" for name, kind in self.merges)
+        yield "select", ", ".join((*self.keys, *map(str, self.finish), *map(str, self.properties)))
+
+
+@dataclass(frozen=True)
+class Join(Node):
+    """`kind` is inner, left, right, full, cross, semi or anti. The sides share no column name."""
+
+    left: Node
+    right: Node
+    kind: str
+    condition: Scalar | None
+
+    @cached_property
+    def schema(self) -> Schema:
+        return self.left.schema if self.kind in ("semi", "anti") else (*self.left.schema, *self.right.schema)
+
+    def details(self) -> Iterator[tuple[str, str]]:
+        yield "joinType", self.kind
+        yield "where", self.condition.sql if self.condition else "true"
+
+
+@dataclass(frozen=True)
+class SetOperation(Node):
+    """`kind` is union, intersect or except. Columns go by position and are named as the left ones."""
+
+    left: Node
+    right: Node
+    kind: str
+    all: bool
+
+    @cached_property
+    def schema(self) -> Schema:
+        pairs = zip(self.left.schema, self.right.schema, strict=True)
+        return tuple(Field(a.name, a.type if a.type == b.type else "") for a, b in pairs)
+
+
+@dataclass(frozen=True)
+class Distinct(Node):
+    input: Node
+
+    @cached_property
+    def schema(self) -> Schema:
+        return self.input.schema
+
+
+@dataclass(frozen=True)
+class Order:
+    scalar: Scalar
+    descending: bool
+    nulls_first: bool
+
+    def __str__(self) -> str:
+        nulls = "" if self.nulls_first != self.descending else f" NULLS {'FIRST' if self.nulls_first else 'LAST'}"
+        return f"{self.scalar.sql} {'DESC' if self.descending else 'ASC'}{nulls}"
+
+
+@dataclass(frozen=True)
+class Sort(Node):
+    input: Node
+    order: tuple[Order, ...]
+
+    @cached_property
+    def schema(self) -> Schema:
+        return self.input.schema
+
+
+@dataclass(frozen=True)
+class Limit(Node):
+    """At most `count` rows (None: all) after the first `offset`."""
+
+    input: Node
+    count: int | None
+    offset: int = 0
+
+    @cached_property
+    def schema(self) -> Schema:
+        return self.input.schema
+
+
+@dataclass(frozen=True)
+class SparkSql(Node):
+    """A query that Spark plans by itself; `names` are what `sql` calls its inputs. `reason` says why."""
+
+    inputs: tuple[Node, ...]
+    names: tuple[str, ...]
+    sql: str
+    fields: tuple[Field, ...]
+    reason: str
+
+    @cached_property
+    def schema(self) -> Schema:
+        return self.fields
+
+    def details(self) -> Iterator[tuple[str, str]]:
+        yield "query", self.sql
+        yield "because", self.reason
+
+
+def window_label(window: Window, where: tuple[str, str], zone: str = "") -> str:
+    """A window as EXPLAIN prints it: `HOP(time_col=[ts], size=[10 min], slide=[5 min])`."""
+    parts = (where, *window.parts, *((("zone", zone),) if zone else ()))
+    return f"{window.name}({', '.join(f'{name}=[{value}]' for name, value in parts)})"
+
+
+def _known(node: Node, scalar: Scalar) -> SqlType:
+    return node.type_of(scalar.column) if scalar.column in node.columns and scalar.column else ""

@@ -1,0 +1,128 @@
+"""A scalar expression of a plan: Spark SQL text with holes for the columns that it reads.
+
+The binder makes it from a parsed expression; rules only ask which columns it reads and put other
+expressions in their place. So plans hold no parser's trees, compare by value and print as SQL.
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass, field
+
+from tvfsql.errors import Span
+from tvfsql.plan.types import UNKNOWN, SqlType
+
+# Words that Spark's parser would not take for a column where an expression stands.
+NOT_BARE = frozenset(
+    "and any array as between both by case cast collate create cross current_date current_time "
+    "current_timestamp current_user date day distinct div else end exists extract false filter for from full "
+    "grant group having hour in inner interval into is join lateral leading left like limit map minute month "
+    "natural not null on or order outer overlaps position right rlike second select session_user some struct "
+    "table then timestamp timestamp_ltz timestamp_ntz to trailing trim true union unique unknown user using "
+    "when where with within x year".split()
+)
+
+
+@dataclass(frozen=True)
+class Ref:
+    """A hole: the column of that name."""
+
+    name: str
+
+
+@dataclass(frozen=True)
+class Scalar:
+    """`parts` in turn give the text; `atomic` text needs no parentheses inside other text."""
+
+    parts: tuple[str | Ref, ...]
+    type: SqlType = field(default=UNKNOWN, compare=False)
+    atomic: bool = field(default=True, compare=False)
+    deterministic: bool = field(default=True, compare=False)
+    span: Span | None = field(default=None, compare=False, repr=False)
+
+    @property
+    def sql(self) -> str:
+        """The text, in Spark's dialect."""
+        return "".join(quoted(part.name) if isinstance(part, Ref) else part for part in self.parts)
+
+    @property
+    def columns(self) -> frozenset[str]:
+        """The columns it reads."""
+        return frozenset(part.name for part in self.parts if isinstance(part, Ref))
+
+    @property
+    def column(self) -> str | None:
+        """The column that it is, if it is nothing but one."""
+        match self.parts:
+            case (Ref(name),):
+                return name
+        return None
+
+    def substitute(self, columns: Mapping[str, Scalar]) -> Scalar:
+        """The expression with other expressions in the place of columns; unnamed columns stay."""
+        parts: list[str | Ref] = []
+        deterministic = self.deterministic
+        for part in self.parts:
+            new = columns.get(part.name) if isinstance(part, Ref) else None
+            if new is None:
+                parts.append(part)
+                continue
+            deterministic = deterministic and new.deterministic
+            alone = new.atomic or len(self.parts) == 1
+            parts += new.parts if alone else ("(", *new.parts, ")")
+        atomic = self.atomic and (len(self.parts) > 1 or all(columns[name].atomic for name in self.columns if name in columns))
+        return Scalar(_joined(parts), self.type, atomic, deterministic, self.span)
+
+    def renamed(self, names: Mapping[str, str]) -> Scalar:
+        return self.substitute({old: column(new) for old, new in names.items()})
+
+    def __str__(self) -> str:
+        return self.sql
+
+
+def column(name: str, kind: SqlType = UNKNOWN, span: Span | None = None) -> Scalar:
+    """The expression that is just a column."""
+    return Scalar((Ref(name),), kind, span=span)
+
+
+def text(sql: str, kind: SqlType = UNKNOWN) -> Scalar:
+    """An expression that reads no column."""
+    return Scalar((sql,), kind)
+
+
+def template(pattern: str, kind: SqlType = UNKNOWN, *, atomic: bool = True, **arguments: Scalar) -> Scalar:
+    """`pattern` with the arguments in place of their `{name}`s."""
+    parts: list[str | Ref] = []
+    for literal, name in re.findall(r"([^{}]*)(?:\{(\w+)\})?", pattern):
+        parts.append(literal)
+        if name:
+            argument = arguments[name]
+            bare = argument.atomic or re.search(rf"[(,]\s*(DISTINCT )?\{{{name}\}}[,)]", pattern)
+            parts += argument.parts if bare else ("(", *argument.parts, ")")
+    steady = all(argument.deterministic for argument in arguments.values())
+    return Scalar(_joined(parts), kind, atomic, steady)
+
+
+def quoted(name: str) -> str:
+    """A name as SQL text: bare where Spark reads it as that name, else in backticks."""
+    bare = re.fullmatch(r"[A-Za-z_][A-Za-z0-9_]*", name) and name.lower() not in NOT_BARE
+    return name if bare else "`" + name.replace("`", "``") + "`"
+
+
+def free_name(wanted: str, taken: Callable[[str], bool]) -> str:
+    """`wanted`, or with the first number behind it that is not taken."""
+    if not taken(wanted):
+        return wanted
+    return next(name for i in range(999) if not taken(name := f"{wanted}{i}"))
+
+
+def _joined(parts: list[str | Ref]) -> tuple[str | Ref, ...]:
+    """The parts with neighbouring texts made one, so that equal expressions are equal."""
+    joined: list[str | Ref] = []
+    for part in parts:
+        if isinstance(part, str) and joined and isinstance(joined[-1], str):
+            joined[-1] += part
+        elif part != "":
+            joined.append(part)
+    return tuple(joined)

@@ -1,0 +1,140 @@
+"""Windows and their slices: pure arithmetic on integers, the same for EXPLAIN, batch and streams.
+
+Times are epoch milliseconds of the wall clock; every window is half-open, [start, end). A slice is the
+widest stretch of time that no window border cuts; it is named by its end. Source: semantics.md (b).
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from math import gcd
+
+UNITS = ((86_400_000, "d"), (3_600_000, "h"), (60_000, "min"), (1_000, "s"), (1, "ms"))
+
+
+def align(ts: int, offset: int, width: int) -> int:
+    """Start of the stretch of `width` ms, shifted by `offset`, that holds `ts`; `ts` may be negative."""
+    return ts - (ts - offset) % width
+
+
+def duration(ms: int) -> str:
+    """Milliseconds as people say them, in the largest exact unit: 90000 is `90 s`, 86400000 is `1 d`."""
+    width, unit = next((u for u in UNITS if ms % u[0] == 0 and ms != 0), UNITS[-1])
+    return f"{ms // width} {unit}"
+
+
+@dataclass(frozen=True)
+class Tumble:
+    """Windows of `size` ms, one after the other."""
+
+    size: int
+    offset: int = 0
+
+    name = "TUMBLE"
+    shares_slices = False
+
+    @property
+    def slice_size(self) -> int:
+        return self.size
+
+    def slice_end(self, ts: int) -> int:
+        """End of the only slice that holds `ts`."""
+        return align(ts, self.offset, self.slice_size) + self.slice_size
+
+    def window_ends(self, slice_end: int) -> range:
+        """Ends of every window that holds the slice, ascending."""
+        return range(slice_end, slice_end + 1, self.size)
+
+    def last_window_end(self, slice_end: int) -> int:
+        return slice_end
+
+    def window_start(self, window_end: int) -> int:
+        return window_end - self.size
+
+    @property
+    def parts(self) -> tuple[tuple[str, str], ...]:
+        """What EXPLAIN prints between the brackets."""
+        return (("size", duration(self.size)), *_offset(self.offset))
+
+
+@dataclass(frozen=True)
+class Hop:
+    """Windows of `size` ms, one every `slide` ms. `size` need not be a multiple of `slide`."""
+
+    slide: int
+    size: int
+    offset: int = 0
+
+    name = "HOP"
+    shares_slices = True
+
+    @property
+    def slice_size(self) -> int:
+        return gcd(self.size, self.slide)
+
+    def slice_end(self, ts: int) -> int:
+        """End of the only slice that holds `ts`."""
+        return align(ts, self.offset, self.slice_size) + self.slice_size
+
+    def window_ends(self, slice_end: int) -> range:
+        """Ends of every window that holds the slice, ascending; none if it lies between two windows."""
+        first = slice_end + (self.size + self.offset - slice_end) % self.slide
+        return range(first, slice_end - self.slice_size + self.size + 1, self.slide)
+
+    def last_window_end(self, slice_end: int) -> int:
+        return align(slice_end - self.slice_size, self.offset, self.slide) + self.size
+
+    def window_start(self, window_end: int) -> int:
+        return window_end - self.size
+
+    @property
+    def parts(self) -> tuple[tuple[str, str], ...]:
+        """What EXPLAIN prints between the brackets; the size first, as Flink prints it."""
+        return (("size", duration(self.size)), ("slide", duration(self.slide)), *_offset(self.offset))
+
+
+@dataclass(frozen=True)
+class Cumulate:
+    """Windows that share their start and grow by `step` ms up to `size` ms, then start anew.
+
+    With `emit_only_on_update` a window is given out only if rows arrived in its newest step.
+    """
+
+    step: int
+    size: int
+    offset: int = 0
+    emit_only_on_update: bool = False
+
+    name = "CUMULATE"
+    shares_slices = True
+
+    @property
+    def slice_size(self) -> int:
+        return self.step
+
+    def slice_end(self, ts: int) -> int:
+        """End of the only slice that holds `ts`."""
+        return align(ts, self.offset, self.slice_size) + self.slice_size
+
+    def window_ends(self, slice_end: int) -> range:
+        """Ends of every window that holds the slice, ascending."""
+        return range(slice_end, self.last_window_end(slice_end) + 1, self.step)
+
+    def last_window_end(self, slice_end: int) -> int:
+        return self.window_start(slice_end) + self.size
+
+    def window_start(self, window_end: int) -> int:
+        return align(window_end - 1, self.offset, self.size)
+
+    @property
+    def parts(self) -> tuple[tuple[str, str], ...]:
+        """What EXPLAIN prints between the brackets; the size first, as Flink prints it."""
+        emit = (("emitOnlyOnUpdate", "true"),) if self.emit_only_on_update else ()
+        return (("max_size", duration(self.size)), ("step", duration(self.step)), *_offset(self.offset), *emit)
+
+
+Window = Tumble | Hop | Cumulate
+
+
+def _offset(offset: int) -> tuple[tuple[str, str], ...]:
+    return (("offset", duration(offset)),) if offset else ()

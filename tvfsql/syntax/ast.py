@@ -1,0 +1,352 @@
+"""What a script says, before anything is looked up: frozen nodes with their place in the text."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, field
+from typing import TYPE_CHECKING
+
+from tvfsql.errors import Span
+
+if TYPE_CHECKING:
+    from sqlglot import exp
+
+
+def place() -> Span:
+    """A field that holds a span and takes no part in comparisons."""
+    return field(default=Span(0, 0), compare=False, repr=False)
+
+
+@dataclass(frozen=True)
+class Name:
+    """An identifier without its quotes."""
+
+    text: str
+    span: Span = place()
+
+
+@dataclass(frozen=True)
+class Expr:
+    """A scalar expression as sqlglot read it. It is never changed in place: whoever edits it copies first."""
+
+    tree: exp.Expression
+    span: Span = place()
+
+    def __str__(self) -> str:
+        return self.tree.sql(dialect="spark")
+
+
+# ---- window calls ----------------------------------------------------------------------------------
+
+
+@dataclass(frozen=True)
+class Interval:
+    """An interval literal: `ms` milliseconds, or `months` where the unit is MONTH or YEAR."""
+
+    ms: int
+    months: int = 0
+    span: Span = place()
+
+
+@dataclass(frozen=True)
+class Descriptor:
+    columns: tuple[Name, ...]
+    span: Span = place()
+
+
+@dataclass(frozen=True)
+class Flag:
+    value: bool
+    span: Span = place()
+
+
+@dataclass(frozen=True)
+class Input:
+    """The table argument of a window call; `keyword` tells whether TABLE stood before it."""
+
+    relation: Relation
+    partition_by: tuple[Name, ...] = ()
+    span: Span = place()
+
+
+@dataclass(frozen=True)
+class Other:
+    """An argument that is none of the above: kept as text, to say what is wrong with it."""
+
+    text: str
+    span: Span = place()
+
+
+@dataclass(frozen=True)
+class Argument:
+    name: Name | None
+    value: Input | Descriptor | Interval | Flag | Other
+    span: Span = place()
+
+
+@dataclass(frozen=True)
+class WindowCall:
+    """TUMBLE(...), HOP(...), CUMULATE(...) or SESSION(...) where a table may stand."""
+
+    function: str
+    arguments: tuple[Argument, ...]
+    span: Span = place()
+
+
+# ---- relations -------------------------------------------------------------------------------------
+
+
+@dataclass(frozen=True)
+class Alias:
+    name: str
+    columns: tuple[str, ...] = ()
+
+
+@dataclass(frozen=True)
+class TableName:
+    name: str
+    alias: Alias | None = None
+    span: Span = place()
+
+
+@dataclass(frozen=True)
+class Derived:
+    """A query in parentheses that stands where a table may stand."""
+
+    query: Query
+    alias: Alias | None = None
+    span: Span = place()
+
+
+@dataclass(frozen=True)
+class WindowTable:
+    call: WindowCall
+    alias: Alias | None = None
+    span: Span = place()
+
+
+@dataclass(frozen=True)
+class JoinTable:
+    """`kind` is inner, left, right, full, cross, semi or anti."""
+
+    left: Relation
+    right: Relation
+    kind: str
+    condition: Expr | None = None
+    using: tuple[Name, ...] = ()
+    span: Span = place()
+
+
+Relation = TableName | Derived | WindowTable | JoinTable
+
+
+# ---- queries ---------------------------------------------------------------------------------------
+
+
+@dataclass(frozen=True)
+class SelectItem:
+    """One item of a SELECT list: an expression, or `*` (of `table`, if given)."""
+
+    expr: Expr | None
+    alias: Name | None = None
+    table: str | None = None
+    span: Span = place()
+
+
+@dataclass(frozen=True)
+class OrderItem:
+    expr: Expr
+    descending: bool = False
+    nulls_first: bool = True
+
+
+@dataclass(frozen=True)
+class Cte:
+    name: str
+    query: Query
+    columns: tuple[str, ...] = ()
+
+
+@dataclass(frozen=True)
+class Select:
+    """A SELECT of the forms that the planner takes apart."""
+
+    items: tuple[SelectItem, ...]
+    relation: Relation | None
+    where: Expr | None
+    group_by: tuple[Expr, ...]
+    having: Expr | None
+    distinct: bool
+    span: Span = place()
+
+
+@dataclass(frozen=True)
+class SetOperation:
+    """UNION, INTERSECT or EXCEPT; `all` keeps duplicates."""
+
+    kind: str
+    all: bool
+    left: Query
+    right: Query
+    span: Span = place()
+
+
+@dataclass(frozen=True)
+class Ordinary:
+    """A query that Spark plans itself (OVER, EXISTS, GROUPING SETS, ...). Its tables are taken out:
+    `tree` refers to `sources` by the names given here."""
+
+    tree: exp.Expression
+    sources: tuple[tuple[str, Relation], ...]
+    reason: str
+    span: Span = place()
+
+
+@dataclass(frozen=True)
+class Query:
+    """A body with the clauses around it: WITH before, ORDER BY, LIMIT and OFFSET after."""
+
+    body: Select | SetOperation | Ordinary | Query
+    ctes: tuple[Cte, ...] = ()
+    order_by: tuple[OrderItem, ...] = ()
+    limit: int | None = None
+    offset: int = 0
+    span: Span = place()
+
+
+# ---- statements ------------------------------------------------------------------------------------
+
+
+@dataclass(frozen=True)
+class Column:
+    """A physical column, with a Spark type."""
+
+    name: Name
+    type: str
+    comment: str | None = None
+    metadata: str | None = None
+
+
+@dataclass(frozen=True)
+class ComputedColumn:
+    name: Name
+    expr: Expr
+    comment: str | None = None
+
+
+@dataclass(frozen=True)
+class Watermark:
+    column: Name
+    expr: Expr
+
+
+@dataclass(frozen=True)
+class Option:
+    key: str
+    value: str
+    span: Span = place()
+
+
+@dataclass(frozen=True)
+class CreateTable:
+    name: Name
+    columns: tuple[Column | ComputedColumn, ...]
+    watermark: Watermark | None
+    options: tuple[Option, ...]
+    partitioned_by: tuple[Name, ...] = ()
+    if_not_exists: bool = False
+    span: Span = place()
+
+
+@dataclass(frozen=True)
+class CreateView:
+    name: Name
+    columns: tuple[Name, ...]
+    query: Query
+    or_replace: bool = False
+    if_not_exists: bool = False
+    span: Span = place()
+
+
+@dataclass(frozen=True)
+class Insert:
+    table: Name
+    columns: tuple[Name, ...]
+    query: Query
+    overwrite: bool = False
+    span: Span = place()
+
+
+@dataclass(frozen=True)
+class StatementSet:
+    inserts: tuple[Insert, ...]
+    span: Span = place()
+
+
+@dataclass(frozen=True)
+class Explain:
+    """`stages` are the words between EXPLAIN and the statement, in lower case."""
+
+    statement: Query | Insert
+    stages: tuple[str, ...] = ()
+    span: Span = place()
+
+
+@dataclass(frozen=True)
+class SetOption:
+    """SET 'key' = 'value'; a bare SET (no key) lists the options."""
+
+    key: str | None
+    value: str | None
+    span: Span = place()
+
+
+@dataclass(frozen=True)
+class Reset:
+    key: str | None
+    span: Span = place()
+
+
+@dataclass(frozen=True)
+class Show:
+    """SHOW TABLES, VIEWS, FUNCTIONS; `what` is in lower case."""
+
+    what: str
+    span: Span = place()
+
+
+@dataclass(frozen=True)
+class ShowCreate:
+    name: Name
+    span: Span = place()
+
+
+@dataclass(frozen=True)
+class Describe:
+    name: Name
+    span: Span = place()
+
+
+@dataclass(frozen=True)
+class Drop:
+    """`kind` is table or view."""
+
+    kind: str
+    name: Name
+    if_exists: bool = False
+    span: Span = place()
+
+
+Statement = (
+    Query
+    | CreateTable
+    | CreateView
+    | Insert
+    | StatementSet
+    | Explain
+    | SetOption
+    | Reset
+    | Show
+    | ShowCreate
+    | Describe
+    | Drop
+)

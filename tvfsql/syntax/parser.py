@@ -1,0 +1,170 @@
+"""Text to `ast`: lark reads statements and window calls, sqlglot what lies between. The only door to lark.
+
+Every piece is parsed inside a copy of the whole text with all else blanked out, so the positions that
+lark and sqlglot report are positions in the user's text.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Sequence
+from functools import cache
+
+from lark import Lark, Token, Tree, UnexpectedCharacters, UnexpectedInput
+
+from tvfsql.errors import Span, SqlSyntaxError
+from tvfsql.syntax import ast
+from tvfsql.syntax.build import StatementBuilder, WindowCallBuilder
+
+FUNCTIONS = ("TUMBLE", "HOP", "CUMULATE", "SESSION")
+USAGE = {
+    "TUMBLE": "TUMBLE(TABLE t, DESCRIPTOR(ts), INTERVAL '10' MINUTE)",
+    "HOP": "HOP(TABLE t, DESCRIPTOR(ts), INTERVAL '1' MINUTE, INTERVAL '10' MINUTE): the slide, then the size",
+    "CUMULATE": "CUMULATE(TABLE t, DESCRIPTOR(ts), INTERVAL '1' HOUR, INTERVAL '1' DAY): the step, then the size",
+    "SESSION": "SESSION(TABLE t PARTITION BY k, DESCRIPTOR(ts), INTERVAL '5' MINUTE)",
+}
+STARTS = "CREATE, DESCRIBE, DROP, EXECUTE STATEMENT SET, EXPLAIN, INSERT, RESET, SELECT, SET, SHOW, VALUES, WITH"
+
+
+def parse(sql: str) -> tuple[ast.Statement, ...]:
+    """The statements of a script, in order. Raises SqlSyntaxError with its place in `sql`."""
+    return tuple(_statement(sql, span) for span in _split(sql))
+
+
+def _statement(sql: str, span: Span) -> ast.Statement:
+    tree = _lark("statement", _only(sql, span), span, hint=f"a statement starts with {STARTS}")
+    return StatementBuilder(sql, lambda at: _query(sql, at)).build(tree)
+
+
+def _query(sql: str, span: Span) -> ast.Query:
+    """The query that stands at `span`."""
+    from tvfsql.syntax import sql as standard
+
+    text, windows = _put_placeholders(sql, span)
+    return standard.parse_query(text, windows, span)
+
+
+def _put_placeholders(sql: str, span: Span) -> tuple[str, dict[str, ast.WindowCall]]:
+    text = _only(sql, span)
+    windows: dict[str, ast.WindowCall] = {}
+    for at in _window_calls(_tokens(text)):
+        name = chr(0xE000 + len(windows))  # private use: no user's table is called that
+        body = _lark("window_call", _only(sql, at), at, hint=_usage(sql, at))
+        windows[name] = WindowCallBuilder(sql, lambda inner: _query(sql, inner)).build(body)
+        filler = "".join(char if char == "\n" else " " for char in sql[at.start + 3 : at.end])
+        text = f"{text[: at.start]}`{name}`{filler}{text[at.end :]}"
+    return text, windows
+
+
+def _window_calls(tokens: Sequence[Token]) -> Iterator[Span]:
+    """Where the outermost window calls stand, their TABLE(...) wrapper included."""
+    i = 0
+    while i < len(tokens) - 1:
+        if not _starts_window_call(tokens, i):
+            i += 1
+            continue
+        wrapped = i >= 2 and tokens[i - 1].type == "OPEN" and tokens[i - 2].upper() == "TABLE"
+        close = _closing(tokens, i + 1)
+        first, last = (i - 2, _closing(tokens, i - 1)) if wrapped else (i, close)
+        yield Span(tokens[first].start_pos or 0, tokens[last].end_pos or 0)
+        i = last + 1
+
+
+def _starts_window_call(tokens: Sequence[Token], i: int) -> bool:
+    """A window function's name where a table may stand; `GROUP BY TUMBLE(ts, ...)` is none."""
+    if tokens[i].type != "NAME" or tokens[i].upper() not in FUNCTIONS or tokens[i + 1].type != "OPEN":
+        return False
+    before = [token.upper() for token in tokens[max(0, i - 2) : i]]
+    inside = tokens[i + 2 : _closing(tokens, i + 1)]
+    return (
+        before[-1:] in (["FROM"], ["JOIN"])
+        or before == ["TABLE", "("]
+        or any(token.upper() in ("TABLE", "DESCRIPTOR") for token in inside)
+    )
+
+
+def _closing(tokens: Sequence[Token], opening: int) -> int:
+    depth = 0
+    for i in range(opening, len(tokens)):
+        depth += {"OPEN": 1, "CLOSE": -1}.get(tokens[i].type, 0)
+        if depth == 0:
+            return i
+    raise SqlSyntaxError("this parenthesis is not closed", span=_span(tokens[opening]))
+
+
+def _split(sql: str) -> Iterator[Span]:
+    """The statements between semicolons; a STATEMENT SET keeps those between its BEGIN and END."""
+    start: Token | None = None
+    last: Token | None = None
+    words: list[str] = []
+    for token in _tokens(sql):
+        in_set = words[:4] == ["EXECUTE", "STATEMENT", "SET", "BEGIN"] and words[-1] != "END"
+        if token.type == "SEMICOLON" and not in_set:
+            if start is not None and last is not None:
+                yield Span(start.start_pos or 0, last.end_pos or 0)
+            start, words = None, []
+            continue
+        start, last = start or token, token
+        words.append(token.upper())
+    if start is not None and last is not None:
+        yield Span(start.start_pos or 0, last.end_pos or 0)
+
+
+def _tokens(text: str) -> list[Token]:
+    try:
+        tokens = list(_grammar("tokens").lex(text))
+    except UnexpectedCharacters as error:
+        at = error.pos_in_stream
+        what = {"'": "string", "`": "quoted name"}.get(text[at])
+        message = f"this {what} is not closed" if what else f"unexpected character {text[at]!r}"
+        hint = "names are quoted with backticks, strings with single quotes" if text[at] == '"' else None
+        raise SqlSyntaxError(message, span=Span(at, at + 1), hint=hint) from None
+    for i, token in enumerate(tokens):
+        if token == "/" and i + 1 < len(tokens) and tokens[i + 1] == "*":
+            raise SqlSyntaxError("this comment is not closed", span=_span(token))
+    return tokens
+
+
+def _lark(grammar: str, text: str, span: Span, hint: str | None) -> Tree[Token]:
+    try:
+        return _grammar(grammar).parse(text)
+    except UnexpectedInput as error:
+        token = getattr(error, "token", None)
+        if token is None or token.type == "$END":
+            end = len(text.rstrip())
+            at = getattr(error, "pos_in_stream", None) if token is None else end
+            place = Span(at if at is not None else end, (at if at is not None else end) + 1)
+            message = "the statement ends too early" if at == end else f"unexpected character {text[place.start]!r}"
+        else:
+            place = _span(token)
+            message = f"unexpected {token}"
+        first_word = place.start <= span.start
+        raise SqlSyntaxError(
+            message, span=place, hint=hint if grammar == "window_call" or first_word else None
+        ) from None
+
+
+def _usage(sql: str, at: Span) -> str | None:
+    name = next((name for name in FUNCTIONS if name in sql[at.start : at.end].upper()), None)
+    return USAGE[name] if name else None
+
+
+def _only(sql: str, span: Span) -> str:
+    """The text with all but `span` blanked out, line breaks kept."""
+    before = "".join(char if char == "\n" else " " for char in sql[: span.start])
+    return before + sql[span.start : span.end]
+
+
+def _span(token: Token) -> Span:
+    return Span(token.start_pos or 0, token.end_pos or 0)
+
+
+@cache
+def _grammar(name: str) -> Lark:
+    return Lark.open_from_package(
+        "tvfsql",
+        f"{name}.lark",
+        ("grammar",),
+        parser="lalr",
+        propagate_positions=True,
+        maybe_placeholders=False,
+    )

@@ -1,0 +1,366 @@
+"""Standard SQL, read by sqlglot: queries, scalar expressions and types become the nodes of `ast`.
+
+The only module of the front end that knows sqlglot's trees. Window calls do not reach it: the parser
+has put a quoted placeholder of the same length in their place, so every position is still right.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Mapping
+from typing import Any
+
+from sqlglot import exp
+from sqlglot.dialects.spark import Spark
+from sqlglot.errors import ParseError, TokenError
+from sqlglot.tokens import TokenType
+
+from tvfsql.errors import Span, SqlSyntaxError, UnsupportedError
+from tvfsql.syntax import ast
+
+T = exp.DataType.Type
+
+
+class FlinkSql(Spark):
+    """Spark's SQL read as Flink users write it: '' is the quote's escape, casts are strict, Flink's types."""
+
+    class Tokenizer(Spark.Tokenizer):
+        QUOTES = ["'"]
+        STRING_ESCAPES = ["'"]
+        IDENTIFIERS = ["`"]
+        KEYWORDS = {
+            **Spark.Tokenizer.KEYWORDS,
+            "BYTES": TokenType.BINARY,
+            "ROW": TokenType.STRUCT,
+            "TIMESTAMP": TokenType.TIMESTAMP,
+        }
+
+    class Parser(Spark.Parser):
+        STRICT_CAST = True
+        FUNCTIONS = {
+            name: build
+            for name, build in Spark.Parser.FUNCTIONS.items()
+            if name not in ("TO_TIMESTAMP", "TO_TIMESTAMP_NTZ", "TO_TIMESTAMP_LTZ", "FROM_UNIXTIME")
+        }
+
+
+PLAIN_CLAUSES = {"expressions", "from_", "joins", "where", "group", "having", "distinct", "hint", "kind"}
+AROUND = {"with_", "order", "limit", "offset"}
+JOINS = {
+    ("", ""): "inner",
+    ("", "INNER"): "inner",
+    ("", "CROSS"): "cross",
+    ("LEFT", ""): "left",
+    ("LEFT", "OUTER"): "left",
+    ("RIGHT", ""): "right",
+    ("RIGHT", "OUTER"): "right",
+    ("FULL", ""): "full",
+    ("FULL", "OUTER"): "full",
+    ("LEFT", "SEMI"): "semi",
+    ("LEFT", "ANTI"): "anti",
+}
+SET_KINDS = {exp.Union: "union", exp.Intersect: "intersect", exp.Except: "except"}
+SPARK_TYPES = {
+    T.TIMESTAMP: "timestamp_ntz",
+    T.TIMESTAMPNTZ: "timestamp_ntz",
+    T.TIMESTAMPLTZ: "timestamp",
+    T.TIMESTAMPTZ: "timestamp",
+    T.CHAR: "string",
+    T.VARCHAR: "string",
+    T.NVARCHAR: "string",
+    T.TEXT: "string",
+}
+TYPE_WORDS = ("PRECISION", "VARYING", "WITH", "WITHOUT", "LOCAL", "TIME", "ZONE")  # after a type's first word
+# Operators whose rows Spark works out by itself: a SELECT that holds one is not taken apart.
+SPARKS_OWN = (
+    (exp.Window, "an OVER window"),
+    (exp.Query, "a subquery in an expression"),
+    (exp.UDTF, "a table function"),
+    (exp.Placeholder, "a placeholder"),
+)
+
+
+def parse_query(text: str, windows: Mapping[str, ast.WindowCall], span: Span) -> ast.Query:
+    """The query that `text` holds at `span` (all else is blank); `windows` by placeholder."""
+    return _Reader(windows, span).query(_parse(text, span, exp.Query))
+
+
+def parse_scalar(text: str, span: Span) -> ast.Expr:
+    """The scalar expression that `text` holds at `span` (all else is blank)."""
+    return ast.Expr(_parse(text, span, exp.Expression), span)
+
+
+def parse_type(text: str, span: Span) -> str:
+    """A type as Spark's DDL spells it: `TIMESTAMP(3)` is timestamp_ntz, `ROW<a INT>` is struct<a:int>."""
+    words = text.upper().split("<")[0].split("(")[0].split()[1:] + text.upper().rpartition(")")[2].split()
+    if odd := [word for word in words if text.count(")") < 2 and word not in TYPE_WORDS]:
+        raise SqlSyntaxError(f"unexpected {odd[0]} after the type", span=span)
+    try:
+        tree = exp.DataType.build(" ".join(text.split()), dialect=FlinkSql)
+    except (ParseError, TokenError, ValueError) as error:
+        raise SqlSyntaxError(f"unknown type {text.strip()}", span=span) from error
+    return spark_type(tree, span)
+
+
+def spark_type(tree: exp.DataType, span: Span | None = None) -> str:
+    """A sqlglot type as Spark's DDL spells it, in lower case."""
+    inner = [part for part in tree.expressions if isinstance(part, exp.DataType | exp.ColumnDef)]
+    match tree.this:
+        case kind if kind in SPARK_TYPES:
+            return SPARK_TYPES[kind]
+        case T.STRUCT:
+            fields = [
+                f"{part.name}:{spark_type(part.args['kind'], span)}"
+                for part in inner
+                if isinstance(part, exp.ColumnDef)
+            ]
+            return f"struct<{','.join(fields)}>"
+        case T.ARRAY | T.MAP:
+            args = ",".join(spark_type(part, span) for part in inner if isinstance(part, exp.DataType))
+            return f"{tree.this.value.lower()}<{args}>"
+        case T.DECIMAL:
+            numbers = [part.name for part in tree.expressions] or ["10"]
+            return f"decimal({','.join([*numbers, '0'][:2])})"
+        case T.INTERVAL | T.TIME:
+            raise UnsupportedError(f"{tree.sql()} columns have no counterpart in Spark", span=span)
+    return tree.sql(dialect="spark").lower()
+
+
+def _parse(text: str, span: Span, kind: type[exp.Expression]) -> exp.Expression:
+    """The one tree that the text holds, of the wanted kind; errors are placed in the text."""
+    try:
+        read = FlinkSql()
+        trees = read.parse(text) if kind is exp.Query else read.parse_into(exp.Condition, text)
+    except ParseError as error:
+        detail = error.errors[0] if error.errors else {}
+        raise SqlSyntaxError(_message(detail), span=_place(text, detail, span)) from error
+    except TokenError as error:
+        raise SqlSyntaxError("this text is not SQL", span=span) from error
+    tree = trees[0] if len(trees) == 1 else None
+    if isinstance(tree, exp.Values):
+        tree = exp.select("*").from_(tree)
+    if not isinstance(tree, kind):
+        raise SqlSyntaxError("expected a query" if kind is exp.Query else "expected an expression", span=span)
+    return tree
+
+
+def _message(detail: Mapping[str, Any]) -> str:
+    text = str(detail.get("description", "syntax error")).rstrip(".")
+    word = detail.get("highlight")
+    if text.startswith("Invalid expression") and word:
+        return f"unexpected {word}"
+    return text[0].lower() + text[1:]
+
+
+def _place(text: str, detail: Mapping[str, Any], fallback: Span) -> Span:
+    if not detail.get("line"):
+        return fallback
+    start = 0
+    for _ in range(detail["line"] - 1):
+        start = text.index("\n", start) + 1
+    end = start + detail["col"]
+    return Span(max(start, end - max(1, len(detail.get("highlight") or ""))), max(end, start + 1))
+
+
+def span_of(tree: exp.Expression, fallback: Span) -> Span:
+    """Where the words of a tree stand; the fallback if none of them has a place."""
+    places = [node.meta for node in tree.walk() if "start" in node.meta]
+    if not places:
+        return fallback
+    return Span(min(place["start"] for place in places), max(place["end"] for place in places) + 1)
+
+
+class _Reader:
+    """Turns sqlglot's trees into `ast` nodes."""
+
+    def __init__(self, windows: Mapping[str, ast.WindowCall], span: Span) -> None:
+        self.windows = windows
+        self.span = span
+
+    def query(self, tree: exp.Expression) -> ast.Query:
+        around = {key: tree.args.get(key) for key in AROUND}
+        body: ast.Select | ast.SetOperation | ast.Ordinary | ast.Query
+        limit, offset = self._number(around["limit"]), self._number(around["offset"])
+        reason = self._sparks_own(tree) or ("a computed LIMIT" if None in (limit, offset) else None)
+        ctes = tuple(self._ctes(around["with_"]))
+        if isinstance(tree, exp.Subquery) and not tree.args.get("alias"):
+            body = self.query(tree.this)
+        elif reason is None and isinstance(tree, exp.Select):
+            body = self._select(tree)
+        elif reason is None and type(tree) in SET_KINDS:
+            body = ast.SetOperation(
+                SET_KINDS[type(tree)],  # type: ignore[index]
+                not tree.args.get("distinct"),
+                self.query(tree.this),
+                self.query(tree.expression),
+                span_of(tree, self.span),
+            )
+        else:
+            return ast.Query(self._ordinary(tree, reason or "a query of Spark's own"), ctes, span=self.span)
+        order = tuple(self._order(item) for item in around["order"].expressions) if around["order"] else ()
+        return ast.Query(
+            body, ctes, order, limit if around["limit"] else None, offset or 0, span_of(tree, self.span)
+        )
+
+    def _sparks_own(self, tree: exp.Expression) -> str | None:
+        """Why the planner leaves this query to Spark, or None if it can take it apart."""
+        present = {key for key, value in tree.args.items() if value}
+        if isinstance(tree, exp.Select):
+            if odd := sorted(present - PLAIN_CLAUSES - AROUND):
+                return f"a clause of Spark's own ({odd[0].upper().strip('_')})"
+            if tree.args.get("kind") or (tree.args.get("distinct") and tree.args["distinct"].args.get("on")):
+                return "a SELECT of Spark's own kind"
+            group = tree.args.get("group")
+            if group and {key for key, value in group.args.items() if value} - {"expressions"}:
+                return "GROUPING SETS, CUBE or ROLLUP"
+            if group and any(
+                isinstance(item, exp.GroupingSets | exp.Cube | exp.Rollup) for item in group.expressions
+            ):
+                return "GROUPING SETS, CUBE or ROLLUP"
+            sources = [join.this for join in tree.args.get("joins") or ()]
+            sources += [tree.args["from_"].this] if tree.args.get("from_") else []
+            if not all(self._plain_source(source) for source in sources):
+                return "a table of Spark's own kind"
+            if not all(self._plain_join(join) for join in tree.args.get("joins") or ()):
+                return "a join of Spark's own kind"
+        elif type(tree) in SET_KINDS and (tree.args.get("by_name") or tree.args.get("side")):
+            return "a set operation by name"
+        for node in self._scalars(tree):
+            for kind, reason in SPARKS_OWN:
+                if isinstance(node, kind):
+                    return reason
+        return None
+
+    def _scalars(self, tree: exp.Expression) -> Iterator[exp.Expression]:
+        """Every node of the tree's own scalar expressions: nothing of its tables, arms or common tables."""
+        for key, value in tree.args.items():
+            if key in ("from_", "with_", "this", "expression") and isinstance(tree, exp.Query):
+                continue
+            for child in value if isinstance(value, list) else [value]:
+                if isinstance(child, exp.Join):
+                    child = child.args.get("on")
+                if isinstance(child, exp.Expression):
+                    yield from child.walk()
+
+    @staticmethod
+    def _plain_source(source: exp.Expression) -> bool:
+        known = {"this", "alias", "db", "catalog"}
+        return (
+            isinstance(source, exp.Table | exp.Subquery)
+            and isinstance(source.this, exp.Identifier | exp.Query)
+            and not {key for key, value in source.args.items() if value} - known
+        )
+
+    @staticmethod
+    def _plain_join(join: exp.Join) -> bool:
+        return (join.side.upper(), join.kind.upper()) in JOINS and not join.method
+
+    def _select(self, tree: exp.Select) -> ast.Select:
+        relation: ast.Relation | None = None
+        if tree.args.get("from_"):
+            relation = self._relation(tree.args["from_"].this)
+            for join in tree.args.get("joins") or ():
+                relation = self._join(relation, join)
+        where, having, group = (tree.args.get(key) for key in ("where", "having", "group"))
+        return ast.Select(
+            tuple(self._item(item) for item in tree.expressions),
+            relation,
+            self._expr(where.this) if where else None,
+            tuple(self._expr(item) for item in group.expressions) if group else (),
+            self._expr(having.this) if having else None,
+            bool(tree.args.get("distinct")),
+            span_of(tree, self.span),
+        )
+
+    def _item(self, tree: exp.Expression) -> ast.SelectItem:
+        span = span_of(tree, self.span)
+        if isinstance(tree, exp.Star):
+            if any(tree.args.get(key) for key in ("except_", "replace", "rename", "except")):
+                raise UnsupportedError("* EXCEPT is not supported: list the columns", span=span)
+            return ast.SelectItem(None, span=span)
+        if isinstance(tree, exp.Column) and isinstance(tree.this, exp.Star):
+            return ast.SelectItem(None, table=tree.table, span=span)
+        if isinstance(tree, exp.Alias):
+            alias = tree.args["alias"]
+            name = ast.Name(alias.name, span_of(alias, span))
+            return ast.SelectItem(self._expr(tree.this), name, span=span)
+        return ast.SelectItem(self._expr(tree), span=span)
+
+    def _relation(self, tree: exp.Expression) -> ast.Relation:
+        span = span_of(tree, self.span)
+        alias = tree.args.get("alias")
+        named = (
+            ast.Alias(alias.name, tuple(column.name for column in alias.args.get("columns") or ()))
+            if alias
+            else None
+        )
+        if isinstance(tree, exp.Subquery):
+            return ast.Derived(self.query(tree.this), named, span)
+        assert isinstance(tree, exp.Table), tree
+        if tree.name in self.windows:
+            call = self.windows[tree.name]
+            return ast.WindowTable(call, named, call.span)
+        return ast.TableName(tree.name, named, span_of(tree.this, span))
+
+    def _join(self, left: ast.Relation, join: exp.Join) -> ast.JoinTable:
+        on, using = join.args.get("on"), join.args.get("using") or ()
+        kind = JOINS[(join.side.upper(), join.kind.upper())]
+        return ast.JoinTable(
+            left,
+            self._relation(join.this),
+            "cross" if kind == "inner" and on is None and not using else kind,
+            self._expr(on) if on is not None else None,
+            tuple(ast.Name(name.name, span_of(name, self.span)) for name in using),
+            span_of(join, self.span),
+        )
+
+    def _ordinary(self, tree: exp.Expression, reason: str) -> ast.Ordinary:
+        """Take the tables out of a query and leave names in their place. Its span stays right: no text moves."""
+        tree = tree.copy()
+        tree.set("with_", None)
+        local = {cte.alias for cte in tree.find_all(exp.CTE)}
+        sources: dict[str, ast.Relation] = {}
+
+        def take_out(node: exp.Expression) -> exp.Expression:
+            stands_in_from = isinstance(node.parent, exp.From | exp.Join) and node.arg_key == "this"
+            if not stands_in_from or not self._plain_source(node):
+                return node
+            if isinstance(node, exp.Table) and node.name in local:
+                return node
+            relation = self._relation(node)
+            base = node.alias or (node.name if isinstance(node, exp.Table) else "") or "rows"
+            base = base if base.isidentifier() else "windows"
+            name = next(n for n in (base, *(f"{base}_{i}" for i in range(2, 999))) if n not in sources)
+            sources[name] = relation
+            new = exp.Table(this=exp.to_identifier(name))
+            alias = node.args.get("alias")
+            new.set("alias", alias.copy() if alias else exp.TableAlias(this=exp.to_identifier(base)))
+            return new
+
+        tree = tree.transform(take_out)
+        return ast.Ordinary(tree, tuple(sources.items()), reason, span_of(tree, self.span))
+
+    def _ctes(self, clause: exp.Expression | None) -> Iterator[ast.Cte]:
+        if clause is None:
+            return
+        if clause.args.get("recursive"):
+            raise UnsupportedError("WITH RECURSIVE is not supported", span=span_of(clause, self.span))
+        for cte in clause.expressions:
+            columns = tuple(column.name for column in cte.args["alias"].args.get("columns") or ())
+            yield ast.Cte(cte.alias, self.query(cte.this), columns)
+
+    def _order(self, item: exp.Expression) -> ast.OrderItem:
+        descending = bool(item.args.get("desc"))
+        nulls_first = item.args.get("nulls_first")
+        return ast.OrderItem(
+            self._expr(item.this), descending, not descending if nulls_first is None else bool(nulls_first)
+        )
+
+    def _number(self, clause: exp.Expression | None) -> int | None:
+        """The literal of a LIMIT or OFFSET; 0 where there is no such clause; None if it is no literal."""
+        if clause is None:
+            return 0
+        literal = clause.expression
+        return int(literal.name) if isinstance(literal, exp.Literal) and literal.is_int else None
+
+    def _expr(self, tree: exp.Expression) -> ast.Expr:
+        return ast.Expr(tree, span_of(tree, self.span))
