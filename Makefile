@@ -1,0 +1,47 @@
+# Needs Python 3.11 or later, and nothing else: Java comes with the packages if the machine has none.
+# Everything is installed into .venv, once, and again when pyproject.toml changes.
+
+BIN  := .venv/bin
+DONE := .venv/.installed
+DEMO ?= examples/sliding_day.sql
+
+AT_LEAST_3_11 := import sys; sys.exit(sys.version_info < (3, 11))
+PYTHON ?= $(shell for each in python3 python3.13 python3.12 python3.11 python; do \
+	"$$each" -c '$(AT_LEAST_3_11)' 2>/dev/null && echo "$$each" && break; done)
+
+.DEFAULT_GOAL := help
+.PHONY: help demo test check golden bench lint
+
+help:  ## show this list
+	@awk -F ':.*## ' '/^[a-z]+:.*## /{printf "  make %-8s %s\n", $$1, $$2}' Makefile
+
+demo: $(DONE)  ## run an example: its plans, its code, its rows (DEMO=FILE for another one)
+	@echo "== tvfsql explain $(DEMO)"; $(BIN)/tvfsql explain $(DEMO)
+	@echo; echo "== tvfsql compile $(DEMO)"; $(BIN)/tvfsql compile $(DEMO)
+	@echo; echo "== tvfsql run $(DEMO)"; $(BIN)/tvfsql run $(DEMO)
+
+test: lint  ## everything: linters, types, floors and all tests
+	$(BIN)/pytest
+
+check: lint  ## linters, types, floors and the fast tests: under a minute, no Java
+	$(BIN)/pytest -m "not spark and not slow"
+
+golden: $(DONE)  ## write the golden plans anew; read the diff before you commit it
+	$(BIN)/pytest -m "not spark and not slow" --snapshot-update
+
+bench: $(DONE)  ## compare with Spark's window() and DuckDB: some minutes
+	$(BIN)/python tests/bench
+
+lint: $(DONE)
+	$(BIN)/ruff check
+	$(BIN)/ruff format --check
+	$(BIN)/mypy
+	$(BIN)/lint-imports
+
+$(DONE): pyproject.toml
+	@test -n "$(PYTHON)" || { echo "no Python 3.11 or later found; make PYTHON=/path/to/python3" >&2; exit 1; }
+	@"$(PYTHON)" -c '$(AT_LEAST_3_11)' || { echo "$(PYTHON) is not Python 3.11 or later" >&2; exit 1; }
+	@test -x $(BIN)/pip || "$(PYTHON)" -m venv --clear .venv
+	@echo "installing into .venv ..."
+	@$(BIN)/pip install --quiet --disable-pip-version-check --editable '.[dev]'
+	@touch $@
