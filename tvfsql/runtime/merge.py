@@ -1,0 +1,58 @@
+"""From slices to windows, as a DataFrame operation: what emitted code calls for HOP and CUMULATE."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+
+from pyspark.sql import Column, DataFrame
+from pyspark.sql import functions as F
+from pyspark.sql import types as T
+
+from tvfsql.plan.window import Cumulate, Hop
+from tvfsql.runtime.exact import DIGITS
+from tvfsql.runtime.kernel import SliceKernel
+from tvfsql.runtime.partials import KINDS
+
+
+def merge_slices(
+    slices: DataFrame, window: Hop | Cumulate, *, keys: Sequence[str], merges: Mapping[str, str], rows: str
+) -> DataFrame:
+    """One row per key and window that holds data, out of partial aggregates per key and slice.
+
+    In: `keys` (NULL and NaN are keys like any other), `slice_end` (timestamp_ntz) and a partial column for
+    each entry of `merges`, which names its merge kind (`partials.KINDS`). `rows` is one of them, a sum: how
+    many input rows the slice holds; with none (NULL or 0) it brings no window about. A slice may have several
+    rows.
+    Out: keys, window_start, window_end (timestamp_ntz, end exclusive), the merged partials; sums are as wide
+    as Spark's: bigint, double, decimal(38, s). Fails with DataError if an exact sum does not fit.
+    """
+    if merges.get(rows) != "sum" or not set(merges.values()) <= set(KINDS):
+        raise AssertionError(f"{rows} must be a sum, and all kinds among {', '.join(KINDS)}: {dict(merges)}")
+    columns = [_column(name) for name in (*keys, "slice_end", *merges)]
+    spread = slices.select(*columns).repartition(*(map(_column, keys) if keys else (1,)))
+    ordered = spread.sortWithinPartitions(*map(_column, (*keys, "slice_end")))
+    # mapInArrow cannot find a column with a dot or a backtick in its name
+    numbered = ordered.toDF(*map(str, range(len(columns))))
+    kernel = SliceKernel(window, tuple(keys), tuple(merges.items()), rows)
+    return numbered.mapInArrow(kernel, _schema(slices.schema, keys, merges))
+
+
+def _schema(slices: T.StructType, keys: Sequence[str], merges: Mapping[str, str]) -> T.StructType:
+    bounds = [T.StructField(name, T.TimestampNTZType()) for name in ("window_start", "window_end")]
+    merged = [T.StructField(name, _merged_type(kind, slices[name].dataType)) for name, kind in merges.items()]
+    return T.StructType([*(T.StructField(name, slices[name].dataType) for name in keys), *bounds, *merged])
+
+
+def _merged_type(kind: str, partial: T.DataType) -> T.DataType:
+    match partial:
+        case _ if kind not in ("sum", "running"):
+            return partial
+        case T.DecimalType():
+            return T.DecimalType(DIGITS, partial.scale)
+        case T.IntegralType():
+            return T.LongType()
+    return T.DoubleType()
+
+
+def _column(name: str) -> Column:
+    return F.col("`" + name.replace("`", "``") + "`")

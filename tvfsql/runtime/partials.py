@@ -1,0 +1,99 @@
+"""The merge kinds: how partial aggregates of slices become the partial aggregate of a window.
+
+| kind | partials | merged |
+|---|---|---|
+| sum | integers; decimals; floating numbers | exact, bigint; exact, decimal(38, s); double |
+| min, max | anything with an order | the same type |
+| first, last | anything | the first, last value that is not NULL, in the order of the slices |
+| concat | lists | one list, in the order of the slices |
+| moments | struct<n: bigint, mean: double, m2: double> | the same |
+| running | integers, decimals: changes | their total since the run of rows began; bigint, decimal(38, s) |
+
+A NULL partial is neutral (for `running` a 0), and a window of NULLs gives NULL.
+A kind is a function from a column to a `Partial`; adding one is adding a row to KINDS.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping
+from typing import Any
+
+import numpy as np
+import pyarrow as pa
+
+from tvfsql.runtime.columns import Ints, presence
+from tvfsql.runtime.exact import ExactSum, RunningTotal
+from tvfsql.runtime.ranges import Blocks, Partial, Presence, Ranges, latest
+from tvfsql.runtime.scans import Extreme, FloatSum, Moments
+
+Prepare = Callable[[str, Any, Blocks, int], Partial]
+
+
+def prepare(kind: str, name: str, column: Any, blocks: Blocks, before: int = 0) -> Partial:
+    """The partial column `name`, ready to be merged over ranges of its rows.
+
+    `before` is what `Partial.before` said of the rows that were left out in front of the first one.
+    """
+    return KINDS[kind](name, column, blocks, before)
+
+
+class Nearest(Partial):
+    """`first` or `last`: for each row the nearest value that is not NULL, looking forward or backward."""
+
+    def __init__(self, column: Any, *, last: bool) -> None:
+        self.column = column
+        self.last = last
+        self.at = np.arange(len(column))
+        present = presence(column)
+        if present is not None:
+            self.at = latest(present) if last else len(column) - 1 - latest(present[::-1])[::-1]
+
+    def over(self, ranges: Ranges) -> Any:
+        at = self.at[ranges.hi - 1] if self.last else self.at[ranges.lo]
+        return self.column.take(pa.array(at, mask=(at < ranges.lo) | (at >= ranges.hi)))
+
+
+class Concat(Partial):
+    """`concat`: the elements of a range stand next to each other, so a merged list is one piece of them."""
+
+    def __init__(self, column: Any) -> None:
+        self.type = column.type
+        self.presence = Presence(column)
+        self.elements = column.flatten()
+        self.offsets = np.zeros(len(column) + 1, dtype=np.int64)
+        np.cumsum(column.value_lengths().fill_null(0).to_numpy(), out=self.offsets[1:])
+
+    def over(self, ranges: Ranges) -> Any:
+        lengths = self.offsets[ranges.hi] - self.offsets[ranges.lo]
+        offsets = np.zeros(len(ranges) + 1, dtype=np.int64)
+        np.cumsum(lengths, out=offsets[1:])
+        at = np.arange(offsets[-1]) + np.repeat(self.offsets[ranges.lo] - offsets[:-1], lengths)
+        present = self.presence.over(ranges)
+        large = pa.types.is_large_list(self.type)
+        return (pa.LargeListArray if large else pa.ListArray).from_arrays(
+            pa.array(offsets if large else offsets.astype(np.int32)),
+            self.elements.take(pa.array(at)),
+            type=self.type,
+            mask=None if present is None else pa.array(~present),
+        )
+
+    def bytes_over(self, ranges: Ranges) -> Ints:
+        each = max(1, self.elements.nbytes // max(1, len(self.elements)))
+        sizes: Ints = (self.offsets[ranges.hi] - self.offsets[ranges.lo]) * each
+        return sizes
+
+
+def _sum(name: str, column: Any, blocks: Blocks, before: int) -> Partial:
+    return FloatSum(column, blocks) if pa.types.is_floating(column.type) else ExactSum(name, column)
+
+
+KINDS: Mapping[str, Prepare] = {
+    "sum": _sum,
+    "min": lambda name, column, blocks, before: Extreme(column, blocks, largest=False),
+    "max": lambda name, column, blocks, before: Extreme(column, blocks, largest=True),
+    "first": lambda name, column, blocks, before: Nearest(column, last=False),
+    "last": lambda name, column, blocks, before: Nearest(column, last=True),
+    "concat": lambda name, column, blocks, before: Concat(column),
+    "moments": lambda name, column, blocks, before: Moments(column, blocks),
+    "running": lambda name, column, blocks, before: RunningTotal(name, column, before),
+}
