@@ -162,6 +162,7 @@ def test_spark_runs_on_the_wheel_in_any_folder_and_says_nothing(tmp_path: Path) 
     script = tmp_path / "script.py"
     script.write_text(
         textwrap.dedent("""
+            import signal
             from tvfsql.runtime.spark import local_spark
 
             def same(batches):
@@ -172,6 +173,7 @@ def test_spark_runs_on_the_wheel_in_any_folder_and_says_nothing(tmp_path: Path) 
             rows = spark.range(5).mapInArrow(same, "id bigint")
             rows.write.saveAsTable("five")
             print(spark.table("five").count(), spark._jvm.System.getProperty("java.version"))
+            print(signal.getsignal(signal.SIGINT) is signal.default_int_handler)
             for wrong in "SELECT nothing FROM five", "SELECT 1 / (id - id) FROM five":
                 try:
                     spark.sql(wrong).collect()
@@ -192,7 +194,7 @@ def test_spark_runs_on_the_wheel_in_any_folder_and_says_nothing(tmp_path: Path) 
     )
     assert done.stderr == ""
     assert done.returncode == 0
-    count, version, *conditions = done.stdout.split()
-    assert (count, version.split(".")[0]) == ("5", "21")
+    count, version, interrupts, *conditions = done.stdout.split()
+    assert (count, version.split(".")[0], interrupts) == ("5", "21", "True")
     assert conditions == ["UNRESOLVED_COLUMN.WITH_SUGGESTION", "DIVIDE_BY_ZERO"]
     assert [each.name for each in here.iterdir()] == ["random.py"]

@@ -11,8 +11,10 @@ import logging
 import os
 import shlex
 import shutil
+import signal
 import sys
 import tempfile
+import threading
 from collections.abc import Iterator, Mapping
 from contextlib import contextmanager
 from pathlib import Path
@@ -42,7 +44,7 @@ def local_spark() -> SparkSession:
     builder = SparkSession.builder
     for key, value in (settings() | requested()).items():
         builder = builder.config(key, value)
-    with _environment(_variables()):
+    with _environment(_variables()), _own_interrupts():
         return builder.getOrCreate()
 
 
@@ -137,6 +139,25 @@ def _quiet_python() -> None:
     for name in ("SQLQueryContextLogger", "DataFrameQueryContextLogger"):
         PySparkLogger.getLogger(name).disabled = True
     logging.getLogger("py4j").setLevel(logging.CRITICAL)  # it logs a JVM that dies first at shutdown
+    logging.getLogger().addFilter(_not_of_py4j)
+
+
+def _not_of_py4j(record: logging.LogRecord) -> bool:
+    """py4j logs an interrupted call, stack and all, to the root logger before it raises KeyboardInterrupt."""
+    return Path(record.pathname).parent.name != "py4j"
+
+
+@contextmanager
+def _own_interrupts() -> Iterator[None]:
+    """Keep Ctrl-C as it was. The handler that pyspark sets calls the JVM from within a call to the JVM, which
+    fails and is logged; whoever goes on after a KeyboardInterrupt calls `sparkContext.cancelAllJobs()`."""
+    before = signal.getsignal(signal.SIGINT)
+    try:
+        yield
+    finally:
+        # in other threads pyspark sets none either; None is a handler that Python cannot put back
+        if before is not None and threading.current_thread() is threading.main_thread():
+            signal.signal(signal.SIGINT, before)
 
 
 def _cores() -> int:
