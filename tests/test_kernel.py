@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import math
+import pickle
 from collections.abc import Iterator
 from dataclasses import dataclass, replace
 from datetime import UTC, date, datetime, timedelta
@@ -12,10 +13,12 @@ from random import Random
 from typing import Any
 
 import pyarrow as pa
+import pytest
 from hypothesis import example, given, settings
 from hypothesis import strategies as st
 
 from tvfsql.plan.window import Cumulate, Hop
+from tvfsql.runtime import kernel
 from tvfsql.runtime.kernel import SliceKernel
 
 EPOCH = datetime(1970, 1, 1)
@@ -126,7 +129,7 @@ def sizes(draw: st.DrawFn) -> dict[str, int]:
     return small | {"chunk_bytes": draw(st.sampled_from([1, 300, 1 << 30])), "cut": draw(st.integers(1, 9))}
 
 
-@settings(max_examples=300, deadline=None)
+@settings(max_examples=200, deadline=None)
 @given(slices(), sizes())
 @example(Slices(Hop(1, 3), []), {"cut": 1})
 def test_the_kernel_gives_every_window_what_its_slices_hold(data: Slices, small: dict[str, int]) -> None:
@@ -137,11 +140,11 @@ def test_the_kernel_gives_every_window_what_its_slices_hold(data: Slices, small:
     assert all(len(batch) <= small.get("batch_rows", 10**9) for batch in pieces)
 
 
-def run(data: Slices, cut: int = 10**9, **limits: int) -> list[list[Row]]:
+def run(data: Slices, cut: int = 10**9, **limits: Any) -> list[list[Row]]:
     """The output batches of the kernel over input batches of `cut` rows."""
-    kernel = SliceKernel(data.window, tuple(KEYS), tuple((n, c.kind) for n, c in COLUMNS.items()), "rows")
+    made = SliceKernel(data.window, tuple(KEYS), tuple((n, c.kind) for n, c in COLUMNS.items()), "rows")
     given = table(data.rows).to_batches(max_chunksize=cut)
-    return [batch.to_pylist() for batch in replace(kernel, **limits)(given)]
+    return [batch.to_pylist() for batch in replace(made, **limits)(given)]
 
 
 def table(rows: list[Row]) -> Any:
@@ -219,3 +222,56 @@ def plain(value: Any) -> Any:
         case float():
             return str(value)
     return value
+
+
+def simple(ends: list[int], window: Hop | Cumulate, **limits: Any) -> Iterator[Any]:
+    """The kernel over slices of one row each, without keys, ending at these ms."""
+    at = pa.array([end * 1000 for end in ends], type=pa.int64()).view(pa.timestamp("us"))
+    batch = pa.record_batch({"slice_end": at, "rows": pa.array([1] * len(ends), type=pa.int64())})
+    return replace(SliceKernel(window, (), (("rows", "sum"),), "rows"), **limits)([batch])
+
+
+@pytest.mark.parametrize("window", [Hop(1, 10**12), Cumulate(1, 10**12)])
+def test_windows_are_made_only_when_they_are_asked_for(window: Hop | Cumulate) -> None:
+    first = next(simple([1], window, batch_rows=3))
+    assert first.column("window_end").cast(pa.int64()).to_pylist() == [1000, 2000, 3000]
+
+
+def test_a_gap_of_centuries_costs_nothing() -> None:
+    century = 100 * 365 * 86_400_000
+    ends = [number * century for number in range(-10, 10)]
+    assert [batch.num_rows for batch in simple(ends, Hop(1, 2))] == [40 - 2, 2]
+
+
+def test_a_window_of_more_rows_than_a_chunk_is_not_read_over_and_over(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    read: list[int] = []
+    spied = kernel._Chunk._new_key
+
+    def counting(chunk: Any) -> Any:
+        read.append(chunk.table.num_rows)
+        return spied(chunk)
+
+    monkeypatch.setattr(kernel._Chunk, "_new_key", counting)
+    ends = list(range(10_000))
+    assert sum(batch.num_rows for batch in simple(ends, Hop(1, 5000), chunk_rows=10)) == 14_999
+    assert sum(read) < 4 * len(ends)
+
+
+@pytest.mark.parametrize(
+    ("ends", "message"), [([60_000, 60_001], "not slice ends"), ([120_000, 60_000], "in the order")]
+)
+def test_rows_that_are_no_slices_in_order_are_our_mistake(ends: list[int], message: str) -> None:
+    with pytest.raises(AssertionError, match=message):
+        list(simple(ends, Hop(60_000, 120_000)))
+
+
+def test_the_kernel_travels_to_the_workers_as_its_parameters() -> None:
+    made = SliceKernel(Hop(1, 2), ("k",), (("rows", "sum"),), "rows")
+    assert pickle.loads(pickle.dumps(made)) == made
+    assert len(pickle.dumps(made)) < 500
+
+
+def test_nothing_in_gives_nothing_out() -> None:
+    assert list(simple([], Hop(1, 2))) == []

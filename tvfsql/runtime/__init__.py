@@ -6,9 +6,23 @@ from importlib import import_module
 from typing import TYPE_CHECKING, Any
 
 if TYPE_CHECKING:
+    from tvfsql.runtime.distinct import distinct_changes as distinct_changes
     from tvfsql.runtime.merge import merge_slices as merge_slices
+    from tvfsql.runtime.output import print_rows as print_rows
+    from tvfsql.runtime.windows import cumulate_windows as cumulate_windows
+    from tvfsql.runtime.windows import drop_null_times as drop_null_times
+    from tvfsql.runtime.windows import local_time as local_time
+    from tvfsql.runtime.windows import refuse_null_times as refuse_null_times
 
-_MODULE_OF = {"merge_slices": "merge"}
+_MODULE_OF = {
+    "cumulate_windows": "windows",
+    "distinct_changes": "distinct",
+    "drop_null_times": "windows",
+    "local_time": "windows",
+    "merge_slices": "merge",
+    "print_rows": "output",
+    "refuse_null_times": "windows",
+}
 
 
 def __getattr__(name: str) -> Any:

@@ -56,7 +56,8 @@ class Ranges:
     """Ranges [lo, hi) of rows: the end of a block, the start of one, or an end and the next block's start.
 
     `since` is the row where the running total of a range begins: the first of its run, at or before lo.
-    `anchored` says that each range begins where its block does, so that no suffix is needed.
+    `anchored` says that each range begins where its block does, so that no suffix is needed. AssertionError
+    from a scan if a range has another shape.
     """
 
     blocks: Blocks
@@ -83,7 +84,10 @@ class Ranges:
     @cached_property
     def _across(self) -> Mask:
         number = self.blocks.number
-        across: Mask = number[self.lo] != number[self.hi - 1]
+        further = number[self.hi - 1] - number[self.lo]
+        if (further > 1).any():
+            raise AssertionError("a range reaches over more than two blocks")
+        across: Mask = further == 1
         return across
 
     @cached_property
@@ -91,6 +95,9 @@ class Ranges:
         # Asked before "from the start", since a chunk may begin in the middle of a block; no range of a chunk
         # meets a block that is cut behind. So floating sums are added in one order, however rows are chunked.
         ends: Mask = ~self._across & self.blocks.last[self.hi - 1]
+        begins = self.lo[~self._across & ~ends]
+        if (self.blocks.start[begins] != begins).any():
+            raise AssertionError("a range lies inside one of the blocks")
         return ends
 
     def part(self, start: int, stop: int) -> Ranges:
