@@ -16,6 +16,7 @@ import numpy as np
 import pyarrow as pa
 import pyarrow.compute as pc
 
+from tvfsql.errors import DataError
 from tvfsql.plan.window import Cumulate, Hop
 from tvfsql.runtime.columns import Ints, Mask, changes
 from tvfsql.runtime.partials import prepare
@@ -51,7 +52,7 @@ class SliceKernel:
         feed = _Feed(batches, (*self.keys, "slice_end", *(name for name, _ in self.merges)))
         carried = _Carried()
         while True:
-            fresh = feed.take(max(self.chunk_rows, carried.rows), self.chunk_bytes)
+            fresh = feed.take(max(self.chunk_rows, carried.rows), max(self.chunk_bytes, carried.bytes))
             table = pa.Table.from_batches([*carried.batches, *fresh]) if carried.batches or fresh else None
             if table is None:
                 return
@@ -68,6 +69,7 @@ class _Carried:
 
     batches: tuple[Any, ...] = ()
     rows: int = 0
+    bytes: int = 0
     before: Mapping[str, int] = field(default_factory=dict)
 
     @property
@@ -112,7 +114,7 @@ class _Chunk:
         row = self.reach.kept
         before = {name: part.before(int(self.reach.since[row]), row) for name, part in self.partials.items()}
         rest = self.table.slice(row)
-        return _Carried(tuple(rest.to_batches()), rest.num_rows, before)
+        return _Carried(tuple(rest.to_batches()), rest.num_rows, rest.nbytes, before)
 
     def _batches(self, rows: Ints, ends: Ints) -> Iterator[Any]:
         ranges = self.reach.ranges(rows, ends)
@@ -159,7 +161,10 @@ class _Chunk:
         return pa.array((slices * window.slice_size + window.offset) * 1000).view(TIMESTAMP)
 
     def _column(self, name: str) -> Any:
-        return self.table.column(name).chunk(0)
+        column = self.table.column(name)
+        if column.num_chunks > 1:  # Arrow's limit for one array of strings
+            raise DataError(f"the rows of one window hold more than 2 GiB of {name}")
+        return column.chunk(0)
 
 
 class _Feed:
