@@ -1,0 +1,31 @@
+"""The order of the planner's rules, and nothing else."""
+
+from tvfsql.planner import Phase
+from tvfsql.rules.projection import (
+    drop_idle_project,
+    merge_filters,
+    merge_projects,
+    prune_columns,
+    push_filter_below_project,
+)
+from tvfsql.rules.two_phase import split_local_global
+from tvfsql.rules.window_aggregate import pull_up_window_table_function, pull_window_filter_above_aggregate
+from tvfsql.rules.window_table_function import push_filter_below_window, push_project_below_window
+
+PHASES = (
+    Phase("push_down", (merge_projects, merge_filters, push_filter_below_project, push_filter_below_window)),
+    # after push_down: what is left between an aggregate and its window function looks at windows
+    Phase(
+        "windows",
+        (
+            push_project_below_window,
+            merge_projects,
+            drop_idle_project,
+            pull_window_filter_above_aggregate,
+            pull_up_window_table_function,
+        ),
+    ),
+    # before two_phase: the slices should hold only what is needed
+    Phase("prune", (merge_projects, prune_columns, drop_idle_project)),
+    Phase("two_phase", (split_local_global,)),
+)

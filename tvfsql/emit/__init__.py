@@ -1,0 +1,5 @@
+"""Physical plans to Python text."""
+
+from tvfsql.emit.program import program
+
+__all__ = ["program"]

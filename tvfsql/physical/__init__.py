@@ -1,0 +1,5 @@
+"""The physical plan."""
+
+from tvfsql.physical.lower import lower
+
+__all__ = ["lower"]

@@ -33,7 +33,7 @@ class AggregateFunction:
     name: str
     whole: str
     result: TypeRule
-    natural: TypeRule = lambda kind: UNKNOWN  # the type that Spark's own function has, UNKNOWN: as `result`
+    natural: TypeRule | None = None  # the type that Spark's expression has, where that is not `result`
     partials: tuple[Partial, ...] = ()
     finish: str = ""
     distinct: str = ""  # finishes {count} and {sum} of the distinct values; "": DISTINCT cannot be merged
@@ -109,8 +109,8 @@ _ROWS = (
         "count({d}{x}){f}",
         _always("bigint"),
         partials=(COUNT_OF,),
-        finish="coalesce({count}, 0)",
-        distinct="coalesce({count}, 0)",
+        finish="{count}",  # never NULL: a window holds a slice with rows
+        distinct="{count}",
         splittable=True,
         retractable=True,
     ),

@@ -240,7 +240,12 @@ class LocalWindowAggregate(Node):
         if self.keys:
             yield "groupBy", ", ".join(self.keys)
         yield "window", window_label(self.window, ("time_col", self.time), self.zone)
-        parts = (*self.keys, *map(str, self.partials), *map(str, self.distincts), "slice_end('w$) AS slice_end")
+        parts = (
+            *self.keys,
+            *map(str, self.partials),
+            *map(str, self.distincts),
+            "slice_end('w$) AS slice_end",
+        )
         yield "select", ", ".join(parts)
 
 
@@ -320,7 +325,9 @@ class Order:
     nulls_first: bool
 
     def __str__(self) -> str:
-        nulls = "" if self.nulls_first != self.descending else f" NULLS {'FIRST' if self.nulls_first else 'LAST'}"
+        nulls = (
+            "" if self.nulls_first != self.descending else f" NULLS {'FIRST' if self.nulls_first else 'LAST'}"
+        )
         return f"{self.scalar.sql} {'DESC' if self.descending else 'ASC'}{nulls}"
 
 
@@ -364,6 +371,19 @@ class SparkSql(Node):
     def details(self) -> Iterator[tuple[str, str]]:
         yield "query", self.sql
         yield "because", self.reason
+
+
+@dataclass(frozen=True)
+class Sink(Node):
+    """Rows written into a table of the catalog, whose stored columns they have."""
+
+    input: Node
+    table: str
+    overwrite: bool = False
+
+    @cached_property
+    def schema(self) -> Schema:
+        return self.input.schema
 
 
 def window_label(window: Window, where: tuple[str, str], zone: str = "") -> str:

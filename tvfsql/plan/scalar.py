@@ -15,12 +15,91 @@ from tvfsql.plan.types import UNKNOWN, SqlType
 
 # Words that Spark's parser would not take for a column where an expression stands.
 NOT_BARE = frozenset(
-    "and any array as between both by case cast collate create cross current_date current_time "
-    "current_timestamp current_user date day distinct div else end exists extract false filter for from full "
-    "grant group having hour in inner interval into is join lateral leading left like limit map minute month "
-    "natural not null on or order outer overlaps position right rlike second select session_user some struct "
-    "table then timestamp timestamp_ltz timestamp_ntz to trailing trim true union unique unknown user using "
-    "when where with within x year".split()
+    [
+        "and",
+        "any",
+        "array",
+        "as",
+        "between",
+        "both",
+        "by",
+        "case",
+        "cast",
+        "collate",
+        "create",
+        "cross",
+        "current_date",
+        "current_time",
+        "current_timestamp",
+        "current_user",
+        "date",
+        "day",
+        "distinct",
+        "div",
+        "else",
+        "end",
+        "exists",
+        "extract",
+        "false",
+        "filter",
+        "for",
+        "from",
+        "full",
+        "grant",
+        "group",
+        "having",
+        "hour",
+        "in",
+        "inner",
+        "interval",
+        "into",
+        "is",
+        "join",
+        "lateral",
+        "leading",
+        "left",
+        "like",
+        "limit",
+        "map",
+        "minute",
+        "month",
+        "natural",
+        "not",
+        "null",
+        "on",
+        "or",
+        "order",
+        "outer",
+        "overlaps",
+        "position",
+        "right",
+        "rlike",
+        "second",
+        "select",
+        "session_user",
+        "some",
+        "struct",
+        "table",
+        "then",
+        "timestamp",
+        "timestamp_ltz",
+        "timestamp_ntz",
+        "to",
+        "trailing",
+        "trim",
+        "true",
+        "union",
+        "unique",
+        "unknown",
+        "user",
+        "using",
+        "when",
+        "where",
+        "with",
+        "within",
+        "x",
+        "year",
+    ]
 )
 
 
@@ -71,7 +150,9 @@ class Scalar:
             deterministic = deterministic and new.deterministic
             alone = new.atomic or len(self.parts) == 1
             parts += new.parts if alone else ("(", *new.parts, ")")
-        atomic = self.atomic and (len(self.parts) > 1 or all(columns[name].atomic for name in self.columns if name in columns))
+        atomic = self.atomic and (
+            len(self.parts) > 1 or all(columns[name].atomic for name in self.columns if name in columns)
+        )
         return Scalar(_joined(parts), self.type, atomic, deterministic, self.span)
 
     def renamed(self, names: Mapping[str, str]) -> Scalar:
@@ -98,10 +179,15 @@ def template(pattern: str, kind: SqlType = UNKNOWN, *, atomic: bool = True, **ar
         parts.append(literal)
         if name:
             argument = arguments[name]
-            bare = argument.atomic or re.search(rf"[(,]\s*(DISTINCT )?\{{{name}\}}[,)]", pattern)
+            bare = argument.atomic or _fenced(pattern, name)
             parts += argument.parts if bare else ("(", *argument.parts, ")")
     steady = all(argument.deterministic for argument in arguments.values())
     return Scalar(_joined(parts), kind, atomic, steady)
+
+
+def _fenced(pattern: str, name: str) -> bool:
+    """Whether the hole stands alone between commas, parentheses or keywords, and needs no own parentheses."""
+    return bool(re.search(rf"(?:[(,]\s*(?:\{{d\}})?|WHERE )\{{{name}\}}(?:[,)]| AS )", pattern))
 
 
 def quoted(name: str) -> str:

@@ -130,7 +130,12 @@ class Cumulate:
     def parts(self) -> tuple[tuple[str, str], ...]:
         """What EXPLAIN prints between the brackets; the size first, as Flink prints it."""
         emit = (("emitOnlyOnUpdate", "true"),) if self.emit_only_on_update else ()
-        return (("max_size", duration(self.size)), ("step", duration(self.step)), *_offset(self.offset), *emit)
+        return (
+            ("max_size", duration(self.size)),
+            ("step", duration(self.step)),
+            *_offset(self.offset),
+            *emit,
+        )
 
 
 Window = Tumble | Hop | Cumulate

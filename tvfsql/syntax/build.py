@@ -238,7 +238,9 @@ class StatementBuilder(_Builder):
         return ast.Option(key, value, self.span(tree))
 
     def strings(self, tree: Node) -> Iterator[str]:
-        return (unquote(token) for token in tree.children if isinstance(token, Token) and token.type == "STRING")
+        return (
+            unquote(token) for token in tree.children if isinstance(token, Token) and token.type == "STRING"
+        )
 
 
 def unquote(token: Token) -> str:

@@ -13,7 +13,7 @@ from lark import Lark, Token, Tree, UnexpectedCharacters, UnexpectedInput
 
 from tvfsql.errors import Span, SqlSyntaxError
 from tvfsql.syntax import ast
-from tvfsql.syntax.build import StatementBuilder, WindowCallBuilder
+from tvfsql.syntax.build import StatementBuilder, WindowCallBuilder, unquote
 
 FUNCTIONS = ("TUMBLE", "HOP", "CUMULATE", "SESSION")
 USAGE = {
@@ -22,12 +22,25 @@ USAGE = {
     "CUMULATE": "CUMULATE(TABLE t, DESCRIPTOR(ts), INTERVAL '1' HOUR, INTERVAL '1' DAY): the step, then the size",
     "SESSION": "SESSION(TABLE t PARTITION BY k, DESCRIPTOR(ts), INTERVAL '5' MINUTE)",
 }
-STARTS = "CREATE, DESCRIBE, DROP, EXECUTE STATEMENT SET, EXPLAIN, INSERT, RESET, SELECT, SET, SHOW, VALUES, WITH"
+STARTS = (
+    "CREATE, DESCRIBE, DROP, EXECUTE STATEMENT SET, EXPLAIN, INSERT, RESET, SELECT, SET, SHOW, VALUES, WITH"
+)
 
 
 def parse(sql: str) -> tuple[ast.Statement, ...]:
     """The statements of a script, in order. Raises SqlSyntaxError with its place in `sql`."""
     return tuple(_statement(sql, span) for span in _split(sql))
+
+
+def parse_watermark(text: str) -> ast.Watermark:
+    """A watermark expression by itself; its column is the first name in it. Raises SqlSyntaxError."""
+    from tvfsql.syntax import sql as standard
+
+    span = Span(0, len(text))
+    names = [token for token in _tokens(text) if token.type in ("NAME", "QUOTED")]
+    if not names:
+        raise SqlSyntaxError("a watermark names its time column", span=span, hint="ts - INTERVAL '5' SECOND")
+    return ast.Watermark(ast.Name(unquote(names[0]), _span(names[0])), standard.parse_scalar(text, span))
 
 
 def _statement(sql: str, span: Span) -> ast.Statement:
@@ -133,7 +146,9 @@ def _lark(grammar: str, text: str, span: Span, hint: str | None) -> Tree[Token]:
             end = len(text.rstrip())
             at = getattr(error, "pos_in_stream", None) if token is None else end
             place = Span(at if at is not None else end, (at if at is not None else end) + 1)
-            message = "the statement ends too early" if at == end else f"unexpected character {text[place.start]!r}"
+            message = (
+                "the statement ends too early" if at == end else f"unexpected character {text[place.start]!r}"
+            )
         else:
             place = _span(token)
             message = f"unexpected {token}"

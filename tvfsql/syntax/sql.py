@@ -7,6 +7,7 @@ has put a quoted placeholder of the same length in their place, so every positio
 from __future__ import annotations
 
 from collections.abc import Iterator, Mapping
+from dataclasses import replace
 from typing import Any
 
 from sqlglot import exp
@@ -81,7 +82,7 @@ SPARKS_OWN = (
 
 def parse_query(text: str, windows: Mapping[str, ast.WindowCall], span: Span) -> ast.Query:
     """The query that `text` holds at `span` (all else is blank); `windows` by placeholder."""
-    return _Reader(windows, span).query(_parse(text, span, exp.Query))
+    return replace(_Reader(windows, span).query(_parse(text, span, exp.Query)), span=span)
 
 
 def parse_scalar(text: str, span: Span) -> ast.Expr:
@@ -91,14 +92,22 @@ def parse_scalar(text: str, span: Span) -> ast.Expr:
 
 def parse_type(text: str, span: Span) -> str:
     """A type as Spark's DDL spells it: `TIMESTAMP(3)` is timestamp_ntz, `ROW<a INT>` is struct<a:int>."""
-    words = text.upper().split("<")[0].split("(")[0].split()[1:] + text.upper().rpartition(")")[2].split()
-    if odd := [word for word in words if text.count(")") < 2 and word not in TYPE_WORDS]:
+    if odd := [word for word in _outer_words(text)[1:] if word not in TYPE_WORDS]:
         raise SqlSyntaxError(f"unexpected {odd[0]} after the type", span=span)
     try:
         tree = exp.DataType.build(" ".join(text.split()), dialect=FlinkSql)
     except (ParseError, TokenError, ValueError) as error:
         raise SqlSyntaxError(f"unknown type {text.strip()}", span=span) from error
     return spark_type(tree, span)
+
+
+def _outer_words(text: str) -> list[str]:
+    """The words of a type outside its parentheses and angle brackets."""
+    depth, outside = 0, ""
+    for char in text.upper():
+        depth += {"(": 1, "<": 1, ")": -1, ">": -1}.get(char, 0)
+        outside += char if depth == 0 and char not in ")>" else " "
+    return outside.split()
 
 
 def spark_type(tree: exp.DataType, span: Span | None = None) -> str:
@@ -331,10 +340,8 @@ class _Reader:
             base = base if base.isidentifier() else "windows"
             name = next(n for n in (base, *(f"{base}_{i}" for i in range(2, 999))) if n not in sources)
             sources[name] = relation
-            new = exp.Table(this=exp.to_identifier(name))
-            alias = node.args.get("alias")
-            new.set("alias", alias.copy() if alias else exp.TableAlias(this=exp.to_identifier(base)))
-            return new
+            # column aliases are the source's own: the binder has given its columns these names
+            return exp.Table(this=exp.to_identifier(name), alias=exp.TableAlias(this=exp.to_identifier(base)))
 
         tree = tree.transform(take_out)
         return ast.Ordinary(tree, tuple(sources.items()), reason, span_of(tree, self.span))

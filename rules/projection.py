@@ -1,0 +1,208 @@
+"""Projections and filters: fewer of them, lower down, with fewer columns."""
+
+from __future__ import annotations
+
+from functools import singledispatch
+
+from tvfsql.options import Options
+from tvfsql.plan.node import Node
+from tvfsql.plan.nodes import (
+    Aggregate,
+    Filter,
+    Item,
+    Join,
+    Project,
+    Scan,
+    Sort,
+    WindowAggregate,
+    WindowTableFunction,
+)
+from tvfsql.plan.scalar import Scalar, column
+from tvfsql.planner import rule
+
+
+@rule
+def merge_projects(node: Node, options: Options) -> Node | None:
+    """Make one projection of two.
+
+    Before:
+      Project(select=[a + 1 AS b])
+      +- Project(select=[x * 2 AS a])
+    After:
+      Project(select=[(x * 2) + 1 AS b])
+
+    Holds because an expression may take the place of the column that it computes. Does not apply where a
+    computed column that differs from call to call, or is costly, would be worked out more than once.
+    """
+    match node:
+        case Project(Project(source, inner), outer):
+            computed = {item.name: item.scalar for item in inner}
+            if all(worth_repeating(scalar) or uses(outer, name) <= 1 for name, scalar in computed.items()):
+                return Project(
+                    source,
+                    tuple(
+                        Item(item.name, typed(item.scalar.substitute(computed), node, item.name))
+                        for item in outer
+                    ),
+                )
+    return None
+
+
+@rule
+def drop_idle_project(node: Node, options: Options) -> Node | None:
+    """Drop a projection that gives exactly the columns it gets.
+
+    Before:
+      Project(select=[a, b])
+      +- Scan(table=[t], fields=[a, b])
+    After:
+      Scan(table=[t], fields=[a, b])
+
+    Holds because names, types and order are the same.
+    """
+    match node:
+        case Project(source, items):
+            if (
+                [item.name for item in items]
+                == [item.scalar.column for item in items]
+                == list(source.columns)
+            ):
+                return source if source.schema == node.schema else None
+    return None
+
+
+@rule
+def merge_filters(node: Node, options: Options) -> Node | None:
+    """Make one filter of two.
+
+    Before:
+      Filter(where=[a > 1])
+      +- Filter(where=[b > 2])
+    After:
+      Filter(where=[b > 2 AND a > 1])
+
+    Holds because a row passes both filters if it meets all their conditions; the lower ones stay first.
+    """
+    match node:
+        case Filter(Filter(source, inner), outer):
+            return Filter(source, (*inner, *(one for one in outer if one not in inner)))
+    return None
+
+
+@rule
+def push_filter_below_project(node: Node, options: Options) -> Node | None:
+    """Filter rows before columns are computed.
+
+    Before:
+      Filter(where=[b > 2])
+      +- Project(select=[a, x * 2 AS b])
+    After:
+      Project(select=[a, x * 2 AS b])
+      +- Filter(where=[(x * 2) > 2])
+
+    Holds because a condition may be stated over what the column is computed from. Does not apply to
+    expressions that differ from call to call.
+    """
+    match node:
+        case Filter(Project(source, items), conditions):
+            computed = {item.name: item.scalar for item in items}
+            below = tuple(condition.substitute(computed) for condition in conditions)
+            if all(condition.deterministic for condition in below):
+                return Project(Filter(source, below), items)
+    return None
+
+
+@rule
+def prune_columns(node: Node, options: Options) -> Node | None:
+    """Read and compute only the columns that something above needs.
+
+    Before:
+      Aggregate(groupBy=[k], select=[k, SUM(a) AS s])
+      +- Scan(table=[t], fields=[k, a, b, c])
+    After:
+      Aggregate(groupBy=[k], select=[k, SUM(a) AS s])
+      +- Scan(table=[t], fields=[k, a])
+
+    Holds because a column that no operator above reads changes no row of the result.
+    """
+    match node:
+        case Project(source, items):
+            needed = frozenset(name for item in items for name in item.scalar.columns)
+            narrowed = narrow(source, needed)
+            return Project(narrowed, items) if narrowed is not source else None
+        case Aggregate(source, keys, calls):
+            narrowed = narrow(source, frozenset(keys).union(*(call.columns for call in calls)))
+            return Aggregate(narrowed, keys, calls) if narrowed is not source else None
+        case WindowAggregate(source, window, time, keys, calls, properties, zone):
+            narrowed = narrow(source, frozenset({time, *keys}).union(*(call.columns for call in calls)))
+            return (
+                WindowAggregate(narrowed, window, time, keys, calls, properties, zone)
+                if narrowed is not source
+                else None
+            )
+    return None
+
+
+@singledispatch
+def narrow(node: Node, needed: frozenset[str]) -> Node:
+    """The operator without the columns that are not needed, as far as it can do without: or itself."""
+    return node
+
+
+@narrow.register
+def _(node: Scan, needed: frozenset[str]) -> Node:
+    kept = tuple(field for field in node.fields if field.name in needed) or node.fields[:1]
+    return Scan(node.table, kept) if kept != node.fields else node
+
+
+@narrow.register
+def _(node: Project, needed: frozenset[str]) -> Node:
+    kept = tuple(item for item in node.items if item.name in needed) or node.items[:1]
+    return Project(node.input, kept) if kept != node.items else node
+
+
+@narrow.register
+def _(node: Filter, needed: frozenset[str]) -> Node:
+    source = narrow(node.input, needed.union(*(condition.columns for condition in node.conditions)))
+    return Filter(source, node.conditions) if source is not node.input else node
+
+
+@narrow.register
+def _(node: Sort, needed: frozenset[str]) -> Node:
+    source = narrow(node.input, needed.union(*(key.scalar.columns for key in node.order)))
+    return Sort(source, node.order) if source is not node.input else node
+
+
+@narrow.register
+def _(node: WindowTableFunction, needed: frozenset[str]) -> Node:
+    source = narrow(node.input, needed | {node.time})
+    return (
+        WindowTableFunction(source, node.window, node.time, node.zone) if source is not node.input else node
+    )
+
+
+@narrow.register
+def _(node: Join, needed: frozenset[str]) -> Node:
+    wanted = needed | (node.condition.columns if node.condition else frozenset())
+    left, right = narrow(node.left, wanted), narrow(node.right, wanted)
+    same = left is node.left and right is node.right
+    return node if same else Join(left, right, node.kind, node.condition)
+
+
+def typed(scalar: Scalar, node: Node, name: str) -> Scalar:
+    """The scalar with the type that the operator gives that column."""
+    return Scalar(scalar.parts, node.type_of(name), scalar.atomic, scalar.deterministic, scalar.span)
+
+
+def worth_repeating(scalar: Scalar) -> bool:
+    """A column or a literal costs nothing to have twice."""
+    return scalar.deterministic and len(scalar.parts) <= 1
+
+
+def uses(items: tuple[Item, ...], name: str) -> int:
+    return sum(1 for item in items for part in item.scalar.parts if getattr(part, "name", None) == name)
+
+
+def passing(names: tuple[str, ...], source: Node) -> tuple[Item, ...]:
+    """Items that hand columns through."""
+    return tuple(Item(name, column(name, source.type_of(name))) for name in names)

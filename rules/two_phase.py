@@ -1,0 +1,123 @@
+"""Windows made from slices: rows are aggregated once per key and slice, windows are put together from those."""
+
+from __future__ import annotations
+
+from tvfsql.options import Options
+from tvfsql.plan.aggregates import AGGREGATES, templates
+from tvfsql.plan.call import finished, holes, mergeable
+from tvfsql.plan.node import Node
+from tvfsql.plan.nodes import (
+    AggCall,
+    DistinctValues,
+    GlobalWindowAggregate,
+    Item,
+    LocalWindowAggregate,
+    PartialColumn,
+    WindowAggregate,
+)
+from tvfsql.plan.scalar import Scalar, column, free_name, template, text
+from tvfsql.planner import rule
+
+ROWS = "rows"
+
+
+@rule
+def split_local_global(node: Node, options: Options) -> Node | None:
+    """Aggregate rows into slices, then merge slices into windows.
+
+    Before:
+      WindowAggregate(groupBy=[k], window=[HOP(time_col=[ts], size=[1 d], slide=[1 min])], select=[SUM(x) AS s])
+    After:
+      GlobalWindowAggregate(groupBy=[k], window=[HOP(slice_end=[slice_end], ...)], select=[sum AS s])
+      +- LocalWindowAggregate(groupBy=[k], window=[HOP(time_col=[ts], ...)], select=[SUM(x) AS sum, slice_end('w$)])
+
+    Holds because no window border cuts a slice, and each aggregate can be merged from partials. The cost
+    is that of a tumbling window at slice width plus the output, whatever size/slide is. Does not apply
+    - with table.optimizer.agg-phase-strategy = ONE_PHASE;
+    - if one aggregate cannot be merged (plan.aggregates tells);
+    - to TUMBLE: a window is its only slice, and Spark's own groupBy works in two phases already.
+    Flink: TwoStageOptimizedWindowAggregateRule.
+    """
+    match node:
+        case WindowAggregate(source, window, time, keys, calls, properties, zone):
+            if not window.shares_slices or options["table.optimizer.agg-phase-strategy"] == "ONE_PHASE":
+                return None
+            if not all(mergeable(call) for call in calls):
+                return None
+            split = Split(frozenset(name.lower() for name in (*keys, "slice_end")))
+            finish = tuple(Item(call.name, split.finish(call)) for call in calls)
+            rows = split.rows()
+            local = LocalWindowAggregate(
+                source, window, time, keys, tuple(split.partials), tuple(split.distincts), rows, zone
+            )
+            return GlobalWindowAggregate(local, window, keys, split.merges(), finish, properties, rows, zone)
+    return None
+
+
+class Split:
+    """Gathers the partial columns that calls need; two calls that need the same one share it."""
+
+    def __init__(self, taken: frozenset[str]) -> None:
+        self.taken = set(taken)
+        self.partials: list[PartialColumn] = []
+        self.distincts: list[DistinctValues] = []
+
+    def finish(self, call: AggCall) -> Scalar:
+        """The call's result over merged partials."""
+        row = AGGREGATES[call.function]
+        kind = call.arguments[0].type
+        _, finish, distinct = templates(row, kind)
+        if call.distinct:
+            parts = self._distinct(call, with_sum="{sum}" in distinct)
+            return finished(call, distinct, parts)
+        arguments = holes(call)
+        parts = {
+            part.suffix: self._partial(
+                call, part.suffix, template(part.sql, **arguments), part.merge, single=len(row.partials) == 1
+            )
+            for part in row.partials
+        }
+        if "{y}" in finish:
+            parts["y"] = call.arguments[1]
+        return finished(call, finish, parts)
+
+    def rows(self) -> str:
+        """The column that counts rows: COUNT(*), if the query has one."""
+        return self._partial(None, ROWS, text("count(*)", "bigint"), "sum", single=False).column or ROWS
+
+    def merges(self) -> tuple[tuple[str, str], ...]:
+        plain = tuple((part.name, part.merge) for part in self.partials)
+        running = tuple(
+            (name, "running") for part in self.distincts for name in (part.count, part.sum) if name
+        )
+        return (*plain, *running)
+
+    def _partial(
+        self, call: AggCall | None, suffix: str, made: Scalar, merge: str, *, single: bool
+    ) -> Scalar:
+        for known in self.partials:
+            if known.scalar == made and known.merge == merge:
+                return column(known.name)
+        wanted = suffix if call is None else call.name if single else f"{call.name}_{suffix}"
+        name = self._free(wanted)
+        self.partials.append(PartialColumn(name, made, merge))
+        return column(name)
+
+    def _distinct(self, call: AggCall, *, with_sum: bool) -> dict[str, Scalar]:
+        value = call.arguments[0]
+        for i, known in enumerate(self.distincts):
+            if known.value == value and known.filter == call.filter:
+                if with_sum and not known.sum:
+                    self.distincts[i] = known = DistinctValues(
+                        value, known.filter, known.count, self._free(f"{known.count}_sum")
+                    )
+                return {"count": column(known.count), "sum": column(known.sum)}
+        count = self._free(call.name if not with_sum else f"{call.name}_count")
+        total = self._free(f"{call.name}_sum") if with_sum else ""
+        self.distincts.append(DistinctValues(value, call.filter, count, total))
+        return {"count": column(count), "sum": column(total)}
+
+    def _free(self, wanted: str) -> str:
+        name = free_name(wanted, lambda known: known.lower() in self.taken)
+        self.taken.add(name.lower())
+        return name

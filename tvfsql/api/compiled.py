@@ -1,0 +1,119 @@
+"""A compiled query: one attribute per stage, from the syntax tree to the Python text that runs."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from functools import cached_property
+from typing import TYPE_CHECKING, Any
+
+from tvfsql.bind.query import QueryBinder
+from tvfsql.bind.statement import bind_insert
+from tvfsql.catalog import Catalog, Table
+from tvfsql.emit import program
+from tvfsql.errors import UnsupportedError
+from tvfsql.options import Options
+from tvfsql.physical import lower
+from tvfsql.plan.node import Node
+from tvfsql.plan.nodes import Scan
+from tvfsql.planner import Planner, Step
+from tvfsql.rules import PHASES
+from tvfsql.syntax import ast
+
+if TYPE_CHECKING:
+    from pyspark.sql import DataFrame, SparkSession
+
+UNBOUNDED = ("kafka", "rate", "socket")
+
+
+@dataclass(frozen=True)
+class Compiled:
+    """A SELECT or an INSERT at every stage. `str()` is the code.
+
+    `sql` is its text, `ast` its syntax tree, `logical` the plan before rules, `steps` what each rule did,
+    `optimized` the plan after them, `physical` the operators that run, `code` the PySpark module.
+    """
+
+    sql: str
+    ast: ast.Query | ast.Insert
+    logical: Node
+    steps: tuple[Step, ...]
+    optimized: Node
+    physical: Node
+    sink: Table | None = None
+
+    @cached_property
+    def code(self) -> str:
+        return program([(self.sql, self.physical, self.sink)])
+
+    def __str__(self) -> str:
+        return self.code
+
+    @property
+    def columns(self) -> tuple[str, ...]:
+        """The names of the columns that come out."""
+        return self.physical.columns
+
+    def explain(self, stage: str = "all", format: str = "text") -> str:
+        """One stage or all of them: ast, logical, trace, physical, code; as text, json or mermaid.
+
+        The same from run to run. Raises OptionError for a word that is none of these.
+        """
+        from tvfsql.api.explain import explain
+
+        return explain(self, stage, format)
+
+    def dataframe(self, spark: SparkSession) -> DataFrame:
+        """The rows as a DataFrame: exactly what `code` says. Raises DataError, or UnsupportedError, if Spark refuses."""
+        from tvfsql.runtime.failures import translated
+
+        with translated():
+            frame: DataFrame = self.run("query", spark)
+        return frame
+
+    def run(self, function: str, spark: SparkSession) -> Any:
+        """Call a function of the module, `query` or `insert`."""
+        from tvfsql.runtime.failures import require_ansi
+
+        require_ansi(spark)
+        space: dict[str, Any] = {"__name__": "tvfsql.query"}
+        exec(compile(self.code, "<tvfsql>", "exec"), space)  # the text is what runs
+        return space[function](spark)
+
+
+def compile_statement(
+    statement: ast.Query | ast.Insert, source: str, catalog: Catalog, mode: str, options: Options
+) -> Compiled:
+    """Bind, plan, lower and emit one statement of the script `source`. Raises TvfSqlError."""
+    if mode == "streaming":
+        raise UnsupportedError(
+            "streaming mode is not built yet",
+            span=statement.span,
+            hint="--mode batch reads what is there now",
+        )
+    span = statement.span
+    table: Table | None = None
+    if isinstance(statement, ast.Insert):
+        logical: Node = bind_insert(statement, catalog, options)
+        found = catalog.get(statement.table.text)
+        table = found if isinstance(found, Table) else None
+    else:
+        logical = QueryBinder(catalog, options).bind(statement).node
+    if mode == "automatic":
+        _refuse_unbounded(logical, catalog, statement)
+    planner = Planner(PHASES, options)
+    optimized = planner.plan(logical)
+    physical = lower(optimized, catalog, options)
+    return Compiled(
+        source[span.start : span.end], statement, logical, tuple(planner.steps), optimized, physical, table
+    )
+
+
+def _refuse_unbounded(plan: Node, catalog: Catalog, statement: ast.Query | ast.Insert) -> None:
+    for node in plan.walk():
+        table = catalog.find(node.table) if isinstance(node, Scan) else None
+        if isinstance(table, Table) and table.connector and table.connector.name in UNBOUNDED:
+            raise UnsupportedError(
+                f"{table.name} has no end (connector {table.connector.name}), and streaming mode is not built yet",
+                span=statement.span,
+                hint="--mode batch reads what is there now",
+            )

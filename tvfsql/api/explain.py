@@ -1,0 +1,123 @@
+"""EXPLAIN: the stages of a compiled query as text, JSON or a mermaid drawing."""
+
+from __future__ import annotations
+
+import json
+from typing import TYPE_CHECKING, Any
+
+from tvfsql.errors import OptionError, did_you_mean
+from tvfsql.plan.node import Node, tree
+from tvfsql.plan.nodes import Sink
+from tvfsql.syntax import show
+
+if TYPE_CHECKING:
+    from tvfsql.api.compiled import Compiled
+
+TITLES = {
+    "ast": "Abstract Syntax Tree",
+    "logical": "Logical Plan",
+    "trace": "Rules",
+    "physical": "Optimized Physical Plan",
+    "code": "PySpark",
+}
+STAGES = (*TITLES, "all")
+FORMATS = ("text", "json", "mermaid")
+
+
+def explain(query: Compiled, stage: str, format: str) -> str:
+    """The wanted stages of a query. Raises OptionError for an unknown stage or format."""
+    for word, known, what in ((stage, STAGES, "stage"), (format, FORMATS, "format")):
+        if word not in known:
+            raise OptionError(
+                f"there is no {what} {word}", hint=did_you_mean(word, known, otherwise=f"{what}s: ")
+            )
+    stages = tuple(TITLES) if stage == "all" else (stage,)
+    if format == "json":
+        return json.dumps({name: _data(query, name) for name in stages}, indent=2, ensure_ascii=False)
+    if format == "mermaid":
+        return _mermaid(query.logical if stage == "logical" else query.physical)
+    if len(stages) == 1:
+        return _text(query, stage)
+    return "\n\n".join(f"== {TITLES[name]} ==\n{_text(query, name)}" for name in stages)
+
+
+def _text(query: Compiled, stage: str) -> str:
+    match stage:
+        case "ast":
+            return show.tree(query.ast)
+        case "logical":
+            return tree(query.logical)
+        case "trace":
+            steps = (f"{step.phase}: {step.rule}\n{_indented(step.diff())}" for step in query.steps)
+            return "\n".join(steps) or "(no rule applied)"
+        case "physical":
+            return tree(query.physical)
+    return query.code.rstrip()
+
+
+def _data(query: Compiled, stage: str) -> Any:
+    match stage:
+        case "ast":
+            return show.data(query.ast)
+        case "logical":
+            return _node(query.logical)
+        case "trace":
+            return [
+                {
+                    "phase": step.phase,
+                    "rule": step.rule,
+                    "before": _node(step.before),
+                    "after": _node(step.after),
+                }
+                for step in query.steps
+            ]
+        case "physical":
+            return _node(query.physical)
+    return query.code
+
+
+def _node(node: Node) -> dict[str, Any]:
+    return {
+        "operator": node.label().partition("(")[0],
+        **dict(node.details()),
+        "columns": list(node.columns),
+        "inputs": [_node(child) for child in node.children],
+    }
+
+
+def _mermaid(plan: Node) -> str:
+    """A flowchart from the sources (top) to the result; rows flow along the arrows."""
+    lines = ["flowchart TD"]
+    numbers: dict[int, str] = {}
+
+    def visit(node: Node) -> str:
+        below = [visit(child) for child in node.children]
+        name = f"n{len(numbers)}"
+        numbers[len(numbers)] = name
+        operator, _, rest = node.label().partition("(")
+        parts = [f"{key}: {value}" for key, value in node.details()]
+        label = (
+            "<br/>".join(_escaped(text) for text in (f"<{operator}>", *parts))
+            if parts
+            else _escaped(f"{operator}({rest}")
+        )
+        shape = ("[(", ")]") if not node.children else ("[/", "/]") if isinstance(node, Sink) else ("[", "]")
+        lines.append(f'  {name}{shape[0]}"{label}"{shape[1]}')
+        lines.extend(f"  {child} --> {name}" for child in below)
+        return name
+
+    visit(plan)
+    return "\n".join(lines)
+
+
+def _escaped(text: str) -> str:
+    """Text that mermaid shows as it is; `<name>` in angle brackets is set in bold."""
+    if text.startswith("<") and text.endswith(">"):
+        return f"<b>{text[1:-1]}</b>"
+    for char, code in (("&", "amp"), ('"', "quot"), ("<", "lt"), (">", "gt"), ("#", "35")):
+        text = text.replace(char, f"#{code};") if char != "#" else text
+    return text.replace("\n", " ")
+
+
+def _indented(text: str) -> str:
+    return "\n".join(f"  {line}" for line in text.splitlines())

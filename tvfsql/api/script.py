@@ -1,0 +1,182 @@
+"""Scripts, statement by statement: what each does to the catalog and the options, and what it gives. No Spark."""
+
+from __future__ import annotations
+
+import os
+import re
+from collections.abc import Iterator
+from dataclasses import dataclass, field, replace
+
+from tvfsql.api.compiled import Compiled, compile_statement
+from tvfsql.bind.query import QueryBinder
+from tvfsql.bind.scalar import functions
+from tvfsql.bind.statement import bind_table, bind_view
+from tvfsql.catalog import Catalog, Table, View
+from tvfsql.errors import BindError, TvfSqlError, did_you_mean
+from tvfsql.options import Options
+from tvfsql.plan.aggregates import AGGREGATES
+from tvfsql.plan.types import shown
+from tvfsql.syntax import ast
+from tvfsql.syntax.parser import parse
+
+
+@dataclass(frozen=True)
+class Message:
+    """A statement that was carried out, and a word about it."""
+
+    text: str
+
+
+@dataclass(frozen=True)
+class Listing:
+    """Rows that need no Spark: SHOW, DESCRIBE, SET."""
+
+    columns: tuple[str, ...]
+    rows: tuple[tuple[str | None, ...], ...]
+
+
+@dataclass(frozen=True)
+class Text:
+    """Text for the reader: EXPLAIN, SHOW CREATE."""
+
+    text: str
+
+
+Outcome = Message | Listing | Text | Compiled
+
+
+@dataclass
+class Script:
+    """The state that statements share. `folder` is where relative paths start: the script's own folder."""
+
+    catalog: Catalog = field(default_factory=Catalog)
+    options: Options = field(default_factory=Options)
+    mode: str | None = None
+    folder: str = ""
+
+    def outcomes(self, sql: str, file: str | None = None) -> Iterator[Outcome]:
+        """What each statement gives, in order; each is carried out when it is asked for. Raises TvfSqlError."""
+        try:
+            for statement in parse(sql):
+                yield from self._outcome(statement, sql)
+        except TvfSqlError as error:
+            raise error.within(sql, file) from error.__cause__
+
+    def _outcome(self, statement: ast.Statement, sql: str) -> Iterator[Outcome]:
+        match statement:
+            case ast.Query() | ast.Insert():
+                yield self._compile(statement, sql)
+            case ast.StatementSet(inserts):
+                yield from (self._compile(insert, sql) for insert in inserts)
+            case ast.Explain(inner, words):
+                stage, form = _explain_words(words, statement)
+                yield Text(self._compile(inner, sql).explain(stage, form))
+            case ast.CreateTable():
+                yield self._create_table(statement)
+            case ast.CreateView():
+                yield self._create_view(statement, sql)
+            case ast.Drop():
+                self.catalog.drop(
+                    statement.name.text,
+                    statement.kind,
+                    if_exists=statement.if_exists,
+                    span=statement.name.span,
+                )
+                yield Message(f"dropped {statement.kind} {statement.name.text}")
+            case ast.SetOption(None):
+                yield Listing(("key", "value"), tuple(self.options.listed()))
+            case ast.SetOption(str() as key, str() as value):
+                self.options = self.options.with_value(key, value, statement.span)
+                yield Message(f"set {key} = {self.options[key]}")
+            case ast.Reset(key):
+                self.options = self.options.without(key, statement.span)
+                yield Message(f"reset {key or 'all options'}")
+            case ast.Show():
+                yield self._show(statement)
+            case ast.ShowCreate(name):
+                yield Text(self.catalog.get(name.text, name.span).ddl())
+            case ast.Describe(name):
+                yield self._describe(name)
+            case _:
+                raise AssertionError(f"no way to carry out {type(statement).__name__}")
+
+    def _compile(self, statement: ast.Query | ast.Insert, sql: str) -> Compiled:
+        mode = self.mode or self.options["execution.runtime-mode"]
+        return compile_statement(statement, sql, self.catalog, mode, self.options)
+
+    def _create_table(self, create: ast.CreateTable) -> Message:
+        if create.if_not_exists and self.catalog.find(create.name.text):
+            return Message(f"table {create.name.text} exists")
+        table = bind_table(create)
+        if table.connector and table.connector.path:
+            path = resolved_path(table.connector.path, self.folder)
+            table = replace(table, connector=replace(table.connector, path=path))
+        self.catalog.add(table, span=create.name.span)
+        return Message(f"created table {table.name}")
+
+    def _create_view(self, create: ast.CreateView, sql: str) -> Message:
+        if create.if_not_exists and self.catalog.find(create.name.text):
+            return Message(f"view {create.name.text} exists")
+        view = bind_view(create, QueryBinder(self.catalog, self.options), sql)
+        self.catalog.add(view, replace=create.or_replace, span=create.name.span)
+        return Message(f"created view {view.name}")
+
+    def _show(self, show: ast.Show) -> Listing:
+        known = {
+            "tables": (*self.catalog.names(Table), *self.catalog.names(View)),
+            "views": self.catalog.names(View),
+            "functions": tuple(sorted({*functions(), *(name.lower() for name in AGGREGATES)})),
+        }
+        if show.what not in known:
+            hint = did_you_mean(show.what, known) or ""
+            raise BindError(
+                f"there is no SHOW {show.what.upper()}",
+                span=show.span,
+                hint=hint.upper() if "?" not in hint else hint,
+            )
+        return Listing(
+            (f"{show.what.removesuffix('s')} name",), tuple((name,) for name in sorted(known[show.what]))
+        )
+
+    def _describe(self, name: ast.Name) -> Listing:
+        entry = self.catalog.get(name.text, name.span)
+        header = ("name", "type", "computed as", "watermark")
+        if isinstance(entry, View):
+            pairs = zip(entry.columns, entry.plan.schema, strict=True)
+            return Listing(header, tuple((column, shown(part.type), None, None) for column, part in pairs))
+        mark = entry.watermark
+        return Listing(
+            header,
+            tuple(
+                (
+                    part.name,
+                    shown(part.type),
+                    part.scalar.sql if part.scalar else None,
+                    mark.scalar.sql if mark and mark.column == part.name else None,
+                )
+                for part in entry.columns
+            ),
+        )
+
+
+def resolved_path(path: str, folder: str) -> str:
+    """A path of a script as seen from the current folder; absolute ones and URLs stay."""
+    if not folder or os.path.isabs(path) or re.match(r"[a-zA-Z][\w+.-]*:", path):
+        return path
+    return os.path.normpath(os.path.join(folder, path))
+
+
+def _explain_words(words: tuple[str, ...], statement: ast.Explain) -> tuple[str, str]:
+    """The stage and the format that stand between EXPLAIN and the statement: EXPLAIN PHYSICAL JSON SELECT ..."""
+    from tvfsql.api.explain import FORMATS, STAGES
+
+    stage, form = "all", "text"
+    for word in words:
+        if word in STAGES:
+            stage = word
+        elif word in FORMATS:
+            form = word
+        elif word not in ("plan", "for"):
+            hint = did_you_mean(word, (*STAGES, *FORMATS))
+            raise BindError(f"there is no EXPLAIN {word.upper()}", span=statement.span, hint=hint)
+    return stage, form

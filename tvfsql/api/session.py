@@ -1,0 +1,181 @@
+"""A session: a catalog, options, and a Spark that starts when rows are needed."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass, field
+from typing import TYPE_CHECKING, Any
+
+from tvfsql.api.compiled import Compiled
+from tvfsql.api.script import Listing, Message, Outcome, Script, Text
+from tvfsql.bind.statement import bind_watermark
+from tvfsql.catalog import Catalog, Table, TableColumn
+from tvfsql.errors import BindError, Span, TvfSqlError, UnsupportedError
+from tvfsql.options import Options
+
+if TYPE_CHECKING:
+    from pyspark.sql import DataFrame, Row, SparkSession
+
+
+@dataclass(frozen=True)
+class Result:
+    """What a statement gives: a query's rows, when asked for; else a message, a listing or a text."""
+
+    session: Session
+    outcome: Outcome
+
+    @property
+    def query(self) -> Compiled:
+        """The compiled query. Raises UnsupportedError if the statement has none."""
+        if not isinstance(self.outcome, Compiled):
+            raise UnsupportedError("this statement is no query")
+        return self.outcome
+
+    def dataframe(self) -> DataFrame:
+        """The rows as a DataFrame, which runs exactly `query.code`."""
+        return self.query.dataframe(self.session.spark)
+
+    def collect(self) -> list[Row]:
+        """All rows. Raises DataError if the data are not what the SQL needs."""
+        from tvfsql.runtime.failures import translated
+
+        frame = self.dataframe()
+        with translated():
+            return frame.collect()
+
+    def show(self) -> None:
+        """Print the rows (or the message, listing or text) as a table on stdout."""
+        print(self.text(), end="")
+
+    def start(self) -> Any:
+        """Start a streaming query. Streaming mode is not built yet: raises UnsupportedError."""
+        raise UnsupportedError(
+            "start() is for streaming queries, which are not built yet", hint="use collect()"
+        )
+
+    def text(self, format: str = "table") -> str:
+        """The answer in one of the formats of `tvfsql run`."""
+        import io
+
+        from tvfsql.runtime.formats import write_rows
+
+        match self.outcome:
+            case Message(text) | Text(text):
+                return text + "\n"
+            case Listing(columns, rows):
+                out = io.StringIO()
+                write_rows(columns, ["string"] * len(columns), rows, format, out)
+                return out.getvalue()
+        out = io.StringIO()
+        columns, types, rows = self.rows()
+        write_rows(columns, types, rows, format, out)
+        return out.getvalue()
+
+    def rows(self) -> tuple[list[str], list[str], list[Row]]:
+        """Names, Spark types and rows; instants as wall clocks of `table.local-time-zone`."""
+        from tvfsql.runtime.failures import translated
+        from tvfsql.runtime.windows import with_local_times
+
+        frame = self.dataframe()
+        with translated():
+            local = with_local_times(frame, self.session.options["table.local-time-zone"])
+            return list(frame.columns), [kind for _, kind in frame.dtypes], local.collect()
+
+
+@dataclass
+class Session:
+    """Runs scripts. `spark` is made on first use if none is given: a local one.
+
+    `mode` is batch (streaming is not built yet); `options` are those of SET. Raises OptionError.
+    """
+
+    _spark: SparkSession | None = None
+    mode: str = "batch"
+    script: Script = field(default_factory=Script)
+
+    def __init__(
+        self,
+        spark: SparkSession | None = None,
+        mode: str | None = "batch",
+        options: Mapping[str, str] | None = None,
+        catalog: Catalog | None = None,
+    ) -> None:
+        self._spark = spark
+        self.script = Script(catalog or Catalog(), Options.of(options), mode)
+
+    @property
+    def spark(self) -> SparkSession:
+        """The SparkSession in use. Raises DataError if there is no Java to start one."""
+        if self._spark is None:
+            from tvfsql.runtime.spark import local_spark
+
+            self._spark = local_spark()
+        return self._spark
+
+    @property
+    def catalog(self) -> Catalog:
+        return self.script.catalog
+
+    @property
+    def options(self) -> Options:
+        return self.script.options
+
+    def execute(self, sql: str, *, file: str | None = None) -> list[Result]:
+        """Run a script: one result per statement. An INSERT is done when this returns; a SELECT waits to be asked."""
+        results = []
+        for outcome in self.script.outcomes(sql, file):
+            result = Result(self, outcome)
+            if isinstance(outcome, Compiled) and outcome.sink is not None:
+                self.insert(outcome)
+            results.append(result)
+        return results
+
+    def sql(self, sql: str) -> Result:
+        """The result of one statement. Raises BindError if there are several."""
+        results = self.execute(sql)
+        if len(results) != 1:
+            raise BindError(f"sql() takes one statement, not {len(results)}", hint="use execute()")
+        return results[0]
+
+    def insert(self, query: Compiled) -> None:
+        """Run an INSERT. Raises DataError."""
+        from tvfsql.runtime.failures import translated
+
+        with translated():
+            query.run("insert", self.spark)
+
+    def register(self, name: str, dataframe: DataFrame, watermark: str | None = None) -> None:
+        """Make a DataFrame a table. `watermark` is the expression of WATERMARK FOR, over its time column:
+        "bidtime - INTERVAL '5' SECOND". Raises BindError if that column is missing or is no time."""
+        from tvfsql.syntax.parser import parse_watermark
+
+        columns = tuple(TableColumn(column, kind) for column, kind in dataframe.dtypes)
+        mark = None
+        if watermark is not None:
+            try:
+                mark = bind_watermark(parse_watermark(watermark), columns)
+            except TvfSqlError as error:
+                raise error.within(watermark) from error.__cause__
+        dataframe.createOrReplaceTempView(name)
+        self.catalog.add(Table(name, columns, None, mark), replace=True)
+
+
+def compile(
+    sql: str,
+    catalog: Catalog | None = None,
+    mode: str = "batch",
+    options: Mapping[str, str] | None = None,
+) -> Compiled:
+    """The one query (or INSERT) of a script, compiled; statements before it may create what it needs.
+
+    `catalog` is only read. No Spark and no JVM is started. Raises TvfSqlError.
+    """
+    script = Script(Catalog(dict(catalog.entries) if catalog else {}), Options.of(options), mode)
+    queries = [outcome for outcome in script.outcomes(sql) if isinstance(outcome, Compiled)]
+    if len(queries) != 1:
+        found = "none" if not queries else str(len(queries))
+        error = BindError(
+            f"compile() takes a script with one query, and this has {found}", span=Span(0, len(sql))
+        )
+        raise error.within(sql)
+    return queries[0]

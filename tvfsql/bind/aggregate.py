@@ -1,0 +1,137 @@
+"""GROUP BY and aggregates: a SELECT's expressions over the columns of an Aggregate."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, field
+
+from sqlglot import exp
+
+from tvfsql.bind import scalar
+from tvfsql.bind.scalar import Call, Resolved
+from tvfsql.bind.scope import Relation
+from tvfsql.errors import BindError, Span, UnsupportedError
+from tvfsql.plan.aggregates import AGGREGATES, accepted
+from tvfsql.plan.node import Node
+from tvfsql.plan.nodes import AggCall, Aggregate, Item, Project
+from tvfsql.plan.scalar import Scalar, column, free_name, text
+from tvfsql.plan.types import UNKNOWN, shown
+
+EVENT_TIME = ("FIRST_VALUE", "LAST_VALUE", "LISTAGG", "COLLECT", "ARRAY_AGG")
+
+
+@dataclass
+class Grouping:
+    """Collects the keys and the calls of one SELECT; then `node` is its Aggregate and `over` puts an
+    expression above it."""
+
+    relation: Relation
+    keys: list[str] = field(default_factory=list)
+    computed: list[Item] = field(default_factory=list)
+    calls: list[AggCall] = field(default_factory=list)
+    parts: dict[exp.Expression, str] = field(default_factory=dict)
+
+    def add_key(self, key: Resolved, wanted: str | None) -> None:
+        """Group by an expression, called `wanted` if it is more than a column."""
+        if scalar.has_aggregate(key.tree):
+            raise BindError("GROUP BY cannot hold an aggregate", span=key.span)
+        made = key.scalar()
+        name = made.column
+        if name is None:
+            name = free_name(wanted or "key", self._taken)
+            self.computed.append(Item(name, made))
+        if name not in self.keys:
+            self.keys.append(name)
+        self.parts[key.tree] = name
+
+    def add_calls(self, expression: Resolved, wanted: str | None) -> None:
+        """Find the aggregates of an expression; one that is the whole of it is called `wanted`."""
+        for call in scalar.aggregate_calls(expression.tree, expression.span):
+            if call.tree in self.parts:
+                continue
+            whole = wanted if call.tree == expression.tree.unnest() else None
+            bound = self._bind(call, expression, whole)
+            self.calls.append(bound)
+            self.parts[call.tree] = bound.name
+
+    def over(self, expression: Resolved) -> Scalar:
+        """The expression over the Aggregate's columns. Raises BindError for a column that is not grouped."""
+        tree = scalar.replace_parts(expression.tree, self.parts)
+        types = {part.name: part.type for part in self.node.schema}
+        for name, span in scalar.columns_of(tree):
+            if name not in types:
+                keys = ", ".join([*self.keys, name])
+                raise BindError(
+                    f"column {name} is neither grouped nor aggregated",
+                    span=span if span.end else expression.span,
+                    hint=f"GROUP BY {keys}",
+                )
+        return scalar.to_scalar(tree, types, expression.span)
+
+    @property
+    def node(self) -> Aggregate:
+        source: Node = self.relation.node
+        if self.computed:
+            kept = tuple(Item(part.name, column(part.name, part.type)) for part in source.schema)
+            source = Project(source, (*kept, *self.computed))
+        return Aggregate(source, tuple(self.keys), tuple(self.calls))
+
+    def _taken(self, name: str) -> bool:
+        used = [*self.keys, *(item.name for item in self.computed), *(call.name for call in self.calls)]
+        return name.lower() in (known.lower() for known in (*used, *self.relation.node.columns))
+
+    def _bind(self, call: Call, where: Resolved, wanted: str | None) -> AggCall:
+        span = scalar.place_of(call, where.span)
+        condition = scalar.to_scalar(call.filter, where.types, span) if call.filter is not None else None
+        arguments = tuple(
+            scalar.to_scalar(tree, where.types, span) for tree in call.arguments if not call.star
+        )
+        approximate = isinstance(call.tree.find(exp.ApproxDistinct), exp.ApproxDistinct)
+        function = "COUNT" if approximate else call.function
+        time = self.relation.time if function in EVENT_TIME else None
+        if function is None or (function in EVENT_TIME and time is None) or call.respects_nulls:
+            return self._sparks_own(call, where, wanted, span)
+        row = AGGREGATES[function]
+        if call.star:
+            if function != "COUNT":
+                raise BindError(f"{function}(*) means nothing", span=span, hint=f"{function}(column)")
+            arguments = (text("*"),)
+        least, most = row.arguments
+        if not least <= len(arguments) <= most:
+            takes = "one argument" if most == 1 else "one argument or two"
+            raise BindError(
+                f"{function} takes {takes}, not {len(arguments)}", span=span, hint=f"{function}(column)"
+            )
+        if len(arguments) == 2 and scalar.constant_string(call.arguments[1]) is None:
+            raise BindError(
+                f"the separator of {function} is a string literal", span=span, hint=f"{function}(column, ';')"
+            )
+        if function == "LISTAGG" and len(arguments) == 1:
+            arguments = (*arguments, text("','", "string"))
+        kind = arguments[0].type
+        if not accepted(row, kind):
+            raise BindError(
+                f"{function} takes a {row.accepts}, and {arguments[0].sql} is {shown(kind)}",
+                span=span,
+                hint=f"{function}(CAST({arguments[0].sql} AS ...))" if row.accepts == "number" else None,
+            )
+        distinct = (call.distinct or approximate) and not row.ignores_distinct
+        if distinct and "{d}" not in row.whole and function != "AVG":
+            raise UnsupportedError(
+                f"{function}(DISTINCT ...) is not supported",
+                span=span,
+                hint=f"COUNT(DISTINCT {arguments[0].sql})",
+            )
+        name = self._name(wanted, function, arguments)
+        return AggCall(name, function, arguments, distinct, condition, time, row.result(kind))
+
+    def _sparks_own(self, call: Call, where: Resolved, wanted: str | None, span: Span) -> AggCall:
+        """An aggregate that Spark computes by its own rules: its whole text is the argument."""
+        whole = scalar.to_scalar(call.tree, where.types, span)
+        name = self._name(wanted, call.function or "value", (whole,))
+        return AggCall(name, "SPARK", (whole,), type=UNKNOWN)
+
+    def _name(self, wanted: str | None, function: str, arguments: tuple[Scalar, ...]) -> str:
+        """What the call's column is called: as the SELECT wants, else after what it holds."""
+        of = arguments[0].column if arguments else None
+        default = f"{function.lower()}_{of}" if of else function.lower()
+        return free_name(wanted or default, self._taken)

@@ -1,0 +1,108 @@
+"""Types of expressions, where they are certain. What is not is UNKNOWN, and Spark decides."""
+
+from __future__ import annotations
+
+from sqlglot import exp
+
+from tvfsql.plan.types import INTEGERS, ORDER, UNKNOWN, SqlType, is_float, is_integer, is_number
+from tvfsql.syntax.sql import spark_type
+
+INT_MAX, BIGINT_MAX = 2**31, 2**63
+STRINGS = (exp.Upper, exp.Lower, exp.Concat, exp.ConcatWs, exp.Substring, exp.Trim, exp.DPipe, exp.RegexpReplace,
+           exp.RegexpExtract, exp.TimeToStr, exp.Replace, exp.Initcap)  # fmt: skip
+INTS = (exp.Length, exp.Year, exp.Month, exp.Day, exp.Extract)
+DOUBLES = (exp.Sqrt, exp.Exp, exp.Ln, exp.Pow)
+BOOLEANS = (exp.Predicate, exp.Connector, exp.Not, exp.Boolean)
+SAME = (exp.Paren, exp.Neg, exp.Abs)
+BY_NAME = {
+    "timestamp_millis": "timestamp",
+    "timestamp_seconds": "timestamp",
+    "to_timestamp_ntz": "timestamp_ntz",
+    "to_timestamp": "timestamp_ntz",
+    "to_timestamp_ltz": "timestamp",
+    "localtimestamp": "timestamp_ntz",
+    "make_timestamp_ntz": "timestamp_ntz",
+    "xxhash64": "bigint",
+    "hash": "int",
+    "year": "int",
+    "month": "int",
+    "hour": "int",
+    "minute": "int",
+    "second": "int",
+}
+
+
+def infer(tree: exp.Expression, types: dict[str, SqlType]) -> SqlType:
+    """The type of an expression over columns of these types; UNKNOWN if it is not certain."""
+    match tree:
+        case exp.Column():
+            return types.get(tree.name, UNKNOWN)
+        case exp.Literal():
+            return _literal(tree)
+        case exp.Cast():
+            return spark_type(tree.to)
+        case _ if isinstance(tree, BOOLEANS):
+            return "boolean"
+        case _ if isinstance(tree, STRINGS):
+            return "string"
+        case _ if isinstance(tree, INTS):
+            return "int"
+        case _ if isinstance(tree, DOUBLES):
+            return "double"
+        case _ if isinstance(tree, SAME):
+            return infer(tree.this, types)
+        case exp.Coalesce():
+            return _common([tree.this, *tree.expressions], types)
+        case exp.If():
+            return _common([tree.args["true"], *filter(None, [tree.args.get("false")])], types)
+        case exp.Case():
+            arms = [arm.args["true"] for arm in tree.args["ifs"]]
+            return _common([*arms, *filter(None, [tree.args.get("default")])], types)
+        case exp.IntDiv():
+            return "bigint"
+        case exp.Add() | exp.Sub() | exp.Mul() | exp.Mod():
+            return _arithmetic(tree, types)
+        case exp.Div():
+            sides = {infer(tree.left, types), infer(tree.right, types)}
+            return "double" if any(map(is_float, sides)) and all(map(is_number, sides)) else UNKNOWN
+        case exp.Anonymous():
+            return BY_NAME.get(tree.name.lower(), UNKNOWN)
+        case exp.Hour() | exp.Minute() | exp.Second():
+            return "int"
+    return UNKNOWN
+
+
+def _literal(tree: exp.Literal) -> SqlType:
+    if tree.is_string:
+        return "string"
+    text = tree.name
+    if tree.is_int:
+        return "int" if int(text) < INT_MAX else "bigint" if int(text) < BIGINT_MAX else UNKNOWN
+    if "e" in text.lower():
+        return "double"
+    whole, _, fraction = text.partition(".")
+    digits = len(whole.lstrip("0")) + len(fraction)
+    return f"decimal({max(digits, len(fraction), 1)},{len(fraction)})"
+
+
+def _arithmetic(tree: exp.Binary, types: dict[str, SqlType]) -> SqlType:
+    left, right = infer(tree.left, types), infer(tree.right, types)
+    if isinstance(tree.right, exp.Interval) and left.startswith("timestamp"):
+        return left
+    if isinstance(tree.left, exp.Interval) and right.startswith("timestamp"):
+        return right
+    if is_integer(left) and is_integer(right):
+        return INTEGERS[max(ORDER[left], ORDER[right])]
+    if is_number(left) and is_number(right) and (is_float(left) or is_float(right)):
+        floats = left in ("float", *INTEGERS) and right in ("float", *INTEGERS)
+        return "float" if floats else "double"
+    return UNKNOWN
+
+
+def _common(arms: list[exp.Expression], types: dict[str, SqlType]) -> SqlType:
+    kinds = {infer(arm, types) for arm in arms if not isinstance(arm, exp.Null)}
+    if len(kinds) == 1:
+        return kinds.pop()
+    if all(map(is_integer, kinds)) and kinds:
+        return INTEGERS[max(ORDER[kind] for kind in kinds)]
+    return UNKNOWN

@@ -1,0 +1,402 @@
+"""Queries become logical plans: names are looked up, stars spelled out, every mistake placed."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, field, replace
+
+from tvfsql.bind import scalar
+from tvfsql.bind.aggregate import Grouping
+from tvfsql.bind.ordinary import bind_ordinary
+from tvfsql.bind.scalar import Resolved
+from tvfsql.bind.scope import Relation, Visible
+from tvfsql.bind.window_call import bind_window
+from tvfsql.catalog import Catalog, Table
+from tvfsql.errors import BindError, Span, UnsupportedError
+from tvfsql.options import Options
+from tvfsql.plan import nodes
+from tvfsql.plan.node import Node
+from tvfsql.plan.nodes import Item, Order, Project
+from tvfsql.plan.scalar import Scalar, column, free_name, template
+from tvfsql.plan.types import is_time, shown
+from tvfsql.syntax import ast
+
+
+@dataclass(frozen=True)
+class Bound:
+    """A query's plan; `names` are what its columns are called outside, in order (they may repeat)."""
+
+    node: Node
+    names: tuple[str, ...]
+    time: str | None = None
+
+
+@dataclass(frozen=True)
+class QueryBinder:
+    """Binds queries against a catalog and the common tables in sight."""
+
+    catalog: Catalog
+    options: Options
+    ctes: Mapping[str, Bound] = field(default_factory=dict)
+
+    def bind(self, query: ast.Query) -> Bound:
+        """The plan of a query. Raises BindError and UnsupportedError with their places."""
+        binder = self
+        for cte in query.ctes:
+            bound = binder.bind(cte.query)
+            names = cte.columns or bound.names
+            if len(names) != len(bound.names):
+                raise BindError(
+                    f"{cte.name} names {len(names)} columns and has {len(bound.names)}", span=query.span
+                )
+            binder = replace(binder, ctes={**binder.ctes, cte.name.lower(): replace(bound, names=names)})
+        return binder._body(query)
+
+    # ---- bodies --------------------------------------------------------------------------------------
+
+    def _body(self, query: ast.Query) -> Bound:
+        match query.body:
+            case ast.Select() as select:
+                bound = self._select(select, query.order_by)
+            case ast.SetOperation() as operation:
+                bound = self._sorted(self._set_operation(operation), query.order_by)
+            case ast.Ordinary() as ordinary:
+                sources = {name: self._as_source(relation) for name, relation in ordinary.sources}
+                node = bind_ordinary(ordinary, sources)
+                bound = Bound(node, node.columns)
+            case ast.Query() as inner:
+                bound = self._sorted(self.bind(inner), query.order_by)
+        if query.limit is not None or query.offset:
+            bound = replace(bound, node=nodes.Limit(bound.node, query.limit, query.offset))
+        return bound
+
+    def _select(self, select: ast.Select, order_by: Sequence[ast.OrderItem]) -> Bound:
+        relation = self._relation(select.relation) if select.relation else Relation(nodes.Values(), ())
+        if select.where:
+            relation = self._where(relation, select.where)
+        items = [part for item in select.items for part in self._spread(item, relation)]
+        self._refuse_repeated(items)
+        resolved = [self._resolve(item.expr, relation) for item in items if item.expr]
+        orders = [self._order_target(item, items, relation) for item in order_by]
+        having = self._resolve(select.having, relation) if select.having else None
+        grouped = select.group_by or any(
+            scalar.has_aggregate(part.tree) for part in (*resolved, *([having] if having else []))
+        )
+        names = [self._output_name(item, i) for i, item in enumerate(items)]
+        extra = [target for target in orders if isinstance(target, Resolved)]
+        if grouped:
+            node, scalars = self._grouped(select, relation, items, [*resolved, *extra], having)
+        elif having:
+            raise BindError("HAVING needs a GROUP BY or an aggregate", span=having.span, hint="use WHERE")
+        else:
+            node, scalars = relation.node, [part.scalar() for part in (*resolved, *extra)]
+        return self._projected(select, node, names, scalars, orders, order_by, relation)
+
+    def _projected(
+        self,
+        select: ast.Select,
+        node: Node,
+        names: list[str],
+        scalars: list[Scalar],
+        orders: list[Resolved | int],
+        order_by: Sequence[ast.OrderItem],
+        relation: Relation,
+    ) -> Bound:
+        """SELECT list, DISTINCT and ORDER BY above the rows; what only ORDER BY needs is dropped at the end."""
+        unique: list[str] = []
+        for name in [*names, *(f"order{i}" for i in range(len(scalars) - len(names)))]:
+            unique.append(free_name(name, lambda taken: taken.lower() in (known.lower() for known in unique)))
+        project: Node = Project(node, tuple(map(Item, unique, scalars)))
+        if select.distinct:
+            if len(scalars) > len(names):
+                raise BindError("SELECT DISTINCT can only be ordered by what it selects", span=select.span)
+            project = nodes.Distinct(project)
+        if order_by:
+            hidden = iter(unique[len(names) :])
+            keys = [unique[target] if isinstance(target, int) else next(hidden) for target in orders]
+            project = nodes.Sort(project, tuple(map(self._order, keys, order_by)))
+        if len(scalars) > len(names):
+            project = Project(project, tuple(Item(name, column(name)) for name in unique[: len(names)]))
+        kept = [
+            unique[i] for i in range(len(names)) if scalars[i].column and scalars[i].column == relation.time
+        ]
+        return Bound(project, tuple(names), kept[0] if kept else None)
+
+    def _grouped(
+        self,
+        select: ast.Select,
+        relation: Relation,
+        items: list[ast.SelectItem],
+        resolved: list[Resolved],
+        having: Resolved | None,
+    ) -> tuple[Node, list[Scalar]]:
+        """The Aggregate (and HAVING above it) of a SELECT, and its expressions over that."""
+        grouping = Grouping(relation)
+        aliases = [item.alias.text if item.alias else None for item in items]
+        for expr in select.group_by:
+            at = self._group_target(expr, items, relation)
+            key = resolved[at] if at is not None else self._resolve(expr, relation)
+            same = next((i for i in range(len(items)) if resolved[i].tree == key.tree), at)
+            grouping.add_key(key, aliases[same] if same is not None else None)
+        for i, part in enumerate(resolved):
+            grouping.add_calls(part, aliases[i] if i < len(aliases) else None)
+        if having:
+            grouping.add_calls(having, None)
+        node: Node = grouping.node
+        if having:
+            node = nodes.Filter(node, tuple(grouping.over(part) for part in scalar.conjuncts(having)))
+        return node, [grouping.over(part) for part in resolved]
+
+    def _group_target(self, expr: ast.Expr, items: list[ast.SelectItem], relation: Relation) -> int | None:
+        """The item that GROUP BY 2 or GROUP BY alias means; a column of the input goes before an alias."""
+        number = scalar.ordinal(expr)
+        if number is not None:
+            return self._position(number, items, expr.span)
+        name = scalar.bare_name(expr)
+        if name is None or relation.matches(None, name):
+            return None
+        return next((i for i, item in enumerate(items) if item.alias and item.alias.text == name), None)
+
+    def _order_target(
+        self, item: ast.OrderItem, items: list[ast.SelectItem], relation: Relation
+    ) -> Resolved | int:
+        """What ORDER BY means: an item by number or name, else an expression over the input."""
+        number = scalar.ordinal(item.expr)
+        if number is not None:
+            return self._position(number, items, item.expr.span)
+        name = scalar.bare_name(item.expr)
+        for i, known in enumerate(items):
+            shown_as = (
+                known.alias.text if known.alias else scalar.output_name(known.expr) if known.expr else None
+            )
+            if (name is not None and shown_as == name) or (known.expr and known.expr.tree == item.expr.tree):
+                return i
+        return self._resolve(item.expr, relation)
+
+    @staticmethod
+    def _position(number: int, items: list[ast.SelectItem], span: Span) -> int:
+        if not 1 <= number <= len(items):
+            raise BindError(f"there is no column {number} in this SELECT", span=span)
+        return number - 1
+
+    def _set_operation(self, operation: ast.SetOperation) -> Bound:
+        left, right = self.bind(operation.left), self.bind(operation.right)
+        if len(left.names) != len(right.names):
+            raise BindError(
+                f"the sides of {operation.kind.upper()} have {len(left.names)} and {len(right.names)} columns",
+                span=operation.span,
+            )
+        return Bound(nodes.SetOperation(left.node, right.node, operation.kind, operation.all), left.names)
+
+    def _sorted(self, bound: Bound, order_by: Sequence[ast.OrderItem]) -> Bound:
+        """ORDER BY over a whole query: by its columns, or by their numbers."""
+        if not order_by:
+            return bound
+        relation = Relation.of(bound.node, "", bound.names)
+        keys: list[Order] = []
+        for item in order_by:
+            number = scalar.ordinal(item.expr)
+            if number is not None and not 1 <= number <= len(bound.names):
+                raise BindError(f"there is no column {number} in this query", span=item.expr.span)
+            key = (
+                column(bound.node.columns[number - 1])
+                if number is not None
+                else self._resolve(item.expr, relation).scalar()
+            )
+            keys.append(Order(key, item.descending, item.nulls_first))
+        return replace(bound, node=nodes.Sort(bound.node, tuple(keys)))
+
+    @staticmethod
+    def _order(name: str, item: ast.OrderItem) -> Order:
+        return Order(column(name), item.descending, item.nulls_first)
+
+    # ---- select items --------------------------------------------------------------------------------
+
+    def _spread(self, item: ast.SelectItem, relation: Relation) -> list[ast.SelectItem]:
+        """A star as the columns that it stands for; any other item as it is."""
+        if item.expr is not None:
+            return [item]
+        columns = [part for part in relation.visible if item.table is not None or not part.hidden]
+        if item.table is not None:
+            columns = [part for part in columns if part.qualifier.lower() == item.table.lower()]
+        if not columns:
+            what = f"table {item.table}" if item.table else "FROM"
+            raise BindError(f"there is no {what} for this * to stand for", span=item.span)
+        return [ast.SelectItem(scalar.column_expr(part.plan, item.span), ast.Name(part.name, item.span), "*", item.span)
+                for part in columns]  # fmt: skip
+
+    def _resolve(self, expr: ast.Expr, relation: Relation) -> Resolved:
+        def lookup(table: str | None, name: str, span: Span | None) -> tuple[str, str]:
+            if table == scalar.PLAN:
+                return name, relation.node.type_of(name)
+            found = relation.lookup(table, name, span)
+            return found.plan, found.type
+
+        return scalar.resolve(expr, lookup)
+
+    @staticmethod
+    def _refuse_repeated(items: list[ast.SelectItem]) -> None:
+        """Two columns that were given the same name; names that merely come with the columns get a number."""
+        seen: set[str] = set()
+        for item in items:
+            if item.alias is None or item.table == "*":
+                continue
+            if item.alias.text.lower() in seen:
+                raise BindError(
+                    f"two columns are called {item.alias.text}",
+                    span=item.alias.span,
+                    hint=f"AS {item.alias.text}_2",
+                )
+            seen.add(item.alias.text.lower())
+
+    @staticmethod
+    def _output_name(item: ast.SelectItem, position: int) -> str:
+        """The alias, else the column's own name, else EXPR$n as in Flink."""
+        assert item.expr is not None
+        return item.alias.text if item.alias else scalar.output_name(item.expr) or f"EXPR${position}"
+
+    def _where(self, relation: Relation, where: ast.Expr) -> Relation:
+        resolved = self._resolve(where, relation)
+        if scalar.has_aggregate(resolved.tree):
+            raise BindError("WHERE cannot hold an aggregate", span=where.span, hint="use HAVING")
+        conditions = tuple(part.scalar() for part in scalar.conjuncts(resolved))
+        return relation.on(nodes.Filter(relation.node, conditions))
+
+    # ---- relations -----------------------------------------------------------------------------------
+
+    def _relation(self, relation: ast.Relation) -> Relation:
+        match relation:
+            case ast.JoinTable():
+                return self._join(relation)
+            case ast.TableName():
+                found = self._named(relation)
+            case ast.Derived():
+                bound = self.bind(relation.query)
+                found = Relation.of(bound.node, "", bound.names, bound.time)
+            case ast.WindowTable():
+                found = self._window(relation.call)
+        return self._aliased(found, relation)
+
+    def _named(self, table: ast.TableName) -> Relation:
+        if table.name.lower() in self.ctes:
+            bound = self.ctes[table.name.lower()]
+            return Relation.of(bound.node, table.name, bound.names, bound.time)
+        entry = self.catalog.get(table.name, table.span, also=tuple(self.ctes))
+        if not isinstance(entry, Table):
+            return Relation.of(entry.plan, entry.name, entry.columns, entry.time)
+        if entry.connector is not None and not entry.connector.readable:
+            raise BindError(
+                f"{entry.name} can only be written: its connector is {entry.connector.name}", span=table.span
+            )
+        node: Node = nodes.Scan(entry.name, entry.physical)
+        if any(part.scalar for part in entry.columns):
+            node = Project(
+                node, tuple(Item(c.name, c.scalar or column(c.name, c.type)) for c in entry.columns)
+            )
+        return Relation.of(node, entry.name, None, entry.watermark.column if entry.watermark else None)
+
+    def _aliased(self, found: Relation, relation: ast.TableName | ast.Derived | ast.WindowTable) -> Relation:
+        alias = relation.alias
+        if alias is None:
+            return found
+        if alias.columns and len(alias.columns) != len(found.visible):
+            raise BindError(
+                f"{alias.name} names {len(alias.columns)} columns and has {len(found.visible)}",
+                span=relation.span,
+            )
+        names = alias.columns or tuple(part.name for part in found.visible)
+        visible = (
+            replace(part, qualifier=alias.name, name=name)
+            for part, name in zip(found.visible, names, strict=True)
+        )
+        return replace(found, visible=tuple(visible))
+
+    def _window(self, call: ast.WindowCall) -> Relation:
+        """A window call: its input's columns, then the window's."""
+        bound = bind_window(call)
+        source = self._relation(bound.input.relation)
+        time = source.lookup(None, bound.time.text, bound.time.span)
+        if not is_time(time.type):
+            sample = "TIMESTAMP(3)"
+            raise BindError(
+                f"a window needs a time column of type TIMESTAMP(3) or TIMESTAMP_LTZ(3), and {time.name} is {shown(time.type)}",
+                span=bound.time.span,
+                hint=f"rt AS CAST({time.name} AS {sample}) in CREATE TABLE, then DESCRIPTOR(rt)",
+            )
+        clashing = [part for part in source.node.columns if part.lower() in nodes.WINDOW_COLUMNS]
+        if clashing:
+            source = _renamed(
+                source, {name: free_name(name + "0", lambda n: n in source.node.columns) for name in clashing}
+            )
+            time = source.lookup(None, bound.time.text, bound.time.span)
+        zone = self.options["table.local-time-zone"] if time.type == "timestamp" else ""
+        node = nodes.WindowTableFunction(source.node, bound.window, time.plan, zone)
+        qualifier = source.visible[0].qualifier if source.visible else ""
+        added = tuple(Visible(qualifier, part.name, part.name, part.type) for part in node.schema[-3:])
+        return Relation(node, (*source.visible, *added), time.plan)
+
+    def _join(self, join: ast.JoinTable) -> Relation:
+        left, right = self._relation(join.left), self._relation(join.right)
+        taken = {name.lower() for name in left.node.columns}
+        names: dict[str, str] = {}
+        for name in right.node.columns:
+            if name.lower() in taken:
+                names[name] = free_name(name + "0", lambda n: n.lower() in taken or n in right.node.columns)
+            taken.add(names.get(name, name).lower())
+        right = _renamed(right, names) if names else right
+        visible = (*left.visible, *right.visible)
+        both = Relation(nodes.Join(left.node, right.node, "cross", None), visible, left.time)
+        condition: Scalar | None = None
+        if join.condition:
+            condition = self._resolve(join.condition, both).scalar()
+        elif join.using:
+            if join.kind in ("right", "full"):
+                raise UnsupportedError(
+                    f"USING in a {join.kind.upper()} JOIN is not supported",
+                    span=join.using[0].span,
+                    hint=f"ON l.{join.using[0].text} = r.{join.using[0].text}",
+                )
+            pairs = [
+                (left.lookup(None, name.text, name.span), right.lookup(None, name.text, name.span))
+                for name in join.using
+            ]
+            equal = [template("{l} = {r}", "boolean", l=column(a.plan), r=column(b.plan)) for a, b in pairs]
+            condition = Scalar(
+                tuple(part for i, one in enumerate(equal) for part in ((" AND ",) if i else ()) + one.parts),
+                "boolean",
+                atomic=False,
+            )
+            merged = {b.plan for _, b in pairs}
+            visible = (*left.visible, *(replace(v, hidden=v.plan in merged) for v in right.visible))
+        elif join.kind not in ("cross",):
+            raise BindError(
+                f"this {join.kind.upper()} JOIN has no condition", span=join.span, hint="ON l.key = r.key"
+            )
+        node = nodes.Join(left.node, right.node, join.kind, condition)
+        return Relation(node, left.visible if join.kind in ("semi", "anti") else visible, left.time)
+
+    def _as_source(self, relation: ast.Relation) -> Node:
+        """A relation as a query of Spark's own sees it: its columns under the names that they have there."""
+        found = self._relation(relation)
+        names = [part.name for part in found.visible]
+        repeated = sorted({name for name in names if names.count(name) > 1})
+        if repeated:
+            raise BindError(
+                f"column {repeated[0]} is ambiguous",
+                span=relation.span,
+                hint=f"rename one: {repeated[0]} AS ...",
+            )
+        if tuple(names) == found.node.columns:
+            return found.node
+        items = tuple(Item(part.name, column(part.plan, part.type)) for part in found.visible)
+        return Project(found.node, items)
+
+
+def _renamed(relation: Relation, names: Mapping[str, str]) -> Relation:
+    """The same relation with some of the plan's columns called differently."""
+    items = tuple(
+        Item(names.get(part.name, part.name), column(part.name, part.type)) for part in relation.node.schema
+    )
+    visible = tuple(replace(part, plan=names.get(part.plan, part.plan)) for part in relation.visible)
+    time = names.get(relation.time, relation.time) if relation.time else None
+    return Relation(Project(relation.node, items), visible, time)

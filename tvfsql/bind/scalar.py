@@ -1,0 +1,399 @@
+"""Scalar expressions: sqlglot's trees become `Scalar`s, Spark SQL text with holes for columns.
+
+The binder's door to sqlglot. A tree is never changed: `resolve` copies it, with each column renamed to
+what the plan calls it.
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Callable, Iterator
+from dataclasses import dataclass
+from functools import cache
+from importlib.resources import files
+
+from sqlglot import exp
+from sqlglot.dialects.spark import Spark
+
+from tvfsql.bind.infer import infer
+from tvfsql.errors import BindError, Span, UnsupportedError, did_you_mean
+from tvfsql.plan.aggregates import AGGREGATES, ALIASES
+from tvfsql.plan.scalar import Ref, Scalar
+from tvfsql.plan.types import SqlType, is_integer
+from tvfsql.syntax import ast
+
+T = exp.DataType.Type
+Lookup = Callable[[str | None, str, Span | None], tuple[str, SqlType]]
+
+# Flink's functions in Spark's words; {0} is the first argument.
+FLINK_FUNCTIONS = {
+    ("TO_TIMESTAMP", 1): "CAST({0} AS TIMESTAMP_NTZ)",
+    ("TO_TIMESTAMP", 2): "TO_TIMESTAMP_NTZ({0}, {1})",
+    ("LOCALTIMESTAMP", 0): "LOCALTIMESTAMP()",
+    ("SPLIT_INDEX", 3): "ELEMENT_AT(SPLIT({0}, CONCAT('\\\\Q', {1}, '\\\\E')), {2} + 1)",
+    ("JSON_VALUE", 2): "GET_JSON_OBJECT({0}, {1})",
+    ("TRUNCATE", 2): "ROUND({0}, {1})",
+}
+RANDOM = ("rand", "randn", "random", "uuid", "shuffle", "monotonically_increasing_id", "spark_partition_id")
+NOT_ATOMIC = (
+    exp.Binary,
+    exp.Unary,
+    exp.Connector,
+    exp.Between,
+    exp.In,
+    exp.Is,
+    exp.Interval,
+    exp.Alias,
+    exp.Escape,
+)
+# sqlglot's classes of the functions in plan.aggregates; others go by their SQL name.
+CLASSES: dict[type[exp.Expression], str] = {
+    exp.GroupConcat: "LISTAGG",
+    exp.ArrayAgg: "ARRAY_AGG",
+    exp.Stddev: "STDDEV_SAMP",
+    exp.Variance: "VAR_SAMP",
+    exp.VariancePop: "VAR_POP",
+    exp.LogicalAnd: "BOOL_AND",
+    exp.LogicalOr: "BOOL_OR",
+    exp.First: "FIRST_VALUE",
+    exp.Last: "LAST_VALUE",
+}
+# Spark's aggregates that sqlglot does not know as such.
+SPARK_AGGREGATES = frozenset(
+    [
+        "approx_percentile",
+        "approx_top_k",
+        "bitmap_construct_agg",
+        "bitmap_or_agg",
+        "bit_and",
+        "bit_or",
+        "bit_xor",
+        "count_if",
+        "count_min_sketch",
+        "grouping",
+        "grouping_id",
+        "histogram_numeric",
+        "hll_sketch_agg",
+        "hll_union_agg",
+        "kurtosis",
+        "mode",
+        "percentile",
+        "percentile_approx",
+        "percentile_cont",
+        "percentile_disc",
+        "regr_avgx",
+        "regr_avgy",
+        "regr_count",
+        "regr_intercept",
+        "regr_r2",
+        "regr_slope",
+        "regr_sxx",
+        "regr_sxy",
+        "regr_syy",
+        "skewness",
+        "try_avg",
+        "try_sum",
+        "any_value",
+        "collect_set",
+        "max_by",
+        "min_by",
+        "median",
+        "corr",
+        "covar_pop",
+        "covar_samp",
+    ]
+)
+
+
+class SparkText(Spark.Generator):
+    """Text in Spark's dialect, with Flink's TIMESTAMP as Spark's TIMESTAMP_NTZ."""
+
+    TYPE_MAPPING = {
+        **Spark.Generator.TYPE_MAPPING,
+        T.TIMESTAMP: "TIMESTAMP_NTZ",
+        T.TIMESTAMPLTZ: "TIMESTAMP",
+        T.TIMESTAMPTZ: "TIMESTAMP",
+    }
+
+
+class SparkTextWithHoles(SparkText):
+    """The same with each column between two marks that no SQL text can hold."""
+
+    def column_sql(self, expression: exp.Column) -> str:
+        return f"\x01{expression.name}\x02"
+
+
+@dataclass(frozen=True)
+class Resolved:
+    """A tree whose columns are the plan's, with their types."""
+
+    tree: exp.Expression
+    types: dict[str, SqlType]
+    span: Span
+
+    def scalar(self) -> Scalar:
+        """The expression for a plan. Raises BindError for a function that does not exist."""
+        return to_scalar(self.tree, self.types, self.span)
+
+
+@dataclass(frozen=True)
+class Call:
+    """An aggregate function's call as the query has it. `function` is None for one that only Spark knows."""
+
+    tree: exp.Expression
+    function: str | None
+    arguments: tuple[exp.Expression, ...]
+    distinct: bool
+    filter: exp.Expression | None
+    star: bool = False
+    respects_nulls: bool = False
+
+
+def resolve(expr: ast.Expr, lookup: Lookup) -> Resolved:
+    """The expression with each column replaced by the plan's. Raises BindError where `lookup` does."""
+    types: dict[str, SqlType] = {}
+
+    def rename(node: exp.Expression) -> exp.Expression:
+        if not isinstance(node, exp.Column) or isinstance(node.this, exp.Star):
+            return node
+        if not node.table and node.name.upper() == "LOCALTIMESTAMP":
+            return exp.Anonymous(this="LOCALTIMESTAMP")
+        place = _place(node, expr.span)
+        plan, kind, path = _column(node, lookup, place)
+        types[plan] = kind
+        new: exp.Expression = exp.Column(this=exp.to_identifier(plan, quoted=True))
+        new.meta.update(node.this.meta)
+        for part in path:
+            new = exp.Dot(this=new, expression=exp.to_identifier(part))
+        return new
+
+    return Resolved(expr.tree.transform(rename), types, expr.span)
+
+
+def _column(node: exp.Column, lookup: Lookup, span: Span) -> tuple[str, SqlType, list[str]]:
+    """The plan's column, its type, and the fields of a struct that are taken from it: `t.c`, `c.field`."""
+    parts = [part.name for part in node.parts]
+    if len(parts) == 1:
+        plan, kind = lookup(None, parts[0], span)
+        return plan, kind, []
+    try:
+        plan, kind = lookup(parts[0], parts[1], span)
+        return plan, kind, parts[2:]
+    except BindError:
+        plan, kind = lookup_or_none(lookup, parts[0], span)
+        if not kind.startswith("struct<"):
+            raise
+        return plan, kind, parts[1:]
+
+
+def lookup_or_none(lookup: Lookup, name: str, span: Span) -> tuple[str, SqlType]:
+    try:
+        return lookup(None, name, span)
+    except BindError:
+        return "", ""
+
+
+def to_scalar(tree: exp.Expression, types: dict[str, SqlType], span: Span) -> Scalar:
+    """Spark SQL text with holes. Raises BindError for a function that does not exist."""
+    tree = in_spark_words(tree, types, span)
+    text = SparkTextWithHoles(dialect="spark").generate(tree)
+    pieces = re.split("\x01(.*?)\x02", text)
+    parts = tuple(Ref(piece) if i % 2 else piece for i, piece in enumerate(pieces) if i % 2 or piece)
+    steady = not any(_function_name(node) in RANDOM for node in tree.find_all(exp.Func))
+    return Scalar(parts, infer(tree, types), not isinstance(tree, NOT_ATOMIC), steady, span)
+
+
+def conjuncts(resolved: Resolved) -> Iterator[Resolved]:
+    """The conditions that AND joins, one by one."""
+    tree = resolved.tree.unnest()
+    if isinstance(tree, exp.And):
+        for side in (tree.left, tree.right):
+            yield from conjuncts(Resolved(side, resolved.types, resolved.span))
+    else:
+        yield Resolved(tree, resolved.types, resolved.span)
+
+
+def replace_parts(tree: exp.Expression, parts: dict[exp.Expression, str]) -> exp.Expression:
+    """The tree with each subtree that equals one of `parts` replaced by the column of that name."""
+
+    def swap(node: exp.Expression) -> exp.Expression:
+        return exp.Column(this=exp.to_identifier(parts[node], quoted=True)) if node in parts else node
+
+    return tree.transform(swap)
+
+
+def columns_of(tree: exp.Expression) -> Iterator[tuple[str, Span]]:
+    """The columns that a tree reads, each with its place."""
+    for node in tree.find_all(exp.Column):
+        yield node.name, _place(node, Span(0, 0))
+
+
+def aggregate_calls(tree: exp.Expression, span: Span) -> Iterator[Call]:
+    """The aggregate calls of an expression. Raises BindError if one stands inside another."""
+    for node in tree.walk(prune=lambda node: _as_call(node) is not None):
+        call = _as_call(node)
+        if call is None:
+            continue
+        for part in (*call.arguments, *([call.filter] if call.filter else [])):
+            inner = next((found for found in part.walk() if _as_call(found)), None)
+            if inner is not None:
+                raise BindError(
+                    "an aggregate cannot stand inside another",
+                    span=_place(inner, span),
+                    hint="aggregate in a subquery first: SELECT ... FROM (SELECT ... GROUP BY ...)",
+                )
+        yield call
+
+
+def has_aggregate(tree: exp.Expression) -> bool:
+    return any(_as_call(node) for node in tree.walk())
+
+
+PLAN = "\x05"  # the qualifier of a column that goes by its plan's name: what a star is spelled out with
+
+
+def column_expr(plan: str, span: Span) -> ast.Expr:
+    """A column by its plan's name, as an expression that is still to be resolved."""
+    return ast.Expr(
+        exp.column(exp.to_identifier(plan, quoted=True), table=exp.to_identifier(PLAN, quoted=True)), span
+    )
+
+
+def constant_string(tree: exp.Expression) -> str | None:
+    return tree.name if isinstance(tree, exp.Literal) and tree.is_string else None
+
+
+def ordinal(expr: ast.Expr) -> int | None:
+    """The number that stands alone in GROUP BY 1 or ORDER BY 1."""
+    tree = expr.tree
+    return int(tree.name) if isinstance(tree, exp.Literal) and tree.is_int else None
+
+
+def bare_name(expr: ast.Expr) -> str | None:
+    """The name of an expression that is just an unqualified column name."""
+    tree = expr.tree
+    return tree.name if isinstance(tree, exp.Column) and not tree.table else None
+
+
+def output_name(expr: ast.Expr) -> str | None:
+    """What an expression without an alias is called: a column by its name, others have none."""
+    tree = expr.tree
+    return tree.name if isinstance(tree, exp.Column | exp.Dot) else None
+
+
+def place_of(call: Call, fallback: Span) -> Span:
+    return _place(call.tree, fallback)
+
+
+def _as_call(node: exp.Expression) -> Call | None:
+    condition, respects = None, False
+    inner = node
+    if isinstance(inner, exp.Filter):
+        condition, inner = inner.expression.this, inner.this
+    if isinstance(inner, exp.IgnoreNulls | exp.RespectNulls):
+        respects, inner = isinstance(inner, exp.RespectNulls), inner.this
+    name = _aggregate_name(inner)
+    if name is None:
+        return None
+    first = inner.args.get("this") if not isinstance(inner, exp.Anonymous) else None
+    arguments = [first] if isinstance(first, exp.Expression) else list(inner.expressions)
+    if isinstance(inner, exp.GroupConcat) and inner.args.get("separator"):
+        arguments.append(inner.args["separator"])
+    if isinstance(inner, exp.Count) and len(inner.expressions):
+        arguments += inner.expressions
+    distinct = bool(arguments) and isinstance(arguments[0], exp.Distinct)
+    if distinct:
+        arguments[:1] = arguments[0].expressions
+    star = bool(arguments) and isinstance(arguments[0], exp.Star)
+    function = name if name in AGGREGATES else None
+    return Call(node, function, tuple(arguments), distinct, condition, star, respects)
+
+
+def _aggregate_name(node: exp.Expression) -> str | None:
+    """The row of plan.aggregates that a function is, or its SQL name if it is another aggregate, or None."""
+    if type(node) in CLASSES:
+        return CLASSES[type(node)]
+    if not isinstance(node, exp.Func):
+        return None
+    name = _function_name(node).upper()
+    name = ALIASES.get(name, name)
+    known = name in AGGREGATES or name.lower() in SPARK_AGGREGATES or name == "APPROX_COUNT_DISTINCT"
+    return name if known or isinstance(node, exp.AggFunc) else None
+
+
+def _function_name(node: exp.Expression) -> str:
+    """A function's SQL name, in lower case."""
+    if isinstance(node, exp.Anonymous):
+        return str(node.name).lower()
+    if isinstance(node, exp.ApproxDistinct):
+        return "approx_count_distinct"
+    return node.sql_name().lower() if isinstance(node, exp.Func) else ""
+
+
+def _check_functions(tree: exp.Expression, span: Span) -> None:
+    for node in tree.find_all(exp.Anonymous):
+        name = _function_name(node)
+        if name == "proctime":
+            raise UnsupportedError(
+                "processing time is not supported yet",
+                span=_place(node, span),
+                hint="name an event time column with DESCRIPTOR and WATERMARK FOR",
+            )
+        flink = [arity for (flink_name, arity) in FLINK_FUNCTIONS if flink_name.lower() == name]
+        if name in functions() or len(node.expressions) in flink or name == "to_timestamp_ltz":
+            continue
+        known = (
+            functions()
+            | {flink_name.lower() for flink_name, _ in FLINK_FUNCTIONS}
+            | {n.lower() for n in AGGREGATES}
+        )
+        raise BindError(
+            f"there is no function {node.name}",
+            span=_place(node, span),
+            hint=did_you_mean(name, known) if did_you_mean(name, known, otherwise="") else None,
+        )
+
+
+@cache
+def functions() -> frozenset[str]:
+    """The names of Spark's built-in functions."""
+    return frozenset(files("tvfsql.bind").joinpath("spark_functions.txt").read_text().split())
+
+
+def in_spark_words(tree: exp.Expression, types: dict[str, SqlType], span: Span) -> exp.Expression:
+    """The tree with Flink's functions replaced by Spark's. Raises BindError for a function that neither has."""
+    _check_functions(tree, span)
+    return tree.transform(lambda node: _in_spark_words(node, types))
+
+
+def _in_spark_words(node: exp.Expression, types: dict[str, SqlType]) -> exp.Expression:
+    """One node of Flink's SQL as Spark has it: its functions, and division, which of integers gives an integer."""
+    if isinstance(node, exp.Div) and all(is_integer(infer(side, types)) for side in (node.left, node.right)):
+        return exp.IntDiv(this=node.this, expression=node.expression)
+    if not isinstance(node, exp.Anonymous):
+        return node
+    arguments = node.expressions
+    name = node.name.upper()
+    if name == "TO_TIMESTAMP_LTZ":
+        seconds = len(arguments) == 2 and arguments[1].name == "0"
+        return exp.Anonymous(
+            this="TIMESTAMP_SECONDS" if seconds else "TIMESTAMP_MILLIS", expressions=arguments[:1]
+        )
+    pattern = FLINK_FUNCTIONS.get((name, len(arguments)))
+    if pattern is None:
+        return node
+    made = exp.maybe_parse(re.sub(r"\{(\d)\}", r"arg_\1", pattern), dialect="spark", into=exp.Condition)
+    return made.transform(
+        lambda part: (
+            arguments[int(part.name[4:])].copy()
+            if isinstance(part, exp.Column) and re.fullmatch(r"arg_\d", part.name)
+            else part
+        )
+    )
+
+
+def _place(node: exp.Expression, fallback: Span) -> Span:
+    places = [part.meta for part in node.walk() if "start" in part.meta]
+    if not places:
+        return fallback
+    return Span(min(place["start"] for place in places), max(place["end"] for place in places) + 1)

@@ -1,0 +1,89 @@
+"""Which columns a name can mean at some place of a query."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, replace
+
+from tvfsql.errors import BindError, Span, did_you_mean, nearest
+from tvfsql.plan.node import Node
+from tvfsql.plan.nodes import WINDOW_COLUMNS
+from tvfsql.plan.types import SqlType
+
+
+@dataclass(frozen=True)
+class Visible:
+    """A column as the query sees it: `qualifier.name`; the plan calls it `plan`. A hidden one (the right
+    side of USING) is found only by its qualifier."""
+
+    qualifier: str
+    name: str
+    plan: str
+    type: SqlType
+    hidden: bool = False
+
+
+@dataclass(frozen=True)
+class Relation:
+    """An operator with what its columns may be called. `time` is the plan's name of the event time."""
+
+    node: Node
+    visible: tuple[Visible, ...]
+    time: str | None = None
+
+    @classmethod
+    def of(
+        cls, node: Node, qualifier: str, names: tuple[str, ...] | None = None, time: str | None = None
+    ) -> Relation:
+        """All columns of a node under one qualifier, called `names` (its own names by default)."""
+        pairs = zip(names or node.columns, node.schema, strict=True)
+        return cls(
+            node, tuple(Visible(qualifier, name, field.name, field.type) for name, field in pairs), time
+        )
+
+    def lookup(self, table: str | None, name: str, span: Span | None) -> Visible:
+        """The column that a name means. Raises BindError if none or several."""
+        found = self.matches(table, name)
+        if not found:
+            raise self._missing(table, name, span)
+        if len({column.plan for column in found}) > 1:
+            where = ", ".join(sorted(f"{column.qualifier}.{column.name}" for column in found))
+            several = len({column.qualifier for column in found}) > 1
+            hint = f"write one of {where}" if several else f"rename one where it comes from: {name} AS ..."
+            raise BindError(f"column {name} is ambiguous", span=span, hint=hint)
+        return found[0]
+
+    def matches(self, table: str | None, name: str) -> list[Visible]:
+        """The columns of that name: as written, else in any case."""
+        for same in (lambda a, b: a == b, lambda a, b: a.lower() == b.lower()):
+            found = [
+                column
+                for column in self.visible
+                if same(column.name, name)
+                and (not column.hidden if table is None else same(column.qualifier, table))
+            ]
+            if found:
+                return found
+        return []
+
+    def _missing(self, table: str | None, name: str, span: Span | None) -> BindError:
+        qualifiers = {column.qualifier for column in self.visible if column.qualifier}
+        if table is not None and table.lower() not in {known.lower() for known in qualifiers}:
+            hint = did_you_mean(table, qualifiers)
+            return BindError(f"there is no table {table} in this FROM", span=span, hint=hint)
+        names = [column.name for column in self.visible if table is None or column.qualifier == table]
+        if name.lower() in WINDOW_COLUMNS:
+            return BindError(
+                f"there is no window here to have a {name}",
+                span=span,
+                hint="FROM TABLE(TUMBLE(TABLE t, DESCRIPTOR(ts), INTERVAL '10' MINUTE)) makes window columns",
+            )
+        where = f"table {table}" if table else "FROM"
+        if not names:
+            return BindError(f"there is no FROM to take column {name} from", span=span)
+        close = nearest(name, names)
+        hint = f"did you mean {close}?" if close else did_you_mean(name, names, otherwise="columns: ")
+        return BindError(f"{where} has no column {name}", span=span, hint=hint)
+
+    def on(self, node: Node) -> Relation:
+        """The same names over another operator with the same columns."""
+        return replace(self, node=node)

@@ -1,0 +1,145 @@
+"""CREATE TABLE, CREATE VIEW and INSERT: what goes into the catalog, and plans that end in a table."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+
+from tvfsql.bind import scalar
+from tvfsql.bind.query import QueryBinder
+from tvfsql.bind.scope import Relation, Visible
+from tvfsql.catalog import Catalog, Table, TableColumn, View, Watermark
+from tvfsql.catalog.connectors import connector_of
+from tvfsql.errors import BindError, Span, did_you_mean
+from tvfsql.options import Options
+from tvfsql.plan import nodes
+from tvfsql.plan.node import Field
+from tvfsql.plan.nodes import Item, Project
+from tvfsql.plan.scalar import Scalar, column, template, text
+from tvfsql.plan.types import is_time, shown
+from tvfsql.syntax import ast
+
+
+def bind_table(create: ast.CreateTable) -> Table:
+    """The table that a CREATE TABLE describes. Raises BindError."""
+    _refuse_repeated([part.name for part in create.columns])
+    stored = [
+        TableColumn(part.name.text, part.type, comment=part.comment)
+        for part in create.columns
+        if isinstance(part, ast.Column)
+    ]
+    for part in create.columns:
+        if isinstance(part, ast.Column) and part.metadata is not None:
+            raise BindError(f"metadata column {part.name.text} is not supported", span=part.name.span)
+    visible = tuple(Visible("", part.name, part.name, part.type) for part in stored)
+    relation = Relation(
+        nodes.Scan(create.name.text, tuple(Field(part.name, part.type) for part in stored)), visible
+    )
+    columns = tuple(
+        next(known for known in stored if known.name == part.name.text)
+        if isinstance(part, ast.Column)
+        else _computed(part, relation)
+        for part in create.columns
+    )
+    options = {option.key: option.value for option in create.options}
+    spans = {option.key: option.span for option in create.options}
+    return Table(
+        create.name.text,
+        columns,
+        connector_of(options, spans, create.name.span),
+        bind_watermark(create.watermark, columns) if create.watermark else None,
+        tuple(_known(name, columns) for name in create.partitioned_by),
+        tuple(options.items()),
+    )
+
+
+def bind_watermark(mark: ast.Watermark, columns: tuple[TableColumn, ...]) -> Watermark:
+    """The watermark of a table with these columns. Raises BindError if its column is missing or is no time."""
+    name = _known(mark.column, columns)
+    kind = next(part.type for part in columns if part.name == name)
+    if not is_time(kind):
+        raise BindError(
+            f"a watermark needs a column of type TIMESTAMP(3) or TIMESTAMP_LTZ(3), and {name} is {shown(kind)}",
+            span=mark.column.span,
+            hint=f"rt AS CAST({name} AS TIMESTAMP(3)), WATERMARK FOR rt AS rt",
+        )
+    fields = tuple(Field(part.name, part.type) for part in columns)
+    relation = Relation.of(nodes.Scan("", fields), "")
+    return Watermark(name, _scalar(mark.expr, relation))
+
+
+def bind_view(create: ast.CreateView, binder: QueryBinder, source: str) -> View:
+    """The view that a CREATE VIEW describes; `source` is the script's text. Raises BindError."""
+    bound = binder.bind(create.query)
+    names = tuple(name.text for name in create.columns) or bound.names
+    if len(names) != len(bound.names):
+        raise BindError(
+            f"view {create.name.text} names {len(names)} columns and its query has {len(bound.names)}",
+            span=create.name.span,
+        )
+    span = create.query.span
+    return View(create.name.text, bound.node, names, source[span.start : span.end], bound.time)
+
+
+def bind_insert(insert: ast.Insert, catalog: Catalog, options: Options) -> nodes.Sink:
+    """The plan of an INSERT: its query's columns, by position, cast to the table's. Raises BindError."""
+    table = catalog.get(insert.table.text, insert.table.span)
+    if not isinstance(table, Table) or table.connector is None:
+        raise BindError(
+            f"{table.name} cannot be written",
+            span=insert.table.span,
+            hint="INSERT INTO a table with a connector",
+        )
+    bound = QueryBinder(catalog, options).bind(insert.query)
+    stored = [part for part in table.columns if part.scalar is None]
+    wanted = [_known(name, tuple(stored)) for name in insert.columns] or [part.name for part in stored]
+    if len(wanted) != len(bound.names):
+        raise BindError(
+            f"{table.name} takes {len(wanted)} columns and the query gives {len(bound.names)}",
+            span=insert.query.span,
+            hint=f"INSERT INTO {table.name} ({', '.join(wanted)}) SELECT ...",
+        )
+    given = dict(zip(wanted, bound.node.schema, strict=True))
+    items = tuple(_stored(part, given) for part in stored)
+    return nodes.Sink(Project(bound.node, items), table.name, insert.overwrite)
+
+
+def _stored(part: TableColumn, given: Mapping[str, Field]) -> Item:
+    if part.name not in given:
+        return Item(part.name, text(f"CAST(NULL AS {part.type.upper()})", part.type))
+    source = given[part.name]
+    value = column(source.name, source.type)
+    if source.type == part.type:
+        return Item(part.name, value)
+    return Item(part.name, template(f"CAST({{x}} AS {part.type.upper()})", part.type, x=value))
+
+
+def _computed(part: ast.ComputedColumn, relation: Relation) -> TableColumn:
+    value = _scalar(part.expr, relation)
+    return TableColumn(part.name.text, value.type, value, part.comment)
+
+
+def _scalar(expr: ast.Expr, relation: Relation) -> Scalar:
+    def lookup(table: str | None, name: str, span: Span | None) -> tuple[str, str]:
+        found = relation.lookup(table, name, span)
+        return found.plan, found.type
+
+    resolved = scalar.resolve(expr, lookup)
+    if scalar.has_aggregate(resolved.tree):
+        raise BindError("a column cannot be computed by an aggregate", span=expr.span)
+    return resolved.scalar()
+
+
+def _known(name: ast.Name, columns: tuple[TableColumn, ...]) -> str:
+    found = next((part.name for part in columns if part.name.lower() == name.text.lower()), None)
+    if found is None:
+        hint = did_you_mean(name.text, [part.name for part in columns], otherwise="columns: ")
+        raise BindError(f"the table has no column {name.text}", span=name.span, hint=hint)
+    return found
+
+
+def _refuse_repeated(names: list[ast.Name]) -> None:
+    seen: set[str] = set()
+    for name in names:
+        if name.text.lower() in seen:
+            raise BindError(f"two columns are called {name.text}", span=name.span)
+        seen.add(name.text.lower())

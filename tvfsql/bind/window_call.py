@@ -1,0 +1,165 @@
+"""A window call's arguments become a window, checked. Source: semantics.md a.1 to a.4."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+from tvfsql.errors import BindError, UnsupportedError, did_you_mean
+from tvfsql.plan.window import Cumulate, Hop, Tumble, Window, duration
+from tvfsql.syntax import ast
+
+PARAMETERS = {
+    "TUMBLE": ("DATA", "TIMECOL", "SIZE", "OFFSET"),
+    "HOP": ("DATA", "TIMECOL", "SLIDE", "SIZE", "OFFSET"),
+    "CUMULATE": ("DATA", "TIMECOL", "STEP", "SIZE", "OFFSET", "EMITONLYONUPDATE"),
+}
+OPTIONAL = ("OFFSET", "EMITONLYONUPDATE")
+USAGE = {
+    "TUMBLE": "TUMBLE(TABLE t, DESCRIPTOR(ts), size [, offset])",
+    "HOP": "HOP(TABLE t, DESCRIPTOR(ts), slide, size [, offset])",
+    "CUMULATE": "CUMULATE(TABLE t, DESCRIPTOR(ts), step, size [, offset [, emit only on update]])",
+}
+
+
+@dataclass(frozen=True)
+class BoundCall:
+    """What a window call says: its input, the name of its time column, and its window."""
+
+    input: ast.Input
+    time: ast.Name
+    window: Window
+
+
+def bind_window(call: ast.WindowCall) -> BoundCall:
+    """The window of a call. Raises BindError, or UnsupportedError for what there is no plan for."""
+    if call.function == "SESSION":
+        raise UnsupportedError(
+            "SESSION windows are not supported yet", span=call.span, hint="use TUMBLE, HOP or CUMULATE"
+        )
+    given = _by_name(call)
+    data, time = given["DATA"].value, given["TIMECOL"].value
+    if not isinstance(data, ast.Input):
+        text = data.text if isinstance(data, ast.Other) else "t"
+        hint = f"write TABLE {text}" if text.replace("_", "").isalnum() else USAGE[call.function]
+        raise BindError(f"the first argument of {call.function} is a table", span=data.span, hint=hint)
+    if data.partition_by:
+        raise BindError(
+            f"{call.function} takes no PARTITION BY",
+            span=data.partition_by[0].span,
+            hint=f"GROUP BY {data.partition_by[0].text} does what you want",
+        )
+    if not isinstance(time, ast.Descriptor):
+        text = time.text if isinstance(time, ast.Other) else "ts"
+        raise BindError(
+            f"the time column of {call.function} is named by a descriptor",
+            span=time.span,
+            hint=f"write DESCRIPTOR({text})",
+        )
+    if len(time.columns) > 1:
+        raise BindError("a window runs over one time column", span=time.columns[1].span)
+    return BoundCall(data, time.columns[0], _window(call, given))
+
+
+def _window(call: ast.WindowCall, given: dict[str, ast.Argument]) -> Window:
+    lengths = {
+        name: _length(call.function, name, given[name]) for name in given if name in ("SIZE", "SLIDE", "STEP")
+    }
+    offset = _interval(call.function, "OFFSET", given["OFFSET"]) if "OFFSET" in given else 0
+    size = lengths["SIZE"]
+    if call.function == "TUMBLE":
+        return Tumble(size, offset)
+    if call.function == "HOP":
+        slide = lengths["SLIDE"]
+        if slide > size:
+            raise BindError(
+                f"the slide of HOP ({duration(slide)}) is longer than its size ({duration(size)}): "
+                "rows between two windows would be lost",
+                span=given["SLIDE"].span,
+                hint=_swapped("HOP", "slide", slide, size),
+            )
+        return Hop(slide, size, offset)
+    step = lengths["STEP"]
+    if step > size:
+        raise BindError(
+            f"the step of CUMULATE ({duration(step)}) is longer than its size ({duration(size)})",
+            span=given["STEP"].span,
+            hint=_swapped("CUMULATE", "step", step, size),
+        )
+    if size % step:
+        raise BindError(
+            f"the size of CUMULATE ({duration(size)}) is not a multiple of its step ({duration(step)})",
+            span=given["SIZE"].span,
+            hint=f"a size of {_literal(size - size % step)} or {_literal(size - size % step + step)} would do",
+        )
+    return Cumulate(step, size, offset, "EMITONLYONUPDATE" in given and _flag(given["EMITONLYONUPDATE"]))
+
+
+def _by_name(call: ast.WindowCall) -> dict[str, ast.Argument]:
+    """The arguments by parameter name, whether they were named or not."""
+    names = PARAMETERS[call.function]
+    given: dict[str, ast.Argument] = {}
+    for i, argument in enumerate(call.arguments):
+        if argument.name is None and i >= len(names):
+            raise BindError(
+                f"{call.function} takes {len(names)} arguments at most",
+                span=argument.span,
+                hint=USAGE[call.function],
+            )
+        name = argument.name.text.upper() if argument.name else names[i]
+        if name not in names:
+            assert argument.name is not None
+            hint = did_you_mean(name, names, otherwise="parameters: ")
+            raise BindError(
+                f"{call.function} has no parameter {argument.name.text}", span=argument.name.span, hint=hint
+            )
+        if name in given:
+            raise BindError(f"{name} is given twice", span=argument.span, hint=USAGE[call.function])
+        given[name] = argument
+    for name in names:
+        if name not in given and name not in OPTIONAL:
+            what = {"DATA": "table", "TIMECOL": "DESCRIPTOR"}.get(name, name.lower())
+            raise BindError(f"{call.function} needs a {what}", span=call.span, hint=USAGE[call.function])
+    return given
+
+
+def _length(function: str, name: str, argument: ast.Argument) -> int:
+    ms = _interval(function, name, argument)
+    if ms <= 0:
+        raise BindError(
+            f"the {name.lower()} of {function} must be longer than nothing, not {duration(ms)}",
+            span=argument.span,
+        )
+    return ms
+
+
+def _interval(function: str, name: str, argument: ast.Argument) -> int:
+    value = argument.value
+    if not isinstance(value, ast.Interval):
+        raise BindError(
+            f"the {name.lower()} of {function} is an interval literal",
+            span=value.span,
+            hint="write INTERVAL '10' MINUTE",
+        )
+    if value.months:
+        raise UnsupportedError(
+            f"the {name.lower()} of {function} is given in months, which differ in length",
+            span=value.span,
+            hint=f"write INTERVAL '{value.months * 30}' DAY",
+        )
+    return value.ms
+
+
+def _flag(argument: ast.Argument) -> bool:
+    if not isinstance(argument.value, ast.Flag):
+        raise BindError("this argument is TRUE or FALSE", span=argument.span)
+    return argument.value.value
+
+
+def _swapped(function: str, first: str, longer: int, shorter: int) -> str:
+    return f"the {first} comes before the size: {function}(TABLE t, DESCRIPTOR(ts), {_literal(shorter)}, {_literal(longer)})"
+
+
+def _literal(ms: int) -> str:
+    number, unit = duration(ms).split()
+    names = {"d": "DAY", "h": "HOUR", "min": "MINUTE", "s": "SECOND"}
+    return f"INTERVAL '{number}' {names[unit]}" if unit in names else f"INTERVAL '{ms / 1000}' SECOND"

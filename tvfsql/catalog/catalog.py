@@ -1,0 +1,135 @@
+"""Tables and views by name. A catalog belongs to one session; compile() gets one, or starts with none."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, field
+
+from tvfsql.catalog.connectors import Connector
+from tvfsql.errors import BindError, Span, did_you_mean
+from tvfsql.plan.node import Field, Node
+from tvfsql.plan.scalar import Scalar
+from tvfsql.plan.types import SqlType, shown
+
+
+@dataclass(frozen=True)
+class TableColumn:
+    """A column of a table: read from it, or computed from those that are (`scalar`)."""
+
+    name: str
+    type: SqlType
+    scalar: Scalar | None = None
+    comment: str | None = None
+
+
+@dataclass(frozen=True)
+class Watermark:
+    """How far event time has come: `scalar`, worked out per row of `column`."""
+
+    column: str
+    scalar: Scalar
+
+
+@dataclass(frozen=True)
+class Table:
+    """A table. `connector` is None for a DataFrame registered under the name."""
+
+    name: str
+    columns: tuple[TableColumn, ...]
+    connector: Connector | None = None
+    watermark: Watermark | None = None
+    partitioned_by: tuple[str, ...] = ()
+    options: tuple[tuple[str, str], ...] = ()
+
+    @property
+    def physical(self) -> tuple[Field, ...]:
+        """The columns that are stored."""
+        return tuple(Field(column.name, column.type) for column in self.columns if column.scalar is None)
+
+    def ddl(self) -> str:
+        """The CREATE TABLE statement that makes this table."""
+        lines = [
+            f"  {_name(column.name)} {shown(column.type)}"
+            if column.scalar is None
+            else f"  {_name(column.name)} AS {column.scalar.sql}"
+            for column in self.columns
+        ]
+        if self.watermark:
+            lines.append(f"  WATERMARK FOR {_name(self.watermark.column)} AS {self.watermark.scalar.sql}")
+        body = ",\n".join(lines)
+        by = f" PARTITIONED BY ({', '.join(map(_name, self.partitioned_by))})" if self.partitioned_by else ""
+        options = ",\n".join(f"  {_text(key)} = {_text(value)}" for key, value in self.options)
+        return f"CREATE TABLE {_name(self.name)} (\n{body}\n){by}" + (
+            f" WITH (\n{options}\n)" if options else ""
+        )
+
+
+@dataclass(frozen=True)
+class View:
+    """A query with a name. `columns` are what its users call the columns of `plan`, in order."""
+
+    name: str
+    plan: Node
+    columns: tuple[str, ...]
+    sql: str
+    time: str | None = None
+
+    def ddl(self) -> str:
+        return f"CREATE VIEW {_name(self.name)} AS\n{self.sql}"
+
+
+@dataclass
+class Catalog:
+    """Names are looked up as written, else in any case if that is clear."""
+
+    entries: dict[str, Table | View] = field(default_factory=dict)
+
+    def find(self, name: str) -> Table | View | None:
+        if name in self.entries:
+            return self.entries[name]
+        alike = [entry for key, entry in self.entries.items() if key.lower() == name.lower()]
+        return alike[0] if len(alike) == 1 else None
+
+    def get(self, name: str, span: Span | None = None, *, also: tuple[str, ...] = ()) -> Table | View:
+        """The table or view of that name. Raises BindError with the nearest name (or one of `also`)."""
+        entry = self.find(name)
+        if entry is None:
+            known = (*self.entries, *also)
+            hint = did_you_mean(name, known) or "CREATE TABLE makes one"
+            raise BindError(f"there is no table {name}", span=span, hint=hint)
+        return entry
+
+    def add(self, entry: Table | View, *, replace: bool = False, span: Span | None = None) -> None:
+        """Raises BindError if the name is taken and `replace` is not asked for."""
+        found = self.find(entry.name)
+        if found is not None and not replace:
+            kind = "view" if isinstance(found, View) else "table"
+            raise BindError(
+                f"there is a {kind} {found.name} already", span=span, hint=f"DROP {kind.upper()} {found.name}"
+            )
+        if found is not None:
+            del self.entries[found.name]
+        self.entries[entry.name] = entry
+
+    def drop(self, name: str, kind: str, *, if_exists: bool = False, span: Span | None = None) -> None:
+        """Raises BindError if there is none, or it is of the other kind."""
+        found = self.find(name)
+        if found is None and if_exists:
+            return
+        found = self.get(name, span)
+        actual = "view" if isinstance(found, View) else "table"
+        if actual != kind:
+            raise BindError(
+                f"{found.name} is a {actual}", span=span, hint=f"DROP {actual.upper()} {found.name}"
+            )
+        del self.entries[found.name]
+
+    def names(self, kind: type[Table] | type[View]) -> tuple[str, ...]:
+        return tuple(sorted(name for name, entry in self.entries.items() if isinstance(entry, kind)))
+
+
+def _name(name: str) -> str:
+    return name if name.isidentifier() else "`" + name.replace("`", "``") + "`"
+
+
+def _text(text: str) -> str:
+    return "'" + text.replace("'", "''") + "'"

@@ -1,0 +1,307 @@
+"""The command line: stdout is the answer, stderr everything else, the exit code says how it went."""
+
+from __future__ import annotations
+
+import argparse
+import io
+import os
+import sys
+from collections.abc import Iterator, Sequence
+from enum import IntEnum
+from pathlib import Path
+from typing import TYPE_CHECKING, TextIO
+
+from tvfsql.errors import DataError, TvfSqlError
+
+if TYPE_CHECKING:
+    from tvfsql.api import Session
+    from tvfsql.api.session import Result
+
+FORMATS = ("table", "csv", "tsv", "json", "ndjson", "markdown", "vertical")
+STAGES = ("ast", "logical", "trace", "physical", "code", "all")
+EXPLAIN_FORMATS = ("text", "json", "mermaid")
+
+
+class Exit(IntEnum):
+    OK = 0
+    ERROR = 1
+    USAGE = 2
+    INTERRUPTED = 130
+
+
+def main(arguments: Sequence[str] | None = None) -> int:
+    """Run a command. Gives the exit code."""
+    parser = build_parser()
+    given = parser.parse_args(arguments)
+    try:
+        if given.command is None:
+            from tvfsql.shell import run_shell
+
+            return run_shell(_session(given))
+        code: int = given.run(given, parser)
+        sys.stdout.flush()
+        return code
+    except TvfSqlError as error:
+        print(error, file=sys.stderr)
+        return Exit.ERROR
+    except KeyboardInterrupt:
+        print("interrupted", file=sys.stderr)
+        return Exit.INTERRUPTED
+    except BrokenPipeError:
+        os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())  # nothing more to say to who has gone
+        return Exit.OK
+
+
+def build_parser() -> argparse.ArgumentParser:
+    """The commands and their options."""
+    parser = argparse.ArgumentParser(
+        prog="tvfsql", description="Flink's window SQL on Spark. Without a command: a shell."
+    )
+    _common(parser)
+    commands = parser.add_subparsers(dest="command", metavar="COMMAND")
+
+    run = commands.add_parser("run", help="run a script; rows of each SELECT go to stdout")
+    _script(run)
+    run.add_argument(
+        "--format", choices=FORMATS, default="table", help="how rows are printed (default: table)"
+    )
+    run.add_argument("--output", metavar="PATH", help="write the rows to a file instead of stdout")
+    run.set_defaults(run=_run)
+
+    explain = commands.add_parser("explain", help="show the plans of a script's queries; starts no JVM")
+    _script(explain)
+    explain.add_argument("--stage", choices=STAGES, default="all", help="which stage (default: all)")
+    explain.add_argument(
+        "--format", choices=EXPLAIN_FORMATS, default="text", help="how it is shown (default: text)"
+    )
+    explain.set_defaults(run=_explain)
+
+    compiled = commands.add_parser(
+        "compile", help="print the PySpark program of a script's queries; starts no JVM"
+    )
+    _script(compiled)
+    compiled.add_argument("-o", metavar="FILE", dest="output", help="write it to a file instead of stdout")
+    compiled.set_defaults(run=_compile)
+
+    check = commands.add_parser("check", help="parse and bind only; starts no JVM")
+    _script(check)
+    check.set_defaults(run=_check)
+
+    doctor = commands.add_parser(
+        "doctor", help="what of Java, Python, Spark and packages is found, and what to do"
+    )
+    doctor.set_defaults(run=_doctor)
+    return parser
+
+
+def _common(parser: argparse.ArgumentParser, *, default: object = None) -> None:
+    suppress: dict[str, object] = {} if default is None else {"default": default}
+    parser.add_argument(
+        "--mode",
+        choices=("batch", "streaming"),
+        help="(default: streaming only if a source has no end)",
+        **suppress,
+    )  # type: ignore[arg-type]
+    parser.add_argument(
+        "--set", metavar="KEY=VALUE", action="append", help="set an option, as SET does", **suppress
+    )  # type: ignore[arg-type]
+    parser.add_argument(
+        "-i", metavar="INIT.sql", dest="init", action="append", help="run this script first", **suppress
+    )  # type: ignore[arg-type]
+
+
+def _script(parser: argparse.ArgumentParser) -> None:
+    parser.add_argument("files", nargs="*", metavar="FILE", help="a script; - is stdin")
+    parser.add_argument("-e", metavar="SQL", dest="sql", action="append", help="a script as text")
+    _common(parser, default=argparse.SUPPRESS)
+
+
+def _session(given: argparse.Namespace) -> Session:
+    """A session with the options of the command line, in which the initial scripts have run."""
+    from tvfsql.api import Session
+    from tvfsql.errors import OptionError
+
+    options = {}
+    for pair in getattr(given, "set", None) or ():
+        key, equals, value = pair.partition("=")
+        if not equals:
+            raise OptionError(f"--set takes KEY=VALUE, not {pair}")
+        options[key.strip()] = value.strip()
+    session = Session(mode=given.mode, options=options)
+    for file in getattr(given, "init", None) or ():
+        for sql, name, folder in _sources([file], ()):
+            session.script.folder = folder
+            session.execute(sql, file=name)
+    return session
+
+
+def _sources(files: Sequence[str], texts: Sequence[str]) -> Iterator[tuple[str, str | None, str]]:
+    """(text, name, folder) of each script."""
+    for file in files:
+        if file == "-":
+            yield sys.stdin.read(), None, ""
+            continue
+        try:
+            yield Path(file).read_text(encoding="utf-8"), file, os.path.dirname(file)
+        except (OSError, UnicodeDecodeError) as error:
+            reason = error.strerror if isinstance(error, OSError) else "it is not UTF-8 text"
+            raise DataError(f"the script {file} cannot be read: {reason}") from error
+    for text in texts:
+        yield text, None, ""
+
+
+def _scripts(given: argparse.Namespace, parser: argparse.ArgumentParser) -> list[tuple[str, str | None, str]]:
+    texts = given.sql or ()
+    if not given.files and not texts:
+        parser.error(f"{given.command} needs a FILE, -e SQL, or - for stdin")
+    return list(_sources(given.files, texts))
+
+
+def _compiled(given: argparse.Namespace, parser: argparse.ArgumentParser) -> list[object]:
+    """What every statement of the scripts gives, without Spark."""
+    session = _session(given)
+    outcomes: list[object] = []
+    for sql, name, folder in _scripts(given, parser):
+        session.script.folder = folder
+        outcomes += session.script.outcomes(sql, name)
+    return outcomes
+
+
+def _run(given: argparse.Namespace, parser: argparse.ArgumentParser) -> int:
+    from tvfsql.api.compiled import Compiled
+    from tvfsql.api.session import Result
+
+    session = _session(given)
+    with _target(given.output) as out:
+        first = True
+        for sql, name, folder in _scripts(given, parser):
+            session.script.folder = folder
+            for outcome in session.script.outcomes(sql, name):
+                result = Result(session, outcome)
+                if (
+                    not first
+                    and given.format in ("table", "markdown", "vertical")
+                    and isinstance(outcome, Compiled)
+                    and not outcome.sink
+                ):
+                    print(file=out)
+                first = not _answer(result, given.format, out) and first
+    return Exit.OK
+
+
+def _answer(result: Result, format: str, out: TextIO) -> bool:
+    """Carry out a statement and print its answer; whether something went to the output."""
+    from tvfsql.api.compiled import Compiled
+    from tvfsql.api.script import Message
+
+    outcome = result.outcome
+    if isinstance(outcome, Message):
+        print(outcome.text, file=sys.stderr)
+        return False
+    if isinstance(outcome, Compiled):
+        from tvfsql.runtime.counters import take_counts
+        from tvfsql.runtime.progress import working
+
+        with working("running"):
+            result.session.spark  # noqa: B018  (start it under the progress line)
+            if outcome.sink is not None and outcome.sink.connector and outcome.sink.connector.name != "print":
+                result.session.insert(outcome)
+                text = None
+            elif outcome.sink is None:
+                text = result.text(format)
+            else:
+                text = _printed(result, outcome)
+        for counter, count in take_counts().items():
+            print(f"{counter}: {count}", file=sys.stderr)
+        if text is None:
+            assert outcome.sink is not None
+            print(f"inserted into {outcome.sink.name}", file=sys.stderr)
+            return False
+        out.write(text)
+        out.flush()
+        return True
+    out.write(result.text(format))
+    return True
+
+
+def _printed(result: Result, query: object) -> str:
+    """What an INSERT INTO a `print` table prints, held back until the progress line is gone."""
+    from contextlib import redirect_stdout
+
+    from tvfsql.api.compiled import Compiled
+
+    assert isinstance(query, Compiled)
+    held = io.StringIO()
+    with redirect_stdout(held):
+        result.session.insert(query)
+    return held.getvalue()
+
+
+def _explain(given: argparse.Namespace, parser: argparse.ArgumentParser) -> int:
+    from tvfsql.api.compiled import Compiled
+
+    queries = [outcome for outcome in _compiled(given, parser) if isinstance(outcome, Compiled)]
+    _need_query(queries)
+    texts = [query.explain(given.stage, given.format) for query in queries]
+    print("\n\n".join(texts) if given.format != "json" or len(texts) == 1 else "[" + ",\n".join(texts) + "]")
+    return Exit.OK
+
+
+def _compile(given: argparse.Namespace, parser: argparse.ArgumentParser) -> int:
+    from tvfsql.api.compiled import Compiled
+    from tvfsql.emit import program
+
+    queries = [outcome for outcome in _compiled(given, parser) if isinstance(outcome, Compiled)]
+    _need_query(queries)
+    code = program([(query.sql, query.physical, query.sink) for query in queries])
+    with _target(given.output) as out:
+        out.write(code)
+    return Exit.OK
+
+
+def _need_query(queries: Sequence[object]) -> None:
+    if not queries:
+        raise DataError("the script has no query", hint="add a SELECT or an INSERT")
+
+
+def _check(given: argparse.Namespace, parser: argparse.ArgumentParser) -> int:
+    count = len(_compiled(given, parser))
+    print(f"fine: {count} statement{'s' if count != 1 else ''}", file=sys.stderr)
+    return Exit.OK
+
+
+def _doctor(given: argparse.Namespace, parser: argparse.ArgumentParser) -> int:
+    from tvfsql.runtime.doctor import checks
+
+    found = checks()
+    width = max(len(check.name) for check in found)
+    for check in found:
+        print(f"{'ok  ' if check.ok else 'MISS'} {check.name:<{width}}  {check.found}")
+        if check.hint and not check.ok:
+            print(f"     {'':<{width}}  -> {check.hint}")
+    return Exit.OK if all(check.ok for check in found) else Exit.ERROR
+
+
+class _target:
+    """The file that the answer goes to; stdout stays open."""
+
+    def __init__(self, path: str | None) -> None:
+        self.path = path
+        self.file: TextIO | None = None
+
+    def __enter__(self) -> TextIO:
+        if self.path is None:
+            return sys.stdout
+        try:
+            self.file = open(self.path, "w", encoding="utf-8", newline="")
+        except OSError as error:
+            raise DataError(f"{self.path} cannot be written: {error.strerror}") from error
+        return self.file
+
+    def __exit__(self, *_: object) -> None:
+        if self.file is not None:
+            self.file.close()
+
+
+if __name__ == "__main__":
+    sys.exit(main())

@@ -1,0 +1,265 @@
+"""One function per physical operator: it writes a statement and gives the variable that holds the rows."""
+
+from __future__ import annotations
+
+from dataclasses import fields
+from functools import singledispatch
+
+from tvfsql.emit import columns
+from tvfsql.emit.script import Call, Chain, Script, literal
+from tvfsql.physical.operators import (
+    Calc,
+    Exchange,
+    GroupByWindow,
+    RowTimeCheck,
+    SliceMerge,
+    TableSourceScan,
+    WindowExpand,
+)
+from tvfsql.plan import nodes
+from tvfsql.plan.node import Node
+from tvfsql.plan.scalar import quoted, template
+from tvfsql.plan.window import Cumulate, Hop, Tumble, Window
+
+RUNTIME = "tvfsql.runtime"
+UNITS = ((86_400_000, "day"), (3_600_000, "hour"), (60_000, "minute"), (1_000, "second"), (1, "millisecond"))
+
+
+@singledispatch
+def emit(node: Node, script: Script) -> str:
+    """Write the operator and all below it. Gives the name of the DataFrame that holds its rows."""
+    raise AssertionError(f"no code for {node.label()}")
+
+
+@emit.register
+def _(node: TableSourceScan, script: Script) -> str:
+    table = script.name(node.source.name)
+    source = node.source.connector
+    if source is None:
+        return script.assign(table, Chain("spark").then("table", columns.name(node.source.name)))
+    schema = ", ".join(f"{quoted(field.name)} {field.type.upper()}" for field in node.source.physical)
+    rows = Chain("spark.read").then("format", literal(source.format)).then("schema", literal(schema))
+    for key, value in source.options:
+        rows = rows.then("option", literal(key), literal(value))
+    script.assign(table, rows.then("load", *([literal(source.path)] if source.path else [])))
+    if node.fields != node.source.physical:
+        script.assign(table, Chain(table).then("select", *columns.names(node.columns)))
+    return table
+
+
+@emit.register
+def _(node: nodes.Values, script: Script) -> str:
+    return script.assign(script.name("one_row"), Chain("spark").then("range", "1"))
+
+
+@emit.register
+def _(node: Calc, script: Script) -> str:
+    name = emit(node.input, script)
+    rows = Chain(name)
+    if node.conditions:
+        rows = rows.then("where", columns.condition(node.conditions))
+    if node.items:
+        rows = rows.then("select", *map(columns.item, node.items))
+    return script.assign(name, rows)
+
+
+@emit.register
+def _(node: Exchange, script: Script) -> str:
+    # groupBy, join and merge_slices bring rows together by themselves
+    return emit(node.input, script)
+
+
+@emit.register
+def _(node: RowTimeCheck, script: Script) -> str:
+    name = emit(node.input, script)
+    check = script.need(RUNTIME, "refuse_null_times" if node.nulls == "fail" else "drop_null_times")
+    return script.assign(name, f"{check}({name}, {literal(node.time)})")
+
+
+@emit.register
+def _(node: WindowExpand, script: Script) -> str:
+    name = emit(node.input, script)
+    if isinstance(node.window, Cumulate):
+        function = script.need(RUNTIME, "cumulate_windows")
+        windows: str | Chain = (
+            f"{function}({_time(node.time, node.zone, script).flat()}, {_python(node.window, script)})"
+        )
+    else:
+        windows = _window(node.window, node.time, node.zone, script)
+    return script.assign(name, Chain(name).then("withColumn", literal(node.struct), windows))
+
+
+@emit.register
+def _(node: GroupByWindow, script: Script) -> str:
+    source = emit(node.input, script)
+    window = _window(node.window, node.time, node.zone, script).then("alias", literal(node.struct))
+    groups = Chain(source).then("groupBy", *columns.names(node.keys), window)
+    return script.assign(script.name("windows"), _aggregated(groups, node.calls))
+
+
+@emit.register
+def _(node: nodes.Aggregate, script: Script) -> str:
+    source = emit(node.input, script)
+    if node.keys and not node.calls:
+        distinct = Chain(source).then("select", *columns.names(node.keys)).then("distinct")
+        return script.assign(script.name("groups"), distinct)
+    groups = Chain(source).then("groupBy", *columns.names(node.keys))
+    return script.assign(script.name("groups"), _aggregated(groups, node.calls))
+
+
+@emit.register
+def _(node: nodes.LocalWindowAggregate, script: Script) -> str:
+    source = emit(node.input, script)
+    slices = script.name("slices")
+    slice_of = _slice(node, script)
+    groups = Chain(source).then("groupBy", *columns.names(node.keys), slice_of)
+    rows = groups.then("agg", *map(columns.partial, node.partials))
+    end = Chain("F").then("col", '"slice.end"')
+    script.assign(slices, rows.then("withColumn", '"slice_end"', end))
+    for part in node.distincts:
+        values = script.name("values")
+        conditions = [
+            template("{x} IS NOT NULL", x=part.value, atomic=False),
+            *([part.filter] if part.filter else []),
+        ]
+        seen = Chain(source).then("where", columns.condition(conditions))
+        value = columns.value(part.value).then("alias", '"value"')
+        seen = seen.then("select", *columns.names(node.keys), value, slice_of)
+        seen = seen.then("withColumn", '"slice_end"', end).then("drop", '"slice"').then("distinct")
+        script.assign(values, seen)
+        changes = script.name("changes")
+        arguments = [
+            values,
+            _python(node.window, script),
+            f"keys={literal(list(node.keys))}",
+            f"count={literal(part.count)}",
+        ]
+        arguments += [f"total={literal(part.sum)}"] if part.sum else []
+        script.assign(changes, f"{script.need(RUNTIME, 'distinct_changes')}({', '.join(arguments)})")
+        script.assign(slices, Chain(slices).then("unionByName", changes, "allowMissingColumns=True"))
+    return slices
+
+
+@emit.register
+def _(node: SliceMerge, script: Script) -> str:
+    slices = emit(node.input, script)
+    arguments = (
+        slices,
+        _python(node.window, script),
+        f"keys={literal(list(node.keys))}",
+        f"merges={literal(dict(node.merges))}",
+        f"rows={literal(node.rows)}",
+    )
+    return script.assign(
+        script.name("windows"), Chain("", (Call(script.need(RUNTIME, "merge_slices"), arguments),))
+    )
+
+
+@emit.register
+def _(node: nodes.Join, script: Script) -> str:
+    left, right = emit(node.left, script), emit(node.right, script)
+    if node.condition is None:
+        return script.assign(script.name("joined"), Chain(left).then("crossJoin", right))
+    condition = Chain("F").then("expr", literal(node.condition.sql))
+    kind = {"semi": "left_semi", "anti": "left_anti"}.get(node.kind, node.kind)
+    return script.assign(script.name("joined"), Chain(left).then("join", right, condition, literal(kind)))
+
+
+@emit.register
+def _(node: nodes.SetOperation, script: Script) -> str:
+    left, right = emit(node.left, script), emit(node.right, script)
+    methods = {
+        ("union", True): ("union",),
+        ("union", False): ("union", "distinct"),
+        ("intersect", True): ("intersectAll",),
+        ("intersect", False): ("intersect",),
+        ("except", True): ("exceptAll",),
+        ("except", False): ("subtract",),
+    }
+    first, *rest = methods[node.kind, node.all]
+    rows = Chain(left).then(first, right)
+    for method in rest:
+        rows = rows.then(method)
+    return script.assign(script.name("both"), rows)
+
+
+@emit.register
+def _(node: nodes.Distinct, script: Script) -> str:
+    name = emit(node.input, script)
+    return script.assign(name, Chain(name).then("distinct"))
+
+
+@emit.register
+def _(node: nodes.Sort, script: Script) -> str:
+    name = emit(node.input, script)
+    return script.assign(name, Chain(name).then("orderBy", *map(columns.order, node.order)))
+
+
+@emit.register
+def _(node: nodes.Limit, script: Script) -> str:
+    name = emit(node.input, script)
+    rows = Chain(name)
+    if node.offset:
+        rows = rows.then("offset", str(node.offset))
+    if node.count is not None:
+        rows = rows.then("limit", str(node.count))
+    return script.assign(name, rows)
+
+
+@emit.register
+def _(node: nodes.SparkSql, script: Script) -> str:
+    inputs = [emit(child, script) for child in node.inputs]
+    given = tuple(f"{hole}={variable}" for hole, variable in zip(node.names, inputs, strict=True))
+    # without inputs spark.sql() fills no holes, so braces stand for themselves
+    sql = node.sql if given else node.sql.replace("{{", "{").replace("}}", "}")
+    return script.assign(script.name("rows"), Chain("spark").then("sql", literal(sql), *given))
+
+
+def _aggregated(groups: Chain, calls: tuple[nodes.AggCall, ...]) -> Chain:
+    """agg() wants one expression at least."""
+    if calls:
+        return groups.then("agg", *map(columns.aggregate, calls))
+    return groups.then("count").then("drop", '"count"')
+
+
+def _slice(node: nodes.LocalWindowAggregate, script: Script) -> Chain:
+    width = Tumble(node.window.slice_size, node.window.offset)
+    return _window(width, node.time, node.zone, script).then("alias", '"slice"')
+
+
+def _window(window: Tumble | Hop, time: str, zone: str, script: Script) -> Chain:
+    """Spark's window() for a window: its size, slide and start as people write them."""
+    column = columns.name(time) if not zone else _time(time, zone, script)
+    slide = window.slide if isinstance(window, Hop) else window.size
+    start = window.offset % slide
+    arguments = [_duration(window.size)]
+    if isinstance(window, Hop) or start:
+        arguments.append(_duration(slide))
+    if start:
+        arguments.append(_duration(start))
+    return Chain("F").then("window", column, *map(literal, arguments))
+
+
+def _time(time: str, zone: str, script: Script) -> Chain:
+    """The wall clock that windows follow."""
+    if not zone:
+        return Chain(columns.name(time))
+    return Chain(f"{script.need(RUNTIME, 'local_time')}({columns.name(time)}, {literal(zone)})")
+
+
+def _python(window: Window, script: Script) -> str:
+    """A window as its constructor's call, times in milliseconds."""
+    script.need("tvfsql.plan.window", type(window).__name__)
+    parts = ((part.name, getattr(window, part.name), part.default) for part in fields(window))
+    given = (
+        f"{name}={value:_}" if type(value) is int else f"{name}={value}"
+        for name, value, default in parts
+        if value != default
+    )
+    return f"{type(window).__name__}({', '.join(given)})"
+
+
+def _duration(ms: int) -> str:
+    width, unit = next(each for each in UNITS if ms % each[0] == 0)
+    count = ms // width
+    return f"{count} {unit}{'s' if count != 1 else ''}"

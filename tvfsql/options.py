@@ -1,0 +1,110 @@
+"""The options that SET and `--set` know: Flink's names where Flink has one, `tvfsql.` where it has none."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Mapping
+from dataclasses import dataclass, field
+from functools import cache
+from zoneinfo import available_timezones
+
+from tvfsql.errors import OptionError, Span, did_you_mean, nearest
+
+
+@dataclass(frozen=True)
+class Option:
+    """A known key. `values` are the words it takes; none: free text."""
+
+    key: str
+    default: str
+    doc: str
+    values: tuple[str, ...] = ()
+
+
+BOOLEAN = ("true", "false")
+MODES = ("batch", "streaming", "automatic")
+
+_KNOWN = (
+    Option("execution.runtime-mode", "automatic", "batch or streaming; automatic: batch over bounded tables", MODES),
+    Option("table.local-time-zone", "UTC", "the wall clock that windows over TIMESTAMP_LTZ follow"),
+    Option(
+        "table.optimizer.agg-phase-strategy",
+        "AUTO",
+        "whether windows are made from slices (two phases) or from a copy of each row per window (one)",
+        ("AUTO", "ONE_PHASE", "TWO_PHASE"),
+    ),
+    Option(
+        "table.exec.source.rowtime-null-handling",
+        "FAIL",
+        "what a NULL in the time column of a window does: fail, or drop the row and count it",
+        ("FAIL", "DROP"),
+    ),
+    Option("table.optimizer.distinct-agg.split.enabled", "false", "accepted; in batch there is nothing to split", BOOLEAN),
+    Option("table.optimizer.distinct-agg.split.bucket-num", "1024", "accepted, see above"),
+    Option("tvfsql.rules.disabled", "", "names of planner rules that must not fire, separated by commas"),
+)  # fmt: skip
+
+KNOWN = {option.key: option for option in _KNOWN}
+
+
+@dataclass(frozen=True)
+class Options:
+    """Values by key; what is not set has its default. Immutable: `with_value` gives a new one."""
+
+    values: Mapping[str, str] = field(default_factory=dict)
+
+    @classmethod
+    def of(cls, values: Mapping[str, str] | None) -> Options:
+        """Checked options. Raises OptionError for an unknown key or a bad value."""
+        options = cls()
+        for key, value in (values or {}).items():
+            options = options.with_value(key, value)
+        return options
+
+    def __getitem__(self, key: str) -> str:
+        return self.values.get(key, KNOWN[key].default)
+
+    def with_value(self, key: str, value: str, span: Span | None = None) -> Options:
+        """The same options with one more set. Raises OptionError."""
+        known = _option(key, span)
+        return Options({**self.values, key: _checked(known, value, span)})
+
+    def without(self, key: str | None, span: Span | None = None) -> Options:
+        """The same options with one (None: every one) back at its default. Raises OptionError."""
+        if key is None:
+            return Options()
+        return Options({k: v for k, v in self.values.items() if k != _option(key, span).key})
+
+    def listed(self) -> Iterator[tuple[str, str]]:
+        """Every known key with its value, in order."""
+        return ((key, self[key]) for key in sorted(KNOWN))
+
+    @property
+    def disabled_rules(self) -> frozenset[str]:
+        return frozenset(filter(None, (name.strip() for name in self["tvfsql.rules.disabled"].split(","))))
+
+
+def _option(key: str, span: Span | None) -> Option:
+    if key not in KNOWN:
+        raise OptionError(f"there is no option {key}", span=span, hint=did_you_mean(key, KNOWN))
+    return KNOWN[key]
+
+
+def _checked(option: Option, value: str, span: Span | None) -> str:
+    if option.values:
+        fitting = next((known for known in option.values if known.lower() == value.strip().lower()), None)
+        if fitting is None:
+            allowed = ", ".join(option.values)
+            raise OptionError(f"{option.key} cannot be {value!r}", span=span, hint=f"values: {allowed}")
+        return fitting
+    if option.key == "table.local-time-zone" and value not in _zones():
+        close = nearest(value, _zones())
+        hint = f"did you mean {close}?" if close else "a name such as Europe/Berlin"
+        raise OptionError(f"there is no time zone {value}", span=span, hint=hint)
+    if option.key.endswith("bucket-num") and not (value.isdigit() and int(value) > 0):
+        raise OptionError(f"{option.key} takes a positive whole number, not {value!r}", span=span)
+    return value
+
+
+@cache
+def _zones() -> frozenset[str]:
+    return frozenset(available_timezones())

@@ -1,0 +1,183 @@
+"""Logical plans become physical ones: what the logical plan leaves open is decided here.
+
+Projections and filters become Calcs, tables get their sources, keyed operators an Exchange, window
+operators a check of their time column. Window columns are computed in a Calc above the operator that
+makes windows, so that they melt into the query's own projection.
+"""
+
+from __future__ import annotations
+
+from functools import singledispatch
+
+from tvfsql.catalog import Catalog, Table
+from tvfsql.errors import UnsupportedError
+from tvfsql.options import Options
+from tvfsql.physical.operators import (
+    Calc,
+    Exchange,
+    GroupByWindow,
+    RowTimeCheck,
+    SliceMerge,
+    TableSourceScan,
+    WindowExpand,
+)
+from tvfsql.plan import nodes
+from tvfsql.plan.node import Node
+from tvfsql.plan.nodes import Item, WindowProperty
+from tvfsql.plan.scalar import Ref, Scalar, column, free_name, template
+from tvfsql.plan.types import SqlType
+from tvfsql.plan.window import Cumulate, Window
+
+
+def lower(plan: Node, catalog: Catalog, options: Options) -> Node:
+    """The physical plan of a logical one."""
+
+    def visit(node: Node) -> Node:
+        return _lower(node, catalog, options)
+
+    return plan.transform(visit)
+
+
+@singledispatch
+def _lower(node: Node, catalog: Catalog, options: Options) -> Node:
+    return node
+
+
+@_lower.register
+def _(node: nodes.Scan, catalog: Catalog, options: Options) -> Node:
+    table = catalog.get(node.table)
+    assert isinstance(table, Table), node.table
+    return TableSourceScan(table, node.fields)
+
+
+@_lower.register
+def _(node: nodes.Project, catalog: Catalog, options: Options) -> Node:
+    return calc(
+        node.input,
+        tuple(Item(item.name, _typed(item.scalar, node.type_of(item.name))) for item in node.items),
+    )
+
+
+@_lower.register
+def _(node: nodes.Filter, catalog: Catalog, options: Options) -> Node:
+    below = node.input
+    if isinstance(below, Calc) and not below.items:
+        return Calc(below.input, (), (*below.conditions, *node.conditions))
+    if isinstance(below, Calc):
+        moved = tuple(
+            one.substitute({item.name: item.scalar for item in below.items}) for one in node.conditions
+        )
+        if all(one.deterministic for one in moved):
+            return Calc(below.input, below.items, (*below.conditions, *moved))
+    return Calc(below, (), node.conditions)
+
+
+@_lower.register
+def _(node: nodes.WindowTableFunction, catalog: Catalog, options: Options) -> Node:
+    made = _expanded(node.input, node.window, node.time, node.zone, options)
+    kept = tuple(Item(name, column(name, node.type_of(name))) for name in node.input.columns)
+    own = tuple(WindowProperty(name, name.removeprefix("window_")) for name in nodes.WINDOW_COLUMNS)
+    return calc(made, (*kept, *_properties(own, _ends(made.struct), node.zone)))
+
+
+@_lower.register
+def _(node: nodes.Aggregate, catalog: Catalog, options: Options) -> Node:
+    return nodes.Aggregate(Exchange(node.input, node.keys), node.keys, node.calls)
+
+
+@_lower.register
+def _(node: nodes.WindowAggregate, catalog: Catalog, options: Options) -> Node:
+    """In one phase: TUMBLE, and what slices cannot make. Spark's window() copies each row into its windows;
+    it knows no CUMULATE, so there the copies are made first."""
+    made: Node
+    if isinstance(node.window, Cumulate):
+        copies = _expanded(node.input, node.window, node.time, node.zone, options)
+        struct, keys = copies.struct, (*node.keys, copies.struct)
+        made = nodes.Aggregate(Exchange(copies, keys), keys, node.calls)
+    else:
+        source = Exchange(_checked(node.input, node.time, options), node.keys)
+        struct = _struct((*node.keys, *(call.name for call in node.calls)))
+        made = GroupByWindow(source, node.window, node.time, node.keys, node.calls, struct, node.zone)
+    plain = (*node.keys, *(call.name for call in node.calls))
+    kept = tuple(Item(name, column(name, made.type_of(name))) for name in plain)
+    return calc(made, (*kept, *_properties(node.properties, _ends(struct), node.zone)))
+
+
+@_lower.register
+def _(node: nodes.LocalWindowAggregate, catalog: Catalog, options: Options) -> Node:
+    source = _checked(node.input, node.time, options)
+    return nodes.LocalWindowAggregate(
+        source, node.window, node.time, node.keys, node.partials, node.distincts, node.rows, node.zone
+    )
+
+
+@_lower.register
+def _(node: nodes.GlobalWindowAggregate, catalog: Catalog, options: Options) -> Node:
+    made = SliceMerge(
+        Exchange(node.input, node.keys), node.window, node.keys, node.merges, node.rows, node.zone
+    )
+    ends = {kind: column(f"window_{kind}", "timestamp_ntz") for kind in ("start", "end")}
+    keys = tuple(Item(key, column(key, node.type_of(key))) for key in node.keys)
+    return calc(made, (*keys, *node.finish, *_properties(node.properties, ends, node.zone)))
+
+
+def _properties(
+    properties: tuple[WindowProperty, ...], ends: dict[str, Scalar], zone: str
+) -> tuple[Item, ...]:
+    return tuple(
+        Item(part.name, window_time(ends["end"], zone) if part.kind == "time" else ends[part.kind])
+        for part in properties
+    )
+
+
+def window_time(window_end: Scalar, zone: str) -> Scalar:
+    """The last millisecond of a window: an instant if windows lie on the wall clock of a zone."""
+    last = template("{end} - INTERVAL '0.001' SECOND", "timestamp_ntz", atomic=False, end=window_end)
+    if not zone:
+        return last
+    parts = ", ".join(f"{unit}({{t}})" for unit in ("year", "month", "day", "hour", "minute"))
+    # by its fields and the zone's name, so that Spark's session zone has no part in it
+    return template(f"make_timestamp({parts}, extract(SECOND FROM {{t}}), '{zone}')", "timestamp", t=last)
+
+
+def calc(source: Node, items: tuple[Item, ...]) -> Node:
+    """A projection over an operator, melted into a Calc below where nothing is worked out twice for it."""
+    if not isinstance(source, Calc):
+        return Calc(source, items)
+    if not source.items:
+        return Calc(source.input, items, source.conditions)
+    computed = {item.name: item.scalar for item in source.items}
+    read = [part.name for item in items for part in item.scalar.parts if isinstance(part, Ref)]
+    cheap = all(read.count(name) <= 1 or len(scalar.parts) <= 2 for name, scalar in computed.items())
+    if cheap and all(scalar.deterministic for scalar in computed.values()):
+        melted = tuple(
+            Item(item.name, _typed(item.scalar.substitute(computed), item.scalar.type)) for item in items
+        )
+        return Calc(source.input, melted, source.conditions)
+    return Calc(source, items)
+
+
+def _expanded(source: Node, window: Window, time: str, zone: str, options: Options) -> WindowExpand:
+    if isinstance(window, Cumulate) and window.emit_only_on_update:
+        raise UnsupportedError(
+            "emit-only-on-update needs an aggregate that is made from slices",
+            hint="leave out CUMULATE's sixth argument, or the aggregates that cannot be merged",
+        )
+    return WindowExpand(_checked(source, time, options), window, time, _struct(source.columns), zone)
+
+
+def _struct(taken: tuple[str, ...]) -> str:
+    """What the struct column of a window's start and end is called."""
+    return free_name("window", lambda name: name in taken)
+
+
+def _ends(struct: str) -> dict[str, Scalar]:
+    return {kind: Scalar((Ref(struct), f".{kind}"), "timestamp_ntz") for kind in ("start", "end")}
+
+
+def _checked(source: Node, time: str, options: Options) -> Node:
+    return RowTimeCheck(source, time, options["table.exec.source.rowtime-null-handling"].lower())
+
+
+def _typed(scalar: Scalar, kind: SqlType) -> Scalar:
+    return Scalar(scalar.parts, kind or scalar.type, scalar.atomic, scalar.deterministic, scalar.span)

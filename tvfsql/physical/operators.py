@@ -1,0 +1,158 @@
+"""The physical operators that the logical plan does not have: scans with their source, calculations, exchanges.
+
+Window operators, joins, sorts and set operations are those of `plan.nodes`: the lowering puts them over
+inputs that are physical.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from dataclasses import dataclass, field
+from functools import cached_property
+
+from tvfsql.catalog import Table
+from tvfsql.plan.node import Field, Node, Schema
+from tvfsql.plan.nodes import AggCall, Item, window_label
+from tvfsql.plan.scalar import Scalar
+from tvfsql.plan.window import Window
+
+
+@dataclass(frozen=True)
+class TableSourceScan(Node):
+    """Rows of a source; `fields` are the columns that are kept."""
+
+    source: Table
+    fields: tuple[Field, ...]
+
+    @cached_property
+    def schema(self) -> Schema:
+        return self.fields
+
+    def details(self) -> Iterator[tuple[str, str]]:
+        yield "table", self.source.name
+        yield "fields", ", ".join(self.columns)
+
+
+@dataclass(frozen=True)
+class Calc(Node):
+    """Rows that meet all conditions, then columns computed from them; no items: the columns stay."""
+
+    input: Node
+    items: tuple[Item, ...]
+    conditions: tuple[Scalar, ...] = ()
+
+    @cached_property
+    def schema(self) -> Schema:
+        if not self.items:
+            return self.input.schema
+        return tuple(Field(item.name, item.scalar.type) for item in self.items)
+
+    def details(self) -> Iterator[tuple[str, str]]:
+        yield "select", ", ".join(map(str, self.items)) or ", ".join(self.columns)
+        if self.conditions:
+            yield "where", " AND ".join(map(str, self.conditions))
+
+
+@dataclass(frozen=True)
+class RowTimeCheck(Node):
+    """What becomes of rows whose time column is NULL: `fail`, or `drop` them and count them."""
+
+    input: Node
+    time: str
+    nulls: str
+
+    @cached_property
+    def schema(self) -> Schema:
+        return self.input.schema
+
+
+@dataclass(frozen=True)
+class Exchange(Node):
+    """Rows brought together by key; no keys: all in one place."""
+
+    input: Node
+    keys: tuple[str, ...]
+
+    @cached_property
+    def schema(self) -> Schema:
+        return self.input.schema
+
+    def details(self) -> Iterator[tuple[str, str]]:
+        yield "distribution", f"hash[{', '.join(self.keys)}]" if self.keys else "single"
+
+
+@dataclass(frozen=True)
+class WindowExpand(Node):
+    """A window function: each row once per window, which is the struct column `struct` of start and end."""
+
+    input: Node
+    window: Window
+    time: str
+    struct: str
+    zone: str = ""
+
+    @cached_property
+    def schema(self) -> Schema:
+        return (*self.input.schema, Field(self.struct))
+
+    def label(self) -> str:
+        return (
+            f"WindowTableFunction(window=[{window_label(self.window, ('time_col', self.time), self.zone)}])"
+        )
+
+
+@dataclass(frozen=True)
+class GroupByWindow(Node):
+    """An aggregate per key and window in one step; the window is the struct column `struct` of start and end."""
+
+    input: Node
+    window: Window
+    time: str
+    keys: tuple[str, ...]
+    calls: tuple[AggCall, ...]
+    struct: str
+    zone: str = ""
+
+    @cached_property
+    def schema(self) -> Schema:
+        keys = tuple(Field(key, self.input.type_of(key)) for key in self.keys)
+        return (*keys, Field(self.struct), *(Field(call.name, call.type) for call in self.calls))
+
+    def label(self) -> str:
+        return "WindowAggregate" + super().label().removeprefix("GroupByWindow")
+
+    def details(self) -> Iterator[tuple[str, str]]:
+        if self.keys:
+            yield "groupBy", ", ".join(self.keys)
+        yield "window", window_label(self.window, ("time_col", self.time), self.zone)
+        ends = (f"start('w$) AS {self.struct}.start", f"end('w$) AS {self.struct}.end")
+        yield "select", ", ".join((*self.keys, *map(str, self.calls), *ends))
+
+
+@dataclass(frozen=True)
+class SliceMerge(Node):
+    """Windows made from slices that are sorted by key and slice end; partials merged by their kinds."""
+
+    input: Node
+    window: Window
+    keys: tuple[str, ...]
+    merges: tuple[tuple[str, str], ...]
+    rows: str
+    zone: str = field(default="")
+
+    @cached_property
+    def schema(self) -> Schema:
+        keys = tuple(Field(key, self.input.type_of(key)) for key in self.keys)
+        ends = (Field("window_start", "timestamp_ntz"), Field("window_end", "timestamp_ntz"))
+        return (*keys, *ends, *(Field(name) for name, _ in self.merges))
+
+    def label(self) -> str:
+        return "GlobalWindowAggregate" + super().label().removeprefix("SliceMerge")
+
+    def details(self) -> Iterator[tuple[str, str]]:
+        if self.keys:
+            yield "groupBy", ", ".join(self.keys)
+        yield "window", window_label(self.window, ("slice_end", "slice_end"), self.zone)
+        merged = (f"{kind}({name}) AS {name}" for name, kind in self.merges)
+        ends = ("start('w$) AS window_start", "end('w$) AS window_end")
+        yield "select", ", ".join((*self.keys, *merged, *ends))

@@ -1,0 +1,50 @@
+"""Aggregate calls put into words: the templates of plan.aggregates filled in for one call."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+
+from tvfsql.plan.aggregates import AGGREGATES, templates
+from tvfsql.plan.nodes import AggCall
+from tvfsql.plan.scalar import Scalar, column, template, text
+
+
+def mergeable(call: AggCall) -> bool:
+    """Whether the call's result over a window can be made from partials of its slices."""
+    row = AGGREGATES.get(call.function)
+    return row is not None and row.mergeable(call.arguments[0].type, call.distinct)
+
+
+def whole(call: AggCall) -> Scalar:
+    """The call as one Spark aggregate over rows."""
+    if call.function not in AGGREGATES:
+        return call.arguments[0]
+    pattern, _, _ = templates(AGGREGATES[call.function], call.arguments[0].type)
+    return finished(call, pattern, holes(call))
+
+
+def holes(call: AggCall) -> dict[str, Scalar]:
+    """What the templates take from a call."""
+    x, *more = call.arguments
+    condition = call.filter
+    not_null = template("{x} IS NOT NULL", "boolean", x=x, atomic=False)
+    both = (
+        template("{a} AND {b}", "boolean", a=condition, b=not_null, atomic=False) if condition else not_null
+    )
+    return {
+        "x": x,
+        "y": more[0] if more else text("','"),
+        "t": column(call.time) if call.time else text("NULL"),
+        "d": text("DISTINCT " if call.distinct else ""),
+        "f": template(" FILTER (WHERE {c})", c=condition) if condition else text(""),
+        "nn": template(" FILTER (WHERE {c})", c=both),
+    }
+
+
+def finished(call: AggCall, pattern: str, parts: Mapping[str, Scalar]) -> Scalar:
+    """The filled-in pattern as the call's type, with a cast where Spark's own type is another."""
+    row = AGGREGATES[call.function]
+    kind = call.arguments[0].type
+    if call.type and row.natural and row.natural(kind) != call.type:
+        pattern = f"CAST({pattern} AS {call.type.upper()})"
+    return template(pattern, call.type, atomic=pattern.endswith(")") or pattern.startswith("{"), **parts)

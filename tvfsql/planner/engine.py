@@ -1,0 +1,93 @@
+"""The planner: phases of rules, each run until nothing changes, every step remembered and checked."""
+
+from __future__ import annotations
+
+import difflib
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass, field
+
+from tvfsql.errors import OptionError, did_you_mean
+from tvfsql.options import Options
+from tvfsql.plan.node import Node, tree
+
+Rewrite = Callable[[Node, Options], Node | None]
+MAX_PASSES = 100
+
+
+@dataclass(frozen=True)
+class Rule:
+    """A rewrite with a name and a reason. `rewrite` gives None where the rule does not apply."""
+
+    name: str
+    rewrite: Rewrite
+    doc: str
+
+
+@dataclass(frozen=True)
+class Phase:
+    name: str
+    rules: tuple[Rule, ...]
+
+
+@dataclass(frozen=True)
+class Step:
+    """One application of a rule: the operator it met and what it made of it."""
+
+    phase: str
+    rule: str
+    before: Node
+    after: Node
+
+    def diff(self) -> str:
+        """The change as a unified diff of the two plans' texts, without its headers."""
+        before, after = tree(self.before).splitlines(), tree(self.after).splitlines()
+        lines = difflib.unified_diff(before, after, lineterm="", n=max(len(before), len(after)))
+        return "\n".join(line for line in lines if not line.startswith(("---", "+++", "@@")))
+
+
+def rule(rewrite: Callable[[Node, Options], Node | None]) -> Rule:
+    """Make a function a rule of its name. Its docstring says why it holds, with a Before and an After."""
+    doc = rewrite.__doc__ or ""
+    if "Before:" not in doc or "After:" not in doc:
+        raise AssertionError(f"rule {rewrite.__name__} shows no Before and After")
+    return Rule(rewrite.__name__, rewrite, doc)
+
+
+@dataclass
+class Planner:
+    """Applies phases to a plan. A rule may change a plan, never its output columns."""
+
+    phases: Sequence[Phase]
+    options: Options = field(default_factory=Options)
+    steps: list[Step] = field(default_factory=list)
+
+    def __post_init__(self) -> None:
+        known = {each.name for phase in self.phases for each in phase.rules}
+        for name in sorted(self.options.disabled_rules - known):
+            raise OptionError(f"there is no rule {name}", hint=did_you_mean(name, known))
+
+    def plan(self, node: Node) -> Node:
+        for phase in self.phases:
+            node = self._settle(phase, node)
+        return node
+
+    def _settle(self, phase: Phase, plan: Node) -> Node:
+        for _ in range(MAX_PASSES):
+            before, plan = plan, plan.transform(lambda node: self._visit(phase, node))
+            if plan is before:
+                return plan
+        last = ", ".join(step.rule for step in self.steps[-4:])
+        raise AssertionError(f"phase {phase.name} does not settle; its last rules: {last}\n{tree(plan)}")
+
+    def _visit(self, phase: Phase, node: Node) -> Node:
+        for each in phase.rules:
+            after = None if each.name in self.options.disabled_rules else each.rewrite(node, self.options)
+            if after is None:
+                continue
+            if after.schema != node.schema:
+                raise AssertionError(
+                    f"{each.name} changed the columns:\n{node.schema}\n{after.schema}\n{tree(node)}\n{tree(after)}"
+                )
+            self.steps.append(Step(phase.name, each.name, node, after))
+            node = after
+        return node

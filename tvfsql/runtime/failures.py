@@ -1,0 +1,60 @@
+"""Spark's exceptions as ours: what a user can mend, in a line; never a Java stack trace."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterator
+from contextlib import contextmanager
+
+from pyspark.errors import PySparkException
+from pyspark.sql import SparkSession
+
+from tvfsql.errors import DataError, OptionError, TvfSqlError, UnsupportedError
+
+# Spark's error condition, then what to say; {0}, {1} are the groups of the pattern, which is sought in the message.
+KNOWN = (
+    (r"PATH_NOT_FOUND\] Path does not exist: (\S+?)\.? ", "there is no file {0}", "relative paths start at the script's folder"),
+    (r"TVFSQL_NULL_ROWTIME\] (\S+)", "the time column {0} is NULL in some row",
+     "filter such rows out (WHERE {0} IS NOT NULL), or SET 'table.exec.source.rowtime-null-handling' = 'DROP'"),
+    (r"MALFORMED_RECORD_IN_PARSING\S*\] Malformed records are detected in record parsing: (.*?)\.\s", "a row cannot be read: {0}",
+     "'csv.ignore-parse-errors' = 'true' (or json.) reads what it cannot parse as NULL"),
+    (r"CAST_INVALID_INPUT\] The value (.*?) of the type \"(\w+)\" cannot be cast to \"(\w+)\"", "{0} is no {2}", "TRY_CAST gives NULL instead"),
+    (r"(?:ARITHMETIC_OVERFLOW|CAST_OVERFLOW\S*|NUMERIC_VALUE_OUT_OF_RANGE\S*)\] (.*?)[.\n]", "a number is too large for its type: {0}",
+     "CAST the argument to a wider type, such as BIGINT or DECIMAL(38, 0)"),
+    (r"DIVIDE_BY_ZERO", "division by zero", "NULLIF(divisor, 0) gives NULL instead"),
+    (r"DataError: (.*)", "{0}", "CAST the argument to a wider type, such as DECIMAL(38, 0)"),
+    (r"UNRESOLVED_COLUMN\S*\] .*? name (\S+) cannot be resolved", "there is no column {0}", None),
+    (r"AMBIGUOUS_REFERENCE\] Reference (\S+) is ambiguous", "column {0} is ambiguous", None),
+    (r"DATA_SOURCE_NOT_FOUND\] Failed to find the data source: (\S+)\.", "Spark has no data source {0}",
+     "add its package: PYSPARK_SUBMIT_ARGS='--packages GROUP:ARTIFACT:VERSION pyspark-shell'"),
+    (r"FAILED_READ_FILE\S*\] .*?file:?/*(\S+?)\.?\s", "the file {0} cannot be read", "is it of the format that the table names?"),
+)  # fmt: skip
+
+
+@contextmanager
+def translated() -> Iterator[None]:
+    """Raise DataError or UnsupportedError in the place of Spark's exceptions."""
+    try:
+        yield
+    except PySparkException as error:
+        raise failure(str(error)) from error
+
+
+def failure(message: str) -> TvfSqlError:
+    """The error that Spark's message means; the innermost cause is the one that helps."""
+    for pattern, say, hint in KNOWN:
+        found = re.search(pattern, message + " ", re.DOTALL)
+        if found:
+            groups = [group.strip() for group in found.groups()]
+            return DataError(say.format(*groups), hint=hint.format(*groups) if hint else None)
+    first = message.strip().splitlines()[0] if message.strip() else "Spark failed"
+    return UnsupportedError(f"Spark refuses this: {first}")
+
+
+def require_ansi(spark: SparkSession) -> None:
+    """Without ANSI arithmetic an overflow would wrap around silently. Raises OptionError."""
+    if str(spark.conf.get("spark.sql.ansi.enabled")).lower() != "true":
+        raise OptionError(
+            "Spark's ANSI mode is off, and integers would overflow without an error",
+            hint="spark.conf.set('spark.sql.ansi.enabled', 'true')",
+        )

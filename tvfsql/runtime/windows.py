@@ -1,0 +1,61 @@
+"""Window columns that Spark's window() does not make, and what becomes of rows without a time."""
+
+from __future__ import annotations
+
+from pyspark.sql import Column, DataFrame
+from pyspark.sql import functions as F
+
+from tvfsql.plan.window import Cumulate
+
+
+def cumulate_windows(time: str | Column, window: Cumulate) -> Column:
+    """One struct<start, end> (timestamp_ntz) for each CUMULATE window that holds `time` (timestamp_ntz): an
+    explode(), so a row comes once per window. Source: semantics.md (b)."""
+    ts = F.col(time) if isinstance(time, str) else time
+    shift, step, size = (_interval(ms) for ms in (window.offset, window.step, window.size))
+    cycle = F.time_bucket(size, ts - shift) + shift
+    first = F.time_bucket(step, ts - shift) + shift + step
+    ends = F.sequence(first, cycle + size, step)
+    return F.explode(F.transform(ends, lambda end: F.struct(cycle.alias("start"), end.alias("end"))))
+
+
+def local_time(time: str, zone: str) -> Column:
+    """The wall clock (timestamp_ntz) of `zone` at the instants of a timestamp column.
+
+    By arithmetic on the epoch, so that Spark's session zone has no part in it.
+    """
+    shifted = F.unix_micros(F.from_utc_timestamp(_column(time), zone))
+    return F.timestamp_add("MICROSECOND", shifted, F.expr("TIMESTAMP_NTZ '1970-01-01 00:00:00'"))
+
+
+def with_local_times(rows: DataFrame, zone: str) -> DataFrame:
+    """The rows with each instant (timestamp) as the wall clock (timestamp_ntz) of `zone`."""
+    instants = [name for name, kind in rows.dtypes if kind == "timestamp"]
+    return rows.withColumns({name: local_time(name, zone) for name in instants}) if instants else rows
+
+
+def refuse_null_times(rows: DataFrame, time: str) -> DataFrame:
+    """The rows; the query fails with DataError at one whose `time` is NULL.
+
+    `table.exec.source.rowtime-null-handling` = FAIL, semantics.md a.5.
+    """
+    message = F.lit(f"[TVFSQL_NULL_ROWTIME] {time}")
+    return rows.withColumn(time, F.coalesce(_column(time), F.raise_error(message)))
+
+
+def drop_null_times(rows: DataFrame, time: str) -> DataFrame:
+    """The rows whose `time` is not NULL; how many the others were is counted as numNullRowTimeRecordsDropped."""
+    from tvfsql.runtime.counters import counted
+
+    return counted(rows, f"numNullRowTimeRecordsDropped ({time})", _column(time).isNull()).where(
+        _column(time).isNotNull()
+    )
+
+
+def _column(name: str) -> Column:
+    return F.col("`" + name.replace("`", "``") + "`")
+
+
+def _interval(ms: int) -> Column:
+    seconds, rest = divmod(abs(ms), 1000)
+    return F.expr(f"INTERVAL '{'-' if ms < 0 else ''}{seconds}.{rest:03d}' SECOND")
