@@ -40,10 +40,7 @@ def merge_projects(node: Node, options: Options) -> Node | None:
             if all(worth_repeating(scalar) or uses(outer, name) <= 1 for name, scalar in computed.items()):
                 return Project(
                     source,
-                    tuple(
-                        Item(item.name, typed(item.scalar.substitute(computed), node, item.name))
-                        for item in outer
-                    ),
+                    tuple(Item(item.name, typed(item.scalar.substitute(computed), node, item.name)) for item in outer),
                 )
     return None
 
@@ -62,11 +59,7 @@ def drop_idle_project(node: Node, options: Options) -> Node | None:
     """
     match node:
         case Project(source, items):
-            if (
-                [item.name for item in items]
-                == [item.scalar.column for item in items]
-                == list(source.columns)
-            ):
+            if [item.name for item in items] == [item.scalar.column for item in items] == list(source.columns):
                 return source if source.schema == node.schema else None
     return None
 
@@ -176,9 +169,7 @@ def _(node: Sort, needed: frozenset[str]) -> Node:
 @narrow.register
 def _(node: WindowTableFunction, needed: frozenset[str]) -> Node:
     source = narrow(node.input, needed | {node.time})
-    return (
-        WindowTableFunction(source, node.window, node.time, node.zone) if source is not node.input else node
-    )
+    return WindowTableFunction(source, node.window, node.time, node.zone) if source is not node.input else node
 
 
 @narrow.register

@@ -73,7 +73,7 @@ class Split:
         arguments = holes(call)
         parts = {
             part.suffix: self._partial(
-                call, part.suffix, template(part.sql, **arguments), part.merge, single=len(row.partials) == 1
+                call, part.suffix, template(part.sql, arguments), part.merge, single=len(row.partials) == 1
             )
             for part in row.partials
         }
@@ -87,14 +87,10 @@ class Split:
 
     def merges(self) -> tuple[tuple[str, str], ...]:
         plain = tuple((part.name, part.merge) for part in self.partials)
-        running = tuple(
-            (name, "running") for part in self.distincts for name in (part.count, part.sum) if name
-        )
+        running = tuple((name, "running") for part in self.distincts for name in (part.count, part.sum) if name)
         return (*plain, *running)
 
-    def _partial(
-        self, call: AggCall | None, suffix: str, made: Scalar, merge: str, *, single: bool
-    ) -> Scalar:
+    def _partial(self, call: AggCall | None, suffix: str, made: Scalar, merge: str, *, single: bool) -> Scalar:
         for known in self.partials:
             if known.scalar == made and known.merge == merge:
                 return column(known.name)

@@ -40,9 +40,7 @@ def pull_up_window_table_function(node: Node, options: Options) -> Node | None:
             if not groups_by_window(keys) or not calls_avoid_window_columns(calls):
                 return None
             own = tuple(key for key in keys if key not in KINDS)
-            properties = tuple(
-                WindowProperty(key, KINDS[key], windowed.type_of(key)) for key in keys if key in KINDS
-            )
+            properties = tuple(WindowProperty(key, KINDS[key], windowed.type_of(key)) for key in keys if key in KINDS)
             made = WindowAggregate(source, window, time, own, calls, properties, zone)
             return Project(made, passing(node.columns, made))
     return None
@@ -66,9 +64,7 @@ def pull_window_filter_above_aggregate(node: Node, options: Options) -> Node | N
     """
     match node:
         case Aggregate(Filter(WindowTableFunction() as source, conditions), keys, calls):
-            if groups_by_window(keys) and all(
-                one.columns <= set(keys) and one.deterministic for one in conditions
-            ):
+            if groups_by_window(keys) and all(one.columns <= set(keys) and one.deterministic for one in conditions):
                 return Filter(Aggregate(source, keys, calls), conditions)
     return None
 

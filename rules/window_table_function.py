@@ -53,17 +53,13 @@ def push_project_below_window(node: Node, options: Options) -> Node | None:
     match node:
         case Project(WindowTableFunction(source, window, time, zone) as windowed, items):
             computed = tuple(item for item in items if item.scalar.column is None)
-            if not computed or not all(
-                avoids_window_columns(i.scalar) and i.scalar.deterministic for i in computed
-            ):
+            if not computed or not all(avoids_window_columns(i.scalar) and i.scalar.deterministic for i in computed):
                 return None
             names = {item.name for item in computed}
             if names & {*source.columns, *WINDOW_COLUMNS}:
                 return None
             kept = {item.scalar.column for item in items if item.scalar.column in source.columns} | {time}
-            below = Project(
-                source, (*passing(tuple(n for n in source.columns if n in kept), source), *computed)
-            )
+            below = Project(source, (*passing(tuple(n for n in source.columns if n in kept), source), *computed))
             moved = WindowTableFunction(below, window, time, zone)
             assert moved.schema[-3:] == windowed.schema[-3:]
             above = tuple(passing((item.name,), moved)[0] if item in computed else item for item in items)

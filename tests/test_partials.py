@@ -20,9 +20,7 @@ MOMENTS = pa.struct([("n", pa.int64()), ("mean", pa.float64()), ("m2", pa.float6
 WHOLE = ((0, None),)
 
 
-def merge(
-    kind: str, column: Any, *bounds: tuple[int, int | None], width: int = 100, before: int = 0
-) -> list[Any]:
+def merge(kind: str, column: Any, *bounds: tuple[int, int | None], width: int = 100, before: int = 0) -> list[Any]:
     """The column merged over rows [lo, hi), in blocks of `width` rows."""
     rows = np.arange(len(column))
     blocks = Blocks(rows % width == 0)
@@ -40,9 +38,7 @@ def test_a_range_of_nulls_is_null(kind: str) -> None:
     assert merge(kind, column, (0, 2), (2, 5), width=2) == [None, None]
 
 
-@pytest.mark.parametrize(
-    "column", [pa.nulls(3, pa.float64()), pa.nulls(3, pa.string()), pa.nulls(3, pa.bool_())]
-)
+@pytest.mark.parametrize("column", [pa.nulls(3, pa.float64()), pa.nulls(3, pa.string()), pa.nulls(3, pa.bool_())])
 def test_a_smallest_of_nulls_is_null_in_every_type(column: Any) -> None:
     assert merge("min", column, *WHOLE) == [None]
 
@@ -72,9 +68,7 @@ def test_a_decimal_sum_has_38_digits_and_no_more() -> None:
     column = pa.array([Decimal(each) for each in (most, -1, 1, 1, -most, -most)], type=pa.decimal128(38, 0))
     assert merge("sum", column, (0, 3), (0, 2), (0, 1), (0, 5)) == [most, most - 1, most, 1]
     for low, high in ((0, 4), (4, 6)):
-        with pytest.raises(
-            DataError, match=r"the sum of total over a window does not fit decimal128\(38, 0\)"
-        ):
+        with pytest.raises(DataError, match=r"the sum of total over a window does not fit decimal128\(38, 0\)"):
             merge("sum", column, (low, high))
 
 
@@ -143,9 +137,7 @@ def test_an_empty_list_is_a_value_and_null_is_none() -> None:
 def test_a_column_that_is_a_slice_of_a_longer_one_is_read_from_its_own_start(kind: str) -> None:
     for column in (
         pa.array([9, 8, 1, None, 3, 7]),
-        pa.array(
-            [Decimal(9), Decimal(8), Decimal(1), None, Decimal(3), Decimal(7)], type=pa.decimal128(20, 0)
-        ),
+        pa.array([Decimal(9), Decimal(8), Decimal(1), None, Decimal(3), Decimal(7)], type=pa.decimal128(20, 0)),
     ):
         (value,) = merge(kind, column.slice(2, 3), *WHOLE)
         assert value == {"sum": 4, "min": 1, "max": 3, "first": 1, "last": 3}[kind]
@@ -173,8 +165,6 @@ def test_a_range_that_two_scans_cannot_cover_is_our_mistake() -> None:
         ),
     ],
 )
-def test_keys_differ_as_group_by_tells_them_apart(
-    left: Sequence[Any], right: Sequence[Any], kind: Any
-) -> None:
+def test_keys_differ_as_group_by_tells_them_apart(left: Sequence[Any], right: Sequence[Any], kind: Any) -> None:
     found = differs(pa.array(left, type=kind), pa.array(right, type=kind))
     assert found.tolist() == [False, False, True, True]

@@ -62,23 +62,17 @@ def build_parser() -> argparse.ArgumentParser:
 
     run = commands.add_parser("run", help="run a script; rows of each SELECT go to stdout")
     _script(run)
-    run.add_argument(
-        "--format", choices=FORMATS, default="table", help="how rows are printed (default: table)"
-    )
+    run.add_argument("--format", choices=FORMATS, default="table", help="how rows are printed (default: table)")
     run.add_argument("--output", metavar="PATH", help="write the rows to a file instead of stdout")
     run.set_defaults(run=_run)
 
     explain = commands.add_parser("explain", help="show the plans of a script's queries; starts no JVM")
     _script(explain)
     explain.add_argument("--stage", choices=STAGES, default="all", help="which stage (default: all)")
-    explain.add_argument(
-        "--format", choices=EXPLAIN_FORMATS, default="text", help="how it is shown (default: text)"
-    )
+    explain.add_argument("--format", choices=EXPLAIN_FORMATS, default="text", help="how it is shown (default: text)")
     explain.set_defaults(run=_explain)
 
-    compiled = commands.add_parser(
-        "compile", help="print the PySpark program of a script's queries; starts no JVM"
-    )
+    compiled = commands.add_parser("compile", help="print the PySpark program of a script's queries; starts no JVM")
     _script(compiled)
     compiled.add_argument("-o", metavar="FILE", dest="output", help="write it to a file instead of stdout")
     compiled.set_defaults(run=_compile)
@@ -87,33 +81,26 @@ def build_parser() -> argparse.ArgumentParser:
     _script(check)
     check.set_defaults(run=_check)
 
-    doctor = commands.add_parser(
-        "doctor", help="what of Java, Python, Spark and packages is found, and what to do"
-    )
+    doctor = commands.add_parser("doctor", help="what of Java, Python, Spark and packages is found, and what to do")
     doctor.set_defaults(run=_doctor)
     return parser
 
 
-def _common(parser: argparse.ArgumentParser, *, default: object = None) -> None:
-    suppress: dict[str, object] = {} if default is None else {"default": default}
+def _common(parser: argparse.ArgumentParser, default: str | None = None) -> None:
+    """The options that stand before a command or after it; after it, SUPPRESS keeps what stood before."""
+    modes = ("batch", "streaming")
+    help_of_mode = "default: streaming only if a source has no end"
+    parser.add_argument("--mode", choices=modes, default=default, help=help_of_mode)
     parser.add_argument(
-        "--mode",
-        choices=("batch", "streaming"),
-        help="(default: streaming only if a source has no end)",
-        **suppress,
-    )  # type: ignore[arg-type]
-    parser.add_argument(
-        "--set", metavar="KEY=VALUE", action="append", help="set an option, as SET does", **suppress
-    )  # type: ignore[arg-type]
-    parser.add_argument(
-        "-i", metavar="INIT.sql", dest="init", action="append", help="run this script first", **suppress
-    )  # type: ignore[arg-type]
+        "--set", metavar="KEY=VALUE", action="append", default=default, help="set an option, as SET does"
+    )
+    parser.add_argument("-i", metavar="INIT.sql", dest="init", action="append", default=default, help="run it first")
 
 
 def _script(parser: argparse.ArgumentParser) -> None:
     parser.add_argument("files", nargs="*", metavar="FILE", help="a script; - is stdin")
     parser.add_argument("-e", metavar="SQL", dest="sql", action="append", help="a script as text")
-    _common(parser, default=argparse.SUPPRESS)
+    _common(parser, argparse.SUPPRESS)
 
 
 def _session(given: argparse.Namespace) -> Session:

@@ -38,7 +38,7 @@ _KNOWN = (
         "what a NULL in the time column of a window does: fail, or drop the row and count it",
         ("FAIL", "DROP"),
     ),
-    Option("table.optimizer.distinct-agg.split.enabled", "false", "accepted; in batch there is nothing to split", BOOLEAN),
+    Option("table.optimizer.distinct-agg.split.enabled", "false", "accepted; batch has nothing to split", BOOLEAN),
     Option("table.optimizer.distinct-agg.split.bucket-num", "1024", "accepted, see above"),
     Option("tvfsql.rules.disabled", "", "names of planner rules that must not fire, separated by commas"),
 )  # fmt: skip

@@ -54,5 +54,5 @@ if __name__ == "__main__":
         compression_level=19,
         # times in order: the difference to the row before is small, and a dictionary of them is not
         use_dictionary=[name for name in SCHEMA.names if name not in TIMES],
-        column_encoding={name: "DELTA_BINARY_PACKED" for name in TIMES},
+        column_encoding=dict.fromkeys(TIMES, "DELTA_BINARY_PACKED"),
     )

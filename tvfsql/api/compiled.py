@@ -63,7 +63,7 @@ class Compiled:
         return explain(self, stage, format)
 
     def dataframe(self, spark: SparkSession) -> DataFrame:
-        """The rows as a DataFrame: exactly what `code` says. Raises DataError, or UnsupportedError, if Spark refuses."""
+        """The rows as a DataFrame: exactly what `code` says. Raises DataError or UnsupportedError."""
         from tvfsql.runtime.failures import translated
 
         with translated():
@@ -103,9 +103,7 @@ def compile_statement(
     planner = Planner(PHASES, options)
     optimized = planner.plan(logical)
     physical = lower(optimized, catalog, options)
-    return Compiled(
-        source[span.start : span.end], statement, logical, tuple(planner.steps), optimized, physical, table
-    )
+    return Compiled(source[span.start : span.end], statement, logical, tuple(planner.steps), optimized, physical, table)
 
 
 def _refuse_unbounded(plan: Node, catalog: Catalog, statement: ast.Query | ast.Insert) -> None:

@@ -28,9 +28,7 @@ def explain(query: Compiled, stage: str, format: str) -> str:
     """The wanted stages of a query. Raises OptionError for an unknown stage or format."""
     for word, known, what in ((stage, STAGES, "stage"), (format, FORMATS, "format")):
         if word not in known:
-            raise OptionError(
-                f"there is no {what} {word}", hint=did_you_mean(word, known, otherwise=f"{what}s: ")
-            )
+            raise OptionError(f"there is no {what} {word}", hint=did_you_mean(word, known, otherwise=f"{what}s: "))
     stages = tuple(TITLES) if stage == "all" else (stage,)
     if format == "json":
         return json.dumps({name: _data(query, name) for name in stages}, indent=2, ensure_ascii=False)

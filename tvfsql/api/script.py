@@ -134,9 +134,7 @@ class Script:
                 span=show.span,
                 hint=hint.upper() if "?" not in hint else hint,
             )
-        return Listing(
-            (f"{show.what.removesuffix('s')} name",), tuple((name,) for name in sorted(known[show.what]))
-        )
+        return Listing((f"{show.what.removesuffix('s')} name",), tuple((name,) for name in sorted(known[show.what])))
 
     def _describe(self, name: ast.Name) -> Listing:
         entry = self.catalog.get(name.text, name.span)

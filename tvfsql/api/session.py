@@ -49,9 +49,7 @@ class Result:
 
     def start(self) -> Any:
         """Start a streaming query. Streaming mode is not built yet: raises UnsupportedError."""
-        raise UnsupportedError(
-            "start() is for streaming queries, which are not built yet", hint="use collect()"
-        )
+        raise UnsupportedError("start() is for streaming queries, which are not built yet", hint="use collect()")
 
     def text(self, format: str = "table") -> str:
         """The answer in one of the formats of `tvfsql run`."""
@@ -59,16 +57,14 @@ class Result:
 
         from tvfsql.runtime.formats import write_rows
 
+        out = io.StringIO()
         match self.outcome:
             case Message(text) | Text(text):
                 return text + "\n"
-            case Listing(columns, rows):
-                out = io.StringIO()
-                write_rows(columns, ["string"] * len(columns), rows, format, out)
-                return out.getvalue()
-        out = io.StringIO()
-        columns, types, rows = self.rows()
-        write_rows(columns, types, rows, format, out)
+            case Listing(columns, listed):
+                write_rows(columns, ["string"] * len(columns), listed, format, out)
+            case Compiled():
+                write_rows(*self.rows(), format, out)
         return out.getvalue()
 
     def rows(self) -> tuple[list[str], list[str], list[Row]]:
@@ -174,8 +170,6 @@ def compile(
     queries = [outcome for outcome in script.outcomes(sql) if isinstance(outcome, Compiled)]
     if len(queries) != 1:
         found = "none" if not queries else str(len(queries))
-        error = BindError(
-            f"compile() takes a script with one query, and this has {found}", span=Span(0, len(sql))
-        )
+        error = BindError(f"compile() takes a script with one query, and this has {found}", span=Span(0, len(sql)))
         raise error.within(sql)
     return queries[0]

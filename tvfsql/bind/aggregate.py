@@ -28,7 +28,7 @@ class Grouping:
     keys: list[str] = field(default_factory=list)
     computed: list[Item] = field(default_factory=list)
     calls: list[AggCall] = field(default_factory=list)
-    parts: dict[exp.Expression, str] = field(default_factory=dict)
+    parts: dict[exp.Expr, str] = field(default_factory=dict)
 
     def add_key(self, key: Resolved, wanted: str | None) -> None:
         """Group by an expression, called `wanted` if it is more than a column."""
@@ -82,9 +82,7 @@ class Grouping:
     def _bind(self, call: Call, where: Resolved, wanted: str | None) -> AggCall:
         span = scalar.place_of(call, where.span)
         condition = scalar.to_scalar(call.filter, where.types, span) if call.filter is not None else None
-        arguments = tuple(
-            scalar.to_scalar(tree, where.types, span) for tree in call.arguments if not call.star
-        )
+        arguments = tuple(scalar.to_scalar(tree, where.types, span) for tree in call.arguments if not call.star)
         approximate = isinstance(call.tree.find(exp.ApproxDistinct), exp.ApproxDistinct)
         function = "COUNT" if approximate else call.function
         time = self.relation.time if function in EVENT_TIME else None
@@ -98,9 +96,7 @@ class Grouping:
         least, most = row.arguments
         if not least <= len(arguments) <= most:
             takes = "one argument" if most == 1 else "one argument or two"
-            raise BindError(
-                f"{function} takes {takes}, not {len(arguments)}", span=span, hint=f"{function}(column)"
-            )
+            raise BindError(f"{function} takes {takes}, not {len(arguments)}", span=span, hint=f"{function}(column)")
         if len(arguments) == 2 and scalar.constant_string(call.arguments[1]) is None:
             raise BindError(
                 f"the separator of {function} is a string literal", span=span, hint=f"{function}(column, ';')"

@@ -32,7 +32,7 @@ BY_NAME = {
 }
 
 
-def infer(tree: exp.Expression, types: dict[str, SqlType]) -> SqlType:
+def infer(tree: exp.Expr, types: dict[str, SqlType]) -> SqlType:
     """The type of an expression over columns of these types; UNKNOWN if it is not certain."""
     match tree:
         case exp.Column():
@@ -99,7 +99,7 @@ def _arithmetic(tree: exp.Binary, types: dict[str, SqlType]) -> SqlType:
     return UNKNOWN
 
 
-def _common(arms: list[exp.Expression], types: dict[str, SqlType]) -> SqlType:
+def _common(arms: list[exp.Expr], types: dict[str, SqlType]) -> SqlType:
     kinds = {infer(arm, types) for arm in arms if not isinstance(arm, exp.Null)}
     if len(kinds) == 1:
         return kinds.pop()

@@ -23,12 +23,10 @@ def bind_ordinary(body: ast.Ordinary, sources: Mapping[str, Node]) -> SparkSql:
     tree = in_spark_words(body.tree, {}, body.span)
     text = SparkText(dialect="spark").generate(tree.transform(lambda node: _hole(node, sources)))
     text = text.replace("{", "{{").replace("}", "}}").replace("\x03", "{").replace("\x04", "}")
-    return SparkSql(
-        tuple(sources.values()), tuple(sources), text, _fields(tree, sources, body.span), body.reason
-    )
+    return SparkSql(tuple(sources.values()), tuple(sources), text, _fields(tree, sources, body.span), body.reason)
 
 
-def _hole(node: exp.Expression, sources: Mapping[str, Node]) -> exp.Expression:
+def _hole(node: exp.Expr, sources: Mapping[str, Node]) -> exp.Expr:
     """A source becomes `{name}`: spark.sql() puts the DataFrame of that name there."""
     if not isinstance(node, exp.Table) or node.name not in sources:
         return node
@@ -53,31 +51,26 @@ def _check_columns(body: ast.Ordinary, sources: Mapping[str, Node]) -> None:
         raise BindError(f"{where} has no column {node.name}", span=span, hint=did_you_mean(node.name, names))
 
 
-def _fields(tree: exp.Expression, sources: Mapping[str, Node], span: Span) -> tuple[Field, ...]:
+def _fields(tree: exp.Expr, sources: Mapping[str, Node], span: Span) -> tuple[Field, ...]:
     """Names of the columns that the query puts out, and their types where they are certain."""
-    schema = {name: dict.fromkeys(node.columns, "string") for name, node in sources.items()}
+    schema: dict[str, object] = {name: dict.fromkeys(node.columns, "string") for name, node in sources.items()}
     try:
-        full = qualify(
-            tree.copy(), schema=schema, dialect="spark", validate_qualify_columns=False, identify=False
-        )
+        full = qualify(tree.copy(), schema=schema, dialect="spark", validate_qualify_columns=False, identify=False)
     except OptimizeError as error:
         raise BindError(str(error).splitlines()[0], span=span) from error
     types = {field.name: field.type for node in sources.values() for field in node.schema}
     for node in sources.values():  # a name with two types is certain of neither
         types = {
-            name: kind
-            for name, kind in types.items()
-            if all(f.type == kind for f in node.schema if f.name == name)
+            name: kind for name, kind in types.items() if all(f.type == kind for f in node.schema if f.name == name)
         }
-    first = full
+    first: exp.Expr = full
     while isinstance(first, exp.SetOperation | exp.Subquery):
         first = first.this
+    assert isinstance(first, exp.Query), type(first)
     fields: list[Field] = []
     for item in first.selects:
         if isinstance(item, exp.Star) or isinstance(item.this, exp.Star):
-            raise BindError(
-                "the columns of this * are known to Spark alone", span=span, hint="list them by name"
-            )
+            raise BindError("the columns of this * are known to Spark alone", span=span, hint="list them by name")
         name = free_name(item.alias_or_name or "value", lambda taken: any(f.name == taken for f in fields))
         fields.append(Field(name, infer(item.unalias(), types)))
     return tuple(fields)

@@ -46,9 +46,7 @@ class QueryBinder:
             bound = binder.bind(cte.query)
             names = cte.columns or bound.names
             if len(names) != len(bound.names):
-                raise BindError(
-                    f"{cte.name} names {len(names)} columns and has {len(bound.names)}", span=query.span
-                )
+                raise BindError(f"{cte.name} names {len(names)} columns and has {len(bound.names)}", span=query.span)
             binder = replace(binder, ctes={**binder.ctes, cte.name.lower(): replace(bound, names=names)})
         return binder._body(query)
 
@@ -117,9 +115,7 @@ class QueryBinder:
             project = nodes.Sort(project, tuple(map(self._order, keys, order_by)))
         if len(scalars) > len(names):
             project = Project(project, tuple(Item(name, column(name)) for name in unique[: len(names)]))
-        kept = [
-            unique[i] for i in range(len(names)) if scalars[i].column and scalars[i].column == relation.time
-        ]
+        kept = [unique[i] for i in range(len(names)) if scalars[i].column and scalars[i].column == relation.time]
         return Bound(project, tuple(names), kept[0] if kept else None)
 
     def _grouped(
@@ -157,18 +153,14 @@ class QueryBinder:
             return None
         return next((i for i, item in enumerate(items) if item.alias and item.alias.text == name), None)
 
-    def _order_target(
-        self, item: ast.OrderItem, items: list[ast.SelectItem], relation: Relation
-    ) -> Resolved | int:
+    def _order_target(self, item: ast.OrderItem, items: list[ast.SelectItem], relation: Relation) -> Resolved | int:
         """What ORDER BY means: an item by number or name, else an expression over the input."""
         number = scalar.ordinal(item.expr)
         if number is not None:
             return self._position(number, items, item.expr.span)
         name = scalar.bare_name(item.expr)
         for i, known in enumerate(items):
-            shown_as = (
-                known.alias.text if known.alias else scalar.output_name(known.expr) if known.expr else None
-            )
+            shown_as = known.alias.text if known.alias else scalar.output_name(known.expr) if known.expr else None
             if (name is not None and shown_as == name) or (known.expr and known.expr.tree == item.expr.tree):
                 return i
         return self._resolve(item.expr, relation)
@@ -290,9 +282,7 @@ class QueryBinder:
             )
         node: Node = nodes.Scan(entry.name, entry.physical)
         if any(part.scalar for part in entry.columns):
-            node = Project(
-                node, tuple(Item(c.name, c.scalar or column(c.name, c.type)) for c in entry.columns)
-            )
+            node = Project(node, tuple(Item(c.name, c.scalar or column(c.name, c.type)) for c in entry.columns))
         return Relation.of(node, entry.name, None, entry.watermark.column if entry.watermark else None)
 
     def _aliased(self, found: Relation, relation: ast.TableName | ast.Derived | ast.WindowTable) -> Relation:
@@ -306,8 +296,7 @@ class QueryBinder:
             )
         names = alias.columns or tuple(part.name for part in found.visible)
         visible = (
-            replace(part, qualifier=alias.name, name=name)
-            for part, name in zip(found.visible, names, strict=True)
+            replace(part, qualifier=alias.name, name=name) for part, name in zip(found.visible, names, strict=True)
         )
         return replace(found, visible=tuple(visible))
 
@@ -319,7 +308,8 @@ class QueryBinder:
         if not is_time(time.type):
             sample = "TIMESTAMP(3)"
             raise BindError(
-                f"a window needs a time column of type TIMESTAMP(3) or TIMESTAMP_LTZ(3), and {time.name} is {shown(time.type)}",
+                f"a window needs a time column of type TIMESTAMP(3) or TIMESTAMP_LTZ(3), "
+                f"and {time.name} is {shown(time.type)}",
                 span=bound.time.span,
                 hint=f"rt AS CAST({time.name} AS {sample}) in CREATE TABLE, then DESCRIPTOR(rt)",
             )
@@ -360,7 +350,7 @@ class QueryBinder:
                 (left.lookup(None, name.text, name.span), right.lookup(None, name.text, name.span))
                 for name in join.using
             ]
-            equal = [template("{l} = {r}", "boolean", l=column(a.plan), r=column(b.plan)) for a, b in pairs]
+            equal = [template("{l} = {r}", {"l": column(a.plan), "r": column(b.plan)}, "boolean") for a, b in pairs]
             condition = Scalar(
                 tuple(part for i, one in enumerate(equal) for part in ((" AND ",) if i else ()) + one.parts),
                 "boolean",
@@ -369,9 +359,7 @@ class QueryBinder:
             merged = {b.plan for _, b in pairs}
             visible = (*left.visible, *(replace(v, hidden=v.plan in merged) for v in right.visible))
         elif join.kind not in ("cross",):
-            raise BindError(
-                f"this {join.kind.upper()} JOIN has no condition", span=join.span, hint="ON l.key = r.key"
-            )
+            raise BindError(f"this {join.kind.upper()} JOIN has no condition", span=join.span, hint="ON l.key = r.key")
         node = nodes.Join(left.node, right.node, join.kind, condition)
         return Relation(node, left.visible if join.kind in ("semi", "anti") else visible, left.time)
 
@@ -394,9 +382,7 @@ class QueryBinder:
 
 def _renamed(relation: Relation, names: Mapping[str, str]) -> Relation:
     """The same relation with some of the plan's columns called differently."""
-    items = tuple(
-        Item(names.get(part.name, part.name), column(part.name, part.type)) for part in relation.node.schema
-    )
+    items = tuple(Item(names.get(part.name, part.name), column(part.name, part.type)) for part in relation.node.schema)
     visible = tuple(replace(part, plan=names.get(part.plan, part.plan)) for part in relation.visible)
     time = names.get(relation.time, relation.time) if relation.time else None
     return Relation(Project(relation.node, items), visible, time)

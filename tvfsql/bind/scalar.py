@@ -13,7 +13,7 @@ from functools import cache
 from importlib.resources import files
 
 from sqlglot import exp
-from sqlglot.dialects.spark import Spark
+from sqlglot.generators.spark import SparkGenerator
 
 from tvfsql.bind.infer import infer
 from tvfsql.errors import BindError, Span, UnsupportedError, did_you_mean
@@ -47,7 +47,7 @@ NOT_ATOMIC = (
     exp.Escape,
 )
 # sqlglot's classes of the functions in plan.aggregates; others go by their SQL name.
-CLASSES: dict[type[exp.Expression], str] = {
+CLASSES: dict[type[exp.Expr], str] = {
     exp.GroupConcat: "LISTAGG",
     exp.ArrayAgg: "ARRAY_AGG",
     exp.Stddev: "STDDEV_SAMP",
@@ -60,56 +60,19 @@ CLASSES: dict[type[exp.Expression], str] = {
 }
 # Spark's aggregates that sqlglot does not know as such.
 SPARK_AGGREGATES = frozenset(
-    [
-        "approx_percentile",
-        "approx_top_k",
-        "bitmap_construct_agg",
-        "bitmap_or_agg",
-        "bit_and",
-        "bit_or",
-        "bit_xor",
-        "count_if",
-        "count_min_sketch",
-        "grouping",
-        "grouping_id",
-        "histogram_numeric",
-        "hll_sketch_agg",
-        "hll_union_agg",
-        "kurtosis",
-        "mode",
-        "percentile",
-        "percentile_approx",
-        "percentile_cont",
-        "percentile_disc",
-        "regr_avgx",
-        "regr_avgy",
-        "regr_count",
-        "regr_intercept",
-        "regr_r2",
-        "regr_slope",
-        "regr_sxx",
-        "regr_sxy",
-        "regr_syy",
-        "skewness",
-        "try_avg",
-        "try_sum",
-        "any_value",
-        "collect_set",
-        "max_by",
-        "min_by",
-        "median",
-        "corr",
-        "covar_pop",
-        "covar_samp",
-    ]
+    "approx_percentile approx_top_k bitmap_construct_agg bitmap_or_agg bit_and bit_or bit_xor count_if "
+    "count_min_sketch grouping grouping_id histogram_numeric hll_sketch_agg hll_union_agg kurtosis mode "
+    "percentile percentile_approx percentile_cont percentile_disc regr_avgx regr_avgy regr_count "
+    "regr_intercept regr_r2 regr_slope regr_sxx regr_sxy regr_syy skewness try_avg try_sum any_value "
+    "collect_set max_by min_by median corr covar_pop covar_samp".split()
 )
 
 
-class SparkText(Spark.Generator):
+class SparkText(SparkGenerator):
     """Text in Spark's dialect, with Flink's TIMESTAMP as Spark's TIMESTAMP_NTZ."""
 
     TYPE_MAPPING = {
-        **Spark.Generator.TYPE_MAPPING,
+        **SparkGenerator.TYPE_MAPPING,
         T.TIMESTAMP: "TIMESTAMP_NTZ",
         T.TIMESTAMPLTZ: "TIMESTAMP",
         T.TIMESTAMPTZ: "TIMESTAMP",
@@ -127,7 +90,7 @@ class SparkTextWithHoles(SparkText):
 class Resolved:
     """A tree whose columns are the plan's, with their types."""
 
-    tree: exp.Expression
+    tree: exp.Expr
     types: dict[str, SqlType]
     span: Span
 
@@ -140,11 +103,11 @@ class Resolved:
 class Call:
     """An aggregate function's call as the query has it. `function` is None for one that only Spark knows."""
 
-    tree: exp.Expression
+    tree: exp.Expr
     function: str | None
-    arguments: tuple[exp.Expression, ...]
+    arguments: tuple[exp.Expr, ...]
     distinct: bool
-    filter: exp.Expression | None
+    filter: exp.Expr | None
     star: bool = False
     respects_nulls: bool = False
 
@@ -153,7 +116,7 @@ def resolve(expr: ast.Expr, lookup: Lookup) -> Resolved:
     """The expression with each column replaced by the plan's. Raises BindError where `lookup` does."""
     types: dict[str, SqlType] = {}
 
-    def rename(node: exp.Expression) -> exp.Expression:
+    def rename(node: exp.Expr) -> exp.Expr:
         if not isinstance(node, exp.Column) or isinstance(node.this, exp.Star):
             return node
         if not node.table and node.name.upper() == "LOCALTIMESTAMP":
@@ -161,7 +124,7 @@ def resolve(expr: ast.Expr, lookup: Lookup) -> Resolved:
         place = _place(node, expr.span)
         plan, kind, path = _column(node, lookup, place)
         types[plan] = kind
-        new: exp.Expression = exp.Column(this=exp.to_identifier(plan, quoted=True))
+        new: exp.Expr = exp.Column(this=exp.to_identifier(plan, quoted=True))
         new.meta.update(node.this.meta)
         for part in path:
             new = exp.Dot(this=new, expression=exp.to_identifier(part))
@@ -193,7 +156,7 @@ def lookup_or_none(lookup: Lookup, name: str, span: Span) -> tuple[str, SqlType]
         return "", ""
 
 
-def to_scalar(tree: exp.Expression, types: dict[str, SqlType], span: Span) -> Scalar:
+def to_scalar(tree: exp.Expr, types: dict[str, SqlType], span: Span) -> Scalar:
     """Spark SQL text with holes. Raises BindError for a function that does not exist."""
     tree = in_spark_words(tree, types, span)
     text = SparkTextWithHoles(dialect="spark").generate(tree)
@@ -213,22 +176,22 @@ def conjuncts(resolved: Resolved) -> Iterator[Resolved]:
         yield Resolved(tree, resolved.types, resolved.span)
 
 
-def replace_parts(tree: exp.Expression, parts: dict[exp.Expression, str]) -> exp.Expression:
+def replace_parts(tree: exp.Expr, parts: dict[exp.Expr, str]) -> exp.Expr:
     """The tree with each subtree that equals one of `parts` replaced by the column of that name."""
 
-    def swap(node: exp.Expression) -> exp.Expression:
+    def swap(node: exp.Expr) -> exp.Expr:
         return exp.Column(this=exp.to_identifier(parts[node], quoted=True)) if node in parts else node
 
     return tree.transform(swap)
 
 
-def columns_of(tree: exp.Expression) -> Iterator[tuple[str, Span]]:
+def columns_of(tree: exp.Expr) -> Iterator[tuple[str, Span]]:
     """The columns that a tree reads, each with its place."""
     for node in tree.find_all(exp.Column):
         yield node.name, _place(node, Span(0, 0))
 
 
-def aggregate_calls(tree: exp.Expression, span: Span) -> Iterator[Call]:
+def aggregate_calls(tree: exp.Expr, span: Span) -> Iterator[Call]:
     """The aggregate calls of an expression. Raises BindError if one stands inside another."""
     for node in tree.walk(prune=lambda node: _as_call(node) is not None):
         call = _as_call(node)
@@ -245,7 +208,7 @@ def aggregate_calls(tree: exp.Expression, span: Span) -> Iterator[Call]:
         yield call
 
 
-def has_aggregate(tree: exp.Expression) -> bool:
+def has_aggregate(tree: exp.Expr) -> bool:
     return any(_as_call(node) for node in tree.walk())
 
 
@@ -254,12 +217,10 @@ PLAN = "\x05"  # the qualifier of a column that goes by its plan's name: what a 
 
 def column_expr(plan: str, span: Span) -> ast.Expr:
     """A column by its plan's name, as an expression that is still to be resolved."""
-    return ast.Expr(
-        exp.column(exp.to_identifier(plan, quoted=True), table=exp.to_identifier(PLAN, quoted=True)), span
-    )
+    return ast.Expr(exp.column(exp.to_identifier(plan, quoted=True), table=exp.to_identifier(PLAN, quoted=True)), span)
 
 
-def constant_string(tree: exp.Expression) -> str | None:
+def constant_string(tree: exp.Expr) -> str | None:
     return tree.name if isinstance(tree, exp.Literal) and tree.is_string else None
 
 
@@ -285,7 +246,7 @@ def place_of(call: Call, fallback: Span) -> Span:
     return _place(call.tree, fallback)
 
 
-def _as_call(node: exp.Expression) -> Call | None:
+def _as_call(node: exp.Expr) -> Call | None:
     condition, respects = None, False
     inner = node
     if isinstance(inner, exp.Filter):
@@ -296,7 +257,7 @@ def _as_call(node: exp.Expression) -> Call | None:
     if name is None:
         return None
     first = inner.args.get("this") if not isinstance(inner, exp.Anonymous) else None
-    arguments = [first] if isinstance(first, exp.Expression) else list(inner.expressions)
+    arguments = [first] if isinstance(first, exp.Expr) else list(inner.expressions)
     if isinstance(inner, exp.GroupConcat) and inner.args.get("separator"):
         arguments.append(inner.args["separator"])
     if isinstance(inner, exp.Count) and len(inner.expressions):
@@ -309,7 +270,7 @@ def _as_call(node: exp.Expression) -> Call | None:
     return Call(node, function, tuple(arguments), distinct, condition, star, respects)
 
 
-def _aggregate_name(node: exp.Expression) -> str | None:
+def _aggregate_name(node: exp.Expr) -> str | None:
     """The row of plan.aggregates that a function is, or its SQL name if it is another aggregate, or None."""
     if type(node) in CLASSES:
         return CLASSES[type(node)]
@@ -321,7 +282,7 @@ def _aggregate_name(node: exp.Expression) -> str | None:
     return name if known or isinstance(node, exp.AggFunc) else None
 
 
-def _function_name(node: exp.Expression) -> str:
+def _function_name(node: exp.Expr) -> str:
     """A function's SQL name, in lower case."""
     if isinstance(node, exp.Anonymous):
         return str(node.name).lower()
@@ -330,7 +291,7 @@ def _function_name(node: exp.Expression) -> str:
     return node.sql_name().lower() if isinstance(node, exp.Func) else ""
 
 
-def _check_functions(tree: exp.Expression, span: Span) -> None:
+def _check_functions(tree: exp.Expr, span: Span) -> None:
     for node in tree.find_all(exp.Anonymous):
         name = _function_name(node)
         if name == "proctime":
@@ -343,9 +304,7 @@ def _check_functions(tree: exp.Expression, span: Span) -> None:
         if name in functions() or len(node.expressions) in flink or name == "to_timestamp_ltz":
             continue
         known = (
-            functions()
-            | {flink_name.lower() for flink_name, _ in FLINK_FUNCTIONS}
-            | {n.lower() for n in AGGREGATES}
+            functions() | {flink_name.lower() for flink_name, _ in FLINK_FUNCTIONS} | {n.lower() for n in AGGREGATES}
         )
         raise BindError(
             f"there is no function {node.name}",
@@ -360,13 +319,13 @@ def functions() -> frozenset[str]:
     return frozenset(files("tvfsql.bind").joinpath("spark_functions.txt").read_text().split())
 
 
-def in_spark_words(tree: exp.Expression, types: dict[str, SqlType], span: Span) -> exp.Expression:
+def in_spark_words(tree: exp.Expr, types: dict[str, SqlType], span: Span) -> exp.Expr:
     """The tree with Flink's functions replaced by Spark's. Raises BindError for a function that neither has."""
     _check_functions(tree, span)
     return tree.transform(lambda node: _in_spark_words(node, types))
 
 
-def _in_spark_words(node: exp.Expression, types: dict[str, SqlType]) -> exp.Expression:
+def _in_spark_words(node: exp.Expr, types: dict[str, SqlType]) -> exp.Expr:
     """One node of Flink's SQL as Spark has it: its functions, and division, which of integers gives an integer."""
     if isinstance(node, exp.Div) and all(is_integer(infer(side, types)) for side in (node.left, node.right)):
         return exp.IntDiv(this=node.this, expression=node.expression)
@@ -376,23 +335,21 @@ def _in_spark_words(node: exp.Expression, types: dict[str, SqlType]) -> exp.Expr
     name = node.name.upper()
     if name == "TO_TIMESTAMP_LTZ":
         seconds = len(arguments) == 2 and arguments[1].name == "0"
-        return exp.Anonymous(
-            this="TIMESTAMP_SECONDS" if seconds else "TIMESTAMP_MILLIS", expressions=arguments[:1]
-        )
+        return exp.Anonymous(this="TIMESTAMP_SECONDS" if seconds else "TIMESTAMP_MILLIS", expressions=arguments[:1])
     pattern = FLINK_FUNCTIONS.get((name, len(arguments)))
     if pattern is None:
         return node
-    made = exp.maybe_parse(re.sub(r"\{(\d)\}", r"arg_\1", pattern), dialect="spark", into=exp.Condition)
-    return made.transform(
-        lambda part: (
-            arguments[int(part.name[4:])].copy()
-            if isinstance(part, exp.Column) and re.fullmatch(r"arg_\d", part.name)
-            else part
-        )
-    )
+    made: exp.Expr = exp.maybe_parse(re.sub(r"\{(\d)\}", r"arg_\1", pattern), dialect="spark", into=exp.Condition)
+    names = {f"arg_{i}": argument for i, argument in enumerate(arguments)}
+
+    def fill(part: exp.Expr) -> exp.Expr:
+        return names[part.name].copy() if isinstance(part, exp.Column) and part.name in names else part
+
+    filled: exp.Expr = made.transform(fill)
+    return filled
 
 
-def _place(node: exp.Expression, fallback: Span) -> Span:
+def _place(node: exp.Expr, fallback: Span) -> Span:
     places = [part.meta for part in node.walk() if "start" in part.meta]
     if not places:
         return fallback

@@ -31,14 +31,10 @@ class Relation:
     time: str | None = None
 
     @classmethod
-    def of(
-        cls, node: Node, qualifier: str, names: tuple[str, ...] | None = None, time: str | None = None
-    ) -> Relation:
+    def of(cls, node: Node, qualifier: str, names: tuple[str, ...] | None = None, time: str | None = None) -> Relation:
         """All columns of a node under one qualifier, called `names` (its own names by default)."""
         pairs = zip(names or node.columns, node.schema, strict=True)
-        return cls(
-            node, tuple(Visible(qualifier, name, field.name, field.type) for name, field in pairs), time
-        )
+        return cls(node, tuple(Visible(qualifier, name, field.name, field.type) for name, field in pairs), time)
 
     def lookup(self, table: str | None, name: str, span: Span | None) -> Visible:
         """The column that a name means. Raises BindError if none or several."""
@@ -54,16 +50,17 @@ class Relation:
 
     def matches(self, table: str | None, name: str) -> list[Visible]:
         """The columns of that name: as written, else in any case."""
-        for same in (lambda a, b: a == b, lambda a, b: a.lower() == b.lower()):
-            found = [
-                column
-                for column in self.visible
-                if same(column.name, name)
-                and (not column.hidden if table is None else same(column.qualifier, table))
-            ]
-            if found:
-                return found
-        return []
+        as_written = [
+            column
+            for column in self.visible
+            if column.name == name and (not column.hidden if table is None else column.qualifier == table)
+        ]
+        return as_written or [
+            column
+            for column in self.visible
+            if column.name.lower() == name.lower()
+            and (not column.hidden if table is None else column.qualifier.lower() == table.lower())
+        ]
 
     def _missing(self, table: str | None, name: str, span: Span | None) -> BindError:
         qualifiers = {column.qualifier for column in self.visible if column.qualifier}

@@ -31,9 +31,7 @@ def bind_table(create: ast.CreateTable) -> Table:
         if isinstance(part, ast.Column) and part.metadata is not None:
             raise BindError(f"metadata column {part.name.text} is not supported", span=part.name.span)
     visible = tuple(Visible("", part.name, part.name, part.type) for part in stored)
-    relation = Relation(
-        nodes.Scan(create.name.text, tuple(Field(part.name, part.type) for part in stored)), visible
-    )
+    relation = Relation(nodes.Scan(create.name.text, tuple(Field(part.name, part.type) for part in stored)), visible)
     columns = tuple(
         next(known for known in stored if known.name == part.name.text)
         if isinstance(part, ast.Column)
@@ -110,7 +108,7 @@ def _stored(part: TableColumn, given: Mapping[str, Field]) -> Item:
     value = column(source.name, source.type)
     if source.type == part.type:
         return Item(part.name, value)
-    return Item(part.name, template(f"CAST({{x}} AS {part.type.upper()})", part.type, x=value))
+    return Item(part.name, template(f"CAST({{x}} AS {part.type.upper()})", {"x": value}, part.type))
 
 
 def _computed(part: ast.ComputedColumn, relation: Relation) -> TableColumn:

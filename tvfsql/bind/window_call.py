@@ -61,9 +61,7 @@ def bind_window(call: ast.WindowCall) -> BoundCall:
 
 
 def _window(call: ast.WindowCall, given: dict[str, ast.Argument]) -> Window:
-    lengths = {
-        name: _length(call.function, name, given[name]) for name in given if name in ("SIZE", "SLIDE", "STEP")
-    }
+    lengths = {name: _length(call.function, name, given[name]) for name in given if name in ("SIZE", "SLIDE", "STEP")}
     offset = _interval(call.function, "OFFSET", given["OFFSET"]) if "OFFSET" in given else 0
     size = lengths["SIZE"]
     if call.function == "TUMBLE":
@@ -156,7 +154,8 @@ def _flag(argument: ast.Argument) -> bool:
 
 
 def _swapped(function: str, first: str, longer: int, shorter: int) -> str:
-    return f"the {first} comes before the size: {function}(TABLE t, DESCRIPTOR(ts), {_literal(shorter)}, {_literal(longer)})"
+    call = f"{function}(TABLE t, DESCRIPTOR(ts), {_literal(shorter)}, {_literal(longer)})"
+    return f"the {first} comes before the size: {call}"
 
 
 def _literal(ms: int) -> str:

@@ -58,9 +58,7 @@ class Table:
         body = ",\n".join(lines)
         by = f" PARTITIONED BY ({', '.join(map(_name, self.partitioned_by))})" if self.partitioned_by else ""
         options = ",\n".join(f"  {_text(key)} = {_text(value)}" for key, value in self.options)
-        return f"CREATE TABLE {_name(self.name)} (\n{body}\n){by}" + (
-            f" WITH (\n{options}\n)" if options else ""
-        )
+        return f"CREATE TABLE {_name(self.name)} (\n{body}\n){by}" + (f" WITH (\n{options}\n)" if options else "")
 
 
 @dataclass(frozen=True)
@@ -118,9 +116,7 @@ class Catalog:
         found = self.get(name, span)
         actual = "view" if isinstance(found, View) else "table"
         if actual != kind:
-            raise BindError(
-                f"{found.name} is a {actual}", span=span, hint=f"DROP {actual.upper()} {found.name}"
-            )
+            raise BindError(f"{found.name} is a {actual}", span=span, hint=f"DROP {actual.upper()} {found.name}")
         del self.entries[found.name]
 
     def names(self, kind: type[Table] | type[View]) -> tuple[str, ...]:

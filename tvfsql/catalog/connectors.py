@@ -128,6 +128,4 @@ def _refuse_unknown(
 ) -> None:
     for key in given:
         if key not in known:
-            raise BindError(
-                f"connector {name} has no option {key}", span=spans[key], hint=did_you_mean(key, known)
-            )
+            raise BindError(f"connector {name} has no option {key}", span=spans[key], hint=did_you_mean(key, known))

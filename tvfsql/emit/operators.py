@@ -91,6 +91,7 @@ def _(node: WindowExpand, script: Script) -> str:
 
 @emit.register
 def _(node: GroupByWindow, script: Script) -> str:
+    assert not isinstance(node.window, Cumulate), "Spark's window() knows no CUMULATE"
     source = emit(node.input, script)
     window = _window(node.window, node.time, node.zone, script).then("alias", literal(node.struct))
     groups = Chain(source).then("groupBy", *columns.names(node.keys), window)
@@ -119,7 +120,7 @@ def _(node: nodes.LocalWindowAggregate, script: Script) -> str:
     for part in node.distincts:
         values = script.name("values")
         conditions = [
-            template("{x} IS NOT NULL", x=part.value, atomic=False),
+            template("{x} IS NOT NULL", {"x": part.value}, atomic=False),
             *([part.filter] if part.filter else []),
         ]
         seen = Chain(source).then("where", columns.condition(conditions))
@@ -150,9 +151,7 @@ def _(node: SliceMerge, script: Script) -> str:
         f"merges={literal(dict(node.merges))}",
         f"rows={literal(node.rows)}",
     )
-    return script.assign(
-        script.name("windows"), Chain("", (Call(script.need(RUNTIME, "merge_slices"), arguments),))
-    )
+    return script.assign(script.name("windows"), Chain("", (Call(script.need(RUNTIME, "merge_slices"), arguments),)))
 
 
 @emit.register

@@ -47,9 +47,7 @@ def _insert(number: str, plan: Sink, table: Table, script: Script) -> str:
     else:
         chain = Chain(rows + ".write")
         chain = chain.then("format", literal("noop" if target.name == "blackhole" else target.format))
-        chain = chain.then(
-            "mode", literal("overwrite" if plan.overwrite or target.name == "blackhole" else "append")
-        )
+        chain = chain.then("mode", literal("overwrite" if plan.overwrite or target.name == "blackhole" else "append"))
         for key, value in target.options:
             if key != "mode":  # the mode of reading
                 chain = chain.then("option", literal(key), literal(value))

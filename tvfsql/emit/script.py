@@ -56,9 +56,7 @@ class Script:
         base = re.sub(r"\W+", "_", wanted.lower()).strip("_") or "table"
         base = f"{base}_" if keyword.iskeyword(base) else f"t_{base}" if base[0].isdigit() else base
         name = (
-            base
-            if base not in self.names
-            else next(n for i in range(2, 999) if (n := f"{base}_{i}") not in self.names)
+            base if base not in self.names else next(n for i in range(2, 999) if (n := f"{base}_{i}") not in self.names)
         )
         self.names.add(name)
         return name

@@ -64,9 +64,7 @@ def _(node: nodes.Filter, catalog: Catalog, options: Options) -> Node:
     if isinstance(below, Calc) and not below.items:
         return Calc(below.input, (), (*below.conditions, *node.conditions))
     if isinstance(below, Calc):
-        moved = tuple(
-            one.substitute({item.name: item.scalar for item in below.items}) for one in node.conditions
-        )
+        moved = tuple(one.substitute({item.name: item.scalar for item in below.items}) for one in node.conditions)
         if all(one.deterministic for one in moved):
             return Calc(below.input, below.items, (*below.conditions, *moved))
     return Calc(below, (), node.conditions)
@@ -113,17 +111,13 @@ def _(node: nodes.LocalWindowAggregate, catalog: Catalog, options: Options) -> N
 
 @_lower.register
 def _(node: nodes.GlobalWindowAggregate, catalog: Catalog, options: Options) -> Node:
-    made = SliceMerge(
-        Exchange(node.input, node.keys), node.window, node.keys, node.merges, node.rows, node.zone
-    )
+    made = SliceMerge(Exchange(node.input, node.keys), node.window, node.keys, node.merges, node.rows, node.zone)
     ends = {kind: column(f"window_{kind}", "timestamp_ntz") for kind in ("start", "end")}
     keys = tuple(Item(key, column(key, node.type_of(key))) for key in node.keys)
     return calc(made, (*keys, *node.finish, *_properties(node.properties, ends, node.zone)))
 
 
-def _properties(
-    properties: tuple[WindowProperty, ...], ends: dict[str, Scalar], zone: str
-) -> tuple[Item, ...]:
+def _properties(properties: tuple[WindowProperty, ...], ends: dict[str, Scalar], zone: str) -> tuple[Item, ...]:
     return tuple(
         Item(part.name, window_time(ends["end"], zone) if part.kind == "time" else ends[part.kind])
         for part in properties
@@ -132,12 +126,12 @@ def _properties(
 
 def window_time(window_end: Scalar, zone: str) -> Scalar:
     """The last millisecond of a window: an instant if windows lie on the wall clock of a zone."""
-    last = template("{end} - INTERVAL '0.001' SECOND", "timestamp_ntz", atomic=False, end=window_end)
+    last = template("{end} - INTERVAL '0.001' SECOND", {"end": window_end}, "timestamp_ntz", atomic=False)
     if not zone:
         return last
     parts = ", ".join(f"{unit}({{t}})" for unit in ("year", "month", "day", "hour", "minute"))
     # by its fields and the zone's name, so that Spark's session zone has no part in it
-    return template(f"make_timestamp({parts}, extract(SECOND FROM {{t}}), '{zone}')", "timestamp", t=last)
+    return template(f"make_timestamp({parts}, extract(SECOND FROM {{t}}), '{zone}')", {"t": last}, "timestamp")
 
 
 def calc(source: Node, items: tuple[Item, ...]) -> Node:
@@ -150,9 +144,7 @@ def calc(source: Node, items: tuple[Item, ...]) -> Node:
     read = [part.name for item in items for part in item.scalar.parts if isinstance(part, Ref)]
     cheap = all(read.count(name) <= 1 or len(scalar.parts) <= 2 for name, scalar in computed.items())
     if cheap and all(scalar.deterministic for scalar in computed.values()):
-        melted = tuple(
-            Item(item.name, _typed(item.scalar.substitute(computed), item.scalar.type)) for item in items
-        )
+        melted = tuple(Item(item.name, _typed(item.scalar.substitute(computed), item.scalar.type)) for item in items)
         return Calc(source.input, melted, source.conditions)
     return Calc(source, items)
 

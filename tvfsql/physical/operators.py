@@ -96,9 +96,7 @@ class WindowExpand(Node):
         return (*self.input.schema, Field(self.struct))
 
     def label(self) -> str:
-        return (
-            f"WindowTableFunction(window=[{window_label(self.window, ('time_col', self.time), self.zone)}])"
-        )
+        return f"WindowTableFunction(window=[{window_label(self.window, ('time_col', self.time), self.zone)}])"
 
 
 @dataclass(frozen=True)

@@ -27,17 +27,17 @@ def holes(call: AggCall) -> dict[str, Scalar]:
     """What the templates take from a call."""
     x, *more = call.arguments
     condition = call.filter
-    not_null = template("{x} IS NOT NULL", "boolean", x=x, atomic=False)
-    both = (
-        template("{a} AND {b}", "boolean", a=condition, b=not_null, atomic=False) if condition else not_null
-    )
+    not_null = template("{x} IS NOT NULL", {"x": x}, "boolean", atomic=False)
+    both = not_null
+    if condition is not None:
+        both = template("{a} AND {b}", {"a": condition, "b": not_null}, "boolean", atomic=False)
     return {
         "x": x,
         "y": more[0] if more else text("','"),
         "t": column(call.time) if call.time else text("NULL"),
         "d": text("DISTINCT " if call.distinct else ""),
-        "f": template(" FILTER (WHERE {c})", c=condition) if condition else text(""),
-        "nn": template(" FILTER (WHERE {c})", c=both),
+        "f": template(" FILTER (WHERE {c})", {"c": condition}) if condition else text(""),
+        "nn": template(" FILTER (WHERE {c})", {"c": both}),
     }
 
 
@@ -47,4 +47,4 @@ def finished(call: AggCall, pattern: str, parts: Mapping[str, Scalar]) -> Scalar
     kind = call.arguments[0].type
     if call.type and row.natural and row.natural(kind) != call.type:
         pattern = f"CAST({pattern} AS {call.type.upper()})"
-    return template(pattern, call.type, atomic=pattern.endswith(")") or pattern.startswith("{"), **parts)
+    return template(pattern, parts, call.type, atomic=pattern.endswith(")") or pattern.startswith("{"))

@@ -84,9 +84,7 @@ class Project(Node):
 
     @cached_property
     def schema(self) -> Schema:
-        return tuple(
-            Field(item.name, item.scalar.type or _known(self.input, item.scalar)) for item in self.items
-        )
+        return tuple(Field(item.name, item.scalar.type or _known(self.input, item.scalar)) for item in self.items)
 
     def details(self) -> Iterator[tuple[str, str]]:
         yield "select", ", ".join(map(str, self.items))
@@ -325,9 +323,7 @@ class Order:
     nulls_first: bool
 
     def __str__(self) -> str:
-        nulls = (
-            "" if self.nulls_first != self.descending else f" NULLS {'FIRST' if self.nulls_first else 'LAST'}"
-        )
+        nulls = "" if self.nulls_first != self.descending else f" NULLS {'FIRST' if self.nulls_first else 'LAST'}"
         return f"{self.scalar.sql} {'DESC' if self.descending else 'ASC'}{nulls}"
 
 

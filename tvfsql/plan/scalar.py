@@ -15,91 +15,12 @@ from tvfsql.plan.types import UNKNOWN, SqlType
 
 # Words that Spark's parser would not take for a column where an expression stands.
 NOT_BARE = frozenset(
-    [
-        "and",
-        "any",
-        "array",
-        "as",
-        "between",
-        "both",
-        "by",
-        "case",
-        "cast",
-        "collate",
-        "create",
-        "cross",
-        "current_date",
-        "current_time",
-        "current_timestamp",
-        "current_user",
-        "date",
-        "day",
-        "distinct",
-        "div",
-        "else",
-        "end",
-        "exists",
-        "extract",
-        "false",
-        "filter",
-        "for",
-        "from",
-        "full",
-        "grant",
-        "group",
-        "having",
-        "hour",
-        "in",
-        "inner",
-        "interval",
-        "into",
-        "is",
-        "join",
-        "lateral",
-        "leading",
-        "left",
-        "like",
-        "limit",
-        "map",
-        "minute",
-        "month",
-        "natural",
-        "not",
-        "null",
-        "on",
-        "or",
-        "order",
-        "outer",
-        "overlaps",
-        "position",
-        "right",
-        "rlike",
-        "second",
-        "select",
-        "session_user",
-        "some",
-        "struct",
-        "table",
-        "then",
-        "timestamp",
-        "timestamp_ltz",
-        "timestamp_ntz",
-        "to",
-        "trailing",
-        "trim",
-        "true",
-        "union",
-        "unique",
-        "unknown",
-        "user",
-        "using",
-        "when",
-        "where",
-        "with",
-        "within",
-        "x",
-        "year",
-    ]
+    "and any array as between both by case cast collate create cross current_date current_time "
+    "current_timestamp current_user date day distinct div else end exists extract false filter for from full "
+    "grant group having hour in inner interval into is join lateral leading left like limit map minute month "
+    "natural not null on or order outer overlaps position right rlike second select session_user some struct "
+    "table then timestamp timestamp_ltz timestamp_ntz to trailing trim true union unique unknown user using "
+    "when where with within x year".split()
 )
 
 
@@ -172,7 +93,7 @@ def text(sql: str, kind: SqlType = UNKNOWN) -> Scalar:
     return Scalar((sql,), kind)
 
 
-def template(pattern: str, kind: SqlType = UNKNOWN, *, atomic: bool = True, **arguments: Scalar) -> Scalar:
+def template(pattern: str, arguments: Mapping[str, Scalar], kind: SqlType = UNKNOWN, *, atomic: bool = True) -> Scalar:
     """`pattern` with the arguments in place of their `{name}`s."""
     parts: list[str | Ref] = []
     for literal, name in re.findall(r"([^{}]*)(?:\{(\w+)\})?", pattern):

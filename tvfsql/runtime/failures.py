@@ -5,30 +5,64 @@ from __future__ import annotations
 import re
 from collections.abc import Iterator
 from contextlib import contextmanager
+from dataclasses import dataclass
 
 from pyspark.errors import PySparkException
 from pyspark.sql import SparkSession
 
 from tvfsql.errors import DataError, OptionError, TvfSqlError, UnsupportedError
 
-# Spark's error condition, then what to say; {0}, {1} are the groups of the pattern, which is sought in the message.
+
+@dataclass(frozen=True)
+class Failure:
+    """A pattern of Spark's message, what to say of it and what to do; `{0}` is the pattern's first group."""
+
+    pattern: str
+    message: str
+    hint: str | None = None
+
+
 KNOWN = (
-    (r"PATH_NOT_FOUND\] Path does not exist: (\S+?)\.? ", "there is no file {0}", "relative paths start at the script's folder"),
-    (r"TVFSQL_NULL_ROWTIME\] (\S+)", "the time column {0} is NULL in some row",
-     "filter such rows out (WHERE {0} IS NOT NULL), or SET 'table.exec.source.rowtime-null-handling' = 'DROP'"),
-    (r"MALFORMED_RECORD_IN_PARSING\S*\] Malformed records are detected in record parsing: (.*?)\.\s", "a row cannot be read: {0}",
-     "'csv.ignore-parse-errors' = 'true' (or json.) reads what it cannot parse as NULL"),
-    (r"CAST_INVALID_INPUT\] The value (.*?) of the type \"(\w+)\" cannot be cast to \"(\w+)\"", "{0} is no {2}", "TRY_CAST gives NULL instead"),
-    (r"(?:ARITHMETIC_OVERFLOW|CAST_OVERFLOW\S*|NUMERIC_VALUE_OUT_OF_RANGE\S*)\] (.*?)[.\n]", "a number is too large for its type: {0}",
-     "CAST the argument to a wider type, such as BIGINT or DECIMAL(38, 0)"),
-    (r"DIVIDE_BY_ZERO", "division by zero", "NULLIF(divisor, 0) gives NULL instead"),
-    (r"DataError: (.*)", "{0}", "CAST the argument to a wider type, such as DECIMAL(38, 0)"),
-    (r"UNRESOLVED_COLUMN\S*\] .*? name (\S+) cannot be resolved", "there is no column {0}", None),
-    (r"AMBIGUOUS_REFERENCE\] Reference (\S+) is ambiguous", "column {0} is ambiguous", None),
-    (r"DATA_SOURCE_NOT_FOUND\] Failed to find the data source: (\S+)\.", "Spark has no data source {0}",
-     "add its package: PYSPARK_SUBMIT_ARGS='--packages GROUP:ARTIFACT:VERSION pyspark-shell'"),
-    (r"FAILED_READ_FILE\S*\] .*?file:?/*(\S+?)\.?\s", "the file {0} cannot be read", "is it of the format that the table names?"),
-)  # fmt: skip
+    Failure(
+        r"PATH_NOT_FOUND\] Path does not exist: (\S+?)\.? ",
+        "there is no file {0}",
+        "relative paths start at the script's folder",
+    ),
+    Failure(
+        r"TVFSQL_NULL_ROWTIME\] (\S+)",
+        "the time column {0} is NULL in some row",
+        "WHERE {0} IS NOT NULL, or SET 'table.exec.source.rowtime-null-handling' = 'DROP'",
+    ),
+    Failure(
+        r"MALFORMED_RECORD_IN_PARSING\S*\] Malformed records are detected in record parsing: (.*?)\.\s",
+        "a row cannot be read: {0}",
+        "'csv.ignore-parse-errors' = 'true' (or json.) reads what it cannot parse as NULL",
+    ),
+    Failure(
+        r"CAST_INVALID_INPUT\] The value (.*?) of the type \"\w+\" cannot be cast to \"(\w+)\"",
+        "{0} is no {1}",
+        "TRY_CAST gives NULL instead",
+    ),
+    Failure(
+        r"(?:ARITHMETIC_OVERFLOW|CAST_OVERFLOW\S*|NUMERIC_VALUE_OUT_OF_RANGE\S*)\] (.*?)[.\n]",
+        "a number is too large for its type: {0}",
+        "CAST the argument to a wider type, such as BIGINT or DECIMAL(38, 0)",
+    ),
+    Failure(r"DIVIDE_BY_ZERO", "division by zero", "NULLIF(divisor, 0) gives NULL instead"),
+    Failure(r"DataError: (.*)", "{0}", "CAST the argument to a wider type, such as DECIMAL(38, 0)"),
+    Failure(r"UNRESOLVED_COLUMN\S*\] .*? name (\S+) cannot be resolved", "there is no column {0}"),
+    Failure(r"AMBIGUOUS_REFERENCE\] Reference (\S+) is ambiguous", "column {0} is ambiguous"),
+    Failure(
+        r"DATA_SOURCE_NOT_FOUND\] Failed to find the data source: (\S+)\.",
+        "Spark has no data source {0}",
+        "add its package: PYSPARK_SUBMIT_ARGS='--packages GROUP:ARTIFACT:VERSION pyspark-shell'",
+    ),
+    Failure(
+        r"FAILED_READ_FILE\S*\] .*?file:?/*(\S+?)\.?\s",
+        "the file {0} cannot be read",
+        "is it of the format that the table names?",
+    ),
+)
 
 
 @contextmanager
@@ -42,11 +76,11 @@ def translated() -> Iterator[None]:
 
 def failure(message: str) -> TvfSqlError:
     """The error that Spark's message means; the innermost cause is the one that helps."""
-    for pattern, say, hint in KNOWN:
-        found = re.search(pattern, message + " ", re.DOTALL)
+    for known in KNOWN:
+        found = re.search(known.pattern, message + " ", re.DOTALL if "PythonException" not in message else 0)
         if found:
             groups = [group.strip() for group in found.groups()]
-            return DataError(say.format(*groups), hint=hint.format(*groups) if hint else None)
+            return DataError(known.message.format(*groups), hint=known.hint.format(*groups) if known.hint else None)
     first = message.strip().splitlines()[0] if message.strip() else "Spark failed"
     return UnsupportedError(f"Spark refuses this: {first}")
 

@@ -28,9 +28,7 @@ NULL = "NULL"
 _JOINERS = "\u200c\u200d"  # not printable by themselves, and parts of letters and emoji
 
 
-def write_rows(
-    columns: Sequence[str], types: Sequence[str], rows: Iterable[Row], format: str, out: TextIO
-) -> int:
+def write_rows(columns: Sequence[str], types: Sequence[str], rows: Iterable[Row], format: str, out: TextIO) -> int:
     """Write the rows to `out` and return how many there were. `types` are Spark's (`decimal(10,2)`).
 
     Every format but `table` and `markdown` writes a row as it comes. OptionError if there is no such format.
@@ -246,9 +244,7 @@ def _single(value: float | None) -> float | None:
     packed = struct.pack("f", value)
     shorter = (float(f"{value:.{digits}g}") for digits in range(6, 9))
     # 3.4028235e38 rounded up is beyond FLOAT, which pack refuses
-    return next(
-        (each for each in shorter if abs(each) < 3.4028235e38 and struct.pack("f", each) == packed), value
-    )
+    return next((each for each in shorter if abs(each) < 3.4028235e38 and struct.pack("f", each) == packed), value)
 
 
 # ---------------------------------------------------------------------------------------------- cells

@@ -102,9 +102,7 @@ class _Chunk:
         for start in range(0, int(self.upto[-1]), self.kernel.batch_rows):
             stop = min(start + self.kernel.batch_rows, int(self.upto[-1]))
             row, last_row = np.searchsorted(self.upto, (start, stop - 1), side="right")
-            given = np.diff(np.clip(self.upto[row : last_row + 1], start, stop), prepend=start).astype(
-                np.int64
-            )
+            given = np.diff(np.clip(self.upto[row : last_row + 1], start, stop), prepend=start).astype(np.int64)
             rows = np.repeat(np.arange(row, last_row + 1), given)
             nth = np.arange(start, stop) - self.already[rows]
             yield from self._batches(rows, self.reach.first[rows] + nth * self.reach.stride)

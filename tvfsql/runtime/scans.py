@@ -75,9 +75,7 @@ class Scanned(Partial):
             return self.merge(tuple(row[ranges.suffix] for row in self.suffixes), right)
 
     def _with_neutral(self, rows: Columns) -> Columns:
-        return tuple(
-            np.append(row, row.dtype.type(one)) for row, one in zip(rows, self.neutral(), strict=True)
-        )
+        return tuple(np.append(row, row.dtype.type(one)) for row, one in zip(rows, self.neutral(), strict=True))
 
 
 class FloatSum(Scanned):
@@ -132,9 +130,7 @@ class Moments(Scanned):
         present = self.presence.over(ranges)
         mask = None if present is None else pa.array(~present)
         fields = list(self.type)
-        return pa.StructArray.from_arrays(
-            [pa.array(by_name[f.name]) for f in fields], fields=fields, mask=mask
-        )
+        return pa.StructArray.from_arrays([pa.array(by_name[f.name]) for f in fields], fields=fields, mask=mask)
 
 
 class Extreme(Scanned):
@@ -205,9 +201,7 @@ def _scale(column: Any, blocks: int) -> Scale | Ranked:
         if blocks * (greatest - least + 2) < 2**62:  # else the lifted codes would wrap
             return Scale(values, least, greatest - least, column.type)
     if pa.types.is_floating(column.type):
-        different, codes = np.unique(
-            column.fill_null(0.0).to_numpy(), return_inverse=True
-        )  # one NaN, at the end
+        different, codes = np.unique(column.fill_null(0.0).to_numpy(), return_inverse=True)  # one NaN, at the end
         return Ranked(codes.astype(np.int64), pa.array(different, type=column.type))
     return _ranked(column)
 

@@ -28,7 +28,7 @@ class Name:
 class Expr:
     """A scalar expression as sqlglot read it. It is never changed in place: whoever edits it copies first."""
 
-    tree: exp.Expression
+    tree: exp.Expr
     span: Span = place()
 
     def __str__(self) -> str:
@@ -195,7 +195,7 @@ class Ordinary:
     """A query that Spark plans itself (OVER, EXISTS, GROUPING SETS, ...). Its tables are taken out:
     `tree` refers to `sources` by the names given here."""
 
-    tree: exp.Expression
+    tree: exp.Expr
     sources: tuple[tuple[str, Relation], ...]
     reason: str
     span: Span = place()

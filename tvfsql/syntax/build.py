@@ -173,9 +173,7 @@ class StatementBuilder(_Builder):
                 return ast.Describe(self.path(found(tree, "path")), span)
             case "drop":
                 kind = "view" if has(tree, "VIEW") else "table"
-                return ast.Drop(
-                    kind, self.path(found(tree, "path")), child(tree, "if_exists") is not None, span
-                )
+                return ast.Drop(kind, self.path(found(tree, "path")), child(tree, "if_exists") is not None, span)
         raise AssertionError(f"the grammar gives {tree.data} and the builder does not know it")
 
     def insert(self, tree: Node) -> ast.Insert:
@@ -238,9 +236,7 @@ class StatementBuilder(_Builder):
         return ast.Option(key, value, self.span(tree))
 
     def strings(self, tree: Node) -> Iterator[str]:
-        return (
-            unquote(token) for token in tree.children if isinstance(token, Token) and token.type == "STRING"
-        )
+        return (unquote(token) for token in tree.children if isinstance(token, Token) and token.type == "STRING")
 
 
 def unquote(token: Token) -> str:

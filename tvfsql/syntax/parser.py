@@ -22,9 +22,7 @@ USAGE = {
     "CUMULATE": "CUMULATE(TABLE t, DESCRIPTOR(ts), INTERVAL '1' HOUR, INTERVAL '1' DAY): the step, then the size",
     "SESSION": "SESSION(TABLE t PARTITION BY k, DESCRIPTOR(ts), INTERVAL '5' MINUTE)",
 }
-STARTS = (
-    "CREATE, DESCRIBE, DROP, EXECUTE STATEMENT SET, EXPLAIN, INSERT, RESET, SELECT, SET, SHOW, VALUES, WITH"
-)
+STARTS = "CREATE, DESCRIBE, DROP, EXECUTE STATEMENT SET, EXPLAIN, INSERT, RESET, SELECT, SET, SHOW, VALUES, WITH"
 
 
 def parse(sql: str) -> tuple[ast.Statement, ...]:
@@ -126,7 +124,7 @@ def _tokens(text: str) -> list[Token]:
     try:
         tokens = list(_grammar("tokens").lex(text))
     except UnexpectedCharacters as error:
-        at = error.pos_in_stream
+        at = error.pos_in_stream or 0
         what = {"'": "string", "`": "quoted name"}.get(text[at])
         message = f"this {what} is not closed" if what else f"unexpected character {text[at]!r}"
         hint = "names are quoted with backticks, strings with single quotes" if text[at] == '"' else None
@@ -141,17 +139,15 @@ def _lark(grammar: str, text: str, span: Span, hint: str | None) -> Tree[Token]:
     try:
         return _grammar(grammar).parse(text)
     except UnexpectedInput as error:
-        token = getattr(error, "token", None)
-        if token is None or token.type == "$END":
-            end = len(text.rstrip())
-            at = getattr(error, "pos_in_stream", None) if token is None else end
-            place = Span(at if at is not None else end, (at if at is not None else end) + 1)
-            message = (
-                "the statement ends too early" if at == end else f"unexpected character {text[place.start]!r}"
-            )
+        token: Token | None = getattr(error, "token", None)
+        end = len(text.rstrip())
+        if token is not None and token.type != "$END":
+            place, message = _span(token), f"unexpected {token}"
+        elif token is None and isinstance(error, UnexpectedCharacters):
+            at = error.pos_in_stream or 0
+            place, message = Span(at, at + 1), f"unexpected character {text[at]!r}"
         else:
-            place = _span(token)
-            message = f"unexpected {token}"
+            place, message = Span(end, end + 1), "the statement ends too early"
         first_word = place.start <= span.start
         raise SqlSyntaxError(
             message, span=place, hint=hint if grammar == "window_call" or first_word else None

@@ -71,9 +71,7 @@ def _inline(value: Any) -> str | None:
             return f"'{key}' = '{text}'"
         case tuple():
             texts = [_inline(item) for item in value]
-            return (
-                ", ".join(text for text in texts if text) if all(text is not None for text in texts) else None
-            )
+            return ", ".join(text for text in texts if text) if all(text is not None for text in texts) else None
         case _ if not is_dataclass(value):
             return str(value.sql(dialect="spark")) if hasattr(value, "sql") else str(value)
     return None

@@ -13,7 +13,8 @@ from typing import Any
 from sqlglot import exp
 from sqlglot.dialects.spark import Spark
 from sqlglot.errors import ParseError, TokenError
-from sqlglot.tokens import TokenType
+from sqlglot.parsers.spark import SparkParser
+from sqlglot.tokenizer_core import TokenType
 
 from tvfsql.errors import Span, SqlSyntaxError, UnsupportedError
 from tvfsql.syntax import ast
@@ -35,11 +36,11 @@ class FlinkSql(Spark):
             "TIMESTAMP": TokenType.TIMESTAMP,
         }
 
-    class Parser(Spark.Parser):
+    class Parser(SparkParser):
         STRICT_CAST = True
         FUNCTIONS = {
             name: build
-            for name, build in Spark.Parser.FUNCTIONS.items()
+            for name, build in SparkParser.FUNCTIONS.items()
             if name not in ("TO_TIMESTAMP", "TO_TIMESTAMP_NTZ", "TO_TIMESTAMP_LTZ", "FROM_UNIXTIME")
         }
 
@@ -87,7 +88,7 @@ def parse_query(text: str, windows: Mapping[str, ast.WindowCall], span: Span) ->
 
 def parse_scalar(text: str, span: Span) -> ast.Expr:
     """The scalar expression that `text` holds at `span` (all else is blank)."""
-    return ast.Expr(_parse(text, span, exp.Expression), span)
+    return ast.Expr(_parse(text, span, exp.Expr), span)
 
 
 def parse_type(text: str, span: Span) -> str:
@@ -134,7 +135,7 @@ def spark_type(tree: exp.DataType, span: Span | None = None) -> str:
     return tree.sql(dialect="spark").lower()
 
 
-def _parse(text: str, span: Span, kind: type[exp.Expression]) -> exp.Expression:
+def _parse(text: str, span: Span, kind: type[exp.Expr]) -> exp.Expr:
     """The one tree that the text holds, of the wanted kind; errors are placed in the text."""
     try:
         read = FlinkSql()
@@ -170,7 +171,7 @@ def _place(text: str, detail: Mapping[str, Any], fallback: Span) -> Span:
     return Span(max(start, end - max(1, len(detail.get("highlight") or ""))), max(end, start + 1))
 
 
-def span_of(tree: exp.Expression, fallback: Span) -> Span:
+def span_of(tree: exp.Expr, fallback: Span) -> Span:
     """Where the words of a tree stand; the fallback if none of them has a place."""
     places = [node.meta for node in tree.walk() if "start" in node.meta]
     if not places:
@@ -185,7 +186,7 @@ class _Reader:
         self.windows = windows
         self.span = span
 
-    def query(self, tree: exp.Expression) -> ast.Query:
+    def query(self, tree: exp.Expr) -> ast.Query:
         around = {key: tree.args.get(key) for key in AROUND}
         body: ast.Select | ast.SetOperation | ast.Ordinary | ast.Query
         limit, offset = self._number(around["limit"]), self._number(around["offset"])
@@ -206,11 +207,9 @@ class _Reader:
         else:
             return ast.Query(self._ordinary(tree, reason or "a query of Spark's own"), ctes, span=self.span)
         order = tuple(self._order(item) for item in around["order"].expressions) if around["order"] else ()
-        return ast.Query(
-            body, ctes, order, limit if around["limit"] else None, offset or 0, span_of(tree, self.span)
-        )
+        return ast.Query(body, ctes, order, limit if around["limit"] else None, offset or 0, span_of(tree, self.span))
 
-    def _sparks_own(self, tree: exp.Expression) -> str | None:
+    def _sparks_own(self, tree: exp.Expr) -> str | None:
         """Why the planner leaves this query to Spark, or None if it can take it apart."""
         present = {key for key, value in tree.args.items() if value}
         if isinstance(tree, exp.Select):
@@ -221,9 +220,7 @@ class _Reader:
             group = tree.args.get("group")
             if group and {key for key, value in group.args.items() if value} - {"expressions"}:
                 return "GROUPING SETS, CUBE or ROLLUP"
-            if group and any(
-                isinstance(item, exp.GroupingSets | exp.Cube | exp.Rollup) for item in group.expressions
-            ):
+            if group and any(isinstance(item, exp.GroupingSets | exp.Cube | exp.Rollup) for item in group.expressions):
                 return "GROUPING SETS, CUBE or ROLLUP"
             sources = [join.this for join in tree.args.get("joins") or ()]
             sources += [tree.args["from_"].this] if tree.args.get("from_") else []
@@ -239,7 +236,7 @@ class _Reader:
                     return reason
         return None
 
-    def _scalars(self, tree: exp.Expression) -> Iterator[exp.Expression]:
+    def _scalars(self, tree: exp.Expr) -> Iterator[exp.Expr]:
         """Every node of the tree's own scalar expressions: nothing of its tables, arms or common tables."""
         for key, value in tree.args.items():
             if key in ("from_", "with_", "this", "expression") and isinstance(tree, exp.Query):
@@ -247,11 +244,11 @@ class _Reader:
             for child in value if isinstance(value, list) else [value]:
                 if isinstance(child, exp.Join):
                     child = child.args.get("on")
-                if isinstance(child, exp.Expression):
+                if isinstance(child, exp.Expr):
                     yield from child.walk()
 
     @staticmethod
-    def _plain_source(source: exp.Expression) -> bool:
+    def _plain_source(source: exp.Expr) -> bool:
         known = {"this", "alias", "db", "catalog"}
         return (
             isinstance(source, exp.Table | exp.Subquery)
@@ -280,7 +277,7 @@ class _Reader:
             span_of(tree, self.span),
         )
 
-    def _item(self, tree: exp.Expression) -> ast.SelectItem:
+    def _item(self, tree: exp.Expr) -> ast.SelectItem:
         span = span_of(tree, self.span)
         if isinstance(tree, exp.Star):
             if any(tree.args.get(key) for key in ("except_", "replace", "rename", "except")):
@@ -294,13 +291,11 @@ class _Reader:
             return ast.SelectItem(self._expr(tree.this), name, span=span)
         return ast.SelectItem(self._expr(tree), span=span)
 
-    def _relation(self, tree: exp.Expression) -> ast.Relation:
+    def _relation(self, tree: exp.Expr) -> ast.Relation:
         span = span_of(tree, self.span)
         alias = tree.args.get("alias")
         named = (
-            ast.Alias(alias.name, tuple(column.name for column in alias.args.get("columns") or ()))
-            if alias
-            else None
+            ast.Alias(alias.name, tuple(column.name for column in alias.args.get("columns") or ())) if alias else None
         )
         if isinstance(tree, exp.Subquery):
             return ast.Derived(self.query(tree.this), named, span)
@@ -322,14 +317,14 @@ class _Reader:
             span_of(join, self.span),
         )
 
-    def _ordinary(self, tree: exp.Expression, reason: str) -> ast.Ordinary:
+    def _ordinary(self, tree: exp.Expr, reason: str) -> ast.Ordinary:
         """Take the tables out of a query and leave names in their place. Its span stays right: no text moves."""
         tree = tree.copy()
         tree.set("with_", None)
         local = {cte.alias for cte in tree.find_all(exp.CTE)}
         sources: dict[str, ast.Relation] = {}
 
-        def take_out(node: exp.Expression) -> exp.Expression:
+        def take_out(node: exp.Expr) -> exp.Expr:
             stands_in_from = isinstance(node.parent, exp.From | exp.Join) and node.arg_key == "this"
             if not stands_in_from or not self._plain_source(node):
                 return node
@@ -346,7 +341,7 @@ class _Reader:
         tree = tree.transform(take_out)
         return ast.Ordinary(tree, tuple(sources.items()), reason, span_of(tree, self.span))
 
-    def _ctes(self, clause: exp.Expression | None) -> Iterator[ast.Cte]:
+    def _ctes(self, clause: exp.Expr | None) -> Iterator[ast.Cte]:
         if clause is None:
             return
         if clause.args.get("recursive"):
@@ -355,19 +350,19 @@ class _Reader:
             columns = tuple(column.name for column in cte.args["alias"].args.get("columns") or ())
             yield ast.Cte(cte.alias, self.query(cte.this), columns)
 
-    def _order(self, item: exp.Expression) -> ast.OrderItem:
+    def _order(self, item: exp.Expr) -> ast.OrderItem:
         descending = bool(item.args.get("desc"))
         nulls_first = item.args.get("nulls_first")
         return ast.OrderItem(
             self._expr(item.this), descending, not descending if nulls_first is None else bool(nulls_first)
         )
 
-    def _number(self, clause: exp.Expression | None) -> int | None:
+    def _number(self, clause: exp.Expr | None) -> int | None:
         """The literal of a LIMIT or OFFSET; 0 where there is no such clause; None if it is no literal."""
         if clause is None:
             return 0
         literal = clause.expression
         return int(literal.name) if isinstance(literal, exp.Literal) and literal.is_int else None
 
-    def _expr(self, tree: exp.Expression) -> ast.Expr:
+    def _expr(self, tree: exp.Expr) -> ast.Expr:
         return ast.Expr(tree, span_of(tree, self.span))
