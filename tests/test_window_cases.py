@@ -1,0 +1,181 @@
+"""The rows that Flink gives, in batch on Spark: TUMBLE, HOP and CUMULATE aggregations of window_tvf.json.
+
+A batch has no late rows. The one late row of table T1 (the 8th, 00:00:04 for `a`, which comes after 00:00:08)
+counts in every window that holds it; LATE says which expected rows differ for it.
+"""
+
+from __future__ import annotations
+
+import csv
+import json
+from collections import Counter
+from datetime import UTC, datetime
+from decimal import Decimal
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+import pytest
+
+from tvfsql import Session
+from tvfsql.errors import UnsupportedError
+
+if TYPE_CHECKING:
+    from pyspark.sql import SparkSession
+
+HERE = Path(__file__).parent
+SHARED = HERE.parents[1] / "shared" / "cases" / "window_tvf.json"
+CASES: dict[str, dict[str, Any]] = {
+    case["name"]: case for case in json.loads((HERE / "data" / "window_tvf.json").read_text(encoding="utf-8"))["cases"]
+}
+NOT_HERE = ("session", "topn", "dedup", "join", "standalone", "grouping_sets", "cdc")  # other kinds of queries
+AGGREGATIONS = [name for name in CASES if not any(part in name for part in NOT_HERE)]
+
+NOON = "2020-10-10 00:00:"
+A_0_5 = (["a", NOON + "00.000", NOON + "05.000"], [4, "11.10", 5.0, 1.0, 2], [5, "16.65", 5.0, 1.0, 2])
+LATE: dict[str, tuple[list[Any], list[Any]]] = {  # the row with the late row dropped, the row with it
+    "tumble_5s_event_time": (A_0_5[0] + A_0_5[1], A_0_5[0] + A_0_5[2]),
+    "hop_slide5_size10": (
+        ["a", "2020-10-09 23:59:55.000", NOON + "05.000", *A_0_5[1]],
+        ["a", "2020-10-09 23:59:55.000", NOON + "05.000", *A_0_5[2]],
+    ),
+    "distinct_split_hop": (
+        ["a", "2020-10-09 23:59:55.000", NOON + "05.000", *A_0_5[1]],
+        ["a", "2020-10-09 23:59:55.000", NOON + "05.000", *A_0_5[2]],
+    ),
+    "cumulate_step5_max15": (A_0_5[0] + A_0_5[1], A_0_5[0] + A_0_5[2]),
+    "tumble_5s_timestamp_ltz_shanghai": (
+        [*A_0_5[0], "2020-10-09T16:00:04.999Z", 4],
+        [*A_0_5[0], "2020-10-09T16:00:04.999Z", 5],
+    ),
+    "cumulate_emit_only_on_update_true": (
+        [10, NOON + "00.000", NOON + "05.000"],
+        [15, NOON + "00.000", NOON + "05.000"],  # SUM(int): the late row's is 5
+    ),
+    "cascade_tumble5_tumble10": (
+        ["a", NOON + "00.000", NOON + "10.000", 5, "14.43", 5.0, 1.0, 3],
+        ["a", NOON + "00.000", NOON + "10.000", 6, "19.98", 5.0, 1.0, 3],
+    ),
+}
+# TUMBLE over a whole day closes no window before the late row comes
+UNHARMED = ("tumble_1d_offset_plus_8h",)
+
+
+def test_the_copy_of_the_cases_is_the_shared_file() -> None:
+    if not SHARED.exists():
+        pytest.skip("put the project's shared/ folder beside the repository to compare with it")
+    assert (HERE / "data" / "window_tvf.json").read_bytes() == SHARED.read_bytes()
+
+
+def test_every_case_with_a_late_row_says_what_it_changes() -> None:
+    assert len(AGGREGATIONS) == 13
+    with_late_row = {name for name in AGGREGATIONS if CASES[name]["input_table"] == "T1"}
+    assert with_late_row == {*LATE, *UNHARMED}
+
+
+@pytest.mark.spark
+@pytest.mark.parametrize("strategy", ["AUTO", "ONE_PHASE", "TWO_PHASE"])
+@pytest.mark.parametrize("name", AGGREGATIONS)
+def test_the_rows_are_those_of_flink(name: str, strategy: str, spark: SparkSession, tmp_path: Path) -> None:
+    case = CASES[name]
+    session = Session(spark, options={"table.optimizer.agg-phase-strategy": strategy, **_options(case)})
+    form = {"AUTO": "json", "ONE_PHASE": "csv", "TWO_PHASE": "registered"}[strategy]
+    _make_table(session, case, form, tmp_path)
+    if strategy == "ONE_PHASE" and "emit_only_on_update" in name:
+        with pytest.raises(UnsupportedError, match="emit-only-on-update"):
+            session.execute(case["query"])
+        return
+    *_, result = session.execute(case["query"])
+    frame = result.dataframe()
+    assert [kind for _, kind in frame.dtypes] == [_spark_type(kind) for _, kind in case["expected_columns"]]
+    assert result.query.columns == tuple(frame.columns)
+    for field, (column, kind) in zip(result.query.physical.schema, frame.dtypes, strict=True):
+        assert field.type == kind, f"the plan promises another type for {column}"
+    assert _bag([_plain(value, field.dataType.typeName()) for value, field in zip(row, frame.schema, strict=True)]
+                for row in frame.collect()) == _bag(_expected(name))  # fmt: skip
+
+
+@pytest.mark.spark
+def test_named_arguments_give_the_same_rows(spark: SparkSession, tmp_path: Path) -> None:
+    asked = 0
+    for name in AGGREGATIONS:
+        if "alt_query_named_args" in CASES[name]:
+            session = Session(spark)
+            _make_table(session, CASES[name], "json", tmp_path)
+            frame = session.sql(CASES[name]["alt_query_named_args"]).dataframe()
+            kinds = [field.dataType.typeName() for field in frame.schema]
+            rows = _bag(list(map(_plain, row, kinds)) for row in frame.collect())
+            assert rows == _bag(_expected(name))
+            asked += 1
+    assert asked
+
+
+def _expected(name: str) -> list[list[Any]]:
+    rows: list[list[Any]] = CASES[name]["expected_rows"]
+    if name not in LATE:
+        return rows
+    dropped, counted = LATE[name]
+    assert rows.count(dropped) == 1
+    return [counted if row == dropped else row for row in rows]
+
+
+def _options(case: dict[str, Any]) -> dict[str, str]:
+    zone = {"table.local-time-zone": case["local_time_zone"]} if "local_time_zone" in case else {}
+    return {**case.get("config", {}), **zone}
+
+
+def _make_table(session: Session, case: dict[str, Any], form: str, folder: Path) -> None:
+    """The case's input: a file behind CREATE TABLE, or (`registered`) a DataFrame."""
+    columns = [(name, kind.removesuffix(" *ROWTIME*")) for name, kind in case["columns"]]
+    computed = [(name, kind.split(" AS ")[1]) for name, kind in case["computed_columns"]]
+    if form == "registered":
+        fields = ", ".join(f"`{name}` {_spark_type(kind)}" for name, kind in columns)
+        rows = [[_typed(value, kind) for value, (_, kind) in zip(row, columns, strict=True)] for row in case["rows"]]
+        frame = session.spark.createDataFrame(rows, fields)
+        for name, sql in computed:
+            spark_sql = sql.replace("TO_TIMESTAMP(", "to_timestamp_ntz(").replace(
+                "TO_TIMESTAMP_LTZ(", "timestamp_millis("
+            )
+            frame = frame.selectExpr("*", f"{spark_sql.replace(', 3)', ')')} AS `{name}`")
+        session.register(case["input_table"], frame, watermark=case["watermark"])
+        return
+    file = folder / f"{case['name']}.{form}"
+    if form == "json":
+        lines = [dict(zip([name for name, _ in columns], row, strict=True)) for row in case["rows"]]
+        file.write_text("".join(json.dumps(line) + "\n" for line in lines), encoding="utf-8")
+    else:
+        with file.open("w", newline="", encoding="utf-8") as out:
+            csv.writer(out).writerows(case["rows"])  # NULL is an empty field
+    parts = [f"`{name}` {kind}" for name, kind in columns]
+    parts += [f"`{name}` AS {sql}" for name, sql in computed]
+    parts += [f"WATERMARK FOR {case['watermark'].split()[0]} AS {case['watermark']}"]
+    session.execute(
+        f"CREATE TABLE {case['input_table']} ({', '.join(parts)}) "
+        f"WITH ('connector' = 'filesystem', 'path' = '{file}', 'format' = '{form}')"
+    )
+
+
+def _spark_type(flink: str) -> str:
+    kind = flink.split(" ")[0]
+    times = {"TIMESTAMP(3)": "timestamp_ntz", "TIMESTAMP_LTZ(3)": "timestamp"}
+    return times.get(kind, kind.lower())
+
+
+def _typed(value: Any, kind: str) -> Any:
+    if value is None:
+        return None
+    if kind.startswith("DECIMAL"):
+        return Decimal(value)
+    return datetime.fromisoformat(value) if kind.startswith("TIMESTAMP") else value
+
+
+def _plain(value: Any, kind: str) -> Any:
+    """A value as the cases write it; an instant arrives as a wall clock of this process."""
+    if kind == "timestamp":
+        return value.astimezone(UTC).isoformat(timespec="milliseconds").replace("+00:00", "Z")
+    if isinstance(value, datetime):
+        return value.isoformat(" ", "milliseconds")
+    return str(value) if isinstance(value, Decimal) else value
+
+
+def _bag(rows: Any) -> Counter[str]:
+    return Counter(json.dumps(row) for row in rows)
