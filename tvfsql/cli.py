@@ -183,8 +183,7 @@ def _answer(result: Result, format: str, out: TextIO) -> bool:
 
     outcome = result.outcome
     if isinstance(outcome, Message):
-        print(outcome.text, file=sys.stderr)
-        return False
+        return False  # a script that works says nothing but its rows
     if isinstance(outcome, Compiled):
         from tvfsql.runtime.counters import take_counts
         from tvfsql.runtime.progress import working

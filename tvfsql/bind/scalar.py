@@ -78,6 +78,12 @@ class SparkText(SparkGenerator):
         T.TIMESTAMPTZ: "TIMESTAMP",
     }
 
+    def not_sql(self, expression: exp.Not) -> str:
+        inner = expression.this
+        if isinstance(inner, exp.Is) and isinstance(inner.expression, exp.Null):
+            return f"{self.sql(inner, 'this')} IS NOT NULL"
+        return super().not_sql(expression)
+
 
 class SparkTextWithHoles(SparkText):
     """The same with each column between two marks that no SQL text can hold."""

@@ -20,6 +20,7 @@ from dataclasses import dataclass
 from pathlib import Path
 
 from tvfsql.errors import DataError
+from tvfsql.folders import cache_folder
 
 SUPPORTED = (17, 21, 25)
 VECTOR_FLAG = "--add-modules=jdk.incubator.vector"
@@ -90,7 +91,7 @@ def spark_java_home(java: Java) -> Path:
     text = _SHIM % shlex.quote(str(java.home / "bin" / _JAVA))
     name = f"java-{hashlib.sha256(text.encode()).hexdigest()[:12]}"
     try:
-        return _write_shim(_cache_folder() / name, text)
+        return _write_shim(cache_folder() / name, text)
     except OSError:
         folder = Path(tempfile.mkdtemp(prefix="tvfsql-"))
         atexit.register(shutil.rmtree, folder, ignore_errors=True)
@@ -119,15 +120,6 @@ def _reads(script: Path, text: str) -> bool:
         return script.read_text() == text and os.access(script, os.X_OK)
     except (OSError, UnicodeDecodeError):
         return False
-
-
-def _cache_folder() -> Path:
-    base = os.environ.get("XDG_CACHE_HOME", "")
-    root = Path(base) if Path(base).is_absolute() else Path("~/.cache")
-    try:
-        return root.expanduser() / "tvfsql"
-    except RuntimeError as error:  # no home folder at all
-        raise OSError(str(error)) from error
 
 
 def _of_command(command: Path) -> Java | None:

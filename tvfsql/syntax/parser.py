@@ -6,12 +6,14 @@ lark and sqlglot report are positions in the user's text.
 
 from __future__ import annotations
 
+import sys
 from collections.abc import Iterator, Sequence
 from functools import cache
 
 from lark import Lark, Token, Tree, UnexpectedCharacters, UnexpectedInput
 
 from tvfsql.errors import Span, SqlSyntaxError
+from tvfsql.folders import cache_folder
 from tvfsql.syntax import ast
 from tvfsql.syntax.build import StatementBuilder, WindowCallBuilder, unquote
 
@@ -178,4 +180,18 @@ def _grammar(name: str) -> Lark:
         parser="lalr",
         propagate_positions=True,
         maybe_placeholders=False,
+        cache=_cached(name),
     )
+
+
+def _cached(name: str) -> str | bool:
+    """The file in which lark keeps a grammar's tables, which take longer to make than to read. False: none.
+
+    lark makes them anew when the grammar, or its own version, is another.
+    """
+    try:
+        folder = cache_folder()
+        folder.mkdir(parents=True, exist_ok=True)
+    except OSError:
+        return False
+    return str(folder / f"{name}-{sys.version_info.major}.{sys.version_info.minor}.tables")
