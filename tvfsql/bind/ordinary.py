@@ -20,10 +20,32 @@ from tvfsql.syntax import ast
 def bind_ordinary(body: ast.Ordinary, sources: Mapping[str, Node]) -> SparkSql:
     """The query over its sources as one operator. Raises BindError for a column that no table has."""
     _check_columns(body, sources)
-    tree = in_spark_words(body.tree, {}, body.span)
+    tree = _named(in_spark_words(body.tree, {}, body.span))
     text = SparkText(dialect="spark").generate(tree.transform(lambda node: _hole(node, sources)))
     text = text.replace("{", "{{").replace("}", "}}").replace("\x03", "{").replace("\x04", "}")
     return SparkSql(tuple(sources.values()), tuple(sources), text, _fields(tree, sources, body.span), body.reason)
+
+
+def _named(tree: exp.Expr) -> exp.Expr:
+    """The query with a name, EXPR$n as in Flink, for each column that has none."""
+    tree = tree.copy()
+    first = _first_select(tree)
+    first.set(
+        "expressions",
+        [
+            item if item.alias_or_name or isinstance(item, exp.Star) else exp.alias_(item, f"EXPR${i}", quoted=True)
+            for i, item in enumerate(first.expressions)
+        ],
+    )
+    return tree
+
+
+def _first_select(tree: exp.Expr) -> exp.Query:
+    """The SELECT that names the columns of a query."""
+    while isinstance(tree, exp.SetOperation | exp.Subquery):
+        tree = tree.this
+    assert isinstance(tree, exp.Query), type(tree)
+    return tree
 
 
 def _hole(node: exp.Expr, sources: Mapping[str, Node]) -> exp.Expr:
@@ -63,12 +85,8 @@ def _fields(tree: exp.Expr, sources: Mapping[str, Node], span: Span) -> tuple[Fi
         types = {
             name: kind for name, kind in types.items() if all(f.type == kind for f in node.schema if f.name == name)
         }
-    first: exp.Expr = full
-    while isinstance(first, exp.SetOperation | exp.Subquery):
-        first = first.this
-    assert isinstance(first, exp.Query), type(first)
     fields: list[Field] = []
-    for item in first.selects:
+    for item in _first_select(full).selects:
         if isinstance(item, exp.Star) or isinstance(item.this, exp.Star):
             raise BindError("the columns of this * are known to Spark alone", span=span, hint="list them by name")
         name = free_name(item.alias_or_name or "value", lambda taken: any(f.name == taken for f in fields))

@@ -84,7 +84,7 @@ COUNT_OF = Partial("count", "count({x}){f}", "sum")
 SUM_OF = Partial("sum", "sum({x}){f}", "sum")
 MOMENTS = Partial(
     "moments",
-    "named_struct('n', count({x}){f}, 'mean', avg({x}){f}, 'm2', var_pop({x}){f} * count({x}){f})",
+    "named_struct('n', count({x}){f}, 'mean', avg(double({x})){f}, 'm2', var_pop({x}){f} * count({x}){f})",
     "moments",
 )
 SORTED = "transform(sort_array(collect_list(struct({t} AS t, {x} AS x)){filter}), e -> e.x)"

@@ -81,7 +81,10 @@ def failure(message: str) -> TvfSqlError:
         if found:
             groups = [group.strip() for group in found.groups()]
             return DataError(known.message.format(*groups), hint=known.hint.format(*groups) if known.hint else None)
-    first = message.strip().splitlines()[0] if message.strip() else "Spark failed"
+    lines = message.strip().splitlines() or ["Spark failed"]
+    if "thrown from the Python worker" in lines[0]:
+        raise AssertionError(f"tvfsql's code failed in Spark's Python worker: {lines[-1]}")
+    first = lines[0]
     return UnsupportedError(f"Spark refuses this: {first}")
 
 
