@@ -51,6 +51,8 @@ def infer(tree: exp.Expr, types: dict[str, SqlType]) -> SqlType:
             return "double"
         case _ if isinstance(tree, SAME):
             return infer(tree.this, types)
+        case exp.Nullif():
+            return infer(tree.this, types)
         case exp.Coalesce():
             return _common([tree.this, *tree.expressions], types)
         case exp.If():

@@ -7,6 +7,7 @@ from collections.abc import Iterator
 from contextlib import contextmanager
 from dataclasses import dataclass
 
+from py4j.protocol import Py4JJavaError
 from pyspark.errors import PySparkException
 from pyspark.sql import SparkSession
 
@@ -24,7 +25,7 @@ class Failure:
 
 KNOWN = (
     Failure(
-        r"PATH_NOT_FOUND\] Path does not exist: (\S+?)\.? ",
+        r"PATH_NOT_FOUND\] Path does not exist: (?:file:)?(\S+?)\.? ",
         "there is no file {0}",
         "relative paths start at the script's folder",
     ),
@@ -44,21 +45,33 @@ KNOWN = (
         "TRY_CAST gives NULL instead",
     ),
     Failure(
-        r"(?:ARITHMETIC_OVERFLOW|CAST_OVERFLOW\S*|NUMERIC_VALUE_OUT_OF_RANGE\S*)\] (.*?)[.\n]",
+        r"ARITHMETIC_OVERFLOW",
+        "a number is too large for its type",
+        "CAST the argument to a wider type, such as BIGINT or DECIMAL(38, 0)",
+    ),
+    Failure(
+        r"(?:CAST_OVERFLOW\S*|NUMERIC_VALUE_OUT_OF_RANGE\S*)\] (.*?)[.\n]",
         "a number is too large for its type: {0}",
         "CAST the argument to a wider type, such as BIGINT or DECIMAL(38, 0)",
     ),
     Failure(r"DIVIDE_BY_ZERO", "division by zero", "NULLIF(divisor, 0) gives NULL instead"),
-    Failure(r"DataError: (.*)", "{0}", "CAST the argument to a wider type, such as DECIMAL(38, 0)"),
+    Failure(r"DataError: error: ([^\n]*)\nhint: ([^\n]*)", "{0}", "{1}"),
+    Failure(r"DataError: error: ([^\n]*)", "{0}"),
     Failure(r"UNRESOLVED_COLUMN\S*\] .*? name (\S+) cannot be resolved", "there is no column {0}"),
     Failure(r"AMBIGUOUS_REFERENCE\] Reference (\S+) is ambiguous", "column {0} is ambiguous"),
+    Failure(
+        r"KAFKA_DATA_SOURCE_NOT_ENABLED",
+        "Spark has no data source kafka",
+        "its package is org.apache.spark:spark-sql-kafka-0-10_2.13 of Spark's own version: "
+        "PYSPARK_SUBMIT_ARGS='--packages org.apache.spark:spark-sql-kafka-0-10_2.13:4.3.0 pyspark-shell'",
+    ),
     Failure(
         r"DATA_SOURCE_NOT_FOUND\] Failed to find the data source: (\S+)\.",
         "Spark has no data source {0}",
         "add its package: PYSPARK_SUBMIT_ARGS='--packages GROUP:ARTIFACT:VERSION pyspark-shell'",
     ),
     Failure(
-        r"FAILED_READ_FILE\S*\] .*?file:?/*(\S+?)\.?\s",
+        r"FAILED_READ_FILE\S*\] .*?file:/*(/\S+?)\.?\s",
         "the file {0} cannot be read",
         "is it of the format that the table names?",
     ),
@@ -70,7 +83,7 @@ def translated() -> Iterator[None]:
     """Raise DataError or UnsupportedError in the place of Spark's exceptions."""
     try:
         yield
-    except PySparkException as error:
+    except (PySparkException, Py4JJavaError) as error:  # a job that fails in Java comes as the latter
         raise failure(str(error)) from error
 
 
