@@ -2,8 +2,11 @@
 
 from __future__ import annotations
 
+from collections.abc import Mapping
+from dataclasses import replace
+
 from tvfsql.options import Options
-from tvfsql.plan.aggregates import AGGREGATES, templates
+from tvfsql.plan.aggregates import AGGREGATES, Partial, templates
 from tvfsql.plan.call import finished, holes, mergeable
 from tvfsql.plan.node import Node
 from tvfsql.plan.nodes import (
@@ -35,12 +38,14 @@ def split_local_global(node: Node, options: Options) -> Node | None:
     is that of a tumbling window at slice width plus the output, whatever size/slide is. Does not apply
     - with table.optimizer.agg-phase-strategy = ONE_PHASE;
     - if one aggregate cannot be merged (plan.aggregates tells);
-    - to TUMBLE: a window is its only slice, and Spark's own groupBy works in two phases already.
+    - to TUMBLE in batch: a window is its only slice, and Spark's own groupBy works in two phases already.
     Flink: TwoStageOptimizedWindowAggregateRule.
     """
     match node:
         case WindowAggregate(source, window, time, keys, calls, properties, zone):
-            if not window.shares_slices or options["table.optimizer.agg-phase-strategy"] == "ONE_PHASE":
+            if options["table.optimizer.agg-phase-strategy"] == "ONE_PHASE":
+                return None
+            if not window.shares_slices and not options.streaming:
                 return None
             if not all(mergeable(call) for call in calls):
                 return None
@@ -52,6 +57,13 @@ def split_local_global(node: Node, options: Options) -> Node | None:
             )
             return GlobalWindowAggregate(local, window, keys, split.merges(), finish, properties, rows, zone)
     return None
+
+
+def single_row(part: Partial, arguments: Mapping[str, Scalar]) -> Scalar | None:
+    """The partial of one row; None if a row alone does not have it."""
+    if arguments["x"].sql == "*" and not arguments["f"].sql:
+        return text("1L", "bigint")
+    return template(part.row, arguments) if part.row else None
 
 
 class Split:
@@ -71,33 +83,32 @@ class Split:
             parts = self._distinct(call, with_sum="{sum}" in distinct)
             return finished(call, distinct, parts)
         arguments = holes(call)
-        parts = {
-            part.suffix: self._partial(
-                call, part.suffix, template(part.sql, arguments), part.merge, single=len(row.partials) == 1
-            )
-            for part in row.partials
-        }
+        parts = {}
+        for part in row.partials:
+            name = call.name if len(row.partials) == 1 else f"{call.name}_{part.suffix}"
+            single = single_row(part, arguments)
+            made = PartialColumn(name, template(part.sql, arguments), part.merge, single)
+            parts[part.suffix] = self._partial(made)
         if "{y}" in finish:
             parts["y"] = call.arguments[1]
         return finished(call, finish, parts)
 
     def rows(self) -> str:
         """The column that counts rows: COUNT(*), if the query has one."""
-        return self._partial(None, ROWS, text("count(*)", "bigint"), "sum", single=False).column or ROWS
+        made = PartialColumn(ROWS, text("count(*)", "bigint"), "sum", text("1L", "bigint"))
+        return self._partial(made).column or ROWS
 
     def merges(self) -> tuple[tuple[str, str], ...]:
         plain = tuple((part.name, part.merge) for part in self.partials)
         running = tuple((name, "running") for part in self.distincts for name in (part.count, part.sum) if name)
         return (*plain, *running)
 
-    def _partial(self, call: AggCall | None, suffix: str, made: Scalar, merge: str, *, single: bool) -> Scalar:
+    def _partial(self, made: PartialColumn) -> Scalar:
         for known in self.partials:
-            if known.scalar == made and known.merge == merge:
+            if known.scalar == made.scalar and known.merge == made.merge:
                 return column(known.name)
-        wanted = suffix if call is None else call.name if single else f"{call.name}_{suffix}"
-        name = self._free(wanted)
-        self.partials.append(PartialColumn(name, made, merge))
-        return column(name)
+        self.partials.append(replace(made, name=self._free(made.name)))
+        return column(self.partials[-1].name)
 
     def _distinct(self, call: AggCall, *, with_sum: bool) -> dict[str, Scalar]:
         value = call.arguments[0]

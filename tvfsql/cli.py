@@ -64,6 +64,8 @@ def build_parser() -> argparse.ArgumentParser:
     _script(run)
     run.add_argument("--format", choices=FORMATS, default="table", help="how rows are printed (default: table)")
     run.add_argument("--output", metavar="PATH", help="write the rows to a file instead of stdout")
+    run.add_argument("--checkpoint", metavar="DIR", help="where a stream keeps its state, to go on from there")
+    run.add_argument("--no-flush", action="store_true", help="leave a stream's last windows open in the checkpoint")
     run.set_defaults(run=_run)
 
     explain = commands.add_parser("explain", help="show the plans of a script's queries; starts no JVM")
@@ -114,7 +116,8 @@ def _session(given: argparse.Namespace) -> Session:
         if not equals:
             raise OptionError(f"--set takes KEY=VALUE, not {pair}")
         options[key.strip()] = value.strip()
-    session = Session(mode=given.mode, options=options)
+    checkpoint, flush = getattr(given, "checkpoint", None), not getattr(given, "no_flush", False)
+    session = Session(mode=given.mode, options=options, checkpoint=checkpoint, flush=flush)
     for file in getattr(given, "init", None) or ():
         for sql, name, folder in _sources([file], ()):
             session.script.folder = folder
@@ -197,7 +200,7 @@ def _answer(result: Result, format: str, out: TextIO) -> bool:
                 text = result.text(format)
             else:
                 text = _printed(result, outcome)
-        for counter, count in take_counts().items():
+        for counter, count in {**take_counts(), **result.session.counts}.items():
             print(f"{counter}: {count}", file=sys.stderr)
         if text is None:
             assert outcome.sink is not None

@@ -79,6 +79,11 @@ class Options:
         return ((key, self[key]) for key in sorted(KNOWN))
 
     @property
+    def streaming(self) -> bool:
+        """Whether the plan is for a stream."""
+        return self["execution.runtime-mode"] == "streaming"
+
+    @property
     def disabled_rules(self) -> frozenset[str]:
         return frozenset(filter(None, (name.strip() for name in self["tvfsql.rules.disabled"].split(","))))
 

@@ -40,6 +40,7 @@ class Compiled:
     optimized: Node
     physical: Node
     sink: Table | None = None
+    mode: str = "batch"
 
     @cached_property
     def code(self) -> str:
@@ -84,14 +85,9 @@ def compile_statement(
     statement: ast.Query | ast.Insert, source: str, catalog: Catalog, mode: str, options: Options
 ) -> Compiled:
     """Bind, plan, lower and emit one statement of the script `source`. Raises TvfSqlError."""
-    if mode == "streaming":
-        raise UnsupportedError(
-            "streaming mode is not built yet",
-            span=statement.span,
-            hint="--mode batch reads what is there now",
-        )
     span = statement.span
     table: Table | None = None
+    options = options.with_value("execution.runtime-mode", mode)
     if isinstance(statement, ast.Insert):
         logical: Node = bind_insert(statement, catalog, options)
         found = catalog.get(statement.table.text)
@@ -99,19 +95,21 @@ def compile_statement(
     else:
         logical = QueryBinder(catalog, options).bind(statement).node
     if mode == "automatic":
-        _refuse_unbounded(logical, catalog, statement)
+        mode = "streaming" if _has_no_end(logical, catalog) else "batch"
+        options = options.with_value("execution.runtime-mode", mode)
     planner = Planner(PHASES, options)
     optimized = planner.plan(logical)
-    physical = lower(optimized, catalog, options)
-    return Compiled(source[span.start : span.end], statement, logical, tuple(planner.steps), optimized, physical, table)
+    try:
+        physical = lower(optimized, catalog, options)
+    except UnsupportedError as error:
+        error.span = error.span or span
+        raise
+    return Compiled(
+        source[span.start : span.end], statement, logical, tuple(planner.steps), optimized, physical, table, mode
+    )
 
 
-def _refuse_unbounded(plan: Node, catalog: Catalog, statement: ast.Query | ast.Insert) -> None:
-    for node in plan.walk():
-        table = catalog.find(node.table) if isinstance(node, Scan) else None
-        if isinstance(table, Table) and table.connector and table.connector.name in UNBOUNDED:
-            raise UnsupportedError(
-                f"{table.name} has no end (connector {table.connector.name}), and streaming mode is not built yet",
-                span=statement.span,
-                hint="--mode batch reads what is there now",
-            )
+def _has_no_end(plan: Node, catalog: Catalog) -> bool:
+    """Whether a table of the plan is one that goes on forever."""
+    tables = (catalog.find(node.table) for node in plan.walk() if isinstance(node, Scan))
+    return any(isinstance(table, Table) and table.connector and table.connector.name in UNBOUNDED for table in tables)

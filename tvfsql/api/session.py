@@ -2,8 +2,10 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field
+from pathlib import Path
+from tempfile import TemporaryDirectory
 from typing import TYPE_CHECKING, Any
 
 from tvfsql.api.compiled import Compiled
@@ -39,6 +41,8 @@ class Result:
         """All rows. Raises DataError if the data are not what the SQL needs."""
         from tvfsql.runtime.failures import translated
 
+        if self.query.mode == "streaming":
+            return self.session.stream(self.query)
         frame = self.dataframe()
         with translated():
             return frame.collect()
@@ -48,8 +52,18 @@ class Result:
         print(self.text(), end="")
 
     def start(self) -> Any:
-        """Start a streaming query. Streaming mode is not built yet: raises UnsupportedError."""
-        raise UnsupportedError("start() is for streaming queries, which are not built yet", hint="use collect()")
+        """Start a streaming INSERT and give its StreamingQuery, which runs until it is stopped.
+
+        Needs a checkpoint folder (`Session(checkpoint=...)`). Raises UnsupportedError for any other statement.
+        """
+        query = self.query
+        if query.mode != "streaming" or query.sink is None or self.session.checkpoint is None:
+            raise UnsupportedError(
+                "start() runs a streaming INSERT of a session that has a checkpoint folder", hint="use collect()"
+            )
+        from tvfsql.runtime.stream import start
+
+        return start(self.session.spark, lambda: query.run("insert", self.session.spark), self.session.checkpoint)
 
     def text(self, format: str = "table") -> str:
         """The answer in one of the formats of `tvfsql run`."""
@@ -72,6 +86,9 @@ class Result:
         from tvfsql.runtime.failures import translated
         from tvfsql.runtime.windows import with_local_times
 
+        if self.query.mode == "streaming":
+            kinds = {part.name: part.type for part in self.query.physical.schema}
+            return list(kinds), list(kinds.values()), self.session.stream(self.query)
         frame = self.dataframe()
         with translated():
             local = with_local_times(frame, self.session.options["table.local-time-zone"])
@@ -82,7 +99,9 @@ class Result:
 class Session:
     """Runs scripts. `spark` is made on first use if none is given: a local one.
 
-    `mode` is batch (streaming is not built yet); `options` are those of SET. Raises OptionError.
+    `mode` is batch or streaming, None: by the tables; `options` are those of SET. Streams keep their state in
+    the folder `checkpoint`, or in one that goes with the query; with `flush` the end of a bounded input fires
+    every window. `counts` has what streams left out, by counter. Raises OptionError.
     """
 
     _spark: SparkSession | None = None
@@ -95,8 +114,13 @@ class Session:
         mode: str | None = "batch",
         options: Mapping[str, str] | None = None,
         catalog: Catalog | None = None,
+        checkpoint: str | Path | None = None,
+        flush: bool = True,
     ) -> None:
         self._spark = spark
+        self.checkpoint = Path(checkpoint) if checkpoint is not None else None
+        self.flush = flush
+        self.counts: dict[str, int] = {}
         self.script = Script(catalog or Catalog(), Options.of(options), mode)
 
     @property
@@ -138,7 +162,32 @@ class Session:
         from tvfsql.runtime.failures import translated
 
         with translated():
-            query.run("insert", self.spark)
+            if query.mode == "streaming":
+                self._to_end(lambda: query.run("insert", self.spark))
+            else:
+                query.run("insert", self.spark)
+
+    def stream(self, query: Compiled) -> list[Row]:
+        """The rows of a streaming SELECT over all that its sources have now, as they came out. Raises DataError."""
+        from tvfsql.runtime.failures import translated
+
+        rows: list[Row] = []
+
+        def take(batch: DataFrame, number: int) -> None:
+            rows.extend(batch.collect())
+
+        with translated():
+            self._to_end(lambda: query.run("query", self.spark).writeStream.foreachBatch(take))
+        return rows
+
+    def _to_end(self, build: Callable[[], Any]) -> None:
+        """Run a stream until all is read; its counters are added to `counts`."""
+        from tvfsql.runtime.stream import run_to_end
+
+        with TemporaryDirectory(prefix="tvfsql-") as scratch:
+            folder = self.checkpoint or Path(scratch)
+            for name, count in run_to_end(self.spark, build, folder, flush=self.flush).items():
+                self.counts[name] = self.counts.get(name, 0) + count
 
     def register(self, name: str, dataframe: DataFrame, watermark: str | None = None) -> None:
         """Make a DataFrame a table. `watermark` is the expression of WATERMARK FOR, over its time column:

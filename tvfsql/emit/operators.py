@@ -8,12 +8,15 @@ from functools import singledispatch
 from tvfsql.emit import columns
 from tvfsql.emit.script import Call, Chain, Script, literal
 from tvfsql.physical.operators import (
+    WATERMARK,
     Calc,
     Exchange,
     GroupByWindow,
     RowTimeCheck,
     SliceMerge,
+    StreamSlices,
     TableSourceScan,
+    WatermarkAssigner,
     WindowExpand,
 )
 from tvfsql.plan import nodes
@@ -22,6 +25,7 @@ from tvfsql.plan.scalar import quoted, template
 from tvfsql.plan.window import Cumulate, Hop, Tumble, Window
 
 RUNTIME = "tvfsql.runtime"
+STREAM = "tvfsql.runtime.stream"
 UNITS = ((86_400_000, "day"), (3_600_000, "hour"), (60_000, "minute"), (1_000, "second"), (1, "millisecond"))
 
 
@@ -38,7 +42,11 @@ def _(node: TableSourceScan, script: Script) -> str:
     if source is None:
         return script.assign(table, Chain("spark").then("table", columns.name(node.source.name)))
     schema = ", ".join(f"{quoted(field.name)} {field.type.upper()}" for field in node.source.physical)
-    rows = Chain("spark.read").then("format", literal(source.format)).then("schema", literal(schema))
+    rows = (
+        Chain("spark.readStream" if node.streaming else "spark.read")
+        .then("format", literal(source.format))
+        .then("schema", literal(schema))
+    )
     for key, value in source.options:
         rows = rows.then("option", literal(key), literal(value))
     script.assign(table, rows.then("load", *([literal(source.path)] if source.path else [])))
@@ -142,6 +150,27 @@ def _(node: nodes.LocalWindowAggregate, script: Script) -> str:
 
 
 @emit.register
+def _(node: WatermarkAssigner, script: Script) -> str:
+    name = emit(node.input, script)
+    script.assign(name, f"{script.need(STREAM, 'with_control')}({name})")
+    watermark = columns.value(node.watermark)
+    return script.assign(name, Chain(name).then("withColumn", literal(WATERMARK), watermark))
+
+
+@emit.register
+def _(node: StreamSlices, script: Script) -> str:
+    source = emit(node.input, script)
+    arguments = (
+        source,
+        _python(node.window, script),
+        f"time={literal(node.time)}",
+        f"keys={literal(list(node.keys))}",
+        f"merges={literal(dict(node.merges))}",
+    )
+    return script.assign(script.name("slices"), Chain("", (Call(script.need(STREAM, "local_slices"), arguments),)))
+
+
+@emit.register
 def _(node: SliceMerge, script: Script) -> str:
     slices = emit(node.input, script)
     arguments = (
@@ -151,7 +180,8 @@ def _(node: SliceMerge, script: Script) -> str:
         f"merges={literal(dict(node.merges))}",
         f"rows={literal(node.rows)}",
     )
-    return script.assign(script.name("windows"), Chain("", (Call(script.need(RUNTIME, "merge_slices"), arguments),)))
+    merge = script.need(STREAM, "merge_slice_stream") if node.streaming else script.need(RUNTIME, "merge_slices")
+    return script.assign(script.name("windows"), Chain("", (Call(merge, arguments),)))
 
 
 @emit.register

@@ -8,14 +8,23 @@ from __future__ import annotations
 from collections.abc import Sequence
 
 from tvfsql.catalog import Table
+from tvfsql.catalog.connectors import Connector
 from tvfsql.emit.operators import emit
 from tvfsql.emit.script import Chain, Script, literal, module
+from tvfsql.physical.operators import TableSourceScan
 from tvfsql.plan.node import Node
 from tvfsql.plan.nodes import Sink
 
 
+# How a stream is started where the module is run by itself: over all that its sources have now.
+START = '.option("checkpointLocation", "checkpoint").trigger(availableNow=True).start().awaitTermination()'
+
+
 def program(plans: Sequence[tuple[str, Node, Table | None]]) -> str:
-    """The module that runs queries, each given as (its SQL, its physical plan, the table that it fills)."""
+    """The module that runs queries, each given as (its SQL, its physical plan, the table that it fills).
+
+    On streams `insert(spark)` gives the DataStreamWriter, for the caller to start.
+    """
     functions: list[str] = []
     main = ["spark = SparkSession.builder.getOrCreate()"]
     comment: list[str] = []
@@ -27,10 +36,14 @@ def program(plans: Sequence[tuple[str, Node, Table | None]]) -> str:
         rows = plan.input if isinstance(plan, Sink) else plan
         script.give_back(emit(rows, script))
         functions.append("\n".join([f"def query{number}(spark: SparkSession) -> DataFrame:", *script.lines]))
+        stream = any(isinstance(node, TableSourceScan) and node.streaming for node in plan.walk())
         if isinstance(plan, Sink):
             assert table is not None
-            functions.append(_insert(number, plan, table, script))
-            main.append(f"insert{number}(spark)")
+            made = _stream_insert if stream else _insert
+            functions.append(made(number, plan, table, script))
+            main.append(f"insert{number}(spark){START if stream else ''}")
+        elif stream:
+            main.append(f'query{number}(spark).writeStream.format("console"){START}')
         else:
             main.append(f"query{number}(spark).show(truncate=False)")
         imports |= script.imports
@@ -41,18 +54,39 @@ def _insert(number: str, plan: Sink, table: Table, script: Script) -> str:
     target = table.connector
     assert target is not None, table.name
     rows = f"query{number}(spark)"
-    body = Script()
     if target.name == "print":
         statement = [f"    {script.need('tvfsql.runtime', 'print_rows')}({rows})"]
     else:
-        chain = Chain(rows + ".write")
-        chain = chain.then("format", literal("noop" if target.name == "blackhole" else target.format))
-        chain = chain.then("mode", literal("overwrite" if plan.overwrite or target.name == "blackhole" else "append"))
-        for key, value in target.options:
-            if key != "mode":  # the mode of reading
-                chain = chain.then("option", literal(key), literal(value))
-        if table.partitioned_by:
-            chain = chain.then("partitionBy", *map(literal, table.partitioned_by))
+        mode = "overwrite" if plan.overwrite or target.name == "blackhole" else "append"
+        chain = _format(Chain(rows + ".write"), target).then("mode", literal(mode))
+        chain = _options(chain, target, table)
         chain = chain.then("save", *([literal(target.path)] if target.path else []))
-        statement = body.statement(chain)
+        statement = Script().statement(chain)
     return "\n".join([f"def insert{number}(spark: SparkSession) -> None:", *statement])
+
+
+def _stream_insert(number: str, plan: Sink, table: Table, script: Script) -> str:
+    target = table.connector
+    assert target is not None, table.name
+    chain = Chain(f"query{number}(spark).writeStream")
+    if target.name == "print":
+        each = f"lambda rows, _: {script.need('tvfsql.runtime', 'print_rows')}(rows)"
+        chain = chain.then("foreachBatch", each)
+    else:
+        chain = _options(_format(chain, target), target, table)
+        chain = chain.then("option", '"path"', literal(target.path)) if target.path else chain
+    script.need("pyspark.sql.streaming", "DataStreamWriter")
+    body = Script()
+    body.give_back(body.assign("writer", chain))
+    return "\n".join([f"def insert{number}(spark: SparkSession) -> DataStreamWriter:", *body.lines])
+
+
+def _format(chain: Chain, target: Connector) -> Chain:
+    return chain.then("format", literal("noop" if target.name == "blackhole" else target.format))
+
+
+def _options(chain: Chain, target: Connector, table: Table) -> Chain:
+    for key, value in target.options:
+        if key != "mode":  # the mode of reading
+            chain = chain.then("option", literal(key), literal(value))
+    return chain.then("partitionBy", *map(literal, table.partitioned_by)) if table.partitioned_by else chain

@@ -21,6 +21,7 @@ from tvfsql.physical.operators import (
     TableSourceScan,
     WindowExpand,
 )
+from tvfsql.physical.streaming import refuse_unbounded, stream_slices
 from tvfsql.plan import nodes
 from tvfsql.plan.node import Node
 from tvfsql.plan.nodes import Item, WindowProperty
@@ -35,6 +36,8 @@ def lower(plan: Node, catalog: Catalog, options: Options) -> Node:
     def visit(node: Node) -> Node:
         return _lower(node, catalog, options)
 
+    if options.streaming:
+        refuse_unbounded(plan)
     return plan.transform(visit)
 
 
@@ -47,7 +50,7 @@ def _lower(node: Node, catalog: Catalog, options: Options) -> Node:
 def _(node: nodes.Scan, catalog: Catalog, options: Options) -> Node:
     table = catalog.get(node.table)
     assert isinstance(table, Table), node.table
-    return TableSourceScan(table, node.fields)
+    return TableSourceScan(table, node.fields, options.streaming)
 
 
 @_lower.register
@@ -103,6 +106,8 @@ def _(node: nodes.WindowAggregate, catalog: Catalog, options: Options) -> Node:
 
 @_lower.register
 def _(node: nodes.LocalWindowAggregate, catalog: Catalog, options: Options) -> Node:
+    if options.streaming:
+        return stream_slices(node, options)
     source = _checked(node.input, node.time, options)
     return nodes.LocalWindowAggregate(
         source, node.window, node.time, node.keys, node.partials, node.distincts, node.rows, node.zone
@@ -111,7 +116,8 @@ def _(node: nodes.LocalWindowAggregate, catalog: Catalog, options: Options) -> N
 
 @_lower.register
 def _(node: nodes.GlobalWindowAggregate, catalog: Catalog, options: Options) -> Node:
-    made = SliceMerge(Exchange(node.input, node.keys), node.window, node.keys, node.merges, node.rows, node.zone)
+    exchange = Exchange(node.input, node.keys)
+    made = SliceMerge(exchange, node.window, node.keys, node.merges, node.rows, options.streaming)
     ends = {kind: column(f"window_{kind}", "timestamp_ntz") for kind in ("start", "end")}
     keys = tuple(Item(key, column(key, node.type_of(key))) for key in node.keys)
     return calc(made, (*keys, *node.finish, *_properties(node.properties, ends, node.zone)))
@@ -168,6 +174,8 @@ def _ends(struct: str) -> dict[str, Scalar]:
 
 
 def _checked(source: Node, time: str, options: Options) -> Node:
+    if options.streaming:
+        return source  # a window function alone keeps no state; Spark's window() leaves out rows without a time
     return RowTimeCheck(source, time, options["table.exec.source.rowtime-null-handling"].lower())
 
 

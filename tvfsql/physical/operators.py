@@ -7,7 +7,7 @@ inputs that are physical.
 from __future__ import annotations
 
 from collections.abc import Iterator
-from dataclasses import dataclass, field
+from dataclasses import dataclass
 from functools import cached_property
 
 from tvfsql.catalog import Table
@@ -16,13 +16,18 @@ from tvfsql.plan.nodes import AggCall, Item, window_label
 from tvfsql.plan.scalar import Scalar
 from tvfsql.plan.window import Window
 
+# Columns that a stream's rows have besides their own; no SQL name holds a $ at its start.
+WATERMARK = "$watermark"
+CONTROL = "$control"
+
 
 @dataclass(frozen=True)
 class TableSourceScan(Node):
-    """Rows of a source; `fields` are the columns that are kept."""
+    """Rows of a source; `fields` are the columns that are kept. A stream has more than the rows that are there."""
 
     source: Table
     fields: tuple[Field, ...]
+    streaming: bool = False
 
     @cached_property
     def schema(self) -> Schema:
@@ -64,6 +69,46 @@ class RowTimeCheck(Node):
     @cached_property
     def schema(self) -> Schema:
         return self.input.schema
+
+
+@dataclass(frozen=True)
+class WatermarkAssigner(Node):
+    """A stream's rows with the watermark that each brings (`$watermark`), and control rows (`$control`: a
+    watermark in epoch ms, NULL in rows of the source)."""
+
+    input: Node
+    rowtime: str
+    watermark: Scalar
+
+    @cached_property
+    def schema(self) -> Schema:
+        return (*self.input.schema, Field(WATERMARK, "timestamp_ntz"), Field(CONTROL, "bigint"))
+
+
+@dataclass(frozen=True)
+class StreamSlices(Node):
+    """LocalWindowAggregate of a stream: partials of single rows merged per key and slice, key groups apart."""
+
+    input: Node
+    window: Window
+    time: str
+    keys: tuple[str, ...]
+    merges: tuple[tuple[str, str], ...]
+
+    @cached_property
+    def schema(self) -> Schema:
+        keys = tuple(Field(key, self.input.type_of(key)) for key in self.keys)
+        return (*keys, Field("slice_end", "timestamp_ntz"), *(Field(name) for name, _ in self.merges))
+
+    def label(self) -> str:
+        return "LocalWindowAggregate" + super().label().removeprefix("StreamSlices")
+
+    def details(self) -> Iterator[tuple[str, str]]:
+        if self.keys:
+            yield "groupBy", ", ".join(self.keys)
+        yield "window", window_label(self.window, ("time_col", self.time))
+        merged = (f"{kind}({name}) AS {name}" for name, kind in self.merges)
+        yield "select", ", ".join((*self.keys, *merged, "slice_end('w$) AS slice_end"))
 
 
 @dataclass(frozen=True)
@@ -136,7 +181,7 @@ class SliceMerge(Node):
     keys: tuple[str, ...]
     merges: tuple[tuple[str, str], ...]
     rows: str
-    zone: str = field(default="")
+    streaming: bool = False
 
     @cached_property
     def schema(self) -> Schema:
@@ -150,7 +195,7 @@ class SliceMerge(Node):
     def details(self) -> Iterator[tuple[str, str]]:
         if self.keys:
             yield "groupBy", ", ".join(self.keys)
-        yield "window", window_label(self.window, ("slice_end", "slice_end"), self.zone)
+        yield "window", window_label(self.window, ("slice_end", "slice_end"))
         merged = (f"{kind}({name}) AS {name}" for name, kind in self.merges)
         ends = ("start('w$) AS window_start", "end('w$) AS window_end")
         yield "select", ", ".join((*self.keys, *merged, *ends))

@@ -19,11 +19,13 @@ TypeRule = Callable[[SqlType], SqlType]
 
 @dataclass(frozen=True)
 class Partial:
-    """A column that a slice keeps. `merge` is a kind of runtime.partials."""
+    """A column that a slice keeps. `merge` is a kind of runtime.partials. `row` is the partial of a single
+    row (`{m}`: the argument, NULL where FILTER does not hold), which streams start from; "": there is none."""
 
     suffix: str
     sql: str
     merge: str
+    row: str = "{m}"
 
 
 @dataclass(frozen=True)
@@ -80,16 +82,17 @@ def average(kind: SqlType) -> str:
     return "{sum} / nullif({count}, 0)"
 
 
-COUNT_OF = Partial("count", "count({x}){f}", "sum")
+COUNT_OF = Partial("count", "count({x}){f}", "sum", "CASE WHEN {m} IS NOT NULL THEN 1L END")
 SUM_OF = Partial("sum", "sum({x}){f}", "sum")
 MOMENTS = Partial(
     "moments",
     "named_struct('n', count({x}){f}, 'mean', avg(double({x})){f}, 'm2', var_pop({x}){f} * count({x}){f})",
     "moments",
+    "CASE WHEN {m} IS NOT NULL THEN named_struct('n', 1L, 'mean', double({m}), 'm2', 0D) END",
 )
 SORTED = "transform(sort_array(collect_list(struct({t} AS t, {x} AS x)){filter}), e -> e.x)"
-LIST = Partial("list", SORTED.replace("{filter}", "{nn}"), "concat")
-LIST_WITH_NULLS = Partial("list", SORTED.replace("{filter}", "{f}"), "concat")
+LIST = Partial("list", SORTED.replace("{filter}", "{nn}"), "concat", "")
+LIST_WITH_NULLS = Partial("list", SORTED.replace("{filter}", "{f}"), "concat", "")
 JOINED = "CASE WHEN size({list}) > 0 THEN array_join({list}, {y}) END"
 
 
@@ -192,7 +195,7 @@ _ROWS = (
         "FIRST_VALUE",
         "min_by({x}, struct({t}, {x})){nn}",
         _same,
-        partials=(Partial("first", "min_by({x}, struct({t}, {x})){nn}", "first"),),
+        partials=(Partial("first", "min_by({x}, struct({t}, {x})){nn}", "first", ""),),
         finish="{first}",
         ignores_distinct=True,
         accepts="orderable",
@@ -202,7 +205,7 @@ _ROWS = (
         "LAST_VALUE",
         "max_by({x}, struct({t}, {x})){nn}",
         _same,
-        partials=(Partial("last", "max_by({x}, struct({t}, {x})){nn}", "last"),),
+        partials=(Partial("last", "max_by({x}, struct({t}, {x})){nn}", "last", ""),),
         finish="{last}",
         ignores_distinct=True,
         accepts="orderable",

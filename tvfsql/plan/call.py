@@ -26,13 +26,18 @@ def whole(call: AggCall) -> Scalar:
 def holes(call: AggCall) -> dict[str, Scalar]:
     """What the templates take from a call."""
     x, *more = call.arguments
+    one = text("1", "int")
     condition = call.filter
     not_null = template("{x} IS NOT NULL", {"x": x}, "boolean", atomic=False)
     both = not_null
     if condition is not None:
         both = template("{a} AND {b}", {"a": condition, "b": not_null}, "boolean", atomic=False)
+    masked = x
+    if condition is not None:
+        masked = template("CASE WHEN {c} THEN {x} END", {"c": condition, "x": one if x.sql == "*" else x})
     return {
         "x": x,
+        "m": masked if masked.sql != "*" else one,
         "y": more[0] if more else text("','"),
         "t": column(call.time) if call.time else text("NULL"),
         "d": text("DISTINCT " if call.distinct else ""),

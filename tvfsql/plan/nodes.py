@@ -193,6 +193,7 @@ class PartialColumn:
     name: str
     scalar: Scalar
     merge: str
+    row: Scalar | None = None  # of a single row, where streams can start from one
     type: SqlType = field(default="", compare=False)
 
     def __str__(self) -> str:

@@ -108,7 +108,7 @@ def template(pattern: str, arguments: Mapping[str, Scalar], kind: SqlType = UNKN
 
 def _fenced(pattern: str, name: str) -> bool:
     """Whether the hole stands alone between commas, parentheses or keywords, and needs no own parentheses."""
-    return bool(re.search(rf"(?:[(,]\s*(?:\{{d\}})?|WHERE )\{{{name}\}}(?:[,)]| AS )", pattern))
+    return bool(re.search(rf"(?:[(,]\s*(?:\{{d\}})?|WHERE |WHEN )\{{{name}\}}(?:[,)]| AS | THEN )", pattern))
 
 
 def quoted(name: str) -> str:

@@ -1,0 +1,129 @@
+"""What streams need: watermarks assigned at the source, slices made from single rows, and no operator without an end.
+
+Watermarks and control rows must pass every filter, so filters between the source and a window aggregate
+become part of the rows' time: a row that does not pass brings its watermark and nothing else.
+"""
+
+from __future__ import annotations
+
+from tvfsql.errors import UnsupportedError
+from tvfsql.options import Options
+from tvfsql.physical.operators import (
+    CONTROL,
+    WATERMARK,
+    Calc,
+    StreamSlices,
+    TableSourceScan,
+    WatermarkAssigner,
+)
+from tvfsql.plan import nodes
+from tvfsql.plan.node import Node
+from tvfsql.plan.nodes import Item, LocalWindowAggregate
+from tvfsql.plan.scalar import Scalar, column, template
+
+REFUSED: dict[type[Node], tuple[str, str]] = {
+    nodes.Aggregate: (
+        "this aggregate has no window, so on a stream it would never be final",
+        "GROUP BY window_start, window_end of a window function, both of them",
+    ),
+    nodes.WindowAggregate: (
+        "an aggregate here cannot be merged from slices, or slices are switched off",
+        "streams need aggregates of plan.aggregates and table.optimizer.agg-phase-strategy other than ONE_PHASE",
+    ),
+    nodes.Join: ("joins of streams are not built yet", "--mode batch"),
+    nodes.Sort: ("a stream has no end, so it cannot be sorted", "leave out ORDER BY, or use --mode batch"),
+    nodes.Limit: ("LIMIT on a stream is not built yet", "leave it out, or use --mode batch"),
+    nodes.Distinct: ("DISTINCT rows of a stream would need all rows kept", "group by a window"),
+    nodes.SparkSql: ("this query is one of Spark's own forms, which are not built for streams yet", "--mode batch"),
+}
+
+
+def refuse_unbounded(plan: Node) -> None:
+    """Raise UnsupportedError for an operator that streams do not have, with the reason and what to do."""
+    for node in plan.walk():
+        if type(node) in REFUSED:
+            reason, hint = REFUSED[type(node)]
+            raise UnsupportedError(f"{reason}: {node.label()}", hint=hint)
+        if isinstance(node, nodes.SetOperation) and (node.kind != "union" or not node.all):
+            raise UnsupportedError("only UNION ALL works on streams", hint="UNION ALL")
+        if isinstance(node, nodes.GlobalWindowAggregate) and any(
+            isinstance(below, nodes.GlobalWindowAggregate) for child in node.children for below in child.walk()
+        ):
+            raise UnsupportedError("windows over windows are not built for streams yet", hint="--mode batch")
+
+
+def stream_slices(node: LocalWindowAggregate, options: Options) -> StreamSlices:
+    """The slices of a stream; `node.input` is physical. Raises UnsupportedError for what streams lack yet."""
+    if node.zone:
+        raise UnsupportedError("windows over TIMESTAMP_LTZ are not built for streams yet", hint="use a TIMESTAMP(3)")
+    if node.distincts:
+        raise UnsupportedError("DISTINCT aggregates are not built for streams yet", hint="--mode batch")
+    if options["table.exec.source.rowtime-null-handling"] != "FAIL":
+        raise UnsupportedError(
+            "leaving out rows without a time is not built for streams yet",
+            hint="RESET 'table.exec.source.rowtime-null-handling'",
+        )
+    without = [part.name for part in node.partials if part.row is None]
+    if without:
+        raise UnsupportedError(
+            f"{without[0]} depends on the order of rows, which is not built for streams yet", hint="--mode batch"
+        )
+    calc = node.input if isinstance(node.input, Calc) else Calc(node.input, ())
+    scan = calc.input
+    if not isinstance(scan, TableSourceScan):
+        raise UnsupportedError(
+            f"on streams a window function reads a table, a filter or a projection, not yet {scan.label()}",
+            hint="--mode batch",
+        )
+    items = {item.name: item.scalar for item in calc.items}
+    time = items.get(node.time, column(node.time, "timestamp_ntz"))
+    rows = assigned(scan, time)
+    # a row that fails a filter has no time, so it is of no slice and brings its watermark alone
+    time = in_rows(not_null(time, node.time), all_of(calc.conditions))
+    keys = tuple(Item(key, items.get(key) or column(key, scan.type_of(key))) for key in node.keys)
+    partials = tuple(Item(part.name, part.row.substitute(items)) for part in node.partials if part.row is not None)
+    hidden = (Item(WATERMARK, column(WATERMARK, "timestamp_ntz")), Item(CONTROL, column(CONTROL, "bigint")))
+    made = Calc(rows, (*keys, Item(node.time, time), *partials, *hidden))
+    merges = tuple((part.name, part.merge) for part in node.partials)
+    return StreamSlices(made, node.window, node.time, node.keys, merges)
+
+
+def assigned(scan: TableSourceScan, time: Scalar) -> WatermarkAssigner:
+    """The source's rows with their watermarks. The window's time column must be the one they are of."""
+    table = scan.source
+    mark = table.watermark
+    computed = {part.name: part.scalar for part in table.columns if part.scalar is not None}
+    of = computed.get(mark.column, column(mark.column)) if mark else None
+    if mark is None or of != time:
+        raise UnsupportedError(
+            f"table {table.name} has no watermark for {time.sql}, so its windows would never be final",
+            hint=f"WATERMARK FOR {time.sql} AS {time.sql} - INTERVAL '5' SECOND in CREATE TABLE {table.name}",
+        )
+    watermark = mark.scalar.substitute(computed)
+    missing = watermark.columns - set(scan.columns)
+    if missing:
+        fields = tuple(field for field in table.physical if field.name in missing or field in scan.fields)
+        scan = TableSourceScan(table, fields, scan.streaming)
+    return WatermarkAssigner(scan, mark.column, watermark)
+
+
+def all_of(conditions: tuple[Scalar, ...]) -> Scalar | None:
+    """One condition that holds if all do."""
+    whole: Scalar | None = None
+    for one in conditions:
+        whole = one if whole is None else template("{a} AND {b}", {"a": whole, "b": one}, "boolean", atomic=False)
+    return whole
+
+
+def in_rows(value: Scalar, passes: Scalar | None) -> Scalar:
+    """The value in rows that pass the filters, NULL in others."""
+    if passes is None:
+        return value
+    return template("CASE WHEN {p} THEN {v} END", {"p": passes, "v": value}, value.type)
+
+
+def not_null(time: Scalar, name: str) -> Scalar:
+    """The time of a row of the source: the query fails where it is NULL. Control rows have none."""
+    message = "raise_error('[TVFSQL_NULL_ROWTIME] " + name.replace("\\", "\\\\").replace("'", "\\'") + "')"
+    pattern = f"CASE WHEN `{CONTROL}` IS NULL THEN coalesce({{t}}, {message}) END"
+    return template(pattern, {"t": time}, "timestamp_ntz")
