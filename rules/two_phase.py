@@ -16,6 +16,7 @@ from tvfsql.plan.nodes import (
     WindowAggregate,
 )
 from tvfsql.plan.scalar import Scalar, column, free_name, template, text
+from tvfsql.plan.window import Hop, Window
 from tvfsql.planner import rule
 
 ROWS = "rows"
@@ -35,12 +36,13 @@ def split_local_global(node: Node, options: Options) -> Node | None:
     is that of a tumbling window at slice width plus the output, whatever size/slide is. Does not apply
     - with table.optimizer.agg-phase-strategy = ONE_PHASE;
     - if one aggregate cannot be merged (plan.aggregates tells);
-    - to TUMBLE: a window is its only slice, and Spark's own groupBy works in two phases already.
+    - to TUMBLE, and to a HOP as wide as its slide: a window is its only slice, and Spark's own groupBy
+      works in two phases already.
     Flink: TwoStageOptimizedWindowAggregateRule.
     """
     match node:
         case WindowAggregate(source, window, time, keys, calls, properties, zone):
-            if not window.shares_slices or options["table.optimizer.agg-phase-strategy"] == "ONE_PHASE":
+            if is_its_only_slice(window) or options["table.optimizer.agg-phase-strategy"] == "ONE_PHASE":
                 return None
             if not all(mergeable(call) for call in calls):
                 return None
@@ -52,6 +54,11 @@ def split_local_global(node: Node, options: Options) -> Node | None:
             )
             return GlobalWindowAggregate(local, window, keys, split.merges(), finish, properties, rows, zone)
     return None
+
+
+def is_its_only_slice(window: Window) -> bool:
+    # a CUMULATE of one step is left to slices: in one phase its rows would be copied
+    return not window.shares_slices or (isinstance(window, Hop) and window.slide == window.size)
 
 
 class Split:
