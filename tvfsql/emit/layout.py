@@ -9,7 +9,8 @@ from __future__ import annotations
 import ast
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
-from unicodedata import combining, east_asian_width
+
+from tvfsql.errors import screen_width
 
 WIDTH = 100
 
@@ -30,10 +31,8 @@ def laid_out(statement: str, indent: int = 4) -> list[str]:
 
 
 def fits(line: str) -> bool:
-    """Whether WIDTH columns hold the line; some letters take two of them."""
-    if line.isascii():
-        return len(line) <= WIDTH
-    return sum(2 if east_asian_width(char) in "WF" else 0 if combining(char) else 1 for char in line) <= WIDTH
+    """Whether WIDTH columns hold the line."""
+    return screen_width(line) <= WIDTH
 
 
 @dataclass(frozen=True)
