@@ -13,6 +13,7 @@ from tvfsql.plan.nodes import (
     Item,
     LocalWindowAggregate,
     PartialColumn,
+    Project,
     WindowAggregate,
 )
 from tvfsql.plan.scalar import Scalar, column, free_name, template, text
@@ -20,6 +21,8 @@ from tvfsql.plan.window import Hop, Window
 from tvfsql.planner import rule
 
 ROWS = "rows"
+# What slices, merged windows and the changes of distinct values call their own columns.
+OWN_NAMES = frozenset(["slice_end", "window_start", "window_end", "window", "value", "change", "gone"])
 
 
 @rule
@@ -46,14 +49,32 @@ def split_local_global(node: Node, options: Options) -> Node | None:
                 return None
             if not all(mergeable(call) for call in calls):
                 return None
-            split = Split(frozenset(name.lower() for name in (*keys, "slice_end")))
+            renamed = apart(source, keys)
+            if renamed:
+                kept = tuple(Item(part.name, column(part.name, part.type)) for part in source.schema)
+                copies = (Item(new, column(key, source.type_of(key))) for key, new in renamed.items())
+                source, keys = Project(source, (*kept, *copies)), tuple(renamed.get(key, key) for key in keys)
+            split = Split(frozenset(name.lower() for name in (*keys, *OWN_NAMES)))
             finish = tuple(Item(call.name, split.finish(call)) for call in calls)
             rows = split.rows()
             local = LocalWindowAggregate(
                 source, window, time, keys, tuple(split.partials), tuple(split.distincts), rows, zone
             )
-            return GlobalWindowAggregate(local, window, keys, split.merges(), finish, properties, rows, zone)
+            windows = GlobalWindowAggregate(local, window, keys, split.merges(), finish, properties, rows, zone)
+            if not renamed:
+                return windows
+            before = {new: key for key, new in renamed.items()}
+            back = (Item(before.get(part.name, part.name), column(part.name, part.type)) for part in windows.schema)
+            return Project(windows, tuple(back))
     return None
+
+
+def apart(source: Node, keys: tuple[str, ...]) -> dict[str, str]:
+    """New names for the keys that are called as slices and windows call columns of their own."""
+    taken = {name.lower() for name in source.columns}
+    return {
+        key: free_name(f"{key}_key", lambda name: name.lower() in taken) for key in keys if key.lower() in OWN_NAMES
+    }
 
 
 def is_its_only_slice(window: Window) -> bool:
