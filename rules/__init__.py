@@ -6,14 +6,28 @@ from tvfsql.rules.projection import (
     merge_filters,
     merge_projects,
     prune_columns,
+    push_filter_below_aggregate,
     push_filter_below_project,
 )
 from tvfsql.rules.two_phase import split_local_global
-from tvfsql.rules.window_aggregate import pull_up_window_table_function, pull_window_filter_above_aggregate
+from tvfsql.rules.window_aggregate import (
+    pull_project_above_window_aggregate,
+    pull_up_window_table_function,
+    pull_window_filter_above_aggregate,
+)
 from tvfsql.rules.window_table_function import push_filter_below_window, push_project_below_window
 
 PHASES = (
-    Phase("push_down", (merge_projects, merge_filters, push_filter_below_project, push_filter_below_window)),
+    Phase(
+        "push_down",
+        (
+            merge_projects,
+            merge_filters,
+            push_filter_below_project,
+            push_filter_below_aggregate,
+            push_filter_below_window,
+        ),
+    ),
     # after push_down: what is left between an aggregate and its window function looks at windows
     Phase(
         "windows",
@@ -21,6 +35,7 @@ PHASES = (
             push_project_below_window,
             merge_projects,
             drop_idle_project,
+            pull_project_above_window_aggregate,
             pull_window_filter_above_aggregate,
             pull_up_window_table_function,
         ),

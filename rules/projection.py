@@ -7,6 +7,7 @@ from functools import singledispatch
 from tvfsql.options import Options
 from tvfsql.plan.node import Node
 from tvfsql.plan.nodes import (
+    WINDOW_COLUMNS,
     Aggregate,
     Filter,
     Item,
@@ -102,6 +103,33 @@ def push_filter_below_project(node: Node, options: Options) -> Node | None:
             below = tuple(condition.substitute(computed) for condition in conditions)
             if all(condition.deterministic for condition in below):
                 return Project(Filter(source, below), items)
+    return None
+
+
+@rule
+def push_filter_below_aggregate(node: Node, options: Options) -> Node | None:
+    """Leave out groups before they are aggregated.
+
+    Before:
+      Filter(where=[item = 'a' AND n > 1])
+      +- Aggregate(groupBy=[item], select=[item, COUNT(*) AS n])
+    After:
+      Filter(where=[n > 1])
+      +- Aggregate(groupBy=[item], select=[item, COUNT(*) AS n])
+         +- Filter(where=[item = 'a'])
+
+    Holds because a condition over keys alone is the same for all rows of a group. Conditions over window
+    columns stay: below, they would part the aggregate from its window function. So do those over no column
+    at all: a global aggregate gives a row even if there are none below.
+    """
+    match node:
+        case Filter(Aggregate(source, keys, calls), conditions):
+            movable = set(keys) - set(WINDOW_COLUMNS)
+            below = tuple(one for one in conditions if one.columns and one.columns <= movable and one.deterministic)
+            above = tuple(one for one in conditions if one not in below)
+            if below:
+                moved = Aggregate(Filter(source, below), keys, calls)
+                return Filter(moved, above) if above else moved
     return None
 
 

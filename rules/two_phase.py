@@ -16,12 +16,16 @@ from tvfsql.plan.nodes import (
     Item,
     LocalWindowAggregate,
     PartialColumn,
+    Project,
     WindowAggregate,
 )
 from tvfsql.plan.scalar import Scalar, column, free_name, template, text
+from tvfsql.plan.window import Hop, Window
 from tvfsql.planner import rule
 
 ROWS = "rows"
+# What slices, merged windows and the changes of distinct values call their own columns.
+OWN_NAMES = frozenset(["slice_end", "window_start", "window_end", "window", "value", "change", "gone"])
 
 
 @rule
@@ -38,24 +42,35 @@ def split_local_global(node: Node, options: Options) -> Node | None:
     is that of a tumbling window at slice width plus the output, whatever size/slide is. Does not apply
     - with table.optimizer.agg-phase-strategy = ONE_PHASE;
     - if one aggregate cannot be merged (plan.aggregates tells);
-    - to TUMBLE in batch: a window is its only slice, and Spark's own groupBy works in two phases already.
+    - in batch to TUMBLE, and to a HOP as wide as its slide: a window is its only slice, and Spark's own
+      groupBy works in two phases already.
     Flink: TwoStageOptimizedWindowAggregateRule.
     """
     match node:
         case WindowAggregate(source, window, time, keys, calls, properties, zone):
             if options["table.optimizer.agg-phase-strategy"] == "ONE_PHASE":
                 return None
-            if not window.shares_slices and not options.streaming:
+            if is_its_only_slice(window) and not options.streaming:
                 return None
             if not all(mergeable(call) for call in calls):
                 return None
-            split = Split(frozenset(name.lower() for name in (*keys, "slice_end")))
+            renamed = apart(source, keys)
+            if renamed:
+                kept = tuple(Item(part.name, column(part.name, part.type)) for part in source.schema)
+                copies = (Item(new, column(key, source.type_of(key))) for key, new in renamed.items())
+                source, keys = Project(source, (*kept, *copies)), tuple(renamed.get(key, key) for key in keys)
+            split = Split(frozenset(name.lower() for name in (*keys, *OWN_NAMES)))
             finish = tuple(Item(call.name, split.finish(call)) for call in calls)
             rows = split.rows()
             local = LocalWindowAggregate(
                 source, window, time, keys, tuple(split.partials), tuple(split.distincts), rows, zone
             )
-            return GlobalWindowAggregate(local, window, keys, split.merges(), finish, properties, rows, zone)
+            windows = GlobalWindowAggregate(local, window, keys, split.merges(), finish, properties, rows, zone)
+            if not renamed:
+                return windows
+            before = {new: key for key, new in renamed.items()}
+            back = (Item(before.get(part.name, part.name), column(part.name, part.type)) for part in windows.schema)
+            return Project(windows, tuple(back))
     return None
 
 
@@ -64,6 +79,19 @@ def single_row(part: Partial, arguments: Mapping[str, Scalar]) -> Scalar | None:
     if arguments["x"].sql == "*" and not arguments["f"].sql:
         return text("1L", "bigint")
     return template(part.row, arguments) if part.row else None
+
+
+def apart(source: Node, keys: tuple[str, ...]) -> dict[str, str]:
+    """New names for the keys that are called as slices and windows call columns of their own."""
+    taken = {name.lower() for name in source.columns}
+    return {
+        key: free_name(f"{key}_key", lambda name: name.lower() in taken) for key in keys if key.lower() in OWN_NAMES
+    }
+
+
+def is_its_only_slice(window: Window) -> bool:
+    # a CUMULATE of one step is left to slices: in one phase its rows would be copied
+    return not window.shares_slices or (isinstance(window, Hop) and window.slide == window.size)
 
 
 class Split:

@@ -2,6 +2,9 @@
 
 from __future__ import annotations
 
+from collections.abc import Mapping
+from dataclasses import replace
+
 from tvfsql.options import Options
 from tvfsql.plan.node import Node
 from tvfsql.plan.nodes import (
@@ -9,13 +12,15 @@ from tvfsql.plan.nodes import (
     AggCall,
     Aggregate,
     Filter,
+    Item,
     Project,
     WindowAggregate,
     WindowProperty,
     WindowTableFunction,
 )
+from tvfsql.plan.scalar import Scalar, column, free_name
 from tvfsql.planner import rule
-from tvfsql.rules.projection import passing
+from tvfsql.rules.projection import passing, typed
 
 KINDS = {"window_start": "start", "window_end": "end", "window_time": "time"}
 
@@ -67,6 +72,65 @@ def pull_window_filter_above_aggregate(node: Node, options: Options) -> Node | N
             if groups_by_window(keys) and all(one.columns <= set(keys) and one.deterministic for one in conditions):
                 return Filter(Aggregate(source, keys, calls), conditions)
     return None
+
+
+@rule
+def pull_project_above_window_aggregate(node: Node, options: Options) -> Node | None:
+    """Group by the window function's own columns; what they are called, and what follows from them, comes after.
+
+    Before:
+      Aggregate(groupBy=[s, e, hour, k], select=[..., SUM(x) AS total])
+      +- Project(select=[window_start AS s, window_end AS e, hour(window_start) AS hour, item AS k, price AS x])
+         +- WindowTableFunction(window=[w])
+    After:
+      Project(select=[window_start AS s, window_end AS e, hour(window_start) AS hour, item AS k, total])
+      +- Aggregate(groupBy=[window_start, window_end, item], select=[..., SUM(price) AS total])
+         +- WindowTableFunction(window=[w])
+
+    Holds because each key is a column, or is worked out from keys that are columns: it splits no group further.
+    A filter may stand above the window function. Does not apply without both window columns among the keys.
+    """
+    match node:
+        case Aggregate(Project(source, items), keys, calls):
+            if not isinstance(source.input if isinstance(source, Filter) else source, WindowTableFunction):
+                return None
+            computed = {item.name: item.scalar for item in items}
+            own = tuple(dict.fromkeys(name for key in keys if (name := computed[key].column) is not None))
+            if not groups_by_window(own) or not all(scalar.deterministic for scalar in computed.values()):
+                return None
+            if not all(computed[key].columns <= set(own) for key in keys):
+                return None
+            names = dict(zip((call.name for call in calls), _free_names(calls, own), strict=True))
+            moved = tuple(replace(_over(call, computed), name=names[call.name]) for call in calls)
+            made = Aggregate(source, own, moved)
+            results = {name: column(names[name]) for name in names}
+            return Project(
+                made,
+                tuple(
+                    Item(name, typed(computed[name] if name in computed else results[name], node, name))
+                    for name in node.columns
+                ),
+            )
+    return None
+
+
+def _over(call: AggCall, computed: Mapping[str, Scalar]) -> AggCall:
+    """The call over what its columns are computed from."""
+    return replace(
+        call,
+        arguments=tuple(argument.substitute(computed) for argument in call.arguments),
+        filter=call.filter.substitute(computed) if call.filter else None,
+        time=computed[call.time].column if call.time else None,
+    )
+
+
+def _free_names(calls: tuple[AggCall, ...], keys: tuple[str, ...]) -> list[str]:
+    """The names of the calls, where need be with a number, so that none is a key's."""
+    names: list[str] = []
+    for call in calls:
+        taken = {name.lower() for name in (*keys, *names)}
+        names.append(free_name(call.name, lambda name, taken=taken: name.lower() in taken))  # type: ignore[misc]
+    return names
 
 
 def groups_by_window(keys: tuple[str, ...]) -> bool:

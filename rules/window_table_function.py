@@ -4,8 +4,8 @@ from __future__ import annotations
 
 from tvfsql.options import Options
 from tvfsql.plan.node import Node
-from tvfsql.plan.nodes import WINDOW_COLUMNS, Filter, Project, WindowTableFunction
-from tvfsql.plan.scalar import Scalar
+from tvfsql.plan.nodes import WINDOW_COLUMNS, Filter, Item, Project, WindowTableFunction
+from tvfsql.plan.scalar import Scalar, column, free_name
 from tvfsql.planner import rule
 from tvfsql.rules.projection import passing
 
@@ -45,26 +45,41 @@ def push_project_below_window(node: Node, options: Options) -> Node | None:
     After:
       Project(select=[key, price, window_start, window_end])
       +- WindowTableFunction(window=[TUMBLE(time_col=[ts], size=[10 min])])
-         +- Project(select=[upper(item) AS key, price, ts])
+         +- Project(select=[price, ts, upper(item) AS key])
 
-    Holds because a column of one row has the same value in each of the row's windows. Does not apply to
-    expressions over window columns or that differ from call to call, nor where a name would be taken twice.
+    Holds because a column of one row has the same value in each of the row's windows. A filter over window
+    columns may stand between the two. Expressions over window columns, or that differ from call to call, stay.
     """
     match node:
-        case Project(WindowTableFunction(source, window, time, zone) as windowed, items):
-            computed = tuple(item for item in items if item.scalar.column is None)
-            if not computed or not all(avoids_window_columns(i.scalar) and i.scalar.deterministic for i in computed):
-                return None
-            names = {item.name for item in computed}
-            if names & {*source.columns, *WINDOW_COLUMNS}:
-                return None
-            kept = {item.scalar.column for item in items if item.scalar.column in source.columns} | {time}
-            below = Project(source, (*passing(tuple(n for n in source.columns if n in kept), source), *computed))
-            moved = WindowTableFunction(below, window, time, zone)
-            assert moved.schema[-3:] == windowed.schema[-3:]
-            above = tuple(passing((item.name,), moved)[0] if item in computed else item for item in items)
-            return Project(moved, above)
-    return None
+        case Project(WindowTableFunction() as windowed, items):
+            conditions: tuple[Scalar, ...] = ()
+        case Project(Filter(WindowTableFunction() as windowed, conditions), items):
+            pass
+        case _:
+            return None
+    source = windowed.input
+    moving = [item for item in items if item.scalar.column is None and item.scalar.columns]
+    moving = [item for item in moving if avoids_window_columns(item.scalar) and item.scalar.deterministic]
+    if not moving:
+        return None
+    taken = {*source.columns, *WINDOW_COLUMNS}
+    names: dict[str, str] = {}  # what a column is called below
+    for item in moving:
+        names[item.name] = free_name(item.name, lambda name: name.lower() in map(str.lower, taken))
+        taken.add(names[item.name])
+    staying = [item.scalar for item in items if item.name not in names]
+    read = {windowed.time}.union(*(scalar.columns for scalar in (*staying, *conditions)))
+    kept = tuple(name for name in source.columns if name in read)
+    below = Project(source, (*passing(kept, source), *(Item(names[item.name], item.scalar) for item in moving)))
+    moved: Node = WindowTableFunction(below, windowed.window, windowed.time, windowed.zone)
+    moved = Filter(moved, conditions) if conditions else moved
+    return Project(
+        moved,
+        tuple(
+            Item(item.name, column(names[item.name], node.type_of(item.name))) if item.name in names else item
+            for item in items
+        ),
+    )
 
 
 def avoids_window_columns(scalar: Scalar) -> bool:

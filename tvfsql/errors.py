@@ -5,6 +5,7 @@ from __future__ import annotations
 import difflib
 from collections.abc import Iterable
 from dataclasses import dataclass
+from unicodedata import combining, east_asian_width
 
 
 @dataclass(frozen=True)
@@ -87,6 +88,13 @@ def did_you_mean(word: str, known: Iterable[str], *, otherwise: str = "known: ")
     return otherwise + shown
 
 
+def screen_width(text: str) -> int:
+    """How many columns of a screen a text takes: some letters take two, accents none."""
+    if text.isascii():
+        return len(text)
+    return sum(2 if east_asian_width(char) in "WF" else 0 if combining(char) else 1 for char in text)
+
+
 def _excerpt(source: str, span: Span, file: str | None, width: int = 120) -> list[str]:
     start = min(span.start, len(source))
     begin = source.rfind("\n", 0, start) + 1
@@ -94,13 +102,15 @@ def _excerpt(source: str, span: Span, file: str | None, width: int = 120) -> lis
     end = len(source) if end < 0 else end
     number = source.count("\n", 0, start) + 1
     column = start - begin
-    text = source[begin:end].replace("\t", " ")
-    marks = max(1, min(span.end, end) - start)
+    text = source[begin:end].replace("\t", " ").rstrip("\r")
+    marked = source[start : max(start + 1, min(span.end, end))]
     cut = max(0, column - width + 40)
     shown = ("..." + text[cut + 3 :] if cut else text)[:width]
     gutter = " " * len(str(number))
+    pad = screen_width(shown[: column - cut])
+    marks = min(screen_width(marked), max(1, width - pad))
     return [
         f" --> {file or 'sql'}:{number}:{column + 1}",
         f"  {number} | {shown}",
-        f"  {gutter} | {' ' * (column - cut)}{'^' * min(marks, max(1, width - (column - cut)))}",
+        f"  {gutter} | {' ' * pad}{'^' * max(1, marks)}",
     ]

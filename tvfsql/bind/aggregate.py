@@ -59,13 +59,32 @@ class Grouping:
         types = {part.name: part.type for part in self.node.schema}
         for name, span in scalar.columns_of(tree):
             if name not in types:
-                keys = ", ".join([*self.keys, name])
+                missing = self._spelled(name)
                 raise BindError(
-                    f"column {name} is neither grouped nor aggregated",
+                    f"column {missing} is neither grouped nor aggregated",
                     span=span if span.end else expression.span,
-                    hint=f"GROUP BY {keys}",
+                    hint=f"GROUP BY {', '.join([*map(self._spelled, self.keys), missing])}",
                 )
         return scalar.to_scalar(tree, types, expression.span)
+
+    def condition(self, expression: Resolved) -> Scalar:
+        """A condition of HAVING. Raises BindError if it is none, or reads a column that is not grouped."""
+        made = self.over(expression)
+        if made.type not in (UNKNOWN, "boolean"):
+            span = scalar.place_of(expression.tree, expression.span)
+            raise BindError(f"HAVING takes a condition, and this is {shown(made.type)}", span=span)
+        return made
+
+    def _spelled(self, plan: str) -> str:
+        """What the query writes for one of the plan's columns, or for a key that is computed."""
+        for item in self.computed:
+            if item.name == plan:
+                return item.scalar.sql
+        for part in self.relation.visible:
+            if part.plan == plan:
+                alone = len(self.relation.matches(None, part.name)) == 1
+                return part.name if alone else f"{part.qualifier}.{part.name}"
+        return plan
 
     @property
     def node(self) -> Aggregate:
@@ -99,7 +118,9 @@ class Grouping:
             raise BindError(f"{function} takes {takes}, not {len(arguments)}", span=span, hint=f"{function}(column)")
         if len(arguments) == 2 and scalar.constant_string(call.arguments[1]) is None:
             raise BindError(
-                f"the separator of {function} is a string literal", span=span, hint=f"{function}(column, ';')"
+                f"the separator of {function} is a string literal",
+                span=scalar.place_of(call.arguments[1], span),
+                hint=f"{function}({arguments[0].sql}, ';')",
             )
         if function == "LISTAGG" and len(arguments) == 1:
             arguments = (*arguments, text("','", "string"))
@@ -108,15 +129,11 @@ class Grouping:
             raise BindError(
                 f"{function} takes a {row.accepts}, and {arguments[0].sql} is {shown(kind)}",
                 span=span,
-                hint=f"{function}(CAST({arguments[0].sql} AS ...))" if row.accepts == "number" else None,
+                hint=f"{function}(CAST({arguments[0].sql} AS DOUBLE))" if row.accepts == "number" else None,
             )
         distinct = (call.distinct or approximate) and not row.ignores_distinct
         if distinct and "{d}" not in row.whole and function != "AVG":
-            raise UnsupportedError(
-                f"{function}(DISTINCT ...) is not supported",
-                span=span,
-                hint=f"COUNT(DISTINCT {arguments[0].sql})",
-            )
+            raise UnsupportedError(f"{function}(DISTINCT ...) is not supported", span=span)
         name = self._name(wanted, function, arguments)
         return AggCall(name, function, arguments, distinct, condition, time, row.result(kind))
 

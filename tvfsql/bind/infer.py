@@ -13,7 +13,7 @@ STRINGS = (exp.Upper, exp.Lower, exp.Concat, exp.ConcatWs, exp.Substring, exp.Tr
 INTS = (exp.Length, exp.Year, exp.Month, exp.Day, exp.Extract)
 DOUBLES = (exp.Sqrt, exp.Exp, exp.Ln, exp.Pow)
 BOOLEANS = (exp.Predicate, exp.Connector, exp.Not, exp.Boolean)
-SAME = (exp.Paren, exp.Neg, exp.Abs)
+SAME = (exp.Paren, exp.Neg, exp.Abs, exp.BitwiseLeftShift, exp.BitwiseRightShift)
 BY_NAME = {
     "timestamp_millis": "timestamp",
     "timestamp_seconds": "timestamp",

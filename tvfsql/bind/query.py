@@ -12,7 +12,7 @@ from tvfsql.bind.scalar import Resolved
 from tvfsql.bind.scope import Relation, Visible
 from tvfsql.bind.window_call import bind_window
 from tvfsql.catalog import Catalog, Table
-from tvfsql.errors import BindError, Span, UnsupportedError
+from tvfsql.errors import BindError, Span, UnsupportedError, nearest
 from tvfsql.options import Options
 from tvfsql.plan import nodes
 from tvfsql.plan.node import Node
@@ -46,7 +46,7 @@ class QueryBinder:
             bound = binder.bind(cte.query)
             names = cte.columns or bound.names
             if len(names) != len(bound.names):
-                raise BindError(f"{cte.name} names {len(names)} columns and has {len(bound.names)}", span=query.span)
+                raise BindError(f"{cte.name} names {len(names)} columns and has {len(bound.names)}", span=cte.span)
             binder = replace(binder, ctes={**binder.ctes, cte.name.lower(): replace(bound, names=names)})
         return binder._body(query)
 
@@ -78,7 +78,9 @@ class QueryBinder:
         orders = [self._order_target(item, items, relation) for item in order_by]
         having = self._resolve(select.having, relation) if select.having else None
         grouped = select.group_by or any(
-            scalar.has_aggregate(part.tree) for part in (*resolved, *([having] if having else []))
+            scalar.has_aggregate(part.tree)
+            for part in (*resolved, *orders, *([having] if having else []))
+            if isinstance(part, Resolved)
         )
         names = [self._output_name(item, i) for i, item in enumerate(items)]
         extra = [target for target in orders if isinstance(target, Resolved)]
@@ -140,7 +142,7 @@ class QueryBinder:
             grouping.add_calls(having, None)
         node: Node = grouping.node
         if having:
-            node = nodes.Filter(node, tuple(grouping.over(part) for part in scalar.conjuncts(having)))
+            node = nodes.Filter(node, tuple(grouping.condition(part) for part in scalar.conjuncts(having)))
         return node, [grouping.over(part) for part in resolved]
 
     def _group_target(self, expr: ast.Expr, items: list[ast.SelectItem], relation: Relation) -> int | None:
@@ -213,7 +215,10 @@ class QueryBinder:
             columns = [part for part in columns if part.qualifier.lower() == item.table.lower()]
         if not columns:
             what = f"table {item.table}" if item.table else "FROM"
-            raise BindError(f"there is no {what} for this * to stand for", span=item.span)
+            known = {part.qualifier for part in relation.visible if part.qualifier}
+            close = nearest(item.table, known) if item.table else None
+            hint = f"did you mean {close}.*?" if close else None
+            raise BindError(f"there is no {what} for this * to stand for", span=item.span, hint=hint)
         return [ast.SelectItem(scalar.column_expr(part.plan, item.span), ast.Name(part.name, item.span), "*", item.span)
                 for part in columns]  # fmt: skip
 
@@ -251,7 +256,7 @@ class QueryBinder:
         resolved = self._resolve(where, relation)
         if scalar.has_aggregate(resolved.tree):
             raise BindError("WHERE cannot hold an aggregate", span=where.span, hint="use HAVING")
-        conditions = tuple(part.scalar() for part in scalar.conjuncts(resolved))
+        conditions = tuple(scalar.condition(part, "WHERE") for part in scalar.conjuncts(resolved))
         return relation.on(nodes.Filter(relation.node, conditions))
 
     # ---- relations -----------------------------------------------------------------------------------
@@ -338,7 +343,10 @@ class QueryBinder:
         both = Relation(nodes.Join(left.node, right.node, "cross", None), visible, left.time)
         condition: Scalar | None = None
         if join.condition:
-            condition = self._resolve(join.condition, both).scalar()
+            resolved = self._resolve(join.condition, both)
+            if scalar.has_aggregate(resolved.tree):
+                raise BindError("ON cannot hold an aggregate", span=join.condition.span)
+            condition = scalar.condition(resolved, "ON")
         elif join.using:
             if join.kind in ("right", "full"):
                 raise UnsupportedError(

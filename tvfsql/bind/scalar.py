@@ -16,10 +16,10 @@ from sqlglot import exp
 from sqlglot.generators.spark import SparkGenerator
 
 from tvfsql.bind.infer import infer
-from tvfsql.errors import BindError, Span, UnsupportedError, did_you_mean
+from tvfsql.errors import BindError, Span, UnsupportedError, nearest
 from tvfsql.plan.aggregates import AGGREGATES, ALIASES
 from tvfsql.plan.scalar import Ref, Scalar
-from tvfsql.plan.types import SqlType, is_integer
+from tvfsql.plan.types import UNKNOWN, SqlType, is_integer, shown
 from tvfsql.syntax import ast
 
 T = exp.DataType.Type
@@ -34,6 +34,8 @@ FLINK_FUNCTIONS = {
     ("JSON_VALUE", 2): "GET_JSON_OBJECT({0}, {1})",
     ("TRUNCATE", 2): "ROUND({0}, {1})",
 }
+# Flink's group windows, which stood in GROUP BY before there were window functions
+LEGACY = re.compile(r"(tumble|hop|session)(_start|_end|_rowtime|_proctime)?")
 RANDOM = ("rand", "randn", "random", "uuid", "shuffle", "monotonically_increasing_id", "spark_partition_id")
 NOT_ATOMIC = (
     exp.Binary,
@@ -182,6 +184,17 @@ def conjuncts(resolved: Resolved) -> Iterator[Resolved]:
         yield Resolved(tree, resolved.types, resolved.span)
 
 
+def condition(resolved: Resolved, clause: str) -> Scalar:
+    """A condition of WHERE, HAVING or ON. Raises BindError for an expression that is certainly none."""
+    made = resolved.scalar()
+    if made.type not in (UNKNOWN, "boolean"):
+        raise BindError(
+            f"{clause} takes a condition, and this is {shown(made.type)}",
+            span=_place(resolved.tree, resolved.span),
+        )
+    return made
+
+
 def replace_parts(tree: exp.Expr, parts: dict[exp.Expr, str]) -> exp.Expr:
     """The tree with each subtree that equals one of `parts` replaced by the column of that name."""
 
@@ -248,8 +261,8 @@ def output_name(expr: ast.Expr) -> str | None:
     return tree.name if isinstance(tree, exp.Column | exp.Dot) else None
 
 
-def place_of(call: Call, fallback: Span) -> Span:
-    return _place(call.tree, fallback)
+def place_of(call: Call | exp.Expr, fallback: Span) -> Span:
+    return _place(call.tree if isinstance(call, Call) else call, fallback)
 
 
 def _as_call(node: exp.Expr) -> Call | None:
@@ -306,16 +319,24 @@ def _check_functions(tree: exp.Expr, span: Span) -> None:
                 span=_place(node, span),
                 hint="name an event time column with DESCRIPTOR and WATERMARK FOR",
             )
+        if LEGACY.fullmatch(name):
+            raise UnsupportedError(
+                f"the group window {node.name.upper()} is not supported: window functions took its place",
+                span=_place(node, span),
+                hint="FROM TABLE(TUMBLE(TABLE t, DESCRIPTOR(ts), INTERVAL '10' MINUTE)) "
+                "GROUP BY window_start, window_end",
+            )
         flink = [arity for (flink_name, arity) in FLINK_FUNCTIONS if flink_name.lower() == name]
         if name in functions() or len(node.expressions) in flink or name == "to_timestamp_ltz":
             continue
         known = (
             functions() | {flink_name.lower() for flink_name, _ in FLINK_FUNCTIONS} | {n.lower() for n in AGGREGATES}
         )
+        close = nearest(name, known)
         raise BindError(
             f"there is no function {node.name}",
             span=_place(node, span),
-            hint=did_you_mean(name, known) if did_you_mean(name, known, otherwise="") else None,
+            hint=f"did you mean {close}?" if close else "SHOW FUNCTIONS lists them",
         )
 
 

@@ -74,12 +74,14 @@ class Relation:
                 span=span,
                 hint="FROM TABLE(TUMBLE(TABLE t, DESCRIPTOR(ts), INTERVAL '10' MINUTE)) makes window columns",
             )
-        where = f"table {table}" if table else "FROM"
         if not names:
             return BindError(f"there is no FROM to take column {name} from", span=span)
+        if table is None and len(qualifiers) == 1 and all(column.qualifier for column in self.visible):
+            (table,) = qualifiers
         close = nearest(name, names)
         hint = f"did you mean {close}?" if close else did_you_mean(name, names, otherwise="columns: ")
-        return BindError(f"{where} has no column {name}", span=span, hint=hint)
+        message = f"table {table} has no column {name}" if table else f"there is no column {name}"
+        return BindError(message, span=span, hint=hint)
 
     def on(self, node: Node) -> Relation:
         """The same names over another operator with the same columns."""

@@ -15,7 +15,7 @@ from tvfsql.plan import nodes
 from tvfsql.plan.node import Field
 from tvfsql.plan.nodes import Item, Project
 from tvfsql.plan.scalar import Scalar, column, template, text
-from tvfsql.plan.types import is_time, shown
+from tvfsql.plan.types import SqlType, is_number, is_time, shown
 from tvfsql.syntax import ast
 
 
@@ -30,7 +30,7 @@ def bind_table(create: ast.CreateTable) -> Table:
     for part in create.columns:
         if isinstance(part, ast.Column) and part.metadata is not None:
             raise BindError(f"metadata column {part.name.text} is not supported", span=part.name.span)
-    visible = tuple(Visible("", part.name, part.name, part.type) for part in stored)
+    visible = tuple(Visible(create.name.text, part.name, part.name, part.type) for part in stored)
     relation = Relation(nodes.Scan(create.name.text, tuple(Field(part.name, part.type) for part in stored)), visible)
     columns = tuple(
         next(known for known in stored if known.name == part.name.text)
@@ -38,7 +38,11 @@ def bind_table(create: ast.CreateTable) -> Table:
         else _computed(part, relation)
         for part in create.columns
     )
-    options = {option.key: option.value for option in create.options}
+    options: dict[str, str] = {}
+    for option in create.options:
+        if option.key in options:
+            raise BindError(f"option {option.key} is given twice", span=option.span)
+        options[option.key] = option.value
     spans = {option.key: option.span for option in create.options}
     return Table(
         create.name.text,
@@ -90,6 +94,7 @@ def bind_insert(insert: ast.Insert, catalog: Catalog, options: Options) -> nodes
     bound = QueryBinder(catalog, options).bind(insert.query)
     stored = [part for part in table.columns if part.scalar is None]
     wanted = [_known(name, tuple(stored)) for name in insert.columns] or [part.name for part in stored]
+    _refuse_repeated(list(insert.columns))
     if len(wanted) != len(bound.names):
         raise BindError(
             f"{table.name} takes {len(wanted)} columns and the query gives {len(bound.names)}",
@@ -97,6 +102,13 @@ def bind_insert(insert: ast.Insert, catalog: Catalog, options: Options) -> nodes
             hint=f"INSERT INTO {table.name} ({', '.join(wanted)}) SELECT ...",
         )
     given = dict(zip(wanted, bound.node.schema, strict=True))
+    for part in stored:
+        if part.name in given and not _castable(given[part.name].type, part.type):
+            raise BindError(
+                f"column {part.name} of {table.name} is {shown(part.type)}, and the query gives "
+                f"{shown(given[part.name].type)}",
+                span=insert.query.span,
+            )
     items = tuple(_stored(part, given) for part in stored)
     return nodes.Sink(Project(bound.node, items), table.name, insert.overwrite)
 
@@ -109,6 +121,15 @@ def _stored(part: TableColumn, given: Mapping[str, Field]) -> Item:
     if source.type == part.type:
         return Item(part.name, value)
     return Item(part.name, template(f"CAST({{x}} AS {part.type.upper()})", {"x": value}, part.type))
+
+
+def _castable(given: SqlType, wanted: SqlType) -> bool:
+    """Whether values of a type may go into a column of another; Spark has the last word."""
+    families = [
+        (is_time(kind), is_number(kind), kind == "boolean", "<" in kind)  # any other goes into all
+        for kind in (given, wanted)
+    ]
+    return families[0] == families[1] or not all(map(any, families))
 
 
 def _computed(part: ast.ComputedColumn, relation: Relation) -> TableColumn:

@@ -73,7 +73,7 @@ def _window(call: ast.WindowCall, given: dict[str, ast.Argument]) -> Window:
                 f"the slide of HOP ({duration(slide)}) is longer than its size ({duration(size)}): "
                 "rows between two windows would be lost",
                 span=given["SLIDE"].span,
-                hint=_swapped("HOP", "slide", slide, size),
+                hint=_swapped(call, "SLIDE", slide, size),
             )
         return Hop(slide, size, offset)
     step = lengths["STEP"]
@@ -81,7 +81,7 @@ def _window(call: ast.WindowCall, given: dict[str, ast.Argument]) -> Window:
         raise BindError(
             f"the step of CUMULATE ({duration(step)}) is longer than its size ({duration(size)})",
             span=given["STEP"].span,
-            hint=_swapped("CUMULATE", "step", step, size),
+            hint=_swapped(call, "STEP", step, size),
         )
     if size % step:
         raise BindError(
@@ -103,6 +103,12 @@ def _by_name(call: ast.WindowCall) -> dict[str, ast.Argument]:
                 span=argument.span,
                 hint=USAGE[call.function],
             )
+        if argument.name is None and any(before.name for before in call.arguments[:i]):
+            raise BindError(
+                "behind an argument with a name, every argument has one",
+                span=argument.span,
+                hint=f"{call.function}({', '.join(f'{name} => ...' for name in names if name not in OPTIONAL)})",
+            )
         name = argument.name.text.upper() if argument.name else names[i]
         if name not in names:
             assert argument.name is not None
@@ -113,8 +119,11 @@ def _by_name(call: ast.WindowCall) -> dict[str, ast.Argument]:
         if name in given:
             raise BindError(f"{name} is given twice", span=argument.span, hint=USAGE[call.function])
         given[name] = argument
-    for name in names:
-        if name not in given and name not in OPTIONAL:
+    missing = [name for name in names if name not in given and name not in OPTIONAL]
+    if not any(isinstance(argument.value, ast.Descriptor | ast.Other) for argument in call.arguments):
+        missing = [name for name in names if name in missing or name == "TIMECOL"]
+    for name in missing:
+        if name not in given or len(missing) > 1:
             what = {"DATA": "table", "TIMECOL": "DESCRIPTOR"}.get(name, name.lower())
             raise BindError(f"{call.function} needs a {what}", span=call.span, hint=USAGE[call.function])
     return given
@@ -139,10 +148,11 @@ def _interval(function: str, name: str, argument: ast.Argument) -> int:
             hint="write INTERVAL '10' MINUTE",
         )
     if value.months:
+        years, months = divmod(value.months, 12)
         raise UnsupportedError(
-            f"the {name.lower()} of {function} is given in months, which differ in length",
+            f"the {name.lower()} of {function} is given in {'months' if months else 'years'}, which differ in length",
             span=value.span,
-            hint=f"write INTERVAL '{value.months * 30}' DAY",
+            hint=f"write INTERVAL '{years * 365 + months * 30}' DAY",
         )
     return value.ms
 
@@ -153,12 +163,17 @@ def _flag(argument: ast.Argument) -> bool:
     return argument.value.value
 
 
-def _swapped(function: str, first: str, longer: int, shorter: int) -> str:
-    call = f"{function}(TABLE t, DESCRIPTOR(ts), {_literal(shorter)}, {_literal(longer)})"
-    return f"the {first} comes before the size: {call}"
+def _swapped(call: ast.WindowCall, first: str, longer: int, shorter: int) -> str:
+    """The call with both lengths the other way round, as the user wrote it: with names or without."""
+    if any(argument.name for argument in call.arguments):
+        return f"{first} => {_literal(shorter)}, SIZE => {_literal(longer)}"
+    return (
+        f"the {first.lower()} comes before the size: "
+        f"{call.function}(TABLE t, DESCRIPTOR(ts), {_literal(shorter)}, {_literal(longer)})"
+    )
 
 
 def _literal(ms: int) -> str:
     number, unit = duration(ms).split()
     names = {"d": "DAY", "h": "HOUR", "min": "MINUTE", "s": "SECOND"}
-    return f"INTERVAL '{number}' {names[unit]}" if unit in names else f"INTERVAL '{ms / 1000}' SECOND"
+    return f"INTERVAL '{number}' {names[unit]}" if unit in names else f"INTERVAL '{ms / 1000:g}' SECOND"

@@ -107,7 +107,7 @@ def _filesystem(given: Mapping[str, str], spans: Mapping[str, Span], table: Span
     spark = {f"{form}.{key}": key for key in BY_FORMAT.get(form, ())}
     known = {**spark, **flink, **own, **{key: key for key in SPARK_FILES}}
     rest = {key: value for key, value in given.items() if key not in ("path", "format")}
-    _refuse_unknown(rest, known, spans, f"filesystem ({form})")
+    _refuse_unknown(rest, known, spans, f"filesystem ({form})", also=("path", "format"))
     found: dict[str, str] = {"mode": "FAILFAST"} if form in PARSED else {}
     for key, value in rest.items():
         if key in own:
@@ -124,8 +124,13 @@ def _filesystem(given: Mapping[str, str], spans: Mapping[str, Span], table: Span
 
 
 def _refuse_unknown(
-    given: Mapping[str, str], known: Mapping[str, str] | tuple[str, ...], spans: Mapping[str, Span], name: str
+    given: Mapping[str, str],
+    known: Mapping[str, str] | tuple[str, ...],
+    spans: Mapping[str, Span],
+    name: str,
+    also: tuple[str, ...] = (),
 ) -> None:
     for key in given:
         if key not in known:
-            raise BindError(f"connector {name} has no option {key}", span=spans[key], hint=did_you_mean(key, known))
+            hint = did_you_mean(key, (*known, *also))
+            raise BindError(f"connector {name} has no option {key}", span=spans[key], hint=hint)

@@ -9,7 +9,8 @@ from __future__ import annotations
 import ast
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
-from unicodedata import combining, east_asian_width
+
+from tvfsql.errors import screen_width
 
 WIDTH = 100
 
@@ -26,14 +27,12 @@ def laid_out(statement: str, indent: int = 4) -> list[str]:
     assert parsed.value is not None, statement
     layout = _Layout(f" {statement}".encode())
     before = layout.text(1, parsed.value.col_offset)
-    return list(layout.broken(parsed.value, pad + before, "", indent, bare=bool(before)))
+    return list(layout.broken(parsed.value, pad + before, "", indent, bare=True))
 
 
 def fits(line: str) -> bool:
-    """Whether WIDTH columns hold the line; some letters take two of them."""
-    if line.isascii():
-        return len(line) <= WIDTH
-    return sum(2 if east_asian_width(char) in "WF" else 0 if combining(char) else 1 for char in line) <= WIDTH
+    """Whether WIDTH columns hold the line."""
+    return screen_width(line) <= WIDTH
 
 
 @dataclass(frozen=True)
@@ -63,18 +62,20 @@ class _Layout:
                 start = f"{pad}    {self.text(key.col_offset, key.end_col_offset)}: "
                 yield from self.broken(value, start, _comma(node.values), indent + 4)
             yield f"{pad}}}{after}"
-        elif len(links := _links(node)) > 2 and bare and before.strip():
+        elif len(links := _links(node)) > 2 and bare:
             yield f"{before}("
-            yield from self.broken(node, f"{pad}    ", "", indent + 4)
+            lines = self.broken if before.strip() else self.chain
+            yield from lines(node, f"{pad}    ", "", indent + 4)
             yield f"{pad}){after}"
-        elif len(links) > 2 and before.strip() == "":
-            yield from self.chain(links, before, after, indent)
+        elif len(links) > 2 and not before.strip():
+            yield from self.chain(node, before, after, indent)
         else:
             yield from self.call(node, before, after, indent)
 
-    def chain(self, links: list[ast.Call], before: str, after: str, indent: int) -> Iterator[str]:
+    def chain(self, node: ast.Call, before: str, after: str, indent: int) -> Iterator[str]:
         """Calls on calls, one a line."""
-        start = links[0].col_offset
+        links = _links(node)
+        start = node.col_offset
         for link in links:
             head = self.text(start, link.func.end_col_offset)
             tail = after if link is links[-1] else ""
@@ -99,7 +100,7 @@ class _Layout:
         """`head(arguments)`: on one line (not if `alone`), or the arguments on one of their own, or each on one."""
         inside = self.text((node.func.end_col_offset or 0) + 1, (node.end_col_offset or 0) - 1)
         pad = " " * indent
-        parts = [*node.args, *node.keywords]
+        parts: list[ast.expr | ast.keyword] = [*node.args, *node.keywords]
         if not parts or (not alone and fits(f"{head}({inside}){after}")):
             yield f"{head}({inside}){after}"
             return

@@ -122,9 +122,7 @@ def _(node: nodes.LocalWindowAggregate, script: Script) -> str:
     slices = script.name("slices")
     slice_of = _slice(node, script)
     groups = Chain(source).then("groupBy", *columns.names(node.keys), slice_of)
-    rows = groups.then("agg", *map(columns.partial, node.partials))
-    end = Chain("F").then("col", '"slice.end"')
-    script.assign(slices, rows.then("withColumn", '"slice_end"', end))
+    script.assign(slices, groups.then("agg", *map(columns.partial, node.partials)))
     for part in node.distincts:
         values = script.name("values")
         conditions = [
@@ -133,8 +131,7 @@ def _(node: nodes.LocalWindowAggregate, script: Script) -> str:
         ]
         seen = Chain(source).then("where", columns.condition(conditions))
         value = columns.value(part.value).then("alias", '"value"')
-        seen = seen.then("select", *columns.names(node.keys), value, slice_of)
-        seen = seen.then("withColumn", '"slice_end"', end).then("drop", '"slice"').then("distinct")
+        seen = seen.then("select", *columns.names(node.keys), value, slice_of).then("distinct")
         script.assign(values, seen)
         changes = script.name("changes")
         arguments = [
@@ -253,7 +250,8 @@ def _aggregated(groups: Chain, calls: tuple[nodes.AggCall, ...]) -> Chain:
 
 def _slice(node: nodes.LocalWindowAggregate, script: Script) -> Chain:
     width = Tumble(node.window.slice_size, node.window.offset)
-    return _window(width, node.time, node.zone, script).then("alias", '"slice"')
+    slice_of = _window(width, node.time, node.zone, script)
+    return slice_of.then("getField", '"end"').then("alias", '"slice_end"')
 
 
 def _window(window: Tumble | Hop, time: str, zone: str, script: Script) -> Chain:

@@ -1,16 +1,14 @@
-"""The one mutable thing in the compiler: the lines of the Python module that is being written.
-
-Layout follows `ruff format` at 100 columns, so that the module looks as its reader's own code would.
-"""
+"""The one mutable thing in the compiler: the lines of the Python module that is being written."""
 
 from __future__ import annotations
 
+import ast
 import keyword
 import re
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass, field
 
-WIDTH = 100
+from tvfsql.emit.layout import fits, laid_out
 
 
 @dataclass(frozen=True)
@@ -64,76 +62,39 @@ class Script:
     def assign(self, name: str, value: Chain | str) -> str:
         """`name = value`; gives the name."""
         self.last = (name, value, len(self.lines))
-        self.lines += _statement(f"{name} = ", value, 4)
+        self.lines += laid_out(f"{name} = {_flat(value)}")
         return name
 
     def statement(self, value: Chain) -> list[str]:
         """A statement that is just a value, for what it does."""
-        return _statement("", value, 4)
+        return laid_out(value.flat())
 
     def give_back(self, name: str) -> None:
         """End with `return`: of the last value itself if it was just assigned to that name."""
         if self.last and self.last[0] == name:
             _, value, at = self.last
-            self.lines[at:] = _statement("return ", value, 4)
+            self.lines[at:] = laid_out(f"return {_flat(value)}")
         else:
             self.lines.append(f"    return {name}")
 
 
 def literal(value: object) -> str:
-    """A Python literal, strings in double quotes where that needs no escape."""
-    text = repr(value)
-    if isinstance(value, str) and text.startswith("'") and '"' not in text:
-        return f'"{text[1:-1]}"'
-    if isinstance(value, list | tuple) and not isinstance(value, str):
-        inner = ", ".join(literal(item) for item in value)
-        return f"[{inner}]"
-    if isinstance(value, dict):
-        return "{" + ", ".join(f"{literal(k)}: {literal(v)}" for k, v in value.items()) + "}"
-    return text
+    """A Python literal; a string in double quotes, unless that takes more escapes."""
+    match value:
+        case str():
+            quote = "'" if value.count('"') > value.count("'") else '"'
+            # with a double quote in front, repr() takes single quotes and escapes those alone
+            body = repr('"' + value)[2:-1].replace("\\'", "'")
+            return quote + body.replace(quote, "\\" + quote) + quote
+        case list() | tuple():
+            return f"[{', '.join(map(literal, value))}]"
+        case dict():
+            return "{" + ", ".join(f"{literal(k)}: {literal(v)}" for k, v in value.items()) + "}"
+    return repr(value)
 
 
 def _flat(argument: str | Chain) -> str:
     return argument if isinstance(argument, str) else argument.flat()
-
-
-def _statement(start: str, value: Chain | str, indent: int) -> list[str]:
-    pad = " " * indent
-    text = f"{pad}{start}{_flat(value)}"
-    if len(text) <= WIDTH or isinstance(value, str):
-        return [text]
-    if len(value.calls) == 1:
-        dot = "." if value.head else ""
-        return _broken(f"{pad}{start}{value.head}{dot}{value.calls[0].name}", value.calls[0], indent)
-    lines = [f"{pad}{start}("]
-    for i, call in enumerate(value.calls):
-        name = f"{pad}    {value.head if i == 0 else ''}.{call.name}"
-        text = f"{name}({', '.join(map(_flat, call.arguments))})"
-        lines += [text] if len(text) <= WIDTH else _broken(name, call, indent + 4)
-    return [*lines, f"{pad})"]
-
-
-def _broken(name: str, call: Call, indent: int) -> list[str]:
-    """A call with its arguments on lines of their own: on one if they fit, else one a line."""
-    if not call.arguments:
-        return [f"{name}()"]
-    inner = " " * (indent + 4)
-    together = inner + ", ".join(map(_flat, call.arguments))
-    if len(together) <= WIDTH:
-        body = [together]
-    else:
-        body = [line for argument in call.arguments for line in _argument(argument, indent + 4)]
-    return [f"{name}(", *body, " " * indent + ")"]
-
-
-def _argument(argument: str | Chain, indent: int) -> list[str]:
-    text = f"{' ' * indent}{_flat(argument)},"
-    if len(text) <= WIDTH or isinstance(argument, str) or len(argument.calls) < 1:
-        return [text]
-    *first, last = argument.calls
-    head = " " * indent + Chain(argument.head, tuple(first)).flat()
-    *lines, end = _broken(f"{head}.{last.name}", last, indent)
-    return [*lines, f"{end},"]
 
 
 def module(
@@ -143,15 +104,27 @@ def module(
     names: dict[str, list[str]] = {}
     for source, name in sorted(imports):
         names.setdefault(source, []).append(name)
-    ours = [f"from {source} import {', '.join(found)}" for source, found in names.items()]
-    parts = [
-        "\n".join(f"# {line}".rstrip() for line in comment),
-        "from pyspark.sql import DataFrame, SparkSession\nfrom pyspark.sql import functions as F",
-        *(["\n".join(ours)] if ours else []),
-    ]
-    head = "\n\n".join(parts)
-    if not any("F." in function for function in functions):
-        head = head.replace("\nfrom pyspark.sql import functions as F", "")
+    sparks = ["from pyspark.sql import DataFrame, SparkSession"]
+    if any(_reads_f(function) for function in functions):
+        sparks.append("from pyspark.sql import functions as F")
+    ours = [line for source, found in names.items() for line in _import(source, found)]
+    head = "\n\n".join("\n".join(lines) for lines in ([*_comments(comment)], sparks, ours) if lines)
     body = "\n\n\n".join([head, *functions])
     start = "\n".join(['if __name__ == "__main__":', *(f"    {line}" for line in main)])
     return f"{body}\n\n\n{start}\n"
+
+
+def _comments(lines: Iterable[str]) -> Iterator[str]:
+    """The SQL as comments. Python must not see an encoding in the first two: `coding:` would be one."""
+    for i, line in enumerate(lines):
+        shown = "".join(char if char.isprintable() or char == "\t" else " " for char in line)
+        yield f"# {re.sub('coding(?=[:=])', 'coding ', shown) if i < 2 else shown}".rstrip()
+
+
+def _import(source: str, names: Sequence[str]) -> list[str]:
+    line = f"from {source} import {', '.join(names)}"
+    return [line] if fits(line) else [f"from {source} import (", *(f"    {name}," for name in names), ")"]
+
+
+def _reads_f(function: str) -> bool:
+    return any(isinstance(node, ast.Name) and node.id == "F" for node in ast.walk(ast.parse(function)))

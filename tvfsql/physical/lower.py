@@ -92,7 +92,8 @@ def _(node: nodes.WindowAggregate, catalog: Catalog, options: Options) -> Node:
     it knows no CUMULATE, so there the copies are made first."""
     made: Node
     if isinstance(node.window, Cumulate):
-        copies = _expanded(node.input, node.window, node.time, node.zone, options)
+        called = tuple(call.name for call in node.calls)
+        copies = _expanded(node.input, node.window, node.time, node.zone, options, called)
         struct, keys = copies.struct, (*node.keys, copies.struct)
         made = nodes.Aggregate(Exchange(copies, keys), keys, node.calls)
     else:
@@ -155,18 +156,21 @@ def calc(source: Node, items: tuple[Item, ...]) -> Node:
     return Calc(source, items)
 
 
-def _expanded(source: Node, window: Window, time: str, zone: str, options: Options) -> WindowExpand:
+def _expanded(
+    source: Node, window: Window, time: str, zone: str, options: Options, taken: tuple[str, ...] = ()
+) -> WindowExpand:
     if isinstance(window, Cumulate) and window.emit_only_on_update:
         raise UnsupportedError(
             "emit-only-on-update needs an aggregate that is made from slices",
             hint="leave out CUMULATE's sixth argument, or the aggregates that cannot be merged",
         )
-    return WindowExpand(_checked(source, time, options), window, time, _struct(source.columns), zone)
+    return WindowExpand(_checked(source, time, options), window, time, _struct((*source.columns, *taken)), zone)
 
 
 def _struct(taken: tuple[str, ...]) -> str:
     """What the struct column of a window's start and end is called."""
-    return free_name("window", lambda name: name in taken)
+    lowered = {name.lower() for name in taken}  # to Spark Window and window are one name
+    return free_name("window", lambda name: name in lowered)
 
 
 def _ends(struct: str) -> dict[str, Scalar]:

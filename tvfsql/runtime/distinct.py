@@ -7,6 +7,7 @@ from collections.abc import Sequence
 from pyspark.sql import Column, DataFrame
 from pyspark.sql import Window as Over
 from pyspark.sql import functions as F
+from pyspark.sql.types import IntegralType
 
 from tvfsql.plan.window import Cumulate, Hop
 
@@ -23,6 +24,8 @@ def distinct_changes(
     it, or until the window size has passed. CUMULATE: from its first slice in the cycle. Source: DESIGN 6.
     """
     columns = [_column(key) for key in keys]
+    if isinstance(values.schema["value"].dataType, IntegralType):
+        values = values.withColumn("value", F.col("value").cast("bigint"))  # an INT has no -(-2147483648)
     if isinstance(window, Cumulate):
         cycle = F.window(
             F.col("slice_end") - _ms(1),
@@ -41,7 +44,7 @@ def distinct_changes(
         changes = values.withColumn("gone", gone).select(*columns, "value", F.inline(both))
     sums = [F.sum("change").alias(count)]
     if total is not None:
-        sums.append(F.sum(F.col("change") * F.col("value")).alias(total))
+        sums.append(F.sum(F.when(F.col("change") > 0, F.col("value")).otherwise(-F.col("value"))).alias(total))
     summed = changes.groupBy(*columns, "slice_end").agg(*sums)
     # a value that goes where it comes again changes nothing
     changed = F.lit(False)

@@ -164,6 +164,7 @@ class Cte:
     name: str
     query: Query
     columns: tuple[str, ...] = ()
+    span: Span = place()
 
 
 @dataclass(frozen=True)

@@ -9,10 +9,11 @@ from __future__ import annotations
 import sys
 from collections.abc import Iterator, Sequence
 from functools import cache
+from itertools import pairwise
 
 from lark import Lark, Token, Tree, UnexpectedCharacters, UnexpectedInput
 
-from tvfsql.errors import Span, SqlSyntaxError
+from tvfsql.errors import Span, SqlSyntaxError, nearest
 from tvfsql.folders import cache_folder
 from tvfsql.syntax import ast
 from tvfsql.syntax.build import StatementBuilder, WindowCallBuilder, unquote
@@ -24,7 +25,18 @@ USAGE = {
     "CUMULATE": "CUMULATE(TABLE t, DESCRIPTOR(ts), INTERVAL '1' HOUR, INTERVAL '1' DAY): the step, then the size",
     "SESSION": "SESSION(TABLE t PARTITION BY k, DESCRIPTOR(ts), INTERVAL '5' MINUTE)",
 }
-STARTS = "CREATE, DESCRIBE, DROP, EXECUTE STATEMENT SET, EXPLAIN, INSERT, RESET, SELECT, SET, SHOW, VALUES, WITH"
+STARTS = (
+    "CREATE", "DESC", "DESCRIBE", "DROP", "EXECUTE", "EXPLAIN", "INSERT", "RESET", "SELECT", "SET", "SHOW", "VALUES",
+    "WITH", "(",
+)  # fmt: skip
+STATEMENTS = {
+    "DROP": "DROP TABLE t, or DROP VIEW v",
+    "EXECUTE": "EXECUTE STATEMENT SET BEGIN INSERT INTO ...; INSERT INTO ...; END",
+    "RESET": "RESET 'key', or RESET alone",
+    "SET": "SET 'key' = 'value'",
+    "SHOW": "SHOW TABLES, SHOW VIEWS, SHOW FUNCTIONS, SHOW CREATE TABLE t",
+}
+CLAUSES = ("FROM", "WHERE", "HAVING", "UNION", "EXCEPT", "INTERSECT")  # before these a list ends
 
 
 def parse(sql: str) -> tuple[ast.Statement, ...]:
@@ -44,7 +56,13 @@ def parse_watermark(text: str) -> ast.Watermark:
 
 
 def _statement(sql: str, span: Span) -> ast.Statement:
-    tree = _lark("statement", _only(sql, span), span, hint=f"a statement starts with {STARTS}")
+    text = _only(sql, span)
+    tokens = _tokens(text)
+    _refuse_unbalanced(tokens)
+    word = tokens[0].upper()
+    close = nearest(word, STARTS)
+    start = f"did you mean {close}?" if close and close != word else f"a statement starts with {', '.join(STARTS)}"
+    tree = _lark("statement", text, span, hint=start if word not in STARTS else STATEMENTS.get(word))
     return StatementBuilder(sql, lambda at: _query(sql, at)).build(tree)
 
 
@@ -52,6 +70,7 @@ def _query(sql: str, span: Span) -> ast.Query:
     """The query that stands at `span`."""
     from tvfsql.syntax import sql as standard
 
+    _refuse_idle_commas(_tokens(_only(sql, span)))
     text, windows = _put_placeholders(sql, span)
     return standard.parse_query(text, windows, span)
 
@@ -95,6 +114,28 @@ def _starts_window_call(tokens: Sequence[Token], i: int) -> bool:
     )
 
 
+def _refuse_unbalanced(tokens: Sequence[Token]) -> None:
+    opened: list[Token] = []
+    for token in tokens:
+        if token.type == "OPEN":
+            opened.append(token)
+        elif token.type == "CLOSE" and not opened:
+            raise SqlSyntaxError("this parenthesis was never opened", span=_span(token))
+        elif token.type == "CLOSE":
+            opened.pop()
+    if opened:
+        raise SqlSyntaxError("this parenthesis is not closed", span=_span(opened[-1]))
+
+
+def _refuse_idle_commas(tokens: Sequence[Token]) -> None:
+    """A comma that nothing follows, which sqlglot would pass over."""
+    for token, after in pairwise(tokens):
+        if token.type == "COMMA" and (after.type == "CLOSE" or after.upper() in CLAUSES):
+            raise SqlSyntaxError(f"unexpected {after}", span=_span(after), hint="leave out the comma before it")
+    if tokens and tokens[-1].type == "COMMA":
+        raise SqlSyntaxError("nothing follows this comma", span=_span(tokens[-1]))
+
+
 def _closing(tokens: Sequence[Token], opening: int) -> int:
     depth = 0
     for i in range(opening, len(tokens)):
@@ -131,8 +172,8 @@ def _tokens(text: str) -> list[Token]:
         message = f"this {what} is not closed" if what else f"unexpected character {text[at]!r}"
         hint = "names are quoted with backticks, strings with single quotes" if text[at] == '"' else None
         raise SqlSyntaxError(message, span=Span(at, at + 1), hint=hint) from None
-    for i, token in enumerate(tokens):
-        if token == "/" and i + 1 < len(tokens) and tokens[i + 1] == "*":
+    for token in tokens:
+        if token == "/" and text.startswith("/*", token.start_pos):
             raise SqlSyntaxError("this comment is not closed", span=_span(token))
     return tokens
 
@@ -150,15 +191,12 @@ def _lark(grammar: str, text: str, span: Span, hint: str | None) -> Tree[Token]:
             place, message = Span(at, at + 1), f"unexpected character {text[at]!r}"
         else:
             place, message = Span(end, end + 1), "the statement ends too early"
-        first_word = place.start <= span.start
-        raise SqlSyntaxError(
-            message, span=place, hint=hint if grammar == "window_call" or first_word else None
-        ) from None
+        raise SqlSyntaxError(message, span=place, hint=hint) from None
 
 
 def _usage(sql: str, at: Span) -> str | None:
-    name = next((name for name in FUNCTIONS if name in sql[at.start : at.end].upper()), None)
-    return USAGE[name] if name else None
+    text = sql[at.start : at.end].upper()
+    return USAGE[min(FUNCTIONS, key=lambda name: text.find(name) % (len(text) + 1))]
 
 
 def _only(sql: str, span: Span) -> str:

@@ -38,6 +38,8 @@ def _lines(node: Any, head: str, rest: str) -> Iterator[str]:
 def _parts(node: Any) -> Iterator[tuple[str, Any]]:
     for field in fields(node):
         value = getattr(node, field.name)
+        if isinstance(node, ast.Ordinary) and field.name == "sources":
+            value = tuple(relation for _, relation in node.sources)
         if field.compare and value not in (None, (), False, 0, ""):
             yield field.name, value
 

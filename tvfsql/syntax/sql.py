@@ -16,7 +16,7 @@ from sqlglot.errors import ParseError, TokenError
 from sqlglot.parsers.spark import SparkParser
 from sqlglot.tokenizer_core import TokenType
 
-from tvfsql.errors import Span, SqlSyntaxError, UnsupportedError
+from tvfsql.errors import Span, SqlSyntaxError, UnsupportedError, nearest
 from tvfsql.syntax import ast
 
 T = exp.DataType.Type
@@ -38,6 +38,7 @@ class FlinkSql(Spark):
 
     class Parser(SparkParser):
         STRICT_CAST = True
+        ADD_JOIN_ON_TRUE = False  # a JOIN that lacks its condition is a mistake
         FUNCTIONS = {
             name: build
             for name, build in SparkParser.FUNCTIONS.items()
@@ -71,6 +72,10 @@ SPARK_TYPES = {
     T.NVARCHAR: "string",
     T.TEXT: "string",
 }
+FLINK_TYPES = (
+    "ARRAY", "BIGINT", "BINARY", "BOOLEAN", "BYTES", "CHAR", "DATE", "DECIMAL", "DOUBLE", "FLOAT", "INT", "INTEGER",
+    "MAP", "NUMERIC", "ROW", "SMALLINT", "STRING", "TIMESTAMP", "TIMESTAMP_LTZ", "TINYINT", "VARBINARY", "VARCHAR",
+)  # fmt: skip
 TYPE_WORDS = ("PRECISION", "VARYING", "WITH", "WITHOUT", "LOCAL", "TIME", "ZONE")  # after a type's first word
 # Operators whose rows Spark works out by itself: a SELECT that holds one is not taken apart.
 SPARKS_OWN = (
@@ -98,8 +103,13 @@ def parse_type(text: str, span: Span) -> str:
     try:
         tree = exp.DataType.build(" ".join(text.split()), dialect=FlinkSql)
     except (ParseError, TokenError, ValueError) as error:
-        raise SqlSyntaxError(f"unknown type {text.strip()}", span=span) from error
+        raise SqlSyntaxError(f"unknown type {text.strip()}", span=span, hint=_nearest_type(text.strip())) from error
     return spark_type(tree, span)
+
+
+def _nearest_type(text: str) -> str | None:
+    close = nearest(text.partition("(")[0], FLINK_TYPES)
+    return f"did you mean {close}?" if close else None
 
 
 def _outer_words(text: str) -> list[str]:
@@ -142,7 +152,8 @@ def _parse(text: str, span: Span, kind: type[exp.Expr]) -> exp.Expr:
         trees = read.parse(text) if kind is exp.Query else read.parse_into(exp.Condition, text)
     except ParseError as error:
         detail = error.errors[0] if error.errors else {}
-        raise SqlSyntaxError(_message(detail), span=_place(text, detail, span)) from error
+        message, hint = _message(detail)
+        raise SqlSyntaxError(message, span=_place(text, detail, span), hint=hint) from error
     except TokenError as error:
         raise SqlSyntaxError("this text is not SQL", span=span) from error
     tree = trees[0] if len(trees) == 1 else None
@@ -153,12 +164,17 @@ def _parse(text: str, span: Span, kind: type[exp.Expr]) -> exp.Expr:
     return tree
 
 
-def _message(detail: Mapping[str, Any]) -> str:
+def _message(detail: Mapping[str, Any]) -> tuple[str, str | None]:
+    """What is wrong, in our words where sqlglot's would speak of its classes; and a hint."""
     text = str(detail.get("description", "syntax error")).rstrip(".")
-    word = detail.get("highlight")
+    word = str(detail.get("highlight") or "")
     if text.startswith("Invalid expression") and word:
-        return f"unexpected {word}"
-    return text[0].lower() + text[1:]
+        return f"unexpected {word}", None
+    if text == "Expected TYPE after CAST":
+        return f"unknown type {word}", _nearest_type(word)
+    if text.startswith("Required keyword") or "<class" in text:
+        return f"something is missing after {word}" if word else "something is missing here", None
+    return text[0].lower() + text[1:], None
 
 
 def _place(text: str, detail: Mapping[str, Any], fallback: Span) -> Span:
@@ -300,6 +316,14 @@ class _Reader:
         if isinstance(tree, exp.Subquery):
             return ast.Derived(self.query(tree.this), named, span)
         assert isinstance(tree, exp.Table), tree
+        for key, known in (("catalog", "default_catalog"), ("db", "default_database")):
+            part = tree.args.get(key)
+            if part is not None and part.name.lower() != known:
+                raise SqlSyntaxError(
+                    f"there is no {'catalog' if key == 'catalog' else 'database'} {part.name}",
+                    span=span_of(part, span),
+                    hint=f"write {tree.name} alone: tables live in default_catalog.default_database",
+                )
         if tree.name in self.windows:
             call = self.windows[tree.name]
             return ast.WindowTable(call, named, call.span)
@@ -348,7 +372,7 @@ class _Reader:
             raise UnsupportedError("WITH RECURSIVE is not supported", span=span_of(clause, self.span))
         for cte in clause.expressions:
             columns = tuple(column.name for column in cte.args["alias"].args.get("columns") or ())
-            yield ast.Cte(cte.alias, self.query(cte.this), columns)
+            yield ast.Cte(cte.alias, self.query(cte.this), columns, span_of(cte.args["alias"], self.span))
 
     def _order(self, item: exp.Expr) -> ast.OrderItem:
         descending = bool(item.args.get("desc"))

@@ -1,0 +1,2 @@
+SELECT DISTINCT window_start, item
+FROM TABLE(TUMBLE(TABLE bid, DESCRIPTOR(bidtime), INTERVAL '1' HOUR));

@@ -1,0 +1,1 @@
+SELECT item, bid.price, auction.reserve FROM bid JOIN auction USING (item);

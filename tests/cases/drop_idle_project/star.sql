@@ -1,0 +1,2 @@
+-- expect: drop_idle_project
+SELECT * FROM bid;

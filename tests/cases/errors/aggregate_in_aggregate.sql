@@ -1,0 +1,1 @@
+SELECT MAX(COUNT(*)) AS most FROM bid GROUP BY item;

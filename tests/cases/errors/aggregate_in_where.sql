@@ -1,0 +1,1 @@
+SELECT item FROM bid WHERE COUNT(*) > 1 GROUP BY item;

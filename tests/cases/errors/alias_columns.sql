@@ -1,0 +1,1 @@
+SELECT a FROM bid AS t(a, b);

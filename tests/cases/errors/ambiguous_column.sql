@@ -1,0 +1,1 @@
+SELECT item FROM bid JOIN auction ON bid.item = auction.item;

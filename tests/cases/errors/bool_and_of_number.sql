@@ -1,0 +1,1 @@
+SELECT BOOL_AND(price) AS b FROM bid;

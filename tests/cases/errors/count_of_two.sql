@@ -1,0 +1,1 @@
+SELECT COUNT(item, price) AS n FROM bid;

@@ -1,0 +1,3 @@
+SELECT item,
+       prcie
+FROM bid;

@@ -1,0 +1,1 @@
+WITH c (a, b) AS (SELECT item FROM bid) SELECT a FROM c;

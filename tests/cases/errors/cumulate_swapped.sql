@@ -1,0 +1,3 @@
+SELECT COUNT(*)
+FROM TABLE(CUMULATE(TABLE bid, DESCRIPTOR(bidtime), INTERVAL '1' DAY, INTERVAL '1' HOUR))
+GROUP BY window_start, window_end;

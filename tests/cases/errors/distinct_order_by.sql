@@ -1,0 +1,1 @@
+SELECT DISTINCT item FROM bid ORDER BY price;

@@ -1,0 +1,2 @@
+CREATE VIEW v AS SELECT item FROM bid;
+DROP TABLE v;

@@ -1,0 +1,1 @@
+CREATE TABLE t (a INT, b INT, A STRING) WITH ('connector' = 'print');

@@ -1,0 +1,1 @@
+SELECT item AS a, price AS a FROM bid;

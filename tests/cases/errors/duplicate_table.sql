@@ -1,0 +1,1 @@
+CREATE TABLE bid (a INT) WITH ('connector' = 'print');

@@ -1,0 +1,3 @@
+SELECT window_start, COUNT(*) AS m
+FROM TABLE(CUMULATE(TABLE bid, DESCRIPTOR(bidtime), INTERVAL '2' MINUTE, INTERVAL '10' MINUTE, INTERVAL '0' MINUTE, 1))
+GROUP BY window_start, window_end;

@@ -1,0 +1,1 @@
+SELECT '🎉🎉' AS party, prcie FROM bid;

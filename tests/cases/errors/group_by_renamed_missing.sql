@@ -1,0 +1,1 @@
+SELECT a.item, b.item, COUNT(*) AS n FROM bid AS a JOIN auction AS b ON a.item = b.item GROUP BY a.item;

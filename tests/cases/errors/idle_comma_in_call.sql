@@ -1,0 +1,1 @@
+SELECT COALESCE(item, ) AS item FROM bid;

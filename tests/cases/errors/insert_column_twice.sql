@@ -1,0 +1,1 @@
+INSERT INTO totals (item, item) SELECT item, item FROM bid;

@@ -1,0 +1,2 @@
+CREATE VIEW v AS SELECT item FROM bid;
+INSERT INTO v SELECT item FROM bid;

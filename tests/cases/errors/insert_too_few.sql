@@ -1,0 +1,1 @@
+INSERT INTO totals SELECT window_start, item FROM totals;

@@ -1,0 +1,1 @@
+INSERT INTO totals (itm, total) SELECT item, price FROM bid;

@@ -1,0 +1,1 @@
+INSERT INTO total SELECT item FROM bid;

@@ -1,0 +1,1 @@
+INSERT INTO screen SELECT item, bidtime FROM bid;

@@ -1,0 +1,1 @@
+SELECT bid.item FROM bid LEFT JOIN auction;

@@ -1,0 +1,1 @@
+SELECT LISTAGG(item, bidder) AS items FROM bid;

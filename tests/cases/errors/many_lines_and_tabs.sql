@@ -1,0 +1,5 @@
+-- The caret counts from the line's start, behind tabs.
+SELECT
+	item,
+		prcie	AS p
+FROM bid;

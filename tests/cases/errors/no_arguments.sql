@@ -1,0 +1,1 @@
+SELECT COUNT(*) FROM TABLE(TUMBLE()) GROUP BY window_start, window_end;

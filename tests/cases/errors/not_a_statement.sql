@@ -1,0 +1,1 @@
+SELEC item FROM bid;

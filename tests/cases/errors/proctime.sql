@@ -1,0 +1,1 @@
+CREATE TABLE t (a INT, pt AS PROCTIME()) WITH ('connector' = 'parquet', 'path' = 'x');

@@ -1,0 +1,3 @@
+SELECT COUNT(*)
+FROM TABLE(SESSION(TABLE bid PARTITION BY item, DESCRIPTOR(bidtime), INTERVAL '5' MINUTE))
+GROUP BY window_start, window_end, item;

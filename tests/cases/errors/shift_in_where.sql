@@ -1,0 +1,4 @@
+-- sqlglot reads > > as a shift.
+SELECT item
+FROM bid
+WHERE quantity > > 3;

@@ -1,0 +1,1 @@
+SELECT * EXCEPT (price) FROM bid;

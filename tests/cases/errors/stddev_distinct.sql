@@ -1,0 +1,1 @@
+SELECT STDDEV_POP(DISTINCT price) AS s FROM bid;

@@ -1,0 +1,1 @@
+SELECT SUM(*) AS total FROM bid;

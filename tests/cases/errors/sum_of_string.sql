@@ -1,0 +1,1 @@
+SELECT SUM(item) AS total FROM bid;

@@ -1,0 +1,2 @@
+SELECT item FROM bid;
+SELECT item price quantity FROM bid;

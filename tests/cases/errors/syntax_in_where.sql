@@ -1,0 +1,3 @@
+SELECT item
+FROM bid
+WHERE price = = 3;

@@ -1,0 +1,1 @@
+UPDATE bid SET price = 3;

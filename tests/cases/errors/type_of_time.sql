@@ -1,0 +1,1 @@
+CREATE TABLE t (a TIME(3)) WITH ('connector' = 'print');

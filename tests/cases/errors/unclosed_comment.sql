@@ -1,0 +1,1 @@
+SELECT item /* the item FROM bid;

@@ -1,0 +1,1 @@
+SELECT item, price FROM bid UNION ALL SELECT item FROM auction;

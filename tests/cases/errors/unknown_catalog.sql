@@ -1,0 +1,1 @@
+SELECT item FROM my_catalog.bid;

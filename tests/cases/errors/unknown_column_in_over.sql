@@ -1,0 +1,1 @@
+SELECT item, ROW_NUMBER() OVER (PARTITION BY itme ORDER BY price) AS place FROM bid;

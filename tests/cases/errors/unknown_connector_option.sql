@@ -1,0 +1,6 @@
+CREATE TABLE t (a INT) WITH (
+    'connector' = 'filesystem',
+    'path' = 'x',
+    'fromat' = 'csv',
+    'format' = 'csv'
+);

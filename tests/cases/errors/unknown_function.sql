@@ -1,0 +1,1 @@
+SELECT UPER(item) FROM bid;

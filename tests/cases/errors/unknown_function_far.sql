@@ -1,0 +1,1 @@
+SELECT frobnicate_it(item) FROM bid;

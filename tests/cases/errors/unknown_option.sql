@@ -1,0 +1,1 @@
+SET 'table.optimizer.agg-phase-strateg' = 'ONE_PHASE';

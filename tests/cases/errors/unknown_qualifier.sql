@@ -1,0 +1,1 @@
+SELECT bd.item FROM bid AS b;

@@ -1,0 +1,2 @@
+SET 'tvfsql.rules.disabled' = 'split_local';
+SELECT item FROM bid;

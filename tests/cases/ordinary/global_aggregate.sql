@@ -1,0 +1,1 @@
+SELECT COUNT(*) AS n, MAX(price) AS most FROM bid;

@@ -1,0 +1,1 @@
+SELECT 1 AS one, 'it''s' AS text, UPPER('x') AS big;

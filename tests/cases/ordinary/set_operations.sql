@@ -1,0 +1,3 @@
+SELECT item FROM bid EXCEPT SELECT item FROM auction
+UNION
+(SELECT item FROM bid INTERSECT SELECT item FROM auction);

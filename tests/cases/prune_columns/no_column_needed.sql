@@ -1,0 +1,2 @@
+-- expect: prune_columns
+SELECT COUNT(*) AS n FROM bid;

@@ -1,0 +1,1 @@
+INSERT INTO nowhere SELECT item, COUNT(*) FROM bid GROUP BY item;

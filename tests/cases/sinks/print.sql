@@ -1,0 +1,1 @@
+INSERT INTO screen SELECT item, COUNT(*) FROM bid GROUP BY item;

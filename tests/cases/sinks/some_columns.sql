@@ -1,0 +1,1 @@
+INSERT OVERWRITE totals (total, item) SELECT price, item FROM bid;

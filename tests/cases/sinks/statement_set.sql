@@ -1,0 +1,5 @@
+EXECUTE STATEMENT SET
+BEGIN
+    INSERT INTO screen SELECT item, COUNT(*) FROM bid GROUP BY item;
+    INSERT INTO nowhere SELECT item, SUM(bidder) FROM bid GROUP BY item;
+END;

@@ -1,0 +1,5 @@
+-- expect-not: split_local_global
+SET 'table.optimizer.agg-phase-strategy' = 'ONE_PHASE';
+SELECT window_start, window_end, item, SUM(price) AS total
+FROM TABLE(HOP(TABLE bid, DESCRIPTOR(bidtime), INTERVAL '5' MINUTE, INTERVAL '10' MINUTE))
+GROUP BY window_start, window_end, item;

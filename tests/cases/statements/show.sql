@@ -1,0 +1,14 @@
+SHOW TABLES;
+CREATE TEMPORARY VIEW dear AS SELECT * FROM bid WHERE price > 100;
+SHOW VIEWS;
+DESCRIBE bid;
+DESCRIBE dear;
+SHOW CREATE TABLE auction;
+SHOW CREATE VIEW dear;
+DROP VIEW dear;
+DROP TABLE IF EXISTS dear;
+CREATE TABLE IF NOT EXISTS bid (a INT) WITH ('connector' = 'print');
+SET;
+SET 'execution.runtime-mode' = 'batch';
+RESET 'execution.runtime-mode';
+RESET;

@@ -1,0 +1,2 @@
+SELECT item, window_start, window_end
+FROM TABLE(CUMULATE(TABLE bid, DESCRIPTOR(bidtime), INTERVAL '2' MINUTE, INTERVAL '10' MINUTE));

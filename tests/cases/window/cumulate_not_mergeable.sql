@@ -1,0 +1,3 @@
+SELECT window_start, window_end, MEDIAN(rating) AS middle
+FROM TABLE(CUMULATE(TABLE bid, DESCRIPTOR(bidtime), INTERVAL '2' MINUTE, INTERVAL '10' MINUTE))
+GROUP BY window_start, window_end;

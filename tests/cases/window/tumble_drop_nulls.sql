@@ -1,0 +1,4 @@
+SET 'table.exec.source.rowtime-null-handling' = 'DROP';
+SELECT window_start, window_end, COUNT(*) AS n
+FROM TABLE(TUMBLE(TABLE bid, DESCRIPTOR(bidtime), INTERVAL '10' MINUTE))
+GROUP BY window_start, window_end;

@@ -1,0 +1,3 @@
+SELECT window_start, window_end, item, COUNT(*) AS n
+FROM TABLE(TUMBLE(TABLE bid, DESCRIPTOR(bidtime), INTERVAL '10' MINUTE, INTERVAL '-16' MINUTE))
+GROUP BY window_start, window_end, item;

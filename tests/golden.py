@@ -1,0 +1,103 @@
+"""Goldens: one case file under tests/cases, one .plan under tests/__snapshots__, written by `make golden`.
+
+Goldens have folders of their own because `--snapshot-update` deletes every file there that it does not know.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from pathlib import Path
+
+from syrupy.extensions.single_file import SingleFileSnapshotExtension, WriteMode
+from syrupy.location import PyTestLocation
+from syrupy.types import SnapshotIndex
+
+from tvfsql.api import Compiled
+from tvfsql.api.script import Listing, Message, Outcome, Script, Text
+
+CASES = Path(__file__).parent / "cases"
+GOLDENS = Path(__file__).parent / "__snapshots__"
+PRELUDE = CASES / "prelude.sql"
+
+
+@dataclass(frozen=True)
+class Case:
+    """A .sql file; its first lines may be `-- key: value`, several values separated by blanks."""
+
+    name: str  # folder/file, without the suffix
+
+    @property
+    def sql(self) -> str:
+        return (CASES / f"{self.name}.sql").read_bytes().decode()
+
+    def directives(self, key: str) -> set[str]:
+        lines = (line.removeprefix(f"-- {key}:") for line in self.sql.splitlines() if line.startswith(f"-- {key}:"))
+        return {word for line in lines for word in line.split()}
+
+    @property
+    def golden(self) -> Path:
+        return GOLDENS / f"{self.name}.plan"
+
+    def __str__(self) -> str:
+        return self.name
+
+
+def cases(*folders: str) -> list[Case]:
+    """The cases of some folders."""
+    files = sorted(path for folder in folders for path in (CASES / folder).glob("*.sql"))
+    return [Case(path.relative_to(CASES).with_suffix("").as_posix()) for path in files]
+
+
+def outcomes(case: Case) -> list[Outcome]:
+    """What the statements of a case give, after those of the prelude."""
+    script = Script()
+    list(script.outcomes(PRELUDE.read_text(encoding="utf-8"), "prelude.sql"))
+    return list(script.outcomes(case.sql, f"{case.name.rpartition('/')[2]}.sql"))
+
+
+def queries(case: Case) -> list[Compiled]:
+    return [outcome for outcome in outcomes(case) if isinstance(outcome, Compiled)]
+
+
+def answer(outcome: Outcome) -> str:
+    """What a statement that is no query says."""
+    match outcome:
+        case Message(text) | Text(text):
+            return text
+        case Listing(columns, rows):
+            return "\n".join(" | ".join(cell or "" for cell in row) for row in (columns, *rows))
+    raise AssertionError(outcome)
+
+
+class PlanExtension(SingleFileSnapshotExtension):
+    """A golden stands under its case's name: tests/cases/a/b.sql has tests/__snapshots__/a/b.plan."""
+
+    file_extension = "plan"
+    _write_mode = WriteMode.TEXT
+
+    @classmethod
+    def write_snapshot_collection(cls, *, snapshot_collection, name_order=None) -> None:  # type: ignore[no-untyped-def]
+        """In LF on every machine."""
+        (snapshot,) = snapshot_collection
+        Path(snapshot_collection.location).write_text(snapshot.data, encoding="utf-8", newline="\n")
+
+    @classmethod
+    def dirname(cls, *, test_location: PyTestLocation) -> str:
+        case = _case(test_location)
+        # syrupy asks this of every test of the session, also of those without a case
+        return str(case.golden.parent) if case else super().dirname(test_location=test_location)
+
+    @classmethod
+    def discovery_dirname(cls, *, test_location: PyTestLocation) -> str:
+        return cls.dirname(test_location=test_location)
+
+    @classmethod
+    def get_snapshot_name(cls, *, test_location: PyTestLocation, index: SnapshotIndex = 0) -> str:
+        case = _case(test_location)
+        return case.golden.stem if case else super().get_snapshot_name(test_location=test_location, index=index)
+
+
+def _case(location: PyTestLocation) -> Case | None:
+    callspec = getattr(location.item, "callspec", None)
+    found = callspec.params.get("case") if callspec else None
+    return found if isinstance(found, Case) else None

@@ -1,0 +1,273 @@
+"""Batch runs at their edges: overflow, types, no rows, no time, one giant key, time zones, odd names."""
+
+from __future__ import annotations
+
+import random
+from collections import Counter
+from datetime import datetime, timedelta
+from decimal import Decimal
+from typing import TYPE_CHECKING, Any
+
+import pytest
+
+import tvfsql
+from tvfsql import Session
+from tvfsql.errors import DataError
+from tvfsql.runtime.counters import take_counts
+
+if TYPE_CHECKING:
+    from pyspark.sql import Row, SparkSession
+
+pytestmark = pytest.mark.spark
+
+TUMBLE = "TUMBLE(TABLE t, DESCRIPTOR(ts), INTERVAL '10' MINUTE)"
+HOP = "HOP(TABLE t, DESCRIPTOR(ts), INTERVAL '5' MINUTE, INTERVAL '10' MINUTE)"
+CUMULATE = "CUMULATE(TABLE t, DESCRIPTOR(ts), INTERVAL '5' MINUTE, INTERVAL '10' MINUTE)"
+WINDOWS = (TUMBLE, HOP, CUMULATE)
+PHASES = ("ONE_PHASE", "TWO_PHASE")
+NOON = datetime(2020, 4, 15, 12)
+MINUTE = timedelta(minutes=1)
+
+
+def kind(windows: str) -> str:
+    return windows.partition("(")[0].lower()
+
+
+def session(spark: SparkSession, rows: list[tuple[Any, ...]], columns: str, **options: str) -> Session:
+    """A session whose table `t` has these rows; `phase` is the aggregation's strategy."""
+    names = {"phase": "table.optimizer.agg-phase-strategy", "nulls": "table.exec.source.rowtime-null-handling",
+             "zone": "table.local-time-zone"}  # fmt: skip
+    made = Session(spark, options={names[name]: value for name, value in options.items()})
+    made.register("t", spark.createDataFrame(rows, columns))
+    return made
+
+
+def total(windows: str, call: str, keys: str = "") -> str:
+    columns = f"window_start, window_end{keys}"
+    return f"SELECT {columns}, {call} AS total FROM TABLE({windows}) GROUP BY {columns}"
+
+
+# ------------------------------------------------------------------------------------------ overflow and types
+
+
+@pytest.mark.parametrize("phase", PHASES)
+@pytest.mark.parametrize("windows", WINDOWS, ids=kind)
+@pytest.mark.parametrize(
+    ("kind", "value"),
+    [("TINYINT", 127), ("INT", 2**31 - 1), ("BIGINT", 2**63 - 1), ("DECIMAL(38,0)", Decimal(10**38 - 1))],
+)
+def test_a_sum_that_does_not_fit_is_an_error(
+    spark: SparkSession, windows: str, phase: str, kind: str, value: Any
+) -> None:
+    """Each slice of five minutes holds one value, which fits; the window of ten minutes holds two."""
+    rows = [(NOON + 2 * MINUTE, value), (NOON + 7 * MINUTE, value)]
+    one = session(spark, rows[:1], f"ts TIMESTAMP_NTZ, v {kind}", phase=phase)
+    assert {row.total for row in one.sql(total(windows, "SUM(v)")).collect()} == {value}
+    both = session(spark, rows, f"ts TIMESTAMP_NTZ, v {kind}", phase=phase)
+    with pytest.raises(DataError, match=r"too large|does not fit|overflow"):
+        both.sql(total(windows, "SUM(v)")).collect()
+
+
+@pytest.mark.parametrize("windows", (HOP, CUMULATE), ids=kind)
+def test_sums_of_distinct_values_take_the_smallest_integers_and_refuse_what_does_not_fit(
+    spark: SparkSession, windows: str
+) -> None:
+    rows = [(NOON + 2 * MINUTE, -(2**31)), (NOON + 3 * MINUTE, -(2**31)), (NOON + 7 * MINUTE, 5)]
+    one = session(spark, rows, "ts TIMESTAMP_NTZ, v INT")
+    found = {
+        (row.window_start, row.window_end): row.total for row in one.sql(total(windows, "SUM(DISTINCT v)")).collect()
+    }
+    assert found[NOON, NOON + 10 * MINUTE] == 5 - 2**31
+    two = session(spark, [*rows, (NOON + 8 * MINUTE, -6)], "ts TIMESTAMP_NTZ, v INT")
+    with pytest.raises(DataError, match="too large"):
+        two.sql(total(windows, "SUM(DISTINCT v)")).collect()
+
+
+TYPES = {
+    "COUNT(*)": "bigint", "COUNT(DISTINCT i)": "bigint", "APPROX_COUNT_DISTINCT(i)": "bigint",
+    "SUM(y)": "tinyint", "SUM(h)": "smallint", "SUM(i)": "int", "SUM(b)": "bigint", "SUM(r)": "float",
+    "SUM(d)": "double", "SUM(p)": "decimal(38,2)", "SUM(q)": "decimal(38,10)", "SUM(DISTINCT i)": "int",
+    "SUM(DISTINCT p)": "decimal(38,2)", "AVG(y)": "tinyint", "AVG(i)": "int", "AVG(b)": "bigint",
+    "AVG(r)": "float", "AVG(d)": "double", "AVG(p)": "decimal(38,6)", "AVG(q)": "decimal(38,10)",
+    "AVG(DISTINCT i)": "int", "AVG(DISTINCT p)": "decimal(38,6)", "MIN(i)": "int", "MAX(p)": "decimal(10,2)",
+    "MIN(ts)": "timestamp_ntz", "MAX(z)": "timestamp", "FIRST_VALUE(s)": "string", "LAST_VALUE(r)": "float",
+    "LISTAGG(s)": "string", "COLLECT(i)": "array<int>", "ARRAY_AGG(p)": "array<decimal(10,2)>",
+    "BOOL_AND(f)": "boolean", "BOOL_OR(f)": "boolean", "STDDEV_POP(i)": "double", "STDDEV_SAMP(p)": "double",
+    "VAR_POP(d)": "double", "VAR_SAMP(r)": "double", "SUM(i) + 1": "int",
+}  # fmt: skip
+
+
+@pytest.mark.parametrize("phase", PHASES)
+@pytest.mark.parametrize("windows", WINDOWS, ids=kind)
+def test_results_have_flinks_types(spark: SparkSession, windows: str, phase: str) -> None:
+    columns = (
+        "ts TIMESTAMP_NTZ, z TIMESTAMP, y TINYINT, h SMALLINT, i INT, b BIGINT, r FLOAT, d DOUBLE, "
+        "p DECIMAL(10,2), q DECIMAL(20,10), s STRING, f BOOLEAN"
+    )
+    row = (NOON, NOON, 1, 1, 1, 1, 1.0, 1.0, Decimal(1), Decimal(1), "s", True)
+    calls = ", ".join(f"{sql} AS c{i}" for i, sql in enumerate(TYPES))
+    result = session(spark, [row], columns, phase=phase).sql(
+        f"SELECT window_start, window_end, window_time, {calls} FROM TABLE({windows}) "
+        "GROUP BY window_start, window_end, window_time"
+    )
+    frame = result.dataframe()
+    found = dict(zip(("start", "end", "time", *TYPES), (kind for _, kind in frame.dtypes), strict=True))
+    assert found == {**dict.fromkeys(("start", "end", "time"), "timestamp_ntz"), **TYPES}
+    promised = {field.name: field.type for field in result.query.physical.schema if field.type}
+    assert promised.items() <= dict(frame.dtypes).items()
+    assert frame.count() == (2 if windows != TUMBLE else 1)
+
+
+@pytest.mark.parametrize("phase", PHASES)
+@pytest.mark.parametrize("windows", WINDOWS, ids=kind)
+def test_an_average_of_integers_is_cut_towards_zero(spark: SparkSession, windows: str, phase: str) -> None:
+    rows = [(NOON + minute * MINUTE, value) for minute, value in enumerate((-3, -4, 0, -1, None))]
+    found = session(spark, rows, "ts TIMESTAMP_NTZ, v INT", phase=phase).sql(total(windows, "AVG(v)")).collect()
+    assert {row.total for row in found} == {-2}
+
+
+# ------------------------------------------------------------------------------------------ nothing, and no time
+
+
+@pytest.mark.parametrize("phase", PHASES)
+@pytest.mark.parametrize("keys", ["", ", k"])
+@pytest.mark.parametrize("windows", WINDOWS, ids=kind)
+def test_no_rows_in_no_rows_out(spark: SparkSession, windows: str, keys: str, phase: str) -> None:
+    empty = session(spark, [], "ts TIMESTAMP_NTZ, k STRING, v INT", phase=phase)
+    assert empty.sql(total(windows, "COUNT(*) + COUNT(DISTINCT v) + SUM(v)", keys)).collect() == []
+
+
+@pytest.mark.parametrize("phase", PHASES)
+@pytest.mark.parametrize("windows", WINDOWS, ids=kind)
+@pytest.mark.parametrize("kind", ["TIMESTAMP_NTZ", "TIMESTAMP"])
+def test_a_null_time_fails_or_is_dropped_and_counted(spark: SparkSession, windows: str, phase: str, kind: str) -> None:
+    rows = [(NOON, 1), (None, 2), (NOON + MINUTE, 3), (None, 4)]
+    with pytest.raises(DataError, match="the time column ts is NULL in some row") as raised:
+        session(spark, rows, f"ts {kind}, v INT", phase=phase).sql(total(windows, "SUM(v)")).collect()
+    assert "DROP" in str(raised.value.hint)
+    take_counts()
+    drop = session(spark, rows, f"ts {kind}, v INT", phase=phase, nulls="DROP")
+    found = drop.sql(total(windows, "SUM(v) + COUNT(DISTINCT v)")).collect()
+    assert {row.total for row in found} == {6}
+    assert take_counts() == {"numNullRowTimeRecordsDropped (ts)": 2}
+
+
+def test_a_null_time_fails_where_no_column_of_the_window_is_asked_for(spark: SparkSession) -> None:
+    rows = [(NOON, 1), (None, 2)]
+    with pytest.raises(DataError, match="the time column ts is NULL"):
+        session(spark, rows, "ts TIMESTAMP_NTZ, v INT").sql(f"SELECT v FROM TABLE({CUMULATE})").collect()
+
+
+# ------------------------------------------------------------------------------------------ size, zones, names
+
+
+def test_one_key_may_have_hundreds_of_thousands_of_slices(spark: SparkSession) -> None:
+    slices = 300_000
+    made = Session(spark)
+    made.register(
+        "t",
+        spark.range(slices).selectExpr(
+            "timestampadd(SECOND, id, timestamp_ntz'2020-01-01') AS ts", "id AS v", "id % 90 AS u", "'k' AS k"
+        ),
+    )
+    hop = "HOP(TABLE t, DESCRIPTOR(ts), INTERVAL '1' SECOND, INTERVAL '1' MINUTE)"
+    calls = "SUM(v) AS s, MAX(v) AS m, COUNT(*) AS n, COUNT(DISTINCT u) AS u"
+    minute = made.sql(f"SELECT k, {calls} FROM TABLE({hop}) GROUP BY k, window_start, window_end").dataframe()
+    sums = minute.selectExpr("count(*)", "sum(s)", "max(m)", "min(n)", "max(n)", "sum(n)", "max(u)", "sum(u)").collect()
+    assert tuple(sums[0]) == (slices + 59, 30 * slices * (slices - 1), slices - 1, 1, 60, 60 * slices, 60, 60 * slices)
+
+    day = "CUMULATE(TABLE t, DESCRIPTOR(ts), INTERVAL '1' SECOND, INTERVAL '1' DAY)"
+    days = made.sql(f"SELECT {calls}, window_end AS e FROM TABLE({day}) GROUP BY window_start, window_end").dataframe()
+    full = days.where("e = timestamp_ntz'2020-01-02' OR e = timestamp_ntz'2020-01-03'").orderBy("e").collect()
+    assert [tuple(row)[1:4] for row in full] == [(86_399, 86_400, 90), (2 * 86_400 - 1, 86_400, 90)]
+    assert days.count() == 4 * 86_400  # the last day goes on to its end
+
+
+SOME_TIMES = [NOON + timedelta(hours=hours, milliseconds=hours) for hours in range(-50_000, 50_000, 997)]
+
+
+@pytest.mark.parametrize("phase", PHASES)
+@pytest.mark.parametrize("kind", ["TIMESTAMP_NTZ", "TIMESTAMP"])
+def test_rows_do_not_depend_on_sparks_session_zone(spark: SparkSession, kind: str, phase: str) -> None:
+    instants = spark.createDataFrame([(time, i) for i, time in enumerate(SOME_TIMES)], "ts TIMESTAMP_NTZ, v INT")
+    if kind == "TIMESTAMP":
+        instants = instants.selectExpr(
+            "timestamp_millis(timestampdiff(MILLISECOND, timestamp_ntz'1970-01-01', ts)) AS ts", "v"
+        )
+    instants = instants.localCheckpoint()
+    windows = (
+        "TUMBLE(TABLE t, DESCRIPTOR(ts), INTERVAL '1' DAY)",
+        "HOP(TABLE t, DESCRIPTOR(ts), INTERVAL '8' HOUR, INTERVAL '1' DAY)",
+        "CUMULATE(TABLE t, DESCRIPTOR(ts), INTERVAL '8' HOUR, INTERVAL '1' DAY)",
+    )
+    bounds, calls = "window_start, window_end, window_time", "COUNT(*) AS n, LAST_VALUE(v) AS v"
+    found: dict[str, list[list[Row]]] = {}
+    for zone in ("UTC", "America/Los_Angeles"):
+        with_zone(spark, zone)
+        try:
+            made = Session(
+                spark, options={"table.optimizer.agg-phase-strategy": phase, "table.local-time-zone": "Europe/Berlin"}
+            )
+            made.register("t", instants)
+            found[zone] = [
+                sorted(made.sql(f"SELECT {bounds}, {calls} FROM TABLE({window}) GROUP BY {bounds}").rows()[2])
+                for window in windows
+            ]
+        finally:
+            with_zone(spark, "UTC")
+    assert found["UTC"] == found["America/Los_Angeles"]
+    assert all(row.window_time == row.window_end - timedelta(milliseconds=1) for rows in found["UTC"] for row in rows)
+
+
+def with_zone(spark: SparkSession, zone: str) -> None:
+    spark.conf.set("spark.sql.session.timeZone", zone)
+
+
+# The names that emitted code and the runtime use themselves, in both cases, and names that need quotes.
+NAMES = ("slice", "slice_end", "window", "value", "rows", "change", "gone", "start", "end", "a.b", "q`q",
+         "window_end0", "F", "spark", "count", "ts2", "struct", "Slice_End", "x y", 'd"q', "{b}", "\\n")  # fmt: skip
+
+
+@pytest.mark.parametrize("phase", PHASES)
+@pytest.mark.parametrize("windows", WINDOWS, ids=kind)
+def test_columns_may_have_any_name(spark: SparkSession, windows: str, phase: str) -> None:
+    """Each name as a key, as an aggregate's argument and as what an aggregate is called."""
+    source = random.Random(1)
+    rows = [(NOON + source.randrange(30) * MINUTE, source.randrange(2), source.randrange(3)) for _ in range(40)]
+    plain = session(spark, rows, "ts TIMESTAMP_NTZ, k INT, v INT", phase=phase)
+    calls = "COUNT(DISTINCT {v}) AS {a}, SUM({v}) AS {b}, SUM(DISTINCT {v}) AS {c}, LAST_VALUE({v}) AS {d}"
+    shape = "SELECT {k}, window_start, window_end, " + calls + " FROM TABLE({w}) GROUP BY {k}, window_start, window_end"
+    wanted = Counter(map(tuple, plain.sql(shape.format(w=windows, k="k", v="v", a="a", b="b", c="c", d="d")).collect()))
+    for i in range(0, len(NAMES), 4):
+        key, argument, first, second, third = (NAMES[(i + j) % len(NAMES)] for j in range(5))
+        names = (key, argument, first, second, argument, third)
+        quoted = {hole: "`" + name.replace("`", "``") + "`" for hole, name in zip("kvabcd", names, strict=True)}
+        odd = Session(spark, options={"table.optimizer.agg-phase-strategy": phase})
+        frame = spark.createDataFrame(rows, "ts TIMESTAMP_NTZ, k INT, v INT").toDF("ts", key, argument)
+        odd.register("t", frame)
+        assert Counter(map(tuple, odd.sql(shape.format(w=windows, **quoted)).collect())) == wanted, quoted
+
+
+# ------------------------------------------------------------------------------------------ the text runs
+
+
+@pytest.mark.parametrize("windows", WINDOWS, ids=kind)
+def test_the_text_of_the_code_is_what_runs(spark: SparkSession, windows: str) -> None:
+    rows = [(NOON + minute * MINUTE, minute % 3, minute) for minute in range(30)]
+    made = session(spark, rows, "ts TIMESTAMP_NTZ, k INT, v INT")
+    query = tvfsql.compile(
+        f"SELECT k, window_start, window_end, SUM(v) AS s, COUNT(DISTINCT v) AS u FROM TABLE({windows}) "
+        "GROUP BY k, window_start, window_end HAVING COUNT(*) > 1",
+        catalog=made.catalog,
+    )
+    namespace: dict[str, Any] = {"__name__": "elsewhere"}
+    exec(str(query), namespace)
+    ours = sorted(namespace["query"](spark).collect())
+    assert ours == sorted(query.dataframe(spark).collect())
+    assert ours
+
+    class Other(type(query)):  # type: ignore[misc]
+        code = "def query(spark):\n    return spark.range(7)\n"
+
+    fields = {name: getattr(query, name) for name in query.__dataclass_fields__}
+    assert Other(**fields).dataframe(spark).count() == 7
