@@ -36,7 +36,7 @@ class SliceKernel:
 
     See `merge_slices` for their meaning; `merges` are pairs (column, merge kind). The sizes, in rows or
     bytes, bound memory and never change a result. A chunk grows to what it must carry over, so that no
-    row is read more than a few times.
+    row is read more than a few times. `ends` leaves out the windows that end before or after it (epoch ms).
     """
 
     window: Hop | Cumulate
@@ -47,6 +47,7 @@ class SliceKernel:
     chunk_bytes: int = CHUNK_BYTES
     batch_rows: int = BATCH_ROWS
     batch_bytes: int = BATCH_BYTES
+    ends: tuple[int, int] | None = None
 
     def __call__(self, batches: Iterable[Any]) -> Iterator[Any]:
         feed = _Feed(batches, (*self.keys, "slice_end", *(name for name, _ in self.merges)))
@@ -85,7 +86,7 @@ class _Chunk:
         self.kernel = kernel
         self.table = table
         filled = pc.fill_null(pc.greater(self._column(kernel.rows), 0), False).to_numpy(zero_copy_only=False)
-        self.reach: Reach = reach(kernel.window, self._slice_ends(), self._new_key(), filled)
+        self.reach: Reach = reach(kernel.window, self._slice_ends(), self._new_key(), filled, kernel.ends)
         self.partials: dict[str, Partial] = {
             name: prepare(kind, name, self._column(name), self.reach.blocks, carried.before.get(name, 0))
             for name, kind in kernel.merges

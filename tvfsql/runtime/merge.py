@@ -28,22 +28,23 @@ def merge_slices(
     """
     if merges.get(rows) != "sum" or not set(merges.values()) <= set(KINDS):
         raise AssertionError(f"{rows} must be a sum, and all kinds among {', '.join(KINDS)}: {dict(merges)}")
-    columns = [_column(name) for name in (*keys, "slice_end", *merges)]
-    spread = slices.select(*columns).repartition(*(map(_column, keys) if keys else (1,)))
-    ordered = spread.sortWithinPartitions(*map(_column, (*keys, "slice_end")))
+    columns = [column_of(name) for name in (*keys, "slice_end", *merges)]
+    spread = slices.select(*columns).repartition(*(map(column_of, keys) if keys else (1,)))
+    ordered = spread.sortWithinPartitions(*map(column_of, (*keys, "slice_end")))
     # mapInArrow cannot find a column with a dot or a backtick in its name
     numbered = ordered.toDF(*map(str, range(len(columns))))
     kernel = SliceKernel(window, tuple(keys), tuple(merges.items()), rows)
-    return numbered.mapInArrow(kernel, _schema(slices.schema, keys, merges))
+    return numbered.mapInArrow(kernel, window_schema(slices.schema, keys, merges))
 
 
-def _schema(slices: T.StructType, keys: Sequence[str], merges: Mapping[str, str]) -> T.StructType:
+def window_schema(slices: T.StructType, keys: Sequence[str], merges: Mapping[str, str]) -> T.StructType:
+    """The columns of windows made of slices with these columns."""
     bounds = [T.StructField(name, T.TimestampNTZType()) for name in ("window_start", "window_end")]
-    merged = [T.StructField(name, _merged_type(kind, slices[name].dataType)) for name, kind in merges.items()]
+    merged = [T.StructField(name, merged_type(kind, slices[name].dataType)) for name, kind in merges.items()]
     return T.StructType([*(T.StructField(name, slices[name].dataType) for name in keys), *bounds, *merged])
 
 
-def _merged_type(kind: str, partial: T.DataType) -> T.DataType:
+def merged_type(kind: str, partial: T.DataType) -> T.DataType:
     match partial:
         case _ if kind not in ("sum", "running"):
             return partial
@@ -54,5 +55,6 @@ def _merged_type(kind: str, partial: T.DataType) -> T.DataType:
     return T.DoubleType()
 
 
-def _column(name: str) -> Column:
+def column_of(name: str) -> Column:
+    """The column of that very name, dots and backticks included."""
     return F.col("`" + name.replace("`", "``") + "`")

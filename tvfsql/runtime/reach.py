@@ -34,20 +34,27 @@ class Reach(Protocol):
         """Their window starts."""
 
 
-def reach(window: Hop | Cumulate, slice_ends: Ints, new_key: Mask, filled: Mask) -> Reach:
+def reach(
+    window: Hop | Cumulate, slice_ends: Ints, new_key: Mask, filled: Mask, ends: tuple[int, int] | None = None
+) -> Reach:
     """For rows with slice ends in epoch ms; `new_key` says where a key begins, `filled` which rows hold data.
 
-    Only a window with data in one of its slices is given out. AssertionError if the rows are not slices of
-    the window, or not in order.
+    Only a window with data in one of its slices is given out, and with `ends` only if it ends between the two
+    (epoch ms, both included). AssertionError if the rows are not slices of the window, or not in order.
     """
     slices, rest = np.divmod(slice_ends - window.offset, window.slice_size)
     if rest.any():
         raise AssertionError(f"not slice ends of {window}")
     if ((np.diff(slices) < 0) & ~new_key[1:]).any():
         raise AssertionError("slices must come in the order of their keys and slice_end")
-    if isinstance(window, Hop):
-        return HopReach(window, slices, new_key, filled)
-    return CumulateReach(window, slices, new_key, filled)
+    kind = HopReach if isinstance(window, Hop) else CumulateReach
+    made: Reach = kind(window, slices, new_key, filled)  # type: ignore[arg-type]
+    if ends is not None:
+        least, greatest = ((ms - window.offset) // window.slice_size for ms in ends)
+        skipped = np.clip(-((made.first - least) // made.stride), 0, made.counts)
+        wanted = np.clip((greatest - made.first) // made.stride + 1, skipped, made.counts)
+        made.first, made.counts = made.first + skipped * made.stride, wanted - skipped
+    return made
 
 
 class HopReach:

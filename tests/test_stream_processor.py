@@ -1,0 +1,532 @@
+"""The slicing window processor without Spark: the operator's rules, step by step and against a plain model."""
+
+from __future__ import annotations
+
+from collections import defaultdict
+from collections.abc import Iterable, Iterator, Sequence
+from dataclasses import dataclass, field
+from datetime import datetime, timedelta
+from typing import Any
+
+import pyarrow as pa
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+from pyspark.sql import Row
+from pyspark.sql.streaming.tws_tester import TwsTester
+
+from tvfsql.plan.window import Cumulate, Hop, Tumble, Window
+from tvfsql.runtime.kernel import SliceKernel
+from tvfsql.runtime.stream.control import END_OF_INPUT
+from tvfsql.runtime.stream.groups import key_group_labels, spark_hash
+from tvfsql.runtime.stream.local import LocalSlices
+from tvfsql.runtime.stream.processor import SlicingWindowProcessor, Unpack
+from tvfsql.runtime.stream.runs import FAN, SHORTEST
+from tvfsql.runtime.stream.slice_rows import SliceRows, from_bytes, key_codes, to_bytes
+from tvfsql.runtime.stream.spans import Span
+from tvfsql.runtime.stream.store import SliceStore
+from tvfsql.runtime.stream.windows import Windows
+
+EPOCH = datetime(1970, 1, 1)
+# rows, their values' sum, largest and smallest, and the values in the order of arrival
+MERGES = (("rows", "sum"), ("total", "sum"), ("most", "max"), ("least", "min"), ("all", "concat"))
+LAYOUT = SliceRows(1, MERGES)
+TYPES = (pa.int64(), pa.int64(), pa.int64(), pa.int64(), pa.list_(pa.int64()))
+SOURCE = pa.schema(
+    [("key", pa.string()), ("time", pa.timestamp("us")), ("mark", pa.timestamp("us")), ("control", pa.int64())]
+    + [("group", pa.int32())]
+    + [(name, kind) for (name, _), kind in zip(MERGES, TYPES, strict=True)]
+)
+
+
+@dataclass(frozen=True)
+class Event:
+    """A row of the source (watermark: the one that it brings), or with key and ts None a control row."""
+
+    key: str | None
+    ts: int | None
+    watermark: int | None = None
+    value: int = 1
+
+
+# Out: (key, window_start, window_end, rows, total, most, least, all)
+Out = tuple[Any, ...]
+
+
+def at(ms: int) -> datetime:
+    return EPOCH + timedelta(milliseconds=ms)
+
+
+def ms(time: datetime) -> int:
+    return round((time - EPOCH) / timedelta(milliseconds=1))
+
+
+@dataclass
+class Memory:
+    """State in a dictionary; counts the calls."""
+
+    kept: tuple[int | None, bytes] | None = None
+    chunks: dict[Any, bytes] = field(default_factory=dict)
+    calls: int = 0
+
+    def index(self) -> tuple[int | None, bytes] | None:
+        return self.kept
+
+    def set_index(self, watermark: int | None, chunks: bytes) -> None:
+        self.kept = watermark, chunks
+
+    def chunk(self, key: Any) -> bytes:
+        self.calls += 1
+        return self.chunks[key]
+
+    def set_chunk(self, key: Any, data: bytes) -> None:
+        self.calls += 1
+        self.chunks[key] = data
+
+    def remove_chunk(self, key: Any) -> None:
+        self.calls += 1
+        del self.chunks[key]
+
+    def slices(self) -> dict[int, list[tuple[Any, int]]]:
+        """Per slice its keys and their rows, of the slices alone."""
+        found: dict[int, list[tuple[Any, int]]] = defaultdict(list)
+        for (number, level, _), data in self.chunks.items():
+            if level == 0:
+                held = from_bytes(data).to_pydict()
+                found[number] += list(zip(held["$0"], held["rows"], strict=True))
+        return {number: sorted(rows) for number, rows in sorted(found.items())}
+
+
+@dataclass
+class Operator:
+    """Local and global phase of a query, its state in memory, cut into key groups and local partitions."""
+
+    window: Window
+    groups: int = 1
+    partitions: int = 1
+    states: dict[int, Memory] = field(default_factory=dict)
+    late: int = 0
+    windows: int = 0
+
+    def batch(self, events: Sequence[Event]) -> list[Out]:
+        """A micro-batch; what it reads of the past it reads from state."""
+        labels = key_group_labels(self.groups)
+        local = LocalSlices(self.window, LAYOUT, labels, chunk_rows=3)
+        sent: dict[int, list[Any]] = {}
+        marks: dict[int, list[int]] = {}
+        for part in range(self.partitions):
+            of_part = [source([event], labels) for event in events[part :: self.partitions]]
+            for out in local(of_part):
+                for group, mark, payload in zip(*(out.column(i).to_pylist() for i in range(3)), strict=True):
+                    if payload is not None:
+                        sent.setdefault(group, []).append(from_bytes(payload))
+                    if mark is not None:
+                        marks.setdefault(group, []).append(mark)
+        return [
+            out
+            for group in labels
+            for out in self.of_group(group, sent.get(group, []), max(marks.get(group, []), default=None))
+        ]
+
+    def of_group(self, group: int, payloads: list[Any], mark: int | None) -> Iterator[Out]:
+        state = self.states.setdefault(group, Memory())
+        store = SliceStore(LAYOUT, state)
+        windows = Windows(Span(self.window), LAYOUT, "rows", store)
+        if payloads:
+            windows.add(payloads)
+        fire = windows.advance(mark) if mark is not None else None
+        store.flush()
+        self.late += windows.counts.late
+        self.windows += windows.counts.windows
+        if fire is not None:
+            for made in fire.windows(Span(self.window), LAYOUT, "rows"):
+                yield from rows_of(made)
+
+    @property
+    def held(self) -> dict[int, list[tuple[Any, int]]]:
+        return {slice_: rows for state in self.states.values() for slice_, rows in state.slices().items()}
+
+
+def source(events: Sequence[Event], labels: Sequence[int]) -> Any:
+    """Rows as `local_slices` hands them to its mapInArrow."""
+    columns: list[list[Any]] = [[] for _ in SOURCE]
+    for event in events:
+        mark = None if event.watermark is None else event.watermark
+        is_row = event.ts is not None
+        values: list[Any] = [event.key, at(event.ts) if event.ts is not None else None]
+        values += [at(mark) if is_row and mark is not None else None, None if is_row else mark]
+        values.append(labels[sum(map(ord, event.key or "")) % len(labels)])
+        values += [1, event.value, event.value, event.value, [event.value]] if is_row else [None] * 5
+        for column, value in zip(columns, values, strict=True):
+            column.append(value)
+    return pa.RecordBatch.from_arrays(
+        [pa.array(column, kind.type) for column, kind in zip(columns, SOURCE, strict=True)], schema=SOURCE
+    )
+
+
+def rows_of(made: Any) -> list[Out]:
+    columns = [column.to_pylist() for column in made.columns]
+    for place in (1, 2):
+        columns[place] = [ms(time) for time in columns[place]]
+    columns[-1] = [tuple(sorted(values)) for values in columns[-1]]
+    return list(zip(*columns, strict=True))
+
+
+# ---- the trace of semantics.md b.6
+
+
+def test_the_trace_of_the_hopping_operator() -> None:
+    operator = Operator(Hop(1000, 3000))
+    rows = [("key2", 3999), ("key2", 3000), ("key1", 20), ("key1", 0), ("key1", 999)]
+    rows += [("key2", 1998), ("key2", 1999), ("key2", 1000)]
+    assert operator.batch([Event(key, ts) for key, ts in rows]) == []
+    assert operator.held == {1: [("key1", 3)], 2: [("key2", 3)], 4: [("key2", 2)]}
+
+    def advance(watermark: int) -> list[tuple[Any, ...]]:
+        fired = operator.batch([Event(None, None, watermark)])
+        return sorted((key, count, start, end) for key, start, end, count, *_ in fired)
+
+    assert advance(998) == []
+    assert advance(999) == [("key1", 3, -2000, 1000)]
+    assert advance(1999) == [("key1", 3, -1000, 2000), ("key2", 3, -1000, 2000)]
+    assert advance(2999) == [("key1", 3, 0, 3000), ("key2", 3, 0, 3000)]
+    assert operator.held == {2: [("key2", 3)], 4: [("key2", 2)]}
+    assert advance(3999) == [("key2", 5, 1000, 4000)]
+    assert operator.batch([Event("key2", 3500)]) == []
+    assert advance(4999) == [("key2", 3, 2000, 5000)]
+    assert (operator.batch([Event("key1", 2999)]), operator.late) == ([], 1)
+    assert advance(5999) == [("key2", 3, 3000, 6000)]
+    assert advance(5000) == []  # never back
+    assert (advance(END_OF_INPUT), operator.held, operator.late) == ([], {}, 1)
+    assert operator.windows == 8
+
+
+# ---- lateness, window by window
+
+
+def counts(operator: Operator, *events: Event) -> list[tuple[int, int, int]]:
+    return sorted((start, end, rows) for _, start, end, rows, *_ in operator.batch(events))
+
+
+def test_a_late_row_of_a_tumbling_window_is_dropped_and_counted() -> None:
+    operator = Operator(Tumble(1000))
+    assert counts(operator, Event("a", 10), Event("a", 1500, 999)) == [(0, 1000, 1)]
+    assert counts(operator, Event("a", 999), Event("a", 1000), Event("b", 5)) == []
+    assert operator.late == 2
+    assert counts(operator, Event(None, None, END_OF_INPUT)) == [(1000, 2000, 2)]
+    assert counts(operator, Event("a", 10**12), Event(None, None, END_OF_INPUT)) == []  # the input has ended
+    assert operator.late == 3
+
+
+def test_rows_are_judged_by_the_watermark_before_their_micro_batch() -> None:
+    operator = Operator(Tumble(1000))
+    assert counts(operator, Event("a", 5000, 4000), Event("a", 10)) == [(0, 1000, 1)]
+    assert operator.late == 0
+
+
+def test_a_late_row_of_a_hopping_window_counts_in_the_windows_still_open() -> None:
+    operator = Operator(Hop(1000, 3000))
+    assert counts(operator, Event("a", 500, 1999)) == [(-2000, 1000, 1), (-1000, 2000, 1)]
+    assert counts(operator, Event("a", 900), Event("b", 100)) == []
+    assert counts(operator, Event(None, None, 2999)) == [(0, 3000, 1), (0, 3000, 2)]
+    assert operator.late == 0
+
+
+def test_a_late_row_of_a_cumulating_window_counts_in_later_windows_only() -> None:
+    operator = Operator(Cumulate(1000, 4000))
+    assert counts(operator, Event("a", 500, 1999)) == [(0, 1000, 1), (0, 2000, 1)]
+    assert counts(operator, Event("a", 100), Event("b", 200)) == []
+    assert counts(operator, Event(None, None, 2999)) == [(0, 3000, 1), (0, 3000, 2)]
+    assert counts(operator, Event(None, None, 3999), Event("a", 3500)) == [(0, 4000, 1), (0, 4000, 3)]
+    assert operator.held == {}
+    assert counts(operator, Event("a", 3999), Event("a", 4000)) == []
+    assert operator.late == 1
+
+
+def test_emit_only_on_update_fires_only_steps_that_got_rows_in_time() -> None:
+    operator = Operator(Cumulate(1000, 4000, emit_only_on_update=True))
+    assert counts(operator, Event("a", 500, 1999)) == [(0, 1000, 1)]
+    assert counts(operator, Event("a", 100), Event(None, None, 2999)) == []  # late: counts later, fires nothing
+    assert counts(operator, Event("a", 3000), Event(None, None, END_OF_INPUT)) == [(0, 4000, 3)]
+
+
+def test_a_cycle_keeps_one_partial_per_key_for_what_has_fired() -> None:
+    operator = Operator(Cumulate(1000, 86_400_000))
+    for step in range(20):
+        operator.batch([Event(key, step * 1000, step * 1000 - 1) for key in "ab"])
+    assert operator.held == {19: [("a", 19), ("b", 19)], 20: [("a", 1), ("b", 1)]}
+
+
+def test_rows_between_two_windows_are_in_none_and_are_not_late() -> None:
+    operator = Operator(Hop(10_000, 2000))
+    assert counts(operator, Event("a", 5000), Event("a", 1000), Event(None, None, END_OF_INPUT)) == [(0, 2000, 1)]
+    assert (operator.late, operator.held) == (0, {})
+
+
+def test_filtered_rows_bring_their_watermark_and_nothing_else() -> None:
+    operator = Operator(Tumble(1000))
+    filtered = source([Event("a", 5000, 4000)], (0,)).to_pydict()
+    filtered |= {"key": [None], "time": [None], **{name: [None] for name, _ in MERGES}}
+    (out,) = LocalSlices(Tumble(1000), LAYOUT, (0,))([pa.RecordBatch.from_pydict(filtered, schema=SOURCE)])
+    assert out.to_pydict() == {"key_group": [0], "watermark": [4000], "payload": [None]}
+    assert operator.batch([]) == []
+
+
+# ---- against a plain model
+
+
+class Model:
+    """semantics.md b.3 as it reads, one row and one window at a time; no slices."""
+
+    def __init__(self, window: Window) -> None:
+        self.window, self.watermark = window, -(2**62)
+        self.open: dict[tuple[Any, int], list[int]] = defaultdict(list)
+        self.on_time: set[tuple[Any, int]] = set()
+        self.late = 0
+
+    def batch(self, events: Sequence[Event]) -> list[Out]:
+        for event in events:
+            if event.ts is not None:
+                self._row(event.key, event.ts, event.value)
+        marks = [event.watermark for event in events if event.watermark is not None]
+        self.watermark = max([self.watermark, *marks])
+        return list(self._fire())
+
+    def _row(self, key: Any, ts: int, value: int) -> None:
+        slice_end = self.window.slice_end(ts)
+        ends = self.window.window_ends(slice_end)
+        unfired = [end for end in ends if end - 1 > self.watermark]
+        if ends and not unfired:
+            self.late += 1
+        for end in unfired:
+            self.open[key, end].append(value)
+            if end == slice_end:
+                self.on_time.add((key, end))
+
+    def _fire(self) -> Iterator[Out]:
+        for key, end in [at for at in self.open if at[1] - 1 <= self.watermark]:
+            values = self.open.pop((key, end))
+            if getattr(self.window, "emit_only_on_update", False) and (key, end) not in self.on_time:
+                continue
+            total = len(values), sum(values), max(values), min(values), tuple(sorted(values))
+            yield key, self.window.window_start(end), end, *total
+
+
+KEYS = st.sampled_from(["a", "b", "c", None])
+OFFSETS = st.sampled_from([0, 0, 3, -7])
+
+
+def hops() -> st.SearchStrategy[Window]:
+    return st.builds(Hop, st.integers(1, 12), st.integers(1, 60), OFFSETS)
+
+
+def cumulates() -> st.SearchStrategy[Window]:
+    def build(step: int, steps: int, offset: int, on_update: bool) -> Window:
+        return Cumulate(step, step * steps, offset, on_update)
+
+    return st.builds(build, st.integers(1, 9), st.integers(1, 12), OFFSETS, st.booleans())
+
+
+WINDOWS = st.one_of(st.builds(Tumble, st.integers(1, 30), OFFSETS), hops(), cumulates())
+LONG = st.builds(Hop, st.integers(1, 2), st.sampled_from([SHORTEST * 2, FAN**3 + 6, 90]), OFFSETS)
+
+
+@st.composite
+def micro_batches(draw: st.DrawFn, *, disorder: int = 60) -> list[list[Event]]:
+    """Rows that move on in time, some of them far behind; some bring watermarks; the input ends."""
+    batches, now = [], draw(st.integers(-100, 100))
+    for _ in range(draw(st.integers(1, 12))):
+        events = []
+        for _ in range(draw(st.integers(0, 6))):
+            now += draw(st.integers(0, 10))
+            ts = now - draw(st.sampled_from([0, 0, 0, 1, 5, 20, disorder]))
+            mark = draw(st.sampled_from([None, now - 1, now - 10, now - 30]))
+            events.append(Event(draw(KEYS), ts, mark, draw(st.integers(-9, 9))))
+        if draw(st.integers(0, 5)) == 0:
+            events.append(Event(None, None, now - draw(st.integers(-40, 10))))
+        batches.append(events)
+    return [*batches, [Event(None, None, END_OF_INPUT)]]
+
+
+def ordered(rows: Iterable[Out]) -> list[Out]:
+    return sorted(rows, key=repr)
+
+
+@given(WINDOWS | LONG, micro_batches(), st.integers(1, 4), st.integers(1, 3))
+@settings(max_examples=400)
+def test_every_micro_batch_gives_the_rows_of_the_model(
+    window: Window, batches: list[list[Event]], groups: int, partitions: int
+) -> None:
+    """Each micro-batch starts from serialised state, as after a restart; the model counts row by row."""
+    operator, model = Operator(window, groups, partitions), Model(window)
+    given_out = 0
+    for events in batches:
+        expected = model.batch(events)
+        assert ordered(operator.batch(events)) == ordered(expected)
+        assert operator.late == model.late
+        given_out += len(expected)
+    assert operator.windows == given_out
+    assert all(not state.chunks for state in operator.states.values())
+
+
+@given(WINDOWS | LONG, micro_batches())
+@settings(max_examples=100)
+def test_without_late_rows_the_stream_gives_the_rows_of_the_batch_kernel(
+    window: Window, batches: list[list[Event]]
+) -> None:
+    events = [
+        Event(event.key, event.ts, None, event.value) for batch in batches for event in batch if event.ts is not None
+    ]
+    cuts = [events[: len(events) // 2], events[len(events) // 2 :], [Event(None, None, END_OF_INPUT)]]
+    operator = Operator(window, groups=2)
+    streamed = [row for cut in cuts for row in operator.batch(cut)]
+    assert (ordered(streamed), operator.late) == (ordered(by_kernel(window, events)), 0)
+
+
+def by_kernel(window: Window, events: Sequence[Event]) -> list[Out]:
+    """The rows of the batch kernel, which takes the rows as slices of one row each."""
+    rows = sorted((str(e.key), window.slice_end(e.ts or 0), e.key, e.value) for e in events)
+    if not rows:
+        return []
+    _, ends, keys, values = (list(column) for column in zip(*rows, strict=True))
+    columns = {
+        "$0": pa.array(keys, pa.string()),
+        "slice_end": pa.array([at(end) for end in ends], pa.timestamp("us")),
+        "rows": pa.array([1] * len(rows), pa.int64()),
+        **{name: pa.array(values, pa.int64()) for name in ("total", "most", "least")},
+        "all": pa.array([[value] for value in values], pa.list_(pa.int64())),
+    }
+    kernel = SliceKernel(Span(window).kernel, ("$0",), MERGES, "rows")
+    return [row for made in kernel([pa.RecordBatch.from_pydict(columns)]) for row in rows_of(made)]
+
+
+@given(WINDOWS | LONG, st.integers(-200, 200))
+def test_windows_counted_in_slices_are_those_of_the_plan(window: Window, ts: int) -> None:
+    span, end = Span(window), window.slice_end(ts)
+    number = span.number(end)
+    assert span.end(number) == end
+    ends = window.window_ends(end)
+    held = [span.end(e) for e in range(span.first(number), span.last(number) + 1, span.stride)]
+    assert held == list(ends)
+    for window_end in ends:
+        opening = span.opening(span.number(window_end))
+        assert span.end(opening) - window.slice_size == window.window_start(window_end)
+        assert span.latest(span.number(window_end)) == span.number(window_end)
+
+
+# ---- state
+
+
+def test_a_slice_is_one_chunk_of_one_partial_per_key_and_runs_spare_reads() -> None:
+    """HOP 1 min/24 h, a micro-batch a minute: a fire reads a few runs, not 1440 slices."""
+    operator = Operator(Hop(60_000, 86_400_000))
+    most = 0
+    for minute in range(1600):
+        state = operator.states.setdefault(key_group_labels(1)[0], Memory())
+        state.calls = 0
+        rows = operator.batch([Event(key, minute * 60_000, minute * 60_000 - 1) for key in "ab"])
+        most = max(most, state.calls)
+        if minute:
+            assert {row[3] for row in rows} == {min(minute, 1440)}
+    assert len(operator.held) == 1440
+    assert most < 60
+    levels = [level for _, level, _ in state.chunks]
+    assert len(levels) < 1440 * 1.4
+
+
+def test_chunks_of_a_slice_are_merged_before_they_pile_up() -> None:
+    operator = Operator(Tumble(1000))
+    for n in range(300):
+        operator.batch([Event(f"k{n % 37}", 5), Event("a", 6)])
+    (state,) = operator.states.values()
+    assert len(state.chunks) < 6
+    assert sum(rows for _, rows in operator.held[1]) == 600
+
+
+def test_what_comes_and_goes_in_one_micro_batch_never_reaches_the_state() -> None:
+    operator = Operator(Hop(10, 50))
+    operator.batch([Event("a", ts, ts - 5) for ts in range(0, 5000, 10)])
+    (state,) = operator.states.values()
+    assert state.calls == len(state.chunks) == 6
+
+
+def test_an_empty_micro_batch_writes_nothing() -> None:
+    operator = Operator(Tumble(1000))
+    operator.batch([Event("a", 5, 4)])
+    (state,) = operator.states.values()
+    before, state.calls = state.kept, 0
+    operator.batch([])
+    assert (state.kept is before, state.calls) == (True, 0)
+
+
+# ---- pieces
+
+
+def test_keys_are_the_same_where_group_by_says_so() -> None:
+    nan = float("nan")
+    floats = pa.array([nan, 1.0, None, -nan, 1.0, None])
+    structs = pa.array([{"x": 1}, {"x": None}, None, {"x": 1}, {"x": None}, None])
+    lists = pa.array([[1], [], None, [1], [], None])
+    for column in (floats, structs, lists, pa.nulls(6)):
+        codes = key_codes([column], 6).tolist()
+        assert codes[:3] == codes[3:]
+        assert len(set(codes)) == (1 if pa.types.is_null(column.type) else 3)
+    wide = [pa.array(range(5000)) for _ in range(6)]
+    assert len(set(key_codes(wide, 5000).tolist())) == 5000
+
+
+def test_minus_zero_is_the_key_zero() -> None:
+    layout = SliceRows(1, (("rows", "sum"),))
+    columns = {
+        "key": pa.array([0.0, -0.0]),
+        "time": pa.array([at(1), at(2)], pa.timestamp("us")),
+        "mark": pa.nulls(2, pa.timestamp("us")),
+        "control": pa.nulls(2, pa.int64()),
+        "group": pa.array([7, 7], pa.int32()),
+        "rows": pa.array([1, 1], pa.int64()),
+    }
+    (out,) = LocalSlices(Tumble(1000), layout, (7,))([pa.RecordBatch.from_pydict(columns)])
+    assert from_bytes(out.column("payload")[0].as_py()).to_pydict() == {"$0": [0.0], "$slice": [1], "rows": [2]}
+
+
+def test_labels_of_key_groups_fill_partitions_evenly() -> None:
+    assert (spark_hash(0), spark_hash(1)) == (933211791, -559580957)  # SELECT hash(0), hash(1)
+    for partitions in (1, 2, 4, 8):
+        held = [spark_hash(label) % partitions for label in key_group_labels(8)]
+        assert {held.count(partition) for partition in range(partitions)} == {8 // partitions}
+
+
+# ---- the shell, in pyspark's tester
+
+
+def test_the_processor_is_the_operator_behind_rows() -> None:
+    window = Hop(1000, 3000)
+    processor = SlicingWindowProcessor(window, LAYOUT, "rows")
+    tester = TwsTester(processor)
+    (label,) = key_group_labels(1)
+    out: list[Any] = []
+    for events in ([Event("a", 500), Event("b", 1500, 999)], [Event("a", 10), Event(None, None, END_OF_INPUT)]):
+        payloads = list(LocalSlices(window, LAYOUT, (label,))([source(events, (label,))]))
+        rows = [Row(**row) for batch in payloads for row in batch.to_pylist()]
+        out.append(tester.test(label, rows))
+    fires = [pa.RecordBatch.from_pylist([row.asDict() for row in rows if row.payload is not None]) for rows in out]
+    first, second = (
+        [row[:4] for made in Unpack(window, LAYOUT, "rows")(iter([fire])) for row in rows_of(made)] for fire in fires
+    )
+    assert first == [("a", -2000, 1000, 1)]
+    assert ordered(second) == [
+        ("a", -1000, 2000, 2), ("a", 0, 3000, 2), ("b", -1000, 2000, 1), ("b", 0, 3000, 1), ("b", 1000, 4000, 1)
+    ]  # fmt: skip
+    (counters,) = (row for row in out[0] if row.payload is None)
+    assert (counters.rows_in, counters.late, counters.windows, counters.watermark) == (2, 0, 1, 999)
+    assert (counters.state_rows, counters.open_slices) == (2, 2)
+    assert tester.peekValueState("index", label) == (END_OF_INPUT, b"")
+
+
+@pytest.mark.parametrize("rows", [0, 1, 5])
+def test_a_part_of_a_batch_is_written_alone(rows: int) -> None:
+    whole = LAYOUT.merged([LAYOUT.batch([pa.array(["key"] * 1000)], pa.array(range(1000)).to_numpy(), [
+        pa.array(range(1000)) for _ in range(4)] + [pa.array([[n] for n in range(1000)])])])  # fmt: skip
+    part = to_bytes(whole.slice(500, rows))
+    assert len(part) < 2000
+    assert from_bytes(part) == whole.slice(500, rows)

@@ -1,0 +1,27 @@
+"""Streams: what emitted code calls. Names load on first use; importing this loads no Spark, no numpy."""
+
+from __future__ import annotations
+
+from importlib import import_module
+from typing import TYPE_CHECKING, Any
+
+if TYPE_CHECKING:
+    from tvfsql.runtime.stream.control import with_control as with_control
+    from tvfsql.runtime.stream.run import run_to_end as run_to_end
+    from tvfsql.runtime.stream.run import start as start
+    from tvfsql.runtime.stream.slices import local_slices as local_slices
+    from tvfsql.runtime.stream.slices import merge_slice_stream as merge_slice_stream
+
+_MODULE_OF = {
+    "local_slices": "slices",
+    "merge_slice_stream": "slices",
+    "run_to_end": "run",
+    "start": "run",
+    "with_control": "control",
+}
+
+
+def __getattr__(name: str) -> Any:
+    if name not in _MODULE_OF:
+        raise AttributeError(f"module {__name__!r} has no attribute {name!r}")
+    return getattr(import_module(f"{__name__}.{_MODULE_OF[name]}"), name)

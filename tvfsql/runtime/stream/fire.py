@@ -1,0 +1,48 @@
+"""What leaves a key group when its watermark moves: slices, and between which ends their windows are given out.
+
+The windows themselves are made after the state operator, by the batch kernel, in batches of bounded size. So
+what goes through the operator is one row per key and slice, whatever size/slide is.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+import pyarrow as pa
+import pyarrow.compute as pc
+
+from tvfsql.runtime.columns import Mask, changes
+from tvfsql.runtime.kernel import TIMESTAMP, SliceKernel
+from tvfsql.runtime.reach import reach
+from tvfsql.runtime.stream.slice_rows import SLICE, SliceRows
+from tvfsql.runtime.stream.spans import Span
+
+
+@dataclass(frozen=True)
+class Fire:
+    """Slices by key, and the windows to be made of them: those that end in [first, last], in epoch ms."""
+
+    rows: Any
+    first: int
+    last: int
+
+    def count(self, span: Span, layout: SliceRows, rows: str) -> int:
+        """How many windows those are: those with data."""
+        new_key = np.zeros(self.rows.num_rows, dtype=np.bool_)
+        new_key[0] = True
+        for column in self.rows.columns[: layout.keys]:
+            new_key |= changes(column)
+        filled: Mask = pc.fill_null(pc.greater(self.rows.column(rows), 0), False).to_numpy(zero_copy_only=False)
+        ends = layout.slices(self.rows) * span.window.slice_size + span.window.offset
+        return int(reach(span.kernel, ends, new_key, filled, (self.first, self.last)).counts.sum())
+
+    def windows(self, span: Span, layout: SliceRows, rows: str) -> Iterator[Any]:
+        """Keys, window_start, window_end and merged partials, as batches."""
+        at = self.rows.schema.get_field_index(SLICE)
+        micros = (layout.slices(self.rows) * span.window.slice_size + span.window.offset) * 1000
+        timed = self.rows.set_column(at, SLICE, pa.array(micros).view(TIMESTAMP))
+        keys = tuple(layout.names[: layout.keys])
+        return SliceKernel(span.kernel, keys, layout.merges, rows, ends=(self.first, self.last))([timed])

@@ -1,0 +1,37 @@
+"""Key groups whose labels Spark spreads evenly."""
+
+from __future__ import annotations
+
+from itertools import count
+
+MASK = 0xFFFFFFFF
+
+
+def key_group_labels(groups: int) -> tuple[int, ...]:
+    """`groups` numbers to group by, one for each remainder of Spark's hash by `groups`.
+
+    Spark puts the group with label x into partition hash(x) modulo the number of partitions. With 0, 1, 2, ... as
+    labels two of four groups may well meet in one of two partitions; with these, groups that are a multiple of
+    the partitions fill them evenly.
+    """
+    found: dict[int, int] = {}
+    for label in count():
+        found.setdefault(spark_hash(label) % groups, label)
+        if len(found) == groups:
+            return tuple(found[remainder] for remainder in range(groups))
+    raise AssertionError
+
+
+def spark_hash(number: int) -> int:
+    """Spark's hash of an INT: MurmurHash3 (Appleby, 2011) of its four bytes, seed 42, as a signed number."""
+    mixed = _rotate(number * 0xCC9E2D51 & MASK, 15) * 0x1B873593 & MASK
+    value = (_rotate(42 ^ mixed, 13) * 5 + 0xE6546B64) & MASK
+    value ^= 4
+    value = (value ^ value >> 16) * 0x85EBCA6B & MASK
+    value = (value ^ value >> 13) * 0xC2B2AE35 & MASK
+    value ^= value >> 16
+    return value - (1 << 32) if value >> 31 else value
+
+
+def _rotate(value: int, by: int) -> int:
+    return (value << by | value >> (32 - by)) & MASK

@@ -1,0 +1,128 @@
+"""The slices of one key group in state: Arrow chunks by slice, found through one small index.
+
+A micro-batch reads the index, the chunks that it needs and no others, and writes what it changed at its end:
+so rows that come and go within a micro-batch never reach the state, and the number of state calls depends on the
+slices touched, never on the keys. A chunk that is no larger than what is added to it is merged with it, so
+that a slice has one chunk in the usual case, at most log2(its rows) of them, and each row is rewritten as often.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from dataclasses import dataclass
+from typing import Any, Protocol
+
+import numpy as np
+
+from tvfsql.runtime.stream.slice_rows import SliceRows, from_bytes, to_bytes
+
+Entry = tuple[int, int]  # (level, number): level 0 is a slice, higher ones are runs of slices
+ChunkKey = tuple[int, int, int]  # (number, level, chunk)
+
+
+class State(Protocol):
+    """Where a key group's index and chunks are kept: RocksDB through Spark, or a dictionary in tests."""
+
+    def index(self) -> tuple[int | None, bytes] | None:
+        """The watermark in epoch ms and the list of chunks; None if the group is new."""
+
+    def set_index(self, watermark: int | None, chunks: bytes) -> None: ...
+
+    def chunk(self, key: ChunkKey) -> bytes: ...
+
+    def set_chunk(self, key: ChunkKey, data: bytes) -> None: ...
+
+    def remove_chunk(self, key: ChunkKey) -> None: ...
+
+
+@dataclass
+class Chunk:
+    """A piece of an entry: how large it is, and its rows if this micro-batch has seen them."""
+
+    rows: int
+    size: int
+    batch: Any = None
+    stored: bool = False  # some version of it is in state
+    changed: bool = False
+
+
+class SliceStore:
+    """The state of a key group during one micro-batch."""
+
+    def __init__(self, layout: SliceRows, state: State) -> None:
+        self.layout, self.state = layout, state
+        self.watermark: int | None = None
+        self.entries: dict[Entry, list[Chunk]] = {}
+        self.dropped: list[ChunkKey] = []
+        self.before = state.index()
+        if self.before is not None:
+            self.watermark, chunks = self.before
+            for level, number, rows, size in np.frombuffer(chunks, dtype=np.int64).reshape(-1, 4).tolist():
+                self.entries.setdefault((level, number), []).append(Chunk(rows, size, stored=True))
+
+    def slices(self) -> Iterator[int]:
+        """The slices that hold rows."""
+        return (number for level, number in self.entries if level == 0)
+
+    def append(self, entry: Entry, batch: Any) -> None:
+        """Add rows to an entry."""
+        chunks = self.entries.setdefault(entry, [])
+        rows, kept = batch.num_rows, len(chunks)
+        while kept and chunks[kept - 1].rows <= rows:
+            kept -= 1
+            rows += chunks[kept].rows
+        if kept < len(chunks):
+            older = [self._load(entry, at) for at in range(kept, len(chunks))]
+            batch = self.layout.merged([*older, batch])
+        self._cut(entry, kept + 1)
+        if kept == len(chunks):
+            chunks.append(Chunk(0, 0))
+        chunk = chunks[kept]
+        chunk.batch, chunk.rows, chunk.size, chunk.changed = batch, batch.num_rows, batch.nbytes, True
+
+    def read(self, entry: Entry) -> list[Any]:
+        """The rows of an entry, oldest first; none if there is no such entry."""
+        return [self._load(entry, at) for at in range(len(self.entries.get(entry, ())))]
+
+    def drop(self, entry: Entry) -> None:
+        self._cut(entry, 0)
+        del self.entries[entry]
+
+    def flush(self) -> None:
+        """Write what has changed."""
+        for key in self.dropped:
+            self.state.remove_chunk(key)
+        index = []
+        for (level, number), chunks in self.entries.items():
+            for at, chunk in enumerate(chunks):
+                if chunk.changed:
+                    data = to_bytes(chunk.batch)
+                    chunk.size = len(data)
+                    self.state.set_chunk((number, level, at), data)
+                index.append((level, number, chunk.rows, chunk.size))
+        after = self.watermark, np.array(index, dtype=np.int64).tobytes()
+        if after != self.before:
+            self.state.set_index(*after)
+
+    @property
+    def rows(self) -> int:
+        """How many partials are held, of slices and of runs of slices."""
+        return sum(chunk.rows for chunks in self.entries.values() for chunk in chunks)
+
+    @property
+    def size(self) -> int:
+        """About how many bytes."""
+        return sum(chunk.size for chunks in self.entries.values() for chunk in chunks)
+
+    def _load(self, entry: Entry, at: int) -> Any:
+        chunk = self.entries[entry][at]
+        if chunk.batch is None:
+            level, number = entry
+            chunk.batch = from_bytes(self.state.chunk((number, level, at)))
+        return chunk.batch
+
+    def _cut(self, entry: Entry, kept: int) -> None:
+        level, number = entry
+        chunks = self.entries[entry]
+        self.dropped += [(number, level, at) for at in range(kept, len(chunks)) if chunks[at].stored]
+        del chunks[kept:]

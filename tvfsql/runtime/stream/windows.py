@@ -1,0 +1,109 @@
+"""The windows of one key group of a stream: which rows still count, which windows fire, which slices go.
+
+A slice is late if its last window has fired: then its rows are dropped, and counted. If only its first windows
+have, its rows count in the later ones: the windows that fired are not given out again. Source: semantics.md b.3.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from typing import Any
+
+from tvfsql.plan.window import Cumulate
+from tvfsql.runtime.stream.fire import Fire
+from tvfsql.runtime.stream.runs import Runs
+from tvfsql.runtime.stream.slice_rows import SliceRows
+from tvfsql.runtime.stream.spans import Span
+from tvfsql.runtime.stream.store import SliceStore
+
+
+@dataclass
+class Counts:
+    """What one micro-batch did to a key group."""
+
+    rows_in: int = 0
+    late: int = 0
+    windows: int = 0
+
+
+class Windows:
+    """The operator: `add` the micro-batch's slices, then `advance` the watermark; the store is written by the caller.
+
+    HOP: a fire reads the slices at both edges of its windows and a few runs of slices between them (`Runs`), not
+    all slices of a window. CUMULATE: the slices of a cycle that have fired are merged into one, so a fire reads
+    that and the new ones. TUMBLE: a window is its slice.
+    """
+
+    def __init__(self, span: Span, layout: SliceRows, rows: str, store: SliceStore) -> None:
+        self.span, self.layout, self.rows, self.store = span, layout, rows, store
+        self.runs = Runs(span, store)
+        self.counts = Counts()
+
+    def add(self, batches: Sequence[Any]) -> None:
+        """Take the slices of a micro-batch; they are judged by the watermark that stood before it."""
+        fired = self._fired(self.store.watermark)
+        fresh = self.layout.merged(batches)
+        self.counts.rows_in += self.layout.total(fresh, self.rows)
+        for number, batch in self.layout.by_slice(fresh).items():
+            last = self.span.last(number)
+            if last < number:  # it lies between two windows: late for none, part of none
+                continue
+            if fired is not None and last <= fired:
+                self.counts.late += self.layout.total(batch, self.rows)
+                continue
+            self.store.append((0, number), batch)
+            self.runs.add(number, batch)
+
+    def advance(self, watermark: int) -> Fire | None:
+        """Move the watermark, never back: the windows that fire, if any. A window fires at its end - 1 ms."""
+        before = self.store.watermark
+        if before is not None and watermark <= before:
+            return None
+        already, fired = self._fired(before), self._fired(watermark)
+        assert fired is not None
+        self.store.watermark = watermark
+        fire = self._fire(already, fired)
+        if fire is not None:
+            self.counts.windows += fire.count(self.span, self.layout, self.rows)
+        self._expire(fired)
+        if isinstance(self.span.window, Cumulate):
+            self._fold(fired)
+        return fire
+
+    def _fired(self, watermark: int | None) -> int | None:
+        """All windows that end on this slice or before have fired."""
+        return None if watermark is None else self.span.number(watermark + 1)
+
+    def _fire(self, already: int | None, fired: int) -> Fire | None:
+        slices = sorted(self.store.slices())
+        if not slices:
+            return None
+        first = self.span.first(slices[0])
+        if already is not None:  # the first window after those
+            first = max(first, self.span.latest(already) + self.span.stride)
+        last = self.span.latest(min(fired, self.span.last(slices[-1])))
+        if last < first:
+            return None
+        opening = self.span.opening(first)
+        batches = self.runs.read([number for number in slices if opening <= number <= last], first, last)
+        if not batches:
+            return None
+        return Fire(self.layout.by_key(batches), self.span.end(first), self.span.end(last))
+
+    def _expire(self, fired: int) -> None:
+        """Drop the slices whose last window has fired."""
+        for number in [number for number in self.store.slices() if self.span.last(number) <= fired]:
+            self.store.drop((0, number))
+        self.runs.expire(fired)
+
+    def _fold(self, fired: int) -> None:
+        """Merge the slices of the open cycle that have fired: later windows only need their sum, so to speak."""
+        folded = sorted(number for number in self.store.slices() if number <= fired)
+        if len(folded) < 2:
+            return
+        batches = [batch for number in folded for batch in self.store.read((0, number))]
+        merged = self.layout.merged(batches, into=folded[-1])
+        for number in folded:
+            self.store.drop((0, number))
+        self.store.append((0, folded[-1]), merged)
