@@ -59,7 +59,9 @@ def split_local_global(node: Node, options: Options) -> Node | None:
                 kept = tuple(Item(part.name, column(part.name, part.type)) for part in source.schema)
                 copies = (Item(new, column(key, source.type_of(key))) for key, new in renamed.items())
                 source, keys = Project(source, (*kept, *copies)), tuple(renamed.get(key, key) for key in keys)
-            split = Split(frozenset(name.lower() for name in (*keys, *OWN_NAMES)))
+            split = (StreamSplit if options.streaming else Split)(
+                frozenset(name.lower() for name in (*keys, *OWN_NAMES))
+            )
             finish = tuple(Item(call.name, split.finish(call)) for call in calls)
             rows = split.rows()
             local = LocalWindowAggregate(
@@ -156,3 +158,21 @@ class Split:
         name = free_name(wanted, lambda known: known.lower() in self.taken)
         self.taken.add(name.lower())
         return name
+
+
+class StreamSplit(Split):
+    """The same for streams: the distinct values of a slice are kept as a list, and united for a window.
+
+    Changes, as in batch, would need to know when a value comes again, which a stream cannot tell yet.
+    """
+
+    def _distinct(self, call: AggCall, *, with_sum: bool) -> dict[str, Scalar]:
+        arguments = holes(call)
+        values = template("collect_set({x}){f}", arguments)
+        single = template("CASE WHEN {m} IS NOT NULL THEN array({m}) END", arguments)
+        values = self._partial(PartialColumn(call.name, values, "distinct", single))
+        parts = {"count": template("coalesce(size({v}), 0)", {"v": values})}
+        if with_sum:
+            zero = f"CAST(0 AS {(AGGREGATES['SUM'].result(call.arguments[0].type)).upper()})"
+            parts["sum"] = template(f"aggregate({{v}}, {zero}, (total, value) -> total + value)", {"v": values})
+        return parts

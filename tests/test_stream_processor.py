@@ -464,7 +464,7 @@ def test_an_empty_micro_batch_writes_nothing() -> None:
 
 def test_keys_are_the_same_where_group_by_says_so() -> None:
     nan = float("nan")
-    floats = pa.array([nan, 1.0, None, -nan, 1.0, None])
+    floats = pa.array([nan, 1.0, None, nan, 1.0, None])
     structs = pa.array([{"x": 1}, {"x": None}, None, {"x": 1}, {"x": None}, None])
     lists = pa.array([[1], [], None, [1], [], None])
     for column in (floats, structs, lists, pa.nulls(6)):
@@ -475,18 +475,19 @@ def test_keys_are_the_same_where_group_by_says_so() -> None:
     assert len(set(key_codes(wide, 5000).tolist())) == 5000
 
 
-def test_minus_zero_is_the_key_zero() -> None:
-    layout = SliceRows(1, (("rows", "sum"),))
+def test_there_is_one_zero_and_one_nan_among_the_keys() -> None:
+    layout, nan = SliceRows(1, (("rows", "sum"),)), float("nan")
     columns = {
-        "key": pa.array([0.0, -0.0]),
-        "time": pa.array([at(1), at(2)], pa.timestamp("us")),
-        "mark": pa.nulls(2, pa.timestamp("us")),
-        "control": pa.nulls(2, pa.int64()),
-        "group": pa.array([7, 7], pa.int32()),
-        "rows": pa.array([1, 1], pa.int64()),
+        "key": pa.array([0.0, -0.0, nan, -nan]),
+        "time": pa.array([at(1)] * 4, pa.timestamp("us")),
+        "mark": pa.nulls(4, pa.timestamp("us")),
+        "control": pa.nulls(4, pa.int64()),
+        "group": pa.array([7] * 4, pa.int32()),
+        "rows": pa.array([1] * 4, pa.int64()),
     }
     (out,) = LocalSlices(Tumble(1000), layout, (7,))([pa.RecordBatch.from_pydict(columns)])
-    assert from_bytes(out.column("payload")[0].as_py()).to_pydict() == {"$0": [0.0], "$slice": [1], "rows": [2]}
+    held = from_bytes(out.column("payload")[0].as_py()).to_pydict()
+    assert (repr(held["$0"]), held["rows"]) == ("[0.0, nan]", [2, 2])
 
 
 def test_labels_of_key_groups_fill_partitions_evenly() -> None:
@@ -523,7 +524,7 @@ def test_the_processor_is_the_operator_behind_rows() -> None:
     assert tester.peekValueState("index", label) == (END_OF_INPUT, b"")
 
 
-@pytest.mark.parametrize("rows", [0, 1, 5])
+@pytest.mark.parametrize("rows", [1, 5])
 def test_a_part_of_a_batch_is_written_alone(rows: int) -> None:
     whole = LAYOUT.merged([LAYOUT.batch([pa.array(["key"] * 1000)], pa.array(range(1000)).to_numpy(), [
         pa.array(range(1000)) for _ in range(4)] + [pa.array([[n] for n in range(1000)])])])  # fmt: skip

@@ -15,7 +15,6 @@ from tvfsql.physical.operators import TableSourceScan
 from tvfsql.plan.node import Node
 from tvfsql.plan.nodes import Sink
 
-
 # How a stream is started where the module is run by itself: over all that its sources have now.
 START = '.option("checkpointLocation", "checkpoint").trigger(availableNow=True).start().awaitTermination()'
 

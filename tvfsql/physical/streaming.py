@@ -56,8 +56,6 @@ def stream_slices(node: LocalWindowAggregate, options: Options) -> StreamSlices:
     """The slices of a stream; `node.input` is physical. Raises UnsupportedError for what streams lack yet."""
     if node.zone:
         raise UnsupportedError("windows over TIMESTAMP_LTZ are not built for streams yet", hint="use a TIMESTAMP(3)")
-    if node.distincts:
-        raise UnsupportedError("DISTINCT aggregates are not built for streams yet", hint="--mode batch")
     if options["table.exec.source.rowtime-null-handling"] != "FAIL":
         raise UnsupportedError(
             "leaving out rows without a time is not built for streams yet",

@@ -6,6 +6,7 @@
 | min, max | anything with an order | the same type |
 | first, last | anything | the first, last value that is not NULL, in the order of the slices |
 | concat | lists | one list, in the order of the slices |
+| distinct | lists of values, each once | their union, each value once |
 | moments | struct<n: bigint, mean: double, m2: double> | the same |
 | running | integers, decimals: changes | their total since the run of rows began; bigint, decimal(38, s) |
 
@@ -65,14 +66,18 @@ class Concat(Partial):
 
     def over(self, ranges: Ranges) -> Any:
         lengths = self.offsets[ranges.hi] - self.offsets[ranges.lo]
-        offsets = np.zeros(len(ranges) + 1, dtype=np.int64)
+        starts = np.cumsum(lengths) - lengths
+        at = np.arange(int(lengths.sum())) + np.repeat(self.offsets[ranges.lo] - starts, lengths)
+        return self._lists(self.elements.take(pa.array(at)), lengths, self.presence.over(ranges))
+
+    def _lists(self, elements: Any, lengths: Ints, present: Any) -> Any:
+        """Lists of these lengths, one after the other."""
+        offsets = np.zeros(len(lengths) + 1, dtype=np.int64)
         np.cumsum(lengths, out=offsets[1:])
-        at = np.arange(offsets[-1]) + np.repeat(self.offsets[ranges.lo] - offsets[:-1], lengths)
-        present = self.presence.over(ranges)
         large = pa.types.is_large_list(self.type)
         return (pa.LargeListArray if large else pa.ListArray).from_arrays(
             pa.array(offsets if large else offsets.astype(np.int32)),
-            self.elements.take(pa.array(at)),
+            elements,
             type=self.type,
             mask=None if present is None else pa.array(~present),
         )
@@ -81,6 +86,26 @@ class Concat(Partial):
         each = max(1, self.elements.nbytes // max(1, len(self.elements)))
         sizes: Ints = (self.offsets[ranges.hi] - self.offsets[ranges.lo]) * each
         return sizes
+
+
+class Distinct(Concat):
+    """`distinct`: the union of lists. A value is kept where it stands first."""
+
+    def __init__(self, column: Any) -> None:
+        super().__init__(column)
+        coded = self.elements.dictionary_encode()
+        self.codes: Ints = coded.indices.to_numpy().astype(np.int64)
+        self.values = len(coded.dictionary)
+
+    def over(self, ranges: Ranges) -> Any:
+        lengths = self.offsets[ranges.hi] - self.offsets[ranges.lo]
+        starts = np.cumsum(lengths) - lengths
+        at = np.arange(int(lengths.sum())) + np.repeat(self.offsets[ranges.lo] - starts, lengths)
+        of_range = np.repeat(np.arange(len(ranges)), lengths)
+        _, once = np.unique(of_range * max(1, self.values) + self.codes[at], return_index=True)
+        once.sort()
+        counts = np.bincount(of_range[once], minlength=len(ranges))
+        return self._lists(self.elements.take(pa.array(at[once])), counts, self.presence.over(ranges))
 
 
 def _sum(name: str, column: Any, blocks: Blocks, before: int) -> Partial:
@@ -94,6 +119,7 @@ KINDS: Mapping[str, Prepare] = {
     "first": lambda name, column, blocks, before: Nearest(column, last=False),
     "last": lambda name, column, blocks, before: Nearest(column, last=True),
     "concat": lambda name, column, blocks, before: Concat(column),
+    "distinct": lambda name, column, blocks, before: Distinct(column),
     "moments": lambda name, column, blocks, before: Moments(column, blocks),
     "running": lambda name, column, blocks, before: RunningTotal(name, column, before),
 }

@@ -65,7 +65,7 @@ class LocalSlices:
         micros: Ints = batch.column(keys).cast(TIMESTAMP).view(pa.int64()).to_numpy()
         width, offset = self.window.slice_size * 1000, self.window.offset * 1000
         slices = (micros - offset) // width + 1
-        of_keys = [_one_zero(column) for column in batch.columns[:keys]]
+        of_keys = [_normal(column) for column in batch.columns[:keys]]
         return self._wide.batch([*of_keys, batch.column(keys + 3)], slices, batch.columns[keys + 4 :])
 
     def _payloads(self, waiting: list[Any]) -> Iterator[Any]:
@@ -92,9 +92,12 @@ def larger(one: int | None, other: int | None) -> int | None:
     return max((mark for mark in (one, other) if mark is not None), default=None)
 
 
-def _one_zero(column: Any) -> Any:
-    """-0.0 as 0.0, which GROUP BY takes for the same."""
-    return pc.add(column, pa.scalar(0.0, column.type)) if pa.types.is_floating(column.type) else column
+def _normal(column: Any) -> Any:
+    """-0.0 as 0.0 and one NaN, which GROUP BY takes for the same."""
+    if not pa.types.is_floating(column.type):
+        return column
+    nan, zero = (pa.scalar(value, column.type) for value in (float("nan"), 0.0))
+    return pc.if_else(pc.is_nan(column), nan, pc.add(column, zero))
 
 
 def _out(groups: Any, watermark: list[int] | None = None, payload: list[bytes] | None = None) -> Any:

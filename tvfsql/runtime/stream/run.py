@@ -12,6 +12,7 @@ from pyspark.sql.streaming.query import StreamingQuery
 from pyspark.sql.streaming.readwriter import DataStreamWriter
 
 from tvfsql.runtime.stream.control import END_OF_INPUT, FOLDER, advance
+from tvfsql.runtime.stream.quiet import quiet_java
 
 COUNTERS = ("numLateRecordsDropped",)
 
@@ -27,7 +28,7 @@ def run_to_end(
     folder = checkpoint / "control"
     folder.mkdir(parents=True, exist_ok=True)
     counts = dict.fromkeys(COUNTERS, 0)
-    with _channel(spark, folder):
+    with _channel(spark, folder), quiet_java(spark):
         _run(build(), checkpoint, counts)
         if flush:
             if not list(folder.glob("*.json")):
