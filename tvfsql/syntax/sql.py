@@ -17,6 +17,7 @@ from sqlglot.parsers.spark import SparkParser
 from sqlglot.tokenizer_core import TokenType
 
 from tvfsql.errors import Span, SqlSyntaxError, UnsupportedError, nearest
+from tvfsql.plan.scalar import quoted
 from tvfsql.syntax import ast
 
 T = exp.DataType.Type
@@ -71,6 +72,8 @@ SPARK_TYPES = {
     T.VARCHAR: "string",
     T.NVARCHAR: "string",
     T.TEXT: "string",
+    T.BINARY: "binary",
+    T.VARBINARY: "binary",
 }
 FLINK_TYPES = (
     "ARRAY", "BIGINT", "BINARY", "BOOLEAN", "BYTES", "CHAR", "DATE", "DECIMAL", "DOUBLE", "FLOAT", "INT", "INTEGER",
@@ -129,7 +132,7 @@ def spark_type(tree: exp.DataType, span: Span | None = None) -> str:
             return SPARK_TYPES[kind]
         case T.STRUCT:
             fields = [
-                f"{part.name}:{spark_type(part.args['kind'], span)}"
+                f"{quoted(part.name)}:{spark_type(part.args['kind'], span)}"
                 for part in inner
                 if isinstance(part, exp.ColumnDef)
             ]
