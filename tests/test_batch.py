@@ -12,7 +12,7 @@ import pytest
 
 import tvfsql
 from tvfsql import Session
-from tvfsql.errors import DataError
+from tvfsql.errors import DataError, TvfSqlError
 from tvfsql.runtime.counters import take_counts
 
 if TYPE_CHECKING:
@@ -126,6 +126,20 @@ def test_an_average_of_integers_is_cut_towards_zero(spark: SparkSession, windows
     assert {row.total for row in found} == {-2}
 
 
+@pytest.mark.parametrize("phase", PHASES)
+@pytest.mark.parametrize("windows", WINDOWS, ids=kind)
+def test_arguments_may_be_constants_or_nested_values(spark: SparkSession, windows: str, phase: str) -> None:
+    made = session(spark, [(NOON, [3]), (NOON + MINUTE, [1, 2])], "ts TIMESTAMP_NTZ, v ARRAY<INT>", phase=phase)
+    calls = {
+        "COUNT(NULL)": 0, "COUNT(1)": 2, "COUNT(DISTINCT 7)": 1, "SUM(2)": 4, "MAX(TRUE)": True, "MIN(v)": [1, 2],
+        "FIRST_VALUE(v)": [3], "COUNT(DISTINCT v)": 2, "ARRAY_AGG(v)": [[3], [1, 2]],
+    }  # fmt: skip
+    names = ", ".join(f"{sql} AS c{i}" for i, sql in enumerate(calls))
+    bounds = "window_start, window_end"
+    for row in made.sql(f"SELECT {names} FROM TABLE({windows}) GROUP BY {bounds}").collect():
+        assert dict(zip(calls, row, strict=True)) == calls
+
+
 # ------------------------------------------------------------------------------------------ nothing, and no time
 
 
@@ -156,6 +170,13 @@ def test_a_null_time_fails_where_no_column_of_the_window_is_asked_for(spark: Spa
     rows = [(NOON, 1), (None, 2)]
     with pytest.raises(DataError, match="the time column ts is NULL"):
         session(spark, rows, "ts TIMESTAMP_NTZ, v INT").sql(f"SELECT v FROM TABLE({CUMULATE})").collect()
+
+
+def test_a_plan_that_spark_refuses_is_not_taken_for_a_null_time(spark: SparkSession) -> None:
+    made = session(spark, [(NOON, [1])], "ts TIMESTAMP_NTZ, v ARRAY<INT>")
+    with pytest.raises(TvfSqlError) as raised:
+        made.sql(total(TUMBLE, "LISTAGG(v)")).collect()
+    assert "time column" not in raised.value.message
 
 
 # ------------------------------------------------------------------------------------------ size, zones, names

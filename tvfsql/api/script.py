@@ -76,13 +76,7 @@ class Script:
             case ast.CreateView():
                 yield self._create_view(statement, sql)
             case ast.Drop():
-                self.catalog.drop(
-                    statement.name.text,
-                    statement.kind,
-                    if_exists=statement.if_exists,
-                    span=statement.name.span,
-                )
-                yield Message(f"dropped {statement.kind} {statement.name.text}")
+                yield self._drop(statement)
             case ast.SetOption(None):
                 yield Listing(("key", "value"), tuple(self.options.listed()))
             case ast.SetOption(str() as key, str() as value):
@@ -120,6 +114,12 @@ class Script:
         view = bind_view(create, QueryBinder(self.catalog, self.options), sql)
         self.catalog.add(view, replace=create.or_replace, span=create.name.span)
         return Message(f"created view {view.name}")
+
+    def _drop(self, drop: ast.Drop) -> Message:
+        if drop.if_exists and self.catalog.find(drop.name.text) is None:
+            return Message(f"there is no {drop.kind} {drop.name.text}")
+        self.catalog.drop(drop.name.text, drop.kind, span=drop.name.span)
+        return Message(f"dropped {drop.kind} {drop.name.text}")
 
     def _show(self, show: ast.Show) -> Listing:
         known = {

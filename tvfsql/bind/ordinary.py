@@ -50,9 +50,9 @@ def _first_select(tree: exp.Expr) -> exp.Query:
 
 def _hole(node: exp.Expr, sources: Mapping[str, Node]) -> exp.Expr:
     """A source becomes `{name}`: spark.sql() puts the DataFrame of that name there."""
-    if not isinstance(node, exp.Table) or node.name not in sources:
-        return node
-    return exp.Table(this=exp.Var(this=f"\x03{node.name}\x04"), alias=node.args["alias"].copy())
+    if isinstance(node, exp.Table) and isinstance(node.this, exp.Identifier) and node.name in sources:
+        node.set("this", exp.Var(this=f"\x03{node.name}\x04"))  # the tree is transform's own copy
+    return node
 
 
 def _check_columns(body: ast.Ordinary, sources: Mapping[str, Node]) -> None:
@@ -69,8 +69,13 @@ def _check_columns(body: ast.Ordinary, sources: Mapping[str, Node]) -> None:
         meta = node.this.meta
         span = Span(meta["start"], meta["end"] + 1) if "start" in meta else body.span
         names = sorted({name for source in sources.values() for name in source.columns})
-        where = f"table {node.table}" if node.table.lower() in tables else "FROM"
-        raise BindError(f"{where} has no column {node.name}", span=span, hint=did_you_mean(node.name, names))
+        if node.table.lower() in tables:
+            message = f"table {node.table} has no column {node.name}"
+        elif len(sources) == 1:
+            message = f"table {next(iter(sources))} has no column {node.name}"
+        else:
+            message = f"there is no column {node.name}"
+        raise BindError(message, span=span, hint=did_you_mean(node.name, names, otherwise="columns: "))
 
 
 def _fields(tree: exp.Expr, sources: Mapping[str, Node], span: Span) -> tuple[Field, ...]:

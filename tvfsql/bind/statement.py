@@ -15,7 +15,7 @@ from tvfsql.plan import nodes
 from tvfsql.plan.node import Field
 from tvfsql.plan.nodes import Item, Project
 from tvfsql.plan.scalar import Scalar, column, template, text
-from tvfsql.plan.types import SqlType, is_number, is_time, shown
+from tvfsql.plan.types import SqlType, ddl, is_number, is_time, shown
 from tvfsql.syntax import ast
 
 
@@ -115,12 +115,12 @@ def bind_insert(insert: ast.Insert, catalog: Catalog, options: Options) -> nodes
 
 def _stored(part: TableColumn, given: Mapping[str, Field]) -> Item:
     if part.name not in given:
-        return Item(part.name, text(f"CAST(NULL AS {part.type.upper()})", part.type))
+        return Item(part.name, text(f"CAST(NULL AS {ddl(part.type)})", part.type))
     source = given[part.name]
     value = column(source.name, source.type)
     if source.type == part.type:
         return Item(part.name, value)
-    return Item(part.name, template(f"CAST({{x}} AS {part.type.upper()})", {"x": value}, part.type))
+    return Item(part.name, template(f"CAST({{x}} AS {ddl(part.type)})", {"x": value}, part.type))
 
 
 def _castable(given: SqlType, wanted: SqlType) -> bool:

@@ -108,11 +108,8 @@ class Catalog:
             del self.entries[found.name]
         self.entries[entry.name] = entry
 
-    def drop(self, name: str, kind: str, *, if_exists: bool = False, span: Span | None = None) -> None:
+    def drop(self, name: str, kind: str, *, span: Span | None = None) -> None:
         """Raises BindError if there is none, or it is of the other kind."""
-        found = self.find(name)
-        if found is None and if_exists:
-            return
         found = self.get(name, span)
         actual = "view" if isinstance(found, View) else "table"
         if actual != kind:

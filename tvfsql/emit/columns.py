@@ -66,9 +66,9 @@ def _aggregate(scalar: Scalar) -> Chain:
     text = scalar.sql
     cast = CAST.fullmatch(text)
     simple = SIMPLE.fullmatch(cast.group(1) if cast else text)
-    if simple is None:
-        return Chain("F").then("expr", literal(text))
     column = next(iter(scalar.columns), None)
+    if simple is None or (column is None and simple.group(2) != "*"):  # count(NULL) is not count(*)
+        return Chain("F").then("expr", literal(text))
     made = Chain("F").then(simple.group(1), name(column) if column is not None else '"*"')
     return made.then("cast", literal(cast.group(2).lower())) if cast else made
 

@@ -22,6 +22,7 @@ from tvfsql.physical.operators import (
 from tvfsql.plan import nodes
 from tvfsql.plan.node import Node
 from tvfsql.plan.scalar import quoted, template
+from tvfsql.plan.types import ddl
 from tvfsql.plan.window import Cumulate, Hop, Tumble, Window
 
 RUNTIME = "tvfsql.runtime"
@@ -41,12 +42,9 @@ def _(node: TableSourceScan, script: Script) -> str:
     source = node.source.connector
     if source is None:
         return script.assign(table, Chain("spark").then("table", columns.name(node.source.name)))
-    schema = ", ".join(f"{quoted(field.name)} {field.type.upper()}" for field in node.source.physical)
-    rows = (
-        Chain("spark.readStream" if node.streaming else "spark.read")
-        .then("format", literal(source.format))
-        .then("schema", literal(schema))
-    )
+    schema = ", ".join(f"{quoted(field.name)} {ddl(field.type)}" for field in node.source.physical)
+    reader = Chain("spark.readStream" if node.streaming else "spark.read")
+    rows = reader.then("format", literal(source.format)).then("schema", literal(schema))
     for key, value in source.options:
         rows = rows.then("option", literal(key), literal(value))
     script.assign(table, rows.then("load", *([literal(source.path)] if source.path else [])))

@@ -46,9 +46,12 @@ class AggregateFunction:
     retractable: bool = False
 
     def mergeable(self, kind: SqlType, distinct: bool) -> bool:
-        """Whether windows can be made from slices. Distinct floats cannot: their sums would not cancel exactly."""
+        """Whether windows can be made from slices. Distinct floats cannot: their sums would not cancel exactly.
+        Nor can the smallest or largest array or struct, which have no order in Arrow."""
         if distinct and not self.ignores_distinct:
             return bool(self.distinct) and (self.name == "COUNT" or is_integer(kind) or is_decimal(kind))
+        if self.name in ("MIN", "MAX") and kind.startswith(("array<", "struct<")):
+            return False
         return bool(self.partials)
 
 

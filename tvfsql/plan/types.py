@@ -6,6 +6,7 @@ An empty string is a type that only Spark knows; nothing here guesses at it.
 from __future__ import annotations
 
 import re
+from collections.abc import Callable
 
 SqlType = str
 UNKNOWN: SqlType = ""
@@ -48,7 +49,22 @@ def scale_of(kind: SqlType) -> int:
     return int(found.group(1))
 
 
+def ddl(kind: SqlType) -> str:
+    """The type in capitals; the names of a struct's fields stay as they are."""
+    return _with_words(kind, str.upper)
+
+
 def shown(kind: SqlType) -> str:
     """The type as a Flink user writes it."""
-    flink = {"timestamp_ntz": "TIMESTAMP(3)", "timestamp": "TIMESTAMP_LTZ(3)", UNKNOWN: "(known to Spark)"}
-    return flink.get(kind) or kind.upper().replace(",", ", ").replace(":", " ")
+    flink = {"timestamp_ntz": "TIMESTAMP(3)", "timestamp": "TIMESTAMP_LTZ(3)", "struct": "ROW"}
+    text = _with_words(kind, lambda word: flink.get(word, word.upper()))
+    return re.sub(r"(`(?:``|[^`])*`|\w+):", r"\1 ", text).replace(",", ", ") or "(known to Spark)"
+
+
+def _with_words(kind: SqlType, change: Callable[[str], str]) -> str:
+    """The type with each word that is no field's name changed."""
+    return re.sub(
+        r"(?:`(?:``|[^`])*`|\w+):|[a-z]\w*",
+        lambda found: found[0] if found[0].endswith(":") else change(found[0]),
+        kind,
+    )

@@ -30,7 +30,8 @@ KNOWN = (
         "relative paths start at the script's folder",
     ),
     Failure(
-        r"TVFSQL_NULL_ROWTIME\] (\S+)",
+        # raised, not just mentioned: Spark shows the whole plan where it refuses one
+        r"USER_RAISED_EXCEPTION\] \[TVFSQL_NULL_ROWTIME\] (.*?)(?: SQLSTATE|\n|$)",
         "the time column {0} is NULL in some row",
         "WHERE {0} IS NOT NULL, or SET 'table.exec.source.rowtime-null-handling' = 'DROP'",
     ),
@@ -94,7 +95,9 @@ def failure(message: str) -> TvfSqlError:
         if found:
             groups = [group.strip() for group in found.groups()]
             return DataError(known.message.format(*groups), hint=known.hint.format(*groups) if known.hint else None)
-    lines = message.strip().splitlines() or ["Spark failed"]
+    heads = ("An error occurred while calling", "Py4JJavaError")  # py4j's own words before Java's
+    lines = [line.removeprefix(": ") for line in message.strip().splitlines() if not line.startswith(heads)]
+    lines = lines or ["Spark failed"]
     if "thrown from the Python worker" in lines[0]:
         raise AssertionError(f"tvfsql's code failed in Spark's Python worker: {lines[-1]}")
     first = lines[0]

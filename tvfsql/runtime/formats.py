@@ -10,12 +10,13 @@ from __future__ import annotations
 import base64
 import json
 import math
+import re
 import struct
 import unicodedata
-from collections.abc import Callable, Iterable, Iterator, Sequence
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from datetime import date, datetime, time, timedelta
-from decimal import Decimal
-from functools import singledispatch
+from decimal import Context, Decimal
+from functools import partial, singledispatch
 from typing import Any, TextIO
 
 from tvfsql.errors import OptionError, did_you_mean
@@ -25,6 +26,7 @@ Writer = Callable[[Sequence[str], Sequence[str], Iterable[Row], TextIO], int]
 
 NUMBERS = ("tinyint", "smallint", "int", "bigint", "float", "double", "decimal")
 NULL = "NULL"
+WIDE = Context(prec=80)  # no DECIMAL is rounded
 _JOINERS = "\u200c\u200d"  # not printable by themselves, and parts of letters and emoji
 
 
@@ -36,8 +38,8 @@ def write_rows(columns: Sequence[str], types: Sequence[str], rows: Iterable[Row]
     writer = FORMATS.get(format)
     if writer is None:
         raise OptionError(f"unknown format {format}", hint=did_you_mean(format, FORMATS))
-    singles = [index for index, kind in enumerate(types) if kind.lower() == "float"]
-    return writer(columns, types, _with_singles(rows, singles) if singles else rows, out)
+    exact = {index: fix for index, kind in enumerate(types) if (fix := _repair(kind.lower()))}
+    return writer(columns, types, _repaired(rows, exact) if exact else rows, out)
 
 
 # ---------------------------------------------------------------------------------------------- formats
@@ -229,12 +231,27 @@ def _several(value: list[Any] | tuple[Any, ...]) -> Any:
     return plain if names is None else dict(zip(names, plain, strict=True))
 
 
-def _with_singles(rows: Iterable[Row], indexes: Sequence[int]) -> Iterator[list[Any]]:
+def _repair(kind: str) -> Callable[[Any], Any] | None:
+    """What undoes the change that values of a type suffer on their way from the JVM."""
+    if kind == "float":
+        return _single
+    found = re.fullmatch(r"decimal\(\d+,\s*(\d+)\)", kind)
+    return partial(_scaled, -int(found.group(1))) if found else None
+
+
+def _repaired(rows: Iterable[Row], repairs: Mapping[int, Callable[[Any], Any]]) -> Iterator[list[Any]]:
     for row in rows:
         cells = list(row)
-        for index in indexes:
-            cells[index] = _single(cells[index])
+        for index, repair in repairs.items():
+            cells[index] = repair(cells[index])
         yield cells
+
+
+def _scaled(exponent: int, value: Decimal | None) -> Decimal | None:
+    """Spark sends a small DECIMAL in engineering notation: 0E-10 arrives as 0.00E-9, with a digit too many."""
+    if value is None or value.as_tuple().exponent == exponent:
+        return value
+    return value.quantize(Decimal((0, (1,), exponent)), context=WIDE)
 
 
 def _single(value: float | None) -> float | None:

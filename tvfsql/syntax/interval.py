@@ -24,7 +24,7 @@ def parse_interval(text: str, unit: str, to: str | None = None) -> tuple[int, in
     """
     text = text.strip()
     sign = -1 if text.startswith("-") else 1
-    text = text.lstrip("+-").strip()
+    text = text[text[:1] in ("+", "-") :].strip()
     if to is not None:
         return sign * _compound(text, unit, to), 0
     if not re.fullmatch(r"\d+(\.\d+)?|\.\d+", text):

@@ -6,6 +6,7 @@ lark and sqlglot report are positions in the user's text.
 
 from __future__ import annotations
 
+import re
 import sys
 from collections.abc import Iterator, Sequence
 from functools import cache
@@ -36,6 +37,7 @@ STATEMENTS = {
     "SET": "SET 'key' = 'value'",
     "SHOW": "SHOW TABLES, SHOW VIEWS, SHOW FUNCTIONS, SHOW CREATE TABLE t",
 }
+UNPRINTABLE = re.compile("[\x00-\x08]")  # some of them mark holes in the texts of plans
 CLAUSES = ("FROM", "WHERE", "HAVING", "UNION", "EXCEPT", "INTERSECT")  # before these a list ends
 
 
@@ -164,6 +166,8 @@ def _split(sql: str) -> Iterator[Span]:
 
 
 def _tokens(text: str) -> list[Token]:
+    if odd := UNPRINTABLE.search(text):
+        raise SqlSyntaxError(f"unexpected character {odd[0]!r}", span=Span(*odd.span()))
     try:
         tokens = list(_grammar("tokens").lex(text))
     except UnexpectedCharacters as error:

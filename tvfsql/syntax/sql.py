@@ -17,6 +17,7 @@ from sqlglot.parsers.spark import SparkParser
 from sqlglot.tokenizer_core import TokenType
 
 from tvfsql.errors import Span, SqlSyntaxError, UnsupportedError, nearest
+from tvfsql.plan.scalar import quoted
 from tvfsql.syntax import ast
 
 T = exp.DataType.Type
@@ -71,6 +72,8 @@ SPARK_TYPES = {
     T.VARCHAR: "string",
     T.NVARCHAR: "string",
     T.TEXT: "string",
+    T.BINARY: "binary",
+    T.VARBINARY: "binary",
 }
 FLINK_TYPES = (
     "ARRAY", "BIGINT", "BINARY", "BOOLEAN", "BYTES", "CHAR", "DATE", "DECIMAL", "DOUBLE", "FLOAT", "INT", "INTEGER",
@@ -129,7 +132,7 @@ def spark_type(tree: exp.DataType, span: Span | None = None) -> str:
             return SPARK_TYPES[kind]
         case T.STRUCT:
             fields = [
-                f"{part.name}:{spark_type(part.args['kind'], span)}"
+                f"{quoted(part.name)}:{spark_type(part.args['kind'], span)}"
                 for part in inner
                 if isinstance(part, exp.ColumnDef)
             ]
@@ -193,6 +196,19 @@ def span_of(tree: exp.Expr, fallback: Span) -> Span:
     if not places:
         return fallback
     return Span(min(place["start"] for place in places), max(place["end"] for place in places) + 1)
+
+
+def _without_parentheses(source: exp.Expr) -> exp.Expr:
+    """A table in parentheses is that table, under the outermost alias."""
+    inner, alias = source, source.args.get("alias")
+    while isinstance(inner, exp.Subquery) and isinstance(inner.this, exp.Subquery | exp.Table):
+        inner = inner.this
+        alias = alias or inner.args.get("alias")
+    if not isinstance(inner, exp.Table) or inner is source:
+        return source
+    inner = inner.copy()
+    inner.set("alias", alias.copy() if alias else None)
+    return inner
 
 
 class _Reader:
@@ -265,6 +281,7 @@ class _Reader:
 
     @staticmethod
     def _plain_source(source: exp.Expr) -> bool:
+        source = _without_parentheses(source)
         known = {"this", "alias", "db", "catalog"}
         return (
             isinstance(source, exp.Table | exp.Subquery)
@@ -308,6 +325,7 @@ class _Reader:
         return ast.SelectItem(self._expr(tree), span=span)
 
     def _relation(self, tree: exp.Expr) -> ast.Relation:
+        tree = _without_parentheses(tree)
         span = span_of(tree, self.span)
         alias = tree.args.get("alias")
         named = (
@@ -350,7 +368,8 @@ class _Reader:
 
         def take_out(node: exp.Expr) -> exp.Expr:
             stands_in_from = isinstance(node.parent, exp.From | exp.Join) and node.arg_key == "this"
-            if not stands_in_from or not self._plain_source(node):
+            named = isinstance(node, exp.Table) and isinstance(node.this, exp.Identifier)
+            if not named and not (stands_in_from and self._plain_source(node)):
                 return node
             if isinstance(node, exp.Table) and node.name in local:
                 return node
@@ -360,7 +379,12 @@ class _Reader:
             name = next(n for n in (base, *(f"{base}_{i}" for i in range(2, 999))) if n not in sources)
             sources[name] = relation
             # column aliases are the source's own: the binder has given its columns these names
-            return exp.Table(this=exp.to_identifier(name), alias=exp.TableAlias(this=exp.to_identifier(base)))
+            hole = exp.Table(this=exp.to_identifier(name), alias=exp.TableAlias(this=exp.to_identifier(base)))
+            for key in ("joins", "sample", "pivots", "laterals"):  # what stands behind a table stays there
+                if found := node.args.get(key):
+                    parts = [part.transform(take_out) for part in (found if isinstance(found, list) else [found])]
+                    hole.set(key, parts if isinstance(found, list) else parts[0])
+            return hole
 
         tree = tree.transform(take_out)
         return ast.Ordinary(tree, tuple(sources.items()), reason, span_of(tree, self.span))

@@ -1,0 +1,93 @@
+"""What this process and those below it use, from /proc: processor time, and the memory of Python workers."""
+
+from __future__ import annotations
+
+import os
+import threading
+from collections.abc import Iterator
+from dataclasses import dataclass, field
+from pathlib import Path
+from types import TracebackType
+
+SAMPLE_SECONDS = 0.02
+TICKS = os.sysconf("SC_CLK_TCK")
+
+
+def cpu_seconds() -> float:
+    """Processor time so far of this process, the JVM and its workers. Unlike the clock it hardly sees the
+    neighbours on the machine; the JVM's compiler and garbage collector are in it."""
+    return sum(_ticks(pid) for pid in (os.getpid(), *descendants(os.getpid()))) / TICKS
+
+
+def descendants(root: int) -> Iterator[int]:
+    children: dict[int, list[int]] = {}
+    for folder in Path("/proc").glob("[0-9]*"):
+        if fields := _stat(int(folder.name)):
+            children.setdefault(int(fields[1]), []).append(int(folder.name))
+    found = [root]
+    while found:
+        below = children.get(found.pop(), [])
+        yield from below
+        found += below
+
+
+@dataclass
+class PeakMemory:
+    """While it is open: the peak resident memory of each Python worker of Spark, as the kernel keeps it."""
+
+    peaks: dict[int, int] = field(default_factory=dict)  # bytes by process
+    _done: threading.Event = field(default_factory=threading.Event)
+
+    @property
+    def largest(self) -> int:
+        """Bytes of the largest worker; 0 if there was none."""
+        return max(self.peaks.values(), default=0)
+
+    def __enter__(self) -> PeakMemory:
+        self._thread = threading.Thread(target=self._watch, daemon=True)
+        self._thread.start()
+        return self
+
+    def __exit__(self, kind: type[BaseException] | None, error: BaseException | None, at: TracebackType | None) -> None:
+        self._done.set()
+        self._thread.join()
+
+    def _watch(self) -> None:
+        while not self._done.wait(SAMPLE_SECONDS):
+            for pid in descendants(os.getpid()):
+                # the daemon is the JVM's child, the workers are the daemon's
+                if _is_python(pid) and _is_python(_parent(pid)):
+                    self.peaks[pid] = max(self.peaks.get(pid, 0), _peak(pid))
+
+
+def _stat(pid: int) -> list[str]:
+    """The fields of /proc/PID/stat from the third on; none if the process has ended."""
+    try:
+        return Path(f"/proc/{pid}/stat").read_text().rpartition(")")[2].split()
+    except OSError:
+        return []
+
+
+def _ticks(pid: int) -> int:
+    """Of the process and of its ended children."""
+    return sum(map(int, _stat(pid)[11:15]))
+
+
+def _parent(pid: int) -> int:
+    fields = _stat(pid)
+    return int(fields[1]) if fields else 0
+
+
+def _is_python(pid: int) -> bool:
+    try:
+        return b"pyspark.daemon" in Path(f"/proc/{pid}/cmdline").read_bytes()
+    except OSError:
+        return False
+
+
+def _peak(pid: int) -> int:
+    try:
+        lines = Path(f"/proc/{pid}/status").read_text().splitlines()
+    except OSError:
+        return 0
+    return next((int(line.split()[1]) << 10 for line in lines if line.startswith("VmHWM:")), 0)

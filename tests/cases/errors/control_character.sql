@@ -1,0 +1,1 @@
+SELECT 'item' AS x FROM bid;

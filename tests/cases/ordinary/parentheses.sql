@@ -1,0 +1,1 @@
+SELECT item FROM ((bid)) AS b WHERE b.price > 3;
