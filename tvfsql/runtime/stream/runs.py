@@ -10,6 +10,7 @@ other keys in each, as many per level.
 
 from __future__ import annotations
 
+from bisect import bisect_right
 from collections.abc import Iterator, Sequence
 from itertools import takewhile
 from typing import Any
@@ -46,14 +47,14 @@ class Runs:
         edges = [(0, number) for number in slices if number < opening or number > first]
         within = [number for number in slices if opening <= number <= first]
         cover = self._cover(opening, first) if within else ()
-        return [batch for entry in (*edges, *cover) for batch in self._rows(entry)]
+        return [batch for entry in (*edges, *cover) for batch in self._rows(entry, within)]
 
-    def expire(self, fired: int) -> None:
+    def expire(self, expired: int) -> None:
         """Drop the runs whose first slice has expired: no window can use them any more."""
         gone = [
             (level, number)
             for level, number in self.store.entries
-            if level and self.span.last((number - 1) * FAN**level + 1) <= fired
+            if level and (number - 1) * FAN**level + 1 <= expired
         ]
         for entry in gone:
             self.store.drop(entry)
@@ -68,13 +69,15 @@ class Runs:
             yield level, (at - 1) // FAN**level + 1
             at += FAN**level
 
-    def _rows(self, entry: Entry) -> list[Any]:
-        """The rows of a slice or a run; a run that is not there yet is made."""
+    def _rows(self, entry: Entry, slices: Sequence[int]) -> list[Any]:
+        """The rows of a slice or a run; a run that is not there yet is made. `slices` are those that hold data."""
         level, number = entry
         if level == 0 or entry in self.store.entries:
             return self.store.read(entry)
+        last = number * FAN**level
+        if bisect_right(slices, last - FAN**level) == bisect_right(slices, last):
+            return []
         below = range((number - 1) * FAN + 1, number * FAN + 1)
-        parts = [batch for child in below for batch in self._rows((level - 1, child))]
-        if parts:
-            self.store.append(entry, self.store.layout.merged(parts, into=number * FAN**level))
+        parts = [batch for child in below for batch in self._rows((level - 1, child), slices)]
+        self.store.append(entry, self.store.layout.merged(parts, into=last))
         return self.store.read(entry)

@@ -53,6 +53,12 @@ class Span:
             return (slice_ - 1) // self.stride * self.stride + self.width
         return ((slice_ - 1) // self.width + 1) * self.width
 
+    def expired(self, fired: int) -> int:
+        """The latest slice whose last window ends on `fired` or before; `last` never goes back."""
+        if isinstance(self.kernel, Hop):
+            return ((fired - self.width) // self.stride + 1) * self.stride
+        return fired // self.width * self.width
+
     def latest(self, slice_: int) -> int:
         """The last window end that is not after the slice."""
         return slice_ - (slice_ - self.width) % self.stride

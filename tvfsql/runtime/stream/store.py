@@ -35,7 +35,7 @@ class State(Protocol):
     def remove_chunk(self, key: ChunkKey) -> None: ...
 
 
-@dataclass
+@dataclass(slots=True)
 class Chunk:
     """A piece of an entry: how large it is, and its rows if this micro-batch has seen them."""
 
@@ -57,8 +57,10 @@ class SliceStore:
         self.before = state.index()
         if self.before is not None:
             self.watermark, chunks = self.before
-            for level, number, rows, size in np.frombuffer(chunks, dtype=np.int64).reshape(-1, 4).tolist():
-                self.entries.setdefault((level, number), []).append(Chunk(rows, size, stored=True))
+            for level, number, rows, size in zip(
+                *np.frombuffer(chunks, dtype=np.int64).reshape(4, -1).tolist(), strict=True
+            ):
+                self.entries.setdefault((level, number), []).append(Chunk(rows, size, None, True))
 
     def slices(self) -> Iterator[int]:
         """The slices that hold rows."""
@@ -100,7 +102,7 @@ class SliceStore:
                     chunk.size = len(data)
                     self.state.set_chunk((number, level, at), data)
                 index.append((level, number, chunk.rows, chunk.size))
-        after = self.watermark, np.array(index, dtype=np.int64).tobytes()
+        after = self.watermark, np.array(index, dtype=np.int64).T.tobytes()
         if after != self.before:
             self.state.set_index(*after)
 

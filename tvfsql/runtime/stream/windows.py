@@ -93,9 +93,10 @@ class Windows:
 
     def _expire(self, fired: int) -> None:
         """Drop the slices whose last window has fired."""
-        for number in [number for number in self.store.slices() if self.span.last(number) <= fired]:
+        expired = self.span.expired(fired)
+        for number in [number for number in self.store.slices() if number <= expired]:
             self.store.drop((0, number))
-        self.runs.expire(fired)
+        self.runs.expire(expired)
 
     def _fold(self, fired: int) -> None:
         """Merge the slices of the open cycle that have fired: later windows only need their sum, so to speak."""
