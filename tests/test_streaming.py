@@ -1,0 +1,166 @@
+"""Streams from SQL to rows: Flink's rows and late counts, batch and stream alike, going on after a stop."""
+
+from __future__ import annotations
+
+import json
+import os
+import random
+from collections import Counter
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+import pytest
+from test_window_cases import AGGREGATIONS, CASES, _bag, _options, _plain
+
+from tvfsql import Session, TvfSqlError, compile
+
+if TYPE_CHECKING:
+    from pyspark.sql import SparkSession
+
+NOT_YET = ("cascade", "ltz")  # windows over windows, instants: refused on streams
+STREAMED = [name for name in AGGREGATIONS if not any(part in name for part in NOT_YET)]
+BIDS = "ts TIMESTAMP(3), item STRING, price DECIMAL(10, 2), n INT, WATERMARK FOR ts AS ts - INTERVAL '{delay}' SECOND"
+TOTALS = """SELECT window_start, window_end, item, SUM(price) AS total, COUNT(*) AS bids, AVG(n) AS mean,
+    MIN(n) FILTER (WHERE n > 3) AS least, MAX(item) AS last_item, COUNT(DISTINCT n) AS numbers, SUM(DISTINCT n) AS sum
+FROM TABLE({window}) WHERE n < 90 GROUP BY window_start, window_end, item"""
+WINDOWS = {
+    "tumble": "TUMBLE(TABLE bid, DESCRIPTOR(ts), INTERVAL '10' SECOND, INTERVAL '3' SECOND)",
+    "hop": "HOP(TABLE bid, DESCRIPTOR(ts), INTERVAL '4' SECOND, INTERVAL '10' SECOND)",
+    "cumulate": "CUMULATE(TABLE bid, DESCRIPTOR(ts), INTERVAL '5' SECOND, INTERVAL '20' SECOND)",
+}
+
+
+@pytest.mark.spark
+@pytest.mark.parametrize("name", STREAMED)
+def test_a_row_a_batch_gives_the_rows_and_the_late_count_of_flink(
+    name: str, spark: SparkSession, tmp_path: Path
+) -> None:
+    case = CASES[name]
+    session = Session(spark, mode="streaming", options=_options(case))
+    columns = [column for column, _ in case["columns"]]
+    write_files(tmp_path / "in", [[dict(zip(columns, row, strict=True))] for row in case["rows"]])
+    kinds = ", ".join(f"`{column}` {kind.removesuffix(' *ROWTIME*')}" for column, kind in case["columns"])
+    computed = "".join(f", `{column}` AS {kind.split(' AS ')[1]}" for column, kind in case["computed_columns"])
+    mark = f", WATERMARK FOR {case['watermark'].split()[0]} AS {case['watermark']}"
+    create_table(session, case["input_table"], kinds + computed + mark, tmp_path / "in")
+    result = session.sql(case["query"])
+    rows = [[_plain(value, "") for value in row] for row in result.collect()]
+    assert _bag(rows) == _bag(case["expected_rows"])
+    assert session.counts == {"numLateRecordsDropped": case.get("late_records_dropped", 0)}
+
+
+@pytest.mark.spark
+def test_streams_give_the_rows_of_batch(spark: SparkSession, tmp_path: Path) -> None:
+    write_files(tmp_path / "in", some_batches(seed=1, disorder=30))
+    for window in WINDOWS.values():
+        query = TOTALS.format(window=window)
+        stream, batch = sessions(spark, tmp_path / "in", delay=30)
+        assert Counter(stream.sql(query).collect()) == Counter(batch.sql(query).collect())
+        assert stream.counts == {"numLateRecordsDropped": 0}
+
+
+@pytest.mark.spark
+def test_a_stopped_stream_goes_on_where_it_was(spark: SparkSession, tmp_path: Path) -> None:
+    batches = some_batches(seed=2, disorder=3)
+    query = TOTALS.format(window=WINDOWS["hop"])
+    write_files(tmp_path / "whole", batches)
+    whole, _ = sessions(spark, tmp_path / "whole", delay=3)
+    expected = Counter(whole.sql(query).collect())
+    seen: Counter[Any] = Counter()
+    for upto, flush in ((2, False), (3, False), (len(batches), True)):
+        write_files(tmp_path / "parts", batches[:upto])
+        session = Session(spark, mode="streaming", checkpoint=tmp_path / "checkpoint", flush=flush)
+        create_table(session, "bid", BIDS.format(delay=3), tmp_path / "parts")
+        rows = session.sql(query).collect()
+        assert rows
+        seen.update(rows)
+        assert flush or seen != expected, "the last windows should wait for the next run"
+    assert seen == expected
+
+
+@pytest.mark.spark
+def test_an_insert_writes_each_window_once_however_often_it_is_run(spark: SparkSession, tmp_path: Path) -> None:
+    write_files(tmp_path / "in", some_batches(seed=3, disorder=30))
+    query = "SELECT window_end, item, bids FROM (" + TOTALS.format(window=WINDOWS["tumble"]) + ")"
+    _, batch = sessions(spark, tmp_path / "in", delay=30)
+    expected = Counter(map(tuple, batch.sql(query).collect()))
+    for _ in range(2):
+        session = Session(spark, mode="streaming", checkpoint=tmp_path / "checkpoint")
+        create_table(session, "bid", BIDS.format(delay=30), tmp_path / "in")
+        sink = f"'connector' = 'filesystem', 'path' = '{tmp_path / 'out'}', 'format' = 'parquet'"
+        session.execute(f"CREATE TABLE totals (ends TIMESTAMP(3), item STRING, bids BIGINT) WITH ({sink})")
+        session.execute(f"INSERT INTO totals {query}")
+        written = spark.read.parquet(str(tmp_path / "out")).collect()
+        assert Counter(map(tuple, written)) == expected
+
+
+@pytest.mark.parametrize(
+    ("query", "says"),
+    [
+        ("SELECT item, COUNT(*) FROM bid GROUP BY item", "this aggregate has no window"),
+        (TOTALS.format(window=WINDOWS["hop"]) + " ORDER BY item", "cannot be sorted"),
+        (TOTALS.format(window=WINDOWS["hop"]) + " LIMIT 3", "LIMIT on a stream"),
+        ("SELECT DISTINCT item FROM bid", "DISTINCT rows of a stream"),
+        ("SELECT a.item FROM bid a JOIN bid b ON a.item = b.item", "joins of streams"),
+        ("SELECT item, ROW_NUMBER() OVER (ORDER BY ts) FROM bid", "Spark's own forms"),
+        (
+            "SELECT window_end, FIRST_VALUE(n) FROM TABLE(TUMBLE(TABLE bid, DESCRIPTOR(ts), INTERVAL '1' HOUR)) "
+            "GROUP BY window_start, window_end",
+            "depends on the order of rows",
+        ),
+        (
+            "SELECT window_end, COUNT(*) FROM TABLE(TUMBLE(TABLE late, DESCRIPTOR(ts), INTERVAL '1' HOUR)) "
+            "GROUP BY window_start, window_end",
+            "table late has no watermark for ts",
+        ),
+    ],
+)
+def test_what_streams_lack_is_refused_with_the_reason(query: str, says: str) -> None:
+    files = "WITH ('connector' = 'filesystem', 'path' = 'in', 'format' = 'json')"
+    tables = f"CREATE TABLE bid ({BIDS.format(delay=1)}) {files}; CREATE TABLE late (ts TIMESTAMP(3)) {files};"
+    with pytest.raises(TvfSqlError, match=says) as caught:
+        compile(f"{tables} {query}", mode="streaming")
+    assert caught.value.hint
+    assert caught.value.span is not None
+
+
+def sessions(spark: SparkSession, folder: Path, delay: int) -> tuple[Session, Session]:
+    """A streaming session and a batch one over the same files."""
+    both = Session(spark, mode="streaming"), Session(spark)
+    for session in both:
+        create_table(session, "bid", BIDS.format(delay=delay), folder)
+    return both
+
+
+def create_table(session: Session, name: str, columns: str, folder: Path) -> None:
+    session.execute(
+        f"CREATE TABLE {name} ({columns}) WITH ('connector' = 'filesystem', 'path' = '{folder}', 'format' = 'json', "
+        "'maxFilesPerTrigger' = '1')"
+    )
+
+
+def write_files(folder: Path, batches: list[list[dict[str, Any]]]) -> None:
+    """A file a batch; Spark reads them in the order of their times of change. Files that are there stay."""
+    folder.mkdir(exist_ok=True)
+    for i, rows in enumerate(batches):
+        file = folder / f"{i:03d}.json"
+        if not file.exists():
+            file.write_text("".join(json.dumps(row) + "\n" for row in rows), encoding="utf-8")
+            os.utime(file, (1_600_000_000 + i, 1_600_000_000 + i))
+
+
+def some_batches(seed: int, disorder: int, batches: int = 5, rows: int = 120) -> list[list[dict[str, Any]]]:
+    """Bids out of order by up to `disorder` seconds, some with NULLs, in batches."""
+    draw = random.Random(seed)
+    made = []
+    for i in range(batches * rows):
+        ms = max(0, i * 200 - draw.randrange(disorder * 1000))
+        made.append(
+            {
+                "ts": f"2020-04-15 08:{ms // 60000:02d}:{ms // 1000 % 60:02d}.{ms % 1000:03d}",
+                "item": draw.choice(["A", "B", "C", None]),
+                "price": draw.choice([f"{draw.randrange(10000) / 100:.2f}", None]),
+                "n": draw.randrange(100),
+            }
+        )
+    return [made[i : i + rows] for i in range(0, len(made), rows)]
