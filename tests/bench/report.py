@@ -39,7 +39,7 @@ def timed(found: Sequence[Timed]) -> Iterator[str]:
         if each.share > 1:
             seen, before = median(each.runs), each.before[0]
             yield f"  {each.engine}: SCALED from 1/{each.share} of the keys. Seen: {seen:.2f} s;"
-            yield f"    {before:.2f} s of that are spent before the first row and count once, the rest {each.share} times"
+            yield f"    {before:.2f} s of that go before the first row and count once, the rest {each.share} times"
 
 
 def memory(peaks: Mapping[str, int]) -> Iterator[str]:

@@ -4,16 +4,18 @@ from __future__ import annotations
 
 from sqlglot import exp
 
-from tvfsql.plan.types import INTEGERS, ORDER, UNKNOWN, SqlType, is_float, is_integer, is_number
+from tvfsql.plan.arithmetic import arithmetic
+from tvfsql.plan.types import INTEGERS, ORDER, UNKNOWN, SqlType, is_decimal, is_float, is_integer
 from tvfsql.syntax.sql import spark_type
 
 INT_MAX, BIGINT_MAX = 2**31, 2**63
-STRINGS = (exp.Upper, exp.Lower, exp.Concat, exp.ConcatWs, exp.Substring, exp.Trim, exp.DPipe, exp.RegexpReplace,
+STRINGS = (exp.Upper, exp.Lower, exp.ConcatWs, exp.Substring, exp.Trim, exp.DPipe, exp.RegexpReplace,
            exp.RegexpExtract, exp.TimeToStr, exp.Replace, exp.Initcap)  # fmt: skip
-INTS = (exp.Length, exp.Year, exp.Month, exp.Day, exp.Extract)
+INTS = (exp.Length, exp.Year, exp.Month, exp.Day)
 DOUBLES = (exp.Sqrt, exp.Exp, exp.Ln, exp.Pow)
 BOOLEANS = (exp.Predicate, exp.Connector, exp.Not, exp.Boolean)
 SAME = (exp.Paren, exp.Neg, exp.Abs, exp.BitwiseLeftShift, exp.BitwiseRightShift)
+OPERATORS: dict[type[exp.Expr], str] = {exp.Add: "+", exp.Sub: "-", exp.Mul: "*", exp.Div: "/", exp.Mod: "%"}
 BY_NAME = {
     "timestamp_millis": "timestamp",
     "timestamp_seconds": "timestamp",
@@ -51,6 +53,10 @@ def infer(tree: exp.Expr, types: dict[str, SqlType]) -> SqlType:
             return "double"
         case _ if isinstance(tree, SAME):
             return infer(tree.this, types)
+        case exp.Extract():
+            return UNKNOWN if tree.name.upper().startswith("SECOND") else "int"
+        case exp.Concat():
+            return "string" if all(infer(part, types) == "string" for part in tree.expressions) else UNKNOWN
         case exp.Nullif():
             return infer(tree.this, types)
         case exp.Coalesce():
@@ -62,11 +68,11 @@ def infer(tree: exp.Expr, types: dict[str, SqlType]) -> SqlType:
             return _common([*arms, *filter(None, [tree.args.get("default")])], types)
         case exp.IntDiv():
             return "bigint"
-        case exp.Add() | exp.Sub() | exp.Mul() | exp.Mod():
+        case exp.Add() | exp.Sub() | exp.Mul() | exp.Div() | exp.Mod():
             return _arithmetic(tree, types)
-        case exp.Div():
-            sides = {infer(tree.left, types), infer(tree.right, types)}
-            return "double" if any(map(is_float, sides)) and all(map(is_number, sides)) else UNKNOWN
+        case exp.Round() if tree.args.get("decimals") is None or is_float(infer(tree.this, types)):
+            kind = infer(tree.this, types)
+            return kind if is_float(kind) else UNKNOWN
         case exp.Anonymous():
             return BY_NAME.get(tree.name.lower(), UNKNOWN)
         case exp.Hour() | exp.Minute() | exp.Second():
@@ -93,12 +99,14 @@ def _arithmetic(tree: exp.Binary, types: dict[str, SqlType]) -> SqlType:
         return left
     if isinstance(tree.left, exp.Interval) and right.startswith("timestamp"):
         return right
-    if is_integer(left) and is_integer(right):
-        return INTEGERS[max(ORDER[left], ORDER[right])]
-    if is_number(left) and is_number(right) and (is_float(left) or is_float(right)):
-        floats = left in ("float", *INTEGERS) and right in ("float", *INTEGERS)
-        return "float" if floats else "double"
-    return UNKNOWN
+    if is_decimal(left) != is_decimal(right):  # Spark takes an integer literal for the decimal of its digits
+        left, right = _as_literal(tree.left, left), _as_literal(tree.right, right)
+    return arithmetic(OPERATORS[type(tree)], left, right)
+
+
+def _as_literal(tree: exp.Expr, kind: SqlType) -> SqlType:
+    tree = tree.unnest()
+    return f"decimal({len(tree.name)},0)" if isinstance(tree, exp.Literal) and tree.is_int else kind
 
 
 def _common(arms: list[exp.Expr], types: dict[str, SqlType]) -> SqlType:

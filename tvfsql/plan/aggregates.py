@@ -41,7 +41,7 @@ class AggregateFunction:
     distinct: str = ""  # finishes {count} and {sum} of the distinct values; "": DISTINCT cannot be merged
     ignores_distinct: bool = False
     arguments: tuple[int, int] = (1, 1)
-    accepts: str = "any"
+    accepts: str = "value of any type"
     splittable: bool = False
     retractable: bool = False
 
@@ -163,7 +163,7 @@ _ROWS = (
         partials=(Partial("min", "min({x}){f}", "min"),),
         finish="{min}",
         ignores_distinct=True,
-        accepts="orderable",
+        accepts="value that can be ordered",
         splittable=True,
     ),
     AggregateFunction(
@@ -173,7 +173,7 @@ _ROWS = (
         partials=(Partial("max", "max({x}){f}", "max"),),
         finish="{max}",
         ignores_distinct=True,
-        accepts="orderable",
+        accepts="value that can be ordered",
         splittable=True,
     ),
     AggregateFunction(
@@ -201,7 +201,7 @@ _ROWS = (
         partials=(Partial("first", "min_by({x}, struct({t}, {x})){nn}", "first", ""),),
         finish="{first}",
         ignores_distinct=True,
-        accepts="orderable",
+        accepts="value that can be ordered",
         splittable=True,
     ),
     AggregateFunction(
@@ -211,7 +211,7 @@ _ROWS = (
         partials=(Partial("last", "max_by({x}, struct({t}, {x})){nn}", "last", ""),),
         finish="{last}",
         ignores_distinct=True,
-        accepts="orderable",
+        accepts="value that can be ordered",
         splittable=True,
     ),
     AggregateFunction(
@@ -221,13 +221,13 @@ _ROWS = (
         partials=(LIST,),
         finish=JOINED,
         arguments=(1, 2),
-        accepts="orderable",
+        accepts="value that can be ordered",
         splittable=True,
     ),
     AggregateFunction("COLLECT", LIST.sql, lambda kind: f"array<{kind}>" if kind else UNKNOWN, partials=(LIST,),
-                      finish="{list}", accepts="orderable"),
+                      finish="{list}", accepts="value that can be ordered"),
     AggregateFunction("ARRAY_AGG", LIST_WITH_NULLS.sql, lambda kind: f"array<{kind}>" if kind else UNKNOWN,
-                      partials=(LIST_WITH_NULLS,), finish="{list}", accepts="orderable"),
+                      partials=(LIST_WITH_NULLS,), finish="{list}", accepts="value that can be ordered"),
     _spread("STDDEV_POP", "stddev_pop", f"sqrt({POP})"),
     _spread("STDDEV_SAMP", "stddev_samp", f"sqrt({SAMP})"),
     _spread("VAR_POP", "var_pop", POP),
@@ -250,10 +250,10 @@ ALIASES = {
 def accepted(function: AggregateFunction, kind: SqlType) -> bool:
     """Whether the function takes an argument of this type; of an unknown type only Spark can tell."""
     checks: dict[str, Callable[[SqlType], bool]] = {
-        "any": lambda _: True,
+        "value of any type": lambda _: True,
         "number": is_number,
         "boolean": lambda known: known == "boolean",
-        "orderable": lambda known: not known.startswith("map<"),
+        "value that can be ordered": lambda known: not known.startswith("map<"),
     }
     return kind == UNKNOWN or checks[function.accepts](kind)
 
