@@ -263,6 +263,24 @@ def test_rows_between_two_windows_are_in_none_and_are_not_late() -> None:
     assert (operator.late, operator.held) == (0, {})
 
 
+def test_a_query_without_keys_has_one_row_a_window() -> None:
+    layout, state = SliceRows(0, (("rows", "sum"),)), Memory()
+    columns = {
+        "time": pa.array([at(ts) for ts in (5, 1500, 7)], pa.timestamp("us")),
+        "mark": pa.nulls(3, pa.timestamp("us")),
+        "control": pa.nulls(3, pa.int64()),
+        "group": pa.array([0] * 3, pa.int32()),
+        "rows": pa.array([1] * 3, pa.int64()),
+    }
+    (out,) = LocalSlices(Tumble(1000), layout, (0,))([pa.RecordBatch.from_pydict(columns)])
+    windows = Windows(Span(Tumble(1000)), layout, "rows", SliceStore(layout, state))
+    windows.add([from_bytes(out.column("payload")[0].as_py())])
+    fire = windows.advance(END_OF_INPUT)
+    assert fire is not None
+    made = list(fire.windows(Span(Tumble(1000)), layout, "rows"))
+    assert [rows for batch in made for rows in batch.column("rows").to_pylist()] == [2, 1]
+
+
 def test_filtered_rows_bring_their_watermark_and_nothing_else() -> None:
     operator = Operator(Tumble(1000))
     filtered = source([Event("a", 5000, 4000)], (0,)).to_pydict()
