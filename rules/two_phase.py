@@ -20,6 +20,7 @@ from tvfsql.plan.nodes import (
     WindowAggregate,
 )
 from tvfsql.plan.scalar import Scalar, column, free_name, template, text
+from tvfsql.plan.types import is_integer
 from tvfsql.plan.window import Hop, Window
 from tvfsql.planner import rule
 
@@ -173,6 +174,7 @@ class StreamSplit(Split):
         values = self._partial(PartialColumn(call.name, values, "distinct", single))
         parts = {"count": template("coalesce(size({v}), 0)", {"v": values})}
         if with_sum:
-            zero = f"CAST(0 AS {(AGGREGATES['SUM'].result(call.arguments[0].type)).upper()})"
+            kind = call.arguments[0].type
+            zero = f"CAST(0 AS {('bigint' if is_integer(kind) else AGGREGATES['SUM'].result(kind)).upper()})"
             parts["sum"] = template(f"aggregate({{v}}, {zero}, (total, value) -> total + value)", {"v": values})
         return parts

@@ -130,9 +130,12 @@ def test_an_initial_script_makes_tables_for_the_next(tmp_path: Path, capsys: pyt
     assert "fine" in capsys.readouterr().err
 
 
-def test_streaming_is_refused_plainly(script: Path, capsys: pytest.CaptureFixture[str]) -> None:
-    assert main(["explain", "--mode", "streaming", str(script)]) == 1
-    assert "streaming mode is not built yet" in capsys.readouterr().err
+def test_a_stream_is_planned_with_watermarks(script: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    script.write_text(TABLE.replace("item STRING", "item STRING, WATERMARK FOR ts AS ts - INTERVAL '5' SECOND") + HOP)
+    assert main(["explain", "--mode", "streaming", str(script)]) == 0
+    out = capsys.readouterr().out
+    assert "WatermarkAssigner(rowtime=[ts], watermark=[ts - INTERVAL '5' SECOND])" in out
+    assert "spark.readStream" in out
 
 
 def test_the_shell_runs_statements_and_outlives_mistakes() -> None:

@@ -33,7 +33,7 @@ def merge(kind: str, column: Any, *bounds: tuple[int, int | None], width: int = 
 
 @pytest.mark.parametrize("kind", sorted(set(KINDS) - {"running"}))
 def test_a_range_of_nulls_is_null(kind: str) -> None:
-    types = {"concat": pa.list_(pa.int64()), "moments": MOMENTS}
+    types = {"concat": pa.list_(pa.int64()), "distinct": pa.list_(pa.int64()), "moments": MOMENTS}
     column = pa.nulls(5, types.get(kind, pa.int64()))
     assert merge(kind, column, (0, 2), (2, 5), width=2) == [None, None]
 

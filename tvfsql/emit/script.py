@@ -110,7 +110,7 @@ def module(
     ours = [line for source, found in names.items() for line in _import(source, found)]
     head = "\n\n".join("\n".join(lines) for lines in ([*_comments(comment)], sparks, ours) if lines)
     body = "\n\n\n".join([head, *functions])
-    start = "\n".join(['if __name__ == "__main__":', *(f"    {line}" for line in main)])
+    start = "\n".join(['if __name__ == "__main__":', *(line for each in main for line in laid_out(each))])
     return f"{body}\n\n\n{start}\n"
 
 

@@ -1,2 +1,2 @@
 SET 'execution.runtime-mode' = 'streaming';
-SELECT item FROM bid;
+SELECT item FROM bid ORDER BY item;
