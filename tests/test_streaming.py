@@ -60,6 +60,18 @@ def test_streams_give_the_rows_of_batch(spark: SparkSession, tmp_path: Path) -> 
 
 
 @pytest.mark.spark
+def test_windows_of_several_kinds_in_one_stream(spark: SparkSession, tmp_path: Path) -> None:
+    write_files(tmp_path / "in", some_batches(seed=4, disorder=30, batches=2))
+    counts = "SELECT window_start, window_end, COUNT(*) FROM TABLE({}) GROUP BY window_start, window_end"
+    query = " UNION ALL ".join(counts.format(window) for window in WINDOWS.values())
+    stream, batch = sessions(spark, tmp_path / "in", delay=30)
+    assert Counter(stream.sql(query).collect()) == Counter(batch.sql(query).collect())
+    late, _ = sessions(spark, tmp_path / "in", delay=0)
+    late.sql(query).collect()
+    assert late.counts["numLateRecordsDropped"] > 0
+
+
+@pytest.mark.spark
 def test_a_stopped_stream_goes_on_where_it_was(spark: SparkSession, tmp_path: Path) -> None:
     batches = some_batches(seed=2, disorder=3)
     query = TOTALS.format(window=WINDOWS["hop"])

@@ -168,15 +168,21 @@ def _(node: StreamSlices, script: Script) -> str:
 @emit.register
 def _(node: SliceMerge, script: Script) -> str:
     slices = emit(node.input, script)
-    arguments = (
+    windows = script.name("windows")
+    arguments = [
         slices,
         _python(node.window, script),
         f"keys={literal(list(node.keys))}",
         f"merges={literal(dict(node.merges))}",
         f"rows={literal(node.rows)}",
-    )
-    merge = script.need(STREAM, "merge_slice_stream") if node.streaming else script.need(RUNTIME, "merge_slices")
-    return script.assign(script.name("windows"), Chain("", (Call(merge, arguments),)))
+    ]
+    if not node.streaming:
+        merge = script.need(RUNTIME, "merge_slices")
+    else:
+        merge = script.need(STREAM, "merge_slice_stream")
+        # what operators of one query observe needs names of their own
+        arguments += [f"name={literal(f'tvfsql_{windows}')}"] if windows != "windows" else []
+    return script.assign(windows, Chain("", (Call(merge, tuple(arguments)),)))
 
 
 @emit.register

@@ -15,6 +15,9 @@ from tvfsql.runtime.stream.control import END_OF_INPUT, FOLDER, advance
 from tvfsql.runtime.stream.quiet import quiet_java
 
 COUNTERS = ("numLateRecordsDropped",)
+OBSERVED = "tvfsql"  # how the names begin under which window operators tell what they did
+PROGRESS = "spark.sql.streaming.numRecentProgressUpdates"
+ALL = "1000000"  # counters are added up over a run: none of its progress reports may be forgotten
 
 
 def run_to_end(
@@ -47,17 +50,22 @@ def start(spark: SparkSession, build: Callable[[], DataStreamWriter], checkpoint
 
 @contextmanager
 def _channel(spark: SparkSession, folder: Path) -> Iterator[None]:
+    kept = spark.conf.get(PROGRESS)
     spark.conf.set(FOLDER, str(folder))
+    spark.conf.set(PROGRESS, ALL)
     try:
         yield
     finally:
         spark.conf.unset(FOLDER)
+        spark.conf.set(PROGRESS, str(kept))
 
 
 def _run(writer: DataStreamWriter, checkpoint: Path, counts: dict[str, int]) -> None:
     query = writer.option("checkpointLocation", str(checkpoint / "spark")).trigger(availableNow=True).start()
     query.awaitTermination()
     for progress in query.recentProgress:
-        observed: Any = (progress["observedMetrics"] or {}).get("tvfsql")
-        for name in counts:
-            counts[name] += int((observed[name] if observed else 0) or 0)
+        observed: dict[str, Any] = progress["observedMetrics"] or {}
+        for operator, metrics in observed.items():
+            if operator.startswith(OBSERVED):
+                for name in counts:
+                    counts[name] += int(metrics[name] or 0)
