@@ -2,10 +2,7 @@
 
 from __future__ import annotations
 
-from collections import defaultdict
-from collections.abc import Iterable, Iterator, Sequence
-from dataclasses import dataclass, field
-from datetime import datetime, timedelta
+from collections.abc import Sequence
 from typing import Any
 
 import pyarrow as pa
@@ -14,6 +11,23 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 from pyspark.sql import Row
 from pyspark.sql.streaming.tws_tester import TwsTester
+from streams import (
+    LAYOUT,
+    LONG,
+    MERGES,
+    SOURCE,
+    WINDOWS,
+    Event,
+    Memory,
+    Model,
+    Operator,
+    Out,
+    at,
+    micro_batches,
+    ordered,
+    rows_of,
+    source,
+)
 
 from tvfsql.plan.window import Cumulate, Hop, Tumble, Window
 from tvfsql.runtime.kernel import SliceKernel
@@ -21,158 +35,10 @@ from tvfsql.runtime.stream.control import END_OF_INPUT
 from tvfsql.runtime.stream.groups import key_group_labels, spark_hash
 from tvfsql.runtime.stream.local import LocalSlices
 from tvfsql.runtime.stream.processor import SlicingWindowProcessor, Unpack
-from tvfsql.runtime.stream.runs import FAN, SHORTEST
 from tvfsql.runtime.stream.slice_rows import SliceRows, from_bytes, key_codes, to_bytes
 from tvfsql.runtime.stream.spans import Span
 from tvfsql.runtime.stream.store import SliceStore
 from tvfsql.runtime.stream.windows import Windows
-
-EPOCH = datetime(1970, 1, 1)
-# rows, their values' sum, largest and smallest, and the values in the order of arrival
-MERGES = (("rows", "sum"), ("total", "sum"), ("most", "max"), ("least", "min"), ("all", "concat"))
-LAYOUT = SliceRows(1, MERGES)
-TYPES = (pa.int64(), pa.int64(), pa.int64(), pa.int64(), pa.list_(pa.int64()))
-SOURCE = pa.schema(
-    [("key", pa.string()), ("time", pa.timestamp("us")), ("mark", pa.timestamp("us")), ("control", pa.int64())]
-    + [("group", pa.int32())]
-    + [(name, kind) for (name, _), kind in zip(MERGES, TYPES, strict=True)]
-)
-
-
-@dataclass(frozen=True)
-class Event:
-    """A row of the source (watermark: the one that it brings), or with key and ts None a control row."""
-
-    key: str | None
-    ts: int | None
-    watermark: int | None = None
-    value: int = 1
-
-
-# Out: (key, window_start, window_end, rows, total, most, least, all)
-Out = tuple[Any, ...]
-
-
-def at(ms: int) -> datetime:
-    return EPOCH + timedelta(milliseconds=ms)
-
-
-def ms(time: datetime) -> int:
-    return round((time - EPOCH) / timedelta(milliseconds=1))
-
-
-@dataclass
-class Memory:
-    """State in a dictionary; counts the calls."""
-
-    kept: tuple[int | None, bytes] | None = None
-    chunks: dict[Any, bytes] = field(default_factory=dict)
-    calls: int = 0
-
-    def index(self) -> tuple[int | None, bytes] | None:
-        return self.kept
-
-    def set_index(self, watermark: int | None, chunks: bytes) -> None:
-        self.kept = watermark, chunks
-
-    def chunk(self, key: Any) -> bytes:
-        self.calls += 1
-        return self.chunks[key]
-
-    def set_chunk(self, key: Any, data: bytes) -> None:
-        self.calls += 1
-        self.chunks[key] = data
-
-    def remove_chunk(self, key: Any) -> None:
-        self.calls += 1
-        del self.chunks[key]
-
-    def slices(self) -> dict[int, list[tuple[Any, int]]]:
-        """Per slice its keys and their rows, of the slices alone."""
-        found: dict[int, list[tuple[Any, int]]] = defaultdict(list)
-        for (number, level, _), data in self.chunks.items():
-            if level == 0:
-                held = from_bytes(data).to_pydict()
-                found[number] += list(zip(held["$0"], held["rows"], strict=True))
-        return {number: sorted(rows) for number, rows in sorted(found.items())}
-
-
-@dataclass
-class Operator:
-    """Local and global phase of a query, its state in memory, cut into key groups and local partitions."""
-
-    window: Window
-    groups: int = 1
-    partitions: int = 1
-    states: dict[int, Memory] = field(default_factory=dict)
-    late: int = 0
-    windows: int = 0
-
-    def batch(self, events: Sequence[Event]) -> list[Out]:
-        """A micro-batch; what it reads of the past it reads from state."""
-        labels = key_group_labels(self.groups)
-        local = LocalSlices(self.window, LAYOUT, labels, chunk_rows=3)
-        sent: dict[int, list[Any]] = {}
-        marks: dict[int, list[int]] = {}
-        for part in range(self.partitions):
-            of_part = [source([event], labels) for event in events[part :: self.partitions]]
-            for out in local(of_part):
-                for group, mark, payload in zip(*(out.column(i).to_pylist() for i in range(3)), strict=True):
-                    if payload is not None:
-                        sent.setdefault(group, []).append(from_bytes(payload))
-                    if mark is not None:
-                        marks.setdefault(group, []).append(mark)
-        return [
-            out
-            for group in labels
-            for out in self.of_group(group, sent.get(group, []), max(marks.get(group, []), default=None))
-        ]
-
-    def of_group(self, group: int, payloads: list[Any], mark: int | None) -> Iterator[Out]:
-        state = self.states.setdefault(group, Memory())
-        store = SliceStore(LAYOUT, state)
-        windows = Windows(Span(self.window), LAYOUT, "rows", store)
-        if payloads:
-            windows.add(payloads)
-        fire = windows.advance(mark) if mark is not None else None
-        store.flush()
-        self.late += windows.counts.late
-        self.windows += windows.counts.windows
-        if fire is not None:
-            for made in fire.windows(Span(self.window), LAYOUT, "rows"):
-                yield from rows_of(made)
-
-    @property
-    def held(self) -> dict[int, list[tuple[Any, int]]]:
-        return {slice_: rows for state in self.states.values() for slice_, rows in state.slices().items()}
-
-
-def source(events: Sequence[Event], labels: Sequence[int]) -> Any:
-    """Rows as `local_slices` hands them to its mapInArrow."""
-    columns: list[list[Any]] = [[] for _ in SOURCE]
-    for event in events:
-        mark = None if event.watermark is None else event.watermark
-        is_row = event.ts is not None
-        values: list[Any] = [event.key, at(event.ts) if event.ts is not None else None]
-        values += [at(mark) if is_row and mark is not None else None, None if is_row else mark]
-        values.append(labels[sum(map(ord, event.key or "")) % len(labels)])
-        values += [1, event.value, event.value, event.value, [event.value]] if is_row else [None] * 5
-        for column, value in zip(columns, values, strict=True):
-            column.append(value)
-    return pa.RecordBatch.from_arrays(
-        [pa.array(column, kind.type) for column, kind in zip(columns, SOURCE, strict=True)], schema=SOURCE
-    )
-
-
-def rows_of(made: Any) -> list[Out]:
-    columns = [column.to_pylist() for column in made.columns]
-    for place in (1, 2):
-        columns[place] = [ms(time) for time in columns[place]]
-    columns[-1] = [tuple(sorted(values)) for values in columns[-1]]
-    return list(zip(*columns, strict=True))
-
-
-# ---- the trace of semantics.md b.6
 
 
 def test_the_trace_of_the_hopping_operator() -> None:
@@ -291,83 +157,6 @@ def test_filtered_rows_bring_their_watermark_and_nothing_else() -> None:
 
 
 # ---- against a plain model
-
-
-class Model:
-    """semantics.md b.3 as it reads, one row and one window at a time; no slices."""
-
-    def __init__(self, window: Window) -> None:
-        self.window, self.watermark = window, -(2**62)
-        self.open: dict[tuple[Any, int], list[int]] = defaultdict(list)
-        self.on_time: set[tuple[Any, int]] = set()
-        self.late = 0
-
-    def batch(self, events: Sequence[Event]) -> list[Out]:
-        for event in events:
-            if event.ts is not None:
-                self._row(event.key, event.ts, event.value)
-        marks = [event.watermark for event in events if event.watermark is not None]
-        self.watermark = max([self.watermark, *marks])
-        return list(self._fire())
-
-    def _row(self, key: Any, ts: int, value: int) -> None:
-        slice_end = self.window.slice_end(ts)
-        ends = self.window.window_ends(slice_end)
-        unfired = [end for end in ends if end - 1 > self.watermark]
-        if ends and not unfired:
-            self.late += 1
-        for end in unfired:
-            self.open[key, end].append(value)
-            if end == slice_end:
-                self.on_time.add((key, end))
-
-    def _fire(self) -> Iterator[Out]:
-        for key, end in [at for at in self.open if at[1] - 1 <= self.watermark]:
-            values = self.open.pop((key, end))
-            if getattr(self.window, "emit_only_on_update", False) and (key, end) not in self.on_time:
-                continue
-            total = len(values), sum(values), max(values), min(values), tuple(sorted(values))
-            yield key, self.window.window_start(end), end, *total
-
-
-KEYS = st.sampled_from(["a", "b", "c", None])
-OFFSETS = st.sampled_from([0, 0, 3, -7])
-
-
-def hops() -> st.SearchStrategy[Window]:
-    return st.builds(Hop, st.integers(1, 12), st.integers(1, 60), OFFSETS)
-
-
-def cumulates() -> st.SearchStrategy[Window]:
-    def build(step: int, steps: int, offset: int, on_update: bool) -> Window:
-        return Cumulate(step, step * steps, offset, on_update)
-
-    return st.builds(build, st.integers(1, 9), st.integers(1, 12), OFFSETS, st.booleans())
-
-
-WINDOWS = st.one_of(st.builds(Tumble, st.integers(1, 30), OFFSETS), hops(), cumulates())
-LONG = st.builds(Hop, st.integers(1, 2), st.sampled_from([SHORTEST * 2, FAN**3 + 6, 90]), OFFSETS)
-
-
-@st.composite
-def micro_batches(draw: st.DrawFn, *, disorder: int = 60) -> list[list[Event]]:
-    """Rows that move on in time, some of them far behind; some bring watermarks; the input ends."""
-    batches, now = [], draw(st.integers(-100, 100))
-    for _ in range(draw(st.integers(1, 12))):
-        events = []
-        for _ in range(draw(st.integers(0, 6))):
-            now += draw(st.integers(0, 10))
-            ts = now - draw(st.sampled_from([0, 0, 0, 1, 5, 20, disorder]))
-            mark = draw(st.sampled_from([None, now - 1, now - 10, now - 30]))
-            events.append(Event(draw(KEYS), ts, mark, draw(st.integers(-9, 9))))
-        if draw(st.integers(0, 5)) == 0:
-            events.append(Event(None, None, now - draw(st.integers(-40, 10))))
-        batches.append(events)
-    return [*batches, [Event(None, None, END_OF_INPUT)]]
-
-
-def ordered(rows: Iterable[Out]) -> list[Out]:
-    return sorted(rows, key=repr)
 
 
 @given(WINDOWS | LONG, micro_batches(), st.integers(1, 4), st.integers(1, 3))

@@ -6,7 +6,7 @@ from sqlglot import exp
 
 from tvfsql.plan.arithmetic import arithmetic
 from tvfsql.plan.types import INTEGERS, ORDER, UNKNOWN, SqlType, is_decimal, is_float, is_integer
-from tvfsql.syntax.sql import spark_type
+from tvfsql.syntax.dialect import spark_type
 
 INT_MAX, BIGINT_MAX = 2**31, 2**63
 STRINGS = (exp.Upper, exp.Lower, exp.ConcatWs, exp.Substring, exp.Trim, exp.DPipe, exp.RegexpReplace,

@@ -207,7 +207,7 @@ class StatementBuilder(_Builder):
         )
 
     def column(self, tree: Node) -> ast.Column:
-        from tvfsql.syntax.sql import parse_type
+        from tvfsql.syntax.dialect import parse_type
 
         kind = found(tree, "type")
         name = self.name(found(tree, "identifier"))

@@ -1,6 +1,6 @@
-"""Standard SQL, read by sqlglot: queries, scalar expressions and types become the nodes of `ast`.
+"""Standard SQL, read by sqlglot: queries and scalar expressions become the nodes of `ast`.
 
-The only module of the front end that knows sqlglot's trees. Window calls do not reach it: the parser
+Window calls do not reach it: the parser
 has put a quoted placeholder of the same length in their place, so every position is still right.
 """
 
@@ -11,41 +11,11 @@ from dataclasses import replace
 from typing import Any
 
 from sqlglot import exp
-from sqlglot.dialects.spark import Spark
 from sqlglot.errors import ParseError, TokenError
-from sqlglot.parsers.spark import SparkParser
-from sqlglot.tokenizer_core import TokenType
 
-from tvfsql.errors import Span, SqlSyntaxError, UnsupportedError, nearest
-from tvfsql.plan.scalar import quoted
+from tvfsql.errors import Span, SqlSyntaxError, UnsupportedError
 from tvfsql.syntax import ast
-
-T = exp.DataType.Type
-
-
-class FlinkSql(Spark):
-    """Spark's SQL read as Flink users write it: '' is the quote's escape, casts are strict, Flink's types."""
-
-    class Tokenizer(Spark.Tokenizer):
-        QUOTES = ["'"]
-        STRING_ESCAPES = ["'"]
-        IDENTIFIERS = ["`"]
-        KEYWORDS = {
-            **Spark.Tokenizer.KEYWORDS,
-            "BYTES": TokenType.BINARY,
-            "ROW": TokenType.STRUCT,
-            "TIMESTAMP": TokenType.TIMESTAMP,
-        }
-
-    class Parser(SparkParser):
-        STRICT_CAST = True
-        ADD_JOIN_ON_TRUE = False  # a JOIN that lacks its condition is a mistake
-        FUNCTIONS = {
-            name: build
-            for name, build in SparkParser.FUNCTIONS.items()
-            if name not in ("TO_TIMESTAMP", "TO_TIMESTAMP_NTZ", "TO_TIMESTAMP_LTZ", "FROM_UNIXTIME")
-        }
-
+from tvfsql.syntax.dialect import FlinkSql, nearest_type
 
 PLAIN_CLAUSES = {"expressions", "from_", "joins", "where", "group", "having", "distinct", "hint", "kind"}
 AROUND = {"with_", "order", "limit", "offset"}
@@ -63,23 +33,6 @@ JOINS = {
     ("LEFT", "ANTI"): "anti",
 }
 SET_KINDS = {exp.Union: "union", exp.Intersect: "intersect", exp.Except: "except"}
-SPARK_TYPES = {
-    T.TIMESTAMP: "timestamp_ntz",
-    T.TIMESTAMPNTZ: "timestamp_ntz",
-    T.TIMESTAMPLTZ: "timestamp",
-    T.TIMESTAMPTZ: "timestamp",
-    T.CHAR: "string",
-    T.VARCHAR: "string",
-    T.NVARCHAR: "string",
-    T.TEXT: "string",
-    T.BINARY: "binary",
-    T.VARBINARY: "binary",
-}
-FLINK_TYPES = (
-    "ARRAY", "BIGINT", "BINARY", "BOOLEAN", "BYTES", "CHAR", "DATE", "DECIMAL", "DOUBLE", "FLOAT", "INT", "INTEGER",
-    "MAP", "NUMERIC", "ROW", "SMALLINT", "STRING", "TIMESTAMP", "TIMESTAMP_LTZ", "TINYINT", "VARBINARY", "VARCHAR",
-)  # fmt: skip
-TYPE_WORDS = ("PRECISION", "VARYING", "WITH", "WITHOUT", "LOCAL", "TIME", "ZONE")  # after a type's first word
 # Operators whose rows Spark works out by itself: a SELECT that holds one is not taken apart.
 SPARKS_OWN = (
     (exp.Window, "an OVER window"),
@@ -97,55 +50,6 @@ def parse_query(text: str, windows: Mapping[str, ast.WindowCall], span: Span) ->
 def parse_scalar(text: str, span: Span) -> ast.Expr:
     """The scalar expression that `text` holds at `span` (all else is blank)."""
     return ast.Expr(_parse(text, span, exp.Expr), span)
-
-
-def parse_type(text: str, span: Span) -> str:
-    """A type as Spark's DDL spells it: `TIMESTAMP(3)` is timestamp_ntz, `ROW<a INT>` is struct<a:int>."""
-    if odd := [word for word in _outer_words(text)[1:] if word not in TYPE_WORDS]:
-        raise SqlSyntaxError(f"unexpected {odd[0]} after the type", span=span)
-    try:
-        tree = exp.DataType.build(" ".join(text.split()), dialect=FlinkSql)
-    except (ParseError, TokenError, ValueError) as error:
-        raise SqlSyntaxError(f"unknown type {text.strip()}", span=span, hint=_nearest_type(text.strip())) from error
-    return spark_type(tree, span)
-
-
-def _nearest_type(text: str) -> str | None:
-    close = nearest(text.partition("(")[0], FLINK_TYPES)
-    return f"did you mean {close}?" if close else None
-
-
-def _outer_words(text: str) -> list[str]:
-    """The words of a type outside its parentheses and angle brackets."""
-    depth, outside = 0, ""
-    for char in text.upper():
-        depth += {"(": 1, "<": 1, ")": -1, ">": -1}.get(char, 0)
-        outside += char if depth == 0 and char not in ")>" else " "
-    return outside.split()
-
-
-def spark_type(tree: exp.DataType, span: Span | None = None) -> str:
-    """A sqlglot type as Spark's DDL spells it, in lower case."""
-    inner = [part for part in tree.expressions if isinstance(part, exp.DataType | exp.ColumnDef)]
-    match tree.this:
-        case kind if kind in SPARK_TYPES:
-            return SPARK_TYPES[kind]
-        case T.STRUCT:
-            fields = [
-                f"{quoted(part.name)}:{spark_type(part.args['kind'], span)}"
-                for part in inner
-                if isinstance(part, exp.ColumnDef)
-            ]
-            return f"struct<{','.join(fields)}>"
-        case T.ARRAY | T.MAP:
-            args = ",".join(spark_type(part, span) for part in inner if isinstance(part, exp.DataType))
-            return f"{tree.this.value.lower()}<{args}>"
-        case T.DECIMAL:
-            numbers = [part.name for part in tree.expressions] or ["10"]
-            return f"decimal({','.join([*numbers, '0'][:2])})"
-        case T.INTERVAL | T.TIME:
-            raise UnsupportedError(f"{tree.sql()} columns have no counterpart in Spark", span=span)
-    return tree.sql(dialect="spark").lower()
 
 
 def _parse(text: str, span: Span, kind: type[exp.Expr]) -> exp.Expr:
@@ -174,7 +78,7 @@ def _message(detail: Mapping[str, Any]) -> tuple[str, str | None]:
     if text.startswith("Invalid expression") and word:
         return f"unexpected {word}", None
     if text == "Expected TYPE after CAST":
-        return f"unknown type {word}", _nearest_type(word)
+        return f"unknown type {word}", nearest_type(word)
     if text.startswith("Required keyword") or "<class" in text:
         return f"something is missing after {word}" if word else "something is missing here", None
     return text[0].lower() + text[1:], None
