@@ -106,6 +106,32 @@ def test_an_insert_writes_each_window_once_however_often_it_is_run(spark: SparkS
         assert Counter(map(tuple, written)) == expected
 
 
+@pytest.mark.spark
+def test_a_checkpoint_is_for_one_query(spark: SparkSession, tmp_path: Path) -> None:
+    write_files(tmp_path / "in", some_batches(seed=5, disorder=3, batches=1, rows=20))
+    for window, refused in (("tumble", False), ("hop", True)):
+        session = Session(spark, mode="streaming", checkpoint=tmp_path / "checkpoint")
+        create_table(session, "bid", BIDS.format(delay=3), tmp_path / "in")
+        result = session.sql(TOTALS.format(window=WINDOWS[window]))
+        if not refused:
+            assert result.collect()
+            continue
+        with pytest.raises(TvfSqlError, match="belongs to another query"):
+            result.collect()
+
+
+def test_a_stream_without_end_is_not_awaited(tmp_path: Path) -> None:
+    session = Session(mode=None, checkpoint=tmp_path)
+    session.execute("CREATE TABLE ticks (`timestamp` TIMESTAMP_LTZ(3), `value` BIGINT) WITH ('connector' = 'rate')")
+    session.execute("CREATE TABLE nowhere (n BIGINT) WITH ('connector' = 'blackhole')")
+    waiting = session.sql("INSERT INTO nowhere SELECT `value` FROM ticks")
+    assert waiting.query.awaits_start
+    with pytest.raises(TvfSqlError, match="ticks has no end") as caught:
+        session.sql("SELECT `value` FROM ticks").collect()
+    assert "start()" in (caught.value.hint or "")
+    assert not session.sql("SELECT 1 AS one").query.awaits_start
+
+
 @pytest.mark.parametrize(
     ("query", "says"),
     [

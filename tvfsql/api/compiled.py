@@ -41,10 +41,16 @@ class Compiled:
     physical: Node
     sink: Table | None = None
     mode: str = "batch"
+    unbounded: str | None = None  # a table that it reads and that has no end
 
     @cached_property
     def code(self) -> str:
         return program([(self.sql, self.physical, self.sink)])
+
+    @property
+    def awaits_start(self) -> bool:
+        """Whether it is a stream that would never be done."""
+        return self.mode == "streaming" and self.unbounded is not None
 
     def __str__(self) -> str:
         return self.code
@@ -94,8 +100,9 @@ def compile_statement(
         table = found if isinstance(found, Table) else None
     else:
         logical = QueryBinder(catalog, options).bind(statement).node
+    endless = _unbounded(logical, catalog)
     if mode == "automatic":
-        mode = "streaming" if _has_no_end(logical, catalog) else "batch"
+        mode = "streaming" if endless else "batch"
         options = options.with_value("execution.runtime-mode", mode)
     planner = Planner(PHASES, options)
     optimized = planner.plan(logical)
@@ -105,11 +112,24 @@ def compile_statement(
         error.span = error.span or span
         raise
     return Compiled(
-        source[span.start : span.end], statement, logical, tuple(planner.steps), optimized, physical, table, mode
+        source[span.start : span.end],
+        statement,
+        logical,
+        tuple(planner.steps),
+        optimized,
+        physical,
+        table,
+        mode,
+        endless,
     )
 
 
-def _has_no_end(plan: Node, catalog: Catalog) -> bool:
-    """Whether a table of the plan is one that goes on forever."""
+def _unbounded(plan: Node, catalog: Catalog) -> str | None:
+    """The first table of the plan that goes on forever."""
     tables = (catalog.find(node.table) for node in plan.walk() if isinstance(node, Scan))
-    return any(isinstance(table, Table) and table.connector and table.connector.name in UNBOUNDED for table in tables)
+    names = (
+        table.name
+        for table in tables
+        if isinstance(table, Table) and table.connector and table.connector.name in UNBOUNDED
+    )
+    return next(names, None)

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping
-from dataclasses import dataclass, field
+from dataclasses import dataclass
 from pathlib import Path
 from tempfile import TemporaryDirectory
 from typing import TYPE_CHECKING, Any
@@ -12,7 +12,7 @@ from tvfsql.api.compiled import Compiled
 from tvfsql.api.script import Listing, Message, Outcome, Script, Text
 from tvfsql.bind.statement import bind_watermark
 from tvfsql.catalog import Catalog, Table, TableColumn
-from tvfsql.errors import BindError, Span, TvfSqlError, UnsupportedError
+from tvfsql.errors import BindError, OptionError, Span, TvfSqlError, UnsupportedError
 from tvfsql.options import Options
 
 if TYPE_CHECKING:
@@ -52,18 +52,20 @@ class Result:
         print(self.text(), end="")
 
     def start(self) -> Any:
-        """Start a streaming INSERT and give its StreamingQuery, which runs until it is stopped.
+        """Start an INSERT whose source has no end; gives its StreamingQuery, which runs until it is stopped.
 
         Needs a checkpoint folder (`Session(checkpoint=...)`). Raises UnsupportedError for any other statement.
         """
         query = self.query
-        if query.mode != "streaming" or query.sink is None or self.session.checkpoint is None:
+        folder = self.session.stream_folder(query) if query.awaits_start and query.sink else None
+        if folder is None:
             raise UnsupportedError(
-                "start() runs a streaming INSERT of a session that has a checkpoint folder", hint="use collect()"
+                "start() runs an INSERT from a source without end, in a session that has a checkpoint folder",
+                hint="collect() gives the rows of a SELECT; an INSERT that ends is done already",
             )
         from tvfsql.runtime.stream import start
 
-        return start(self.session.spark, lambda: query.run("insert", self.session.spark), self.session.checkpoint)
+        return start(self.session.spark, lambda: query.run("insert", self.session.spark), folder)
 
     def text(self, format: str = "table") -> str:
         """The answer in one of the formats of `tvfsql run`."""
@@ -95,18 +97,14 @@ class Result:
             return list(frame.columns), [kind for _, kind in frame.dtypes], local.collect()
 
 
-@dataclass
 class Session:
     """Runs scripts. `spark` is made on first use if none is given: a local one.
 
     `mode` is batch or streaming, None: by the tables; `options` are those of SET. Streams keep their state in
-    the folder `checkpoint`, or in one that goes with the query; with `flush` the end of a bounded input fires
-    every window. `counts` has what streams left out, by counter. Raises OptionError.
+    the folder `checkpoint`, the first of the session in its folder 1 and so on, or in one that goes with the
+    query; with `flush` the end of a bounded input fires every window. `counts` has what the last stream left
+    out, by counter. Raises OptionError.
     """
-
-    _spark: SparkSession | None = None
-    mode: str = "batch"
-    script: Script = field(default_factory=Script)
 
     def __init__(
         self,
@@ -121,6 +119,7 @@ class Session:
         self.checkpoint = Path(checkpoint) if checkpoint is not None else None
         self.flush = flush
         self.counts: dict[str, int] = {}
+        self._streams = 0
         self.script = Script(catalog or Catalog(), Options.of(options), mode)
 
     @property
@@ -141,11 +140,12 @@ class Session:
         return self.script.options
 
     def execute(self, sql: str, *, file: str | None = None) -> list[Result]:
-        """Run a script: one result per statement. An INSERT is done when this returns; a SELECT waits to be asked."""
+        """Run a script: one result per statement. An INSERT is done when this returns, unless its
+        source has no end: that one waits for start(). A SELECT waits to be asked."""
         results = []
         for outcome in self.script.outcomes(sql, file):
             result = Result(self, outcome)
-            if isinstance(outcome, Compiled) and outcome.sink is not None:
+            if isinstance(outcome, Compiled) and outcome.sink is not None and not outcome.awaits_start:
                 self.insert(outcome)
             results.append(result)
         return results
@@ -161,33 +161,54 @@ class Session:
         """Run an INSERT. Raises DataError."""
         from tvfsql.runtime.failures import translated
 
+        if query.mode == "streaming":
+            self._to_end(query, lambda: query.run("insert", self.spark))
+            return
         with translated():
-            if query.mode == "streaming":
-                self._to_end(lambda: query.run("insert", self.spark))
-            else:
-                query.run("insert", self.spark)
+            query.run("insert", self.spark)
 
     def stream(self, query: Compiled) -> list[Row]:
         """The rows of a streaming SELECT over all that its sources have now, as they came out. Raises DataError."""
-        from tvfsql.runtime.failures import translated
-
         rows: list[Row] = []
 
         def take(batch: DataFrame, number: int) -> None:
             rows.extend(batch.collect())
 
-        with translated():
-            self._to_end(lambda: query.run("query", self.spark).writeStream.foreachBatch(take))
+        self._to_end(query, lambda: query.run("query", self.spark).writeStream.foreachBatch(take))
         return rows
 
-    def _to_end(self, build: Callable[[], Any]) -> None:
-        """Run a stream until all is read; its counters are added to `counts`."""
+    def stream_folder(self, query: Compiled) -> Path | None:
+        """Where the session's next stream keeps its state; None if the session has no checkpoint.
+
+        The folder holds the program that it belongs to. Raises OptionError if that is another one.
+        """
+        self._streams += 1
+        if self.checkpoint is None:
+            return None
+        folder = self.checkpoint / str(self._streams)
+        program = folder / "query.py"
+        if program.exists() and program.read_text(encoding="utf-8") != query.code:
+            raise OptionError(
+                f"the checkpoint {folder} belongs to another query: {program} says which",
+                hint="choose a new folder, or run the script as it was",
+            )
+        folder.mkdir(parents=True, exist_ok=True)
+        program.write_text(query.code, encoding="utf-8")
+        return folder
+
+    def _to_end(self, query: Compiled, build: Callable[[], Any]) -> None:
+        """Run a stream until all is read. Raises UnsupportedError if that would be never."""
+        from tvfsql.runtime.failures import translated
         from tvfsql.runtime.stream import run_to_end
 
-        with TemporaryDirectory(prefix="tvfsql-") as scratch:
-            folder = self.checkpoint or Path(scratch)
-            for name, count in run_to_end(self.spark, build, folder, flush=self.flush).items():
-                self.counts[name] = self.counts.get(name, 0) + count
+        if query.awaits_start:
+            raise UnsupportedError(
+                f"table {query.unbounded} has no end, so its rows cannot be awaited",
+                hint="Session(checkpoint=...).sql('INSERT ...').start() runs until it is stopped; or --mode batch",
+            )
+        with TemporaryDirectory(prefix="tvfsql-") as scratch, translated():
+            folder = self.stream_folder(query) or Path(scratch)
+            self.counts = run_to_end(self.spark, build, folder, flush=self.flush)
 
     def register(self, name: str, dataframe: DataFrame, watermark: str | None = None) -> None:
         """Make a DataFrame a table. `watermark` is the expression of WATERMARK FOR, over its time column:

@@ -67,6 +67,11 @@ class Connector:
     options: tuple[tuple[str, str], ...] = ()
 
     @property
+    def takes_schema(self) -> bool:
+        """Whether Spark reads it by the columns that it is told; others have columns of their own."""
+        return self.format in (*FORMATS, "xml")
+
+    @property
     def readable(self) -> bool:
         return self.name not in SINKS_ONLY
 

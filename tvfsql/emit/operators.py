@@ -42,13 +42,19 @@ def _(node: TableSourceScan, script: Script) -> str:
     source = node.source.connector
     if source is None:
         return script.assign(table, Chain("spark").then("table", columns.name(node.source.name)))
-    schema = ", ".join(f"{quoted(field.name)} {ddl(field.type)}" for field in node.source.physical)
-    reader = Chain("spark.readStream" if node.streaming else "spark.read")
-    rows = reader.then("format", literal(source.format)).then("schema", literal(schema))
+    rows = Chain("spark.readStream" if node.streaming else "spark.read").then("format", literal(source.format))
+    if source.takes_schema:
+        schema = ", ".join(f"{quoted(field.name)} {ddl(field.type)}" for field in node.source.physical)
+        rows = rows.then("schema", literal(schema))
     for key, value in source.options:
         rows = rows.then("option", literal(key), literal(value))
     script.assign(table, rows.then("load", *([literal(source.path)] if source.path else [])))
-    if node.fields != node.source.physical:
+    if not source.takes_schema:
+        wanted = (
+            Chain("F").then("col", columns.name(field.name)).then("cast", literal(field.type)) for field in node.fields
+        )
+        script.assign(table, Chain(table).then("select", *wanted))
+    elif node.fields != node.source.physical:
         script.assign(table, Chain(table).then("select", *columns.names(node.columns)))
     return table
 
