@@ -7,6 +7,7 @@
 from __future__ import annotations
 
 import os
+from abc import ABC, abstractmethod
 from dataclasses import dataclass
 from functools import cached_property
 from typing import Protocol
@@ -42,7 +43,7 @@ class Engine(Protocol):
     def totals(self, case: Case, file: str) -> Totals: ...
 
 
-class OnSpark:
+class OnSpark(ABC):
     """What tvfsql and Spark's own windows have in common: the session, its settings and the sink."""
 
     def __init__(self, session: tvfsql.Session) -> None:
@@ -52,8 +53,8 @@ class OnSpark:
     def spark(self) -> SparkSession:
         return self.session.spark
 
-    def frame(self, case: Case, file: str) -> DataFrame:
-        raise NotImplementedError
+    @abstractmethod
+    def frame(self, case: Case, file: str) -> DataFrame: ...
 
     def run(self, case: Case, file: str) -> None:
         self.frame(case, file).write.format("noop").mode("overwrite").save()
