@@ -22,8 +22,6 @@ from tvfsql.syntax import ast
 if TYPE_CHECKING:
     from pyspark.sql import DataFrame, SparkSession
 
-UNBOUNDED = ("kafka", "rate", "socket")
-
 
 @dataclass(frozen=True)
 class Compiled:
@@ -127,9 +125,7 @@ def compile_statement(
 def _unbounded(plan: Node, catalog: Catalog) -> str | None:
     """The first table of the plan that goes on forever."""
     tables = (catalog.find(node.table) for node in plan.walk() if isinstance(node, Scan))
-    names = (
-        table.name
-        for table in tables
-        if isinstance(table, Table) and table.connector and table.connector.name in UNBOUNDED
+    endless = (
+        table.name for table in tables if isinstance(table, Table) and table.connector and table.connector.endless
     )
-    return next(names, None)
+    return next(endless, None)

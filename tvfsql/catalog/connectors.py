@@ -13,6 +13,7 @@ from tvfsql.errors import BindError, Span, did_you_mean
 
 FORMATS = ("avro", "csv", "json", "orc", "parquet", "text")
 SINKS_ONLY = ("print", "blackhole")
+ENDLESS = ("kafka", "rate", "socket")
 KNOWN_CONNECTORS = ("filesystem", *SINKS_ONLY)
 # Data sources that come with Spark or are well known; any dotted name is a data source's class.
 SPARK_SOURCES = (
@@ -70,6 +71,11 @@ class Connector:
     def takes_schema(self) -> bool:
         """Whether Spark reads it by the columns that it is told; others have columns of their own."""
         return self.format in (*FORMATS, "xml")
+
+    @property
+    def endless(self) -> bool:
+        """Whether its rows never end, so that reading them is a stream unless batch is asked for."""
+        return self.name in ENDLESS
 
     @property
     def readable(self) -> bool:
