@@ -12,14 +12,12 @@ from pathlib import Path
 from typing import TYPE_CHECKING, TextIO
 
 from tvfsql.errors import DataError, TvfSqlError
+from tvfsql.options import EXPLAIN_FORMATS, STAGES
+from tvfsql.runtime.formats import FORMATS
 
 if TYPE_CHECKING:
     from tvfsql.api import Session
     from tvfsql.api.session import Result
-
-FORMATS = ("table", "csv", "tsv", "json", "ndjson", "markdown", "vertical")
-STAGES = ("ast", "logical", "trace", "physical", "code", "all")
-EXPLAIN_FORMATS = ("text", "json", "mermaid")
 
 
 class Exit(IntEnum):

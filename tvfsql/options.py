@@ -21,6 +21,9 @@ class Option:
 
 
 BOOLEAN = ("true", "false")
+# The words of EXPLAIN: which stage is shown, and how.
+STAGES = ("ast", "logical", "trace", "physical", "code", "all")
+EXPLAIN_FORMATS = ("text", "json", "mermaid")
 MODES = ("batch", "streaming", "automatic")
 
 _KNOWN = (

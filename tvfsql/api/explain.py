@@ -6,6 +6,7 @@ import json
 from typing import TYPE_CHECKING, Any
 
 from tvfsql.errors import OptionError, did_you_mean
+from tvfsql.options import EXPLAIN_FORMATS, STAGES
 from tvfsql.plan.node import Node, tree
 from tvfsql.plan.nodes import Sink
 from tvfsql.syntax import show
@@ -20,13 +21,11 @@ TITLES = {
     "physical": "Optimized Physical Plan",
     "code": "PySpark",
 }
-STAGES = (*TITLES, "all")
-FORMATS = ("text", "json", "mermaid")
 
 
 def explain(query: Compiled, stage: str, format: str) -> str:
     """The wanted stages of a query. Raises OptionError for an unknown stage or format."""
-    for word, known, what in ((stage, STAGES, "stage"), (format, FORMATS, "format")):
+    for word, known, what in ((stage, STAGES, "stage"), (format, EXPLAIN_FORMATS, "format")):
         if word not in known:
             raise OptionError(f"there is no {what} {word}", hint=did_you_mean(word, known, otherwise=f"{what}s: "))
     stages = tuple(TITLES) if stage == "all" else (stage,)

@@ -13,7 +13,7 @@ from tvfsql.bind.scalar import functions
 from tvfsql.bind.statement import bind_table, bind_view
 from tvfsql.catalog import Catalog, Table, View
 from tvfsql.errors import BindError, TvfSqlError, did_you_mean
-from tvfsql.options import Options
+from tvfsql.options import EXPLAIN_FORMATS, STAGES, Options
 from tvfsql.plan.aggregates import AGGREGATES
 from tvfsql.plan.types import shown
 from tvfsql.syntax import ast
@@ -166,15 +166,13 @@ def resolved_path(path: str, folder: str) -> str:
 
 def _explain_words(words: tuple[str, ...], statement: ast.Explain) -> tuple[str, str]:
     """The stage and the format that stand between EXPLAIN and the statement: EXPLAIN PHYSICAL JSON SELECT ..."""
-    from tvfsql.api.explain import FORMATS, STAGES
-
     stage, form = "all", "text"
     for word in words:
         if word in STAGES:
             stage = word
-        elif word in FORMATS:
+        elif word in EXPLAIN_FORMATS:
             form = word
         elif word not in ("plan", "for"):
-            hint = did_you_mean(word, (*STAGES, *FORMATS))
+            hint = did_you_mean(word, (*STAGES, *EXPLAIN_FORMATS))
             raise BindError(f"there is no EXPLAIN {word.upper()}", span=statement.span, hint=hint)
     return stage, form

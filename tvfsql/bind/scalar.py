@@ -21,6 +21,7 @@ from tvfsql.plan.aggregates import AGGREGATES, ALIASES
 from tvfsql.plan.scalar import Ref, Scalar
 from tvfsql.plan.types import UNKNOWN, SqlType, is_integer, shown
 from tvfsql.syntax import ast
+from tvfsql.syntax.sql import span_of
 
 T = exp.DataType.Type
 Lookup = Callable[[str | None, str, Span | None], tuple[str, SqlType]]
@@ -129,7 +130,7 @@ def resolve(expr: ast.Expr, lookup: Lookup) -> Resolved:
             return node
         if not node.table and node.name.upper() == "LOCALTIMESTAMP":
             return exp.Anonymous(this="LOCALTIMESTAMP")
-        place = _place(node, expr.span)
+        place = span_of(node, expr.span)
         plan, kind, path = _column(node, lookup, place)
         types[plan] = kind
         new: exp.Expr = exp.Column(this=exp.to_identifier(plan, quoted=True))
@@ -190,7 +191,7 @@ def condition(resolved: Resolved, clause: str) -> Scalar:
     if made.type not in (UNKNOWN, "boolean"):
         raise BindError(
             f"{clause} takes a condition, and this is {shown(made.type)}",
-            span=_place(resolved.tree, resolved.span),
+            span=span_of(resolved.tree, resolved.span),
         )
     return made
 
@@ -207,7 +208,7 @@ def replace_parts(tree: exp.Expr, parts: dict[exp.Expr, str]) -> exp.Expr:
 def columns_of(tree: exp.Expr) -> Iterator[tuple[str, Span]]:
     """The columns that a tree reads, each with its place."""
     for node in tree.find_all(exp.Column):
-        yield node.name, _place(node, Span(0, 0))
+        yield node.name, span_of(node, Span(0, 0))
 
 
 def aggregate_calls(tree: exp.Expr, span: Span) -> Iterator[Call]:
@@ -221,7 +222,7 @@ def aggregate_calls(tree: exp.Expr, span: Span) -> Iterator[Call]:
             if inner is not None:
                 raise BindError(
                     "an aggregate cannot stand inside another",
-                    span=_place(inner, span),
+                    span=span_of(inner, span),
                     hint="aggregate in a subquery first: SELECT ... FROM (SELECT ... GROUP BY ...)",
                 )
         yield call
@@ -262,7 +263,7 @@ def output_name(expr: ast.Expr) -> str | None:
 
 
 def place_of(call: Call | exp.Expr, fallback: Span) -> Span:
-    return _place(call.tree if isinstance(call, Call) else call, fallback)
+    return span_of(call.tree if isinstance(call, Call) else call, fallback)
 
 
 def _as_call(node: exp.Expr) -> Call | None:
@@ -316,13 +317,13 @@ def _check_functions(tree: exp.Expr, span: Span) -> None:
         if name == "proctime":
             raise UnsupportedError(
                 "processing time is not supported yet",
-                span=_place(node, span),
+                span=span_of(node, span),
                 hint="name an event time column with DESCRIPTOR and WATERMARK FOR",
             )
         if LEGACY.fullmatch(name):
             raise UnsupportedError(
                 f"the group window {node.name.upper()} is not supported: window functions took its place",
-                span=_place(node, span),
+                span=span_of(node, span),
                 hint="FROM TABLE(TUMBLE(TABLE t, DESCRIPTOR(ts), INTERVAL '10' MINUTE)) "
                 "GROUP BY window_start, window_end",
             )
@@ -335,7 +336,7 @@ def _check_functions(tree: exp.Expr, span: Span) -> None:
         close = nearest(name, known)
         raise BindError(
             f"there is no function {node.name}",
-            span=_place(node, span),
+            span=span_of(node, span),
             hint=f"did you mean {close}?" if close else "SHOW FUNCTIONS lists them",
         )
 
@@ -374,10 +375,3 @@ def _in_spark_words(node: exp.Expr, types: dict[str, SqlType]) -> exp.Expr:
 
     filled: exp.Expr = made.transform(fill)
     return filled
-
-
-def _place(node: exp.Expr, fallback: Span) -> Span:
-    places = [part.meta for part in node.walk() if "start" in part.meta]
-    if not places:
-        return fallback
-    return Span(min(place["start"] for place in places), max(place["end"] for place in places) + 1)

@@ -12,7 +12,7 @@ from __future__ import annotations
 from collections.abc import Callable
 from dataclasses import dataclass
 
-from tvfsql.plan.types import UNKNOWN, SqlType, is_decimal, is_float, is_integer, is_number, scale_of
+from tvfsql.plan.types import UNKNOWN, SqlType, is_decimal, is_float, is_integer, is_number, is_orderable, scale_of
 
 TypeRule = Callable[[SqlType], SqlType]
 
@@ -42,8 +42,6 @@ class AggregateFunction:
     ignores_distinct: bool = False
     arguments: tuple[int, int] = (1, 1)
     accepts: str = "value of any type"
-    splittable: bool = False
-    retractable: bool = False
 
     def mergeable(self, kind: SqlType, distinct: bool) -> bool:
         """Whether windows can be made from slices. Distinct floats cannot: their sums would not cancel exactly.
@@ -117,8 +115,6 @@ _ROWS = (
         partials=(COUNT_OF,),
         finish="{count}",  # never NULL: a window holds a slice with rows
         distinct="{count}",
-        splittable=True,
-        retractable=True,
     ),
     AggregateFunction(
         "SUM",
@@ -129,8 +125,6 @@ _ROWS = (
         finish="{sum}",
         distinct="CASE WHEN {count} > 0 THEN {sum} END",
         accepts="number",
-        splittable=True,
-        retractable=True,
     ),
     AggregateFunction(
         "SUM0",
@@ -141,8 +135,6 @@ _ROWS = (
         finish="coalesce({sum}, 0)",
         distinct="coalesce({sum}, 0)",
         accepts="number",
-        splittable=True,
-        retractable=True,
     ),
     AggregateFunction(
         "AVG",
@@ -153,8 +145,6 @@ _ROWS = (
         finish="average",
         distinct="average",
         accepts="number",
-        splittable=True,
-        retractable=True,
     ),
     AggregateFunction(
         "MIN",
@@ -164,7 +154,6 @@ _ROWS = (
         finish="{min}",
         ignores_distinct=True,
         accepts="value that can be ordered",
-        splittable=True,
     ),
     AggregateFunction(
         "MAX",
@@ -174,7 +163,6 @@ _ROWS = (
         finish="{max}",
         ignores_distinct=True,
         accepts="value that can be ordered",
-        splittable=True,
     ),
     AggregateFunction(
         "BOOL_AND",
@@ -202,7 +190,6 @@ _ROWS = (
         finish="{first}",
         ignores_distinct=True,
         accepts="value that can be ordered",
-        splittable=True,
     ),
     AggregateFunction(
         "LAST_VALUE",
@@ -212,7 +199,6 @@ _ROWS = (
         finish="{last}",
         ignores_distinct=True,
         accepts="value that can be ordered",
-        splittable=True,
     ),
     AggregateFunction(
         "LISTAGG",
@@ -222,7 +208,6 @@ _ROWS = (
         finish=JOINED,
         arguments=(1, 2),
         accepts="value that can be ordered",
-        splittable=True,
     ),
     AggregateFunction("COLLECT", LIST.sql, lambda kind: f"array<{kind}>" if kind else UNKNOWN, partials=(LIST,),
                       finish="{list}", accepts="value that can be ordered"),
@@ -253,7 +238,7 @@ def accepted(function: AggregateFunction, kind: SqlType) -> bool:
         "value of any type": lambda _: True,
         "number": is_number,
         "boolean": lambda known: known == "boolean",
-        "value that can be ordered": lambda known: not known.startswith("map<"),
+        "value that can be ordered": is_orderable,
     }
     return kind == UNKNOWN or checks[function.accepts](kind)
 

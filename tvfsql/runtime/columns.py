@@ -11,7 +11,6 @@ from numpy.typing import NDArray
 
 Ints = NDArray[np.int64]
 Mask = NDArray[np.bool_]
-Floats = NDArray[np.float64]
 
 
 def presence(column: Any) -> Mask | None:

@@ -10,6 +10,7 @@ from pyspark.sql import functions as F
 from pyspark.sql.types import IntegralType
 
 from tvfsql.plan.window import Cumulate, Hop
+from tvfsql.runtime.expressions import column_of, interval_of
 
 
 def distinct_changes(
@@ -23,12 +24,12 @@ def distinct_changes(
     `running`). HOP: a value counts in the windows from each slice that has it until the next one that has
     it, or until the window size has passed. CUMULATE: from its first slice in the cycle. Source: DESIGN 6.
     """
-    columns = [_column(key) for key in keys]
+    columns = [column_of(key) for key in keys]
     if isinstance(values.schema["value"].dataType, IntegralType):
         values = values.withColumn("value", F.col("value").cast("bigint"))  # an INT has no -(-2147483648)
     if isinstance(window, Cumulate):
         cycle = F.window(
-            F.col("slice_end") - _ms(1),
+            F.col("slice_end") - interval_of(1),
             f"{window.size} milliseconds",
             startTime=f"{window.offset % window.size} milliseconds",
         )
@@ -39,7 +40,7 @@ def distinct_changes(
         )
     else:
         later = F.lead("slice_end").over(Over.partitionBy(*columns, "value").orderBy("slice_end"))
-        gone = F.least(later, F.col("slice_end") + _ms(window.size))
+        gone = F.least(later, F.col("slice_end") + interval_of(window.size))
         both = F.array(_change(F.col("slice_end"), 1), _change(F.col("gone"), -1))
         changes = values.withColumn("gone", gone).select(*columns, "value", F.inline(both))
     sums = [F.sum("change").alias(count)]
@@ -49,17 +50,9 @@ def distinct_changes(
     # a value that goes where it comes again changes nothing
     changed = F.lit(False)
     for name in filter(None, (count, total)):
-        changed = changed | (_column(name) != 0)
+        changed = changed | (column_of(name) != 0)
     return summed.where(changed)
 
 
 def _change(slice_end: Column, by: int) -> Column:
     return F.struct(slice_end.alias("slice_end"), F.lit(by).alias("change"))
-
-
-def _ms(ms: int) -> Column:
-    return F.expr(f"INTERVAL '{ms // 1000}.{ms % 1000:03d}' SECOND")
-
-
-def _column(name: str) -> Column:
-    return F.col("`" + name.replace("`", "``") + "`")

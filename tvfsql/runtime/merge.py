@@ -4,12 +4,12 @@ from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
 
-from pyspark.sql import Column, DataFrame
-from pyspark.sql import functions as F
+from pyspark.sql import DataFrame
 from pyspark.sql import types as T
 
 from tvfsql.plan.window import Cumulate, Hop
 from tvfsql.runtime.exact import DIGITS
+from tvfsql.runtime.expressions import column_of
 from tvfsql.runtime.kernel import SliceKernel
 from tvfsql.runtime.partials import KINDS
 
@@ -53,8 +53,3 @@ def merged_type(kind: str, partial: T.DataType) -> T.DataType:
         case T.IntegralType():
             return T.LongType()
     return T.DoubleType()
-
-
-def column_of(name: str) -> Column:
-    """The column of that very name, dots and backticks included."""
-    return F.col("`" + name.replace("`", "``") + "`")

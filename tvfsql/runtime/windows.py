@@ -6,13 +6,14 @@ from pyspark.sql import Column, DataFrame
 from pyspark.sql import functions as F
 
 from tvfsql.plan.window import Cumulate
+from tvfsql.runtime.expressions import column_of, interval_of
 
 
 def cumulate_windows(time: str | Column, window: Cumulate) -> Column:
     """One struct<start, end> (timestamp_ntz) for each CUMULATE window that holds `time` (timestamp_ntz): an
     explode(), so a row comes once per window. Source: semantics.md (b)."""
     ts = F.col(time) if isinstance(time, str) else time
-    shift, step, size = (_interval(ms) for ms in (window.offset, window.step, window.size))
+    shift, step, size = (interval_of(ms) for ms in (window.offset, window.step, window.size))
     cycle = F.time_bucket(size, ts - shift) + shift
     first = F.time_bucket(step, ts - shift) + shift + step
     ends = F.sequence(first, cycle + size, step)
@@ -24,7 +25,7 @@ def local_time(time: str, zone: str) -> Column:
 
     By arithmetic on the epoch, so that Spark's session zone has no part in it.
     """
-    shifted = F.unix_micros(F.from_utc_timestamp(_column(time), zone))
+    shifted = F.unix_micros(F.from_utc_timestamp(column_of(time), zone))
     return F.timestamp_add("MICROSECOND", shifted, F.expr("TIMESTAMP_NTZ '1970-01-01 00:00:00'"))
 
 
@@ -40,22 +41,13 @@ def refuse_null_times(rows: DataFrame, time: str) -> DataFrame:
     `table.exec.source.rowtime-null-handling` = FAIL, semantics.md a.5.
     """
     message = F.lit(f"[TVFSQL_NULL_ROWTIME] {time}")
-    return rows.withColumn(time, F.coalesce(_column(time), F.raise_error(message)))
+    return rows.withColumn(time, F.coalesce(column_of(time), F.raise_error(message)))
 
 
 def drop_null_times(rows: DataFrame, time: str) -> DataFrame:
     """The rows whose `time` is not NULL; how many the others were is counted as numNullRowTimeRecordsDropped."""
     from tvfsql.runtime.counters import counted
 
-    return counted(rows, f"numNullRowTimeRecordsDropped ({time})", _column(time).isNull()).where(
-        _column(time).isNotNull()
+    return counted(rows, f"numNullRowTimeRecordsDropped ({time})", column_of(time).isNull()).where(
+        column_of(time).isNotNull()
     )
-
-
-def _column(name: str) -> Column:
-    return F.col("`" + name.replace("`", "``") + "`")
-
-
-def _interval(ms: int) -> Column:
-    seconds, rest = divmod(abs(ms), 1000)
-    return F.expr(f"INTERVAL '{'-' if ms < 0 else ''}{seconds}.{rest:03d}' SECOND")

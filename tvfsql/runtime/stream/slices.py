@@ -9,7 +9,8 @@ from pyspark.sql import functions as F
 from pyspark.sql import types as T
 
 from tvfsql.plan.window import Window
-from tvfsql.runtime.merge import column_of, window_schema
+from tvfsql.runtime.expressions import column_of
+from tvfsql.runtime.merge import window_schema
 from tvfsql.runtime.partials import KINDS
 from tvfsql.runtime.stream.groups import key_group_labels
 from tvfsql.runtime.stream.local import LocalSlices
