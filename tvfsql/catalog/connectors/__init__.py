@@ -1,0 +1,57 @@
+"""Connectors: which options a table's WITH clause takes, and what they are in Spark's words.
+
+Source: DESIGN 8. `filesystem` reads and writes files; `print` and `blackhole` only take rows; any other
+name is a Spark data source of that name, its options passed through.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+
+from tvfsql.catalog.connectors.connector import SINKS_ONLY, Connector, refuse_unknown
+from tvfsql.catalog.connectors.filesystem import filesystem
+from tvfsql.errors import BindError, Span, did_you_mean
+
+__all__ = ["Connector", "connector_of"]
+
+KNOWN_CONNECTORS = ("filesystem", *SINKS_ONLY)
+# Data sources that come with Spark or are well known; any dotted name is a data source's class.
+SPARK_SOURCES = (
+    "avro",
+    "csv",
+    "delta",
+    "iceberg",
+    "jdbc",
+    "json",
+    "kafka",
+    "orc",
+    "parquet",
+    "rate",
+    "socket",
+    "text",
+    "xml",
+)
+
+
+def connector_of(options: Mapping[str, str], spans: Mapping[str, Span], table: Span) -> Connector:
+    """The connector that a WITH clause describes. Raises BindError."""
+    name = options.get("connector")
+    if name is None:
+        raise BindError(
+            "a table needs a connector",
+            span=table,
+            hint="WITH ('connector' = 'filesystem', 'path' = '...', 'format' = 'csv')",
+        )
+    given = {key: value for key, value in options.items() if key != "connector"}
+    if name in SINKS_ONLY:
+        refuse_unknown(given, (), spans, name)
+        return Connector(name, name)
+    if name == "filesystem":
+        return filesystem(given, spans, table)
+    if name not in SPARK_SOURCES and "." not in name:
+        raise BindError(
+            f"there is no connector {name}",
+            span=spans["connector"],
+            hint=did_you_mean(name, (*KNOWN_CONNECTORS, *SPARK_SOURCES)),
+        )
+    return Connector(name, name, given.get("path"), tuple((k, v) for k, v in given.items() if k != "path"))

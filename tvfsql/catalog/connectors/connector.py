@@ -1,0 +1,50 @@
+"""What a connector is to the rest: a Spark format, a path, and options; and how it refuses what it does not know."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass
+
+from tvfsql.errors import BindError, Span, did_you_mean
+
+FORMATS = ("avro", "csv", "json", "orc", "parquet", "text")
+SINKS_ONLY = ("print", "blackhole")
+ENDLESS = ("kafka", "rate", "socket")
+
+
+@dataclass(frozen=True)
+class Connector:
+    """Where a table's rows are: a Spark format, a path if it has one, and Spark's options, in order."""
+
+    name: str
+    format: str
+    path: str | None = None
+    options: tuple[tuple[str, str], ...] = ()
+
+    @property
+    def takes_schema(self) -> bool:
+        """Whether Spark reads it by the columns that it is told; others have columns of their own."""
+        return self.format in (*FORMATS, "xml")
+
+    @property
+    def endless(self) -> bool:
+        """Whether its rows never end, so that reading them is a stream unless batch is asked for."""
+        return self.name in ENDLESS
+
+    @property
+    def readable(self) -> bool:
+        return self.name not in SINKS_ONLY
+
+
+def refuse_unknown(
+    given: Mapping[str, str],
+    known: Mapping[str, str] | tuple[str, ...],
+    spans: Mapping[str, Span],
+    name: str,
+    also: tuple[str, ...] = (),
+) -> None:
+    """Raise BindError for an option that is neither in `known` nor in `also`."""
+    for key in given:
+        if key not in known:
+            hint = did_you_mean(key, (*known, *also))
+            raise BindError(f"connector {name} has no option {key}", span=spans[key], hint=hint)
