@@ -18,11 +18,10 @@ from tvfsql.plan.nodes import (
     WindowProperty,
     WindowTableFunction,
 )
+from tvfsql.plan.properties import window_of
 from tvfsql.plan.scalar import Scalar, column, free_name
 from tvfsql.planner import rule
 from tvfsql.rules.projection import passing, typed
-
-KINDS = {"window_start": "start", "window_end": "end", "window_time": "time"}
 
 
 @rule
@@ -42,10 +41,11 @@ def pull_up_window_table_function(node: Node, options: Options) -> Node | None:
     """
     match node:
         case Aggregate(WindowTableFunction(source, window, time, zone) as windowed, keys, calls):
-            if not groups_by_window(keys) or not calls_avoid_window_columns(calls):
+            if not groups_by_window(windowed, keys) or not calls_avoid_window_columns(calls):
                 return None
-            own = tuple(key for key in keys if key not in KINDS)
-            properties = tuple(WindowProperty(key, KINDS[key], windowed.type_of(key)) for key in keys if key in KINDS)
+            kinds = {key: kind for key in keys if (kind := window_kind(windowed, key))}
+            own = tuple(key for key in keys if key not in kinds)
+            properties = tuple(WindowProperty(key, kind, windowed.type_of(key)) for key, kind in kinds.items())
             made = WindowAggregate(source, window, time, own, calls, properties, zone)
             return Project(made, passing(node.columns, made))
     return None
@@ -69,7 +69,9 @@ def pull_window_filter_above_aggregate(node: Node, options: Options) -> Node | N
     """
     match node:
         case Aggregate(Filter(WindowTableFunction() as source, conditions), keys, calls):
-            if groups_by_window(keys) and all(one.columns <= set(keys) and one.deterministic for one in conditions):
+            if groups_by_window(source, keys) and all(
+                one.columns <= set(keys) and one.deterministic for one in conditions
+            ):
                 return Filter(Aggregate(source, keys, calls), conditions)
     return None
 
@@ -96,7 +98,7 @@ def pull_project_above_window_aggregate(node: Node, options: Options) -> Node | 
                 return None
             computed = {item.name: item.scalar for item in items}
             own = tuple(dict.fromkeys(name for key in keys if (name := computed[key].column) is not None))
-            if not groups_by_window(own) or not all(scalar.deterministic for scalar in computed.values()):
+            if not groups_by_window(source, own) or not all(scalar.deterministic for scalar in computed.values()):
                 return None
             if not all(computed[key].columns <= set(own) for key in keys):
                 return None
@@ -133,8 +135,16 @@ def _free_names(calls: tuple[AggCall, ...], keys: tuple[str, ...]) -> list[str]:
     return names
 
 
-def groups_by_window(keys: tuple[str, ...]) -> bool:
-    return {"window_start", "window_end"} <= set(keys)
+def groups_by_window(source: Node, keys: tuple[str, ...]) -> bool:
+    """Whether keys of an aggregate name the window of its rows: by a start and an end."""
+    found = window_of(source)
+    return found is not None and found.named_by(keys) is not None
+
+
+def window_kind(source: Node, key: str) -> str | None:
+    """What a column says of its row's window, if anything."""
+    found = window_of(source)
+    return found.kind(key) if found else None
 
 
 def calls_avoid_window_columns(calls: tuple[AggCall, ...]) -> bool:

@@ -141,7 +141,7 @@ class WindowExpand(Node):
         return (*self.input.schema, Field(self.struct))
 
     def label(self) -> str:
-        return f"WindowTableFunction(window=[{window_label(self.window, ('time_col', self.time), self.zone)}])"
+        return f"WindowTableFunction(window=[{window_label(self.window, ('time_col', self.time), zone=self.zone)}])"
 
 
 @dataclass(frozen=True)
@@ -167,7 +167,7 @@ class GroupByWindow(Node):
     def details(self) -> Iterator[tuple[str, str]]:
         if self.keys:
             yield "groupBy", ", ".join(self.keys)
-        yield "window", window_label(self.window, ("time_col", self.time), self.zone)
+        yield "window", window_label(self.window, ("time_col", self.time), zone=self.zone)
         ends = (f"start('w$) AS {self.struct}.start", f"end('w$) AS {self.struct}.end")
         yield "select", ", ".join((*self.keys, *map(str, self.calls), *ends))
 

@@ -125,7 +125,7 @@ class WindowTableFunction(Node):
         return (*self.input.schema, *added)
 
     def details(self) -> Iterator[tuple[str, str]]:
-        yield "window", window_label(self.window, ("time_col", self.time), self.zone)
+        yield "window", window_label(self.window, ("time_col", self.time), zone=self.zone)
 
 
 @dataclass(frozen=True)
@@ -182,7 +182,7 @@ class WindowAggregate(Node):
     def details(self) -> Iterator[tuple[str, str]]:
         if self.keys:
             yield "groupBy", ", ".join(self.keys)
-        yield "window", window_label(self.window, ("time_col", self.time), self.zone)
+        yield "window", window_label(self.window, ("time_col", self.time), zone=self.zone)
         yield "select", ", ".join((*self.keys, *map(str, self.calls), *map(str, self.properties)))
 
 
@@ -238,7 +238,7 @@ class LocalWindowAggregate(Node):
     def details(self) -> Iterator[tuple[str, str]]:
         if self.keys:
             yield "groupBy", ", ".join(self.keys)
-        yield "window", window_label(self.window, ("time_col", self.time), self.zone)
+        yield "window", window_label(self.window, ("time_col", self.time), zone=self.zone)
         parts = (
             *self.keys,
             *map(str, self.partials),
@@ -270,7 +270,7 @@ class GlobalWindowAggregate(Node):
     def details(self) -> Iterator[tuple[str, str]]:
         if self.keys:
             yield "groupBy", ", ".join(self.keys)
-        yield "window", window_label(self.window, ("slice_end", "slice_end"), self.zone)
+        yield "window", window_label(self.window, ("slice_end", "slice_end"), zone=self.zone)
         yield "merge", ", ".join(f"{kind}({name})" for name, kind in self.merges)
         yield "select", ", ".join((*self.keys, *map(str, self.finish), *map(str, self.properties)))
 
@@ -383,9 +383,26 @@ class Sink(Node):
         return self.input.schema
 
 
-def window_label(window: Window, where: tuple[str, str], zone: str = "") -> str:
+@dataclass(frozen=True)
+class AttachedWindow:
+    """A window that rows have already: the columns that hold its start and its end."""
+
+    window: Window
+    start: str
+    end: str
+    zone: str = ""
+
+    def without(self, columns: tuple[str, ...]) -> tuple[str, ...]:
+        """The columns that are neither its start nor its end."""
+        return tuple(name for name in columns if name not in (self.start, self.end))
+
+    def __str__(self) -> str:
+        return window_label(self.window, ("win_start", self.start), ("win_end", self.end), zone=self.zone)
+
+
+def window_label(window: Window, *where: tuple[str, str], zone: str = "") -> str:
     """A window as EXPLAIN prints it: `HOP(time_col=[ts], size=[10 min], slide=[5 min])`."""
-    parts = (where, *window.parts, *((("zone", zone),) if zone else ()))
+    parts = (*where, *window.parts, *((("zone", zone),) if zone else ()))
     return f"{window.name}({', '.join(f'{name}=[{value}]' for name, value in parts)})"
 
 

@@ -1,0 +1,121 @@
+"""What is known of the rows of a relation: the window that each belongs to.
+
+The one owner of that knowledge: rules, the binder and the checks of streams ask here and never go by the names
+of columns. Source: semantics.md a.5 (window property propagation).
+"""
+
+from __future__ import annotations
+
+from collections.abc import Collection
+from dataclasses import dataclass
+from functools import singledispatch
+
+from tvfsql.plan import nodes
+from tvfsql.plan.node import Node
+from tvfsql.plan.nodes import WINDOW_COLUMNS, AttachedWindow
+from tvfsql.plan.window import Window
+
+Names = tuple[str, ...]
+
+
+@dataclass(frozen=True)
+class WindowColumns:
+    """The columns that tell a row's window: its `starts`, its `ends`, its `times` (the end less 1 ms).
+
+    Several columns may hold the same, or none. `rowtimes` are the columns by which rows lie in event time:
+    `times`, and the time column of the window function.
+    """
+
+    window: Window
+    zone: str
+    starts: Names
+    ends: Names
+    times: Names
+    rowtimes: Names
+
+    def named_by(self, columns: Collection[str]) -> AttachedWindow | None:
+        """The window as some columns name it. None if no start or no end is among them: then they name none."""
+        start = next((name for name in self.starts if name in columns), None)
+        end = next((name for name in self.ends if name in columns), None)
+        return AttachedWindow(self.window, start, end, self.zone) if start and end else None
+
+    def kind(self, column: str) -> str | None:
+        """What a column says of the window: its `start`, `end` or `time`; None: nothing."""
+        kinds = {"start": self.starts, "end": self.ends, "time": self.times}
+        return next((kind for kind, names in kinds.items() if column in names), None)
+
+    def renamed(self, names: Collection[tuple[str, str]]) -> WindowColumns | None:
+        """The same where columns are handed on as pairs (old name, new name). None if nothing of the window is left."""
+
+        def moved(columns: Names) -> Names:
+            return tuple(new for old, new in names if old in columns)
+
+        parts = map(moved, (self.starts, self.ends, self.times, self.rowtimes))
+        made = WindowColumns(self.window, self.zone, *parts)
+        return made if made.starts or made.ends or made.times else None
+
+
+@singledispatch
+def window_of(node: Node) -> WindowColumns | None:
+    """The window that each row of a logical operator belongs to, and the columns that tell it; None if there is none.
+
+    Kept through projections of the bare column, filters, sorts, ranks, UNION ALL of one window, and aggregates that
+    group by the columns. An outer join keeps only what it never fills with NULL.
+    """
+    return None
+
+
+@window_of.register
+def _(node: nodes.WindowTableFunction) -> WindowColumns | None:
+    start, end, time = WINDOW_COLUMNS
+    return WindowColumns(node.window, node.zone, (start,), (end,), (time,), (node.time, time))
+
+
+@window_of.register
+def _(node: nodes.Project) -> WindowColumns | None:
+    below = window_of(node.input)
+    return below and below.renamed([(item.scalar.column or "", item.name) for item in node.items])
+
+
+@window_of.register(nodes.Filter)
+@window_of.register(nodes.Distinct)
+@window_of.register(nodes.Sort)
+@window_of.register(nodes.Limit)
+def _(node: nodes.Filter) -> WindowColumns | None:
+    return window_of(node.input)
+
+
+@window_of.register
+def _(node: nodes.Aggregate) -> WindowColumns | None:
+    below = window_of(node.input)
+    return below and below.renamed([(key, key) for key in node.keys])
+
+
+@window_of.register(nodes.WindowAggregate)
+@window_of.register(nodes.GlobalWindowAggregate)
+def _(node: nodes.WindowAggregate) -> WindowColumns | None:
+    names = {
+        kind: tuple(part.name for part in node.properties if part.kind == kind) for kind in ("start", "end", "time")
+    }
+    return WindowColumns(node.window, node.zone, names["start"], names["end"], names["time"], names["time"])
+
+
+@window_of.register
+def _(node: nodes.Join) -> WindowColumns | None:
+    left = None if node.kind in ("right", "full") else window_of(node.left)
+    right = None if node.kind in ("left", "full", "semi", "anti") else window_of(node.right)
+    return left or right
+
+
+@window_of.register
+def _(node: nodes.SetOperation) -> WindowColumns | None:
+    left, right = window_of(node.left), window_of(node.right)
+    if node.kind != "union" or left is None:
+        return left
+    if right is None or (left.window, left.zone) != (right.window, right.zone):
+        return None
+    matching = zip(node.left.columns, node.right.columns, strict=True)
+    both = [
+        (a, a) for a, b in matching if left.kind(a) == right.kind(b) and (a in left.rowtimes) == (b in right.rowtimes)
+    ]
+    return left.renamed(both)
