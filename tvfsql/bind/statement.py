@@ -31,7 +31,8 @@ def bind_table(create: ast.CreateTable) -> Table:
         if isinstance(part, ast.Column) and part.metadata is not None:
             raise BindError(f"metadata column {part.name.text} is not supported", span=part.name.span)
     visible = tuple(Visible(create.name.text, part.name, part.name, part.type) for part in stored)
-    relation = Relation(nodes.Scan(create.name.text, tuple(Field(part.name, part.type) for part in stored)), visible)
+    fields = tuple(Field(part.name, part.type) for part in stored)
+    relation = Relation(nodes.Scan(create.name.text, fields), visible)
     columns = tuple(
         next(known for known in stored if known.name == part.name.text)
         if isinstance(part, ast.Column)
@@ -44,10 +45,11 @@ def bind_table(create: ast.CreateTable) -> Table:
             raise BindError(f"option {option.key} is given twice", span=option.span)
         options[option.key] = option.value
     spans = {option.key: option.span for option in create.options}
+    places = {part.name.text: part.name.span for part in create.columns}
     return Table(
         create.name.text,
         columns,
-        connector_of(options, spans, create.name.span),
+        connector_of(options, spans, create.name.span, fields, places),
         bind_watermark(create.watermark, columns) if create.watermark else None,
         tuple(_known(name, columns) for name in create.partitioned_by),
         tuple(options.items()),
@@ -90,6 +92,12 @@ def bind_insert(insert: ast.Insert, catalog: Catalog, options: Options) -> nodes
             f"{table.name} cannot be written",
             span=insert.table.span,
             hint="INSERT INTO a table with a connector",
+        )
+    if table.connector.read_only:
+        raise BindError(
+            f"{table.name} can only be read: its connector is {table.connector.name}",
+            span=insert.table.span,
+            hint="INSERT INTO a table whose connector is filesystem, print or blackhole",
         )
     bound = QueryBinder(catalog, options).bind(insert.query)
     stored = [part for part in table.columns if part.scalar is None]

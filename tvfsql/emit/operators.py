@@ -5,6 +5,7 @@ from __future__ import annotations
 from dataclasses import fields
 from functools import singledispatch
 
+from tvfsql.catalog.connectors import Generated
 from tvfsql.emit import columns
 from tvfsql.emit.script import Call, Chain, Script, literal
 from tvfsql.physical.operators import (
@@ -27,6 +28,7 @@ from tvfsql.plan.window import Cumulate, Hop, Tumble, Window
 
 RUNTIME = "tvfsql.runtime"
 STREAM = "tvfsql.runtime.stream"
+SOURCES = {"datagen": "DatagenSource", "nexmark": "NexmarkSource"}
 UNITS = ((86_400_000, "day"), (3_600_000, "hour"), (60_000, "minute"), (1_000, "second"), (1, "millisecond"))
 
 
@@ -42,9 +44,13 @@ def _(node: TableSourceScan, script: Script) -> str:
     source = node.source.connector
     if source is None:
         return script.assign(table, Chain("spark").then("table", columns.name(node.source.name)))
+    fields = node.source.physical
+    if isinstance(source, Generated):
+        script.once(Chain("spark.dataSource").then("register", script.need(RUNTIME, SOURCES[source.format])))
+        fields = node.fields or fields[:1]  # only these are made
     rows = Chain("spark.readStream" if node.streaming else "spark.read").then("format", literal(source.format))
     if source.takes_schema:
-        schema = ", ".join(f"{quoted(field.name)} {ddl(field.type)}" for field in node.source.physical)
+        schema = ", ".join(f"{quoted(field.name)} {ddl(field.type)}" for field in fields)
         rows = rows.then("schema", literal(schema))
     for key, value in source.options:
         rows = rows.then("option", literal(key), literal(value))
@@ -54,7 +60,7 @@ def _(node: TableSourceScan, script: Script) -> str:
             Chain("F").then("col", columns.name(field.name)).then("cast", literal(field.type)) for field in node.fields
         )
         script.assign(table, Chain(table).then("select", *wanted))
-    elif node.fields != node.source.physical:
+    elif node.fields != fields:
         script.assign(table, Chain(table).then("select", *columns.names(node.columns)))
     return table
 

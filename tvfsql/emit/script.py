@@ -69,6 +69,11 @@ class Script:
         """A statement that is just a value, for what it does."""
         return laid_out(value.flat())
 
+    def once(self, value: Chain) -> None:
+        """A statement that is just a value, if it is not there yet."""
+        lines = self.statement(value)
+        self.lines += [] if lines[0] in self.lines else lines
+
     def give_back(self, name: str) -> None:
         """End with `return`: of the last value itself if it was just assigned to that name."""
         if self.last and self.last[0] == name:

@@ -7,6 +7,8 @@ from typing import TYPE_CHECKING, Any
 
 if TYPE_CHECKING:
     from tvfsql.runtime.distinct import distinct_changes as distinct_changes
+    from tvfsql.runtime.generated.source import DatagenSource as DatagenSource
+    from tvfsql.runtime.generated.source import NexmarkSource as NexmarkSource
     from tvfsql.runtime.merge import merge_slices as merge_slices
     from tvfsql.runtime.output import print_rows as print_rows
     from tvfsql.runtime.windows import cumulate_windows as cumulate_windows
@@ -15,6 +17,8 @@ if TYPE_CHECKING:
     from tvfsql.runtime.windows import refuse_null_times as refuse_null_times
 
 _MODULE_OF = {
+    "DatagenSource": "generated.source",
+    "NexmarkSource": "generated.source",
     "cumulate_windows": "windows",
     "distinct_changes": "distinct",
     "drop_null_times": "windows",

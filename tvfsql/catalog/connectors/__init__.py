@@ -1,20 +1,23 @@
 """Connectors: which options a table's WITH clause takes, and what they are in Spark's words.
 
-Source: DESIGN 8. `filesystem` reads and writes files; `print` and `blackhole` only take rows; any other
-name is a Spark data source of that name, its options passed through.
+Source: DESIGN 8. `filesystem` reads and writes files; `nexmark` and `datagen` make rows; `print` and
+`blackhole` only take them; any other name is a Spark data source of that name, its options passed through.
 """
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 
 from tvfsql.catalog.connectors.connector import SINKS_ONLY, Connector, refuse_unknown
 from tvfsql.catalog.connectors.filesystem import filesystem
+from tvfsql.catalog.connectors.generated import GENERATED, Generated, generated
 from tvfsql.errors import BindError, Span, did_you_mean
+from tvfsql.plan.node import Field
+from tvfsql.plan.table_options import TableOptions
 
-__all__ = ["Connector", "connector_of"]
+__all__ = ["Connector", "Generated", "connector_of"]
 
-KNOWN_CONNECTORS = ("filesystem", *SINKS_ONLY)
+KNOWN_CONNECTORS = ("filesystem", *GENERATED, *SINKS_ONLY)
 # Data sources that come with Spark or are well known; any dotted name is a data source's class.
 SPARK_SOURCES = (
     "avro",
@@ -33,8 +36,15 @@ SPARK_SOURCES = (
 )
 
 
-def connector_of(options: Mapping[str, str], spans: Mapping[str, Span], table: Span) -> Connector:
-    """The connector that a WITH clause describes. Raises BindError."""
+def connector_of(
+    options: Mapping[str, str],
+    spans: Mapping[str, Span],
+    table: Span,
+    columns: Sequence[Field],
+    places: Mapping[str, Span],
+) -> Connector:
+    """The connector that a WITH clause describes; `columns` are the table's stored ones, `places` those of their
+    names. Raises BindError."""
     name = options.get("connector")
     if name is None:
         raise BindError(
@@ -48,6 +58,8 @@ def connector_of(options: Mapping[str, str], spans: Mapping[str, Span], table: S
         return Connector(name, name)
     if name == "filesystem":
         return filesystem(given, spans, table)
+    if name in GENERATED:
+        return generated(name, TableOptions(given, spans, table), columns, places)
     if name not in SPARK_SOURCES and "." not in name:
         raise BindError(
             f"there is no connector {name}",

@@ -21,6 +21,8 @@ class Connector:
     path: str | None = None
     options: tuple[tuple[str, str], ...] = ()
 
+    read_only = False
+
     @property
     def takes_schema(self) -> bool:
         """Whether Spark reads it by the columns that it is told; others have columns of their own."""

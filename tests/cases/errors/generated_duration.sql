@@ -1,0 +1,1 @@
+CREATE TABLE bids (auction BIGINT) WITH ('connector' = 'nexmark', 'nexmark.table' = 'bid', 'disorder' = '5 parsecs');

@@ -1,0 +1,3 @@
+CREATE TABLE bids (price BIGINT, dateTime TIMESTAMP(3)) WITH ('connector' = 'nexmark', 'nexmark.table' = 'bid');
+SET 'execution.runtime-mode' = 'batch';
+SELECT price FROM bids;

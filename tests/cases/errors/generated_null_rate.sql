@@ -1,0 +1,1 @@
+CREATE TABLE t (id BIGINT) WITH ('connector' = 'datagen', 'fields.id.null-rate' = '30');

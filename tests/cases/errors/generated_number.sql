@@ -1,0 +1,1 @@
+CREATE TABLE t (id BIGINT) WITH ('connector' = 'datagen', 'number-of-rows' = 'many');

@@ -1,0 +1,1 @@
+CREATE TABLE t (name STRING) WITH ('connector' = 'datagen', 'fields.name.min' = '1');

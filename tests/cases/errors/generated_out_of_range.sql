@@ -1,0 +1,1 @@
+CREATE TABLE t (id TINYINT) WITH ('connector' = 'datagen', 'fields.id.max' = '200');

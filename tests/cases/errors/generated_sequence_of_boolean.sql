@@ -1,0 +1,1 @@
+CREATE TABLE t (flag BOOLEAN) WITH ('connector' = 'datagen', 'fields.flag.kind' = 'sequence');

@@ -1,0 +1,1 @@
+CREATE TABLE bids (auction BIGINT) WITH ('connector' = 'nexmark');

@@ -1,0 +1,1 @@
+CREATE TABLE t (id BIGINT, tags ARRAY<STRING>) WITH ('connector' = 'datagen');

@@ -1,0 +1,106 @@
+"""Generated tables on Spark: a batch, a stream and a replay have the same rows, as many as asked for."""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+import duckdb
+import pytest
+
+from tvfsql import Session
+from tvfsql.plan.nexmark import TABLES
+from tvfsql.plan.types import ddl, shown
+from tvfsql.runtime import DatagenSource, NexmarkSource
+
+if TYPE_CHECKING:
+    from pyspark.sql import DataFrame, SparkSession
+
+pytestmark = pytest.mark.spark
+
+TYPES = ["tinyint", "smallint", "int", "bigint", "float", "double", "decimal(10,2)", "decimal(38,20)", "boolean"]
+TYPES += ["string", "binary", "date", "timestamp", "timestamp_ntz"]
+
+
+class Rows:
+    """What a stream gives: the rows of each micro-batch by its number; it breaks before `broken` is done."""
+
+    def __init__(self, broken: int | None = None) -> None:
+        self.batches: dict[int, list[Any]] = {}
+        self.broken = broken
+
+    def take(self, rows: DataFrame, number: int) -> None:
+        self.batches[number] = [tuple(row) for row in rows.collect()]
+        if number == self.broken:
+            raise RuntimeError("stopped on purpose")
+
+    def run(self, stream: DataFrame, checkpoint: Path) -> Rows:
+        writer = stream.writeStream.foreachBatch(self.take).option("checkpointLocation", str(checkpoint))
+        query = writer.trigger(availableNow=True).start()
+        try:
+            query.awaitTermination()
+        except Exception as error:
+            if "stopped on purpose" not in str(error):
+                raise
+        return self
+
+    @property
+    def all(self) -> list[Any]:
+        return [row for number in sorted(self.batches) for row in self.batches[number]]
+
+
+def test_batch_is_stream_is_replay(spark: SparkSession, tmp_path: Path) -> None:
+    spark.dataSource.register(NexmarkSource)
+    spark.dataSource.register(DatagenSource)
+    every = ", ".join(f"c{i} {ddl(kind)}" for i, kind in enumerate(TYPES))
+    bid = ", ".join(f"{field.name} {ddl(field.type)}" for field in TABLES["bid"])
+    nulls = {f"fields.c{i}.null-rate": "0.1" for i in range(len(TYPES))}
+    number, shared = 2_500, {"number-of-rows": "2500", "rows-per-batch": "1000", "seed": "5"}
+    tables: list[tuple[str, str, dict[str, str]]] = [
+        ("datagen", every, shared | nulls),
+        ("nexmark", bid, shared | {"nexmark.table": "bid", "disorder": "1 s"}),
+    ]
+    for i, (connector, columns, options) in enumerate(tables):
+        batch = spark.read.format(connector).schema(columns).options(**options).load().collect()
+        assert len(batch) == number
+        stream = spark.readStream.format(connector).schema(columns).options(**options).load()
+        rows = Rows(broken=1).run(stream, tmp_path / str(i))
+        broken = rows.batches.pop(1)
+        assert list(rows.batches) == [0]
+        rows.broken = None
+        rows.run(stream, tmp_path / str(i))
+        assert list(rows.batches) == [0, 1, 2]
+        assert rows.batches[1] == broken
+        assert rows.all == [tuple(row) for row in batch]
+        assert not Rows().run(stream, tmp_path / str(i)).batches
+
+
+def test_bids_per_bidder_as_duckdb_counts_them(spark: SparkSession) -> None:
+    columns = ", ".join(f"`{field.name}` {shown(field.type)}" for field in TABLES["bid"])
+    table = (
+        f"CREATE TABLE bid ({columns}, WATERMARK FOR `dateTime` AS `dateTime` - INTERVAL '5' SECOND) WITH "
+        "('connector' = 'nexmark', 'nexmark.table' = 'bid', 'number-of-rows' = '30000', 'rows-per-batch' = '8000', "
+        "'first-event.rate' = '1000', 'disorder' = '5 s');"
+    )
+    counted = (
+        "SELECT bidder, window_start, window_end, COUNT(*) AS bids, MAX(price) AS price "
+        "FROM TABLE(TUMBLE(TABLE bid, DESCRIPTOR(`dateTime`), INTERVAL '10' SECOND)) "
+        "GROUP BY bidder, window_start, window_end"
+    )
+    answers = {}
+    for mode in ("batch", "streaming"):
+        session = Session(spark, mode=mode)
+        session.execute(table)
+        answers[mode] = sorted(map(tuple, session.sql(counted).collect()))
+    assert session.counts["numLateRecordsDropped"] == 0
+    batch = Session(spark)
+    batch.execute(table)
+    bid = batch.sql("SELECT * FROM bid").dataframe().toArrow()
+    assert bid.num_rows == 30_000
+    wanted = duckdb.sql(
+        "SELECT bidder, time_bucket(INTERVAL 10 SECOND, dateTime) AS s, s + INTERVAL 10 SECOND, COUNT(*), MAX(price) "
+        "FROM bid GROUP BY bidder, s ORDER BY ALL"
+    ).fetchall()
+    assert len(wanted) > 1_000
+    assert answers["batch"] == wanted
+    assert answers["streaming"] == wanted

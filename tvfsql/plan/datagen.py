@@ -1,0 +1,143 @@
+"""The columns of a datagen table: what their values are, as its WITH clause says it under Flink's names."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from decimal import Decimal
+
+from tvfsql.errors import BindError, Span
+from tvfsql.plan.generated import START
+from tvfsql.plan.node import Field
+from tvfsql.plan.table_options import TableOptions
+from tvfsql.plan.types import is_decimal, is_float, is_integer, is_time, scale_of, shown
+
+RANDOM, SEQUENCE = "random", "sequence"
+DIGITS = 18  # an unscaled DECIMAL is made as a whole number of 64 bits
+INTEGER_BITS = {"tinyint": 8, "smallint": 16, "int": 32, "bigint": 64}
+
+
+@dataclass(frozen=True)
+class Counted:
+    """`start`, `start` + 1 and so on."""
+
+    start: int
+
+
+@dataclass(frozen=True)
+class Uniform:
+    """Numbers from `low` to `high`, all as likely; of a DECIMAL in units of its last digit."""
+
+    low: int | float
+    high: int | float
+
+
+@dataclass(frozen=True)
+class Digits:
+    """Hexadecimal digits: `length` characters, or of a binary type `length` bytes."""
+
+    length: int
+
+
+@dataclass(frozen=True)
+class Times:
+    """`start` (epoch ms), then `step` ms on in each row; each less than `past` ms back, drawn for each row."""
+
+    start: int
+    step: int
+    past: int
+
+
+Values = Counted | Uniform | Digits | Times
+
+
+@dataclass(frozen=True)
+class Made:
+    """A column of datagen: what its values are, and the share of rows in which it is NULL instead."""
+
+    name: str
+    type: str
+    values: Values
+    null_rate: float
+
+
+def datagen(
+    options: TableOptions, fields: Sequence[Field], places: Mapping[str, Span] | None = None
+) -> tuple[Made, ...]:
+    """The columns of a datagen table (with the places of their names).
+
+    Raises BindError for a type that it cannot make, or a bad option.
+    """
+    made = []
+    for field in fields:
+        key = f"fields.{field.name}"
+        rate = options.number(f"{key}.null-rate", Decimal(0))
+        if not 0 <= rate <= 1:
+            raise options.error(f"{key}.null-rate", "takes a share from 0 to 1", f"'{key}.null-rate' = '0.1'")
+        values = _values(options, key, field, (places or {}).get(field.name))
+        made.append(Made(field.name, field.type, values, float(rate)))
+    return tuple(made)
+
+
+def _values(options: TableOptions, key: str, field: Field, place: Span | None) -> Values:
+    kind = field.type
+    counted = options.word(f"{key}.kind", (RANDOM, SEQUENCE), RANDOM) == SEQUENCE
+    if is_time(kind) or kind == "date":
+        day = "1 d" if kind == "date" else "1 s"
+        step = options.duration(f"{key}.step", day) if counted else 0
+        past = options.duration(f"{key}.max-past", "0 s" if counted else "1 d")
+        return Times(options.time(f"{key}.start", START), step, past)
+    if counted and (is_integer(kind) or is_float(kind) or is_decimal(kind) or kind == "string"):
+        return _counted(options, key, kind)
+    if kind in ("string", "binary") and not counted:
+        return Digits(options.whole(f"{key}.length", 100, least=0, most=1_000_000))
+    if kind == "boolean" and not counted:
+        return Uniform(0, 1)
+    if is_integer(kind):
+        most = 2 ** (INTEGER_BITS[kind] - 1)
+        low = options.whole(f"{key}.min", -most, least=-most, most=most - 1)
+        high = options.whole(f"{key}.max", most - 1, least=-most, most=most - 1)
+        return _ordered(options, key, low, high)
+    if is_float(kind):
+        least, greatest = (options.number(f"{key}.{end}", Decimal(value)) for end, value in (("min", 0), ("max", 1)))
+        return _ordered(options, key, float(least), float(greatest))
+    if is_decimal(kind):
+        return _ordered(options, key, *(_unscaled(options, f"{key}.{end}", kind) for end in ("min", "max")))
+    how = f"a sequence of {shown(kind)}" if counted else f"values of type {shown(kind)}"
+    raise BindError(
+        f"datagen cannot make {how} for column {field.name}",
+        span=place,
+        hint=f"'{key}.kind' = 'random'" if counted else f"leave out {field.name}",
+    )
+
+
+def _counted(options: TableOptions, key: str, kind: str) -> Counted:
+    most = 2 ** (INTEGER_BITS.get(kind, 64) - 1) - 1
+    if is_decimal(kind):
+        most = 10 ** max(min(_whole_digits(kind), DIGITS - scale_of(kind)), 0) - 1
+    start, end = (options.whole(f"{key}.{word}", least=-most, most=most) for word in ("start", "end"))
+    if end < start:
+        raise options.error(f"{key}.end", f"is before {key}.start", f"'{key}.end' = '{start + 999}'")
+    return Counted(start)
+
+
+def _ordered(options: TableOptions, key: str, low: int | float, high: int | float) -> Uniform:
+    if low > high:
+        raise options.error(f"{key}.max", f"is less than {key}.min", f"exchange {key}.min and {key}.max")
+    return Uniform(low, high)
+
+
+def _unscaled(options: TableOptions, key: str, kind: str) -> int:
+    """A bound of a DECIMAL, in units of its last digit; by default the widest that 18 digits hold."""
+    scale = scale_of(kind)
+    widest = Decimal(10 ** min(_whole_digits(kind) + scale, DIGITS) - 1).scaleb(-scale)
+    bound = options.number(key, -widest if key.endswith("min") else widest)
+    if abs(bound) > widest:
+        raise options.error(key, f"is more than the {DIGITS} digits that datagen makes", f"'{key}' = '{widest:f}'")
+    return int(bound.scaleb(scale))
+
+
+def _whole_digits(kind: str) -> int:
+    """Digits before the point of a DECIMAL."""
+    precision = int(kind.removeprefix("decimal(").partition(",")[0])
+    return precision - scale_of(kind)

@@ -1,0 +1,1 @@
+"""Tables whose rows are made: the data sources `nexmark` and `datagen`."""
