@@ -15,6 +15,7 @@ from tvfsql.rules.window_aggregate import (
     pull_up_window_table_function,
     pull_window_filter_above_aggregate,
 )
+from tvfsql.rules.window_rank import make_window_deduplicate, make_window_top_n, push_filter_below_rank
 from tvfsql.rules.window_table_function import push_filter_below_window, push_project_below_window
 
 PHASES = (
@@ -25,6 +26,7 @@ PHASES = (
             merge_filters,
             push_filter_below_project,
             push_filter_below_aggregate,
+            push_filter_below_rank,
             push_filter_below_window,
         ),
     ),
@@ -40,6 +42,8 @@ PHASES = (
             pull_up_window_table_function,
         ),
     ),
+    # after push_down: what is left of a filter above a rank cannot be decided before ranking
+    Phase("ranks", (make_window_top_n, make_window_deduplicate)),
     # before two_phase: the slices should hold only what is needed
     Phase("prune", (merge_projects, prune_columns, drop_idle_project)),
     Phase("two_phase", (split_local_global,)),

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
 from functools import singledispatch
 
 from tvfsql.options import Options
@@ -18,6 +19,7 @@ from tvfsql.plan.nodes import (
     WindowAggregate,
     WindowTableFunction,
 )
+from tvfsql.plan.rank import Rank, WindowDeduplicate, WindowTopN
 from tvfsql.plan.scalar import Scalar, column
 from tvfsql.planner import rule
 
@@ -198,6 +200,14 @@ def _(node: Sort, needed: frozenset[str]) -> Node:
 def _(node: WindowTableFunction, needed: frozenset[str]) -> Node:
     source = narrow(node.input, needed | {node.time})
     return WindowTableFunction(source, node.window, node.time, node.zone) if source is not node.input else node
+
+
+@narrow.register(Rank)
+@narrow.register(WindowTopN)
+@narrow.register(WindowDeduplicate)
+def _(node: Rank | WindowTopN | WindowDeduplicate, needed: frozenset[str]) -> Node:
+    source = narrow(node.input, needed & set(node.input.columns) | node.reads)
+    return replace(node, input=source) if source is not node.input else node
 
 
 @narrow.register

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Mapping
 from dataclasses import dataclass, field
 
 from sqlglot import exp
@@ -14,7 +15,7 @@ from tvfsql.plan.aggregates import AGGREGATES, accepted
 from tvfsql.plan.node import Node
 from tvfsql.plan.nodes import AggCall, Aggregate, Item, Project
 from tvfsql.plan.scalar import Scalar, column, free_name, text
-from tvfsql.plan.types import UNKNOWN, shown
+from tvfsql.plan.types import UNKNOWN, SqlType, shown
 
 EVENT_TIME = ("FIRST_VALUE", "LAST_VALUE", "LISTAGG", "COLLECT", "ARRAY_AGG")
 
@@ -22,9 +23,10 @@ EVENT_TIME = ("FIRST_VALUE", "LAST_VALUE", "LISTAGG", "COLLECT", "ARRAY_AGG")
 @dataclass
 class Grouping:
     """Collects the keys and the calls of one SELECT; then `node` is its Aggregate and `over` puts an
-    expression above it."""
+    expression above it. `above` are columns, with their types, that other operators will add to it."""
 
     relation: Relation
+    above: Mapping[str, SqlType] = field(default_factory=dict)
     keys: list[str] = field(default_factory=list)
     computed: list[Item] = field(default_factory=list)
     calls: list[AggCall] = field(default_factory=list)
@@ -56,7 +58,7 @@ class Grouping:
     def over(self, expression: Resolved) -> Scalar:
         """The expression over the Aggregate's columns. Raises BindError for a column that is not grouped."""
         tree = scalar.replace_parts(expression.tree, self.parts)
-        types = {part.name: part.type for part in self.node.schema}
+        types = {**{part.name: part.type for part in self.node.schema}, **self.above}
         for name, span in scalar.columns_of(tree):
             if name not in types:
                 missing = self._spelled(name)
@@ -69,11 +71,7 @@ class Grouping:
 
     def condition(self, expression: Resolved) -> Scalar:
         """A condition of HAVING. Raises BindError if it is none, or reads a column that is not grouped."""
-        made = self.over(expression)
-        if made.type not in (UNKNOWN, "boolean"):
-            span = scalar.place_of(expression.tree, expression.span)
-            raise BindError(f"HAVING takes a condition, and this is {shown(made.type)}", span=span)
-        return made
+        return scalar.checked(self.over(expression), expression, "HAVING")
 
     def _spelled(self, plan: str) -> str:
         """What the query writes for one of the plan's columns, or for a key that is computed."""
@@ -96,7 +94,7 @@ class Grouping:
 
     def _taken(self, name: str) -> bool:
         used = [*self.keys, *(item.name for item in self.computed), *(call.name for call in self.calls)]
-        return name.lower() in (known.lower() for known in (*used, *self.relation.node.columns))
+        return name.lower() in (known.lower() for known in (*used, *self.relation.node.columns, *self.above))
 
     def _bind(self, call: Call, where: Resolved, wanted: str | None) -> AggCall:
         span = scalar.place_of(call, where.span)

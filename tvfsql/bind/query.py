@@ -4,10 +4,12 @@ from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field, replace
+from itertools import repeat
 
 from tvfsql.bind import scalar
 from tvfsql.bind.aggregate import Grouping
 from tvfsql.bind.ordinary import bind_ordinary
+from tvfsql.bind.rank import Ranking, ranks_windows
 from tvfsql.bind.scalar import Resolved
 from tvfsql.bind.scope import Relation, Visible
 from tvfsql.bind.window_call import bind_window
@@ -17,8 +19,9 @@ from tvfsql.options import Options
 from tvfsql.plan import nodes
 from tvfsql.plan.node import Node
 from tvfsql.plan.nodes import Item, Order, Project
+from tvfsql.plan.rank import RANK_TYPE
 from tvfsql.plan.scalar import Scalar, column, free_name, template
-from tvfsql.plan.types import is_time, shown
+from tvfsql.plan.types import SqlType, is_time, shown
 from tvfsql.syntax import ast
 
 
@@ -55,21 +58,31 @@ class QueryBinder:
     def _body(self, query: ast.Query) -> Bound:
         match query.body:
             case ast.Select() as select:
-                bound = self._select(select, query.order_by)
+                bound = self._select(select, query.order_by, self._from(select))
             case ast.SetOperation() as operation:
                 bound = self._sorted(self._set_operation(operation), query.order_by)
+            case ast.Ranking(select, ordinary):
+                assert select.over is not None
+                relation = self._from(select)
+                if not ranks_windows(select.over, relation):
+                    return self._ordinary(ordinary)
+                bound = self._select(select, query.order_by, relation)
             case ast.Ordinary() as ordinary:
-                sources = {name: self._as_source(relation) for name, relation in ordinary.sources}
-                node = bind_ordinary(ordinary, sources)
-                bound = Bound(node, node.columns)
+                bound = self._ordinary(ordinary)
             case ast.Query() as inner:
                 bound = self._sorted(self.bind(inner), query.order_by)
         if query.limit is not None or query.offset:
             bound = replace(bound, node=nodes.Limit(bound.node, query.limit, query.offset))
         return bound
 
-    def _select(self, select: ast.Select, order_by: Sequence[ast.OrderItem]) -> Bound:
-        relation = self._relation(select.relation) if select.relation else Relation(nodes.Values(), ())
+    def _ordinary(self, ordinary: ast.Ordinary) -> Bound:
+        node = bind_ordinary(ordinary, {name: self._as_source(relation) for name, relation in ordinary.sources})
+        return Bound(node, node.columns)
+
+    def _from(self, select: ast.Select) -> Relation:
+        return self._relation(select.relation) if select.relation else Relation(nodes.Values(), ())
+
+    def _select(self, select: ast.Select, order_by: Sequence[ast.OrderItem], relation: Relation) -> Bound:
         if select.where:
             relation = self._where(relation, select.where)
         items = [part for item in select.items for part in self._spread(item, relation)]
@@ -77,19 +90,33 @@ class QueryBinder:
         resolved = [self._resolve(item.expr, relation) for item in items if item.expr]
         orders = [self._order_target(item, items, relation) for item in order_by]
         having = self._resolve(select.having, relation) if select.having else None
+        ranking = self._ranking(select, items, relation)
+        if ranking:
+            resolved = list(map(ranking.in_place, resolved))
+            orders = [target if isinstance(target, int) else ranking.in_place(target) for target in orders]
+        limits = self._qualify(select, items, relation, ranking)
+        within = [*(ranking.parts if ranking else ()), *limits]
         grouped = select.group_by or any(
             scalar.has_aggregate(part.tree)
-            for part in (*resolved, *orders, *([having] if having else []))
+            for part in (*resolved, *orders, *within, *([having] if having else []))
             if isinstance(part, Resolved)
         )
         names = [self._output_name(item, i) for i, item in enumerate(items)]
         extra = [target for target in orders if isinstance(target, Resolved)]
         if grouped:
-            node, scalars = self._grouped(select, relation, items, [*resolved, *extra], having)
+            above = {ranking.name: RANK_TYPE} if ranking else {}
+            node, scalars = self._grouped(select, relation, items, [*resolved, *extra, *within], having, above)
         elif having:
             raise BindError("HAVING needs a GROUP BY or an aggregate", span=having.span, hint="use WHERE")
         else:
-            node, scalars = relation.node, [part.scalar() for part in (*resolved, *extra)]
+            node, scalars = relation.node, [part.scalar() for part in (*resolved, *extra, *within)]
+        if ranking:
+            scalars, inside = scalars[: -len(within)], scalars[-len(within) :]
+            parts, conditions = inside[: len(ranking.parts)], inside[len(ranking.parts) :]
+            node = ranking.on(node, parts, scalars)
+            if conditions:
+                kept = map(scalar.checked, conditions, limits, repeat("QUALIFY"))
+                node = nodes.Filter(node, tuple(kept))
         return self._projected(select, node, names, scalars, orders, order_by, relation)
 
     def _projected(
@@ -127,9 +154,10 @@ class QueryBinder:
         items: list[ast.SelectItem],
         resolved: list[Resolved],
         having: Resolved | None,
+        above: Mapping[str, SqlType],
     ) -> tuple[Node, list[Scalar]]:
-        """The Aggregate (and HAVING above it) of a SELECT, and its expressions over that."""
-        grouping = Grouping(relation)
+        """The Aggregate (and HAVING above it) of a SELECT, and its expressions over that and the columns `above`."""
+        grouping = Grouping(relation, above)
         aliases = [item.alias.text if item.alias else None for item in items]
         for expr in select.group_by:
             at = self._group_target(expr, items, relation)
@@ -144,6 +172,23 @@ class QueryBinder:
         if having:
             node = nodes.Filter(node, tuple(grouping.condition(part) for part in scalar.conjuncts(having)))
         return node, [grouping.over(part) for part in resolved]
+
+    def _ranking(self, select: ast.Select, items: list[ast.SelectItem], relation: Relation) -> Ranking | None:
+        if select.over is None:
+            return None
+        return Ranking.of(select.over, items, relation, lambda expr: self._resolve(expr, relation))
+
+    def _qualify(
+        self, select: ast.Select, items: list[ast.SelectItem], relation: Relation, ranking: Ranking | None
+    ) -> list[Resolved]:
+        """The conditions of QUALIFY; a name that is no column of the input may be an item's."""
+        if select.qualify is None or ranking is None:
+            return []
+        aliases = {item.alias.text: item.expr for item in items if item.alias and item.expr}
+        meant = scalar.spelled_out(
+            select.qualify, lambda name: None if relation.matches(None, name) else aliases.get(name)
+        )
+        return list(scalar.conjuncts(ranking.in_place(self._resolve(meant, relation))))
 
     def _group_target(self, expr: ast.Expr, items: list[ast.SelectItem], relation: Relation) -> int | None:
         """The item that GROUP BY 2 or GROUP BY alias means; a column of the input goes before an alias."""

@@ -187,12 +187,14 @@ def conjuncts(resolved: Resolved) -> Iterator[Resolved]:
 
 def condition(resolved: Resolved, clause: str) -> Scalar:
     """A condition of WHERE, HAVING or ON. Raises BindError for an expression that is certainly none."""
-    made = resolved.scalar()
+    return checked(resolved.scalar(), resolved, clause)
+
+
+def checked(made: Scalar, of: Resolved, clause: str) -> Scalar:
+    """What a part of WHERE, HAVING, ON or QUALIFY became. Raises BindError if that is certainly no condition."""
     if made.type not in (UNKNOWN, "boolean"):
-        raise BindError(
-            f"{clause} takes a condition, and this is {shown(made.type)}",
-            span=span_of(resolved.tree, resolved.span),
-        )
+        span = span_of(of.tree, of.span)
+        raise BindError(f"{clause} takes a condition, and this is {shown(made.type)}", span=span)
     return made
 
 
@@ -244,6 +246,18 @@ def constant_string(tree: exp.Expr) -> str | None:
     return tree.name if isinstance(tree, exp.Literal) and tree.is_string else None
 
 
+def spelled_out(expr: ast.Expr, meaning: Callable[[str], ast.Expr | None]) -> ast.Expr:
+    """The expression with what each bare name means, if it means an expression, in its place."""
+
+    def spell(node: exp.Expr) -> exp.Expr:
+        found = meaning(node.name) if isinstance(node, exp.Column) and not node.table else None
+        if found is None:
+            return node
+        return exp.paren(found.tree) if isinstance(found.tree, NOT_ATOMIC) else found.tree.copy()
+
+    return ast.Expr(expr.tree.transform(spell), expr.span)
+
+
 def ordinal(expr: ast.Expr) -> int | None:
     """The number that stands alone in GROUP BY 1 or ORDER BY 1."""
     tree = expr.tree
@@ -254,6 +268,12 @@ def bare_name(expr: ast.Expr) -> str | None:
     """The name of an expression that is just an unqualified column name."""
     tree = expr.tree
     return tree.name if isinstance(tree, exp.Column) and not tree.table else None
+
+
+def column_name(expr: ast.Expr) -> tuple[str | None, str] | None:
+    """The qualifier, if any, and the name of an expression that is just a column."""
+    tree = expr.tree
+    return (tree.table or None, tree.name) if isinstance(tree, exp.Column) and len(tree.parts) <= 2 else None
 
 
 def output_name(expr: ast.Expr) -> str | None:

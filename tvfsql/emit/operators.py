@@ -22,7 +22,8 @@ from tvfsql.physical.operators import (
 )
 from tvfsql.plan import nodes
 from tvfsql.plan.node import Node
-from tvfsql.plan.scalar import quoted, template
+from tvfsql.plan.rank import Rank, WindowDeduplicate, WindowTopN
+from tvfsql.plan.scalar import free_name, quoted, template
 from tvfsql.plan.types import ddl
 from tvfsql.plan.window import Cumulate, Hop, Tumble, Window
 
@@ -198,6 +199,30 @@ def _(node: SliceMerge, script: Script) -> str:
 
 
 @emit.register
+def _(node: Rank, script: Script) -> str:
+    name = emit(node.input, script)
+    return script.assign(name, _ranked(name, node, script))
+
+
+@emit.register
+def _(node: WindowTopN, script: Script) -> str:
+    name = emit(node.input, script)
+    first, last = node.first, node.last
+    kept = f"= {last}" if first == last else f"<= {last}" if first == 1 else f"BETWEEN {first} AND {last}"
+    return script.assign(name, _ranked(name, node, script).then("where", literal(f"{quoted(node.name)} {kept}")))
+
+
+@emit.register
+def _(node: WindowDeduplicate, script: Script) -> str:
+    name = emit(node.input, script)
+    taken = {column.lower() for column in node.columns}
+    rank = free_name("row_number", lambda wanted: wanted in taken)
+    ordered = _ordered(node.partition, (node.order, *node.ties), script)
+    ranked = Chain(name).then("withColumn", literal(rank), Chain("F").then("row_number").then("over", ordered))
+    return script.assign(name, ranked.then("where", literal(f"{rank} = 1")).then("drop", literal(rank)))
+
+
+@emit.register
 def _(node: nodes.Join, script: Script) -> str:
     left, right = emit(node.left, script), emit(node.right, script)
     if node.condition is None:
@@ -262,6 +287,19 @@ def _aggregated(groups: Chain, calls: tuple[nodes.AggCall, ...]) -> Chain:
     if calls:
         return groups.then("agg", *map(columns.aggregate, calls))
     return groups.then("count").then("drop", '"count"')
+
+
+def _ranked(rows: str, node: Rank | WindowTopN, script: Script) -> Chain:
+    """The rows with their rank as a BIGINT, as Flink has it: Spark's is an INT."""
+    ordered = _ordered(node.partition, (*node.order, *node.ties), script)
+    rank = Chain("F").then(node.function.lower()).then("over", ordered).then("cast", '"bigint"')
+    return Chain(rows).then("withColumn", literal(node.name), rank)
+
+
+def _ordered(partition: tuple[str, ...], order: tuple[nodes.Order, ...], script: Script) -> str:
+    """A variable that holds the partitions and the order in them."""
+    partitions = Chain("Window").then("partitionBy", *columns.names(partition))
+    return script.assign(script.name("ordered"), partitions.then("orderBy", *map(columns.order, order)))
 
 
 def _slice(node: nodes.LocalWindowAggregate, script: Script) -> Chain:

@@ -109,8 +109,9 @@ def module(
     names: dict[str, list[str]] = {}
     for source, name in sorted(imports):
         names.setdefault(source, []).append(name)
-    sparks = ["from pyspark.sql import DataFrame, SparkSession"]
-    if any(_reads_f(function) for function in functions):
+    ranks = ", Window" if any(_reads("Window", function) for function in functions) else ""
+    sparks = [f"from pyspark.sql import DataFrame, SparkSession{ranks}"]
+    if any(_reads("F", function) for function in functions):
         sparks.append("from pyspark.sql import functions as F")
     ours = [line for source, found in names.items() for line in _import(source, found)]
     head = "\n\n".join("\n".join(lines) for lines in ([*_comments(comment)], sparks, ours) if lines)
@@ -131,5 +132,5 @@ def _import(source: str, names: Sequence[str]) -> list[str]:
     return [line] if fits(line) else [f"from {source} import (", *(f"    {name}," for name in names), ")"]
 
 
-def _reads_f(function: str) -> bool:
-    return any(isinstance(node, ast.Name) and node.id == "F" for node in ast.walk(ast.parse(function)))
+def _reads(name: str, function: str) -> bool:
+    return any(isinstance(node, ast.Name) and node.id == name for node in ast.walk(ast.parse(function)))

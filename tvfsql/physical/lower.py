@@ -7,6 +7,7 @@ makes windows, so that they melt into the query's own projection.
 
 from __future__ import annotations
 
+from dataclasses import replace
 from functools import singledispatch
 
 from tvfsql.catalog import Catalog, Table
@@ -26,6 +27,7 @@ from tvfsql.physical.streaming import refuse_unbounded, stream_slices
 from tvfsql.plan import nodes
 from tvfsql.plan.node import Node
 from tvfsql.plan.nodes import Item, WindowProperty
+from tvfsql.plan.rank import Rank, WindowDeduplicate, WindowTopN
 from tvfsql.plan.scalar import Ref, Scalar, column, free_name, template
 from tvfsql.plan.types import SqlType
 from tvfsql.plan.window import Cumulate, Window
@@ -90,6 +92,13 @@ def _(node: nodes.WindowTableFunction, catalog: Catalog, options: Options) -> No
 @_lower.register
 def _(node: nodes.Aggregate, catalog: Catalog, options: Options) -> Node:
     return nodes.Aggregate(Exchange(node.input, node.keys), node.keys, node.calls)
+
+
+@_lower.register(Rank)
+@_lower.register(WindowTopN)
+@_lower.register(WindowDeduplicate)
+def _(node: Rank | WindowTopN | WindowDeduplicate, catalog: Catalog, options: Options) -> Node:
+    return replace(node, input=Exchange(node.input, node.partition))
 
 
 @_lower.register

@@ -1,4 +1,4 @@
-"""What is known of the rows of a relation: the window that each belongs to.
+"""What is known of the rows of a relation: the window that each belongs to, and which columns tell rows apart.
 
 The one owner of that knowledge: rules, the binder and the checks of streams ask here and never go by the names
 of columns. Source: semantics.md a.5 (window property propagation).
@@ -13,6 +13,7 @@ from functools import singledispatch
 from tvfsql.plan import nodes
 from tvfsql.plan.node import Node
 from tvfsql.plan.nodes import WINDOW_COLUMNS, AttachedWindow
+from tvfsql.plan.rank import Rank, WindowDeduplicate, WindowTopN
 from tvfsql.plan.window import Window
 
 Names = tuple[str, ...]
@@ -81,6 +82,9 @@ def _(node: nodes.Project) -> WindowColumns | None:
 @window_of.register(nodes.Distinct)
 @window_of.register(nodes.Sort)
 @window_of.register(nodes.Limit)
+@window_of.register(Rank)
+@window_of.register(WindowTopN)
+@window_of.register(WindowDeduplicate)
 def _(node: nodes.Filter) -> WindowColumns | None:
     return window_of(node.input)
 
@@ -119,3 +123,36 @@ def _(node: nodes.SetOperation) -> WindowColumns | None:
         (a, a) for a, b in matching if left.kind(a) == right.kind(b) and (a in left.rowtimes) == (b in right.rowtimes)
     ]
     return left.renamed(both)
+
+
+@singledispatch
+def unique_key(node: Node) -> frozenset[str] | None:
+    """Columns of which no two rows of a logical operator share the values; None if none are known."""
+    return None
+
+
+@unique_key.register
+def _(node: nodes.Aggregate) -> frozenset[str] | None:
+    return frozenset(node.keys)
+
+
+@unique_key.register
+def _(node: nodes.Distinct) -> frozenset[str] | None:
+    return frozenset(node.columns)
+
+
+@unique_key.register
+def _(node: nodes.Project) -> frozenset[str] | None:
+    below = unique_key(node.input)
+    kept = {item.scalar.column: item.name for item in reversed(node.items) if item.scalar.column}
+    return frozenset(kept[name] for name in below) if below is not None and below <= kept.keys() else None
+
+
+@unique_key.register(nodes.Filter)
+@unique_key.register(nodes.Sort)
+@unique_key.register(nodes.Limit)
+@unique_key.register(Rank)
+@unique_key.register(WindowTopN)
+@unique_key.register(WindowDeduplicate)
+def _(node: nodes.Filter) -> frozenset[str] | None:
+    return unique_key(node.input)

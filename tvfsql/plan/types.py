@@ -39,7 +39,7 @@ def is_time(kind: SqlType) -> bool:
 
 
 def is_orderable(kind: SqlType) -> bool:
-    return not kind.startswith("map<")
+    return "map<" not in kind and kind != "variant"
 
 
 def scale_of(kind: SqlType) -> int:

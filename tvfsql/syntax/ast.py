@@ -168,8 +168,18 @@ class Cte:
 
 
 @dataclass(frozen=True)
+class Over:
+    """ROW_NUMBER, RANK or DENSE_RANK over the rows of a partition; `call` is the whole expression."""
+
+    function: str
+    partition_by: tuple[Expr, ...]
+    order_by: tuple[OrderItem, ...]
+    call: Expr
+
+
+@dataclass(frozen=True)
 class Select:
-    """A SELECT of the forms that the planner takes apart."""
+    """A SELECT of the forms that the planner takes apart. `over` stands in its items, in QUALIFY or in ORDER BY."""
 
     items: tuple[SelectItem, ...]
     relation: Relation | None
@@ -178,6 +188,8 @@ class Select:
     having: Expr | None
     distinct: bool
     span: Span = place()
+    over: Over | None = None
+    qualify: Expr | None = None
 
 
 @dataclass(frozen=True)
@@ -203,10 +215,19 @@ class Ordinary:
 
 
 @dataclass(frozen=True)
+class Ranking:
+    """A SELECT with a ranking function. Where that does not rank the rows of windows, the whole query, with its
+    ORDER BY and LIMIT, is `ordinary`."""
+
+    select: Select
+    ordinary: Ordinary
+
+
+@dataclass(frozen=True)
 class Query:
     """A body with the clauses around it: WITH before, ORDER BY, LIMIT and OFFSET after."""
 
-    body: Select | SetOperation | Ordinary | Query
+    body: Select | SetOperation | Ranking | Ordinary | Query
     ctes: tuple[Cte, ...] = ()
     order_by: tuple[OrderItem, ...] = ()
     limit: int | None = None

@@ -32,6 +32,7 @@ JOINS = {
     ("LEFT", "SEMI"): "semi",
     ("LEFT", "ANTI"): "anti",
 }
+RANKS = {exp.RowNumber: "ROW_NUMBER", exp.Rank: "RANK", exp.DenseRank: "DENSE_RANK"}
 SET_KINDS = {exp.Union: "union", exp.Intersect: "intersect", exp.Except: "except"}
 # Operators whose rows Spark works out by itself: a SELECT that holds one is not taken apart.
 SPARKS_OWN = (
@@ -124,7 +125,7 @@ class _Reader:
 
     def query(self, tree: exp.Expr) -> ast.Query:
         around = {key: tree.args.get(key) for key in AROUND}
-        body: ast.Select | ast.SetOperation | ast.Ordinary | ast.Query
+        body: ast.Select | ast.SetOperation | ast.Ranking | ast.Ordinary | ast.Query
         limit, offset = self._number(around["limit"]), self._number(around["offset"])
         reason = self._sparks_own(tree) or ("a computed LIMIT" if None in (limit, offset) else None)
         ctes = tuple(self._ctes(around["with_"]))
@@ -132,6 +133,8 @@ class _Reader:
             body = self.query(tree.this)
         elif reason is None and isinstance(tree, exp.Select):
             body = self._select(tree)
+        elif isinstance(tree, exp.Select) and self._ranking(tree) and None not in (limit, offset):
+            body = ast.Ranking(self._select(tree), self._ordinary(tree, reason or ""))
         elif reason is None and type(tree) in SET_KINDS:
             body = ast.SetOperation(
                 SET_KINDS[type(tree)],  # type: ignore[index]
@@ -145,9 +148,23 @@ class _Reader:
         order = tuple(self._order(item) for item in around["order"].expressions) if around["order"] else ()
         return ast.Query(body, ctes, order, limit if around["limit"] else None, offset or 0, span_of(tree, self.span))
 
-    def _sparks_own(self, tree: exp.Expr) -> str | None:
-        """Why the planner leaves this query to Spark, or None if it can take it apart."""
-        present = {key for key, value in tree.args.items() if value}
+    def _ranking(self, tree: exp.Select) -> exp.Window | None:
+        """The ranking function of a SELECT, if that is all which keeps the planner from taking the SELECT apart.
+
+        It may be written down several times, but not in WHERE, GROUP BY or HAVING, which come before it.
+        """
+        after = [*tree.expressions, tree.args.get("qualify"), tree.args.get("order")]
+        found = {node for part in after if part for node in part.find_all(exp.Window)}
+        if len(found) != 1:
+            return None
+        over = found.pop()
+        own = {key for key, value in over.args.items() if value} <= {"this", "partition_by", "order", "over"}
+        whole = type(over.this) in RANKS and not over.this.expressions and over.args.get("order") is not None
+        return over if own and whole and self._sparks_own(tree, over) is None else None
+
+    def _sparks_own(self, tree: exp.Expr, besides: exp.Window | None = None) -> str | None:
+        """Why the planner leaves this query to Spark, or None if it can take it apart, `besides` and all."""
+        present = {key for key, value in tree.args.items() if value} - ({"qualify"} if besides else set())
         if isinstance(tree, exp.Select):
             if odd := sorted(present - PLAIN_CLAUSES - AROUND):
                 return f"a clause of Spark's own ({odd[0].upper().strip('_')})"
@@ -168,7 +185,7 @@ class _Reader:
             return "a set operation by name"
         for node in self._scalars(tree):
             for kind, reason in SPARKS_OWN:
-                if isinstance(node, kind):
+                if isinstance(node, kind) and node != besides:
                     return reason
         return None
 
@@ -203,7 +220,8 @@ class _Reader:
             relation = self._relation(tree.args["from_"].this)
             for join in tree.args.get("joins") or ():
                 relation = self._join(relation, join)
-        where, having, group = (tree.args.get(key) for key in ("where", "having", "group"))
+        where, having, group, qualify = (tree.args.get(key) for key in ("where", "having", "group", "qualify"))
+        over = self._ranking(tree)
         return ast.Select(
             tuple(self._item(item) for item in tree.expressions),
             relation,
@@ -212,6 +230,16 @@ class _Reader:
             self._expr(having.this) if having else None,
             bool(tree.args.get("distinct")),
             span_of(tree, self.span),
+            self._over(over) if over else None,
+            self._expr(qualify.this) if qualify else None,
+        )
+
+    def _over(self, tree: exp.Window) -> ast.Over:
+        return ast.Over(
+            RANKS[type(tree.this)],
+            tuple(map(self._expr, tree.args.get("partition_by") or ())),
+            tuple(map(self._order, tree.args["order"].expressions)),
+            self._expr(tree),
         )
 
     def _item(self, tree: exp.Expr) -> ast.SelectItem:

@@ -1,11 +1,7 @@
--- Top-N of each window: a window aggregate below a query of Spark's own.
-SELECT window_start, item, total
+-- OVER that ranks nothing: a window aggregate below a query of Spark's own.
+SELECT window_start, item, total / SUM(total) OVER (PARTITION BY window_start, window_end) AS share
 FROM (
-    SELECT *, ROW_NUMBER() OVER (PARTITION BY window_start, window_end ORDER BY total DESC) AS place
-    FROM (
-        SELECT window_start, window_end, item, SUM(price) AS total
-        FROM TABLE(TUMBLE(TABLE bid, DESCRIPTOR(bidtime), INTERVAL '10' MINUTE))
-        GROUP BY window_start, window_end, item
-    )
-)
-WHERE place <= 3;
+    SELECT window_start, window_end, item, SUM(price) AS total
+    FROM TABLE(TUMBLE(TABLE bid, DESCRIPTOR(bidtime), INTERVAL '10' MINUTE))
+    GROUP BY window_start, window_end, item
+);

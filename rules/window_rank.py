@@ -1,0 +1,130 @@
+"""Ranks within windows that have a limit become Top-N, or deduplication, of each window."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable
+
+from tvfsql.options import Options
+from tvfsql.plan.node import Node
+from tvfsql.plan.nodes import Filter, Item, Project
+from tvfsql.plan.properties import window_of
+from tvfsql.plan.rank import RANK_TYPE, Rank, WindowDeduplicate, WindowTopN
+from tvfsql.plan.scalar import Ref, Scalar, text
+from tvfsql.planner import rule
+from tvfsql.rules.projection import passing
+
+# A range of ranks, both ends included; no last one: no limit.
+Range = tuple[int, int | None]
+
+
+@rule
+def push_filter_below_rank(node: Node, options: Options) -> Node | None:
+    """Leave out whole partitions before their rows are ranked.
+
+    Before:
+      Filter(where=[item = 'a' AND rn <= 3])
+      +- Rank(rankType=[ROW_NUMBER], partitionBy=[window_start, window_end, item], ...)
+    After:
+      Filter(where=[rn <= 3])
+      +- Rank(rankType=[ROW_NUMBER], partitionBy=[window_start, window_end, item], ...)
+         +- Filter(where=[item = 'a'])
+
+    Holds because a condition over columns of PARTITION BY alone is the same for all rows of a partition, and no
+    rank depends on other partitions. Conditions over other columns stay: below, they would change the ranks.
+    """
+    match node:
+        case Filter(Rank(source, function, partition, order, ties, name), conditions):
+            below = tuple(one for one in conditions if one.columns <= set(partition) and one.deterministic)
+            above = tuple(one for one in conditions if one not in below)
+            if below:
+                moved = Rank(Filter(source, below), function, partition, order, ties, name)
+                return Filter(moved, above) if above else moved
+    return None
+
+
+@rule
+def make_window_top_n(node: Node, options: Options) -> Node | None:
+    """Keep the rows of each window whose rank is in a range.
+
+    Before:
+      Filter(where=[rn <= 3 AND total > 5])
+      +- Rank(rankType=[ROW_NUMBER], partitionBy=[window_start, window_end], orderBy=[total DESC])
+    After:
+      Filter(where=[total > 5])
+      +- WindowTopN(window=[w], rankType=[ROW_NUMBER], rankRange=[rankStart=1, rankEnd=3], orderBy=[total DESC])
+
+    Holds because a window is complete when it is given out, so its ranks are final. Does not apply
+    - without an upper limit that is a number (`rn > 2`, `rn <= n`): every row of a window may pass;
+    - where PARTITION BY lacks the start or the end of a window: rows of several windows are ranked together.
+    Flink: StreamPhysicalWindowRankRule, for ROW_NUMBER alone.
+    """
+    match node:
+        case Filter(Rank(source, function, partition, order, ties, name), conditions):
+            window = window_of(source)
+            attached = window.named_by(partition) if window else None
+            ranges = {one: found for one in conditions if (found := rank_range(one, name))}
+            first, last = intersection(ranges.values())
+            if attached is None or last is None:
+                return None
+            made = WindowTopN(source, attached, function, partition, order, ties, first, last, name)
+            rest = tuple(one for one in conditions if one not in ranges)
+            return Filter(made, rest) if rest else made
+    return None
+
+
+@rule
+def make_window_deduplicate(node: Node, options: Options) -> Node | None:
+    """Keep the first or the last row of each window by event time.
+
+    Before:
+      WindowTopN(rankType=[ROW_NUMBER], rankRange=[rankStart=1, rankEnd=1], partitionBy=[item], orderBy=[bidtime DESC])
+    After:
+      Project(select=[..., 1 AS rn])
+      +- WindowDeduplicate(keep=[LastRow], partitionKeys=[item], orderKey=[bidtime])
+
+    Holds because the row of rank 1 by time is the first row, or with DESC the last; its rank is known. Does not apply
+    to RANK and DENSE_RANK, which keep all rows of that time, nor to an order by more than the one time attribute.
+    Flink: StreamPhysicalWindowDeduplicateRule.
+    """
+    match node:
+        case WindowTopN(source, window, "ROW_NUMBER", partition, (key,), ties, 1, 1, name):
+            told = window_of(source)
+            if told is None or key.scalar.column not in told.rowtimes:
+                return None
+            made = WindowDeduplicate(source, window, partition, key, ties)
+            return Project(made, (*passing(source.columns, made), Item(name, text("1L", RANK_TYPE))))
+    return None
+
+
+def rank_range(condition: Scalar, rank: str) -> Range | None:
+    """The ranks that a condition lets pass, if it is a comparison of the rank with numbers."""
+    if condition.columns != {rank}:
+        return None
+    words = [word for part in condition.parts for word in ([part] if isinstance(part, Ref) else part.split())]
+    match words:
+        case [Ref(), "BETWEEN", str(low), "AND", str(high)] if low.isdigit() and high.isdigit():
+            return int(low), int(high)
+        case [Ref(), str(sign), str(number)] if number.isdigit():
+            return _compared(sign, int(number))
+        case [str(number), str(sign), Ref()] if number.isdigit():
+            return _compared(sign.translate(str.maketrans("<>", "><")), int(number))
+    return None
+
+
+def intersection(ranges: Iterable[Range]) -> Range:
+    """The ranks that are in every range; they start at 1."""
+    first, last = 1, None
+    for low, high in ranges:
+        first = max(first, low)
+        last = high if last is None else last if high is None else min(last, high)
+    return first, last
+
+
+def _compared(sign: str, number: int) -> Range | None:
+    return {
+        "=": (number, number),
+        "<=": (1, number),
+        "<": (1, number - 1),
+        ">=": (number, None),
+        ">": (number + 1, None),
+    }.get(sign)

@@ -1,0 +1,9 @@
+-- expect: make_window_top_n
+-- same-plan-as: make_window_top_n/on_aggregate
+SELECT *, ROW_NUMBER() OVER (PARTITION BY window_start, window_end ORDER BY total DESC) AS place
+FROM (
+        SELECT window_start, window_end, item, SUM(price) AS total
+        FROM TABLE(TUMBLE(TABLE bid, DESCRIPTOR(bidtime), INTERVAL '10' MINUTE))
+        GROUP BY window_start, window_end, item
+)
+QUALIFY place <= 3;

@@ -1,0 +1,105 @@
+"""Ranking functions over windows: ROW_NUMBER, RANK and DENSE_RANK become a Rank operator."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterable, Sequence
+from dataclasses import dataclass
+
+from tvfsql.bind import scalar
+from tvfsql.bind.scalar import Resolved
+from tvfsql.bind.scope import Relation
+from tvfsql.plan.node import Node
+from tvfsql.plan.nodes import Item, Order, Project
+from tvfsql.plan.properties import unique_key, window_of
+from tvfsql.plan.rank import RANK_TYPE, Rank
+from tvfsql.plan.scalar import Scalar, column, free_name
+from tvfsql.plan.types import is_orderable
+from tvfsql.syntax import ast
+
+
+def ranks_windows(over: ast.Over, relation: Relation) -> bool:
+    """Whether PARTITION BY names a window of the relation: by columns that hold its start and its end."""
+    window = window_of(relation.node)
+    names = [named for expr in over.partition_by if (named := scalar.column_name(expr))]
+    found = [part.plan for table, name in names for part in relation.matches(table, name)]
+    return window is not None and window.named_by(found) is not None
+
+
+@dataclass(frozen=True)
+class Ranking:
+    """A ranking function whose columns are resolved; `name` is what its own column is called."""
+
+    over: ast.Over
+    call: Resolved
+    partition: tuple[Resolved, ...]
+    keys: tuple[Resolved, ...]
+    name: str
+
+    @classmethod
+    def of(
+        cls,
+        over: ast.Over,
+        items: Sequence[ast.SelectItem],
+        relation: Relation,
+        resolve: Callable[[ast.Expr], Resolved],
+    ) -> Ranking:
+        """The function called as the item that it is, else after itself; no column of the relation is called so."""
+        alias = next((item.alias.text for item in items if item.expr and item.alias and item.expr == over.call), None)
+        others = [item.alias.text for item in items if item.alias and item.alias.text != alias]
+        taken = {name.lower() for name in (*relation.node.columns, *others)}
+        name = free_name(alias or over.function.lower(), lambda name: name.lower() in taken)
+        partition = tuple(map(resolve, over.partition_by))
+        keys = tuple(resolve(item.expr) for item in over.order_by)
+        return cls(over, resolve(over.call), partition, keys, name)
+
+    @property
+    def parts(self) -> tuple[Resolved, ...]:
+        """The expressions that it reads: those of PARTITION BY, then those of ORDER BY."""
+        return (*self.partition, *self.keys)
+
+    def in_place(self, part: Resolved) -> Resolved:
+        """An expression with the rank's column in place of the function."""
+        tree = scalar.replace_parts(part.tree, {self.call.tree: self.name})
+        return Resolved(tree, {**part.types, self.name: RANK_TYPE}, part.span)
+
+    def on(self, source: Node, parts: Sequence[Scalar], shown: Iterable[Scalar]) -> Rank:
+        """The rows of `source` ranked. `parts` are its own over the columns of `source`, `shown` what the SELECT gives.
+
+        Rows that ORDER BY leaves equal go by what else tells them apart: the key of `source` if that has one, else the
+        columns that the SELECT shows; in the direction of the last key, so that DESC is ASC from behind.
+        """
+        source, names = _named(source, parts, self.name)
+        partition, keys = names[: len(self.partition)], names[len(self.partition) :]
+        order = tuple(
+            Order(column(name), item.descending, item.nulls_first)
+            for name, item in zip(keys, self.over.order_by, strict=True)
+        )
+        ties = _ties(source, order[-1], {*names}, shown) if self.over.function == "ROW_NUMBER" else ()
+        return Rank(source, self.over.function, tuple(dict.fromkeys(partition)), order, ties, self.name)
+
+
+def _ties(source: Node, last: Order, used: set[str], shown: Iterable[Scalar]) -> tuple[Order, ...]:
+    """What orders rows that are equal so far: columns of a type that has an order, and not the window's."""
+    window = window_of(source)
+    key = unique_key(source)
+    telling = key or frozenset().union(*(part.columns for part in shown))
+    return tuple(
+        Order(column(field.name), last.descending, not last.descending)
+        for field in source.schema
+        if field.name in telling - used and is_orderable(field.type) and (key or field.type)
+        if window is None or window.kind(field.name) is None
+    )
+
+
+def _named(source: Node, parts: Sequence[Scalar], own: str) -> tuple[Node, list[str]]:
+    """The columns of `source` that hold the parts; what is more than a column is computed first."""
+    computed: dict[Scalar, str] = {}
+    for part in parts:
+        if part.column is None and part not in computed:
+            taken = {name.lower() for name in (*source.columns, *computed.values(), own)}
+            computed[part] = free_name("key", lambda name, taken=taken: name.lower() in taken)  # type: ignore[misc]
+    names = [part.column or computed[part] for part in parts]
+    if computed:
+        kept = (Item(field.name, column(field.name, field.type)) for field in source.schema)
+        source = Project(source, (*kept, *(Item(name, part) for part, name in computed.items())))
+    return source, names

@@ -1,0 +1,122 @@
+"""Logical operators that rank the rows of a partition, or keep those of some ranks.
+
+`order` says who goes before whom; `ties` orders the rows that it leaves equal, so that ROW_NUMBER gives the same
+numbers whatever the order in which rows arrive. RANK and DENSE_RANK have no ties: equal rows share a rank.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from dataclasses import dataclass
+from functools import cached_property
+
+from tvfsql.plan.node import Field, Node, Schema
+from tvfsql.plan.nodes import AttachedWindow, Order
+
+RANK_TYPE = "bigint"
+
+
+@dataclass(frozen=True)
+class Rank(Node):
+    """Each row with its rank among the rows that agree on `partition`, as the BIGINT column `name`.
+
+    `function` is ROW_NUMBER, RANK or DENSE_RANK. Keys of `order` and `ties` are columns.
+    """
+
+    input: Node
+    function: str
+    partition: tuple[str, ...]
+    order: tuple[Order, ...]
+    ties: tuple[Order, ...]
+    name: str
+
+    @cached_property
+    def schema(self) -> Schema:
+        return (*self.input.schema, Field(self.name, RANK_TYPE))
+
+    @property
+    def reads(self) -> frozenset[str]:
+        """The input columns that it looks at."""
+        return _reads(self.partition, self.order, self.ties)
+
+    def details(self) -> Iterator[tuple[str, str]]:
+        yield "rankType", self.function
+        yield "partitionBy", ", ".join(self.partition)
+        yield from _orders(self.order, self.ties)
+        yield "select", ", ".join(self.columns)
+
+
+@dataclass(frozen=True)
+class WindowTopN(Node):
+    """The rows of each window, and of each `partition` in it, whose rank is one of `first` to `last`.
+
+    The window columns are part of `partition`. The rank is the BIGINT column `name`.
+    """
+
+    input: Node
+    window: AttachedWindow
+    function: str
+    partition: tuple[str, ...]
+    order: tuple[Order, ...]
+    ties: tuple[Order, ...]
+    first: int
+    last: int
+    name: str
+
+    @cached_property
+    def schema(self) -> Schema:
+        return (*self.input.schema, Field(self.name, RANK_TYPE))
+
+    @property
+    def reads(self) -> frozenset[str]:
+        """The input columns that it looks at."""
+        return _reads(self.partition, self.order, self.ties)
+
+    def details(self) -> Iterator[tuple[str, str]]:
+        yield "window", str(self.window)
+        yield "rankType", self.function
+        yield "rankRange", f"rankStart={self.first}, rankEnd={self.last}"
+        yield "partitionBy", ", ".join(self.window.without(self.partition))
+        yield from _orders(self.order, self.ties)
+        yield "select", ", ".join(self.columns)
+
+
+@dataclass(frozen=True)
+class WindowDeduplicate(Node):
+    """One row of each window, and of each `partition` in it: the first by event time, or the last.
+
+    The window columns are part of `partition`. `ties` order the rows of one time, in the direction of the time.
+    """
+
+    input: Node
+    window: AttachedWindow
+    partition: tuple[str, ...]
+    order: Order
+    ties: tuple[Order, ...]
+
+    @cached_property
+    def schema(self) -> Schema:
+        return self.input.schema
+
+    @property
+    def reads(self) -> frozenset[str]:
+        """The input columns that it looks at."""
+        return _reads(self.partition, (self.order,), self.ties)
+
+    def details(self) -> Iterator[tuple[str, str]]:
+        yield "window", str(self.window)
+        yield "keep", "LastRow" if self.order.descending else "FirstRow"
+        yield "partitionKeys", ", ".join(self.window.without(self.partition))
+        yield "orderKey", self.order.scalar.sql
+        yield from _orders((), self.ties)
+        yield "order", "ROWTIME"
+
+
+def _reads(partition: tuple[str, ...], order: tuple[Order, ...], ties: tuple[Order, ...]) -> frozenset[str]:
+    return frozenset(partition).union(*(key.scalar.columns for key in (*order, *ties)))
+
+
+def _orders(order: tuple[Order, ...], ties: tuple[Order, ...]) -> Iterator[tuple[str, str]]:
+    for name, keys in (("orderBy", order), ("ties", ties)):
+        if keys:
+            yield name, ", ".join(map(str, keys))
