@@ -8,7 +8,7 @@ from tvfsql.bind import scalar
 from tvfsql.bind.query import QueryBinder
 from tvfsql.bind.scope import Relation, Visible
 from tvfsql.catalog import Catalog, Table, TableColumn, View, Watermark
-from tvfsql.catalog.connectors import connector_of
+from tvfsql.catalog.connectors import Connector, connector_of
 from tvfsql.errors import BindError, Span, did_you_mean
 from tvfsql.options import Options
 from tvfsql.plan import nodes
@@ -23,13 +23,10 @@ def bind_table(create: ast.CreateTable) -> Table:
     """The table that a CREATE TABLE describes. Raises BindError."""
     _refuse_repeated([part.name for part in create.columns])
     stored = [
-        TableColumn(part.name.text, part.type, comment=part.comment)
+        TableColumn(part.name.text, part.type, None, part.comment, part.metadata, part.virtual)
         for part in create.columns
         if isinstance(part, ast.Column)
     ]
-    for part in create.columns:
-        if isinstance(part, ast.Column) and part.metadata is not None:
-            raise BindError(f"metadata column {part.name.text} is not supported", span=part.name.span)
     visible = tuple(Visible(create.name.text, part.name, part.name, part.type) for part in stored)
     fields = tuple(Field(part.name, part.type) for part in stored)
     relation = Relation(nodes.Scan(create.name.text, fields), visible)
@@ -46,14 +43,33 @@ def bind_table(create: ast.CreateTable) -> Table:
         options[option.key] = option.value
     spans = {option.key: option.span for option in create.options}
     places = {part.name.text: part.name.span for part in create.columns}
+    of_rows = [Field(part.name, part.type) for part in stored if part.metadata is None]
+    connector = connector_of(options, spans, create.name.span, of_rows, places)
+    for part in stored:
+        _check_metadata(part, connector, places[part.name])
     return Table(
         create.name.text,
         columns,
-        connector_of(options, spans, create.name.span, fields, places),
+        connector,
         bind_watermark(create.watermark, columns) if create.watermark else None,
         tuple(_known(name, columns) for name in create.partitioned_by),
         tuple(options.items()),
     )
+
+
+def _check_metadata(part: TableColumn, connector: Connector, span: Span) -> None:
+    """Raise BindError for a metadata column that the connector does not have."""
+    if part.metadata is None:
+        return
+    known = connector.metadata
+    if part.metadata not in known:
+        hint = did_you_mean(part.metadata, known) or "leave out METADATA; 'connector' = 'kafka' has some"
+        raise BindError(f"connector {connector.name} has no metadata {part.metadata}", span=span, hint=hint)
+    kinds = known[part.metadata]
+    if part.type not in kinds:
+        wanted = " or ".join(map(shown, kinds))
+        hint = f"{part.name} {shown(kinds[0])} METADATA FROM '{part.metadata}' VIRTUAL"
+        raise BindError(f"metadata {part.metadata} is {wanted}, not {shown(part.type)}", span=span, hint=hint)
 
 
 def bind_watermark(mark: ast.Watermark, columns: tuple[TableColumn, ...]) -> Watermark:
@@ -93,15 +109,11 @@ def bind_insert(insert: ast.Insert, catalog: Catalog, options: Options) -> nodes
             span=insert.table.span,
             hint="INSERT INTO a table with a connector",
         )
-    if table.connector.read_only:
-        raise BindError(
-            f"{table.name} can only be read: its connector is {table.connector.name}",
-            span=insert.table.span,
-            hint="INSERT INTO a table whose connector is filesystem, print or blackhole",
-        )
+    stored = table.written
+    metadata = {name: part.metadata for name, part in table.metadata.items() if part in stored and part.metadata}
+    table.connector.refuse_insert(table.name, metadata, insert.overwrite, insert.table.span)
     bound = QueryBinder(catalog, options).bind(insert.query)
-    stored = [part for part in table.columns if part.scalar is None]
-    wanted = [_known(name, tuple(stored)) for name in insert.columns] or [part.name for part in stored]
+    wanted = [_known(name, stored) for name in insert.columns] or [part.name for part in stored]
     _refuse_repeated(list(insert.columns))
     if len(wanted) != len(bound.names):
         raise BindError(

@@ -13,12 +13,25 @@ from tvfsql.plan.types import SqlType, shown
 
 @dataclass(frozen=True)
 class TableColumn:
-    """A column of a table: read from it, or computed from those that are (`scalar`)."""
+    """A column of a table: read from it, or computed from those that are (`scalar`).
+
+    `metadata` is what the connector calls it if it is no part of the row itself; `virtual`: it is not written.
+    """
 
     name: str
     type: SqlType
     scalar: Scalar | None = None
     comment: str | None = None
+    metadata: str | None = None
+    virtual: bool = False
+
+    def ddl(self) -> str:
+        """The column as CREATE TABLE has it."""
+        if self.scalar is not None:
+            return f"{_name(self.name)} AS {self.scalar.sql}"
+        virtual = " VIRTUAL" if self.virtual else ""
+        metadata = f" METADATA FROM {_text(self.metadata)}{virtual}" if self.metadata is not None else ""
+        return f"{_name(self.name)} {shown(self.type)}{metadata}"
 
 
 @dataclass(frozen=True)
@@ -42,17 +55,22 @@ class Table:
 
     @property
     def physical(self) -> tuple[Field, ...]:
-        """The columns that are stored."""
+        """The columns that are read, not computed."""
         return tuple(Field(column.name, column.type) for column in self.columns if column.scalar is None)
+
+    @property
+    def written(self) -> tuple[TableColumn, ...]:
+        """The columns that an INSERT fills."""
+        return tuple(column for column in self.columns if column.scalar is None and not column.virtual)
+
+    @property
+    def metadata(self) -> dict[str, TableColumn]:
+        """The metadata columns by name."""
+        return {column.name: column for column in self.columns if column.metadata is not None}
 
     def ddl(self) -> str:
         """The CREATE TABLE statement that makes this table."""
-        lines = [
-            f"  {_name(column.name)} {shown(column.type)}"
-            if column.scalar is None
-            else f"  {_name(column.name)} AS {column.scalar.sql}"
-            for column in self.columns
-        ]
+        lines = [f"  {column.ddl()}" for column in self.columns]
         if self.watermark:
             lines.append(f"  WATERMARK FOR {_name(self.watermark.column)} AS {self.watermark.scalar.sql}")
         body = ",\n".join(lines)

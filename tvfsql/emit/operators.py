@@ -5,8 +5,9 @@ from __future__ import annotations
 from dataclasses import fields
 from functools import singledispatch
 
-from tvfsql.catalog.connectors import Generated
+from tvfsql.catalog.connectors import Generated, Kafka
 from tvfsql.emit import columns
+from tvfsql.emit.kafka import read_messages
 from tvfsql.emit.script import Call, Chain, Script, literal
 from tvfsql.physical.operators import (
     WATERMARK,
@@ -45,6 +46,8 @@ def _(node: TableSourceScan, script: Script) -> str:
     source = node.source.connector
     if source is None:
         return script.assign(table, Chain("spark").then("table", columns.name(node.source.name)))
+    if isinstance(source, Kafka):
+        return read_messages(node, source, table, script)
     fields = node.source.physical
     if isinstance(source, Generated):
         script.once(Chain("spark.dataSource").then("register", script.need(RUNTIME, SOURCES[source.format])))

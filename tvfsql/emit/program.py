@@ -8,7 +8,8 @@ from __future__ import annotations
 from collections.abc import Sequence
 
 from tvfsql.catalog import Table
-from tvfsql.catalog.connectors import Connector
+from tvfsql.catalog.connectors import Connector, Kafka
+from tvfsql.emit.kafka import as_messages
 from tvfsql.emit.operators import emit
 from tvfsql.emit.script import Chain, Script, literal, module
 from tvfsql.physical.operators import TableSourceScan
@@ -57,7 +58,7 @@ def _insert(number: str, plan: Sink, table: Table, script: Script) -> str:
         statement = [f"    {script.need('tvfsql.runtime', 'print_rows')}({rows})"]
     else:
         mode = "overwrite" if plan.overwrite or target.name == "blackhole" else "append"
-        chain = _format(Chain(rows + ".write"), target).then("mode", literal(mode))
+        chain = _format(_writer(rows, "write", table), target).then("mode", literal(mode))
         chain = _options(chain, target, table)
         chain = chain.then("save", *([literal(target.path)] if target.path else []))
         statement = Script().statement(chain)
@@ -67,7 +68,7 @@ def _insert(number: str, plan: Sink, table: Table, script: Script) -> str:
 def _stream_insert(number: str, plan: Sink, table: Table, script: Script) -> str:
     target = table.connector
     assert target is not None, table.name
-    chain = Chain(f"query{number}(spark).writeStream")
+    chain = _writer(f"query{number}(spark)", "writeStream", table)
     if target.name == "print":
         each = f"lambda rows, _: {script.need('tvfsql.runtime', 'print_rows')}(rows)"
         chain = chain.then("foreachBatch", each)
@@ -80,12 +81,19 @@ def _stream_insert(number: str, plan: Sink, table: Table, script: Script) -> str
     return "\n".join([f"def insert{number}(spark: SparkSession) -> DataStreamWriter:", *body.lines])
 
 
+def _writer(rows: str, how: str, table: Table) -> Chain:
+    """The rows, as the table's source has them, and `write` or `writeStream`."""
+    if isinstance(table.connector, Kafka):
+        return as_messages(Chain(rows), table, table.connector).get(how)
+    return Chain(rows).get(how)
+
+
 def _format(chain: Chain, target: Connector) -> Chain:
     return chain.then("format", literal("noop" if target.name == "blackhole" else target.format))
 
 
 def _options(chain: Chain, target: Connector, table: Table) -> Chain:
-    for key, value in target.options:
+    for key, value in target.writing:
         if key != "mode":  # the mode of reading
             chain = chain.then("option", literal(key), literal(value))
     return chain.then("partitionBy", *map(literal, table.partitioned_by)) if table.partitioned_by else chain

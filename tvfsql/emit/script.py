@@ -13,10 +13,13 @@ from tvfsql.emit.layout import fits, laid_out
 
 @dataclass(frozen=True)
 class Call:
-    """`.name(arguments)`; an argument is Python text or a chain."""
+    """`.name(arguments)`; an argument is Python text or a chain. No arguments at all, not even none: `.name`."""
 
     name: str
-    arguments: tuple[str | Chain, ...] = ()
+    arguments: tuple[str | Chain, ...] | None = ()
+
+    def flat(self) -> str:
+        return self.name if self.arguments is None else f"{self.name}({', '.join(map(_flat, self.arguments))})"
 
 
 @dataclass(frozen=True)
@@ -29,9 +32,12 @@ class Chain:
     def then(self, name: str, *arguments: str | Chain) -> Chain:
         return Chain(self.head, (*self.calls, Call(name, arguments)))
 
+    def get(self, attribute: str) -> Chain:
+        return Chain(self.head, (*self.calls, Call(attribute, None)))
+
     def flat(self) -> str:
         """All on one line."""
-        calls = "".join(f".{call.name}({', '.join(map(_flat, call.arguments))})" for call in self.calls)
+        calls = "".join(f".{call.flat()}" for call in self.calls)
         return self.head + calls if self.head else calls[1:]
 
 

@@ -11,7 +11,6 @@ from dataclasses import replace
 from functools import singledispatch
 
 from tvfsql.catalog import Catalog, Table
-from tvfsql.catalog.connectors import Generated
 from tvfsql.errors import UnsupportedError
 from tvfsql.options import Options
 from tvfsql.physical.operators import (
@@ -53,12 +52,9 @@ def _lower(node: Node, catalog: Catalog, options: Options) -> Node:
 def _(node: nodes.Scan, catalog: Catalog, options: Options) -> Node:
     table = catalog.get(node.table)
     assert isinstance(table, Table), node.table
-    if not options.streaming and isinstance(table.connector, Generated) and table.connector.endless:
-        raise UnsupportedError(
-            f"table {table.name} has no end, so a batch of it would never be done",
-            hint=f"'number-of-rows' = '1000' in the WITH clause of {table.name}, or --mode streaming",
-        )
-    return TableSourceScan(table, node.fields, options.streaming)
+    if not options.streaming and table.connector is not None:
+        table.connector.refuse_batch(table.name)
+    return TableSourceScan(table, node.fields, options.streaming, options["table.local-time-zone"])
 
 
 @_lower.register

@@ -19,15 +19,20 @@ from tvfsql.plan.window import Window
 # Columns that a stream's rows have besides their own; no SQL name holds a $ at its start.
 WATERMARK = "$watermark"
 CONTROL = "$control"
+CHANNEL = "$channel"
 
 
 @dataclass(frozen=True)
 class TableSourceScan(Node):
-    """Rows of a source; `fields` are the columns that are kept. A stream has more than the rows that are there."""
+    """Rows of a source; `fields` are the columns that are kept. A stream has more than the rows that are there.
+
+    Instants that are read as TIMESTAMP are on the wall clock of `zone`.
+    """
 
     source: Table
     fields: tuple[Field, ...]
     streaming: bool = False
+    zone: str = "UTC"
 
     @cached_property
     def schema(self) -> Schema:

@@ -240,12 +240,13 @@ class Query:
 
 @dataclass(frozen=True)
 class Column:
-    """A physical column, with a Spark type."""
+    """A column with a Spark type. `metadata` is the key of METADATA FROM; `virtual`: only read, never written."""
 
     name: Name
     type: str
     comment: str | None = None
     metadata: str | None = None
+    virtual: bool = False
 
 
 @dataclass(frozen=True)

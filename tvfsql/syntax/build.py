@@ -213,7 +213,8 @@ class StatementBuilder(_Builder):
         name = self.name(found(tree, "identifier"))
         metadata = child(tree, "metadata")
         key = next(self.strings(metadata), name.text) if metadata else None
-        return ast.Column(name, parse_type(self.text(kind), self.span(kind)), self.comment(tree), key)
+        virtual = metadata is not None and has(metadata, "VIRTUAL")
+        return ast.Column(name, parse_type(self.text(kind), self.span(kind)), self.comment(tree), key, virtual)
 
     def computed(self, tree: Node) -> ast.ComputedColumn:
         name = self.name(found(tree, "identifier"))

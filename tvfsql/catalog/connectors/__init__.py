@@ -1,6 +1,6 @@
 """Connectors: which options a table's WITH clause takes, and what they are in Spark's words.
 
-Source: DESIGN 8. `filesystem` reads and writes files; `nexmark` and `datagen` make rows; `print` and
+Source: DESIGN 8. `filesystem` reads and writes files, `kafka` topics; `nexmark` and `datagen` make rows; `print` and
 `blackhole` only take them; any other name is a Spark data source of that name, its options passed through.
 """
 
@@ -11,13 +11,14 @@ from collections.abc import Mapping, Sequence
 from tvfsql.catalog.connectors.connector import SINKS_ONLY, Connector, refuse_unknown
 from tvfsql.catalog.connectors.filesystem import filesystem
 from tvfsql.catalog.connectors.generated import GENERATED, Generated, generated
+from tvfsql.catalog.connectors.kafka import Kafka, kafka
 from tvfsql.errors import BindError, Span, did_you_mean
 from tvfsql.plan.node import Field
 from tvfsql.plan.table_options import TableOptions
 
-__all__ = ["Connector", "Generated", "connector_of"]
+__all__ = ["Connector", "Generated", "Kafka", "connector_of"]
 
-KNOWN_CONNECTORS = ("filesystem", *GENERATED, *SINKS_ONLY)
+KNOWN_CONNECTORS = ("filesystem", "kafka", *GENERATED, *SINKS_ONLY)
 # Data sources that come with Spark or are well known; any dotted name is a data source's class.
 SPARK_SOURCES = (
     "avro",
@@ -26,7 +27,6 @@ SPARK_SOURCES = (
     "iceberg",
     "jdbc",
     "json",
-    "kafka",
     "orc",
     "parquet",
     "rate",
@@ -60,6 +60,8 @@ def connector_of(
         return filesystem(given, spans, table)
     if name in GENERATED:
         return generated(name, TableOptions(given, spans, table), columns, places)
+    if name == "kafka":
+        return kafka(TableOptions(given, spans, table), columns, places)
     if name not in SPARK_SOURCES and "." not in name:
         raise BindError(
             f"there is no connector {name}",

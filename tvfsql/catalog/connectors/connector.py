@@ -9,7 +9,7 @@ from tvfsql.errors import BindError, Span, did_you_mean
 
 FORMATS = ("avro", "csv", "json", "orc", "parquet", "text")
 SINKS_ONLY = ("print", "blackhole")
-ENDLESS = ("kafka", "rate", "socket")
+ENDLESS = ("rate", "socket")
 
 
 @dataclass(frozen=True)
@@ -20,8 +20,6 @@ class Connector:
     format: str
     path: str | None = None
     options: tuple[tuple[str, str], ...] = ()
-
-    read_only = False
 
     @property
     def takes_schema(self) -> bool:
@@ -36,6 +34,23 @@ class Connector:
     @property
     def readable(self) -> bool:
         return self.name not in SINKS_ONLY
+
+    @property
+    def writing(self) -> tuple[tuple[str, str], ...]:
+        """Spark's options of writing."""
+        return self.options
+
+    @property
+    def metadata(self) -> Mapping[str, tuple[str, ...]]:
+        """What may be a metadata column, each with the types that it is read as."""
+        return {}
+
+    def refuse_batch(self, table: str) -> None:
+        """Raise UnsupportedError, naming the table, if only a stream can read it."""
+
+    def refuse_insert(self, table: str, metadata: Mapping[str, str], overwrite: bool, span: Span) -> None:
+        """Raise BindError if rows cannot be written like this. `metadata` has the columns that the INSERT fills and
+        that are metadata, `span` is the place of the table's name."""
 
 
 def refuse_unknown(

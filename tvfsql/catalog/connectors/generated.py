@@ -6,7 +6,7 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 
 from tvfsql.catalog.connectors.connector import Connector
-from tvfsql.errors import BindError, Span, did_you_mean
+from tvfsql.errors import BindError, Span, UnsupportedError, did_you_mean
 from tvfsql.plan import datagen, nexmark
 from tvfsql.plan.generated import Rows
 from tvfsql.plan.node import Field
@@ -21,7 +21,6 @@ class Generated(Connector):
     """A table whose rows are made: `rows` of them, None: without end. Only the columns that are read are made."""
 
     rows: int | None = None
-    read_only = True
 
     @property
     def takes_schema(self) -> bool:
@@ -30,6 +29,20 @@ class Generated(Connector):
     @property
     def endless(self) -> bool:
         return self.rows is None
+
+    def refuse_batch(self, table: str) -> None:
+        if self.endless:
+            raise UnsupportedError(
+                f"table {table} has no end, so a batch of it would never be done",
+                hint=f"'number-of-rows' = '1000' in the WITH clause of {table}, or --mode streaming",
+            )
+
+    def refuse_insert(self, table: str, metadata: Mapping[str, str], overwrite: bool, span: Span) -> None:
+        raise BindError(
+            f"{table} can only be read: its connector is {self.name}",
+            span=span,
+            hint="INSERT INTO a table whose connector is filesystem, kafka, print or blackhole",
+        )
 
 
 def generated(name: str, options: TableOptions, columns: Sequence[Field], places: Mapping[str, Span]) -> Generated:

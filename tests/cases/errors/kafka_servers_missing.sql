@@ -1,0 +1,3 @@
+CREATE TABLE t (a INT) WITH (
+  'connector' = 'kafka', 'topic' = 'bids', 'format' = 'json'
+);

@@ -1,0 +1,198 @@
+"""The `kafka` connector: topics whose messages are rows, with Flink's options.
+
+A message has a key, a value and metadata. The value holds the table's columns, or those that are not in the key.
+"""
+
+from __future__ import annotations
+
+import json
+import re
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+
+from tvfsql.catalog.connectors.connector import Connector
+from tvfsql.catalog.connectors.formats import known_options, spark_options
+from tvfsql.errors import BindError, Span, UnsupportedError, did_you_mean
+from tvfsql.plan.node import Field
+from tvfsql.plan.table_options import TableOptions
+from tvfsql.plan.types import shown
+
+FORMATS = ("json", "csv", "raw")
+STARTUP_MODES = ("earliest-offset", "latest-offset", "timestamp", "specific-offsets")
+BOUNDED_MODES = ("unbounded", "latest-offset")
+FIELDS_INCLUDE = ("all", "except_key")
+SERVERS = "properties.bootstrap.servers"
+# Metadata of a message and the types that it is read as.
+METADATA = {
+    "topic": ("string",),
+    "partition": ("int", "bigint"),
+    "offset": ("bigint",),
+    "timestamp": ("timestamp", "timestamp_ntz"),
+    "key": ("string", "binary"),
+}
+WRITABLE = ("key", "partition")
+# Spark's options of reading; its others say what the options here say.
+SPARK_KAFKA = (
+    "maxOffsetsPerTrigger", "minOffsetsPerTrigger", "maxTriggerDelay", "minPartitions", "maxRecordsPerPartition",
+    "failOnDataLoss", "groupIdPrefix", "kafkaConsumer.pollTimeoutMs", "fetchOffset.numRetries",
+    "fetchOffset.retryIntervalMs",
+)  # fmt: skip
+
+
+@dataclass(frozen=True)
+class Part:
+    """The key or the value of a message: its format, the columns in it, and Spark's options of the format."""
+
+    format: str
+    columns: tuple[str, ...]
+    options: tuple[tuple[str, str], ...] = ()
+
+
+@dataclass(frozen=True)
+class Kafka(Connector):
+    """`options` are those of the client, `reading` those of a source. `key` is None if it holds no columns."""
+
+    reading: tuple[tuple[str, str], ...] = ()
+    topic: str | None = None  # where rows are written; None: it has several topics
+    key: Part | None = None
+    value: Part = Part("json", ())
+    from_latest: bool = False
+    bounded: bool = False
+
+    @property
+    def parts(self) -> dict[str, Part]:
+        """What columns are in: the key, if they are in it, and the value."""
+        return {**({"key": self.key} if self.key is not None else {}), "value": self.value}
+
+    def side_of(self, column: str) -> str | None:
+        """Whether a column is read from the value or from the key; None: from neither."""
+        return next((side for side, part in reversed(self.parts.items()) if column in part.columns), None)
+
+    @property
+    def endless(self) -> bool:
+        return not self.bounded
+
+    @property
+    def writing(self) -> tuple[tuple[str, str], ...]:
+        return (*self.options, ("topic", self.topic or ""))
+
+    @property
+    def metadata(self) -> Mapping[str, tuple[str, ...]]:
+        """What of a message may be a metadata column. A key that holds columns is none."""
+        return {name: kinds for name, kinds in METADATA.items() if name != "key" or self.key is None}
+
+    def refuse_batch(self, table: str) -> None:
+        if self.from_latest:
+            raise UnsupportedError(
+                f"table {table} starts at the latest offsets, so a batch of it would be empty",
+                hint=f"'scan.startup.mode' = 'earliest-offset' in the WITH clause of {table}, or --mode streaming",
+            )
+
+    def refuse_insert(self, table: str, metadata: Mapping[str, str], overwrite: bool, span: Span) -> None:
+        if overwrite:
+            raise BindError("a topic cannot be overwritten", span=span, hint="INSERT INTO adds to it")
+        if self.topic is None:
+            raise BindError(f"{table} has several topics", span=span, hint="rows go to a table with 'topic' = '...'")
+        for column, key in metadata.items():
+            if key not in WRITABLE:
+                hint = f"METADATA FROM '{key}' VIRTUAL in its CREATE TABLE"
+                raise BindError(f"column {column} cannot be written: it is the metadata {key}", span=span, hint=hint)
+
+
+def kafka(options: TableOptions, columns: Sequence[Field], places: Mapping[str, Span]) -> Kafka:
+    """The topics that a WITH clause describes; `columns` are those of the messages, `places` those of their names.
+
+    Raises BindError.
+    """
+    reading, topic = _topics(options)
+    reading += _startup(options, topic)
+    reading += [(name, options.text(name)) for name in SPARK_KAFKA if name in options]
+    key, value = _parts(options, columns, places)
+    bounded = options.word("scan.bounded.mode", BOUNDED_MODES, "unbounded") == "latest-offset"
+    client = _client(options)
+    options.refuse_unread("kafka")
+    from_latest = ("startingOffsets", "latest") in reading
+    return Kafka("kafka", "kafka", None, client, tuple(reading), topic, key, value, from_latest, bounded)
+
+
+def _client(options: TableOptions) -> tuple[tuple[str, str], ...]:
+    """`properties.*` as Spark has them."""
+    options.text(SERVERS, example="localhost:9092")
+    for key in options.given:
+        if key.lower().startswith("properties.auto.offset.reset"):
+            raise options.error(key, "is not for Spark's consumers", "'scan.startup.mode' = 'earliest-offset'")
+    names = [key for key in options.given if key.startswith("properties.")]
+    return tuple(("kafka." + name.removeprefix("properties."), options.text(name)) for name in names)
+
+
+def _topics(options: TableOptions) -> tuple[list[tuple[str, str]], str | None]:
+    """What Spark subscribes to, and the topic if it is a single one."""
+    if "topic-pattern" in options:
+        if "topic" in options:
+            raise options.error("topic-pattern", "cannot stand beside topic", "leave out one of them")
+        return [("subscribePattern", options.text("topic-pattern"))], None
+    topics = [topic.strip() for topic in options.text("topic", example="bids").split(";") if topic.strip()]
+    if not topics:
+        raise options.error("topic", "names no topic", "'topic' = 'bids'")
+    return [("subscribe", ",".join(topics))], topics[0] if len(topics) == 1 else None
+
+
+def _startup(options: TableOptions, topic: str | None) -> list[tuple[str, str]]:
+    """Where reading starts, if there is no checkpoint to go on from."""
+    if options.text("scan.startup.mode", STARTUP_MODES[0]) == "group-offsets":
+        hint = "Spark keeps its offsets in the checkpoint: 'scan.startup.mode' = 'earliest-offset'"
+        raise options.error("scan.startup.mode", "cannot be 'group-offsets'", hint)
+    match options.word("scan.startup.mode", STARTUP_MODES, STARTUP_MODES[0]):
+        case "timestamp":
+            at = options.whole("scan.startup.timestamp-millis", least=0)
+            # a partition without a message that is as new starts with its next one, as in Flink
+            return [("startingTimestamp", str(at)), ("startingOffsetsByTimestampStrategy", "latest")]
+        case "specific-offsets":
+            name = "scan.startup.specific-offsets"
+            text = options.text(name, example="partition:0,offset:42;partition:1,offset:300")
+            found = [re.fullmatch(r"\s*partition:(\d+),\s*offset:(\d+)\s*", part) for part in text.split(";") if part]
+            offsets = {pair[1]: int(pair[2]) for pair in found if pair}
+            if topic is None or len(offsets) < len(found):
+                problem = "needs a single topic" if topic is None else f"cannot be {text!r}"
+                raise options.error(name, problem, "'partition:0,offset:42;partition:1,offset:300'")
+            return [("startingOffsets", json.dumps({topic: offsets}))]
+        case mode:
+            return [("startingOffsets", mode.removesuffix("-offset"))]
+
+
+def _parts(options: TableOptions, columns: Sequence[Field], places: Mapping[str, Span]) -> tuple[Part | None, Part]:
+    """What a key holds (None: nothing) and what a value holds."""
+    names = tuple(field.name for field in columns)
+    if "format" in options and "value.format" in options:
+        raise options.error("value.format", "cannot stand beside format", "leave out one of them")
+    side = "value." if "value.format" in options else ""
+    include = options.word("value.fields-include", FIELDS_INCLUDE, "all")
+    key: Part | None = None
+    if "key.format" in options:
+        fields = tuple(name for name in options.text("key.fields", example=";".join(names[:1])).split(";") if name)
+        for name in fields:
+            if name not in names:
+                raise options.error("key.fields", f"names no column of the messages: {name}", did_you_mean(name, names))
+        key = _part(options, "key.", fields, columns, places)
+    elif include == "except_key":
+        raise options.error("value.fields-include", "needs a key", "'key.format' = 'json', 'key.fields' = 'item'")
+    kept = tuple(name for name in names if include == "all" or key is None or name not in key.columns)
+    return key, _part(options, side, kept, columns, places)
+
+
+def _part(
+    options: TableOptions, side: str, names: tuple[str, ...], columns: Sequence[Field], places: Mapping[str, Span]
+) -> Part:
+    form = options.word(f"{side}format", FORMATS)
+    kinds = {field.name: field.type for field in columns}
+    if form == "raw" and (len(names) != 1 or kinds[names[0]] not in ("string", "binary")):
+        span = places[names[-1]] if names else options.table
+        hint = f"'{side}format' = 'json'"
+        raise BindError("format raw is a single column of type STRING or BYTES", span=span, hint=hint)
+    for name in names:
+        if form == "csv" and "<" in kinds[name]:
+            problem = f"{name} is {shown(kinds[name])}, which csv cannot hold"
+            raise BindError(problem, span=places[name], hint=f"'{side}format' = 'json'")
+    given = {known: options.text(f"{side}{known}") for known in known_options(form) if f"{side}{known}" in options}
+    spans = {known: options.spans[f"{side}{known}".lower()] for known in given}
+    return Part(form, names, spark_options(form, given, spans))

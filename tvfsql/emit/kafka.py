@@ -1,0 +1,92 @@
+"""Rows from messages and messages from rows: code for the `kafka` connector."""
+
+from __future__ import annotations
+
+from tvfsql.catalog import Table
+from tvfsql.catalog.connectors import Kafka
+from tvfsql.catalog.connectors.kafka import Part
+from tvfsql.emit import columns
+from tvfsql.emit.script import Chain, Script, literal
+from tvfsql.physical.operators import CHANNEL, TableSourceScan
+from tvfsql.plan.node import Field
+from tvfsql.plan.scalar import quoted
+from tvfsql.plan.types import ddl
+
+# The columns of Spark's messages that are metadata.
+SPARK_TYPES = {"topic": "string", "partition": "int", "offset": "bigint", "timestamp": "timestamp", "key": "binary"}
+
+
+def read_messages(node: TableSourceScan, source: Kafka, table: str, script: Script) -> str:
+    """Load messages into the variable `table`, parse their keys and values, and select the columns of the scan."""
+    rows = Chain("spark.readStream" if node.streaming else "spark.read").then("format", literal(source.format))
+    for option, value in (*source.options, *source.reading):
+        rows = rows.then("option", literal(option), literal(value))
+    script.assign(table, rows.then("load"))
+    sides = {field.name: source.side_of(field.name) for field in node.fields}
+    parsed = Chain(table)
+    for side, part in source.parts.items():
+        if part.format != "raw" and side in sides.values():
+            parsed = parsed.then("withColumn", literal(side), _parsed(side, part, node.source))
+    if parsed.calls:
+        script.assign(table, parsed)
+    wanted = (_column(field, sides[field.name], node, source, script) for field in node.fields)
+    return script.assign(table, Chain(table).then("select", *wanted))
+
+
+def as_messages(rows: Chain, table: Table, target: Kafka) -> Chain:
+    """The rows of an INSERT as messages: their columns are key (where there is one), value and written metadata."""
+    made = [_written(part, table).then("alias", literal(side)) for side, part in target.parts.items()]
+    for column in table.written:
+        if column.metadata is not None:
+            value = _as(_column_of(column.name), "int") if column.type == "bigint" else _column_of(column.name)
+            made.append(value.then("alias", literal(column.metadata)))
+    return rows.then("select", *made)
+
+
+def _parsed(side: str, part: Part, table: Table) -> Chain:
+    text = _as(_column_of(side), "string").flat()
+    schema = literal(", ".join(f"{quoted(f.name)} {ddl(f.type)}" for f in table.physical if f.name in part.columns))
+    return Chain("F").then(f"from_{part.format}", text, schema, literal(dict(part.options)))
+
+
+def _written(part: Part, table: Table) -> Chain:
+    if part.format == "raw":
+        return _column_of(part.columns[0])
+    options = {name: value for name, value in part.options if name != "mode"}  # the mode of reading
+    if part.format == "json":
+        options = {"ignoreNullFields": "false"} | options
+    struct = Chain("F").then("struct", *columns.names(part.columns))
+    return Chain("F").then(f"to_{part.format}", struct, *([literal(options)] if options else []))
+
+
+def _column(field: Field, side: str | None, node: TableSourceScan, source: Kafka, script: Script) -> str | Chain:
+    """A column of the scan, out of parsed messages. `side`: whether it is in the key or in the value."""
+    if field.name == CHANNEL:
+        channel = Chain("F").then("concat_ws", '"-"', '"topic"', '"partition"')
+        channel = channel if source.topic is None else _as(_column_of("partition"), "string")
+        return channel.then("alias", literal(CHANNEL))
+    if side is None:
+        return _metadata(field, node, script)
+    if source.parts[side].format == "raw":
+        value = _column_of(side) if field.type == "binary" else _as(_column_of(side), "string")
+        return value.then("alias", literal(field.name))
+    return literal(f"{side}.{columns.reference(field.name)}")
+
+
+def _metadata(field: Field, node: TableSourceScan, script: Script) -> str | Chain:
+    key = node.source.metadata[field.name].metadata
+    assert key is not None, field.name
+    if field.type == SPARK_TYPES[key]:
+        return literal(key) if field.name == key else _column_of(key).then("alias", literal(field.name))
+    if field.type == "timestamp_ntz":
+        clock = f"{script.need('tvfsql.runtime', 'local_time')}({literal(key)}, {literal(node.zone)})"
+        return Chain(clock).then("alias", literal(field.name))
+    return _as(_column_of(key), field.type).then("alias", literal(field.name))
+
+
+def _column_of(name: str) -> Chain:
+    return Chain("F").then("col", columns.name(name))
+
+
+def _as(value: Chain, kind: str) -> Chain:
+    return value.then("cast", literal(kind))
