@@ -13,7 +13,7 @@ import pytest
 from tvfsql.runtime import doctor
 from tvfsql.runtime.doctor import checks
 from tvfsql.runtime.progress import progress_line, working
-from tvfsql.runtime.spark import _environment, requested, settings
+from tvfsql.runtime.spark import _environment, requested, settings, with_packages
 
 
 class Terminal(io.StringIO):
@@ -46,6 +46,17 @@ def test_what_the_user_gives_spark_wins(monkeypatch: pytest.MonkeyPatch, tmp_pat
         "spark.driver.extraJavaOptions": "-Da=1 -Db=2",
         "spark.x": "y=z",
     }
+
+
+def test_packages_of_spark_are_added_to_what_the_user_gives_it(monkeypatch: pytest.MonkeyPatch) -> None:
+    kafka = "spark-sql-kafka-0-10_2.13"
+    ours = f"org.apache.spark:{kafka}:{metadata.version('pyspark')}"
+    assert with_packages({"spark.master": "local"}, []) == {"spark.master": "local"}
+    assert with_packages(requested(), [kafka]) == {"spark.jars.packages": ours}
+    assert with_packages({"spark.jars.packages": "a:b:1"}, [kafka]) == {"spark.jars.packages": f"a:b:1,{ours}"}
+    for theirs in (f"--packages org.apache.spark:{kafka}:4.2.0", f"--jars=/their/x.jar,/their/{kafka}-4.2.0.jar"):
+        monkeypatch.setenv("PYSPARK_SUBMIT_ARGS", f"{theirs} pyspark-shell")
+        assert with_packages(requested(), [kafka]) == requested() != {}
 
 
 def test_the_settings_keep_spark_out_of_the_current_folder_and_off_the_network() -> None:

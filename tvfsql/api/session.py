@@ -128,7 +128,7 @@ class Session:
         if self._spark is None:
             from tvfsql.runtime.spark import local_spark
 
-            self._spark = local_spark()
+            self._spark = local_spark(self.catalog.packages())
         return self._spark
 
     @property

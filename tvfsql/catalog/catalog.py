@@ -134,6 +134,11 @@ class Catalog:
             raise BindError(f"{found.name} is a {actual}", span=span, hint=f"DROP {actual.upper()} {found.name}")
         del self.entries[found.name]
 
+    def packages(self) -> frozenset[str]:
+        """The packages of Spark's that the tables need."""
+        tables = [entry for entry in self.entries.values() if isinstance(entry, Table) and entry.connector]
+        return frozenset(table.connector.package for table in tables if table.connector and table.connector.package)
+
     def names(self, kind: type[Table] | type[View]) -> tuple[str, ...]:
         return tuple(sorted(name for name, entry in self.entries.items() if isinstance(entry, kind)))
 

@@ -97,13 +97,13 @@ class TableOptions:
         """The error that an option's value is."""
         return BindError(f"{key} {problem}", span=self.spans.get(key.lower(), self.table), hint=hint)
 
-    def refuse_unread(self, connector: str) -> None:
-        """Raise BindError for an option that nobody asked for."""
+    def refuse_unread(self, connector: str, also: Collection[str] = ()) -> None:
+        """Raise BindError for an option that nobody asked for; `also` are names that the hint may give besides."""
         known = {key.lower(): key for key in self._read}
         for key in self.given:
             if key.lower() not in known:
                 raise BindError(
                     f"connector {connector} has no option {key}",
                     span=self.spans.get(key.lower()),
-                    hint=did_you_mean(key, known.values()),
+                    hint=did_you_mean(key, {*known.values(), *also}),
                 )

@@ -12,6 +12,7 @@ from pyspark.errors import PySparkException
 from pyspark.sql import SparkSession
 
 from tvfsql.errors import DataError, OptionError, TvfSqlError, UnsupportedError
+from tvfsql.runtime.spark import coordinates
 
 
 @dataclass(frozen=True)
@@ -63,8 +64,9 @@ KNOWN = (
     Failure(
         r"KAFKA_DATA_SOURCE_NOT_ENABLED",
         "Spark has no data source kafka",
-        "its package is org.apache.spark:spark-sql-kafka-0-10_2.13 of Spark's own version: "
-        "PYSPARK_SUBMIT_ARGS='--packages org.apache.spark:spark-sql-kafka-0-10_2.13:4.3.0 pyspark-shell'",
+        "Spark must be started with its package, "
+        f"PYSPARK_SUBMIT_ARGS='--packages {coordinates('spark-sql-kafka-0-10_2.13')} pyspark-shell'; "
+        "tvfsql starts it so if the table is created before the first query",
     ),
     Failure(
         r"DATA_SOURCE_NOT_FOUND\] Failed to find the data source: (\S+)\.",

@@ -15,14 +15,17 @@ import signal
 import sys
 import tempfile
 import threading
-from collections.abc import Iterator, Mapping
+from collections.abc import Collection, Iterator, Mapping
 from contextlib import contextmanager
 from pathlib import Path
 
+from pyspark import __version__
+from pyspark.errors import PySparkRuntimeError
 from pyspark.find_spark_home import _find_spark_home
 from pyspark.logger import PySparkLogger
 from pyspark.sql import SparkSession
 
+from tvfsql.errors import DataError
 from tvfsql.runtime.java import find_java, spark_java_home
 
 GIB = 1 << 30
@@ -30,22 +33,46 @@ _LOG_FILE = Path(__file__).with_name("log4j2.properties")
 _SHORT_FLAGS = {
     "--master": "spark.master",
     "--name": "spark.app.name",
+    "--packages": "spark.jars.packages",
+    "--jars": "spark.jars",
     "--driver-memory": "spark.driver.memory",
     "--driver-java-options": "spark.driver.extraJavaOptions",
 }
 
 
-def local_spark() -> SparkSession:
+def local_spark(packages: Collection[str] = ()) -> SparkSession:
     """The running local session, or a new one: 3 to 6 seconds. DataError if there is no Java for it.
 
-    A SparkContext that runs already in this process is used as it is; only its SQL settings change.
+    A SparkContext that runs already in this process is used as it is; only its SQL settings change. A new one has
+    Spark's own `packages` (`spark-sql-kafka-0-10_2.13`), which Spark fetches once. DataError if it cannot.
     """
     _quiet_python()
     builder = SparkSession.builder
-    for key, value in (settings() | requested()).items():
+    for key, value in with_packages(settings() | requested(), packages).items():
         builder = builder.config(key, value)
     with _environment(_variables()), _own_interrupts():
-        return builder.getOrCreate()
+        try:
+            return builder.getOrCreate()
+        except PySparkRuntimeError as error:
+            if not packages or error.getCondition() != "JAVA_GATEWAY_EXITED":
+                raise
+            raise DataError(
+                f"Spark did not start with {', '.join(map(coordinates, packages))}; what it said is above",
+                hint="where Maven Central is out of reach: PYSPARK_SUBMIT_ARGS='--jars FILE,FILE,... pyspark-shell'",
+            ) from error
+
+
+def coordinates(package: str) -> str:
+    """A package of Spark's, of the version of Spark that is installed."""
+    return f"org.apache.spark:{package}:{__version__}"
+
+
+def with_packages(given: Mapping[str, str], packages: Collection[str]) -> dict[str, str]:
+    """Settings that fetch the packages which the user has not given Spark in some way."""
+    there = given.get("spark.jars.packages", ""), given.get("spark.jars", "")
+    missing = [coordinates(package) for package in packages if not any(package in each for each in there)]
+    wanted = ",".join(filter(None, [there[0], *missing]))
+    return {**given, "spark.jars.packages": wanted} if missing else dict(given)
 
 
 def settings() -> dict[str, str]:

@@ -32,6 +32,11 @@ class Connector:
         return self.name in ENDLESS
 
     @property
+    def package(self) -> str | None:
+        """The package of Spark's that it needs, if Spark itself does not have it."""
+        return None
+
+    @property
     def readable(self) -> bool:
         return self.name not in SINKS_ONLY
 

@@ -37,6 +37,11 @@ SPARK_KAFKA = (
     "failOnDataLoss", "groupIdPrefix", "kafkaConsumer.pollTimeoutMs", "fetchOffset.numRetries",
     "fetchOffset.retryIntervalMs",
 )  # fmt: skip
+# Options that are looked at only beside others.
+OTHERS = (
+    "topic-pattern", "key.format", "key.fields", "value.format", "scan.startup.timestamp-millis",
+    "scan.startup.specific-offsets",
+)  # fmt: skip
 
 
 @dataclass(frozen=True)
@@ -71,6 +76,10 @@ class Kafka(Connector):
     @property
     def endless(self) -> bool:
         return not self.bounded
+
+    @property
+    def package(self) -> str:
+        return "spark-sql-kafka-0-10_2.13"
 
     @property
     def writing(self) -> tuple[tuple[str, str], ...]:
@@ -110,7 +119,7 @@ def kafka(options: TableOptions, columns: Sequence[Field], places: Mapping[str, 
     key, value = _parts(options, columns, places)
     bounded = options.word("scan.bounded.mode", BOUNDED_MODES, "unbounded") == "latest-offset"
     client = _client(options)
-    options.refuse_unread("kafka")
+    options.refuse_unread("kafka", (*SPARK_KAFKA, *OTHERS, *known_options("json"), *known_options("csv")))
     from_latest = ("startingOffsets", "latest") in reading
     return Kafka("kafka", "kafka", None, client, tuple(reading), topic, key, value, from_latest, bounded)
 
