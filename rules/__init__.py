@@ -1,6 +1,7 @@
 """The order of the planner's rules, and nothing else."""
 
 from tvfsql.planner import Phase
+from tvfsql.rules.grouping_sets import push_expand_below_window
 from tvfsql.rules.projection import (
     drop_idle_project,
     merge_filters,
@@ -37,6 +38,7 @@ PHASES = (
             push_project_below_window,
             merge_projects,
             drop_idle_project,
+            push_expand_below_window,
             pull_project_above_window_aggregate,
             pull_window_filter_above_aggregate,
             pull_up_window_table_function,

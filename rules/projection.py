@@ -10,6 +10,7 @@ from tvfsql.plan.node import Node
 from tvfsql.plan.nodes import (
     WINDOW_COLUMNS,
     Aggregate,
+    Expand,
     Filter,
     Item,
     Join,
@@ -122,10 +123,11 @@ def push_filter_below_aggregate(node: Node, options: Options) -> Node | None:
 
     Holds because a condition over keys alone is the same for all rows of a group. Conditions over window
     columns stay: below, they would part the aggregate from its window function. So do those over no column
-    at all: a global aggregate gives a row even if there are none below.
+    at all: a global aggregate gives a row even if there are none below. Does not apply to grouping sets, whose
+    keys are NULL in some groups by the Expand below.
     """
     match node:
-        case Filter(Aggregate(source, keys, calls), conditions):
+        case Filter(Aggregate(source, keys, calls), conditions) if not isinstance(source, Expand):
             movable = set(keys) - set(WINDOW_COLUMNS)
             below = tuple(one for one in conditions if one.columns and one.columns <= movable and one.deterministic)
             above = tuple(one for one in conditions if one not in below)
@@ -194,6 +196,12 @@ def _(node: Filter, needed: frozenset[str]) -> Node:
 def _(node: Sort, needed: frozenset[str]) -> Node:
     source = narrow(node.input, needed.union(*(key.scalar.columns for key in node.order)))
     return Sort(source, node.order) if source is not node.input else node
+
+
+@narrow.register
+def _(node: Expand, needed: frozenset[str]) -> Node:
+    source = narrow(node.input, (needed - {node.id}).union(node.keys))
+    return Expand(source, node.keys, node.sets, node.id) if source is not node.input else node
 
 
 @narrow.register

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
 from dataclasses import replace
 
 from tvfsql.options import Options
@@ -19,7 +18,7 @@ from tvfsql.plan.nodes import (
     WindowTableFunction,
 )
 from tvfsql.plan.properties import window_of
-from tvfsql.plan.scalar import Scalar, column, free_name
+from tvfsql.plan.scalar import column, free_name
 from tvfsql.planner import rule
 from tvfsql.rules.projection import passing, typed
 
@@ -103,7 +102,7 @@ def pull_project_above_window_aggregate(node: Node, options: Options) -> Node | 
             if not all(computed[key].columns <= set(own) for key in keys):
                 return None
             names = dict(zip((call.name for call in calls), _free_names(calls, own), strict=True))
-            moved = tuple(replace(_over(call, computed), name=names[call.name]) for call in calls)
+            moved = tuple(replace(call.over(computed), name=names[call.name]) for call in calls)
             made = Aggregate(source, own, moved)
             results = {name: column(names[name]) for name in names}
             return Project(
@@ -114,16 +113,6 @@ def pull_project_above_window_aggregate(node: Node, options: Options) -> Node | 
                 ),
             )
     return None
-
-
-def _over(call: AggCall, computed: Mapping[str, Scalar]) -> AggCall:
-    """The call over what its columns are computed from."""
-    return replace(
-        call,
-        arguments=tuple(argument.substitute(computed) for argument in call.arguments),
-        filter=call.filter.substitute(computed) if call.filter else None,
-        time=computed[call.time].column if call.time else None,
-    )
 
 
 def _free_names(calls: tuple[AggCall, ...], keys: tuple[str, ...]) -> list[str]:

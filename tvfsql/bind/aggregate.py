@@ -2,12 +2,13 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 
 from sqlglot import exp
 
 from tvfsql.bind import scalar
+from tvfsql.bind.grouping_sets import GroupingSets
 from tvfsql.bind.scalar import Call, Resolved
 from tvfsql.bind.scope import Relation
 from tvfsql.errors import BindError, Span, UnsupportedError
@@ -30,10 +31,11 @@ class Grouping:
     keys: list[str] = field(default_factory=list)
     computed: list[Item] = field(default_factory=list)
     calls: list[AggCall] = field(default_factory=list)
-    parts: dict[exp.Expr, str] = field(default_factory=dict)
+    parts: dict[exp.Expr, exp.Expr] = field(default_factory=dict)
+    sets: GroupingSets = field(default_factory=GroupingSets)
 
-    def add_key(self, key: Resolved, wanted: str | None) -> None:
-        """Group by an expression, called `wanted` if it is more than a column."""
+    def add_key(self, key: Resolved, wanted: str | None) -> str:
+        """Group by an expression, called `wanted` if it is more than a column. Gives the key's column."""
         if scalar.has_aggregate(key.tree):
             raise BindError("GROUP BY cannot hold an aggregate", span=key.span)
         made = key.scalar()
@@ -43,17 +45,26 @@ class Grouping:
             self.computed.append(Item(name, made))
         if name not in self.keys:
             self.keys.append(name)
-        self.parts[key.tree] = name
+        self.parts[key.tree] = scalar.column_tree(name)
+        return name
+
+    def add_sets(self, sets: Sequence[Sequence[str]]) -> None:
+        """Group by each of several sets of the keys; after all keys, before all calls."""
+        self.sets = GroupingSets.of(sets, free_name("$e", self._taken))
 
     def add_calls(self, expression: Resolved, wanted: str | None) -> None:
         """Find the aggregates of an expression; one that is the whole of it is called `wanted`."""
         for call in scalar.aggregate_calls(expression.tree, expression.span):
             if call.tree in self.parts:
                 continue
+            if scalar.is_grouping(call.tree):
+                span = scalar.place_of(call, expression.span)
+                self.parts[call.tree] = self.sets.value(call.tree, self.parts, span)
+                continue
             whole = wanted if call.tree == expression.tree.unnest() else None
             bound = self._bind(call, expression, whole)
             self.calls.append(bound)
-            self.parts[call.tree] = bound.name
+            self.parts[call.tree] = scalar.column_tree(bound.name)
 
     def over(self, expression: Resolved) -> Scalar:
         """The expression over the Aggregate's columns. Raises BindError for a column that is not grouped."""
@@ -87,13 +98,27 @@ class Grouping:
     @property
     def node(self) -> Aggregate:
         source: Node = self.relation.node
-        if self.computed:
+        copies, calls = self._copies(), tuple(self.calls)
+        if self.computed or copies:
             kept = tuple(Item(part.name, column(part.name, part.type)) for part in source.schema)
-            source = Project(source, (*kept, *self.computed))
-        return Aggregate(source, tuple(self.keys), tuple(self.calls))
+            source = Project(source, (*kept, *self.computed, *copies))
+            calls = tuple(call.over({copy.scalar.column or "": column(copy.name) for copy in copies}) for call in calls)
+        keys = (*self.keys, self.sets.id) if self.sets.id_needed else tuple(self.keys)
+        return Aggregate(self.sets.expanded(source), keys, calls)
+
+    def _copies(self) -> tuple[Item, ...]:
+        """Columns that calls read and that sets turn to NULL, once more: an aggregate sees the values of all rows."""
+        read = {name for call in self.calls for name in call.columns}
+        made: list[Item] = []
+        for key in self.sets.keys:
+            if key in read:
+                taken = [item.name.lower() for item in made]
+                name = free_name(key, lambda name, taken=taken: self._taken(name) or name.lower() in taken)  # type: ignore[misc]
+                made.append(Item(name, column(key, self.relation.node.type_of(key))))
+        return tuple(made)
 
     def _taken(self, name: str) -> bool:
-        used = [*self.keys, *(item.name for item in self.computed), *(call.name for call in self.calls)]
+        used = [*self.keys, self.sets.id, *(item.name for item in self.computed), *(call.name for call in self.calls)]
         return name.lower() in (known.lower() for known in (*used, *self.relation.node.columns, *self.above))
 
     def _bind(self, call: Call, where: Resolved, wanted: str | None) -> AggCall:

@@ -68,6 +68,8 @@ def infer(tree: exp.Expr, types: dict[str, SqlType]) -> SqlType:
             return _common([*arms, *filter(None, [tree.args.get("default")])], types)
         case exp.IntDiv():
             return "bigint"
+        case exp.BitwiseAnd():
+            return _common([tree.left, tree.right], types)
         case exp.Add() | exp.Sub() | exp.Mul() | exp.Div() | exp.Mod():
             return _arithmetic(tree, types)
         case exp.Round() if tree.args.get("decimals") is None or is_float(infer(tree.this, types)):

@@ -96,10 +96,14 @@ class QueryBinder:
             orders = [target if isinstance(target, int) else ranking.in_place(target) for target in orders]
         limits = self._qualify(select, items, relation, ranking)
         within = [*(ranking.parts if ranking else ()), *limits]
-        grouped = select.group_by or any(
-            scalar.has_aggregate(part.tree)
-            for part in (*resolved, *orders, *within, *([having] if having else []))
-            if isinstance(part, Resolved)
+        grouped = (
+            select.group_by
+            or select.grouping_sets
+            or any(
+                scalar.has_aggregate(part.tree)
+                for part in (*resolved, *orders, *within, *([having] if having else []))
+                if isinstance(part, Resolved)
+            )
         )
         names = [self._output_name(item, i) for i, item in enumerate(items)]
         extra = [target for target in orders if isinstance(target, Resolved)]
@@ -159,11 +163,16 @@ class QueryBinder:
         """The Aggregate (and HAVING above it) of a SELECT, and its expressions over that and the columns `above`."""
         grouping = Grouping(relation, above)
         aliases = [item.alias.text if item.alias else None for item in items]
-        for expr in select.group_by:
+
+        def add_key(expr: ast.Expr) -> str:
             at = self._group_target(expr, items, relation)
             key = resolved[at] if at is not None else self._resolve(expr, relation)
             same = next((i for i in range(len(items)) if resolved[i].tree == key.tree), at)
-            grouping.add_key(key, aliases[same] if same is not None else None)
+            return grouping.add_key(key, aliases[same] if same is not None else None)
+
+        keys = [add_key(expr) for expr in select.group_by]
+        if select.grouping_sets:
+            grouping.add_sets([(*keys, *map(add_key, each.keys)) for each in select.grouping_sets])
         for i, part in enumerate(resolved):
             grouping.add_calls(part, aliases[i] if i < len(aliases) else None)
         if having:

@@ -59,7 +59,7 @@ class Ranking:
 
     def in_place(self, part: Resolved) -> Resolved:
         """An expression with the rank's column in place of the function."""
-        tree = scalar.replace_parts(part.tree, {self.call.tree: self.name})
+        tree = scalar.replace_parts(part.tree, {self.call.tree: scalar.column_tree(self.name)})
         return Resolved(tree, {**part.types, self.name: RANK_TYPE}, part.span)
 
     def on(self, source: Node, parts: Sequence[Scalar], shown: Iterable[Scalar]) -> Rank:

@@ -64,7 +64,7 @@ CLASSES: dict[type[exp.Expr], str] = {
 # Spark's aggregates that sqlglot does not know as such.
 SPARK_AGGREGATES = frozenset(
     "approx_percentile approx_top_k bitmap_construct_agg bitmap_or_agg bit_and bit_or bit_xor count_if "
-    "count_min_sketch grouping grouping_id histogram_numeric hll_sketch_agg hll_union_agg kurtosis mode "
+    "count_min_sketch group_id grouping grouping_id histogram_numeric hll_sketch_agg hll_union_agg kurtosis mode "
     "percentile percentile_approx percentile_cont percentile_disc regr_avgx regr_avgy regr_count "
     "regr_intercept regr_r2 regr_slope regr_sxx regr_sxy regr_syy skewness try_avg try_sum any_value "
     "collect_set max_by min_by median corr covar_pop covar_samp".split()
@@ -198,13 +198,26 @@ def checked(made: Scalar, of: Resolved, clause: str) -> Scalar:
     return made
 
 
-def replace_parts(tree: exp.Expr, parts: dict[exp.Expr, str]) -> exp.Expr:
-    """The tree with each subtree that equals one of `parts` replaced by the column of that name."""
+def replace_parts(tree: exp.Expr, parts: dict[exp.Expr, exp.Expr]) -> exp.Expr:
+    """The tree with each subtree that equals one of `parts` replaced by what stands for it."""
 
     def swap(node: exp.Expr) -> exp.Expr:
-        return exp.Column(this=exp.to_identifier(parts[node], quoted=True)) if node in parts else node
+        if node not in parts:
+            return node
+        part = parts[node].copy()
+        return exp.paren(part) if node.parent and isinstance(part, exp.Binary) else part
 
     return tree.transform(swap)
+
+
+def column_tree(plan: str) -> exp.Expr:
+    """A column by its plan's name, as a tree."""
+    return exp.Column(this=exp.to_identifier(plan, quoted=True))
+
+
+def is_grouping(tree: exp.Expr) -> bool:
+    """Whether a call tells of a row's grouping set: GROUPING, GROUPING_ID or GROUP_ID."""
+    return _function_name(tree) in ("grouping", "grouping_id", "group_id")
 
 
 def columns_of(tree: exp.Expr) -> Iterator[tuple[str, Span]]:

@@ -24,7 +24,7 @@ from tvfsql.physical.operators import (
 from tvfsql.plan import nodes
 from tvfsql.plan.node import Node
 from tvfsql.plan.rank import Rank, WindowDeduplicate, WindowTopN
-from tvfsql.plan.scalar import free_name, quoted, template
+from tvfsql.plan.scalar import column, free_name, quoted, template, text
 from tvfsql.plan.types import ddl
 from tvfsql.plan.window import Cumulate, Hop, Tumble, Window
 
@@ -82,6 +82,18 @@ def _(node: Calc, script: Script) -> str:
         rows = rows.then("where", columns.condition(node.conditions))
     if node.items:
         rows = rows.then("select", *map(columns.item, node.items))
+    return script.assign(name, rows)
+
+
+@emit.register
+def _(node: nodes.Expand, script: Script) -> str:
+    name = emit(node.input, script)
+    numbers = f"explode(array({', '.join(f'{number}L' for number in node.sets)}))"
+    rows = Chain(name).then("withColumn", literal(node.id), columns.value(text(numbers)))
+    for key in node.keys:
+        present = {"e": column(node.id), "k": column(key)}
+        value = template(f"CASE WHEN {{e}} & {node.bit(key)} = 0 THEN {{k}} END", present)
+        rows = rows.then("withColumn", literal(key), columns.value(value))
     return script.assign(name, rows)
 
 

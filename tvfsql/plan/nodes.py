@@ -2,8 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
-from dataclasses import dataclass, field
+from collections.abc import Iterator, Mapping
+from dataclasses import dataclass, field, replace
 from functools import cached_property
 
 from tvfsql.plan.node import Field, Node, Schema
@@ -44,6 +44,14 @@ class AggCall:
         scalars = (*self.arguments, *((self.filter,) if self.filter else ()))
         read = frozenset(column for scalar in scalars for column in scalar.columns)
         return read | {self.time} if self.time else read
+
+    def over(self, computed: Mapping[str, Scalar]) -> AggCall:
+        """The call over other columns: expressions in the place of those that it reads; the event time is a column."""
+        time = computed[self.time].column if self.time in computed and self.time else self.time
+        arguments = tuple(argument.substitute(computed) for argument in self.arguments)
+        return replace(
+            self, arguments=arguments, filter=self.filter.substitute(computed) if self.filter else None, time=time
+        )
 
     def __str__(self) -> str:
         inner = ", ".join(argument.sql for argument in self.arguments)
@@ -126,6 +134,36 @@ class WindowTableFunction(Node):
 
     def details(self) -> Iterator[tuple[str, str]]:
         yield "window", window_label(self.window, ("time_col", self.time), zone=self.zone)
+
+
+@dataclass(frozen=True)
+class Expand(Node):
+    """Each row once for every grouping set: in it the `keys` that the set lacks are NULL, and `id` names the set.
+
+    Of a number of `sets`, the lowest bits tell which keys are lacking, the last key lowest, as in Flink; the bits
+    above tell apart sets of the same keys.
+    """
+
+    input: Node
+    keys: tuple[str, ...]
+    sets: tuple[int, ...]
+    id: str
+
+    @cached_property
+    def schema(self) -> Schema:
+        return (*self.input.schema, Field(self.id, "bigint"))
+
+    def bit(self, key: str) -> int:
+        """The value that the key's bit adds to the numbers of the sets that lack it."""
+        return 1 << (len(self.keys) - 1 - self.keys.index(key))
+
+    def details(self) -> Iterator[tuple[str, str]]:
+        yield "projects", ", ".join(map(self._projected, self.sets))
+
+    def _projected(self, number: int) -> str:
+        lacking = {key for key in self.keys if number & self.bit(key)}
+        parts = (f"NULL AS {name}" if name in lacking else name for name in self.input.columns)
+        return f"{{{', '.join((*parts, f'{number} AS {self.id}'))}}}"
 
 
 @dataclass(frozen=True)

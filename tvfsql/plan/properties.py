@@ -61,7 +61,7 @@ def window_of(node: Node) -> WindowColumns | None:
     """The window that each row of a logical operator belongs to, and the columns that tell it; None if there is none.
 
     Kept through projections of the bare column, filters, sorts, ranks, UNION ALL of one window, and aggregates that
-    group by the columns. An outer join keeps only what it never fills with NULL.
+    group by the columns. An outer join and an Expand keep only what they never fill with NULL.
     """
     return None
 
@@ -87,6 +87,12 @@ def _(node: nodes.Project) -> WindowColumns | None:
 @window_of.register(WindowDeduplicate)
 def _(node: nodes.Filter) -> WindowColumns | None:
     return window_of(node.input)
+
+
+@window_of.register
+def _(node: nodes.Expand) -> WindowColumns | None:
+    below = window_of(node.input)
+    return below and below.renamed([(name, name) for name in node.input.columns if name not in node.keys])
 
 
 @window_of.register

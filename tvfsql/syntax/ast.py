@@ -168,6 +168,16 @@ class Cte:
 
 
 @dataclass(frozen=True)
+class KeySet:
+    """One of the sets that GROUPING SETS, CUBE and ROLLUP stand for."""
+
+    keys: tuple[Expr, ...]
+
+    def __str__(self) -> str:
+        return f"({', '.join(map(str, self.keys))})"
+
+
+@dataclass(frozen=True)
 class Over:
     """ROW_NUMBER, RANK or DENSE_RANK over the rows of a partition; `call` is the whole expression."""
 
@@ -179,7 +189,10 @@ class Over:
 
 @dataclass(frozen=True)
 class Select:
-    """A SELECT of the forms that the planner takes apart. `over` stands in its items, in QUALIFY or in ORDER BY."""
+    """A SELECT of the forms that the planner takes apart.
+
+    `grouping_sets` come on top of the keys of `group_by`; `over` stands in its items, in QUALIFY or in ORDER BY.
+    """
 
     items: tuple[SelectItem, ...]
     relation: Relation | None
@@ -187,6 +200,7 @@ class Select:
     group_by: tuple[Expr, ...]
     having: Expr | None
     distinct: bool
+    grouping_sets: tuple[KeySet, ...] = ()
     span: Span = place()
     over: Over | None = None
     qualify: Expr | None = None
@@ -205,7 +219,7 @@ class SetOperation:
 
 @dataclass(frozen=True)
 class Ordinary:
-    """A query that Spark plans itself (OVER, EXISTS, GROUPING SETS, ...). Its tables are taken out:
+    """A query that Spark plans itself (OVER, EXISTS, ...). Its tables are taken out:
     `tree` refers to `sources` by the names given here."""
 
     tree: exp.Expr

@@ -53,7 +53,7 @@ def _inline(value: Any) -> str | None:
     match value:
         case ast.Name(text):
             return text
-        case ast.Expr():
+        case ast.Expr() | ast.KeySet():
             return str(value)
         case ast.Interval(ms, months):
             return f"{months} months" if months else duration(ms)

@@ -16,6 +16,7 @@ from sqlglot.errors import ParseError, TokenError
 from tvfsql.errors import Span, SqlSyntaxError, UnsupportedError
 from tvfsql.syntax import ast
 from tvfsql.syntax.dialect import FlinkSql, nearest_type
+from tvfsql.syntax.grouping import key_sets
 
 PLAIN_CLAUSES = {"expressions", "from_", "joins", "where", "group", "having", "distinct", "hint", "kind"}
 AROUND = {"with_", "order", "limit", "offset"}
@@ -172,9 +173,7 @@ class _Reader:
                 return "a SELECT of Spark's own kind"
             group = tree.args.get("group")
             if group and {key for key, value in group.args.items() if value} - {"expressions"}:
-                return "GROUPING SETS, CUBE or ROLLUP"
-            if group and any(isinstance(item, exp.GroupingSets | exp.Cube | exp.Rollup) for item in group.expressions):
-                return "GROUPING SETS, CUBE or ROLLUP"
+                return "a GROUP BY of Spark's own kind"
             sources = [join.this for join in tree.args.get("joins") or ()]
             sources += [tree.args["from_"].this] if tree.args.get("from_") else []
             if not all(self._plain_source(source) for source in sources):
@@ -222,13 +221,15 @@ class _Reader:
                 relation = self._join(relation, join)
         where, having, group, qualify = (tree.args.get(key) for key in ("where", "having", "group", "qualify"))
         over = self._ranking(tree)
+        keys, sets = key_sets(group.expressions if group else (), span_of(group or tree, self.span))
         return ast.Select(
             tuple(self._item(item) for item in tree.expressions),
             relation,
             self._expr(where.this) if where else None,
-            tuple(self._expr(item) for item in group.expressions) if group else (),
+            tuple(map(self._expr, keys)),
             self._expr(having.this) if having else None,
             bool(tree.args.get("distinct")),
+            tuple(ast.KeySet(tuple(map(self._expr, each))) for each in sets),
             span_of(tree, self.span),
             self._over(over) if over else None,
             self._expr(qualify.this) if qualify else None,

@@ -1,0 +1,1 @@
+SELECT item, GROUPING_ID() AS g FROM bid GROUP BY ROLLUP (item);

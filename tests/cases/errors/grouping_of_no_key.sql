@@ -1,0 +1,1 @@
+SELECT item, GROUPING(bidder) AS g FROM bid GROUP BY ROLLUP (item);

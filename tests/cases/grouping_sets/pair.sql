@@ -1,0 +1,1 @@
+SELECT item, bidder, COUNT(*) AS n FROM bid GROUP BY (item, bidder);

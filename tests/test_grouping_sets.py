@@ -1,0 +1,92 @@
+"""GROUPING SETS, CUBE and ROLLUP over windows: the rows of Spark's own, over rows copied into their windows."""
+
+from __future__ import annotations
+
+import random
+from collections import Counter
+from collections.abc import Sequence
+from dataclasses import replace
+from typing import TYPE_CHECKING
+
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+from naive import Cumulating, Hopping, Row, Tumbling, Windows, at
+from test_properties import COLUMNS, RULES_OFF, cumulating, few, hopping, random_rows, register, tumbling
+
+from tvfsql import Session
+
+if TYPE_CHECKING:
+    from pyspark.sql import DataFrame, SparkSession
+
+CALLS = (
+    "COUNT(*)", "COUNT(k)", "COUNT(DISTINCT k)", "MAX(g)", "SUM(b)", "SUM(p) FILTER (WHERE f)",
+    "GROUPING(k)", "GROUPING(f) * 2 + GROUPING(k)",
+)  # fmt: skip
+WINDOW = "window_start, window_end"
+SETS = (  # which of the windows, and the sets
+    (0, f"g, {WINDOW}, ROLLUP (k, f)"),
+    (1, f"{WINDOW}, GROUPING SETS ((g, k, f), (f, k), (f), (f), (), (k, g))"),
+    (1, f"ROLLUP ({WINDOW}, f, k)"),
+    (2, f"{WINDOW}, ROLLUP (upper(k)), GROUPING SETS ((f, k), (f))"),
+)
+
+
+@pytest.mark.spark
+@settings(few, max_examples=1)
+@given(
+    seed=st.integers(0, 2**32),
+    tumble=tumbling(),
+    hop=hopping().filter(lambda hop: hop.size % hop.slide),
+    cumulate=cumulating().filter(lambda cumulate: cumulate.size > cumulate.step),
+)
+def test_the_rows_are_those_of_sparks_own_grouping_sets_over_copies(
+    spark: SparkSession, seed: int, tumble: Tumbling, hop: Hopping, cumulate: Cumulating
+) -> None:
+    windows: list[Windows] = [tumble, hop, replace(cumulate, only_on_update=False)]
+    rows = random_rows(random.Random(seed), windows)[:1000]
+    ways = ({}, RULES_OFF)
+    sessions = [Session(spark, options=options) for options in ways]
+    for session in sessions:
+        register(session, rows)
+    for i, sets in SETS:
+        copied(spark, rows, windows[i]).createOrReplaceTempView("copies")
+        query = f"SELECT {WINDOW}, {', '.join(CALLS)} FROM {{}} GROUP BY {sets}"
+        held = Counter(map(tuple, spark.sql(query.format("copies")).collect()))
+        for session, options in zip(sessions, ways, strict=True):
+            result = session.sql(query.format(f"TABLE({windows[i].call('events')})"))
+            in_slices = not options and i > 0 and not sets.startswith("ROLLUP")
+            assert ("merge_slices" in result.query.code) == in_slices, sets
+            assert Counter(map(tuple, result.collect())) == held, (sets, windows[i], options)
+
+
+def copied(spark: SparkSession, rows: Sequence[Row], windows: Windows) -> DataFrame:
+    """Each row once for every window that holds it."""
+    names = [part.split()[0] for part in COLUMNS.split(", ")]
+    values = [
+        (*(at(row[name]) if name == "ts" else row[name] for name in names), at(start), at(end))
+        for row in rows
+        for start, end in windows.holding(row["ts"])
+    ]
+    return spark.createDataFrame(values, f"{COLUMNS}, window_start TIMESTAMP_NTZ, window_end TIMESTAMP_NTZ")
+
+
+@pytest.mark.spark
+def test_grouping_numbers_are_exact(spark: SparkSession) -> None:
+    session = Session(spark)
+    session.register("t", spark.createDataFrame([("x", 1, None), (None, 2, 5)], "a STRING, b INT, c INT"))
+    rows = session.sql(
+        "SELECT a, b, c, GROUPING(b), GROUPING_ID(a, b, c), GROUPING_ID(c, a), GROUP_ID(), COUNT(a), SUM(b) FROM t "
+        "GROUP BY GROUPING SETS ((a, b), (c), (), (c), ROLLUP (a))"
+    ).collect()
+    both = [
+        (None, None, None, 1, 7, 3, 0, 1, 3),
+        (None, None, None, 1, 7, 3, 1, 1, 3),
+        *((None, None, 5, 1, 6, 1, copy, 0, 2) for copy in (0, 1)),
+        *((None, None, None, 1, 6, 1, copy, 1, 1) for copy in (0, 1)),
+        ("x", 1, None, 0, 1, 2, 0, 1, 1),
+        (None, 2, None, 0, 1, 2, 0, 0, 2),
+        ("x", None, None, 1, 3, 2, 0, 1, 1),
+        (None, None, None, 1, 3, 2, 0, 0, 2),
+    ]
+    assert Counter(map(tuple, rows)) == Counter(both)

@@ -1,0 +1,64 @@
+"""GROUP BY taken apart: its plain keys, and the sets of keys that GROUPING SETS, CUBE and ROLLUP stand for."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from itertools import accumulate, combinations, product
+from math import prod
+
+from sqlglot import exp
+
+from tvfsql.errors import Span, UnsupportedError
+
+MAX_SETS = 4096
+
+KeySet = tuple[exp.Expr, ...]
+
+
+def key_sets(items: Sequence[exp.Expr], span: Span) -> tuple[KeySet, tuple[KeySet, ...]]:
+    """(the keys that every set has, the sets without them) of the items of a GROUP BY; one set alone is none.
+
+    Several items that stand for more than one set are combined, each set of one with each of the other. Raises
+    UnsupportedError if there would be too many.
+    """
+    spelled = [_sets(item, span) for item in items]
+    common = tuple(key for sets in spelled if len(sets) == 1 for key in sets[0])
+    several = [sets for sets in spelled if len(sets) > 1]
+    _refuse_too_many(prod(map(len, several)), span)
+    combined = tuple(_joined(chosen) for chosen in product(*several)) if several else ()
+    return common, combined or (((),) if items and not common else ())
+
+
+def _sets(item: exp.Expr, span: Span) -> list[KeySet]:
+    """The key sets that one item of GROUP BY or of GROUPING SETS stands for."""
+    match item:
+        case exp.GroupingSets():
+            return [keys for part in item.expressions for keys in _sets(part, span)]
+        case exp.Rollup():
+            parts = [_keys(part) for part in item.expressions]
+            return [*reversed([*accumulate(parts, initial=())])]
+        case exp.Cube():
+            parts = [_keys(part) for part in item.expressions]
+            _refuse_too_many(2 ** len(parts), span)
+            sizes = range(len(parts), -1, -1)
+            return [_joined(chosen) for size in sizes for chosen in combinations(parts, size)]
+    return [_keys(item)]
+
+
+def _keys(item: exp.Expr) -> KeySet:
+    """The keys of `a`, `(a)`, `(a, b)` or `()`."""
+    inner = item.unnest()
+    return tuple(inner.expressions) if isinstance(inner, exp.Tuple) else (inner,)
+
+
+def _joined(parts: Sequence[KeySet]) -> KeySet:
+    return tuple(key for part in parts for key in part)
+
+
+def _refuse_too_many(count: int, span: Span) -> None:
+    if count > MAX_SETS:
+        raise UnsupportedError(
+            f"this GROUP BY stands for {count} grouping sets, and {MAX_SETS} are the most",
+            span=span,
+            hint="name the sets that you need: GROUPING SETS ((a, b), (a), ())",
+        )
