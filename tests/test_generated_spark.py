@@ -10,13 +10,15 @@ import pytest
 
 from tvfsql import Session
 from tvfsql.plan.nexmark import TABLES
-from tvfsql.plan.types import ddl, shown
+from tvfsql.plan.types import ddl
 from tvfsql.runtime import DatagenSource, NexmarkSource
 
 if TYPE_CHECKING:
     from pyspark.sql import DataFrame, SparkSession
 
 pytestmark = pytest.mark.spark
+
+EXAMPLES = Path(__file__).parent.parent / "examples"
 
 TYPES = ["tinyint", "smallint", "int", "bigint", "float", "double", "decimal(10,2)", "decimal(38,20)", "boolean"]
 TYPES += ["string", "binary", "date", "timestamp", "timestamp_ntz"]
@@ -75,32 +77,21 @@ def test_batch_is_stream_is_replay(spark: SparkSession, tmp_path: Path) -> None:
         assert not Rows().run(stream, tmp_path / str(i)).batches
 
 
-def test_bids_per_bidder_as_duckdb_counts_them(spark: SparkSession) -> None:
-    columns = ", ".join(f"`{field.name}` {shown(field.type)}" for field in TABLES["bid"])
-    table = (
-        f"CREATE TABLE bid ({columns}, WATERMARK FOR `dateTime` AS `dateTime` - INTERVAL '5' SECOND) WITH "
-        "('connector' = 'nexmark', 'nexmark.table' = 'bid', 'number-of-rows' = '30000', 'rows-per-batch' = '8000', "
-        "'first-event.rate' = '1000', 'disorder' = '5 s');"
-    )
-    counted = (
-        "SELECT bidder, window_start, window_end, COUNT(*) AS bids, MAX(price) AS price "
-        "FROM TABLE(TUMBLE(TABLE bid, DESCRIPTOR(`dateTime`), INTERVAL '10' SECOND)) "
-        "GROUP BY bidder, window_start, window_end"
-    )
-    answers = {}
-    for mode in ("batch", "streaming"):
-        session = Session(spark, mode=mode)
-        session.execute(table)
-        answers[mode] = sorted(map(tuple, session.sql(counted).collect()))
-    assert session.counts["numLateRecordsDropped"] == 0
-    batch = Session(spark)
-    batch.execute(table)
-    bid = batch.sql("SELECT * FROM bid").dataframe().toArrow()
-    assert bid.num_rows == 30_000
-    wanted = duckdb.sql(
-        "SELECT bidder, time_bucket(INTERVAL 10 SECOND, dateTime) AS s, s + INTERVAL 10 SECOND, COUNT(*), MAX(price) "
-        "FROM bid GROUP BY bidder, s ORDER BY ALL"
-    ).fetchall()
-    assert len(wanted) > 1_000
-    assert answers["batch"] == wanted
-    assert answers["streaming"] == wanted
+def test_nexmark_queries_as_duckdb_answers_them(spark: SparkSession) -> None:
+    """The scripts of examples/ in both modes, and the same query in DuckDB over the same rows."""
+    queries = {
+        "nexmark_q7": "SELECT {window}, MAX(price), COUNT(*) FROM bid GROUP BY ALL ORDER BY ALL",
+        "nexmark_q12": "SELECT {window}, bidder, COUNT(*) AS n FROM bid GROUP BY ALL HAVING n >= 50 ORDER BY ALL",
+    }
+    window = "time_bucket(INTERVAL 10 SECOND, dateTime) AS s, s + INTERVAL 10 SECOND"
+    for name, wanted in queries.items():
+        script = (EXAMPLES / f"{name}.sql").read_text(encoding="utf-8")
+        sessions = {mode: Session(spark, mode=mode) for mode in ("batch", "streaming")}
+        given = {mode: session.execute(script)[-1].collect() for mode, session in sessions.items()}
+        bid = sessions["batch"].sql("SELECT * FROM bid").dataframe().toArrow()
+        assert bid.num_rows == 100_000
+        rows = duckdb.sql(wanted.format(window=window)).fetchall()
+        assert len(rows) > 10
+        for mode in given:
+            assert sorted(map(tuple, given[mode])) == rows, (name, mode)
+        assert sessions["streaming"].counts["numLateRecordsDropped"] == 0
