@@ -15,6 +15,7 @@ STEP = np.uint64(0x9E3779B97F4A7C15)
 ROUNDS = ((np.uint64(30), np.uint64(0xBF58476D1CE4E5B9)), (np.uint64(27), np.uint64(0x94D049BB133111EB)))
 LAST = np.uint64(31)
 UNIT = 2.0**-53
+PAIRS = np.frombuffer("".join(f"{byte:02x}" for byte in range(256)).encode(), dtype=np.uint16)  # digits of each byte
 
 
 class Draws:
@@ -50,5 +51,4 @@ class Draws:
         """`length` hexadecimal digits a row, as characters: a table of bytes."""
         words = [self.bits(f"{name}/{i}").astype(">u8") for i in range(-(-length // 16))]
         raw = np.stack(words, axis=1).view(np.uint8) if words else np.empty((len(self.rows), 0), np.uint8)
-        nibbles = np.stack((raw >> 4, raw & 15), axis=2).reshape(len(self.rows), -1)[:, :length]
-        return np.frombuffer(b"0123456789abcdef", dtype=np.uint8)[nibbles]
+        return PAIRS[raw].view(np.uint8).reshape(len(self.rows), -1)[:, :length]
