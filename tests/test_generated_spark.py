@@ -95,3 +95,24 @@ def test_nexmark_queries_as_duckdb_answers_them(spark: SparkSession) -> None:
         for mode in given:
             assert sorted(map(tuple, given[mode])) == rows, (name, mode)
         assert sessions["streaming"].counts["numLateRecordsDropped"] == 0
+
+
+def test_a_stream_without_end_goes_on_where_it_stopped(spark: SparkSession, tmp_path: Path) -> None:
+    spark.dataSource.register(NexmarkSource)
+    options = {"nexmark.table": "person", "rows-per-second": "1000"}
+    stream = spark.readStream.format("nexmark").schema("id BIGINT").options(**options).load()
+    rows = Rows()
+    writer = stream.writeStream.foreachBatch(rows.take).option("checkpointLocation", str(tmp_path))
+    for enough in (2, 4):
+        query = writer.start()
+        while query.isActive and len(rows.batches) < enough:
+            query.awaitTermination(1)
+        query.stop()
+        assert len(rows.batches) >= enough
+    ids = [number for (number,) in rows.all]
+    assert ids == list(range(1000, 1000 + len(ids)))
+    assert len(rows.batches[0]) == 1000
+    before = len(ids)
+    rows.run(stream, tmp_path)  # availableNow: a second's rows, after those of a micro-batch that the stop cut off
+    assert [number for (number,) in rows.all] == list(range(1000, 1000 + sum(map(len, rows.batches.values()))))
+    assert len(rows.all) >= before + 1000
