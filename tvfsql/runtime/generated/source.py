@@ -148,10 +148,11 @@ class GeneratedStream(DataSourceStreamReader, SupportsTriggerAvailableNow):
         first, since = self.begun
         if self.available_now and self.rows.number is None:
             return first + per_second
+        least = row
         if self.available_now:
-            wanted = min(row + per_second, last)
-            time.sleep(max(0.0, since + (wanted - first) / per_second - 1 - time.monotonic()))
-        return first + int(per_second * (time.monotonic() - since + 1))
+            least = min(row + per_second, last)
+            time.sleep(max(0.0, since + (least - first) / per_second - 1 - time.monotonic()))
+        return max(least, first + int(per_second * (time.monotonic() - since + 1)))
 
 
 def _partitions(start: int, end: int) -> list[InputPartition]:
