@@ -13,7 +13,7 @@ from syrupy.location import PyTestLocation
 from syrupy.types import SnapshotIndex
 
 from tvfsql.api import Compiled
-from tvfsql.api.script import Listing, Message, Outcome, Script, Text
+from tvfsql.api.script import Listing, Message, Outcome, Script, Text, queries_of
 
 CASES = Path(__file__).parent / "cases"
 GOLDENS = Path(__file__).parent / "__snapshots__"
@@ -49,10 +49,11 @@ def cases(*folders: str) -> list[Case]:
 
 
 def outcomes(case: Case) -> list[Outcome]:
-    """What the statements of a case give, after those of the prelude."""
+    """What the statements of a case give, after those of the prelude; of a STATEMENT SET what each INSERT gives."""
     script = Script()
     list(script.outcomes(PRELUDE.read_text(encoding="utf-8"), "prelude.sql"))
-    return list(script.outcomes(case.sql, f"{case.name.rpartition('/')[2]}.sql"))
+    given = script.outcomes(case.sql, f"{case.name.rpartition('/')[2]}.sql")
+    return [each for outcome in given for each in (queries_of(outcome) or (outcome,))]
 
 
 def queries(case: Case) -> list[Compiled]:

@@ -12,7 +12,7 @@ import pytest
 
 from tvfsql.runtime import doctor
 from tvfsql.runtime.doctor import checks
-from tvfsql.runtime.progress import progress_line, working
+from tvfsql.runtime.progress import progress_text, working
 from tvfsql.runtime.spark import _environment, requested, settings, with_packages
 
 
@@ -97,8 +97,8 @@ def test_progress_is_silent_where_it_could_only_disturb() -> None:
 
 
 def test_progress_tells_the_tasks_once_there_are_some() -> None:
-    assert progress_line("running", 4.2, 1, (3, 8)) == "/ running  4 s  3/8 tasks"
-    assert progress_line("running", 61.7, 4, None) == "| running  62 s"
+    assert progress_text("running", 4.2, (3, 8)) == "running  4 s  3/8 tasks"
+    assert progress_text("running", 61.7, None) == "running  62 s"
 
 
 def test_the_doctor_finds_this_installation_well() -> None:

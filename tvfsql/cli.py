@@ -3,8 +3,8 @@
 from __future__ import annotations
 
 import argparse
-import io
 import os
+import signal
 import sys
 from collections.abc import Iterator, Sequence
 from enum import IntEnum
@@ -16,8 +16,8 @@ from tvfsql.options import EXPLAIN_FORMATS, STAGES
 from tvfsql.runtime.formats import FORMATS
 
 if TYPE_CHECKING:
-    from tvfsql.api import Session
-    from tvfsql.api.session import Result
+    from tvfsql.api import Compiled, Session
+    from tvfsql.api.script import Outcome
 
 
 class Exit(IntEnum):
@@ -145,10 +145,10 @@ def _scripts(given: argparse.Namespace, parser: argparse.ArgumentParser) -> list
     return list(_sources(given.files, texts))
 
 
-def _compiled(given: argparse.Namespace, parser: argparse.ArgumentParser) -> list[object]:
+def _outcomes(given: argparse.Namespace, parser: argparse.ArgumentParser) -> list[Outcome]:
     """What every statement of the scripts gives, without Spark."""
     session = _session(given)
-    outcomes: list[object] = []
+    outcomes: list[Outcome] = []
     for sql, name, folder in _scripts(given, parser):
         session.script.folder = folder
         outcomes += session.script.outcomes(sql, name)
@@ -156,103 +156,47 @@ def _compiled(given: argparse.Namespace, parser: argparse.ArgumentParser) -> lis
 
 
 def _run(given: argparse.Namespace, parser: argparse.ArgumentParser) -> int:
-    from tvfsql.api.compiled import Compiled
-    from tvfsql.api.session import Result
+    from tvfsql.answers import Answers
 
+    signal.signal(signal.SIGTERM, signal.default_int_handler)  # who is told to go stops as cleanly as on Ctrl-C
     session = _session(given)
     with _target(given.output) as out:
-        first = True
+        answers = Answers(session, given.format, out)
         for sql, name, folder in _scripts(given, parser):
             session.script.folder = folder
             for outcome in session.script.outcomes(sql, name):
-                result = Result(session, outcome)
-                if (
-                    not first
-                    and given.format in ("table", "markdown", "vertical")
-                    and isinstance(outcome, Compiled)
-                    and not outcome.sink
-                ):
-                    print(file=out)
-                first = not _answer(result, given.format, out) and first
+                answers.give(outcome)
     return Exit.OK
 
 
-def _answer(result: Result, format: str, out: TextIO) -> bool:
-    """Carry out a statement and print its answer; whether something went to the output."""
-    from tvfsql.api.compiled import Compiled
-    from tvfsql.api.script import Message
-
-    outcome = result.outcome
-    if isinstance(outcome, Message):
-        return False  # a script that works says nothing but its rows
-    if isinstance(outcome, Compiled):
-        from tvfsql.runtime.counters import take_counts
-        from tvfsql.runtime.progress import working
-
-        with working("running"):
-            result.session.spark  # noqa: B018  (start it under the progress line)
-            if outcome.sink is not None and outcome.sink.connector and outcome.sink.connector.name != "print":
-                result.session.insert(outcome)
-                text = None
-            elif outcome.sink is None:
-                text = result.text(format)
-            else:
-                text = _printed(result, outcome)
-        for counter, count in {**take_counts(), **result.session.counts}.items():
-            print(f"{counter}: {count}", file=sys.stderr)
-        if text is None:
-            assert outcome.sink is not None
-            print(f"inserted into {outcome.sink.name}", file=sys.stderr)
-            return False
-        out.write(text)
-        out.flush()
-        return True
-    out.write(result.text(format))
-    return True
-
-
-def _printed(result: Result, query: object) -> str:
-    """What an INSERT INTO a `print` table prints, held back until the progress line is gone."""
-    from contextlib import redirect_stdout
-
-    from tvfsql.api.compiled import Compiled
-
-    assert isinstance(query, Compiled)
-    held = io.StringIO()
-    with redirect_stdout(held):
-        result.session.insert(query)
-    return held.getvalue()
-
-
 def _explain(given: argparse.Namespace, parser: argparse.ArgumentParser) -> int:
-    from tvfsql.api.compiled import Compiled
-
-    queries = [outcome for outcome in _compiled(given, parser) if isinstance(outcome, Compiled)]
-    _need_query(queries)
+    queries = _queries(given, parser)
     texts = [query.explain(given.stage, given.format) for query in queries]
     print("\n\n".join(texts) if given.format != "json" or len(texts) == 1 else "[" + ",\n".join(texts) + "]")
     return Exit.OK
 
 
 def _compile(given: argparse.Namespace, parser: argparse.ArgumentParser) -> int:
-    from tvfsql.api.compiled import Compiled
     from tvfsql.emit import program
 
-    queries = [outcome for outcome in _compiled(given, parser) if isinstance(outcome, Compiled)]
-    _need_query(queries)
+    queries = _queries(given, parser)
     code = program([(query.sql, query.physical, query.sink) for query in queries])
     with _target(given.output) as out:
         out.write(code)
     return Exit.OK
 
 
-def _need_query(queries: Sequence[object]) -> None:
+def _queries(given: argparse.Namespace, parser: argparse.ArgumentParser) -> list[Compiled]:
+    from tvfsql.api.script import queries_of
+
+    queries = [query for outcome in _outcomes(given, parser) for query in queries_of(outcome)]
     if not queries:
         raise DataError("the script has no query", hint="add a SELECT or an INSERT")
+    return queries
 
 
 def _check(given: argparse.Namespace, parser: argparse.ArgumentParser) -> int:
-    count = len(_compiled(given, parser))
+    count = len(_outcomes(given, parser))
     print(f"fine: {count} statement{'s' if count != 1 else ''}", file=sys.stderr)
     return Exit.OK
 

@@ -43,21 +43,12 @@ def run_shell(session: Session) -> int:
 
 
 def _run(session: Session, sql: str) -> None:
-    from tvfsql.api.compiled import Compiled
-    from tvfsql.api.session import Result
-    from tvfsql.runtime.progress import working
+    from tvfsql.answers import Answers
 
+    answers = Answers(session, messages=True)
     try:
         for outcome in session.script.outcomes(sql):
-            result = Result(session, outcome)
-            if not isinstance(outcome, Compiled):
-                result.show()
-                continue
-            with working("running"):
-                if outcome.sink is not None:
-                    session.insert(outcome)
-                text = f"inserted into {outcome.sink.name}\n" if outcome.sink else result.text()
-            print(text, end="")
+            answers.give(outcome)
     except TvfSqlError as error:
         print(error, file=sys.stderr)
     except KeyboardInterrupt:

@@ -1,6 +1,7 @@
 """The Python face: compile() and Session."""
 
 from tvfsql.api.compiled import Compiled
-from tvfsql.api.session import Result, Session, compile
+from tvfsql.api.result import Result
+from tvfsql.api.session import Session, compile
 
 __all__ = ["Compiled", "Result", "Session", "compile"]

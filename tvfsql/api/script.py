@@ -42,7 +42,24 @@ class Text:
     text: str
 
 
-Outcome = Message | Listing | Text | Compiled
+@dataclass(frozen=True)
+class Inserts:
+    """The INSERTs of a STATEMENT SET: streams among them run at once."""
+
+    queries: tuple[Compiled, ...]
+
+
+Outcome = Message | Listing | Text | Compiled | Inserts
+
+
+def queries_of(outcome: Outcome) -> tuple[Compiled, ...]:
+    """The queries that a statement has: none, one, or those of a set."""
+    match outcome:
+        case Compiled():
+            return (outcome,)
+        case Inserts(queries):
+            return queries
+    return ()
 
 
 @dataclass
@@ -67,7 +84,7 @@ class Script:
             case ast.Query() | ast.Insert():
                 yield self._compile(statement, sql)
             case ast.StatementSet(inserts):
-                yield from (self._compile(insert, sql) for insert in inserts)
+                yield Inserts(tuple(self._compile(insert, sql) for insert in inserts))
             case ast.Explain(inner, words):
                 stage, form = _explain_words(words, statement)
                 yield Text(self._compile(inner, sql).explain(stage, form))

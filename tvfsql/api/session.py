@@ -3,98 +3,23 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping
-from dataclasses import dataclass
+from functools import partial
 from pathlib import Path
-from tempfile import TemporaryDirectory
 from typing import TYPE_CHECKING, Any
 
 from tvfsql.api.compiled import Compiled
-from tvfsql.api.script import Listing, Message, Outcome, Script, Text
+from tvfsql.api.result import Result, Rows
+from tvfsql.api.script import Script, queries_of
+from tvfsql.api.streams import Streams
 from tvfsql.bind.statement import bind_watermark
 from tvfsql.catalog import Catalog, Table, TableColumn
-from tvfsql.errors import BindError, OptionError, Span, TvfSqlError, UnsupportedError
+from tvfsql.errors import BindError, Span, TvfSqlError, UnsupportedError
 from tvfsql.options import Options
 
 if TYPE_CHECKING:
     from pyspark.sql import DataFrame, Row, SparkSession
 
-
-@dataclass(frozen=True)
-class Result:
-    """What a statement gives: a query's rows, when asked for; else a message, a listing or a text."""
-
-    session: Session
-    outcome: Outcome
-
-    @property
-    def query(self) -> Compiled:
-        """The compiled query. Raises UnsupportedError if the statement has none."""
-        if not isinstance(self.outcome, Compiled):
-            raise UnsupportedError("this statement is no query")
-        return self.outcome
-
-    def dataframe(self) -> DataFrame:
-        """The rows as a DataFrame, which runs exactly `query.code`."""
-        return self.query.dataframe(self.session.spark)
-
-    def collect(self) -> list[Row]:
-        """All rows. Raises DataError if the data are not what the SQL needs."""
-        from tvfsql.runtime.failures import translated
-
-        if self.query.mode == "streaming":
-            return self.session.stream(self.query)
-        frame = self.dataframe()
-        with translated():
-            return frame.collect()
-
-    def show(self) -> None:
-        """Print the rows (or the message, listing or text) as a table on stdout."""
-        print(self.text(), end="")
-
-    def start(self) -> Any:
-        """Start an INSERT whose source has no end; gives its StreamingQuery, which runs until it is stopped.
-
-        Needs a checkpoint folder (`Session(checkpoint=...)`). Raises UnsupportedError for any other statement.
-        """
-        query = self.query
-        folder = self.session.stream_folder(query) if query.awaits_start and query.sink else None
-        if folder is None:
-            raise UnsupportedError(
-                "start() runs an INSERT from a source without end, in a session that has a checkpoint folder",
-                hint="collect() gives the rows of a SELECT; an INSERT that ends is done already",
-            )
-        from tvfsql.runtime.stream import start
-
-        return start(self.session.spark, lambda: query.run("insert", self.session.spark), folder)
-
-    def text(self, format: str = "table") -> str:
-        """The answer in one of the formats of `tvfsql run`."""
-        import io
-
-        from tvfsql.runtime.formats import write_rows
-
-        out = io.StringIO()
-        match self.outcome:
-            case Message(text) | Text(text):
-                return text + "\n"
-            case Listing(columns, listed):
-                write_rows(columns, ["string"] * len(columns), listed, format, out)
-            case Compiled():
-                write_rows(*self.rows(), format, out)
-        return out.getvalue()
-
-    def rows(self) -> tuple[list[str], list[str], list[Row]]:
-        """Names, Spark types and rows; instants as wall clocks of `table.local-time-zone`."""
-        from tvfsql.runtime.failures import translated
-        from tvfsql.runtime.windows import with_local_times
-
-        if self.query.mode == "streaming":
-            kinds = {part.name: part.type for part in self.query.physical.schema}
-            return list(kinds), list(kinds.values()), self.session.stream(self.query)
-        frame = self.dataframe()
-        with translated():
-            local = with_local_times(frame, self.session.options["table.local-time-zone"])
-            return list(frame.columns), [kind for _, kind in frame.dtypes], local.collect()
+    from tvfsql.runtime.stream.run import Running
 
 
 class Session:
@@ -102,8 +27,7 @@ class Session:
 
     `mode` is batch or streaming, None: by the tables; `options` are those of SET. Streams keep their state in
     the folder `checkpoint`, the first of the session in its folder 1 and so on, or in one that goes with the
-    query; with `flush` the end of a bounded input fires every window. `counts` has what the last stream left
-    out, by counter. Raises OptionError.
+    query; with `flush` the end of a bounded input fires every window. Raises OptionError.
     """
 
     def __init__(
@@ -116,10 +40,7 @@ class Session:
         flush: bool = True,
     ) -> None:
         self._spark = spark
-        self.checkpoint = Path(checkpoint) if checkpoint is not None else None
-        self.flush = flush
-        self.counts: dict[str, int] = {}
-        self._streams = 0
+        self.streams = Streams(Path(checkpoint) if checkpoint is not None else None, flush)
         self.script = Script(catalog or Catalog(), Options.of(options), mode)
 
     @property
@@ -139,15 +60,28 @@ class Session:
     def options(self) -> Options:
         return self.script.options
 
+    @property
+    def counts(self) -> dict[str, int]:
+        """What the streams that run, or ran last, have read, written, left out and hold: rowsIn, rowsOut,
+        numLateRecordsDropped, numNullRowTimeRecordsDropped; where there are windows also watermark (epoch ms),
+        stateRows and stateBytes. Empty if there was none."""
+        return self.streams.counts
+
     def execute(self, sql: str, *, file: str | None = None) -> list[Result]:
-        """Run a script: one result per statement. An INSERT is done when this returns, unless its
-        source has no end: that one waits for start(). A SELECT waits to be asked."""
+        """Run a script: one result per statement, in a STATEMENT SET one per INSERT. An INSERT is done when this
+        returns, unless a source has no end: then it runs, and its result is the handle. A SELECT waits to be asked."""
         results = []
         for outcome in self.script.outcomes(sql, file):
-            result = Result(self, outcome)
-            if isinstance(outcome, Compiled) and outcome.sink is not None and not outcome.awaits_start:
-                self.insert(outcome)
-            results.append(result)
+            inserts = [query for query in queries_of(outcome) if query.sink is not None]
+            if not inserts:
+                results.append(Result(self, outcome))
+                continue
+            running = self.start(*inserts)
+            if any(query.awaits_start for query in inserts):
+                results += [Result(self, query, running) for query in inserts]
+            else:
+                results += [Result(self, query) for query in inserts]
+                self._wait(running)
         return results
 
     def sql(self, sql: str) -> Result:
@@ -157,58 +91,85 @@ class Session:
             raise BindError(f"sql() takes one statement, not {len(results)}", hint="use execute()")
         return results[0]
 
-    def insert(self, query: Compiled) -> None:
-        """Run an INSERT. Raises DataError."""
+    def insert(self, *queries: Compiled) -> None:
+        """Run INSERTs until they have ended: streams all at once, others one after the other.
+
+        Raises DataError, and KeyboardInterrupt (Ctrl-C) once all streams have stopped.
+        """
+        self._wait(self.start(*queries))
+
+    def start(self, *queries: Compiled) -> Running | None:
+        """Run the INSERTs that are no streams, and start those that are. Raises DataError."""
         from tvfsql.runtime.failures import translated
 
-        if query.mode == "streaming":
-            self._to_end(query, lambda: query.run("insert", self.spark))
-            return
+        streams = [query for query in queries if query.mode == "streaming"]
         with translated():
-            query.run("insert", self.spark)
+            for query in queries:
+                if query.mode != "streaming":
+                    query.run("insert", self.spark)
+            if not streams:
+                return None
+            return self.streams.run(
+                self.spark, [(query, partial(query.run, "insert", self.spark)) for query in streams]
+            )
 
     def stream(self, query: Compiled) -> list[Row]:
-        """The rows of a streaming SELECT over all that its sources have now, as they came out. Raises DataError."""
-        rows: list[Row] = []
+        """The rows of a streaming SELECT over all that its sources have now, as they came out.
 
-        def take(batch: DataFrame, number: int) -> None:
-            rows.extend(batch.collect())
-
-        self._to_end(query, lambda: query.run("query", self.spark).writeStream.foreachBatch(take))
-        return rows
-
-    def stream_folder(self, query: Compiled) -> Path | None:
-        """Where the session's next stream keeps its state; None if the session has no checkpoint.
-
-        The folder holds the program that it belongs to. Raises OptionError if that is another one.
+        Raises DataError, and UnsupportedError if they would never end.
         """
-        self._streams += 1
-        if self.checkpoint is None:
-            return None
-        folder = self.checkpoint / str(self._streams)
-        program = folder / "query.py"
-        if program.exists() and program.read_text(encoding="utf-8") != query.code:
-            raise OptionError(
-                f"the checkpoint {folder} belongs to another query: {program} says which",
-                hint="choose a new folder, or run the script as it was",
-            )
-        folder.mkdir(parents=True, exist_ok=True)
-        program.write_text(query.code, encoding="utf-8")
-        return folder
-
-    def _to_end(self, query: Compiled, build: Callable[[], Any]) -> None:
-        """Run a stream until all is read. Raises UnsupportedError if that would be never."""
-        from tvfsql.runtime.failures import translated
-        from tvfsql.runtime.stream import run_to_end
-
         if query.awaits_start:
             raise UnsupportedError(
                 f"table {query.unbounded} has no end, so its rows cannot be awaited",
-                hint="Session(checkpoint=...).sql('INSERT ...').start() runs until it is stopped; or --mode batch",
+                hint="INSERT INTO a table runs until it is stopped; or --mode batch",
             )
-        with TemporaryDirectory(prefix="tvfsql-") as scratch, translated():
-            folder = self.stream_folder(query) or Path(scratch)
-            self.counts = run_to_end(self.spark, build, folder, flush=self.flush)
+        rows: list[Row] = []
+        self._each(query, lambda batch: rows.extend(batch.collect()))
+        return rows
+
+    def follow(self, query: Compiled, take: Callable[[Rows], None]) -> None:
+        """Run a streaming SELECT until it ends or KeyboardInterrupt stops it, and give `take` the rows of each
+        micro-batch that has some; instants as wall clocks of `table.local-time-zone`. Raises DataError."""
+        from tvfsql.runtime.windows import with_local_times
+
+        def each(batch: DataFrame) -> None:
+            local = with_local_times(batch, self.options["table.local-time-zone"])
+            if rows := local.collect():
+                take((batch.columns, [kind for _, kind in batch.dtypes], rows))
+
+        self._each(query, each)
+
+    def _each(self, query: Compiled, each: Callable[[DataFrame], None]) -> None:
+        """Run a streaming SELECT, and call `each` with every micro-batch. Raises what that raises."""
+        from tvfsql.runtime.failures import translated
+        from tvfsql.runtime.stream import counted_out
+
+        raised: list[BaseException] = []
+
+        def take(batch: DataFrame, number: int) -> None:
+            try:
+                each(batch)
+            except BaseException as error:  # Spark would only tell its text
+                raised.append(error)
+                raise
+
+        def build() -> Any:
+            return counted_out(query.run("query", self.spark)).writeStream.foreachBatch(take)
+
+        try:
+            self._wait(self.streams.run(self.spark, [(query, build)]))
+        except Exception:
+            if not raised:
+                raise
+            with translated():
+                raise raised[0] from None
+
+    def _wait(self, running: Running | None) -> None:
+        from tvfsql.runtime.failures import translated
+
+        if running is not None:
+            with translated():
+                running.wait()
 
     def register(self, name: str, dataframe: DataFrame, watermark: str | None = None) -> None:
         """Make a DataFrame a table. `watermark` is the expression of WATERMARK FOR, over its time column:
@@ -237,7 +198,7 @@ def compile(
     `catalog` is only read. No Spark and no JVM is started. Raises TvfSqlError.
     """
     script = Script(Catalog(dict(catalog.entries) if catalog else {}), Options.of(options), mode)
-    queries = [outcome for outcome in script.outcomes(sql) if isinstance(outcome, Compiled)]
+    queries = [query for outcome in script.outcomes(sql) for query in queries_of(outcome)]
     if len(queries) != 1:
         found = "none" if not queries else str(len(queries))
         error = BindError(f"compile() takes a script with one query, and this has {found}", span=Span(0, len(sql)))

@@ -68,7 +68,8 @@ def _insert(number: str, plan: Sink, table: Table, script: Script) -> str:
 def _stream_insert(number: str, plan: Sink, table: Table, script: Script) -> str:
     target = table.connector
     assert target is not None, table.name
-    chain = _writer(f"query{number}(spark)", "writeStream", table)
+    counted = script.need("tvfsql.runtime.stream", "counted_out")
+    chain = _writer(f"{counted}(query{number}(spark))", "writeStream", table)
     if target.name == "print":
         each = f"lambda rows, _: {script.need('tvfsql.runtime', 'print_rows')}(rows)"
         chain = chain.then("foreachBatch", each)

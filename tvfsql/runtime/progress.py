@@ -2,11 +2,12 @@
 
 from __future__ import annotations
 
+import io
 import shutil
 import sys
 import threading
 import time
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from typing import Any, TextIO
 
@@ -15,45 +16,99 @@ FIRST_AFTER = 0.3  # seconds; what is done by then needs no line
 EVERY = 0.2
 
 
-@contextmanager
-def working(label: str, *, out: TextIO | None = None) -> Iterator[None]:
-    """Show `label`, the seconds so far and Spark's tasks while the block runs, if stderr is a terminal.
+class Line:
+    """One line of a terminal. What is written `above` it goes to the screen in whole lines, and the line follows."""
 
-    Plain text without colours; the line is erased at the end, also when the block raises. Nothing is to be
-    written to the terminal within the block.
+    def __init__(self, out: TextIO) -> None:
+        self.out = out
+        self._shown = 0
+        self._lock = threading.Lock()
+
+    def show(self, text: str) -> None:
+        text = text[: shutil.get_terminal_size().columns - 1]  # a wrapped line could not be erased
+        with self._lock:
+            self.out.write("\r" + text.ljust(self._shown))
+            self.out.flush()
+            self._shown = len(text)
+
+    def erase(self) -> None:
+        with self._lock:
+            self._erase()
+
+    def above(self, out: TextIO) -> TextIO:
+        """A stream that writes to `out`, past the line."""
+        return _Above(self, out)
+
+    def write_above(self, out: TextIO, text: str) -> None:
+        with self._lock:
+            self._erase()
+            out.write(text)
+            out.flush()
+
+    def _erase(self) -> None:
+        if self._shown:
+            self.out.write("\r" + " " * self._shown + "\r")
+            self.out.flush()
+            self._shown = 0
+
+
+class _Above(io.StringIO):
+    def __init__(self, line: Line, out: TextIO) -> None:
+        super().__init__()
+        self.line, self.target, self.held = line, out, ""
+
+    def write(self, text: str) -> int:
+        lines, end, rest = (self.held + text).rpartition("\n")
+        self.held = rest
+        if end:
+            self.line.write_above(self.target, lines + end)
+        return len(text)
+
+    def flush(self) -> None:
+        """Nothing to do: whole lines are out, and half a one would be written over."""
+
+    def close(self) -> None:
+        if self.held:
+            self.line.write_above(self.target, self.held)
+        self.held = ""
+
+
+@contextmanager
+def working(label: str, say: Callable[[], str | None] = lambda: None, *, out: TextIO | None = None) -> Iterator[Line]:
+    """Show that something goes on while the block runs, if stderr is a terminal: what `say` says, and where that is
+    None, `label`, the seconds so far and Spark's tasks.
+
+    Plain text without colours; the line is erased at the end, also when the block raises. What is to be written
+    to the terminal within the block goes through the line's `above`.
     """
-    stream = out if out is not None else sys.stderr
-    if not stream.isatty():
-        yield
+    line = Line(out if out is not None else sys.stderr)
+    if not line.out.isatty():
+        yield line
         return
     done = threading.Event()
-    thread = threading.Thread(target=_show, args=(label, stream, done), name="tvfsql-progress", daemon=True)
+    thread = threading.Thread(target=_show, args=(label, say, line, done), name="tvfsql-progress", daemon=True)
     thread.start()
     try:
-        yield
+        yield line
     finally:
         done.set()
         thread.join()
 
 
-def _show(label: str, stream: TextIO, done: threading.Event) -> None:
+def _show(label: str, say: Callable[[], str | None], line: Line, done: threading.Event) -> None:
     start = time.monotonic()
-    shown, pause, turn = 0, FIRST_AFTER, 0
+    pause, turn = FIRST_AFTER, 0
     while not done.wait(pause):
-        line = progress_line(label, time.monotonic() - start, turn, _tasks())
-        line = line[: shutil.get_terminal_size().columns - 1]  # a wrapped line could not be erased
-        stream.write("\r" + line.ljust(shown))
-        stream.flush()
-        shown, pause, turn = len(line), EVERY, turn + 1
-    if shown:
-        stream.write("\r" + " " * shown + "\r")
-        stream.flush()
+        frame = FRAMES[turn % len(FRAMES)]
+        line.show(f"{frame} {say() or progress_text(label, time.monotonic() - start, _tasks())}")
+        pause, turn = EVERY, turn + 1
+    line.erase()
 
 
-def progress_line(label: str, seconds: float, turn: int, tasks: tuple[int, int] | None) -> str:
-    """`/ running  4 s  3/8 tasks`; the tasks are those done and all of the stages that run now."""
-    line = f"{FRAMES[turn % len(FRAMES)]} {label}  {seconds:.0f} s"
-    return f"{line}  {tasks[0]}/{tasks[1]} tasks" if tasks else line
+def progress_text(label: str, seconds: float, tasks: tuple[int, int] | None) -> str:
+    """`running  4 s  3/8 tasks`; the tasks are those done and all of the stages that run now."""
+    text = f"{label}  {seconds:.0f} s"
+    return f"{text}  {tasks[0]}/{tasks[1]} tasks" if tasks else text
 
 
 def _tasks() -> tuple[int, int] | None:

@@ -7,16 +7,18 @@ from typing import TYPE_CHECKING, Any
 
 if TYPE_CHECKING:
     from tvfsql.runtime.stream.control import with_control as with_control
-    from tvfsql.runtime.stream.run import run_to_end as run_to_end
-    from tvfsql.runtime.stream.run import start as start
+    from tvfsql.runtime.stream.counts import counted_out as counted_out
+    from tvfsql.runtime.stream.run import Running as Running
+    from tvfsql.runtime.stream.run import Stream as Stream
     from tvfsql.runtime.stream.slices import local_slices as local_slices
     from tvfsql.runtime.stream.slices import merge_slice_stream as merge_slice_stream
 
 _MODULE_OF = {
+    "counted_out": "counts",
     "local_slices": "slices",
     "merge_slice_stream": "slices",
-    "run_to_end": "run",
-    "start": "run",
+    "Running": "run",
+    "Stream": "run",
     "with_control": "control",
 }
 

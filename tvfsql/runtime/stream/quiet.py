@@ -2,20 +2,45 @@
 
 from __future__ import annotations
 
+import threading
 from collections.abc import Iterator
 from contextlib import contextmanager
+from typing import Any
 
 from pyspark.sql import SparkSession
+
+_lock = threading.Lock()
+_inside = 0  # how many blocks run now, of all threads
+_before: Any = None
 
 
 @contextmanager
 def quiet_java(spark: SparkSession) -> Iterator[None]:
-    """What Java writes to stderr meanwhile is thrown away; errors come as exceptions all the same."""
-    java = spark._jvm
-    assert java is not None
-    before = java.java.lang.System.err
-    java.java.lang.System.setErr(java.java.io.PrintStream(java.java.io.OutputStream.nullOutputStream()))
+    """What Java writes to stderr meanwhile is thrown away; errors come as exceptions all the same.
+
+    Blocks may overlap, in several threads: the last one to end gives Java its stderr back.
+    """
+    _enter(spark)
     try:
         yield
     finally:
-        java.java.lang.System.setErr(before)
+        _leave(spark)
+
+
+def _enter(spark: SparkSession) -> None:
+    global _inside, _before
+    java: Any = spark._jvm
+    with _lock:
+        if not _inside:
+            _before = java.java.lang.System.err
+            java.java.lang.System.setErr(java.java.io.PrintStream(java.java.io.OutputStream.nullOutputStream()))
+        _inside += 1
+
+
+def _leave(spark: SparkSession) -> None:
+    global _inside
+    java: Any = spark._jvm
+    with _lock:
+        _inside -= 1
+        if not _inside:
+            java.java.lang.System.setErr(_before)
