@@ -10,10 +10,10 @@ PYTHON ?= $(shell for each in python3 python3.13 python3.12 python3.11 python; d
 	"$$each" -c '$(AT_LEAST_3_11)' 2>/dev/null && echo "$$each" && break; done)
 
 .DEFAULT_GOAL := help
-.PHONY: help demo test check golden bench lint
+.PHONY: help demo test check golden bench bench-flink lint
 
 help:  ## show this list
-	@awk -F ':.*## ' '/^[a-z]+:.*## /{printf "  make %-8s %s\n", $$1, $$2}' Makefile
+	@awk -F ':.*## ' '/^[a-z-]+:.*## /{printf "  make %-11s %s\n", $$1, $$2}' Makefile
 
 demo: $(DONE)  ## run an example: its plans, its code, its rows (DEMO=FILE for another one)
 	@echo "== tvfsql explain $(DEMO)"; $(BIN)/tvfsql explain $(DEMO)
@@ -29,8 +29,10 @@ check: lint  ## linters, types, floors and the fast tests: under a minute, no Ja
 golden: $(DONE)  ## write the golden plans anew; read the diff before you commit it
 	$(BIN)/pytest -m "not spark and not slow" --snapshot-update
 
-bench: $(DONE)  ## compare with Spark's window() and DuckDB: some minutes
-	$(BIN)/python tests/bench
+bench: $(DONE)  ## compare with Spark's window(), DuckDB and Flink: half an hour (ONLY=batch: some minutes)
+	$(BIN)/python tests/bench $(if $(ONLY),--only $(ONLY))
+
+bench-flink: .venv-flink/.installed  ## install Flink for `make bench`, in .venv-flink: 1 GB; without it, bench says so
 
 lint: $(DONE)
 	$(BIN)/ruff check
@@ -44,4 +46,11 @@ $(DONE): pyproject.toml
 	@test -x $(BIN)/pip || "$(PYTHON)" -m venv --clear .venv
 	@echo "installing into .venv ..."
 	@$(BIN)/pip install --quiet --disable-pip-version-check --editable '.[dev]'
+	@touch $@
+
+.venv-flink/.installed:
+	@test -n "$(PYTHON)" || { echo "no Python 3.11 or later found; make PYTHON=/path/to/python3" >&2; exit 1; }
+	@"$(PYTHON)" -m venv --clear .venv-flink
+	@echo "installing Flink into .venv-flink ..."
+	@.venv-flink/bin/pip install --quiet --disable-pip-version-check 'apache-flink==2.3.*'
 	@touch $@

@@ -20,6 +20,11 @@ class Case:
     distinct: bool = False
 
     @property
+    def alone(self) -> bool:
+        """Whether tvfsql alone is timed; the last of the other engines checks it then."""
+        return self.distinct
+
+    @property
     def copies(self) -> int:
         """How many windows hold a row; half of a cycle's on the average for CUMULATE."""
         match self.window:
@@ -28,6 +33,20 @@ class Case:
             case Cumulate(step, size):
                 return size // step // 2
         return 1
+
+
+@dataclass(frozen=True)
+class StreamCase(Case):
+    """On a stream of so many micro-batches. With `keys` that many instead of the run's. One that is `dear` is timed
+    once, and tvfsql alone."""
+
+    micro_batches: int = 10
+    keys: int | None = None
+    dear: bool = False
+
+    @property
+    def alone(self) -> bool:
+        return self.dear
 
 
 CASES = (
@@ -40,3 +59,12 @@ CASES = (
     Case("distinct-24h", "COUNT(DISTINCT), HOP 1 min/24 h", Hop(MINUTE, DAY), distinct=True),
 )
 MEMORY = ("hop-10min", "hop-1h", "hop-24h")
+STREAM_CASES = (
+    StreamCase("stream-tumble", "Stream, TUMBLE 1 min", Tumble(MINUTE)),
+    StreamCase("stream-hop-1h", "Stream, HOP 1 min/1 h", Hop(MINUTE, HOUR)),
+    StreamCase("stream-hop-24h", "Stream, HOP 1 min/24 h", Hop(MINUTE, DAY)),
+    StreamCase("stream-cumulate-24h", "Stream, CUMULATE 1 min/24 h", Cumulate(MINUTE, DAY)),
+    StreamCase("stream-100-1h", "Stream of 100, HOP 1 min/1 h", Hop(MINUTE, HOUR), micro_batches=100, dear=True),
+    StreamCase("stream-100-24h", "Stream of 100, HOP 1 min/24 h", Hop(MINUTE, DAY), micro_batches=100, dear=True),
+    StreamCase("stream-keys", "Stream, 1 million keys, HOP 1 min/1 h", Hop(MINUTE, HOUR), keys=1_000_000, dear=True),
+)

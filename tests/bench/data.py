@@ -1,16 +1,19 @@
-"""The rows of the benchmark: made once, the same each time, kept as Parquet under the temporary folder."""
+"""The rows of the benchmark: made once, the same each time, kept in files under the temporary folder."""
 
 from __future__ import annotations
 
 import os
+import shutil
 import tempfile
 from collections.abc import Callable
 from dataclasses import dataclass
+from datetime import datetime, timedelta
 from pathlib import Path
 
 import numpy as np
 import pyarrow as pa
 import pyarrow.compute as pc
+import pyarrow.csv
 import pyarrow.parquet as pq
 
 ROWS_PER_SECOND = 60
@@ -19,6 +22,9 @@ ITEMS = 100
 SEED = 20_260_101
 FILES = 8  # of each set, so that also a small one keeps every core busy
 FEW = 64
+AS_CSV = pyarrow.csv.WriteOptions(include_header=False, quoting_style="none")
+END = datetime(2027, 1, 1)  # all windows of a stream's rows start before it, and those of its last row after it
+LAST_ROW = END + timedelta(days=1)
 
 
 @dataclass(frozen=True)
@@ -47,12 +53,14 @@ class Bids:
         if not folder.exists():
             unfinished = folder.with_suffix(f".{os.getpid()}")  # so that an interrupted one is never taken for whole
             unfinished.mkdir(parents=True)
-            rows = choose(self._table())
-            size = -(-len(rows) // FILES)
-            for i in range(FILES):
-                pq.write_table(rows.slice(i * size, size), unfinished / f"{i}.parquet")
+            self._write(choose(self._table()), unfinished)
             unfinished.rename(folder)
         return str(folder)
+
+    def _write(self, rows: pa.Table, folder: Path) -> None:
+        size = -(-len(rows) // FILES)
+        for i in range(FILES):
+            pq.write_table(rows.slice(i * size, size), folder / f"{i}.parquet")
 
     def _table(self) -> pa.Table:
         draw = np.random.default_rng(SEED)
@@ -65,3 +73,36 @@ class Bids:
                 "item": pa.array(draw.integers(0, ITEMS, self.rows, dtype=np.int32)),
             }
         )
+
+
+@dataclass(frozen=True)
+class StreamOfBids(Bids):
+    """The same rows for streams: as CSV, which every engine reads, in one file for each micro-batch.
+
+    One more row of key 0 ends the last file, long after the others: so their windows have passed for an engine too
+    that never ends a stream. Whoever adds answers up leaves out the windows that start after END.
+    """
+
+    micro_batches: int = 10
+
+    def _folder(self, name: str, choose: Callable[[pa.Table], pa.Table]) -> str:
+        return super()._folder(f"{name}-in-{self.micro_batches}", choose)
+
+    def _write(self, rows: pa.Table, folder: Path) -> None:
+        schema = rows.schema.set(0, pa.field("ts", pa.timestamp("ms")))
+        last = pa.Table.from_pylist([{"ts": LAST_ROW, "k": 0, "v": 0, "item": 0}], schema)
+        rows = pa.concat_tables([rows.cast(schema, safe=False), last])
+        size = -(-len(rows) // self.micro_batches)
+        in_one_file(str(folder)).parent.mkdir()
+        with in_one_file(str(folder)).open("wb") as whole:
+            for i in range(self.micro_batches):
+                file = folder / f"{i:04}.csv"
+                pyarrow.csv.write_csv(rows.slice(i * size, size), file, AS_CSV)
+                os.utime(file, (i, i))  # file streams go by the time of the last change
+                with file.open("rb") as part:
+                    shutil.copyfileobj(part, whole)
+
+
+def in_one_file(folder: str) -> Path:
+    """The rows of a stream's folder once more in one file, where Spark does not look for them."""
+    return Path(folder, "_whole", "rows.csv")

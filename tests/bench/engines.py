@@ -60,7 +60,7 @@ class OnSpark(ABC):
         self.frame(case, file).write.format("noop").mode("overwrite").save()
 
     def totals(self, case: Case, file: str) -> Totals:
-        sums = (F.sum(name) for name in _results(case))
+        sums = (F.sum(name) for name in results(case))
         rows, *found = self.frame(case, file).agg(F.count("*"), *sums).first()
         return Totals(rows, tuple(map(int, found)))
 
@@ -98,7 +98,7 @@ class SparkWindows(OnSpark):
         if isinstance(case.window, Cumulate):
             ends = bid.withColumn("window_end", F.expr(_cumulate_ends(case.window)))
             return ends.groupBy("k", "window_end").agg(*results)
-        size, slide = (f"{ms} milliseconds" for ms in _size_and_slide(case.window))
+        size, slide = (f"{ms} milliseconds" for ms in size_and_slide(case.window))
         windows = bid.groupBy("k", F.window("ts", size, slide)).agg(*results)
         return windows.select("window.start", "window.end", "k", "total", "n", "top")
 
@@ -119,7 +119,7 @@ class DuckDb:
         self.totals(case, file)
 
     def totals(self, case: Case, file: str) -> Totals:
-        sums = ", ".join(f"sum({name})" for name in _results(case))
+        sums = ", ".join(f"sum({name})" for name in results(case))
         found = self.connection.execute(f"SELECT count(*), {sums} FROM ({duck_sql(case, file)})").fetchone()
         assert found is not None
         return Totals(found[0], tuple(map(int, found[1:])))
@@ -143,17 +143,17 @@ def duck_sql(case: Case, file: str) -> str:
         steps = f"range(epoch_us(ts) % {size} // {step} + 1, {size // step + 1})"
         windows = f"SELECT *, epoch_us(ts) // {size} * {size // step} + unnest({steps}) AS w FROM bid"
     else:
-        size, slide = _size_and_slide(case.window)
+        size, slide = size_and_slide(case.window)
         windows = f"SELECT *, epoch_us(ts) // {slide * 1000} - i AS w FROM bid, range({size // slide}) AS copy(i)"
     results = "count(DISTINCT item) AS items" if case.distinct else "sum(v) AS total, count(*) AS n, max(v) AS top"
     return f"WITH bid AS (FROM read_parquet('{file}/*.parquet')) SELECT k, w, {results} FROM ({windows}) GROUP BY k, w"
 
 
-def _results(case: Case) -> tuple[str, ...]:
+def results(case: Case) -> tuple[str, ...]:
     return ("items",) if case.distinct else ("total", "n", "top")
 
 
-def _size_and_slide(window: Tumble | Hop) -> tuple[int, int]:
+def size_and_slide(window: Tumble | Hop) -> tuple[int, int]:
     return window.size, window.slide if isinstance(window, Hop) else window.size
 
 

@@ -62,18 +62,19 @@ class Timed:
 
 @dataclass(frozen=True)
 class Bench:
-    """tvfsql and the others over one set of rows. DISTINCT cases time tvfsql alone; the last of the others
-    checks them."""
+    """tvfsql and the others over one set of rows. Where tvfsql is timed alone, the last of the others checks it over
+    one `check_share`th of the keys."""
 
     bids: Bids
     tvfsql: Engine
     others: Sequence[Engine]
     repeats: int
+    check_share: int = DISTINCT_SHARE
 
     def answers(self, case: Case) -> Iterator[Answer]:
         """Every engine's totals, tvfsql's first. They are the warm-up too: the rows are those that are timed."""
-        if case.distinct:
-            checked = {self.others[-1]: self._keys(DISTINCT_SHARE)}
+        if case.alone:
+            checked = {self.others[-1]: self._keys(self.check_share)}
         else:
             checked = {engine: self._keys(self._share(engine, case)) for engine in self.others}
         wanted = {keys: self._totals(self.tvfsql, case, keys) for keys in {self.bids.keys, *checked.values()}}
@@ -85,7 +86,7 @@ class Bench:
 
     def timed(self, case: Case, answers: Sequence[Answer]) -> Iterator[Timed]:
         """The engines by turns, `repeats` times."""
-        engines = [self.tvfsql] if case.distinct else [self.tvfsql, *self.others]
+        engines = [self.tvfsql] if case.alone else [self.tvfsql, *self.others]
         shares = {engine: self._share(engine, case) for engine in engines}
         before = {engine: _time(engine, case, self.bids.few()) for engine in engines if shares[engine] > 1}
         pairs: dict[Engine, list[tuple[float, float]]] = {engine: [] for engine in engines}

@@ -1,4 +1,4 @@
-"""What is printed: a table per case, the memory, and the targets of the design beside what was reached."""
+"""What is printed: a table per case, the memory, and the targets beside what was reached."""
 
 from __future__ import annotations
 
@@ -9,7 +9,17 @@ from cases import Case
 from measure import Answer, Timed
 
 HEADER = ("", "rows out", "seconds", "min-max", "x tvfsql", "s/M rows out", "cpu s")
-WIDTHS = (14, 12, 9, 17, 9, 13, 8)
+WIDTHS = (14, 13, 9, 17, 9, 13, 8)
+TVFSQL = "tvfsql"
+AGAINST = (  # case, engine, how many times faster tvfsql must be
+    ("stream-tumble", "Spark's own", 1, "TUMBLE 1 min not slower than Spark's own"),
+    ("stream-hop-1h", "Spark's own", 4, "HOP 1 min/1 h at least 4 times faster than Spark's own"),
+    ("stream-hop-1h", "Flink", 1, "HOP 1 min/1 h ahead of Flink"),
+)
+
+
+def say(*lines: str) -> None:
+    print(*lines, sep="\n", flush=True)
 
 
 def answers(case: Case, found: Sequence[Answer]) -> Iterator[str]:
@@ -49,7 +59,7 @@ def memory(peaks: Mapping[str, int]) -> Iterator[str]:
 
 
 def targets(times: Mapping[str, Sequence[Timed]], peaks: Mapping[str, int]) -> Iterator[str]:
-    """One line per target of issue 2 whose cases were run."""
+    """One line per target of batch whose cases were run."""
     yield "\nTargets"
     if "hop-1h" in times:
         own, windows, *_ = times["hop-1h"]
@@ -68,6 +78,24 @@ def targets(times: Mapping[str, Sequence[Timed]], peaks: Mapping[str, int]) -> I
         least, *_, most = peaks.values()
         ratio = most / least
         yield _target(f"peak memory does not grow with size/slide: 24 h to 10 min {ratio:.2f}", ratio <= 1.1)
+
+
+def stream_targets(times: Mapping[str, Sequence[Timed]]) -> Iterator[str]:
+    """One line per target of streams whose cases were run."""
+    yield "\nTargets of streams"
+    for name, engine, least, text in AGAINST:
+        by_engine = {each.engine: each for each in times.get(name, ())}
+        if engine in by_engine:
+            ratio = by_engine[engine].seconds / by_engine[TVFSQL].seconds
+            cpu = by_engine[engine].cpu / by_engine[TVFSQL].cpu
+            yield _target(f"{text}: {ratio:.1f} times faster (cpu {cpu:.1f})", ratio >= least)
+    for hour, day, text in (("stream-hop-1h", "stream-hop-24h", "10"), ("stream-100-1h", "stream-100-24h", "100")):
+        if {hour, day} <= times.keys():
+            ratio = times[day][0].per_million_rows / times[hour][0].per_million_rows
+            text = f"time per output row, 24 h to 1 h, in {text} micro-batches within 1.5: {ratio:.2f}"
+            yield _target(text, ratio <= 1.5)
+    if "stream-keys" in times:
+        yield _target("a stream of 1 million keys comes to its end", True)
 
 
 def _target(text: str, reached: bool) -> str:

@@ -1,0 +1,47 @@
+"""Flink's half, run by the Python of its own virtual environment: a job a line comes in as JSON, and goes out done."""
+
+from __future__ import annotations
+
+import json
+import sys
+from collections import deque
+
+from pyflink.table import EnvironmentSettings, TableEnvironment
+
+BID = """
+    CREATE TEMPORARY TABLE bid (ts TIMESTAMP(3), k INT, v BIGINT, item INT, WATERMARK FOR ts AS ts)
+    WITH ('connector' = 'filesystem', 'path' = '{}', 'format' = 'csv')
+"""
+NOTHING = """
+    CREATE TEMPORARY TABLE nothing
+    (window_start TIMESTAMP(3), window_end TIMESTAMP(3), k INT, total BIGINT, n BIGINT, top BIGINT)
+    WITH ('connector' = 'blackhole')
+"""
+TOTALS = "SELECT COUNT(*), SUM(total), SUM(n), SUM(top) FROM ({}) WHERE window_start < TIMESTAMP '{}'"
+
+
+def main(parallelism: str) -> None:
+    for line in sys.stdin:
+        job = json.loads(line)
+        flink = TableEnvironment.create(EnvironmentSettings.in_streaming_mode())
+        flink.get_config().set("parallelism.default", parallelism)
+        flink.execute_sql(BID.format(job["file"]))
+        flink.execute_sql(NOTHING)
+        print(json.dumps(totals(flink, job) if job["totals"] else everything(flink, job)), flush=True)
+
+
+def everything(flink: TableEnvironment, job: dict[str, str]) -> list[int]:
+    flink.execute_sql(f"INSERT INTO nothing {job['select']}").wait()
+    return []
+
+
+def totals(flink: TableEnvironment, job: dict[str, str]) -> list[int]:
+    """The last row of the sums as they grow; in larger steps than a row at a time."""
+    for key, value in (("enabled", "true"), ("allow-latency", "2 s"), ("size", "100000")):
+        flink.get_config().set(f"table.exec.mini-batch.{key}", value)
+    with flink.execute_sql(TOTALS.format(job["select"], job["before"])).collect() as rows:
+        return list(deque(rows, maxlen=1).pop())
+
+
+if __name__ == "__main__":
+    main(sys.argv[1])

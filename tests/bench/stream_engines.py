@@ -1,0 +1,163 @@
+"""The engines on streams. `run` writes to a sink that keeps nothing, `totals` adds up what came out."""
+
+from __future__ import annotations
+
+import json
+import os
+import subprocess
+from abc import abstractmethod
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
+from pathlib import Path
+from tempfile import TemporaryDirectory
+from typing import Any
+
+from cases import DAY, Case
+from data import END, in_one_file
+from engines import OnSpark, Totals, flink_sql, results, size_and_slide
+from pyspark.sql import DataFrame
+from pyspark.sql import functions as F
+from pyspark.sql.streaming.readwriter import DataStreamWriter
+
+from tvfsql.plan.window import Hop
+from tvfsql.runtime.java import find_java
+from tvfsql.runtime.stream import run_to_end
+
+COLUMNS = "ts TIMESTAMP(3), k INT, v BIGINT, item INT"
+FLINK = Path(".venv-flink")
+FLINK_JOBS = Path(__file__).with_name("flink_jobs.py")
+
+
+class OnStream(OnSpark):
+    """What tvfsql and Spark's own windows have in common on streams."""
+
+    def totals(self, case: Case, file: str) -> Totals:
+        found = Totals(0, (0,) * len(results(case)))
+
+        def take(batch: DataFrame, number: int) -> None:
+            nonlocal found
+            sums = (F.sum(name) for name in results(case))
+            rows, *more = batch.where(F.col("window_start") < F.lit(END)).agg(F.count("*"), *sums).first()
+            added = (a + int(b or 0) for a, b in zip(found.sums, more, strict=True))
+            found = Totals(found.rows + rows, tuple(added))
+
+        with TemporaryDirectory(prefix="tvfsql-bench-") as checkpoint:
+            self.to_end(lambda: self.frame(case, file).writeStream.foreachBatch(take), checkpoint)
+        return found
+
+    @abstractmethod
+    def to_end(self, build: Callable[[], DataStreamWriter], checkpoint: str) -> None:
+        """Run the stream over all that there is."""
+
+
+class TvfsqlOnStream(OnStream):
+    """An INSERT into a sink that keeps nothing, from SQL to the end of the input: the checkpoint is made, the last
+    windows fire."""
+
+    name = "tvfsql"
+
+    def share(self, case: Case, rows: int) -> int:
+        return 1
+
+    def run(self, case: Case, file: str) -> None:
+        self.session.execute(tables(file) + f"INSERT INTO nothing {flink_sql(case)}")
+
+    def frame(self, case: Case, file: str) -> DataFrame:
+        self.session.execute(tables(file))
+        return self.session.sql(flink_sql(case)).dataframe()
+
+    def to_end(self, build: Callable[[], DataStreamWriter], checkpoint: str) -> None:
+        run_to_end(self.spark, build, Path(checkpoint))
+
+
+class InBatch(OnSpark):
+    """The same SQL over the same files in batch: a check where the other engines would take too long."""
+
+    name = "tvfsql, batch"
+
+    def share(self, case: Case, rows: int) -> int:
+        return 1
+
+    def frame(self, case: Case, file: str) -> DataFrame:
+        self.session.execute(tables(file))
+        return self.session.sql(flink_sql(case)).dataframe().where(F.col("window_start") < F.lit(END))
+
+
+class SparkWindowsOnStream(OnStream):
+    """Spark's window() with a watermark, in the same session: RocksDB, as many partitions."""
+
+    name = "Spark's own"
+
+    def share(self, case: Case, rows: int) -> int:
+        return 1000 if _copies_a_day(case) else 1
+
+    def frame(self, case: Case, file: str) -> DataFrame:
+        bid = self.spark.readStream.schema(COLUMNS.replace("(3)", ""))  # withWatermark takes no other type
+        rows = bid.option("maxFilesPerTrigger", 1).csv(file).withWatermark("ts", "0 seconds")
+        size, slide = (f"{ms} milliseconds" for ms in size_and_slide(case.window))
+        calls = (F.sum("v").alias("total"), F.count("*").alias("n"), F.max("v").alias("top"))
+        windows = rows.groupBy("k", F.window("ts", size, slide)).agg(*calls)
+        return windows.selectExpr("window.start AS window_start", "window.end AS window_end", "k", "total", "n", "top")
+
+    def run(self, case: Case, file: str) -> None:
+        with TemporaryDirectory(prefix="tvfsql-bench-") as checkpoint:
+            self.to_end(lambda: self.frame(case, file).writeStream.format("noop"), checkpoint)
+
+    def to_end(self, build: Callable[[], DataStreamWriter], checkpoint: str) -> None:
+        build().option("checkpointLocation", checkpoint).trigger(availableNow=True).start().awaitTermination()
+
+
+class Flink:
+    """Flink SQL in a process of its own, from one file: it reads the files of a folder in no order, and what
+    lies behind its watermark would be late. It has no micro-batches; state is on the heap, its default."""
+
+    name = "Flink"
+
+    def __init__(self, jobs: subprocess.Popen[str]) -> None:
+        self.jobs = jobs
+
+    def share(self, case: Case, rows: int) -> int:
+        return 50 if _copies_a_day(case) else 1
+
+    def run(self, case: Case, file: str) -> None:
+        self._answer(case, file, False)
+
+    def totals(self, case: Case, file: str) -> Totals:
+        rows, *sums = self._answer(case, file, True)
+        return Totals(rows, tuple(sums))
+
+    def _answer(self, case: Case, file: str, totals: bool) -> list[int]:
+        assert self.jobs.stdin is not None and self.jobs.stdout is not None
+        job = {"file": str(in_one_file(file)), "select": flink_sql(case), "before": str(END), "totals": totals}
+        print(json.dumps(job), file=self.jobs.stdin, flush=True)
+        answer: list[int] = json.loads(self.jobs.stdout.readline())
+        return answer
+
+
+@contextmanager
+def flink() -> Iterator[Flink | None]:
+    """Flink with as many slots as there are cores, if `make bench-flink` has installed it; else None."""
+    if not (FLINK / ".installed").exists():
+        yield None
+        return
+    command = (FLINK / "bin/python", FLINK_JOBS, str(len(os.sched_getaffinity(0))))
+    pipes: dict[str, Any] = {"stdin": subprocess.PIPE, "stdout": subprocess.PIPE}
+    environment = {**os.environ, "JAVA_HOME": str(find_java().home)}
+    with subprocess.Popen(command, text=True, env=environment, **pipes) as jobs:
+        yield Flink(jobs)
+        assert jobs.stdin is not None
+        jobs.stdin.close()
+
+
+def tables(folder: str) -> str:
+    return (
+        f"DROP TABLE IF EXISTS bid; CREATE TABLE bid ({COLUMNS}, WATERMARK FOR ts AS ts) WITH ("
+        f"'connector' = 'filesystem', 'path' = '{folder}', 'format' = 'csv', 'maxFilesPerTrigger' = '1');"
+        "DROP TABLE IF EXISTS nothing; CREATE TABLE nothing (window_start TIMESTAMP(3), window_end TIMESTAMP(3), k INT,"
+        " total BIGINT, n BIGINT, top BIGINT) WITH ('connector' = 'blackhole');"
+    )
+
+
+def _copies_a_day(case: Case) -> bool:
+    """Whether a row would be copied, or a slice merged, more than a thousand times."""
+    return isinstance(case.window, Hop) and case.window.size >= DAY

@@ -1,0 +1,51 @@
+"""Streams: tvfsql, Spark's own windows and Flink side by side, over the same files, one a micro-batch."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+
+import report
+from cases import StreamCase
+from data import Bids, StreamOfBids
+from engines import Engine
+from measure import Bench, Timed
+from stream_engines import Flink, InBatch, SparkWindowsOnStream, TvfsqlOnStream, flink
+
+import tvfsql
+from tvfsql.plan.window import Cumulate
+
+
+def run(bids: Bids, cases: Sequence[StreamCase], repeats: int) -> bool:
+    """Print what was found; whether all answers agree."""
+    with flink() as peer:
+        report.say(
+            f"\nStreams: {bids.rows:,} rows, {bids.keys:,} keys, in CSV files, one a micro-batch; medians of {repeats}"
+            " after a warm-up, engines by turns; dear cases once. All write to sinks that take every row and keep none."
+        )
+        if peer is None:
+            report.say("Flink is left out: `make bench-flink` installs it.")
+        session = tvfsql.Session(mode="streaming")
+        engine = TvfsqlOnStream(session)
+        times: dict[str, list[Timed]] = {}
+        agree = True
+        for case in cases:
+            rows = StreamOfBids(bids.rows, case.keys or bids.keys, case.micro_batches)
+            bench = Bench(rows, engine, _others(case, session, peer), 1 if case.dear else repeats, check_share=1)
+            found = list(bench.answers(case))
+            agree &= all(answer.agrees for answer in found)
+            report.say(*report.answers(case, found))
+            times[case.name] = list(bench.timed(case, found))
+            report.say(*report.timed(times[case.name]))
+        report.say(*report.stream_targets(times))
+        session.spark.stop()
+    return agree
+
+
+def _others(case: StreamCase, session: tvfsql.Session, peer: Flink | None) -> list[Engine]:
+    if case.alone:
+        return [InBatch(tvfsql.Session(session.spark))]
+    others: list[Engine] = [peer] if peer else []
+    if isinstance(case.window, Cumulate):
+        report.say("\nSpark has no CUMULATE to compare with")
+        return others
+    return [SparkWindowsOnStream(session), *others]
