@@ -15,10 +15,11 @@ from tvfsql.plan.window import Cumulate, Hop, Tumble, Window
 from tvfsql.runtime.stream.control import END_OF_INPUT
 from tvfsql.runtime.stream.groups import key_group_labels
 from tvfsql.runtime.stream.local import LocalSlices
+from tvfsql.runtime.stream.processor import in_order
 from tvfsql.runtime.stream.runs import FAN, SHORTEST
 from tvfsql.runtime.stream.slice_rows import SliceRows, from_bytes
 from tvfsql.runtime.stream.spans import Span
-from tvfsql.runtime.stream.store import SliceStore
+from tvfsql.runtime.stream.store import Index, SliceStore
 from tvfsql.runtime.stream.windows import Windows
 
 EPOCH = datetime(1970, 1, 1)
@@ -28,7 +29,7 @@ LAYOUT = SliceRows(1, MERGES)
 TYPES = (pa.int64(), pa.int64(), pa.int64(), pa.int64(), pa.list_(pa.int64()))
 SOURCE = pa.schema(
     [("key", pa.string()), ("time", pa.timestamp("us")), ("mark", pa.timestamp("us")), ("control", pa.int64())]
-    + [("group", pa.int32())]
+    + [("channel", pa.string()), ("group", pa.int32())]
     + [(name, kind) for (name, _), kind in zip(MERGES, TYPES, strict=True)]
 )
 
@@ -41,6 +42,7 @@ class Event:
     ts: int | None
     watermark: int | None = None
     value: int = 1
+    channel: str | None = None
 
 
 # Out: (key, window_start, window_end, rows, total, most, least, all)
@@ -59,15 +61,15 @@ def ms(time: datetime) -> int:
 class Memory:
     """State in a dictionary; counts the calls."""
 
-    kept: tuple[int | None, bytes] | None = None
+    kept: Index | None = None
     chunks: dict[Any, bytes] = field(default_factory=dict)
     calls: int = 0
 
-    def index(self) -> tuple[int | None, bytes] | None:
+    def index(self) -> Index | None:
         return self.kept
 
-    def set_index(self, watermark: int | None, chunks: bytes) -> None:
-        self.kept = watermark, chunks
+    def set_index(self, index: Index) -> None:
+        self.kept = index
 
     def chunk(self, key: Any) -> bytes:
         self.calls += 1
@@ -98,6 +100,7 @@ class Operator:
     window: Window
     groups: int = 1
     partitions: int = 1
+    on_event: bool = False
     states: dict[int, Memory] = field(default_factory=dict)
     late: int = 0
     windows: int = 0
@@ -105,34 +108,29 @@ class Operator:
     def batch(self, events: Sequence[Event]) -> list[Out]:
         """A micro-batch; what it reads of the past it reads from state."""
         labels = key_group_labels(self.groups)
-        local = LocalSlices(self.window, LAYOUT, labels, chunk_rows=3)
-        sent: dict[int, list[Any]] = {}
-        marks: dict[int, list[int]] = {}
+        local = LocalSlices(self.window, LAYOUT, labels, self.on_event, chunk_rows=3)
+        sent: dict[int, list[dict[str, Any]]] = defaultdict(list)
         for part in range(self.partitions):
-            of_part = [source([event], labels) for event in events[part :: self.partitions]]
-            for out in local(of_part):
-                for group, mark, payload in zip(*(out.column(i).to_pylist() for i in range(3)), strict=True):
-                    if payload is not None:
-                        sent.setdefault(group, []).append(from_bytes(payload))
-                    if mark is not None:
-                        marks.setdefault(group, []).append(mark)
-        return [
-            out
-            for group in labels
-            for out in self.of_group(group, sent.get(group, []), max(marks.get(group, []), default=None))
-        ]
+            of_part = events[part :: self.partitions]
+            cuts = [source(of_part[i : i + 4], labels) for i in range(0, len(of_part), 4)]
+            for out in local(cuts):
+                for row in out.to_pylist():
+                    sent[row["key_group"]].append(row)
+        return [out for group in labels for out in self.of_group(group, sent[group])]
 
-    def of_group(self, group: int, payloads: list[Any], mark: int | None) -> Iterator[Out]:
+    def of_group(self, group: int, rows: list[dict[str, Any]]) -> Iterator[Out]:
         state = self.states.setdefault(group, Memory())
         store = SliceStore(LAYOUT, state)
         windows = Windows(Span(self.window), LAYOUT, "rows", store)
-        if payloads:
-            windows.add(payloads)
-        fire = windows.advance(mark) if mark is not None else None
+        fires = []
+        for payloads, messages in in_order(rows):
+            if payloads:
+                windows.add(payloads)
+            fires.append(windows.advance(messages))
         store.flush()
         self.late += windows.counts.late
         self.windows += windows.counts.windows
-        if fire is not None:
+        for fire in filter(None, fires):
             for made in fire.windows(Span(self.window), LAYOUT, "rows"):
                 yield from rows_of(made)
 
@@ -149,6 +147,7 @@ def source(events: Sequence[Event], labels: Sequence[int]) -> Any:
         is_row = event.ts is not None
         values: list[Any] = [event.key, at(event.ts) if event.ts is not None else None]
         values += [at(mark) if is_row and mark is not None else None, None if is_row else mark]
+        values.append(event.channel)
         values.append(labels[sum(map(ord, event.key or "")) % len(labels)])
         values += [1, event.value, event.value, event.value, [event.value]] if is_row else [None] * 5
         for column, value in zip(columns, values, strict=True):

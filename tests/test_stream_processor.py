@@ -38,6 +38,7 @@ from tvfsql.runtime.stream.processor import SlicingWindowProcessor, Unpack
 from tvfsql.runtime.stream.slice_rows import SliceRows, from_bytes, key_codes, to_bytes
 from tvfsql.runtime.stream.spans import Span
 from tvfsql.runtime.stream.store import SliceStore
+from tvfsql.runtime.stream.valve import IDLE
 from tvfsql.runtime.stream.windows import Windows
 
 
@@ -135,13 +136,14 @@ def test_a_query_without_keys_has_one_row_a_window() -> None:
         "time": pa.array([at(ts) for ts in (5, 1500, 7)], pa.timestamp("us")),
         "mark": pa.nulls(3, pa.timestamp("us")),
         "control": pa.nulls(3, pa.int64()),
+        "channel": pa.nulls(3, pa.string()),
         "group": pa.array([0] * 3, pa.int32()),
         "rows": pa.array([1] * 3, pa.int64()),
     }
-    (out,) = LocalSlices(Tumble(1000), layout, (0,))([pa.RecordBatch.from_pydict(columns)])
+    out, _ = LocalSlices(Tumble(1000), layout, (0,))([pa.RecordBatch.from_pydict(columns)])
     windows = Windows(Span(Tumble(1000)), layout, "rows", SliceStore(layout, state))
     windows.add([from_bytes(out.column("payload")[0].as_py())])
-    fire = windows.advance(END_OF_INPUT)
+    fire = windows.advance([(None, END_OF_INPUT)])
     assert fire is not None
     made = list(fire.windows(Span(Tumble(1000)), layout, "rows"))
     assert [rows for batch in made for rows in batch.column("rows").to_pylist()] == [2, 1]
@@ -152,11 +154,52 @@ def test_filtered_rows_bring_their_watermark_and_nothing_else() -> None:
     filtered = source([Event("a", 5000, 4000)], (0,)).to_pydict()
     filtered |= {"key": [None], "time": [None], **{name: [None] for name, _ in MERGES}}
     (out,) = LocalSlices(Tumble(1000), LAYOUT, (0,))([pa.RecordBatch.from_pydict(filtered, schema=SOURCE)])
-    assert out.to_pydict() == {"key_group": [0], "watermark": [4000], "payload": [None]}
+    assert out.to_pylist() == [{"key_group": 0, "seq": 0, "channel": "", "watermark": 4000, "payload": None}]
     assert operator.batch([]) == []
 
 
+# ---- channels
+
+
+def test_the_watermark_is_the_smallest_of_the_channels_that_are_not_idle() -> None:
+    operator = Operator(Tumble(1000))
+    assert counts(operator, Event("a", 10, 5000, channel="0")) == [(0, 1000, 1)]  # channel 1 never had a row
+    assert counts(operator, Event("a", 6000, 1500, channel="1"), Event("a", 6100, 9000, channel="0")) == []
+    assert counts(operator, Event("a", 7000, 8999, channel="1")) == [(6000, 7000, 2), (7000, 8000, 1)]
+    assert counts(operator, Event("a", 9500, 12_000, channel="0")) == []  # waits for channel 1
+    assert counts(operator, Event(None, None, IDLE, channel="1")) == [(9000, 10_000, 1)]
+    assert counts(operator, Event("a", 12_500, 10_000, channel="1"), Event("a", 12_600, 13_000, channel="0")) == [
+        (12_000, 13_000, 2)
+    ]  # channel 1 is behind, and does not count until it has caught up
+    assert counts(operator, Event("a", 13_000, 13_500, channel="1"), Event("a", 13_400, 14_500, channel="0")) == []
+    assert counts(operator, Event(None, None, IDLE)) == []  # all are idle: the watermark stays
+    assert counts(operator, Event(None, None, 13_999, channel=None)) == [(13_000, 14_000, 2)]
+    assert operator.late == 0
+
+
+def test_a_channel_without_a_watermark_holds_the_others_up() -> None:
+    operator = Operator(Tumble(1000))
+    assert counts(operator, Event("a", 10, 5000, channel="0"), Event("a", 20, None, channel="1")) == []
+    assert counts(operator, Event("a", 30, 999, channel="1")) == [(0, 1000, 3)]
+
+
+def test_on_event_a_later_row_of_the_same_micro_batch_is_late() -> None:
+    operator = Operator(Tumble(1000), on_event=True)
+    rows = [Event("a", 10), Event("a", 1500, 1500), Event("a", 20), Event("b", 2100, 2100), Event("b", 1999)]
+    assert counts(operator, *rows) == [(0, 1000, 1), (1000, 2000, 1)]
+    assert operator.late == 2
+
+
 # ---- against a plain model
+
+
+@given(WINDOWS | LONG, micro_batches())
+def test_on_event_every_row_moves_the_watermark(window: Window, batches: list[list[Event]]) -> None:
+    operator, model = Operator(window, groups=2, on_event=True), Model(window)
+    for events in batches:
+        expected = [row for event in events for row in model.batch([event])]
+        assert ordered(operator.batch(events)) == ordered(expected)
+        assert operator.late == model.late
 
 
 @given(WINDOWS | LONG, micro_batches(), st.integers(1, 4), st.integers(1, 3))
@@ -291,10 +334,11 @@ def test_there_is_one_zero_and_one_nan_among_the_keys() -> None:
         "time": pa.array([at(1)] * 4, pa.timestamp("us")),
         "mark": pa.nulls(4, pa.timestamp("us")),
         "control": pa.nulls(4, pa.int64()),
+        "channel": pa.nulls(4, pa.string()),
         "group": pa.array([7] * 4, pa.int32()),
         "rows": pa.array([1] * 4, pa.int64()),
     }
-    (out,) = LocalSlices(Tumble(1000), layout, (7,))([pa.RecordBatch.from_pydict(columns)])
+    out, _ = LocalSlices(Tumble(1000), layout, (7,))([pa.RecordBatch.from_pydict(columns)])
     held = from_bytes(out.column("payload")[0].as_py()).to_pydict()
     assert (repr(held["$0"]), held["rows"]) == ("[0.0, nan]", [2, 2])
 
@@ -328,9 +372,10 @@ def test_the_processor_is_the_operator_behind_rows() -> None:
         ("a", -1000, 2000, 2), ("a", 0, 3000, 2), ("b", -1000, 2000, 1), ("b", 0, 3000, 1), ("b", 1000, 4000, 1)
     ]  # fmt: skip
     (counters,) = (row for row in out[0] if row.payload is None)
+    assert counters.newest == 4000
     assert (counters.rows_in, counters.late, counters.windows, counters.watermark) == (2, 0, 1, 999)
     assert (counters.state_rows, counters.open_slices) == (2, 2)
-    assert tester.peekValueState("index", label) == (END_OF_INPUT, b"")
+    assert tester.peekValueState("index", label) == (END_OF_INPUT, '{"": [999, false, false]}', b"")
 
 
 @pytest.mark.parametrize("rows", [1, 5])

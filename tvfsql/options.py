@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from collections.abc import Iterator, Mapping
 from dataclasses import dataclass, field
 from functools import cache
@@ -38,8 +39,8 @@ _KNOWN = (
     Option(
         "table.exec.source.rowtime-null-handling",
         "FAIL",
-        "what a NULL in the time column of a window does: fail, or drop the row and count it",
-        ("FAIL", "DROP"),
+        "what a NULL in the time column does: fail; or be counted and dropped; or be counted and in no window",
+        ("FAIL", "DROP", "SKIP_WATERMARK"),
     ),
     Option("table.optimizer.distinct-agg.split.enabled", "false", "accepted; batch has nothing to split", BOOLEAN),
     Option("table.optimizer.distinct-agg.split.bucket-num", "1024", "accepted, see above"),
@@ -111,6 +112,24 @@ def _checked(option: Option, value: str, span: Span | None) -> str:
     if option.key.endswith("bucket-num") and not (value.isdigit() and int(value) > 0):
         raise OptionError(f"{option.key} takes a positive whole number, not {value!r}", span=span)
     return value
+
+
+DURATION = re.compile(
+    r"\s*(\d+)\s*(?:(ms|milli(?:s|seconds?)?)|(s|sec(?:onds?)?)|(m|min(?:utes?)?)|(h|hours?)|(d|days?))?\s*"
+)
+
+
+def duration(text: str, of: str, span: Span | None = None) -> int:
+    """Milliseconds of a duration such as `500 ms`, `10 s`, `5 min`, `1 h`; a bare number is milliseconds.
+
+    Raises OptionError that names the option `of`.
+    """
+    found = DURATION.fullmatch(text.lower())
+    if found is None:
+        raise OptionError(f"{of} takes a duration, not {text!r}", span=span, hint="'10 s', '500 ms', '5 min' or '1 h'")
+    factors = (1, 1_000, 60_000, 3_600_000, 86_400_000)
+    factor = next((factor for factor, unit in zip(factors, found.groups()[1:], strict=True) if unit), 1)
+    return int(found.group(1)) * factor
 
 
 @cache

@@ -3,12 +3,14 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
+from dataclasses import replace
 
 from tvfsql.bind import scalar
 from tvfsql.bind.query import QueryBinder
 from tvfsql.bind.scope import Relation, Visible
 from tvfsql.catalog import Catalog, Table, TableColumn, View, Watermark
 from tvfsql.catalog.connectors import Connector, connector_of
+from tvfsql.catalog.watermarks import watermark_options
 from tvfsql.errors import BindError, Span, did_you_mean
 from tvfsql.options import Options
 from tvfsql.plan import nodes
@@ -43,17 +45,20 @@ def bind_table(create: ast.CreateTable) -> Table:
         options[option.key] = option.value
     spans = {option.key: option.span for option in create.options}
     places = {part.name.text: part.name.span for part in create.columns}
+    moves, of_connector = watermark_options(options, spans)
+    mark = bind_watermark(create.watermark, columns) if create.watermark else None
     of_rows = [Field(part.name, part.type) for part in stored if part.metadata is None]
-    connector = connector_of(options, spans, create.name.span, of_rows, places)
+    connector = connector_of(of_connector, spans, create.name.span, of_rows, places)
     for part in stored:
         _check_metadata(part, connector, places[part.name])
     return Table(
         create.name.text,
         columns,
         connector,
-        bind_watermark(create.watermark, columns) if create.watermark else None,
+        replace(mark, on_event=moves.on_event) if mark else None,
         tuple(_known(name, columns) for name in create.partitioned_by),
         tuple(options.items()),
+        moves.idle_timeout,
     )
 
 

@@ -36,10 +36,14 @@ class TableColumn:
 
 @dataclass(frozen=True)
 class Watermark:
-    """How far event time has come: `scalar`, worked out per row of `column`."""
+    """How far event time has come: `scalar`, worked out per row of `column`.
+
+    It moves with each micro-batch, or `on_event` with each row (semantics.md e.2).
+    """
 
     column: str
     scalar: Scalar
+    on_event: bool = False
 
 
 @dataclass(frozen=True)
@@ -52,6 +56,7 @@ class Table:
     watermark: Watermark | None = None
     partitioned_by: tuple[str, ...] = ()
     options: tuple[tuple[str, str], ...] = ()
+    idle_timeout: int | None = None  # ms without a row after which a channel is idle; None: as the session says
 
     @property
     def physical(self) -> tuple[Field, ...]:

@@ -10,7 +10,6 @@ from tvfsql.emit import columns
 from tvfsql.emit.kafka import read_messages
 from tvfsql.emit.script import Call, Chain, Script, literal
 from tvfsql.physical.operators import (
-    WATERMARK,
     Calc,
     Exchange,
     GroupByWindow,
@@ -175,9 +174,16 @@ def _(node: nodes.LocalWindowAggregate, script: Script) -> str:
 @emit.register
 def _(node: WatermarkAssigner, script: Script) -> str:
     name = emit(node.input, script)
-    script.assign(name, f"{script.need(STREAM, 'with_control')}({name})")
-    watermark = columns.value(node.watermark)
-    return script.assign(name, Chain(name).then("withColumn", literal(WATERMARK), watermark))
+    arguments = [
+        name,
+        literal(node.table),
+        f"time={literal(node.rowtime.sql)}",
+        f"watermark={literal(node.watermark.sql)}",
+    ]
+    arguments += [f"nulls={literal(node.nulls.upper())}"] if node.nulls != "fail" else []
+    # what operators of one query observe needs names of their own
+    arguments += [f"name={literal(f'tvfsql_{name}')}"] if name != node.table else []
+    return script.assign(name, Chain("", (Call(script.need(STREAM, "with_watermarks"), tuple(arguments)),)))
 
 
 @emit.register
@@ -189,6 +195,7 @@ def _(node: StreamSlices, script: Script) -> str:
         f"time={literal(node.time)}",
         f"keys={literal(list(node.keys))}",
         f"merges={literal(dict(node.merges))}",
+        *(["on_event=True"] if node.on_event else []),
     )
     return script.assign(script.name("slices"), Chain("", (Call(script.need(STREAM, "local_slices"), arguments),)))
 
@@ -210,6 +217,7 @@ def _(node: SliceMerge, script: Script) -> str:
         merge = script.need(STREAM, "merge_slice_stream")
         # what operators of one query observe needs names of their own
         arguments += [f"name={literal(f'tvfsql_{windows}')}"] if windows != "windows" else []
+        arguments += ["marks=True"] if node.marks else []
     return script.assign(windows, Chain("", (Call(merge, tuple(arguments)),)))
 
 

@@ -20,6 +20,7 @@ from tvfsql.plan.window import Window
 WATERMARK = "$watermark"
 CONTROL = "$control"
 CHANNEL = "$channel"
+MARKS = (Field(WATERMARK, "timestamp_ntz"), Field(CONTROL, "bigint"), Field(CHANNEL, "string"))
 
 
 @dataclass(frozen=True)
@@ -78,27 +79,38 @@ class RowTimeCheck(Node):
 
 @dataclass(frozen=True)
 class WatermarkAssigner(Node):
-    """A stream's rows with the watermark that each brings (`$watermark`), and control rows (`$control`: a
-    watermark in epoch ms, NULL in rows of the source)."""
+    """A stream's rows with the watermark that each brings, and control rows: MARKS are their columns. `nulls` says what
+    becomes of rows whose `rowtime` is NULL: `fail`, `drop` or `skip_watermark`; `table` is whose rows they are."""
 
     input: Node
-    rowtime: str
+    table: str
+    rowtime: Scalar
     watermark: Scalar
+    nulls: str = "fail"
 
     @cached_property
     def schema(self) -> Schema:
-        return (*self.input.schema, Field(WATERMARK, "timestamp_ntz"), Field(CONTROL, "bigint"))
+        return (*self.input.schema, *MARKS)
+
+    def details(self) -> Iterator[tuple[str, str]]:
+        yield "rowtime", self.rowtime.sql
+        yield "watermark", self.watermark.sql
+        if self.nulls != "fail":
+            yield "nulls", self.nulls
 
 
 @dataclass(frozen=True)
 class StreamSlices(Node):
-    """LocalWindowAggregate of a stream: partials of single rows merged per key and slice, key groups apart."""
+    """LocalWindowAggregate of a stream: partials of single rows merged per key and slice, key groups apart.
+
+    Watermarks count from the next micro-batch on, or `on_event` from the next row."""
 
     input: Node
     window: Window
     time: str
     keys: tuple[str, ...]
     merges: tuple[tuple[str, str], ...]
+    on_event: bool = False
 
     @cached_property
     def schema(self) -> Schema:
@@ -114,6 +126,8 @@ class StreamSlices(Node):
         yield "window", window_label(self.window, ("time_col", self.time))
         merged = (f"{kind}({name}) AS {name}" for name, kind in self.merges)
         yield "select", ", ".join((*self.keys, *merged, "slice_end('w$) AS slice_end"))
+        if self.on_event:
+            yield "watermarks", "on-event"
 
 
 @dataclass(frozen=True)
@@ -179,7 +193,9 @@ class GroupByWindow(Node):
 
 @dataclass(frozen=True)
 class SliceMerge(Node):
-    """Windows made from slices that are sorted by key and slice end; partials merged by their kinds."""
+    """Windows made from slices that are sorted by key and slice end; partials merged by their kinds.
+
+    On streams with `marks` it hands its watermark on."""
 
     input: Node
     window: Window
@@ -187,12 +203,13 @@ class SliceMerge(Node):
     merges: tuple[tuple[str, str], ...]
     rows: str
     streaming: bool = False
+    marks: bool = False
 
     @cached_property
     def schema(self) -> Schema:
         keys = tuple(Field(key, self.input.type_of(key)) for key in self.keys)
         ends = (Field("window_start", "timestamp_ntz"), Field("window_end", "timestamp_ntz"))
-        return (*keys, *ends, *(Field(name) for name, _ in self.merges))
+        return (*keys, *ends, *(Field(name) for name, _ in self.merges), *(MARKS if self.marks else ()))
 
     def label(self) -> str:
         return "GlobalWindowAggregate" + super().label().removeprefix("SliceMerge")

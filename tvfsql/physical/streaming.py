@@ -6,12 +6,14 @@ become part of the rows' time: a row that does not pass brings its watermark and
 
 from __future__ import annotations
 
+from dataclasses import replace
+
 from tvfsql.errors import UnsupportedError
 from tvfsql.options import Options
 from tvfsql.physical.operators import (
-    CONTROL,
-    WATERMARK,
+    MARKS,
     Calc,
+    SliceMerge,
     StreamSlices,
     TableSourceScan,
     WatermarkAssigner,
@@ -46,63 +48,80 @@ def refuse_unbounded(plan: Node) -> None:
             raise UnsupportedError(f"{reason}: {node.label()}", hint=hint)
         if isinstance(node, nodes.SetOperation) and (node.kind != "union" or not node.all):
             raise UnsupportedError("only UNION ALL works on streams", hint="UNION ALL")
-        if isinstance(node, nodes.GlobalWindowAggregate) and any(
-            isinstance(below, nodes.GlobalWindowAggregate) for child in node.children for below in child.walk()
-        ):
-            raise UnsupportedError("windows over windows are not built for streams yet", hint="--mode batch")
 
 
 def stream_slices(node: LocalWindowAggregate, options: Options) -> StreamSlices:
     """The slices of a stream; `node.input` is physical. Raises UnsupportedError for what streams lack yet."""
     if node.zone:
         raise UnsupportedError("windows over TIMESTAMP_LTZ are not built for streams yet", hint="use a TIMESTAMP(3)")
-    if options["table.exec.source.rowtime-null-handling"] != "FAIL":
-        raise UnsupportedError(
-            "leaving out rows without a time is not built for streams yet",
-            hint="RESET 'table.exec.source.rowtime-null-handling'",
-        )
     without = [part.name for part in node.partials if part.row is None]
     if without:
         raise UnsupportedError(
             f"{without[0]} depends on the order of rows, which is not built for streams yet", hint="--mode batch"
         )
-    calc = node.input if isinstance(node.input, Calc) else Calc(node.input, ())
-    scan = calc.input
-    if not isinstance(scan, TableSourceScan):
-        raise UnsupportedError(
-            f"on streams a window function reads a table, a filter or a projection, not yet {scan.label()}",
-            hint="--mode batch",
-        )
-    items = {item.name: item.scalar for item in calc.items}
-    time = items.get(node.time, column(node.time, "timestamp_ntz"))
-    rows = assigned(scan, time)
-    # a row that fails a filter has no time, so it is of no slice and brings its watermark alone
-    time = in_rows(not_null(time, node.time), all_of(calc.conditions))
-    keys = tuple(Item(key, items.get(key) or column(key, scan.type_of(key))) for key in node.keys)
+    source = marked(node.input, node.time, options)
+    items = {item.name: item.scalar for item in source.items}
+    keys = tuple(Item(key, items[key]) for key in node.keys)
     partials = tuple(Item(part.name, part.row.substitute(items)) for part in node.partials if part.row is not None)
-    hidden = (Item(WATERMARK, column(WATERMARK, "timestamp_ntz")), Item(CONTROL, column(CONTROL, "bigint")))
-    made = Calc(rows, (*keys, Item(node.time, time), *partials, *hidden))
+    made = Calc(source.input, (*keys, Item(node.time, items[node.time]), *partials, *_marks()))
     merges = tuple((part.name, part.merge) for part in node.partials)
-    return StreamSlices(made, node.window, node.time, node.keys, merges)
+    on_event = any(isinstance(part, TableSourceScan) and _on_event(part) for part in source.walk())
+    return StreamSlices(made, node.window, node.time, node.keys, merges, on_event)
 
 
-def assigned(scan: TableSourceScan, time: Scalar) -> WatermarkAssigner:
+def marked(node: Node, time: str, options: Options) -> Calc:
+    """A stream's rows on their way to a window operator, computed from an input that has MARKS.
+
+    Rows that a filter leaves out may bring a watermark, so they stay, with NULL as their `time`: they are rows of no
+    window. Control rows have none either. Raises UnsupportedError if nothing brings watermarks for `time`.
+    """
+    calc = node if isinstance(node, Calc) else Calc(node, ())
+    kept = calc.items or tuple(Item(part.name, column(part.name, part.type)) for part in calc.schema)
+    items = {item.name: item.scalar for item in kept}
+    match calc.input:
+        case TableSourceScan() as scan:
+            source: Node = assigned(scan, items[time], options)
+        case SliceMerge() as windows:
+            source = replace(windows, marks=True)
+        case Calc() as below if (inner := items[time].column) is not None:
+            computed = marked(below, inner, options)
+            source = Calc(computed.input, (*computed.items, *_marks()))
+        case other:
+            raise UnsupportedError(
+                f"on streams a window function does not read {other.label()} yet", hint="--mode batch"
+            )
+    return Calc(
+        source, tuple(Item(n, in_rows(s, all_of(calc.conditions)) if n == time else s) for n, s in items.items())
+    )
+
+
+def assigned(scan: TableSourceScan, time: Scalar, options: Options) -> WatermarkAssigner:
     """The source's rows with their watermarks. The window's time column must be the one they are of."""
     table = scan.source
     mark = table.watermark
     computed = {part.name: part.scalar for part in table.columns if part.scalar is not None}
     of = computed.get(mark.column, column(mark.column)) if mark else None
-    if mark is None or of != time:
+    if mark is None or of is None or of != time:
         raise UnsupportedError(
             f"table {table.name} has no watermark for {time.sql}, so its windows would never be final",
             hint=f"WATERMARK FOR {time.sql} AS {time.sql} - INTERVAL '5' SECOND in CREATE TABLE {table.name}",
         )
     watermark = mark.scalar.substitute(computed)
-    missing = watermark.columns - set(scan.columns)
+    missing = (watermark.columns | of.columns) - set(scan.columns)
     if missing:
         fields = tuple(field for field in table.physical if field.name in missing or field in scan.fields)
         scan = TableSourceScan(table, fields, scan.streaming)
-    return WatermarkAssigner(scan, mark.column, watermark)
+    return WatermarkAssigner(
+        scan, table.name, of, watermark, options["table.exec.source.rowtime-null-handling"].lower()
+    )
+
+
+def _marks() -> tuple[Item, ...]:
+    return tuple(Item(part.name, column(part.name, part.type)) for part in MARKS)
+
+
+def _on_event(scan: TableSourceScan) -> bool:
+    return scan.source.watermark is not None and scan.source.watermark.on_event
 
 
 def all_of(conditions: tuple[Scalar, ...]) -> Scalar | None:
@@ -118,10 +137,3 @@ def in_rows(value: Scalar, passes: Scalar | None) -> Scalar:
     if passes is None:
         return value
     return template("CASE WHEN {p} THEN {v} END", {"p": passes, "v": value}, value.type)
-
-
-def not_null(time: Scalar, name: str) -> Scalar:
-    """The time of a row of the source: the query fails where it is NULL. Control rows have none."""
-    message = "raise_error('[TVFSQL_NULL_ROWTIME] " + name.replace("\\", "\\\\").replace("'", "\\'") + "')"
-    pattern = f"CASE WHEN `{CONTROL}` IS NULL THEN coalesce({{t}}, {message}) END"
-    return template(pattern, {"t": time}, "timestamp_ntz")

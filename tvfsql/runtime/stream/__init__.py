@@ -6,12 +6,12 @@ from importlib import import_module
 from typing import TYPE_CHECKING, Any
 
 if TYPE_CHECKING:
-    from tvfsql.runtime.stream.control import with_control as with_control
     from tvfsql.runtime.stream.counts import counted_out as counted_out
     from tvfsql.runtime.stream.run import Running as Running
     from tvfsql.runtime.stream.run import Stream as Stream
     from tvfsql.runtime.stream.slices import local_slices as local_slices
     from tvfsql.runtime.stream.slices import merge_slice_stream as merge_slice_stream
+    from tvfsql.runtime.stream.watermarks import with_watermarks as with_watermarks
 
 _MODULE_OF = {
     "counted_out": "counts",
@@ -19,7 +19,7 @@ _MODULE_OF = {
     "merge_slice_stream": "slices",
     "Running": "run",
     "Stream": "run",
-    "with_control": "control",
+    "with_watermarks": "watermarks",
 }
 
 

@@ -1,10 +1,12 @@
 """The control channel: watermarks that no row brings. A small file stream beside each source's rows.
 
-It lives under the checkpoint, so what was said through it is remembered as the rows are. Source: DESIGN 7.
+It lives under the checkpoint, so what was said through it is remembered as the rows are, and a micro-batch that
+is run again decides the same. Source: DESIGN 7.
 """
 
 from __future__ import annotations
 
+import json
 import os
 import tempfile
 from pathlib import Path
@@ -12,27 +14,54 @@ from pathlib import Path
 from pyspark.sql import DataFrame
 from pyspark.sql import functions as F
 
+from tvfsql.runtime.stream.valve import IDLE
+
 FOLDER = "spark.tvfsql.control"  # the setting that names the running query's channel
 END_OF_INPUT = 2**63 - 1
+# Columns of rows on their way to a window operator, besides their own; no SQL name begins with a $.
+WATERMARK, CONTROL, CHANNEL = "$watermark", "$control", "$channel"
 
 
-def with_control(rows: DataFrame) -> DataFrame:
-    """The rows, and the control rows of the query that is being built.
+def with_control(rows: DataFrame, table: str) -> DataFrame:
+    """The rows of a table, and the control rows of the query that is being built.
 
-    Out: the columns of `rows` and `$control` (bigint): NULL in rows; in control rows a watermark in epoch ms,
-    all else NULL. Without a channel (`spark.tvfsql.control` is not set) there are no control rows.
+    Out: the columns of `rows`, `$control` (bigint) and `$channel` (string). In rows `$control` is NULL and `$channel`
+    as `rows` has it (the partition of the source), else NULL: the source is one channel. Control rows have in
+    `$control` a watermark in epoch ms or IDLE, and in `$channel` for whom it is: NULL for all channels, "" for a
+    source that is one; all else is NULL. Without a control folder (`spark.tvfsql.control` is not set) there are none.
     """
-    own = rows.withColumn("$control", F.lit(None).cast("bigint"))
+    own = rows.withColumn(CONTROL, F.lit(None).cast("bigint"))
+    if CHANNEL not in rows.columns:
+        own = own.withColumn(CHANNEL, F.lit(None).cast("string"))
     folder = rows.sparkSession.conf.get(FOLDER, None)
     if folder is None:
         return own
-    control = rows.sparkSession.readStream.schema("`$control` BIGINT").json(folder)
-    return own.unionByName(control, allowMissingColumns=True)
+    said = rows.sparkSession.readStream.schema(f"`{CONTROL}` BIGINT, `{CHANNEL}` STRING").json(folder)
+    to = F.col(CHANNEL)
+    ours = to.isNull() | (to == table) | to.startswith(f"{table}/")
+    return own.unionByName(
+        said.where(ours).withColumn(CHANNEL, F.substring(to, len(table) + 2, 2**31 - 1)), allowMissingColumns=True
+    )
 
 
-def advance(folder: Path, watermark: int) -> None:
-    """Say that event time has come to `watermark` (epoch ms); END_OF_INPUT fires every window."""
+def advance(folder: Path, watermark: int, channel: str | None = None) -> None:
+    """Say that event time has come to `watermark` (epoch ms); END_OF_INPUT fires every window.
+
+    `channel` is a table's name, or `table/partition` of one whose partitions are channels; None: all of them.
+    """
     handle, draft = tempfile.mkstemp(prefix="_", dir=folder)  # Spark's file streams pass over names with _
     with os.fdopen(handle, "w") as file:
-        file.write(f'{{"$control": {watermark}}}\n')
-    Path(draft).replace(folder / f"{len(list(folder.glob('*.json'))):09d}.json")
+        json.dump({CONTROL: watermark} | ({CHANNEL: channel} if channel else {}), file)
+    number = len(list(folder.glob("*.json")))
+    while True:  # another process may speak at the same time
+        try:
+            os.link(draft, folder / f"{number:09d}.json")
+            break
+        except FileExistsError:
+            number += 1
+    os.unlink(draft)
+
+
+def idle(folder: Path, channel: str | None = None) -> None:
+    """Say that nothing comes from a channel (None: from any) until it has rows again."""
+    advance(folder, IDLE, channel)

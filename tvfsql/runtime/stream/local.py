@@ -1,4 +1,4 @@
-"""LocalWindowAggregate of a stream: rows to slices, one payload per key group, and the channel's watermark."""
+"""LocalWindowAggregate of a stream: rows to slices, one payload per key group, and the channels' watermarks."""
 
 from __future__ import annotations
 
@@ -14,47 +14,66 @@ import pyarrow.compute as pc
 from tvfsql.plan.window import Window
 from tvfsql.runtime.columns import Ints
 from tvfsql.runtime.kernel import TIMESTAMP
+from tvfsql.runtime.stream.said import Said
 from tvfsql.runtime.stream.slice_rows import SliceRows, changes_in, sort_order, to_bytes
+from tvfsql.runtime.stream.spans import Span
 
 CHUNK_ROWS = 200_000
 CHUNK_BYTES = 128 << 20
-OUT = pa.schema([("key_group", pa.int32()), ("watermark", pa.int64()), ("payload", pa.binary())])
+# What goes to a key group: slices (payload), or what a channel says (`Valve.say`). Of one seq slices go first.
+OUT = pa.schema(
+    [
+        ("key_group", pa.int32()),
+        ("seq", pa.int64()),
+        ("channel", pa.string()),
+        ("watermark", pa.int64()),
+        ("payload", pa.binary()),
+    ]
+)
 
 
 @dataclass(frozen=True)
 class LocalSlices:
-    """What `mapInArrow` runs. In, by position: keys, time, $watermark, $control, key group, partials of single rows.
+    """What `mapInArrow` runs. In, by position: keys, time, $watermark, $control, $channel, key group, partials of
+    single rows.
 
     Rows without a time (control rows, and rows that a filter left out) are in no slice; their watermarks count.
-    Each partition says the largest watermark that it saw to every key group, whether it has rows for it or not.
+    Each partition says what it heard of every channel to every key group, whether it has rows for it or not: at the
+    end, or with `on_event` wherever a watermark passes the end of a slice; there a new seq begins.
     """
 
     window: Window
     layout: SliceRows
     key_groups: tuple[int, ...]
+    on_event: bool = False
     chunk_rows: int = CHUNK_ROWS
 
     def __call__(self, batches: Iterable[Any]) -> Iterator[Any]:
-        watermark: int | None = None
+        said = Said()
         waiting: list[Any] = []
-        rows = size = 0
+        rows = size = seq = 0
         for batch in batches:
             if not batch.num_rows:
                 continue
-            watermark = larger(watermark, self._watermark(batch))
-            waiting.append(self._rows_of_slices(batch))
-            rows, size = rows + batch.num_rows, size + batch.nbytes
-            if rows >= self.chunk_rows or size >= CHUNK_BYTES:
-                yield from self._payloads(waiting)
-                waiting, rows, size = [], 0, 0
-        yield from self._payloads(waiting)
-        if watermark is not None:
-            yield _out(self.key_groups, watermark=[watermark] * len(self.key_groups))
+            ends = said.ends(*self._marks(batch), Span(self.window)) if self.on_event else []
+            for start, stop in pairwise([0, *ends, *({batch.num_rows} - {*ends})]):
+                part = batch.slice(start, stop - start)
+                said.hear(*self._marks(part))
+                waiting.append(self._rows_of_slices(part))
+                rows, size = rows + part.num_rows, size + part.nbytes
+                if stop in ends or rows >= self.chunk_rows or size >= CHUNK_BYTES:
+                    yield from self._payloads(waiting, seq)
+                    waiting, rows, size = [], 0, 0
+                if stop in ends:
+                    yield from self._messages(said, seq)
+                    seq += 1
+        yield from self._payloads(waiting, seq)
+        yield from self._messages(said, seq)
 
-    def _watermark(self, batch: Any) -> int | None:
+    def _marks(self, batch: Any) -> tuple[Any, Any, Any]:
+        """Channel, watermark in epoch microseconds, and watermark of control rows in epoch ms."""
         at = self.layout.keys + 1
-        micros = pc.max(batch.column(at).cast(TIMESTAMP).view(pa.int64())).as_py()
-        return larger(None if micros is None else micros // 1000, pc.max(batch.column(at + 1)).as_py())
+        return batch.column(at + 2), batch.column(at).cast(TIMESTAMP).view(pa.int64()), batch.column(at + 1)
 
     def _rows_of_slices(self, batch: Any) -> Any:
         """The rows with a time, as rows of slices; the key group is one more key."""
@@ -66,9 +85,9 @@ class LocalSlices:
         width, offset = self.window.slice_size * 1000, self.window.offset * 1000
         slices = (micros - offset) // width + 1
         of_keys = [_normal(column) for column in batch.columns[:keys]]
-        return self._wide.batch([*of_keys, batch.column(keys + 3)], slices, batch.columns[keys + 4 :])
+        return self._wide.batch([*of_keys, batch.column(keys + 4)], slices, batch.columns[keys + 5 :])
 
-    def _payloads(self, waiting: list[Any]) -> Iterator[Any]:
+    def _payloads(self, waiting: list[Any], seq: int) -> Iterator[Any]:
         waiting = [batch for batch in waiting if batch.num_rows]
         if not waiting:
             return
@@ -80,16 +99,17 @@ class LocalSlices:
         rows = self.layout.batch(ordered.columns[:keys], self._wide.slices(ordered), ordered.columns[keys + 2 :])
         starts = np.flatnonzero(changes_in(groups[order])).tolist()
         for start, stop in pairwise([*starts, len(order)]):
-            yield _out([int(groups[order[start]])], payload=[to_bytes(rows.slice(start, stop - start))])
+            payload = to_bytes(rows.slice(start, stop - start))
+            yield _out([(int(groups[order[start]]), seq, None, None, payload)])
+
+    def _messages(self, said: Said, seq: int) -> Iterator[Any]:
+        messages = said.take()
+        if messages:
+            yield _out([(group, seq, channel, mark, None) for group in self.key_groups for channel, mark in messages])
 
     @property
     def _wide(self) -> SliceRows:
         return SliceRows(self.layout.keys + 1, self.layout.merges)
-
-
-def larger(one: int | None, other: int | None) -> int | None:
-    """The larger of two watermarks; None is none at all."""
-    return max((mark for mark in (one, other) if mark is not None), default=None)
 
 
 def _normal(column: Any) -> Any:
@@ -100,8 +120,6 @@ def _normal(column: Any) -> Any:
     return pc.if_else(pc.is_nan(column), nan, pc.add(column, zero))
 
 
-def _out(groups: Any, watermark: list[int] | None = None, payload: list[bytes] | None = None) -> Any:
-    nothing = [None] * len(groups)
-    columns = (groups, watermark or nothing, payload or nothing)
-    arrays = [pa.array(values, kind) for values, kind in zip(columns, OUT.types, strict=True)]
+def _out(rows: list[tuple[Any, ...]]) -> Any:
+    arrays = [pa.array(values, kind) for values, kind in zip(zip(*rows, strict=True), OUT.types, strict=True)]
     return pa.RecordBatch.from_arrays(arrays, schema=OUT)

@@ -2,25 +2,29 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections import defaultdict
+from collections.abc import Iterable, Iterator
 from dataclasses import dataclass
 from typing import Any
 
+import pyarrow as pa
 from pyspark.sql import Row
 from pyspark.sql.streaming.stateful_processor import StatefulProcessor, StatefulProcessorHandle
 
 from tvfsql.plan.window import Window
+from tvfsql.runtime.stream.control import CHANNEL, CONTROL, WATERMARK
 from tvfsql.runtime.stream.fire import Fire
-from tvfsql.runtime.stream.local import larger
+from tvfsql.runtime.stream.said import SOURCE, Message
 from tvfsql.runtime.stream.slice_rows import SliceRows, from_bytes, to_bytes
 from tvfsql.runtime.stream.spans import Span
-from tvfsql.runtime.stream.store import ChunkKey, SliceStore
+from tvfsql.runtime.stream.store import ChunkKey, Index, SliceStore
+from tvfsql.runtime.stream.valve import IDLE
 from tvfsql.runtime.stream.windows import Windows
 
 # A row is a fire (payload, first, last) or what a micro-batch did to a key group (the rest).
 OUT = (
     "payload BINARY, first BIGINT, last BIGINT, rows_in BIGINT, late BIGINT, windows BIGINT, watermark BIGINT,"
-    " state_rows BIGINT, state_bytes BIGINT, open_slices BIGINT"
+    " newest BIGINT, state_rows BIGINT, state_bytes BIGINT, open_slices BIGINT"
 )
 _NOTHING = dict.fromkeys(field.split()[0] for field in OUT.split(","))
 
@@ -29,7 +33,8 @@ class SlicingWindowProcessor(StatefulProcessor):
     """For each key group: its slices in state, the windows that fire, and what that came to.
 
     State: `chunks` maps (slice_end, level, chunk) to an Arrow IPC stream of (keys, slice, partials), where
-    slice_end and the level are as in `SliceStore`, in slices; `index` holds the watermark and the list of chunks.
+    slice_end and the level are as in `SliceStore`, in slices; `index` holds the watermark, its channels and the
+    list of chunks.
     A call costs 100-200 microseconds: their number depends on the slices that are touched, never on keys.
     """
 
@@ -38,31 +43,27 @@ class SlicingWindowProcessor(StatefulProcessor):
 
     def init(self, handle: StatefulProcessorHandle) -> None:
         self.state = SparkState(
-            handle.getValueState("index", "watermark BIGINT, chunks BINARY"),
+            handle.getValueState("index", "watermark BIGINT, channels STRING, chunks BINARY"),
             handle.getMapState("chunks", "slice_end BIGINT, level INT, chunk INT", "data BINARY"),
         )
 
     def handleInputRows(self, key: Any, rows: Iterator[Row], timerValues: Any) -> Iterator[Row]:
         store = SliceStore(self.layout, self.state)
         windows = Windows(self.span, self.layout, self.rows, store)
-        watermark: int | None = None
-        payloads = []
-        for row in rows:
-            watermark = larger(watermark, row["watermark"])
-            if row["payload"] is not None:
-                payloads.append(from_bytes(row["payload"]))
-        if payloads:
-            windows.add(payloads)
-        fire = windows.advance(watermark) if watermark is not None else None
+        for payloads, messages in in_order(rows):
+            if payloads:
+                windows.add(payloads)
+            fire = windows.advance(messages)
+            if fire is not None:
+                yield _row(payload=to_bytes(fire.rows), first=fire.first, last=fire.last)
         store.flush()
-        if fire is not None:
-            yield _row(payload=to_bytes(fire.rows), first=fire.first, last=fire.last)
         counts = windows.counts
         yield _row(
             rows_in=counts.rows_in,
             late=counts.late,
             windows=counts.windows,
-            watermark=store.watermark,
+            watermark=store.valve.watermark,
+            newest=windows.newest,
             state_rows=store.rows,
             state_bytes=store.size,
             open_slices=sum(1 for _ in store.slices()),
@@ -79,12 +80,12 @@ class SparkState:
     value: Any
     chunks: Any
 
-    def index(self) -> tuple[int | None, bytes] | None:
+    def index(self) -> Index | None:
         found = self.value.get()
-        return None if found is None else (found[0], bytes(found[1]))
+        return None if found is None else (found[0], found[1], bytes(found[2]))
 
-    def set_index(self, watermark: int | None, chunks: bytes) -> None:
-        self.value.update((watermark, chunks))
+    def set_index(self, index: Index) -> None:
+        self.value.update(index)
 
     def chunk(self, key: ChunkKey) -> bytes:
         return bytes(self.chunks.getValue(key)[0])
@@ -96,13 +97,30 @@ class SparkState:
         self.chunks.removeKey(key)
 
 
+def in_order(rows: Iterable[Row]) -> Iterator[tuple[list[Any], list[Message]]]:
+    """The slices and then the messages of each seq, as `local_slices` sent them. Idle channels come first."""
+    by_seq: dict[int, tuple[list[Any], list[Message]]] = defaultdict(lambda: ([], []))
+    for row in rows:
+        payloads, messages = by_seq[row["seq"]]
+        if row["payload"] is not None:
+            payloads.append(from_bytes(row["payload"]))
+        else:
+            messages.append((row["channel"], row["watermark"]))
+    for _, (payloads, messages) in sorted(by_seq.items()):
+        yield payloads, sorted(messages, key=lambda message: message[1] != IDLE)
+
+
 @dataclass(frozen=True)
 class Unpack:
-    """What `mapInArrow` runs behind the processor: the windows of each fire, as batches of bounded size."""
+    """What `mapInArrow` runs behind the processor: the windows of each fire, as batches of bounded size.
+
+    With `marks` (the Arrow schema of what comes out) the operator's watermark follows them in control rows.
+    """
 
     window: Window
     layout: SliceRows
     rows: str
+    marks: Any = None
 
     def __call__(self, batches: Iterator[Any]) -> Iterator[Any]:
         span = Span(self.window)
@@ -111,7 +129,25 @@ class Unpack:
             for payload, first, last in zip(*columns, strict=True):
                 if payload.is_valid:
                     fire = Fire(from_bytes(payload.as_buffer()), first.as_py(), last.as_py())
-                    yield from fire.windows(span, self.layout, self.rows)
+                    windows = fire.windows(span, self.layout, self.rows)
+                    yield from windows if self.marks is None else (self._marked(made) for made in windows)
+            watermarks = batch.column("watermark").drop_null()
+            if self.marks is not None and len(watermarks):
+                yield self._control(watermarks)
+
+    def _marked(self, windows: Any) -> Any:
+        """Windows, with the columns that control rows have."""
+        columns = [*windows.columns, *(pa.nulls(windows.num_rows) for _ in (WATERMARK, CONTROL, CHANNEL))]
+        return self._batch(columns)
+
+    def _control(self, watermarks: Any) -> Any:
+        """Control rows that say these watermarks."""
+        found = {CONTROL: watermarks, CHANNEL: pa.array([SOURCE] * len(watermarks))}
+        return self._batch([found.get(name, pa.nulls(len(watermarks))) for name in self.marks.names])
+
+    def _batch(self, columns: list[Any]) -> Any:
+        typed = [column.cast(kind) for column, kind in zip(columns, self.marks.types, strict=True)]
+        return pa.RecordBatch.from_arrays(typed, schema=self.marks)
 
 
 def _row(**values: Any) -> Row:

@@ -7,11 +7,13 @@ from collections.abc import Mapping, Sequence
 from pyspark.sql import Column, DataFrame
 from pyspark.sql import functions as F
 from pyspark.sql import types as T
+from pyspark.sql.pandas.types import to_arrow_schema
 
 from tvfsql.plan.window import Window
 from tvfsql.runtime.expressions import column_of
 from tvfsql.runtime.merge import window_schema
 from tvfsql.runtime.partials import KINDS
+from tvfsql.runtime.stream.control import CHANNEL, CONTROL, WATERMARK
 from tvfsql.runtime.stream.groups import key_group_labels
 from tvfsql.runtime.stream.local import LocalSlices
 from tvfsql.runtime.stream.processor import OUT, SlicingWindowProcessor, Unpack
@@ -30,28 +32,37 @@ def local_slices(
     keys: Sequence[str],
     merges: Mapping[str, str],
     key_groups: int = KEY_GROUPS,
+    on_event: bool = False,
 ) -> DataFrame:
     """LocalWindowAggregate: the rows of a micro-batch merged by key and slice, in payloads by key group.
 
-    In: `keys`, `time` (timestamp_ntz; rows where it is NULL are in no slice), `$watermark` (timestamp_ntz or NULL),
-    `$control` (bigint: a watermark in epoch ms, NULL in rows of the source), and for each entry of `merges` the
-    partial of a single row: sum, min, max, first, last: the value (of a count 1 or NULL); concat: an array of
+    In: `keys`, `time` (timestamp_ntz; rows where it is NULL are in no slice), `$watermark`, `$control` and `$channel`
+    as `with_watermarks` makes them, and for each entry of `merges` the partial of a single row: sum, min, max, first, last: the value (of a count 1 or NULL); concat: an array of
     one; moments: struct(1, x, 0). first and last are those that arrive first and last.
-    Out: key_group (int), watermark (bigint, epoch ms), payload (binary); one of the last two is NULL.
+    Out: key_group (int) and a message to it: seq (bigint), and payload (binary) or channel (string) and watermark
+    (bigint, epoch ms). With `on_event` a watermark counts from the row after it, in the order of the source: its rows then pass through one
+    task. Else it counts from the next micro-batch.
     The number of key groups bounds the parallelism, and belongs to the state: it must not change over a checkpoint.
     """
     labels = key_group_labels(key_groups if keys else 1)
-    names = (*keys, time, "$watermark", "$control")
+    names = (*keys, time, WATERMARK, CONTROL, CHANNEL)
     at = F.pmod(F.xxhash64(*map(column_of, keys)), F.lit(key_groups)) if keys else F.lit(0)
     group = F.element_at(F.array(*map(F.lit, labels)), at.cast("int") + 1).cast("int")
     chosen = rows.select(*map(column_of, names), group, *map(column_of, merges))
     # mapInArrow cannot find a column with a dot or a backtick in its name
     numbered = chosen.toDF(*map(str, range(len(names) + 1 + len(merges))))
-    local = LocalSlices(window, SliceRows(len(keys), tuple(merges.items())), labels)
+    if on_event:
+        numbered = numbered.coalesce(1)
+    local = LocalSlices(window, SliceRows(len(keys), tuple(merges.items())), labels, on_event)
     types = rows.select(*map(column_of, (*keys, *merges))).schema
     payload = T.StructField("payload", T.BinaryType(), metadata={ROWS: types.jsonValue()})
-    marks = [T.StructField("key_group", T.IntegerType()), T.StructField("watermark", T.LongType())]
-    return numbered.mapInArrow(local, T.StructType([*marks, payload]))
+    parts = [
+        ("key_group", T.IntegerType()),
+        ("seq", T.LongType()),
+        ("channel", T.StringType()),
+        ("watermark", T.LongType()),
+    ]
+    return numbered.mapInArrow(local, T.StructType([*(T.StructField(*part) for part in parts), payload]))
 
 
 def merge_slice_stream(
@@ -62,14 +73,17 @@ def merge_slice_stream(
     merges: Mapping[str, str],
     rows: str,
     name: str = COUNTERS,
+    marks: bool = False,
 ) -> DataFrame:
     """Exchange and GlobalWindowAggregate: the windows of what `local_slices` gives, each when its end has passed.
 
     In: what `local_slices` gives. `rows` is one of the partials, a sum: how many rows of the input a slice stands for.
     Out: keys, window_start, window_end (timestamp_ntz), merged partials, as `merge_slices` gives them. All rows of a
     window leave in one micro-batch, the one that brought the watermark. Late rows are dropped (semantics.md b.3).
-    What happened is in the query's progress, as observed metrics under `name`: rowsIn, numLateRecordsDropped,
-    windowsOut, watermark (epoch ms), stateRows, stateBytes, openSlices (the most of one key group).
+    With `marks` control rows follow that say the operator's watermark to the next one, in the columns that
+    `with_watermarks` adds. What happened is in the query's progress, as observed metrics under `name`: rowsIn, numLateRecordsDropped,
+    windowsOut, watermark and newestWindow (epoch ms; the end of the last window that is open), stateRows, stateBytes,
+    openSlices (the most of one key group).
     """
     if merges.get(rows) != "sum" or not set(merges.values()) <= set(KINDS) - {"running"}:
         raise AssertionError(f"{rows} must be a sum, and all kinds ones that can be merged again: {dict(merges)}")
@@ -81,8 +95,11 @@ def merge_slice_stream(
         timeMode="None",
     )
     types = T.StructType.fromJson(slices.schema["payload"].metadata[ROWS])
-    unpack = Unpack(window, layout, rows)
-    return fires.observe(name, *_counters()).mapInArrow(unpack, window_schema(types, keys, merges))
+    schema = window_schema(types, keys, merges)
+    if marks:
+        schema = schema.add(WATERMARK, T.TimestampNTZType()).add(CONTROL, T.LongType()).add(CHANNEL, T.StringType())
+    unpack = Unpack(window, layout, rows, to_arrow_schema(schema) if marks else None)
+    return fires.observe(name, *_counters()).mapInArrow(unpack, schema)
 
 
 def _counters() -> list[Column]:
@@ -93,7 +110,7 @@ def _counters() -> list[Column]:
         "stateRows": "state_rows",
         "stateBytes": "state_bytes",
     }
-    most = {"watermark": "watermark", "openSlices": "open_slices"}
+    most = {"watermark": "watermark", "newestWindow": "newest", "openSlices": "open_slices"}
     return [
         *(F.sum(of).alias(name) for name, of in sums.items()),
         *(F.max(of).alias(name) for name, of in most.items()),

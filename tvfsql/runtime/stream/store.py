@@ -15,18 +15,23 @@ from typing import Any, Protocol
 import numpy as np
 
 from tvfsql.runtime.stream.slice_rows import SliceRows, from_bytes, to_bytes
+from tvfsql.runtime.stream.valve import Valve
 
 Entry = tuple[int, int]  # (level, number): level 0 is a slice, higher ones are runs of slices
 ChunkKey = tuple[int, int, int]  # (number, level, chunk)
 
 
+# The watermark in epoch ms, the channels that it comes from (as `Valve` writes them), the list of chunks.
+Index = tuple[int | None, str, bytes]
+
+
 class State(Protocol):
     """Where a key group's index and chunks are kept: RocksDB through Spark, or a dictionary in tests."""
 
-    def index(self) -> tuple[int | None, bytes] | None:
-        """The watermark in epoch ms and the list of chunks; None if the group is new."""
+    def index(self) -> Index | None:
+        """None if the group is new."""
 
-    def set_index(self, watermark: int | None, chunks: bytes) -> None: ...
+    def set_index(self, index: Index) -> None: ...
 
     def chunk(self, key: ChunkKey) -> bytes: ...
 
@@ -51,12 +56,13 @@ class SliceStore:
 
     def __init__(self, layout: SliceRows, state: State) -> None:
         self.layout, self.state = layout, state
-        self.watermark: int | None = None
+        self.valve = Valve()
         self.entries: dict[Entry, list[Chunk]] = {}
         self.dropped: list[ChunkKey] = []
         self.before = state.index()
         if self.before is not None:
-            self.watermark, chunks = self.before
+            watermark, channels, chunks = self.before
+            self.valve = Valve.load(watermark, channels)
             for level, number, rows, size in zip(
                 *np.frombuffer(chunks, dtype=np.int64).reshape(4, -1).tolist(), strict=True
             ):
@@ -102,9 +108,9 @@ class SliceStore:
                     chunk.size = len(data)
                     self.state.set_chunk((number, level, at), data)
                 index.append((level, number, chunk.rows, chunk.size))
-        after = self.watermark, np.array(index, dtype=np.int64).T.tobytes()
+        after = self.valve.watermark, self.valve.dump(), np.array(index, dtype=np.int64).T.tobytes()
         if after != self.before:
-            self.state.set_index(*after)
+            self.state.set_index(after)
 
     @property
     def rows(self) -> int:

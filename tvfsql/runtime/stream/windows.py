@@ -6,13 +6,14 @@ have, its rows count in the later ones: the windows that fired are not given out
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 from typing import Any
 
 from tvfsql.plan.window import Cumulate
 from tvfsql.runtime.stream.fire import Fire
 from tvfsql.runtime.stream.runs import Runs
+from tvfsql.runtime.stream.said import Message
 from tvfsql.runtime.stream.slice_rows import SliceRows
 from tvfsql.runtime.stream.spans import Span
 from tvfsql.runtime.stream.store import SliceStore
@@ -42,7 +43,7 @@ class Windows:
 
     def add(self, batches: Sequence[Any]) -> None:
         """Take the slices of a micro-batch; they are judged by the watermark that stood before it."""
-        fired = self._fired(self.store.watermark)
+        fired = self._fired(self.store.valve.watermark)
         fresh = self.layout.merged(batches)
         self.counts.rows_in += self.layout.total(fresh, self.rows)
         for number, batch in self.layout.by_slice(fresh).items():
@@ -55,14 +56,16 @@ class Windows:
             self.store.append((0, number), batch)
             self.runs.add(number, batch)
 
-    def advance(self, watermark: int) -> Fire | None:
-        """Move the watermark, never back: the windows that fire, if any. A window fires at its end - 1 ms."""
-        before = self.store.watermark
-        if before is not None and watermark <= before:
-            return None
+    def advance(self, messages: Iterable[Message]) -> Fire | None:
+        """Hear what the channels say. Gives the windows that fire: a window does at its end - 1 ms."""
+        valve = self.store.valve
+        before = valve.watermark
+        for channel, said in messages:
+            valve.say(channel, said)
+        watermark = valve.settle()
         already, fired = self._fired(before), self._fired(watermark)
-        assert fired is not None
-        self.store.watermark = watermark
+        if fired is None or fired == already:
+            return None
         fire = self._fire(already, fired)
         if fire is not None:
             self.counts.windows += fire.count(self.span, self.layout, self.rows)
@@ -70,6 +73,12 @@ class Windows:
         if isinstance(self.span.window, Cumulate):
             self._fold(fired)
         return fire
+
+    @property
+    def newest(self) -> int | None:
+        """The end of the last window that is open, in epoch ms."""
+        last = max(map(self.span.last, self.store.slices()), default=None)
+        return None if last is None else self.span.end(last)
 
     def _fired(self, watermark: int | None) -> int | None:
         """All windows that end on this slice or before have fired."""

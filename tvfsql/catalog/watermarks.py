@@ -1,0 +1,35 @@
+"""The options of a table's WITH clause that say how its watermarks move, whatever its connector.
+
+Source: semantics.md a.7 and e.2.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass
+
+from tvfsql.errors import BindError, Span, did_you_mean
+from tvfsql.options import duration
+
+STRATEGY = "scan.watermark.emit.strategy"
+IDLE_TIMEOUT = "scan.watermark.idle-timeout"
+STRATEGIES = ("on-periodic", "on-event")
+
+
+@dataclass(frozen=True)
+class WatermarkOptions:
+    """`on_event`: the watermark moves with each row, not once a micro-batch. `idle_timeout`: milliseconds."""
+
+    on_event: bool = False
+    idle_timeout: int | None = None
+
+
+def watermark_options(options: Mapping[str, str], spans: Mapping[str, Span]) -> tuple[WatermarkOptions, dict[str, str]]:
+    """These options, and those that are left for the connector. Raises BindError or OptionError."""
+    rest = {key: value for key, value in options.items() if key not in (STRATEGY, IDLE_TIMEOUT)}
+    strategy = options.get(STRATEGY, STRATEGIES[0])
+    if strategy not in STRATEGIES:
+        hint = did_you_mean(strategy, STRATEGIES)
+        raise BindError(f"{STRATEGY} cannot be {strategy!r}", span=spans[STRATEGY], hint=hint)
+    idle = duration(options[IDLE_TIMEOUT], IDLE_TIMEOUT, spans[IDLE_TIMEOUT]) if IDLE_TIMEOUT in options else None
+    return WatermarkOptions(strategy == "on-event", idle), rest

@@ -1,0 +1,36 @@
+"""WatermarkAssigner of a stream: each row with the watermark that it brings. Source: semantics.md a.5 and e.2."""
+
+from __future__ import annotations
+
+from pyspark.sql import DataFrame
+from pyspark.sql import functions as F
+
+from tvfsql.runtime.stream.control import CONTROL, WATERMARK, with_control
+
+# What rows without a time are counted as, by `table.exec.source.rowtime-null-handling`.
+NULL_TIMES = {"DROP": "numNullRowTimeRecordsDropped", "SKIP_WATERMARK": "numNullRowTimeRecordsSkipped"}
+
+
+def with_watermarks(
+    rows: DataFrame, table: str, *, time: str, watermark: str, nulls: str = "FAIL", name: str = ""
+) -> DataFrame:
+    """The rows of a table with the watermark that each brings, and the query's control rows.
+
+    In: `time` and `watermark`, timestamps, as SQL over the columns of `rows`. Out: as `with_control`, and `$watermark`.
+    Rows whose time is NULL bring none; what else becomes of them is `nulls`: FAIL stops the query with a DataError,
+    DROP leaves them out, SKIP_WATERMARK keeps them, though no window holds them. What was read and how many rows had
+    no time is in the query's progress, as rowsRead and one of NULL_TIMES, under the `name` tvfsql_<table> or another.
+    """
+    both = with_control(rows, table)
+    of_source, at = F.col(CONTROL).isNull(), F.expr(time)
+    timeless = of_source & at.isNull()
+    counts = [F.count_if(of_source).alias("rowsRead")]
+    mark = F.when(at.isNotNull(), F.expr(watermark))
+    if nulls == "FAIL":
+        mark = F.when(timeless, F.raise_error(F.lit(f"[TVFSQL_NULL_ROWTIME] {time}"))).otherwise(mark)
+    else:
+        counts.append(F.count_if(timeless).alias(NULL_TIMES[nulls]))
+    counted = both.observe(name or f"tvfsql_{table}", *counts)
+    if nulls == "DROP":
+        counted = counted.where(~timeless)
+    return counted.withColumn(WATERMARK, mark)
