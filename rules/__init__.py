@@ -12,6 +12,7 @@ from tvfsql.rules.projection import (
 )
 from tvfsql.rules.two_phase import split_local_global
 from tvfsql.rules.window_aggregate import (
+    aggregate_attached_windows,
     pull_project_above_window_aggregate,
     pull_up_window_table_function,
     pull_window_filter_above_aggregate,
@@ -46,6 +47,8 @@ PHASES = (
     ),
     # after push_down: what is left of a filter above a rank cannot be decided before ranking
     Phase("ranks", (make_window_top_n, make_window_deduplicate)),
+    # after windows: what is an Aggregate still reads rows whose windows were made below
+    Phase("attached", (aggregate_attached_windows,)),
     # before two_phase: the slices should hold only what is needed
     Phase("prune", (merge_projects, prune_columns, drop_idle_project)),
     Phase("two_phase", (split_local_global,)),

@@ -158,10 +158,10 @@ def prune_columns(node: Node, options: Options) -> Node | None:
         case Aggregate(source, keys, calls):
             narrowed = narrow(source, frozenset(keys).union(*(call.columns for call in calls)))
             return Aggregate(narrowed, keys, calls) if narrowed is not source else None
-        case WindowAggregate(source, window, time, keys, calls, properties, zone):
+        case WindowAggregate(source, window, time, keys, calls, properties, zone, attached):
             narrowed = narrow(source, frozenset({time, *keys}).union(*(call.columns for call in calls)))
             return (
-                WindowAggregate(narrowed, window, time, keys, calls, properties, zone)
+                WindowAggregate(narrowed, window, time, keys, calls, properties, zone, attached)
                 if narrowed is not source
                 else None
             )

@@ -48,7 +48,7 @@ def split_local_global(node: Node, options: Options) -> Node | None:
     Flink: TwoStageOptimizedWindowAggregateRule.
     """
     match node:
-        case WindowAggregate(source, window, time, keys, calls, properties, zone):
+        case WindowAggregate(source, window, time, keys, calls, properties, zone, attached):
             if options["table.optimizer.agg-phase-strategy"] == "ONE_PHASE":
                 return None
             if is_its_only_slice(window) and not options.streaming:
@@ -68,7 +68,14 @@ def split_local_global(node: Node, options: Options) -> Node | None:
             local = LocalWindowAggregate(
                 source, window, time, keys, tuple(split.partials), tuple(split.distincts), rows, zone
             )
-            windows = GlobalWindowAggregate(local, window, keys, split.merges(), finish, properties, rows, zone)
+            if attached and renamed:
+                attached = replace(
+                    attached,
+                    start=renamed.get(attached.start, attached.start),
+                    end=renamed.get(attached.end, attached.end),
+                )
+            merges = split.merges()
+            windows = GlobalWindowAggregate(local, window, keys, merges, finish, properties, rows, zone, attached)
             if not renamed:
                 return windows
             before = {new: key for key, new in renamed.items()}

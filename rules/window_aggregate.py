@@ -18,7 +18,8 @@ from tvfsql.plan.nodes import (
     WindowTableFunction,
 )
 from tvfsql.plan.properties import window_of
-from tvfsql.plan.scalar import column, free_name
+from tvfsql.plan.scalar import column, free_name, template
+from tvfsql.plan.window import one_per_end
 from tvfsql.planner import rule
 from tvfsql.rules.projection import passing, typed
 
@@ -112,6 +113,38 @@ def pull_project_above_window_aggregate(node: Node, options: Options) -> Node | 
                     for name in node.columns
                 ),
             )
+    return None
+
+
+@rule
+def aggregate_attached_windows(node: Node, options: Options) -> Node | None:
+    """On streams, group rows by a window that they have from the operators below: it is final when that window is.
+
+    Before:
+      Aggregate(groupBy=[window_start, window_end], select=[MAX(n) AS most])
+      +- WindowAggregate(groupBy=[k], window=[HOP(...)], select=[k, COUNT(*) AS n, start('w$), end('w$)])
+    After:
+      WindowAggregate(groupBy=[window_start, window_end], window=[HOP(win_start=[window_start], ...)], select=[...])
+      +- Project(select=[window_start, window_end, n, window_end - INTERVAL '0.001' SECOND AS rowtime])
+         +- WindowAggregate(groupBy=[k], window=[HOP(...)], select=[k, COUNT(*) AS n, start('w$), end('w$)])
+
+    Holds because rows of different windows differ in a key, and those of one window lie at one time, the last of the
+    window. Does not apply in batch, where any GROUP BY ends, nor without both window columns among the keys.
+    Source: semantics.md a.5, the relaxed form of cascades.
+    """
+    match node:
+        case Aggregate(source, keys, calls) if options.streaming:
+            known = window_of(source)
+            named = known.named_by(keys) if known else None
+            if known is None or named is None or isinstance(source, WindowTableFunction):
+                return None
+            taken = {name.lower() for name in (*source.columns, *node.columns)}
+            time = free_name("rowtime", lambda name: name in taken)
+            last = template(
+                "{end} - INTERVAL '0.001' SECOND", {"end": column(named.end)}, "timestamp_ntz", atomic=False
+            )
+            timed = Project(source, (*passing(source.columns, source), Item(time, last)))
+            return WindowAggregate(timed, one_per_end(named.window), time, keys, calls, (), "", named)
     return None
 
 

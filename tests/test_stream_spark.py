@@ -62,7 +62,11 @@ class Stream:
             return self.spark.readStream.schema(schema).option("maxFilesPerTrigger", 1)
 
         rows = stream(bids(self.spark).drop("file").schema).parquet(str(self.folder / "bids"))
-        rows = rows.withColumn("$watermark", F.expr("ts - INTERVAL '5' MINUTE")).withColumn("$control", F.lit(None)).withColumn("$channel", F.lit(None).cast("string"))
+        rows = (
+            rows.withColumn("$watermark", F.expr("ts - INTERVAL '5' MINUTE"))
+            .withColumn("$control", F.lit(None))
+            .withColumn("$channel", F.lit(None).cast("string"))
+        )
         control = stream("`$control` BIGINT").json(str(self.folder / "control"))
         both = rows.unionByName(control, allowMissingColumns=True).selectExpr(
             "*",

@@ -17,7 +17,7 @@ from tvfsql import Session, TvfSqlError, compile
 if TYPE_CHECKING:
     from pyspark.sql import SparkSession
 
-NOT_YET = ("cascade", "ltz", "topn", "dedup", "grouping_sets")  # refused on streams
+NOT_YET = ("ltz", "topn", "dedup", "grouping_sets")  # refused on streams
 STREAMED = [name for name in QUERIES if not any(part in name for part in NOT_YET)]
 BIDS = "ts TIMESTAMP(3), item STRING, price DECIMAL(10, 2), n INT, WATERMARK FOR ts AS ts - INTERVAL '{delay}' SECOND"
 TOTALS = """SELECT window_start, window_end, item, SUM(price) AS total, COUNT(*) AS bids, AVG(n) AS mean,
@@ -43,7 +43,7 @@ def test_a_row_a_batch_gives_the_rows_and_the_late_count_of_flink(
     computed = "".join(f", `{column}` AS {kind.split(' AS ')[1]}" for column, kind in case["computed_columns"])
     mark = f", WATERMARK FOR {case['watermark'].split()[0]} AS {case['watermark']}"
     create_table(session, case["input_table"], kinds + computed + mark, tmp_path / "in")
-    result = session.sql(case["query"])
+    result = session.execute(case["query"])[-1]
     rows = [[_plain(value, "") for value in row] for row in result.collect()]
     assert _bag(rows) == _bag(case["expected_rows"])
     assert session.counts["numLateRecordsDropped"] == case.get("late_records_dropped", 0)
@@ -70,6 +70,25 @@ def test_windows_of_several_kinds_in_one_stream(spark: SparkSession, tmp_path: P
     late, _ = sessions(spark, tmp_path / "in", delay=0)
     late.sql(query).collect()
     assert late.counts["numLateRecordsDropped"] > 0
+
+
+@pytest.mark.spark
+def test_windows_over_windows_give_the_rows_of_batch(spark: SparkSession, tmp_path: Path) -> None:
+    """A second window function over the window_time of the first, and GROUP BY of its windows as they are."""
+    write_files(tmp_path / "in", some_batches(seed=6, disorder=30, batches=3))
+    counts = """SELECT {}window_time AS rowtime, item, COUNT(*) AS bids FROM TABLE({})
+        GROUP BY window_start, window_end, window_time, item"""
+    second = """SELECT window_end, SUM(bids), COUNT(*)
+        FROM TABLE(HOP(TABLE ({}), DESCRIPTOR(rowtime), INTERVAL '20' SECOND, INTERVAL '40' SECOND))
+        WHERE bids > 1 GROUP BY window_start, window_end"""
+    attached = """SELECT window_start, window_end, MAX(bids), COUNT(*) FROM ({})
+        WHERE bids > 1 GROUP BY window_start, window_end"""
+    for window in WINDOWS.values():
+        for query, inherited in ((second, ""), (attached, "window_start, window_end, ")):
+            stream, batch = sessions(spark, tmp_path / "in", delay=30)
+            sql = query.format(counts.format(inherited, window))
+            assert Counter(stream.sql(sql).collect()) == Counter(batch.sql(sql).collect()) != Counter()
+            assert stream.counts == {"numLateRecordsDropped": 0}
 
 
 @pytest.mark.spark

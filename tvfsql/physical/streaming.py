@@ -21,6 +21,7 @@ from tvfsql.physical.operators import (
 from tvfsql.plan import nodes
 from tvfsql.plan.node import Node
 from tvfsql.plan.nodes import Item, LocalWindowAggregate
+from tvfsql.plan.properties import window_of
 from tvfsql.plan.scalar import Scalar, column, template
 
 REFUSED: dict[type[Node], tuple[str, str]] = {
@@ -46,8 +47,23 @@ def refuse_unbounded(plan: Node) -> None:
         if type(node) in REFUSED:
             reason, hint = REFUSED[type(node)]
             raise UnsupportedError(f"{reason}: {node.label()}", hint=hint)
+        if isinstance(node, nodes.GlobalWindowAggregate):
+            _refuse_other_times(node)
         if isinstance(node, nodes.SetOperation) and (node.kind != "union" or not node.all):
             raise UnsupportedError("only UNION ALL works on streams", hint="UNION ALL")
+
+
+def _refuse_other_times(node: nodes.GlobalWindowAggregate) -> None:
+    """Only the last moment of a window comes with watermarks out of an operator that makes windows."""
+    local = node.input
+    assert isinstance(local, LocalWindowAggregate), local.label()
+    over_windows = any(isinstance(below, nodes.GlobalWindowAggregate) for below in local.walk())
+    known = window_of(local.input)
+    if over_windows and node.attached is None and (known is None or local.time not in known.times):
+        raise UnsupportedError(
+            f"on streams a window over windows goes by their window_time, and {local.time} is another time",
+            hint="SELECT window_time AS rowtime, ... GROUP BY window_start, window_end, window_time",
+        )
 
 
 def stream_slices(node: LocalWindowAggregate, options: Options) -> StreamSlices:

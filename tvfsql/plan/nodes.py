@@ -201,7 +201,8 @@ class WindowProperty:
 @dataclass(frozen=True)
 class WindowAggregate(Node):
     """GROUP BY `keys` within each window, in one operator: the rows are not copied per window first
-    unless an aggregate cannot be merged from slices."""
+    unless an aggregate cannot be merged from slices. Rows that have a window already (`attached`, named by two
+    keys) are grouped by that; `window` then has one window for each of its ends."""
 
     input: Node
     window: Window
@@ -210,6 +211,7 @@ class WindowAggregate(Node):
     calls: tuple[AggCall, ...]
     properties: tuple[WindowProperty, ...]
     zone: str = ""
+    attached: AttachedWindow | None = None
 
     @cached_property
     def schema(self) -> Schema:
@@ -220,7 +222,7 @@ class WindowAggregate(Node):
     def details(self) -> Iterator[tuple[str, str]]:
         if self.keys:
             yield "groupBy", ", ".join(self.keys)
-        yield "window", window_label(self.window, ("time_col", self.time), zone=self.zone)
+        yield "window", str(self.attached or window_label(self.window, ("time_col", self.time), zone=self.zone))
         yield "select", ", ".join((*self.keys, *map(str, self.calls), *map(str, self.properties)))
 
 
@@ -298,6 +300,7 @@ class GlobalWindowAggregate(Node):
     properties: tuple[WindowProperty, ...]
     rows: str = "rows"
     zone: str = ""
+    attached: AttachedWindow | None = None
 
     @cached_property
     def schema(self) -> Schema:

@@ -104,6 +104,9 @@ def _(node: nodes.Aggregate) -> WindowColumns | None:
 @window_of.register(nodes.WindowAggregate)
 @window_of.register(nodes.GlobalWindowAggregate)
 def _(node: nodes.WindowAggregate) -> WindowColumns | None:
+    if node.attached:
+        of = node.attached
+        return WindowColumns(of.window, of.zone, (of.start,), (of.end,), (), ())
     names = {
         kind: tuple(part.name for part in node.properties if part.kind == kind) for kind in ("start", "end", "time")
     }

@@ -141,5 +141,15 @@ class Cumulate:
 Window = Tumble | Hop | Cumulate
 
 
+def one_per_end(window: Window) -> Tumble:
+    """Windows side by side, one up to each end that windows have: what ends on one of those lies in one of these."""
+    match window:
+        case Hop(slide, size, offset):
+            return Tumble(slide, (offset + size) % slide)
+        case Cumulate(step, _, offset):
+            return Tumble(step, offset % step)
+    return window
+
+
 def _offset(offset: int) -> tuple[tuple[str, str], ...]:
     return (("offset", duration(offset)),) if offset else ()

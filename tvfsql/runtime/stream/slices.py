@@ -37,11 +37,12 @@ def local_slices(
     """LocalWindowAggregate: the rows of a micro-batch merged by key and slice, in payloads by key group.
 
     In: `keys`, `time` (timestamp_ntz; rows where it is NULL are in no slice), `$watermark`, `$control` and `$channel`
-    as `with_watermarks` makes them, and for each entry of `merges` the partial of a single row: sum, min, max, first, last: the value (of a count 1 or NULL); concat: an array of
-    one; moments: struct(1, x, 0). first and last are those that arrive first and last.
+    as `with_watermarks` makes them, and for each entry of `merges` the partial of a single row: sum, min, max,
+    first, last: the value (of a count 1 or NULL); concat: an array of one; moments: struct(1, x, 0). first and last
+    are those that arrive first and last.
     Out: key_group (int) and a message to it: seq (bigint), and payload (binary) or channel (string) and watermark
-    (bigint, epoch ms). With `on_event` a watermark counts from the row after it, in the order of the source: its rows then pass through one
-    task. Else it counts from the next micro-batch.
+    (bigint, epoch ms). With `on_event` a watermark counts from the row after it, in the order of the source, whose
+    rows then pass through one task. Else it counts from the next micro-batch.
     The number of key groups bounds the parallelism, and belongs to the state: it must not change over a checkpoint.
     """
     labels = key_group_labels(key_groups if keys else 1)
@@ -81,9 +82,9 @@ def merge_slice_stream(
     Out: keys, window_start, window_end (timestamp_ntz), merged partials, as `merge_slices` gives them. All rows of a
     window leave in one micro-batch, the one that brought the watermark. Late rows are dropped (semantics.md b.3).
     With `marks` control rows follow that say the operator's watermark to the next one, in the columns that
-    `with_watermarks` adds. What happened is in the query's progress, as observed metrics under `name`: rowsIn, numLateRecordsDropped,
-    windowsOut, watermark and newestWindow (epoch ms; the end of the last window that is open), stateRows, stateBytes,
-    openSlices (the most of one key group).
+    `with_watermarks` adds. What happened is in the query's progress, as observed metrics under `name`: rowsIn,
+    numLateRecordsDropped, windowsOut, watermark and newestWindow (epoch ms; the end of the last window that is open),
+    stateRows, stateBytes, openSlices (the most of one key group).
     """
     if merges.get(rows) != "sum" or not set(merges.values()) <= set(KINDS) - {"running"}:
         raise AssertionError(f"{rows} must be a sum, and all kinds ones that can be merged again: {dict(merges)}")

@@ -1,0 +1,2 @@
+CREATE TABLE click (at TIMESTAMP(3), WATERMARK FOR at AS at)
+WITH ('connector' = 'filesystem', 'path' = 'p', 'format' = 'json', 'scan.watermark.emit.strategy' = 'on-even');
