@@ -182,7 +182,7 @@ def _(node: WatermarkAssigner, script: Script) -> str:
     ]
     arguments += [f"nulls={literal(node.nulls.upper())}"] if node.nulls != "fail" else []
     # what operators of one query observe needs names of their own
-    arguments += [f"name={literal(f'tvfsql_{name}')}"] if name != node.table else []
+    arguments += [f"name={literal(f'tvfsql_{name}')}"] if name != node.table and node.nulls != "fail" else []
     return script.assign(name, Chain("", (Call(script.need(STREAM, "with_watermarks"), tuple(arguments)),)))
 
 

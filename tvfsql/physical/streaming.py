@@ -11,6 +11,7 @@ from dataclasses import replace
 from tvfsql.errors import UnsupportedError
 from tvfsql.options import Options
 from tvfsql.physical.operators import (
+    CHANNEL,
     MARKS,
     Calc,
     SliceMerge,
@@ -19,7 +20,7 @@ from tvfsql.physical.operators import (
     WatermarkAssigner,
 )
 from tvfsql.plan import nodes
-from tvfsql.plan.node import Node
+from tvfsql.plan.node import Field, Node
 from tvfsql.plan.nodes import Item, LocalWindowAggregate
 from tvfsql.plan.properties import window_of
 from tvfsql.plan.scalar import Scalar, column, template
@@ -126,7 +127,9 @@ def assigned(scan: TableSourceScan, time: Scalar, options: Options) -> Watermark
     missing = (watermark.columns | of.columns) - set(scan.columns)
     if missing:
         fields = tuple(field for field in table.physical if field.name in missing or field in scan.fields)
-        scan = TableSourceScan(table, fields, scan.streaming)
+        scan = replace(scan, fields=fields)
+    if table.connector is not None and table.connector.partitioned:
+        scan = replace(scan, fields=(*scan.fields, Field(CHANNEL, "string")))
     return WatermarkAssigner(
         scan, table.name, of, watermark, options["table.exec.source.rowtime-null-handling"].lower()
     )

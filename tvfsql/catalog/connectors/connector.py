@@ -37,6 +37,11 @@ class Connector:
         return None
 
     @property
+    def partitioned(self) -> bool:
+        """Whether its partitions are channels, each with a watermark of its own."""
+        return False
+
+    @property
     def readable(self) -> bool:
         return self.name not in SINKS_ONLY
 

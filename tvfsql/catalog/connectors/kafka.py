@@ -65,6 +65,10 @@ class Kafka(Connector):
     bounded: bool = False
 
     @property
+    def partitioned(self) -> bool:
+        return True
+
+    @property
     def parts(self) -> dict[str, Part]:
         """What columns are in: the key, if they are in it, and the value."""
         return {**({"key": self.key} if self.key is not None else {}), "value": self.value}

@@ -13,7 +13,12 @@ from pyspark.sql import functions as F
 from tvfsql.runtime.stream.control import END_OF_INPUT
 
 OBSERVED = "tvfsql"  # how the names begin under which operators tell what they did
-ADDED = ("rowsOut", "numLateRecordsDropped", "numNullRowTimeRecordsDropped")
+ADDED = (
+    "rowsOut",
+    "numLateRecordsDropped",
+    "numNullRowTimeRecordsDropped",
+    "numNullRowTimeRecordsSkipped",
+)
 LATEST = ("watermark", "newestWindow", "openSlices", "stateRows", "stateBytes")
 
 

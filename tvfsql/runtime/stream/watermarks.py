@@ -18,19 +18,17 @@ def with_watermarks(
 
     In: `time` and `watermark`, timestamps, as SQL over the columns of `rows`. Out: as `with_control`, and `$watermark`.
     Rows whose time is NULL bring none; what else becomes of them is `nulls`: FAIL stops the query with a DataError,
-    DROP leaves them out, SKIP_WATERMARK keeps them, though no window holds them. What was read and how many rows had
-    no time is in the query's progress, as rowsRead and one of NULL_TIMES, under the `name` tvfsql_<table> or another.
+    DROP leaves them out, SKIP_WATERMARK keeps them, though no window holds them. How many those were is in the
+    query's progress, as one of NULL_TIMES, under the `name` tvfsql_<table> or another.
     """
     both = with_control(rows, table)
-    of_source, at = F.col(CONTROL).isNull(), F.expr(time)
-    timeless = of_source & at.isNull()
-    counts = [F.count_if(of_source).alias("rowsRead")]
+    at = F.expr(time)
+    timeless = F.col(CONTROL).isNull() & at.isNull()
     mark = F.when(at.isNotNull(), F.expr(watermark))
     if nulls == "FAIL":
-        mark = F.when(timeless, F.raise_error(F.lit(f"[TVFSQL_NULL_ROWTIME] {time}"))).otherwise(mark)
-    else:
-        counts.append(F.count_if(timeless).alias(NULL_TIMES[nulls]))
-    counted = both.observe(name or f"tvfsql_{table}", *counts)
-    if nulls == "DROP":
-        counted = counted.where(~timeless)
-    return counted.withColumn(WATERMARK, mark)
+        return both.withColumn(
+            WATERMARK, F.when(timeless, F.raise_error(F.lit(f"[TVFSQL_NULL_ROWTIME] {time}"))).otherwise(mark)
+        )
+    counted = both.observe(name or f"tvfsql_{table}", F.count_if(timeless).alias(NULL_TIMES[nulls]))
+    kept = counted.where(~timeless) if nulls == "DROP" else counted
+    return kept.withColumn(WATERMARK, mark)
