@@ -30,6 +30,18 @@ from tvfsql.runtime.java import find_java, spark_java_home
 
 GIB = 1 << 30
 _LOG_FILE = Path(__file__).with_name("log4j2.properties")
+STREAMS = {
+    "spark.sql.streaming.stateStore.providerClass": (
+        "org.apache.spark.sql.execution.streaming.state.RocksDBStateStoreProvider"
+    ),
+    # a micro-batch writes what it changed, and not all of its state
+    "spark.sql.streaming.stateStore.rocksdb.changelogCheckpointing.enabled": "true",
+    "spark.sql.streaming.stateStore.rocksdb.trackTotalNumberOfRows": "false",  # it reads before each write
+    # the other one starts a process, readlink, four times for each file of a checkpoint on a local disk
+    "spark.sql.streaming.checkpointFileManagerClass": (
+        "org.apache.spark.sql.execution.streaming.checkpointing.FileSystemBasedCheckpointFileManager"
+    ),
+}
 _SHORT_FLAGS = {
     "--master": "spark.master",
     "--name": "spark.app.name",
@@ -93,11 +105,9 @@ def settings() -> dict[str, str]:
         "spark.sql.ansi.enabled": "true",
         "spark.sql.shuffle.partitions": str(max(2, cores)),
         "spark.sql.execution.arrow.maxRecordsPerBatch": "200000",
-        "spark.sql.streaming.stateStore.providerClass": (
-            "org.apache.spark.sql.execution.streaming.state.RocksDBStateStoreProvider"
-        ),
         # looks up a call site at each Column call; our errors point into the SQL instead
         "spark.python.sql.dataFrameDebugging.enabled": "false",
+        **STREAMS,
     }
 
 
