@@ -2,12 +2,11 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
 from dataclasses import replace
 
 from tvfsql.options import Options
-from tvfsql.plan.aggregates import AGGREGATES, Partial, templates
-from tvfsql.plan.call import finished, holes, mergeable
+from tvfsql.plan.aggregates import AGGREGATES, templates
+from tvfsql.plan.call import finished, holes, mergeable, single
 from tvfsql.plan.node import Node
 from tvfsql.plan.nodes import (
     AggCall,
@@ -20,7 +19,7 @@ from tvfsql.plan.nodes import (
     WindowAggregate,
 )
 from tvfsql.plan.scalar import Scalar, column, free_name, template, text
-from tvfsql.plan.types import is_integer
+from tvfsql.plan.types import SqlType, is_float, is_integer
 from tvfsql.plan.window import Hop, Window
 from tvfsql.planner import rule
 
@@ -53,7 +52,7 @@ def split_local_global(node: Node, options: Options) -> Node | None:
                 return None
             if is_its_only_slice(window) and not options.streaming:
                 return None
-            if not all(mergeable(call) for call in calls):
+            if not all(mergeable(call, streaming=options.streaming) for call in calls):
                 return None
             renamed = apart(source, keys)
             if renamed:
@@ -82,13 +81,6 @@ def split_local_global(node: Node, options: Options) -> Node | None:
             back = (Item(before.get(part.name, part.name), column(part.name, part.type)) for part in windows.schema)
             return Project(windows, tuple(back))
     return None
-
-
-def single_row(part: Partial, arguments: Mapping[str, Scalar]) -> Scalar | None:
-    """The partial of one row; None if a row alone does not have it."""
-    if arguments["x"].sql == "*" and not arguments["f"].sql:
-        return text("1L", "bigint")
-    return template(part.row, arguments) if part.row else None
 
 
 def apart(source: Node, keys: tuple[str, ...]) -> dict[str, str]:
@@ -124,8 +116,8 @@ class Split:
         parts = {}
         for part in row.partials:
             name = call.name if len(row.partials) == 1 else f"{call.name}_{part.suffix}"
-            single = single_row(part, arguments)
-            made = PartialColumn(name, template(part.sql, arguments), part.merge, single)
+            of_row = single(call, part.row, nulls=part.nulls)
+            made = PartialColumn(name, template(part.sql, arguments), part.merge, of_row)
             parts[part.suffix] = self._partial(made)
         if "{y}" in finish:
             parts["y"] = call.arguments[1]
@@ -175,13 +167,17 @@ class StreamSplit(Split):
     """
 
     def _distinct(self, call: AggCall, *, with_sum: bool) -> dict[str, Scalar]:
-        arguments = holes(call)
-        values = template("collect_set({x}){f}", arguments)
-        single = template("CASE WHEN {m} IS NOT NULL THEN array({m}) END", arguments)
-        values = self._partial(PartialColumn(call.name, values, "distinct", single))
+        set_of = template("collect_set({x}){f}", holes(call))
+        values = self._partial(PartialColumn(call.name, set_of, "distinct", single(call, "array({x})")))
         parts = {"count": template("coalesce(size({v}), 0)", {"v": values})}
         if with_sum:
-            kind = call.arguments[0].type
-            zero = f"CAST(0 AS {('bigint' if is_integer(kind) else AGGREGATES['SUM'].result(kind)).upper()})"
-            parts["sum"] = template(f"aggregate({{v}}, {zero}, (total, value) -> total + value)", {"v": values})
+            parts["sum"] = template(sum_of_list(call.arguments[0].type), {"v": values})
         return parts
+
+
+def sum_of_list(kind: SqlType) -> str:
+    """The sum of the list `{v}` in the type of Spark's sum(). Floating numbers are added from the smallest up, so
+    that the sum does not depend on the order in which they came."""
+    whole = "bigint" if is_integer(kind) else "double" if is_float(kind) else AGGREGATES["SUM"].result(kind)
+    values = "sort_array({v})" if is_float(kind) else "{v}"
+    return f"aggregate({values}, CAST(0 AS {whole.upper()}), (total, value) -> total + value)"

@@ -23,6 +23,7 @@ from tvfsql.runtime.kernel import SliceKernel
 
 EPOCH = datetime(1970, 1, 1)
 MOMENTS = pa.struct([("n", pa.int64()), ("mean", pa.float64()), ("m2", pa.float64())])
+TIMED = pa.struct([("t", pa.timestamp("us")), ("x", pa.string())])
 INT64 = st.integers(-(2**63), 2**63 - 1)
 SMALL = st.integers(-5, 5)
 FLOATS = st.sampled_from([0.0, 1.5, -2.25, 1e300, math.inf, -math.inf, math.nan])
@@ -66,8 +67,14 @@ COLUMNS = {
     "least_day": Column("min", pa.date32(), st.dates(date(1, 1, 1), date(9999, 12, 31))),
     "most_time": Column("max", pa.timestamp("us"), st.datetimes()),
     "most_instant": Column("max", pa.timestamp("us", "UTC"), st.datetimes(timezones=st.just(UTC))),
-    "opening": Column("first", pa.string(), WORDS),
-    "closing": Column("last", pa.struct([("x", pa.int64())]), st.builds(dict, x=SMALL)),
+    "opening": Column("min", TIMED, st.builds(dict, t=st.datetimes(), x=WORDS)),
+    "closing": Column("max", TIMED, st.builds(dict, t=st.sampled_from([EPOCH, datetime.max]), x=WORDS)),
+    "least_list": Column("min", pa.list_(pa.float64()), st.lists(st.none() | FLOATS, max_size=3)),
+    "most_nested": Column(
+        "max",
+        pa.struct([("a", pa.int64()), ("b", pa.list_(pa.struct([("c", pa.string())])))]),
+        st.builds(dict, a=st.none() | INT64, b=st.none() | st.lists(st.builds(dict, c=st.none() | WORDS), max_size=2)),
+    ),
     "names": Column("concat", pa.list_(pa.string()), st.lists(st.none() | WORDS, max_size=3)),
     "spread": Column(
         "moments",
@@ -198,10 +205,7 @@ def merged(kind: str, values: list[Any]) -> Any:
             with localcontext(prec=60):
                 return sum(values[1:], values[0]) if values else 0
         case "min" | "max":
-            nan_last = sorted(values, key=lambda v: (v != v, v))
-            return nan_last[0 if kind == "min" else -1]
-        case "first" | "last":
-            return values[0 if kind == "first" else -1]
+            return (min if kind == "min" else max)(values, key=order)
         case "concat":
             return [element for value in values for element in value]
         case "moments":
@@ -212,11 +216,27 @@ def merged(kind: str, values: list[Any]) -> Any:
     raise AssertionError(kind)
 
 
+def order(value: Any) -> Any:
+    """Spark's: NULL first, NaN last; arrays and structs by what is in them."""
+    match value:
+        case None:
+            return (0,)
+        case list():
+            return 1, [order(each) for each in value]
+        case dict():
+            return order(list(value.values()))
+        case float() if math.isnan(value):
+            return (2,)
+    return 1, value
+
+
 def plain(value: Any) -> Any:
     """Comparable: NaN equals itself, rounding errors do not count, decimals keep their value only."""
     match value:
         case dict():
             return {name: plain(each) for name, each in value.items()}
+        case list():
+            return [plain(each) for each in value]
         case float() if math.isfinite(value):
             return f"{value + 0.0:.6e}" if abs(value) > 1e-6 else 0.0
         case float():

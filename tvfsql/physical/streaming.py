@@ -71,15 +71,10 @@ def stream_slices(node: LocalWindowAggregate, options: Options) -> StreamSlices:
     """The slices of a stream; `node.input` is physical. Raises UnsupportedError for what streams lack yet."""
     if node.zone:
         raise UnsupportedError("windows over TIMESTAMP_LTZ are not built for streams yet", hint="use a TIMESTAMP(3)")
-    without = [part.name for part in node.partials if part.row is None]
-    if without:
-        raise UnsupportedError(
-            f"{without[0]} depends on the order of rows, which is not built for streams yet", hint="--mode batch"
-        )
     source = marked(node.input, node.time, options)
     items = {item.name: item.scalar for item in source.items}
     keys = tuple(Item(key, items[key]) for key in node.keys)
-    partials = tuple(Item(part.name, part.row.substitute(items)) for part in node.partials if part.row is not None)
+    partials = tuple(Item(part.name, part.row.substitute(items)) for part in node.partials)
     made = Calc(source.input, (*keys, Item(node.time, items[node.time]), *partials, *_marks()))
     merges = tuple((part.name, part.merge) for part in node.partials)
     on_event = any(isinstance(part, TableSourceScan) and _on_event(part) for part in source.walk())

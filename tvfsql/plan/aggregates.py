@@ -19,13 +19,14 @@ TypeRule = Callable[[SqlType], SqlType]
 
 @dataclass(frozen=True)
 class Partial:
-    """A column that a slice keeps. `merge` is a kind of runtime.partials. `row` is the partial of a single
-    row (`{m}`: the argument, NULL where FILTER does not hold), which streams start from; "": there is none."""
+    """A column that a slice keeps. `merge` is a kind of runtime.partials. `row` is the partial of a single row
+    that FILTER lets through, which streams start from; if the argument is NULL there is none, unless `nulls`."""
 
     suffix: str
     sql: str
     merge: str
-    row: str = "{m}"
+    row: str = "{x}"
+    nulls: bool = False
 
 
 @dataclass(frozen=True)
@@ -43,13 +44,12 @@ class AggregateFunction:
     arguments: tuple[int, int] = (1, 1)
     accepts: str = "value of any type"
 
-    def mergeable(self, kind: SqlType, distinct: bool) -> bool:
-        """Whether windows can be made from slices. Distinct floats cannot: their sums would not cancel exactly.
-        Nor can the smallest or largest array or struct, which have no order in Arrow."""
+    def mergeable(self, kind: SqlType, distinct: bool, streaming: bool) -> bool:
+        """Whether windows can be made from slices. Sums of distinct floats cannot in batch, where values that come
+        and go are added and subtracted: they would not cancel exactly."""
         if distinct and not self.ignores_distinct:
-            return bool(self.distinct) and (self.name == "COUNT" or is_integer(kind) or is_decimal(kind))
-        if self.name in ("MIN", "MAX") and kind.startswith(("array<", "struct<")):
-            return False
+            exact = self.name == "COUNT" or is_integer(kind) or is_decimal(kind)
+            return bool(self.distinct) and (exact or (streaming and is_float(kind)))
         return bool(self.partials)
 
 
@@ -83,24 +83,41 @@ def average(kind: SqlType) -> str:
     return "{sum} / nullif({count}, 0)"
 
 
-COUNT_OF = Partial("count", "count({x}){f}", "sum", "CASE WHEN {m} IS NOT NULL THEN 1L END")
+# values in the order of their times, ties in their own: a value stands beside its time until the window is finished
+TIMED = "struct({t} AS t, {x} AS x)"
+VALUES = "transform(sort_array({list}), e -> e.x)"
+JOINED = f"CASE WHEN size({{list}}) > 0 THEN array_join({VALUES}, {{y}}) END"
+
+COUNT_OF = Partial("count", "count({x}){f}", "sum", "1L")
 SUM_OF = Partial("sum", "sum({x}){f}", "sum")
 MOMENTS = Partial(
     "moments",
     "named_struct('n', count({x}){f}, 'mean', avg(double({x})){f}, 'm2', var_pop({x}){f} * count({x}){f})",
     "moments",
-    "CASE WHEN {m} IS NOT NULL THEN named_struct('n', 1L, 'mean', double({m}), 'm2', 0D) END",
+    "named_struct('n', 1L, 'mean', double({x}), 'm2', 0D)",
 )
-SORTED = "transform(sort_array(collect_list(struct({t} AS t, {x} AS x)){filter}), e -> e.x)"
-LIST = Partial("list", SORTED.replace("{filter}", "{nn}"), "concat", "")
-LIST_WITH_NULLS = Partial("list", SORTED.replace("{filter}", "{f}"), "concat", "")
-JOINED = "CASE WHEN size({list}) > 0 THEN array_join({list}, {y}) END"
+FIRST = Partial("first", f"min({TIMED}){{nn}}", "min", TIMED)
+LAST = Partial("last", f"max({TIMED}){{nn}}", "max", TIMED)
+LIST = Partial("list", f"collect_list({TIMED}){{nn}}", "concat", f"array({TIMED})")
+LIST_WITH_NULLS = Partial("list", f"collect_list({TIMED}){{f}}", "concat", f"array({TIMED})", nulls=True)
 
 
 def _spread(name: str, spark: str, finish: str) -> AggregateFunction:
     """A standard deviation or variance, merged by its moments."""
     return AggregateFunction(
         name, f"{spark}({{x}}){{f}}", _always("double"), partials=(MOMENTS,), finish=finish, accepts="number"
+    )
+
+
+def _list(name: str, values: Partial) -> AggregateFunction:
+    """All values as an array, an empty one if there are none."""
+    return AggregateFunction(
+        name,
+        VALUES.replace("{list}", values.sql),
+        lambda kind: f"array<{kind}>" if kind else UNKNOWN,
+        partials=(values,),
+        finish=f"coalesce({VALUES}, array())",
+        accepts="value that can be ordered",
     )
 
 
@@ -186,8 +203,8 @@ _ROWS = (
         "FIRST_VALUE",
         "min_by({x}, struct({t}, {x})){nn}",
         _same,
-        partials=(Partial("first", "min_by({x}, struct({t}, {x})){nn}", "first", ""),),
-        finish="{first}",
+        partials=(FIRST,),
+        finish="{first}.x",
         ignores_distinct=True,
         accepts="value that can be ordered",
     ),
@@ -195,8 +212,8 @@ _ROWS = (
         "LAST_VALUE",
         "max_by({x}, struct({t}, {x})){nn}",
         _same,
-        partials=(Partial("last", "max_by({x}, struct({t}, {x})){nn}", "last", ""),),
-        finish="{last}",
+        partials=(LAST,),
+        finish="{last}.x",
         ignores_distinct=True,
         accepts="value that can be ordered",
     ),
@@ -209,15 +226,13 @@ _ROWS = (
         arguments=(1, 2),
         accepts="value that can be ordered",
     ),
-    AggregateFunction("COLLECT", LIST.sql, lambda kind: f"array<{kind}>" if kind else UNKNOWN, partials=(LIST,),
-                      finish="{list}", accepts="value that can be ordered"),
-    AggregateFunction("ARRAY_AGG", LIST_WITH_NULLS.sql, lambda kind: f"array<{kind}>" if kind else UNKNOWN,
-                      partials=(LIST_WITH_NULLS,), finish="{list}", accepts="value that can be ordered"),
+    _list("COLLECT", LIST),
+    _list("ARRAY_AGG", LIST_WITH_NULLS),
     _spread("STDDEV_POP", "stddev_pop", f"sqrt({POP})"),
     _spread("STDDEV_SAMP", "stddev_samp", f"sqrt({SAMP})"),
     _spread("VAR_POP", "var_pop", POP),
     _spread("VAR_SAMP", "var_samp", SAMP),
-)  # fmt: skip
+)
 
 AGGREGATES = {row.name: row for row in _ROWS}
 ALIASES = {

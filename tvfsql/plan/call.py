@@ -9,10 +9,10 @@ from tvfsql.plan.nodes import AggCall
 from tvfsql.plan.scalar import Scalar, column, template, text
 
 
-def mergeable(call: AggCall) -> bool:
+def mergeable(call: AggCall, *, streaming: bool) -> bool:
     """Whether the call's result over a window can be made from partials of its slices."""
     row = AGGREGATES.get(call.function)
-    return row is not None and row.mergeable(call.arguments[0].type, call.distinct)
+    return row is not None and row.mergeable(call.arguments[0].type, call.distinct, streaming)
 
 
 def whole(call: AggCall) -> Scalar:
@@ -26,24 +26,33 @@ def whole(call: AggCall) -> Scalar:
 def holes(call: AggCall) -> dict[str, Scalar]:
     """What the templates take from a call."""
     x, *more = call.arguments
-    one = text("1", "int")
-    condition = call.filter
-    not_null = template("{x} IS NOT NULL", {"x": x}, "boolean", atomic=False)
-    both = not_null
-    if condition is not None:
-        both = template("{a} AND {b}", {"a": condition, "b": not_null}, "boolean", atomic=False)
-    masked = x
-    if condition is not None:
-        masked = template("CASE WHEN {c} THEN {x} END", {"c": condition, "x": one if x.sql == "*" else x})
+    counts = counted(call)
     return {
         "x": x,
-        "m": masked if masked.sql != "*" else one,
         "y": more[0] if more else text("','"),
         "t": column(call.time) if call.time else text("NULL"),
         "d": text("DISTINCT " if call.distinct else ""),
-        "f": template(" FILTER (WHERE {c})", {"c": condition}) if condition else text(""),
-        "nn": template(" FILTER (WHERE {c})", {"c": both}),
+        "f": template(" FILTER (WHERE {c})", {"c": call.filter}) if call.filter else text(""),
+        "nn": template(" FILTER (WHERE {c})", {"c": counts}) if counts else text(""),
     }
+
+
+def counted(call: AggCall, *, nulls: bool = False) -> Scalar | None:
+    """The condition under which a row counts: FILTER holds, and the argument is not NULL (with `nulls` it may be)."""
+    x = call.arguments[0]
+    if nulls or x.sql == "*":
+        return call.filter
+    not_null = template("{x} IS NOT NULL", {"x": x}, "boolean", atomic=False)
+    if call.filter is None:
+        return not_null
+    return template("{a} AND {b}", {"a": call.filter, "b": not_null}, "boolean", atomic=False)
+
+
+def single(call: AggCall, pattern: str, *, nulls: bool = False) -> Scalar:
+    """The filled-in pattern for a row that counts, NULL for others."""
+    value = template(pattern, holes(call))
+    counts = counted(call, nulls=nulls or value == call.arguments[0])
+    return value if counts is None else template("CASE WHEN {c} THEN {v} END", {"c": counts, "v": value})
 
 
 def finished(call: AggCall, pattern: str, parts: Mapping[str, Scalar]) -> Scalar:

@@ -228,12 +228,13 @@ class WindowAggregate(Node):
 
 @dataclass(frozen=True)
 class PartialColumn:
-    """A column that a slice keeps: how Spark makes it from rows, and how two are merged."""
+    """A column that a slice keeps: how Spark makes it from rows or (`row`) from a single one, which streams start
+    from, and how two are merged."""
 
     name: str
     scalar: Scalar
     merge: str
-    row: Scalar | None = None  # of a single row, where streams can start from one
+    row: Scalar
     type: SqlType = field(default="", compare=False)
 
     def __str__(self) -> str:

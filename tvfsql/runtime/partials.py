@@ -3,8 +3,7 @@
 | kind | partials | merged |
 |---|---|---|
 | sum | integers; decimals; floating numbers | exact, bigint; exact, decimal(38, s); double |
-| min, max | anything with an order | the same type |
-| first, last | anything | the first, last value that is not NULL, in the order of the slices |
+| min, max | anything with an order; struct<t, x>: the first, the last x by time | the same type |
 | concat | lists | one list, in the order of the slices |
 | distinct | lists of values, each once | their union, each value once |
 | moments | struct<n: bigint, mean: double, m2: double> | the same |
@@ -22,9 +21,10 @@ from typing import Any
 import numpy as np
 import pyarrow as pa
 
-from tvfsql.runtime.columns import Ints, presence
+from tvfsql.runtime.columns import Ints
 from tvfsql.runtime.exact import ExactSum, RunningTotal
-from tvfsql.runtime.ranges import Blocks, Partial, Presence, Ranges, latest
+from tvfsql.runtime.order import codes
+from tvfsql.runtime.ranges import Blocks, Partial, Presence, Ranges
 from tvfsql.runtime.scans import Extreme, FloatSum, Moments
 
 Prepare = Callable[[str, Any, Blocks, int], Partial]
@@ -36,22 +36,6 @@ def prepare(kind: str, name: str, column: Any, blocks: Blocks, before: int = 0) 
     `before` is what `Partial.before` said of the rows that were left out in front of the first one.
     """
     return KINDS[kind](name, column, blocks, before)
-
-
-class Nearest(Partial):
-    """`first` or `last`: for each row the nearest value that is not NULL, looking forward or backward."""
-
-    def __init__(self, column: Any, *, last: bool) -> None:
-        self.column = column
-        self.last = last
-        self.at = np.arange(len(column))
-        present = presence(column)
-        if present is not None:
-            self.at = latest(present) if last else len(column) - 1 - latest(present[::-1])[::-1]
-
-    def over(self, ranges: Ranges) -> Any:
-        at = self.at[ranges.hi - 1] if self.last else self.at[ranges.lo]
-        return self.column.take(pa.array(at, mask=(at < ranges.lo) | (at >= ranges.hi)))
 
 
 class Concat(Partial):
@@ -93,16 +77,14 @@ class Distinct(Concat):
 
     def __init__(self, column: Any) -> None:
         super().__init__(column)
-        coded = self.elements.dictionary_encode()
-        self.codes: Ints = coded.indices.to_numpy().astype(np.int64)
-        self.values = len(coded.dictionary)
+        self.codes, self.top = codes(self.elements)
 
     def over(self, ranges: Ranges) -> Any:
         lengths = self.offsets[ranges.hi] - self.offsets[ranges.lo]
         starts = np.cumsum(lengths) - lengths
         at = np.arange(int(lengths.sum())) + np.repeat(self.offsets[ranges.lo] - starts, lengths)
         of_range = np.repeat(np.arange(len(ranges)), lengths)
-        _, once = np.unique(of_range * max(1, self.values) + self.codes[at], return_index=True)
+        _, once = np.unique(of_range * self.top + self.codes[at], return_index=True)
         once.sort()
         counts = np.bincount(of_range[once], minlength=len(ranges))
         return self._lists(self.elements.take(pa.array(at[once])), counts, self.presence.over(ranges))
@@ -116,8 +98,6 @@ KINDS: Mapping[str, Prepare] = {
     "sum": _sum,
     "min": lambda name, column, blocks, before: Extreme(column, blocks, largest=False),
     "max": lambda name, column, blocks, before: Extreme(column, blocks, largest=True),
-    "first": lambda name, column, blocks, before: Nearest(column, last=False),
-    "last": lambda name, column, blocks, before: Nearest(column, last=True),
     "concat": lambda name, column, blocks, before: Concat(column),
     "distinct": lambda name, column, blocks, before: Distinct(column),
     "moments": lambda name, column, blocks, before: Moments(column, blocks),

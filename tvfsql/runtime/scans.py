@@ -8,19 +8,9 @@ from typing import Any
 
 import numpy as np
 import pyarrow as pa
-import pyarrow.compute as pc
 
-from tvfsql.runtime.columns import (
-    Ints,
-    Mask,
-    counts_as_int64,
-    fit_int64,
-    from_integers,
-    from_words,
-    integers,
-    presence,
-    words,
-)
+from tvfsql.runtime.columns import Mask, presence
+from tvfsql.runtime.order import scale
 from tvfsql.runtime.ranges import Blocks, Partial, Presence, Ranges
 
 # One value of every row, in as many arrays as the merge needs; a scan has one entry more, the neutral one.
@@ -134,14 +124,11 @@ class Moments(Scanned):
 
 
 class Extreme(Scanned):
-    """`min` or `max` of a type with an order: values become codes from 1 up, 0 being NULL.
-
-    Spark's order: NaN is the largest number, strings and binaries go by their bytes.
-    """
+    """`min` or `max` of a type with an order: values become codes from 1 up, 0 being NULL."""
 
     def __init__(self, column: Any, blocks: Blocks, *, largest: bool) -> None:
         self.largest = largest
-        self.scale = _scale(column, len(column))
+        self.scale = scale(column, len(column))
         codes = self.scale.codes if largest else self.scale.top - self.scale.codes
         present = presence(column)
         super().__init__((np.where(True if present is None else present, codes + 1, 0),), blocks)
@@ -163,53 +150,3 @@ class Extreme(Scanned):
         present: Mask | None = best > 0 if self.may_be_null else None
         codes = np.maximum(best - 1, 0)
         return self.scale.decode(codes if self.largest else self.scale.top - codes, present)
-
-
-class Scale:
-    """Values as codes 0 .. top in their order: their distance from the smallest."""
-
-    def __init__(self, values: Ints, least: int, top: int, kind: Any) -> None:
-        self.codes = values - least
-        self.least, self.top, self.kind = least, top, kind
-
-    def decode(self, codes: Ints, present: Mask | None) -> Any:
-        values = codes + self.least
-        if pa.types.is_decimal(self.kind):
-            return from_words(values, values >> 63, self.kind, present)
-        return from_integers(values, self.kind, present)
-
-
-class Ranked:
-    """Values as codes 0 .. top in their order: their rank among the different ones."""
-
-    def __init__(self, codes: Ints, values: Any) -> None:
-        self.codes, self.values, self.top = codes, values, max(len(values) - 1, 0)
-
-    def decode(self, codes: Ints, present: Mask | None) -> Any:
-        return self.values.take(pa.array(codes, mask=None if present is None else ~present))
-
-
-def _scale(column: Any, blocks: int) -> Scale | Ranked:
-    values: Ints | None = None
-    if counts_as_int64(column.type):
-        values = integers(column)
-    elif pa.types.is_decimal(column.type):
-        low, high = words(column)
-        values = low if fit_int64(low, high) else None
-    if values is not None and len(values):
-        least, greatest = int(values.min()), int(values.max())
-        if blocks * (greatest - least + 2) < 2**62:  # else the lifted codes would wrap
-            return Scale(values, least, greatest - least, column.type)
-    if pa.types.is_floating(column.type):
-        different, codes = np.unique(column.fill_null(0.0).to_numpy(), return_inverse=True)  # one NaN, at the end
-        return Ranked(codes.astype(np.int64), pa.array(different, type=column.type))
-    return _ranked(column)
-
-
-def _ranked(column: Any) -> Ranked:
-    coded = column.dictionary_encode()
-    order = pc.array_sort_indices(coded.dictionary)
-    rank = np.empty(len(order), dtype=np.int64)
-    rank[order.to_numpy()] = np.arange(len(order))
-    codes = coded.indices.fill_null(0).to_numpy()
-    return Ranked(rank[codes] if len(order) else codes.astype(np.int64), coded.dictionary.take(order))

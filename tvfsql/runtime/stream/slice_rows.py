@@ -15,6 +15,7 @@ import numpy as np
 import pyarrow as pa
 
 from tvfsql.runtime.columns import Ints, Mask
+from tvfsql.runtime.order import codes, combined
 from tvfsql.runtime.partials import prepare
 from tvfsql.runtime.ranges import Blocks, Ranges
 
@@ -97,14 +98,7 @@ def joined(batches: Sequence[Any]) -> Any:
 
 def key_codes(columns: Sequence[Any], rows: int) -> Ints:
     """For each row a number that stands for its key: the same for keys that GROUP BY takes for the same."""
-    codes, size = np.zeros(rows, dtype=np.int64), 1
-    for column in columns:
-        of_column, top = _column_codes(column)
-        if size * top >= 2**62:
-            different, codes = np.unique(codes, return_inverse=True)
-            size = len(different)
-        codes, size = codes * top + of_column, size * top
-    return codes
+    return combined([codes(column) for column in columns], rows)
 
 
 def sort_order(majors: Sequence[Ints]) -> Ints:
@@ -118,22 +112,6 @@ def sort_order(majors: Sequence[Ints]) -> Ints:
         part = numbers - least
         whole = part if whole is None else whole * (greatest - least + 1) + part
     return np.argsort(whole, kind="stable") if whole is not None else np.zeros(0, dtype=np.int64)
-
-
-def _column_codes(column: Any) -> tuple[Ints, int]:
-    """A number from 0 up for each value, and one more than the largest. NULL and NaN are values like any other."""
-    kind = column.type
-    if pa.types.is_nested(kind):
-        if pa.types.is_struct(kind):
-            parts = [*column.flatten(), column.is_valid()]
-            different, codes = np.unique(key_codes(parts, len(column)), return_inverse=True)
-            return codes.astype(np.int64), len(different) + 1
-        known: dict[str, int] = {}  # lists as keys are rare: their text will do
-        values = [known.setdefault(repr(value), len(known)) for value in column.to_pylist()]
-        return np.array(values, dtype=np.int64), len(known) + 1
-    coded = column.dictionary_encode()
-    top = len(coded.dictionary) + 1
-    return coded.indices.fill_null(top - 1).to_numpy().astype(np.int64), top
 
 
 def changes_in(numbers: Ints) -> Mask:
