@@ -22,8 +22,10 @@ STREAMED = [name for name in QUERIES if not any(part in name for part in NOT_YET
 BIDS = "ts TIMESTAMP(3), item STRING, price DECIMAL(10, 2), n INT, WATERMARK FOR ts AS ts - INTERVAL '{delay}' SECOND"
 TOTALS = """SELECT window_start, window_end, item, SUM(price) AS total, COUNT(*) AS bids, AVG(n) AS mean,
     MIN(n) FILTER (WHERE n > 3) AS least, MAX(item) AS last_item, COUNT(DISTINCT n) AS numbers, SUM(DISTINCT n) AS sum,
-    FIRST_VALUE(price) AS opening, LAST_VALUE(n) FILTER (WHERE n > 80) AS closing, LISTAGG(CAST(n AS STRING), '; ') AS ns,
-    COLLECT(n) FILTER (WHERE n > 80) AS high, ARRAY_AGG(price) AS prices, ARRAY_AGG(item) FILTER (WHERE n > 80) AS highs,
+    FIRST_VALUE(price) AS opening, LAST_VALUE(n) FILTER (WHERE n > 80) AS closing,
+    LISTAGG(CAST(n AS STRING), '; ') AS ns,
+    COLLECT(n) FILTER (WHERE n > 80) AS high, ARRAY_AGG(price) AS prices,
+    ARRAY_AGG(item) FILTER (WHERE n > 80) AS highs,
     SUM(DISTINCT n / 8E0) AS eighths, AVG(DISTINCT CAST(n / 8E0 AS FLOAT)) FILTER (WHERE n > 3) AS eighth,
     COUNT(DISTINCT ARRAY[n, 1]) AS pairs, MAX(ARRAY[n, price]) AS most, MIN(ARRAY[price]) AS cheapest
 FROM TABLE({window}) WHERE n < 90 GROUP BY window_start, window_end, item"""
