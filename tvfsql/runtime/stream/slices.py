@@ -37,9 +37,8 @@ def local_slices(
     """LocalWindowAggregate: the rows of a micro-batch merged by key and slice, in payloads by key group.
 
     In: `keys`, `time` (timestamp_ntz; rows where it is NULL are in no slice), `$watermark`, `$control` and `$channel`
-    as `with_watermarks` makes them, and for each entry of `merges` the partial of a single row: sum, min, max,
-    first, last: the value (of a count 1 or NULL); concat: an array of one; moments: struct(1, x, 0). first and last
-    are those that arrive first and last.
+    as `with_watermarks` makes them, and for each entry of `merges` the partial of a single row: sum, min, max:
+    the value (of a count 1 or NULL); concat, distinct: an array of one; moments: struct(1, x, 0).
     Out: key_group (int) and a message to it: seq (bigint), and payload (binary) or channel (string) and watermark
     (bigint, epoch ms). With `on_event` a watermark counts from the row after it, in the order of the source, whose
     rows then pass through one task. Else it counts from the next micro-batch.
