@@ -18,7 +18,8 @@ from tvfsql.api.script import Script
 from tvfsql.errors import SqlSyntaxError, TvfSqlError
 from tvfsql.syntax import ast
 from tvfsql.syntax.interval import ORDER, UNIT_MS, parse_interval
-from tvfsql.syntax.parser import _tokens, parse
+from tvfsql.syntax.parser import parse
+from tvfsql.syntax.tokens import tokens_of
 
 MUTATIONS = 400  # of one run; set higher to look for more
 FOLDERS = sorted(path.name for path in CASES.iterdir() if path.is_dir())
@@ -243,7 +244,7 @@ def carried_out(sql: str) -> None:
 def mutated(sql: str, rng: random.Random) -> str:
     """The text with some of its words left out, doubled, swapped or replaced."""
     try:
-        tokens = _tokens(sql)
+        tokens = tokens_of(sql)
     except TvfSqlError:
         return sql
     places = [(token.start_pos or 0, token.end_pos or 0) for token in tokens]

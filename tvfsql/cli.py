@@ -81,6 +81,10 @@ def build_parser() -> argparse.ArgumentParser:
     _script(check)
     check.set_defaults(run=_check)
 
+    rewrite = commands.add_parser("rewrite", help="print a script with GROUP BY TUMBLE(...) as window functions")
+    _script(rewrite)
+    rewrite.set_defaults(run=_rewrite)
+
     doctor = commands.add_parser("doctor", help="what of Java, Python, Spark and packages is found, and what to do")
     doctor.set_defaults(run=_doctor)
     return parser
@@ -130,7 +134,7 @@ def _sources(files: Sequence[str], texts: Sequence[str]) -> Iterator[tuple[str, 
             yield sys.stdin.read(), None, ""
             continue
         try:
-            yield Path(file).read_text(encoding="utf-8"), file, os.path.dirname(file)
+            yield Path(file).read_bytes().decode(), file, os.path.dirname(file)
         except (OSError, UnicodeDecodeError) as error:
             reason = error.strerror if isinstance(error, OSError) else "it is not UTF-8 text"
             raise DataError(f"the script {file} cannot be read: {reason}") from error
@@ -198,6 +202,15 @@ def _queries(given: argparse.Namespace, parser: argparse.ArgumentParser) -> list
 def _check(given: argparse.Namespace, parser: argparse.ArgumentParser) -> int:
     count = len(_outcomes(given, parser))
     print(f"fine: {count} statement{'s' if count != 1 else ''}", file=sys.stderr)
+    return Exit.OK
+
+
+def _rewrite(given: argparse.Namespace, parser: argparse.ArgumentParser) -> int:
+    from tvfsql.syntax.rewrite import rewrite
+
+    for sql, name, _ in _scripts(given, parser):
+        text = rewrite(sql, name)
+        print(text, end="" if text.endswith("\n") else "\n")
     return Exit.OK
 
 

@@ -35,8 +35,6 @@ FLINK_FUNCTIONS = {
     ("JSON_VALUE", 2): "GET_JSON_OBJECT({0}, {1})",
     ("TRUNCATE", 2): "ROUND({0}, {1})",
 }
-# Flink's group windows, which stood in GROUP BY before there were window functions
-LEGACY = re.compile(r"(tumble|hop|session)(_start|_end|_rowtime|_proctime)?")
 RANDOM = ("rand", "randn", "random", "uuid", "shuffle", "monotonically_increasing_id", "spark_partition_id")
 NOT_ATOMIC = (
     exp.Binary,
@@ -352,13 +350,6 @@ def _check_functions(tree: exp.Expr, span: Span) -> None:
                 "processing time is not supported yet",
                 span=span_of(node, span),
                 hint="name an event time column with DESCRIPTOR and WATERMARK FOR",
-            )
-        if LEGACY.fullmatch(name):
-            raise UnsupportedError(
-                f"the group window {node.name.upper()} is not supported: window functions took its place",
-                span=span_of(node, span),
-                hint="FROM TABLE(TUMBLE(TABLE t, DESCRIPTOR(ts), INTERVAL '10' MINUTE)) "
-                "GROUP BY window_start, window_end",
             )
         flink = [arity for (flink_name, arity) in FLINK_FUNCTIONS if flink_name.lower() == name]
         if name in functions() or len(node.expressions) in flink or name == "to_timestamp_ltz":

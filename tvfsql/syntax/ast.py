@@ -92,6 +92,16 @@ class WindowCall:
     span: Span = place()
 
 
+@dataclass(frozen=True)
+class GroupWindow:
+    """GROUP BY TUMBLE(ts, ...) of a SELECT, which is read as a window function's. `call` is without its table;
+    `columns` are the window columns that calls at these places stand for; `one_table`: FROM is that, and no join."""
+
+    call: WindowCall
+    columns: tuple[tuple[Span, str], ...]
+    one_table: bool
+
+
 # ---- relations -------------------------------------------------------------------------------------
 
 
@@ -239,7 +249,10 @@ class Ranking:
 
 @dataclass(frozen=True)
 class Query:
-    """A body with the clauses around it: WITH before, ORDER BY, LIMIT and OFFSET after."""
+    """A body with the clauses around it: WITH before, ORDER BY, LIMIT and OFFSET after.
+
+    `group_window` tells what of it was written in the form of group windows.
+    """
 
     body: Select | SetOperation | Ranking | Ordinary | Query
     ctes: tuple[Cte, ...] = ()
@@ -247,6 +260,7 @@ class Query:
     limit: int | None = None
     offset: int = 0
     span: Span = place()
+    group_window: GroupWindow | None = field(default=None, compare=False, repr=False)
 
 
 # ---- statements ------------------------------------------------------------------------------------

@@ -1,7 +1,7 @@
 """Standard SQL, read by sqlglot: queries and scalar expressions become the nodes of `ast`.
 
-Window calls do not reach it: the parser
-has put a quoted placeholder of the same length in their place, so every position is still right.
+Window calls do not reach it: the parser has put a quoted placeholder of the same length in their place, so every
+position is still right. A placeholder is a table, or a column for a group window's call.
 """
 
 from __future__ import annotations
@@ -16,6 +16,7 @@ from sqlglot.errors import ParseError, TokenError
 from tvfsql.errors import Span, SqlSyntaxError, UnsupportedError
 from tvfsql.syntax import ast
 from tvfsql.syntax.dialect import FlinkSql, nearest_type
+from tvfsql.syntax.group_windows import modern, refuse_left_over
 from tvfsql.syntax.grouping import key_sets
 
 PLAIN_CLAUSES = {"expressions", "from_", "joins", "where", "group", "having", "distinct", "hint", "kind"}
@@ -44,9 +45,14 @@ SPARKS_OWN = (
 )
 
 
-def parse_query(text: str, windows: Mapping[str, ast.WindowCall], span: Span) -> ast.Query:
-    """The query that `text` holds at `span` (all else is blank); `windows` by placeholder."""
-    return replace(_Reader(windows, span).query(_parse(text, span, exp.Query)), span=span)
+def parse_query(
+    text: str, windows: Mapping[str, ast.WindowCall], groups: Mapping[str, ast.WindowCall], span: Span
+) -> ast.Query:
+    """The query that `text` holds at `span` (all else is blank).
+
+    `windows` are the calls of window functions and `groups` those of group windows, both by placeholder.
+    """
+    return replace(_Reader(windows, groups, span).query(_parse(text, span, exp.Query)), span=span)
 
 
 def parse_scalar(text: str, span: Span) -> ast.Expr:
@@ -120,11 +126,21 @@ def _without_parentheses(source: exp.Expr) -> exp.Expr:
 class _Reader:
     """Turns sqlglot's trees into `ast` nodes."""
 
-    def __init__(self, windows: Mapping[str, ast.WindowCall], span: Span) -> None:
-        self.windows = windows
+    def __init__(self, windows: Mapping[str, ast.WindowCall], groups: Mapping[str, ast.WindowCall], span: Span) -> None:
+        self.windows = dict(windows)
+        self.groups = groups
         self.span = span
 
     def query(self, tree: exp.Expr) -> ast.Query:
+        found = modern(tree, self.groups) if isinstance(tree, exp.Select) else None
+        if not isinstance(tree, exp.Select) or found is None:
+            return self._query(tree)
+        source = ast.Input(self._sources(tree), span=found.group.call.span)
+        arguments = (ast.Argument(None, source, source.span), *found.group.call.arguments)
+        self.windows[found.over] = replace(found.group.call, arguments=arguments)
+        return replace(self._query(found.tree), group_window=found.group)
+
+    def _query(self, tree: exp.Expr) -> ast.Query:
         around = {key: tree.args.get(key) for key in AROUND}
         body: ast.Select | ast.SetOperation | ast.Ranking | ast.Ordinary | ast.Query
         limit, offset = self._number(around["limit"]), self._number(around["offset"])
@@ -214,11 +230,7 @@ class _Reader:
         return (join.side.upper(), join.kind.upper()) in JOINS and not join.method
 
     def _select(self, tree: exp.Select) -> ast.Select:
-        relation: ast.Relation | None = None
-        if tree.args.get("from_"):
-            relation = self._relation(tree.args["from_"].this)
-            for join in tree.args.get("joins") or ():
-                relation = self._join(relation, join)
+        relation = self._sources(tree) if tree.args.get("from_") else None
         where, having, group, qualify = (tree.args.get(key) for key in ("where", "having", "group", "qualify"))
         over = self._ranking(tree)
         keys, sets = key_sets(group.expressions if group else (), span_of(group or tree, self.span))
@@ -234,6 +246,13 @@ class _Reader:
             self._over(over) if over else None,
             self._expr(qualify.this) if qualify else None,
         )
+
+    def _sources(self, tree: exp.Select) -> ast.Relation:
+        """What stands in FROM."""
+        relation = self._relation(tree.args["from_"].this)
+        for join in tree.args.get("joins") or ():
+            relation = self._join(relation, join)
+        return relation
 
     def _over(self, tree: exp.Window) -> ast.Over:
         return ast.Over(
@@ -320,6 +339,7 @@ class _Reader:
             return hole
 
         tree = tree.transform(take_out)
+        refuse_left_over(tree, self.groups)
         return ast.Ordinary(tree, tuple(sources.items()), reason, span_of(tree, self.span))
 
     def _ctes(self, clause: exp.Expr | None) -> Iterator[ast.Cte]:
@@ -346,4 +366,5 @@ class _Reader:
         return int(literal.name) if isinstance(literal, exp.Literal) and literal.is_int else None
 
     def _expr(self, tree: exp.Expr) -> ast.Expr:
+        refuse_left_over(tree, self.groups)
         return ast.Expr(tree, span_of(tree, self.span))

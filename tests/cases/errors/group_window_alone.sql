@@ -1,0 +1,1 @@
+SELECT TUMBLE_START(bidtime, INTERVAL '10' MINUTE) AS s, item FROM bid GROUP BY item;

@@ -1,0 +1,1 @@
+SELECT COUNT(*) AS n FROM bid GROUP BY CUBE (item, TUMBLE(bidtime, INTERVAL '10' MINUTE));

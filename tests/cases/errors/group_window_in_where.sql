@@ -1,0 +1,1 @@
+SELECT item, COUNT(*) AS n FROM bid WHERE TUMBLE_START(bidtime, INTERVAL '10' MINUTE) > bidtime GROUP BY TUMBLE(bidtime, INTERVAL '10' MINUTE), item;

@@ -1,0 +1,126 @@
+"""Flink's older group windows, GROUP BY TUMBLE(ts, size) and TUMBLE_START(ts, size), as what took their place.
+
+The parser leaves a column in the place of each call. Here they become window_start, window_end and window_time of a
+window function over what the SELECT reads. Source: semantics.md a.5 (legacy group windows).
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass
+
+from sqlglot import exp
+
+from tvfsql.errors import Span, SqlSyntaxError, UnsupportedError
+from tvfsql.syntax import ast
+
+COLUMNS = {"START": "window_start", "END": "window_end", "ROWTIME": "window_time"}
+GROUPED = ("expressions", "having", "order", "qualify")  # the clauses that come after GROUP BY
+
+Calls = Mapping[str, ast.WindowCall]  # by the column that stands in their place
+
+
+@dataclass(frozen=True)
+class Modern:
+    """A SELECT over a window function. `over` is the table in its FROM that stands for the function's call, which is
+    `group.call` over what the SELECT read before."""
+
+    tree: exp.Select
+    over: str
+    group: ast.GroupWindow
+
+
+def modern(tree: exp.Select, calls: Calls) -> Modern | None:
+    """The SELECT with a window function for its group window; None if it has none.
+
+    Raises SqlSyntaxError or UnsupportedError for calls that do not belong together.
+    """
+    items = tree.args["group"].expressions if tree.args.get("group") else []
+    names = [item.name for item in items if _is_call(item, calls)]
+    if not names or not tree.args.get("from_"):
+        return None
+    if len(names) > 1:
+        raise UnsupportedError(
+            "a query has one group window", span=calls[names[1]].span, hint="join two queries with one each"
+        )
+    window = calls[names[0]]
+    if "_" in window.function:
+        raise SqlSyntaxError(
+            f"{window.function} tells of a window, and GROUP BY makes one",
+            span=window.span,
+            hint=f"GROUP BY {window.function.partition('_')[0]}(...) with the same arguments",
+        )
+    tree = tree.copy()
+    used: dict[Span, str] = {}
+
+    def column(node: exp.Expr) -> exp.Expr:
+        if not _is_call(node, calls):
+            return node
+        call = calls[node.name]
+        used[call.span] = _column_of(call, window)
+        return _column(used[call.span], call.span)
+
+    for key in GROUPED:
+        _set(tree, key, lambda part: part.transform(column))
+    keys = [name for name in COLUMNS.values() if name != "window_time" or name in used.values()]
+    made = [_column(name, window.span) for name in keys]
+    grouped = [part for item in tree.args["group"].expressions for part in (made if _is_call(item, calls) else [item])]
+    tree.args["group"].set("expressions", grouped)
+    used[window.span] = ", ".join(keys)
+    alias = tree.args["from_"].this.args.get("alias")
+    one_table = not tree.args.get("joins") and not (alias and alias.args.get("columns"))
+    tree.set("from_", exp.From(this=exp.Table(this=exp.to_identifier(names[0], quoted=True))))
+    tree.set("joins", None)
+    return Modern(tree, names[0], ast.GroupWindow(window, tuple(used.items()), one_table))
+
+
+def refuse_left_over(tree: exp.Expr, calls: Calls) -> None:
+    """Raise SqlSyntaxError for a group window's call outside a SELECT that groups by that window."""
+    for node in tree.find_all(exp.Column):
+        if _is_call(node, calls):
+            call = calls[node.name]
+            function, _, kind = call.function.partition("_")
+            where = f"SELECT {call.function}(ts, ...), ... " if kind else "beside other keys and grouping sets, "
+            raise SqlSyntaxError(
+                f"no GROUP BY {function}(...) stands beside this {call.function}"
+                if kind
+                else f"{function} makes no group window here",
+                span=call.span,
+                hint=f"{where}GROUP BY {function}(ts, ...)",
+            )
+
+
+def _is_call(node: exp.Expr, calls: Calls) -> bool:
+    return isinstance(node, exp.Column) and not node.table and node.name in calls
+
+
+def _column_of(call: ast.WindowCall, window: ast.WindowCall) -> str:
+    """The window column that a call such as TUMBLE_START stands for."""
+    function, _, kind = call.function.partition("_")
+    if kind == "PROCTIME":
+        raise UnsupportedError(
+            "processing time is not supported yet", span=call.span, hint=f"{function}_ROWTIME is the event time"
+        )
+    if not kind:
+        raise SqlSyntaxError(
+            f"{function} stands in GROUP BY alone", span=call.span, hint=f"{function}_START or {function}_END"
+        )
+    if function != window.function or call.arguments != window.arguments:
+        raise SqlSyntaxError(
+            f"{call.function} is not of the same window as {window.function} in GROUP BY",
+            span=call.span,
+            hint=f"{window.function}_{kind}, with the arguments of {window.function}",
+        )
+    return COLUMNS[kind]
+
+
+def _column(name: str, span: Span) -> exp.Expr:
+    identifier = exp.to_identifier(name)
+    identifier.meta.update(start=span.start, end=span.end - 1)
+    return exp.Column(this=identifier)
+
+
+def _set(tree: exp.Expr, key: str, change: Callable[[exp.Expr], exp.Expr]) -> None:
+    value = tree.args.get(key)
+    if value:
+        tree.set(key, [change(part) for part in value] if isinstance(value, list) else change(value))

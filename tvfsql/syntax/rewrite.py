@@ -1,0 +1,81 @@
+"""Scripts with group windows in the form of window functions: the text is edited at its places and else left alone."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Sequence
+from dataclasses import fields, is_dataclass
+from typing import TYPE_CHECKING, Any
+
+from tvfsql.errors import Span, TvfSqlError, UnsupportedError
+from tvfsql.syntax import ast
+from tvfsql.syntax.parser import parse
+from tvfsql.syntax.tokens import closing, place_of, starts_window_call, tokens_of
+
+if TYPE_CHECKING:
+    from lark import Token
+
+Edit = tuple[int, int, str]  # from where to where, and what comes there
+
+
+def rewrite(sql: str, file: str | None = None) -> str:
+    """The script with each GROUP BY TUMBLE(ts, ...) or HOP as a window function; all else as it was, byte for byte.
+
+    Raises SqlSyntaxError for what does not parse, and UnsupportedError for a group window over a join.
+    """
+    try:
+        tokens = tokens_of(sql)
+        edits = {edit for query in _grouped(parse(sql)) for edit in _edits(query, sql, tokens)}
+    except TvfSqlError as error:
+        raise error.within(sql, file) from error.__cause__
+    for start, end, text in sorted(edits, reverse=True):
+        sql = sql[:start] + text + sql[end:]
+    return sql
+
+
+def _grouped(node: Any) -> Iterator[ast.GroupWindow]:
+    """The group windows of statements and of the queries inside them."""
+    if isinstance(node, ast.Query) and node.group_window:
+        yield node.group_window
+    parts = node if isinstance(node, tuple) else ()
+    if is_dataclass(node) and not isinstance(node, ast.GroupWindow):
+        parts = tuple(getattr(node, field.name) for field in fields(node))
+    for part in parts:
+        yield from _grouped(part)
+
+
+def _edits(group: ast.GroupWindow, sql: str, tokens: Sequence[Token]) -> Iterator[Edit]:
+    """The calls become columns, and the table in FROM becomes the function's first argument."""
+    for span, columns in group.columns:
+        yield span.start, span.end, columns
+    call = group.call
+    first, last = _table(call.span, tokens)
+    if not group.one_table:
+        raise UnsupportedError(
+            f"this {call.function} has no single table in FROM that could be its argument",
+            span=call.span,
+            hint=f"FROM (SELECT ... FROM a JOIN b ...) GROUP BY {call.function}(...)",
+        )
+    argument = call.arguments[0]
+    assert isinstance(argument.value, ast.Descriptor)
+    time = argument.value.columns[0].span
+    rest = sql[argument.span.end : call.span.end]
+    keyword = "" if first.type == "OPEN" or first.upper() == "TABLE" else "TABLE "
+    start, end = place_of(first).start, place_of(last).end
+    yield start, start, f"TABLE({call.function}({keyword}"
+    yield end, end, f", DESCRIPTOR({sql[time.start : time.end]}){rest})"
+
+
+def _table(group: Span, tokens: Sequence[Token]) -> tuple[Token, Token]:
+    """The first and the last word of the table that the SELECT with this group window reads, without its alias."""
+    depth, at = 0, next(i for i, token in enumerate(tokens) if place_of(token).start == group.start)
+    while depth or tokens[at].upper() != "FROM":
+        at -= 1
+        depth += {"CLOSE": 1, "OPEN": -1}.get(tokens[at].type, 0)
+    first = last = at + 1
+    if tokens[first].type == "OPEN":
+        last = closing(tokens, first)
+    elif tokens[first].upper() == "TABLE" or starts_window_call(tokens, first):
+        last = closing(tokens, first + 1)
+    while tokens[last + 1].type == "DOT":
+        last += 2
+    return tokens[first], tokens[last]
