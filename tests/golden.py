@@ -14,6 +14,7 @@ from syrupy.types import SnapshotIndex
 
 from tvfsql.api import Compiled
 from tvfsql.api.script import Listing, Message, Outcome, Script, Text, queries_of
+from tvfsql.bind.call import AdvanceWatermark
 
 CASES = Path(__file__).parent / "cases"
 GOLDENS = Path(__file__).parent / "__snapshots__"
@@ -65,6 +66,8 @@ def answer(outcome: Outcome) -> str:
     match outcome:
         case Message(text) | Text(text):
             return text
+        case AdvanceWatermark():
+            return repr(outcome)
         case Listing(columns, rows):
             return "\n".join(" | ".join(cell or "" for cell in row) for row in (columns, *rows))
     raise AssertionError(outcome)

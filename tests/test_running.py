@@ -7,6 +7,8 @@ import json
 import signal
 import subprocess
 import sys
+from collections.abc import Callable
+from datetime import datetime
 from pathlib import Path
 from types import SimpleNamespace
 from typing import TYPE_CHECKING, Any
@@ -17,10 +19,12 @@ from test_streaming import create_table, some_batches, write_files
 
 from tvfsql import Session, TvfSqlError
 from tvfsql.runtime.progress import Line, working
-from tvfsql.runtime.stream.control import END_OF_INPUT
+from tvfsql.runtime.stream.control import END_OF_INPUT, advance
 from tvfsql.runtime.stream.counts import Counts, newest_window, open_slices, time_text, totals
+from tvfsql.runtime.stream.idle import Source
 from tvfsql.runtime.stream.live import Live, duration_text, size_text
-from tvfsql.runtime.stream.run import _fresh
+from tvfsql.runtime.stream.run import Running, Stream, _fresh
+from tvfsql.runtime.stream.valve import IDLE
 
 if TYPE_CHECKING:
     from pyspark.sql import SparkSession
@@ -53,13 +57,14 @@ def test_what_micro_batches_did_is_added_and_what_is_held_is_as_of_the_last() ->
             0,
             rows=10,
             control=1,
-            tvfsql={"numLateRecordsDropped": 2, "watermark": 1000, "stateRows": 7, "stateBytes": 70, "openSlices": 3},
+            tvfsql={"numLateRecordsDropped": 2, "watermark": 1000, "stateRows": 7, "stateBytes": 90, "newestWindow": 5},
             tvfsql_out={"rowsOut": 4},
             users_own={"rowsOut": 100},
         ),
         CONTROL,
     )
-    one.take(progress(1, rows=5, tvfsql={"numLateRecordsDropped": None, "watermark": 3000, "stateRows": 5}), CONTROL)
+    held = {"watermark": 3000, "stateRows": 5, "stateBytes": 70, "newestWindow": None}
+    one.take(progress(1, rows=5, tvfsql=held | {"numLateRecordsDropped": None}), CONTROL)
     assert totals([one]) == {
         "rowsIn": 15,
         "rowsOut": 4,
@@ -69,10 +74,11 @@ def test_what_micro_batches_did_is_added_and_what_is_held_is_as_of_the_last() ->
         "stateRows": 5,
         "stateBytes": 70,
     }
-    other.take(progress(0, rows=1, tvfsql={"watermark": 2000, "stateRows": 1, "newestWindow": 9000}), CONTROL)
+    held = {"watermark": 2000, "stateRows": 1, "stateBytes": 9, "newestWindow": 9000}
+    other.take(progress(0, rows=1, tvfsql=held), CONTROL)
     both = totals([one, other])
     assert (both["rowsIn"], both["watermark"], both["stateRows"]) == (16, 2000, 6)
-    assert (newest_window([one, other]), newest_window([one]), open_slices([one, other])) == (9000, None, 3)
+    assert (newest_window([one, other]), newest_window([one]), open_slices([one, other])) == (9000, None, 0)
     assert "watermark" not in totals([Counts()])
 
 
@@ -151,9 +157,14 @@ def test_the_inserts_of_a_set_run_at_once_and_one_that_fails_stops_the_others(
     assert session.counts["rowsOut"] == few + spark.read.parquet(str(tmp_path / "totals")).count()
     assert sorted(path.name for path in (tmp_path / "checkpoint").iterdir()) == ["1", "2"]
 
-    session.execute(TICKS)
-    wrong = both.format("SELECT ts, `value` FROM ticks", "SELECT CAST(CAST(item AS INT) AS STRING) FROM bid")
-    running = session.execute(wrong)[0]
+    with pytest.raises(TvfSqlError, match="/few holds what another stream has written"):
+        session.execute("INSERT INTO few SELECT item FROM bid")
+    session.execute(
+        TICKS + "CREATE TABLE nowhere (n BIGINT) WITH ('connector' = 'blackhole');"
+        "CREATE TABLE screen (n INT) WITH ('connector' = 'print')"
+    )
+    sets = "EXECUTE STATEMENT SET BEGIN INSERT INTO nowhere SELECT `value` FROM ticks; INSERT INTO screen {}; END"
+    running = session.execute(sets.format("SELECT CAST(item AS INT) FROM bid"))[0]
     with pytest.raises(TvfSqlError, match="is no INT"):
         assert running.running is not None
         session._wait(running.running)
@@ -166,10 +177,7 @@ def test_an_insert_without_end_runs_until_it_is_stopped(spark: SparkSession, tmp
     session.execute(TICKS + "CREATE TABLE nowhere (n BIGINT) WITH ('connector' = 'blackhole')")
     insert = session.sql("INSERT INTO nowhere SELECT `value` FROM ticks")
     query = insert.start()
-    for _ in range(120):
-        assert not query.awaitTermination(1)
-        if session.counts["rowsOut"]:
-            break
+    until(query, lambda: session.counts["rowsOut"])
     insert.stop()
     assert not query.isActive
     assert session.counts["rowsIn"] >= session.counts["rowsOut"] > 0
@@ -221,3 +229,78 @@ def stopped(arguments: list[str], how: signal.Signals, after: int) -> tuple[int,
         "stateBytes", "interrupted",
     }, said  # fmt: skip
     return process.returncode, [*lines, *rest.splitlines()], told
+
+
+def test_a_call_reaches_the_streams_that_another_process_runs(tmp_path: Path) -> None:
+    session = Session(checkpoint=tmp_path)
+    session.execute(TICKS)
+    call = "CALL advance_watermark({}TIMESTAMP '1970-01-01 00:00:01.500')"
+    with pytest.raises(TvfSqlError, match="no stream is running"):
+        session.execute(call.format(""))
+    for number in ("1", "2", "3"):
+        (tmp_path / number / "control").mkdir(parents=True)
+    advance(tmp_path / "2" / "control", END_OF_INPUT)
+    assert session.sql(call.format("")).text() == "moved the watermark of 2 streams\n"
+    assert session.advance_watermark(datetime(1970, 1, 2), "TICKS") == 2
+    said = [json.loads(file.read_text()) for file in sorted((tmp_path / "3" / "control").iterdir())]
+    assert said == [{"$control": 1500}, {"$control": 86_400_000, "$channel": "ticks"}]
+    assert len(list((tmp_path / "2" / "control").iterdir())) == 1
+    with pytest.raises(TvfSqlError, match="there is no table tick") as caught:
+        session.advance_watermark(datetime(1970, 1, 2), "tick")
+    assert caught.value.hint == "did you mean ticks?"
+
+
+@pytest.mark.spark
+def test_windows_end_when_someone_says_so(spark: SparkSession) -> None:
+    session = Session(spark, mode=None)
+    day = WINDOWS.format("ticks").replace("'5' SECOND", "'1' DAY")
+    session.execute(TICKS + "CREATE TABLE nowhere (ends TIMESTAMP(3), n BIGINT) WITH ('connector' = 'blackhole')")
+    insert = session.sql(f"INSERT INTO nowhere {day}")
+    query = insert.start()
+    until(query, lambda: session.counts.get("stateRows"))
+    assert session.counts["rowsOut"] == session.counts["numLateRecordsDropped"] == 0
+    session.execute("CALL advance_watermark('ticks', TIMESTAMP '2020-04-16 00:00:00')")
+    until(query, lambda: session.counts["rowsOut"] and session.counts["numLateRecordsDropped"])
+    insert.stop()
+    assert session.counts["rowsOut"] == 1
+    assert time_text(session.counts["watermark"]) == "2020-04-16 00:00:00.000"
+
+
+@pytest.mark.spark
+def test_the_last_windows_come_when_all_sources_are_idle(spark: SparkSession, tmp_path: Path) -> None:
+    """A folder that is watched without end, in which two files appear, the second after the first one's windows:
+    some of its rows are late for the last of these."""
+    batches = some_batches(seed=1, disorder=1, batches=2)
+    write_files(tmp_path / "in", batches[:1])
+    session = Session(spark, mode="streaming")
+    columns = "ts TIMESTAMP(3), item STRING, n INT, WATERMARK FOR ts AS ts - INTERVAL '1' SECOND"
+    create_table(session, "bid", columns, tmp_path / "in")
+    compiled = session.sql(WINDOWS.format("bid")).query
+    rows: list[Any] = []
+
+    def build() -> Any:
+        return compiled.run("query", spark).writeStream.foreachBatch(lambda batch, _: rows.extend(batch.collect()))
+
+    stream = Stream(build, tmp_path / "checkpoint", endless=True, sources=(Source("bid", timeout=1500),))
+    running = Running(spark, [stream])
+    (query,) = running.started()
+    until(query, lambda: sum(row.n for row in rows) == 120)
+    write_files(tmp_path / "in", batches)
+    counts = running.counts[0].added
+    until(query, lambda: sum(row.n for row in rows) + counts["numLateRecordsDropped"] == 240)
+    running.stop()
+    control = tmp_path / "checkpoint" / "control"
+    said = [json.loads(file.read_text()) for file in sorted(control.glob("*.json"))]
+    newest = [25_000, 50_000]
+    assert said[0] == said[2] == {"$control": IDLE, "$channel": "bid"}
+    assert [each["$control"] % 86_400_000 - 8 * 3_600_000 + 1 for each in said[1::2]] == newest
+    assert 0 < counts["numLateRecordsDropped"] < 20
+
+
+def until(query: Any, done: Callable[[], Any]) -> None:
+    """Wait for something that a running query brings about."""
+    for _ in range(600):
+        if done():
+            return
+        assert not query.awaitTermination(0.2)
+    raise AssertionError("it did not come")

@@ -13,6 +13,7 @@ from zoneinfo import ZoneInfo
 
 from tvfsql.api import Compiled, Result, Session
 from tvfsql.api.script import Message, Outcome, queries_of
+from tvfsql.bind.call import AdvanceWatermark
 from tvfsql.errors import UnsupportedError
 from tvfsql.runtime.formats import write_rows
 from tvfsql.runtime.progress import working
@@ -36,6 +37,8 @@ class Answers:
 
     def give(self, outcome: Outcome) -> None:
         """Carry out a statement and print its answer. Raises TvfSqlError; KeyboardInterrupt once all has stopped."""
+        if isinstance(outcome, AdvanceWatermark):
+            outcome = self.session.call(outcome)
         queries = queries_of(outcome)
         if isinstance(outcome, Message):
             if self.messages:

@@ -42,6 +42,17 @@ _KNOWN = (
         "what a NULL in the time column does: fail; or be counted and dropped; or be counted and in no window",
         ("FAIL", "DROP", "SKIP_WATERMARK"),
     ),
+    Option(
+        "table.exec.source.idle-timeout",
+        "0 ms",
+        "after how long without rows a channel of a stream's source no longer holds windows up; 0: never",
+    ),
+    Option(
+        "tvfsql.source.idle-advance",
+        "true",
+        "whether the open windows end when all sources of a stream are idle; false: as in Flink they wait",
+        BOOLEAN,
+    ),
     Option("table.optimizer.distinct-agg.split.enabled", "false", "accepted; batch has nothing to split", BOOLEAN),
     Option("table.optimizer.distinct-agg.split.bucket-num", "1024", "accepted, see above"),
     Option("tvfsql.rules.disabled", "", "names of planner rules that must not fire, separated by commas"),
@@ -109,6 +120,8 @@ def _checked(option: Option, value: str, span: Span | None) -> str:
         close = nearest(value, _zones())
         hint = f"did you mean {close}?" if close else "a name such as Europe/Berlin"
         raise OptionError(f"there is no time zone {value}", span=span, hint=hint)
+    if option.key.endswith("idle-timeout"):
+        duration(value, option.key, span)
     if option.key.endswith("bucket-num") and not (value.isdigit() and int(value) > 0):
         raise OptionError(f"{option.key} takes a positive whole number, not {value!r}", span=span)
     return value

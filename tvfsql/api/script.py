@@ -8,11 +8,12 @@ from collections.abc import Iterator
 from dataclasses import dataclass, field, replace
 
 from tvfsql.api.compiled import Compiled, compile_statement
+from tvfsql.bind.call import AdvanceWatermark, bind_call
 from tvfsql.bind.query import QueryBinder
 from tvfsql.bind.scalar import functions
 from tvfsql.bind.statement import bind_table, bind_view
 from tvfsql.catalog import Catalog, Table, View
-from tvfsql.errors import BindError, TvfSqlError, did_you_mean
+from tvfsql.errors import BindError, TvfSqlError, UnsupportedError, did_you_mean
 from tvfsql.options import EXPLAIN_FORMATS, STAGES, Options
 from tvfsql.plan.aggregates import AGGREGATES
 from tvfsql.plan.types import shown
@@ -49,7 +50,7 @@ class Inserts:
     queries: tuple[Compiled, ...]
 
 
-Outcome = Message | Listing | Text | Compiled | Inserts
+Outcome = Message | Listing | Text | Compiled | Inserts | AdvanceWatermark
 
 
 def queries_of(outcome: Outcome) -> tuple[Compiled, ...]:
@@ -84,7 +85,9 @@ class Script:
             case ast.Query() | ast.Insert():
                 yield self._compile(statement, sql)
             case ast.StatementSet(inserts):
-                yield Inserts(tuple(self._compile(insert, sql) for insert in inserts))
+                queries = tuple(self._compile(insert, sql) for insert in inserts)
+                _refuse_shared_folders(queries)
+                yield Inserts(queries)
             case ast.Explain(inner, words):
                 stage, form = _explain_words(words, statement)
                 yield Text(self._compile(inner, sql).explain(stage, form))
@@ -94,6 +97,8 @@ class Script:
                 yield self._create_view(statement, sql)
             case ast.Drop():
                 yield self._drop(statement)
+            case ast.Call():
+                yield bind_call(statement, self.catalog)
             case ast.SetOption(None):
                 yield Listing(("key", "value"), tuple(self.options.listed()))
             case ast.SetOption(str() as key, str() as value):
@@ -179,6 +184,21 @@ def resolved_path(path: str, folder: str) -> str:
     if not folder or os.path.isabs(path) or re.match(r"[a-zA-Z][\w+.-]*:", path):
         return path
     return os.path.normpath(os.path.join(folder, path))
+
+
+def _refuse_shared_folders(inserts: tuple[Compiled, ...]) -> None:
+    """Raise UnsupportedError for streams of one set that write the same files: Spark keeps one list of them."""
+    written: set[str] = set()
+    for insert in inserts:
+        path = insert.sink.connector.path if insert.sink and insert.sink.connector else None
+        if insert.mode == "streaming" and path is not None:
+            if path in written:
+                raise UnsupportedError(
+                    f"two streams cannot write the files of {path}",
+                    span=insert.ast.span,
+                    hint="one INSERT of both queries, with UNION ALL between them",
+                )
+            written.add(path)
 
 
 def _explain_words(words: tuple[str, ...], statement: ast.Explain) -> tuple[str, str]:

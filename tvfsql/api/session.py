@@ -3,17 +3,19 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping
+from datetime import datetime, timedelta
 from functools import partial
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from tvfsql.api.compiled import Compiled
 from tvfsql.api.result import Result, Rows
-from tvfsql.api.script import Script, queries_of
+from tvfsql.api.script import Message, Script, queries_of
 from tvfsql.api.streams import Streams
+from tvfsql.bind.call import AdvanceWatermark, epoch_ms, table_with_watermark
 from tvfsql.bind.statement import bind_watermark
 from tvfsql.catalog import Catalog, Table, TableColumn
-from tvfsql.errors import BindError, Span, TvfSqlError, UnsupportedError
+from tvfsql.errors import BindError, DataError, Span, TvfSqlError, UnsupportedError
 from tvfsql.options import Options
 
 if TYPE_CHECKING:
@@ -73,15 +75,17 @@ class Session:
         results = []
         for outcome in self.script.outcomes(sql, file):
             inserts = [query for query in queries_of(outcome) if query.sink is not None]
-            if not inserts:
+            if isinstance(outcome, AdvanceWatermark):
+                results.append(Result(self, self.call(outcome)))
+            elif not inserts:
                 results.append(Result(self, outcome))
-                continue
-            running = self.start(*inserts)
-            if any(query.awaits_start for query in inserts):
-                results += [Result(self, query, running) for query in inserts]
             else:
-                results += [Result(self, query) for query in inserts]
-                self._wait(running)
+                running = self.start(*inserts)
+                if any(query.awaits_start for query in inserts):
+                    results += [Result(self, query, running) for query in inserts]
+                else:
+                    results += [Result(self, query) for query in inserts]
+                    self._wait(running)
         return results
 
     def sql(self, sql: str) -> Result:
@@ -109,9 +113,29 @@ class Session:
                     query.run("insert", self.spark)
             if not streams:
                 return None
-            return self.streams.run(
-                self.spark, [(query, partial(query.run, "insert", self.spark)) for query in streams]
+            writers = [(query, partial(query.run, "insert", self.spark)) for query in streams]
+            return self.streams.run(self.spark, writers, self.options)
+
+    def advance_watermark(self, when: datetime, table: str | None = None) -> int:
+        """Say that event time has come to `when` (a wall clock): of `table`, or of all that the streams read that
+        run here, and with a checkpoint also those that another process runs over it.
+
+        Gives how many streams were told. Raises BindError if there is no such table, DataError if no stream runs.
+        """
+        name = table_with_watermark(table, self.catalog).name if table is not None else None
+        told = self.streams.advance(epoch_ms(when), name)
+        if not told:
+            raise DataError(
+                "no stream is running whose watermark could move",
+                hint="--checkpoint DIR names the streams that another process runs",
             )
+        return told
+
+    def call(self, asked: AdvanceWatermark) -> Message:
+        """Carry out a CALL. Raises DataError."""
+        when = datetime(1970, 1, 1) + timedelta(milliseconds=asked.watermark)
+        told = self.advance_watermark(when, asked.table)
+        return Message(f"moved the watermark of {told} stream{'s' if told != 1 else ''}")
 
     def stream(self, query: Compiled) -> list[Row]:
         """The rows of a streaming SELECT over all that its sources have now, as they came out.
@@ -157,7 +181,7 @@ class Session:
             return counted_out(query.run("query", self.spark)).writeStream.foreachBatch(take)
 
         try:
-            self._wait(self.streams.run(self.spark, [(query, build)]))
+            self._wait(self.streams.run(self.spark, [(query, build)], self.options))
         except Exception:
             if not raised:
                 raise

@@ -8,12 +8,18 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from tvfsql.api.compiled import Compiled
-from tvfsql.errors import OptionError
+from tvfsql.catalog.connectors import Kafka
+from tvfsql.errors import DataError, OptionError
+from tvfsql.options import Options, duration
+from tvfsql.physical.operators import TableSourceScan
 
 if TYPE_CHECKING:
     from pyspark.sql import SparkSession
 
+    from tvfsql.runtime.stream.idle import Source
     from tvfsql.runtime.stream.run import Running
+
+IDLE_TIMEOUT = "table.exec.source.idle-timeout"
 
 Build = Callable[[], Any]  # makes a DataStreamWriter
 
@@ -28,12 +34,18 @@ class Streams:
     runs: list[Running] = field(default_factory=list)
     begun: int = 0
 
-    def run(self, spark: SparkSession, queries: Sequence[tuple[Compiled, Build]]) -> Running:
-        """Start streams, all at once. Raises OptionError if a checkpoint belongs to another query."""
+    def run(self, spark: SparkSession, queries: Sequence[tuple[Compiled, Build]], options: Options) -> Running:
+        """Start streams, all at once. Raises OptionError if a checkpoint belongs to another query, DataError if
+        a sink's files do."""
         from tvfsql.runtime.stream import Running, Stream
 
+        folders = [self._folder(query) for query, _ in queries]
+        for (query, _), folder in zip(queries, folders, strict=True):
+            _refuse_files_of_others(query, folder)
+        advance = options["tvfsql.source.idle-advance"] == "true"
         streams = [
-            Stream(build, self._folder(query), endless=query.awaits_start, flush=self.flush) for query, build in queries
+            Stream(build, folder, query.awaits_start, self.flush, _sources(query, options), advance)
+            for (query, build), folder in zip(queries, folders, strict=True)
         ]
         running = Running(spark, streams)
         self.runs = [*(run for run in self.runs if run.active), running]
@@ -46,10 +58,18 @@ class Streams:
 
         return totals(each for run in self.runs for each in run.counts) if self.runs else {}
 
-    def stop(self) -> None:
-        """Stop those that run, each after the micro-batch that it is at."""
-        for run in self.runs:
-            run.stop()
+    def advance(self, watermark: int, table: str | None) -> int:
+        """Say to the streams that run, and to all over the checkpoint, whoever runs them, that event time has come
+        to `watermark` (epoch ms), of `table` or of all tables. Gives how many have not ended yet."""
+        from tvfsql.runtime.stream.control import advance, ended
+
+        folders = {folder for run in self.runs if run.active for folder in run.controls(table)}
+        if self.checkpoint is not None:
+            folders |= {folder.absolute() for folder in self.checkpoint.glob("*/control")}
+        told = [folder for folder in sorted(folders) if not ended(folder)]
+        for folder in told:
+            advance(folder, watermark, table)
+        return len(told)
 
     def _folder(self, query: Compiled) -> Path | None:
         """Where the next stream keeps its state. The folder holds the program that it belongs to."""
@@ -66,3 +86,31 @@ class Streams:
         folder.mkdir(parents=True, exist_ok=True)
         program.write_text(query.code, encoding="utf-8")
         return folder
+
+
+def _refuse_files_of_others(query: Compiled, checkpoint: Path | None) -> None:
+    """Spark lists a sink's files by micro-batch, and passes over micro-batches that are in the list: those of a new
+    stream, whose numbers start at 0 again, would be lost without a trace. Raises DataError."""
+    path = query.sink.connector.path if query.sink and query.sink.connector else None
+    if path is None or (checkpoint is not None and any((checkpoint / "spark" / "offsets").glob("[0-9]*"))):
+        return
+    if any(Path(path.removeprefix("file:"), "_spark_metadata").glob("[0-9]*")):
+        raise DataError(
+            f"the folder {path} holds what another stream has written",
+            hint="another path, or the --checkpoint of that stream, to go on with it",
+        )
+
+
+def _sources(query: Compiled, options: Options) -> tuple[Source, ...]:
+    """The tables that a stream reads, in order, and when each is idle."""
+    from tvfsql.runtime.stream.idle import Source
+
+    usual = duration(options[IDLE_TIMEOUT], IDLE_TIMEOUT)
+    return tuple(
+        Source(
+            table.name,
+            usual if table.idle_timeout is None else table.idle_timeout,
+            isinstance(table.connector, Kafka) and table.connector.topic is None,
+        )
+        for table in (node.source for node in query.physical.walk() if isinstance(node, TableSourceScan))
+    )

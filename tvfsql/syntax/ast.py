@@ -343,6 +343,24 @@ class Explain:
 
 
 @dataclass(frozen=True)
+class Constant:
+    """A string, or a string behind the name of its type: TIMESTAMP '...'. `type` is in upper case, "" for none."""
+
+    type: str
+    text: str
+    span: Span = place()
+
+
+@dataclass(frozen=True)
+class Call:
+    """CALL procedure(arguments)."""
+
+    procedure: Name
+    arguments: tuple[Constant | Other, ...]
+    span: Span = place()
+
+
+@dataclass(frozen=True)
 class SetOption:
     """SET 'key' = 'value'; a bare SET (no key) lists the options."""
 
@@ -394,6 +412,7 @@ Statement = (
     | Insert
     | StatementSet
     | Explain
+    | Call
     | SetOption
     | Reset
     | Show

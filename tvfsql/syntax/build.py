@@ -160,6 +160,9 @@ class StatementBuilder(_Builder):
                 words = tuple(token.lower() for token in tree.children if isinstance(token, Token))[1:]
                 statement = self.query(inner) if inner.data == "query" else self.insert(inner)
                 return ast.Explain(statement, words, span)
+            case "call":
+                arguments = tuple(self.constant(part) for part in children(tree, "argument"))
+                return ast.Call(self.path(found(tree, "path")), arguments, span)
             case "set":
                 key, value = (*self.strings(tree), None, None)[:2]
                 return ast.SetOption(key, value, span)
@@ -175,6 +178,14 @@ class StatementBuilder(_Builder):
                 kind = "view" if has(tree, "VIEW") else "table"
                 return ast.Drop(kind, self.path(found(tree, "path")), child(tree, "if_exists") is not None, span)
         raise AssertionError(f"the grammar gives {tree.data} and the builder does not know it")
+
+    def constant(self, tree: Node) -> ast.Constant | ast.Other:
+        match tree.children:
+            case [Token(type="STRING") as text]:
+                return ast.Constant("", unquote(text), self.span(tree))
+            case [Token(type="NAME") as kind, Token(type="STRING") as text]:
+                return ast.Constant(kind.upper(), unquote(text), self.span(tree))
+        return ast.Other(self.text(tree), self.span(tree))
 
     def insert(self, tree: Node) -> ast.Insert:
         return ast.Insert(

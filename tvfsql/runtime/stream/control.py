@@ -62,6 +62,11 @@ def advance(folder: Path, watermark: int, channel: str | None = None) -> None:
     os.unlink(draft)
 
 
+def ended(folder: Path) -> bool:
+    """Whether the end of the input has been said."""
+    return any(json.loads(file.read_text())[CONTROL] == END_OF_INPUT for file in folder.glob("*.json"))
+
+
 def idle(folder: Path, channel: str | None = None) -> None:
     """Say that nothing comes from a channel (None: from any) until it has rows again."""
     advance(folder, IDLE, channel)

@@ -36,9 +36,7 @@ class Counts:
 
     def take(self, progress: Mapping[str, Any], control: Path) -> None:
         """Add the report of one micro-batch. `control` is the stream's channel, whose rows are none of the source."""
-        for source in progress["sources"]:
-            if not source["description"].endswith(f"{control.absolute()}]"):
-                self.added["rowsIn"] += source["numInputRows"]
+        self.added["rowsIn"] += sum(source["numInputRows"] for source in of_tables(progress, control))
         for operator, metrics in (progress["observedMetrics"] or {}).items():
             if operator.startswith(OBSERVED):
                 known = {name: value for name, value in metrics.asDict().items() if value is not None}
@@ -46,7 +44,12 @@ class Counts:
                     self.added[name] += int(known.get(name, 0))
                 held = {name: int(known[name]) for name in LATEST if name in known}
                 if held:
-                    self.latest.setdefault(operator, {}).update(held)
+                    self.latest[operator] = held
+
+
+def of_tables(progress: Mapping[str, Any], control: Path) -> list[Any]:
+    """What a report says of the sources that are tables, in the order in which the query reads them."""
+    return [source for source in progress["sources"] if not source["description"].endswith(f"{control.absolute()}]")]
 
 
 def totals(counts: Iterable[Counts]) -> dict[str, int]:

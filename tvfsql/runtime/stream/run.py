@@ -7,6 +7,7 @@ import time
 from collections.abc import Callable, Iterator, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass
+from datetime import datetime
 from pathlib import Path
 from tempfile import TemporaryDirectory
 from typing import Any
@@ -15,8 +16,9 @@ from pyspark.sql import SparkSession
 from pyspark.sql.streaming.query import StreamingQuery
 from pyspark.sql.streaming.readwriter import DataStreamWriter
 
-from tvfsql.runtime.stream.control import END_OF_INPUT, FOLDER, advance
-from tvfsql.runtime.stream.counts import Counts
+from tvfsql.runtime.stream.control import END_OF_INPUT, FOLDER, advance, ended, idle
+from tvfsql.runtime.stream.counts import Counts, newest_window, of_tables
+from tvfsql.runtime.stream.idle import Idleness, Source
 from tvfsql.runtime.stream.quiet import quiet_java
 
 POLL = 0.2  # seconds between looks at a query that runs
@@ -31,12 +33,17 @@ class Stream:
 
     One that is not `endless` ends when all that its sources have is read. With `flush` its input then ends too:
     every window fires, and rows that come in a later run are late. Without, open windows wait there for the next run.
+
+    `sources` are the tables that it reads, in order; where one may be idle, windows do not wait for it, and once
+    all are, the open windows end too if `idle_advance` says so.
     """
 
     build: Callable[[], DataStreamWriter]
     checkpoint: Path | None = None
     endless: bool = False
     flush: bool = True
+    sources: tuple[Source, ...] = ()
+    idle_advance: bool = True
 
 
 class Running:
@@ -83,6 +90,11 @@ class Running:
             self.at_once.set()
             self._join()
 
+    def controls(self, table: str | None) -> list[Path]:
+        """The control folders of those that read a table; None: of all."""
+        reading = (run for run in self.runs if table in (None, *(source.table for source in run.stream.sources)))
+        return [run.control.absolute() for run in reading if run.control is not None]
+
     def started(self) -> list[StreamingQuery]:
         """The queries, once all have been started. Raises what kept one from it."""
         for run in self.runs:
@@ -104,7 +116,10 @@ class _Run:
         self.counts = Counts()
         self.started = threading.Event()
         self.query: StreamingQuery | None = None
+        self.control: Path | None = None
         self.seen: int | None = None  # the last micro-batch that was counted
+        self.idleness: Idleness | None = None
+        self.advanced: int | None = None  # the end of the newest window when all sources were idle
 
     def drive(self) -> None:
         """What the thread does."""
@@ -123,9 +138,10 @@ class _Run:
     def _to_end(self, checkpoint: Path) -> None:
         control = checkpoint / "control"
         control.mkdir(parents=True, exist_ok=True)
+        self.control = control
         self._run(checkpoint, control)
         if self.stream.flush and not self.stream.endless and not self.running.stopping.is_set():
-            if not list(control.glob("*.json")):
+            if not ended(control):
                 advance(control, END_OF_INPUT)
             self._run(checkpoint, control)
 
@@ -136,16 +152,37 @@ class _Run:
             query = (writer if self.stream.endless else writer.trigger(availableNow=True)).start()
         self.query, self.seen = query, None
         self.started.set()
+        if self.stream.endless and any(source.timeout for source in self.stream.sources):
+            self.idleness = Idleness(self.stream.sources, time.time())
         while not query.awaitTermination(POLL):  # type: ignore[arg-type]  # seconds, whole or not
-            self._count(query, control)
+            self._look(query, control)
             if self.running.stopping.is_set():
                 self._halt(query)
-        self._count(query, control)
+        self._look(query, control)
 
-    def _count(self, query: StreamingQuery, control: Path) -> None:
+    def _look(self, query: StreamingQuery, control: Path) -> None:
+        """Count what is new, and see which channels are idle."""
+        looked, status = time.time(), query.status
+        turned = []
         for progress in _fresh(query, self.seen):
             self.seen = progress["batchId"]
             self.counts.take(progress, control)
+            if self.idleness:
+                started = datetime.fromisoformat(progress["timestamp"]).timestamp()
+                turned += self.idleness.micro_batch(of_tables(progress, control), started, time.time())
+        if self.idleness:
+            if not (status["isTriggerActive"] or status["isDataAvailable"]):
+                turned += self.idleness.nothing(looked)
+            self._tell(turned, self.idleness.all_idle, control)
+
+    def _tell(self, turned: list[str], all_idle: bool, control: Path) -> None:
+        """Say which channels are idle; if all are, that event time has come to the end of the newest open window."""
+        for channel in turned:
+            idle(control, channel)
+        newest = newest_window([self.counts])
+        if all_idle and self.stream.idle_advance and newest is not None and newest != self.advanced:
+            advance(control, newest - 1)
+            self.advanced = newest
 
     def _halt(self, query: StreamingQuery) -> None:
         """Stop the query once the micro-batch that it is at has ended."""

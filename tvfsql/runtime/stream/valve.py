@@ -33,13 +33,18 @@ class Valve:
 
     def say(self, channel: str | None, watermark: int | None) -> None:
         """A channel's watermark, IDLE, or None: it has rows. Channel None: the watermark is that of all, and counts
-        at once."""
+        at once. Channel "": the source as a whole, which means each of its partitions if it has some."""
         if channel is None:
             if watermark == IDLE:
                 for known in self.channels.values():
                     known.idle = True
             elif watermark is not None:
                 self._raise(watermark)
+            return
+        partitions = [name for name in self.channels if name]
+        if channel == "" and partitions and watermark is not None:  # said of a table whose partitions are channels
+            for name in partitions:
+                self.say(name, watermark)
             return
         known = self.channels.setdefault(channel, Channel())
         if watermark == IDLE:

@@ -1,0 +1,1 @@
+CALL advance_watermark;

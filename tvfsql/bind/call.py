@@ -1,0 +1,71 @@
+"""CALL: procedures, which act on the streams of the session."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from datetime import datetime, timedelta
+
+from tvfsql.catalog import Catalog, Table
+from tvfsql.errors import BindError, did_you_mean
+from tvfsql.syntax import ast
+
+ADVANCE_WATERMARK = "advance_watermark"
+PROCEDURES = (ADVANCE_WATERMARK,)
+USAGE = "CALL advance_watermark(TIMESTAMP '2020-04-15 08:20:00'), or ('bid', TIMESTAMP '...') for the table bid alone"
+
+
+@dataclass(frozen=True)
+class AdvanceWatermark:
+    """Event time has come to `watermark` (epoch ms): of the channels of `table`, None: of all. Source: DESIGN 7."""
+
+    watermark: int
+    table: str | None = None
+
+
+def bind_call(call: ast.Call, catalog: Catalog) -> AdvanceWatermark:
+    """What a CALL asks for. Raises BindError."""
+    name = call.procedure.text
+    if name.lower() not in PROCEDURES:
+        hint = did_you_mean(name, PROCEDURES)
+        raise BindError(f"there is no procedure {name}", span=call.procedure.span, hint=hint)
+    *tables, time = call.arguments or (None,)
+    if time is None or len(tables) > 1:
+        raise BindError(
+            f"{name} takes a TIMESTAMP, and before it the table if it is for one", span=call.span, hint=USAGE
+        )
+    watermark = _time(time)
+    return AdvanceWatermark(watermark, _table(tables[0], catalog) if tables else None)
+
+
+def epoch_ms(time: datetime) -> int:
+    """A wall clock as milliseconds since the epoch."""
+    return (time - datetime(1970, 1, 1)) // timedelta(milliseconds=1)
+
+
+def table_with_watermark(name: str, catalog: Catalog) -> Table:
+    """The table of that name. Raises BindError if there is none, or if it has no watermark."""
+    table = catalog.get(name)
+    if not isinstance(table, Table):
+        raise BindError(f"{table.name} is a view, and watermarks are the tables'", hint="SHOW TABLES lists both")
+    if table.watermark is None:
+        raise BindError(f"table {table.name} has no watermark", hint="WATERMARK FOR ts AS ts in CREATE TABLE")
+    return table
+
+
+def _time(argument: ast.Constant | ast.Other) -> int:
+    if isinstance(argument, ast.Constant) and argument.type == "TIMESTAMP":
+        try:
+            return epoch_ms(datetime.fromisoformat(argument.text.strip()))
+        except (ValueError, TypeError):  # no time, or one of a zone
+            raise BindError(f"{argument.text!r} is no TIMESTAMP", span=argument.span, hint=USAGE) from None
+    raise BindError("a watermark is a TIMESTAMP literal", span=argument.span, hint=USAGE)
+
+
+def _table(argument: ast.Constant | ast.Other, catalog: Catalog) -> str:
+    if not isinstance(argument, ast.Constant) or argument.type:
+        raise BindError("a table is named in a string", span=argument.span, hint=USAGE)
+    try:
+        return table_with_watermark(argument.text, catalog).name
+    except BindError as error:
+        error.span = argument.span
+        raise
