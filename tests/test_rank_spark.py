@@ -8,6 +8,7 @@ from collections import Counter
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass
 from decimal import Decimal
+from itertools import product
 from typing import TYPE_CHECKING, Any
 
 import naive
@@ -170,6 +171,40 @@ QUERIES = (
         rule="make_window_deduplicate",
     ),
 )  # fmt: skip
+
+
+def test_top_n_of_arrow_batches_is_that_of_spark(spark: SparkSession) -> None:
+    """What streams run, over columns of every kind, one under a name that needs care; rows of `$control` pass."""
+    from pyspark.sql import Window
+    from pyspark.sql import functions as F
+
+    from tvfsql.runtime.stream import top_n_stream
+
+    events = some_events(seed=8)
+    tuples = [(*(naive.at(row[c]) if c == "ts" else row[c] for c in NAMES), (row["n"], row["s"])) for row in events]
+    frame = spark.createDataFrame(tuples, f"{COLUMNS}, z STRUCT<n: INT, s: STRING>").toDF(*NAMES[:-1], "the.`a", "z")
+    frame = frame.withColumn("$control", F.lit(None).cast("bigint")).repartition(3).localCheckpoint()
+    marked = frame.unionByName(spark.sql("SELECT 42L AS `$control`"), allowMissingColumns=True)
+    orders = (
+        {"n": "desc", "d": "asc", "s": "desc_nulls_first"},
+        {"the.`a": "asc_nulls_last", "z": "desc", "f": "asc"},
+        {"d": "desc_nulls_first", "ts": "asc", "p": "asc"},
+        {"p": "asc", "ts": "desc"},
+        {"z": "asc_nulls_last"},
+        {"the.`a": "desc"},
+    )
+    kinds = product(("row_number", "rank", "dense_rank"), (["k"], ["f", "d"]))
+    for (function, partition), order in zip(kinds, orders, strict=True):
+        rest = {name: "desc" for name in frame.columns if name not in (*order, *partition, "$control")}
+        keys = {**order, **rest} if function == "row_number" else order
+        directions = [getattr(F.col(f"`{name.replace('`', '``')}`"), way)() for name, way in keys.items()]
+        rank = getattr(F, function)().over(Window.partitionBy(*partition).orderBy(*directions)).cast("bigint")
+        expected = frame.withColumn("place", rank).where("place BETWEEN 2 AND 5").collect()
+        found = top_n_stream(marked, function, partition=partition, order=order, ties=rest, ranks=(2, 5), name="place")
+        assert found.schema == frame.withColumn("place", F.lit(None).cast("bigint")).schema
+        rows = Counter(map(shown, found.collect()))
+        assert rows - Counter(map(shown, expected)) == Counter([shown([None] * len(frame.columns[:-1]) + [42, None])])
+        assert rows.total() == len(expected) + 1 > 6
 
 
 def test_rows_are_those_of_plain_python_with_the_rules_and_without(spark: SparkSession) -> None:

@@ -77,9 +77,22 @@ def order(key: Order) -> str | Chain:
     """A key of an orderBy(). Spark's own default puts NULLs first when ascending and last when descending."""
     if not key.descending and key.nulls_first:
         return part_text(key.scalar)
-    direction = "desc" if key.descending else "asc"
+    return value(key.scalar).then(direction(key))
+
+
+def direction(key: Order) -> str:
+    """The method of Column that gives a key its direction."""
     nulls = "" if key.nulls_first != key.descending else f"_nulls_{'first' if key.nulls_first else 'last'}"
-    return value(key.scalar).then(direction + nulls)
+    return ("desc" if key.descending else "asc") + nulls
+
+
+def directions(keys: Iterable[Order]) -> dict[str, str]:
+    """Keys that are columns, each with its direction: the first, if a column comes twice."""
+    made: dict[str, str] = {}
+    for key in keys:
+        assert key.scalar.column is not None, key
+        made.setdefault(key.scalar.column, direction(key))
+    return made
 
 
 def condition(parts: Iterable[Scalar]) -> str:

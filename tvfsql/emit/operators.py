@@ -15,7 +15,9 @@ from tvfsql.physical.operators import (
     GroupByWindow,
     RowTimeCheck,
     SliceMerge,
+    StreamDeduplicate,
     StreamSlices,
+    StreamTopN,
     TableSourceScan,
     WatermarkAssigner,
     WindowExpand,
@@ -246,6 +248,17 @@ def _(node: WindowDeduplicate, script: Script) -> str:
 
 
 @emit.register
+def _(node: StreamTopN, script: Script) -> str:
+    more = [f"ranks=({node.first}, {node.last})", f"name={literal(node.name)}"]
+    return _top_n_stream(node, node.function.lower(), node.order, more, script)
+
+
+@emit.register
+def _(node: StreamDeduplicate, script: Script) -> str:
+    return _top_n_stream(node, "row_number", (node.order,), ["ranks=(1, 1)"], script)
+
+
+@emit.register
 def _(node: nodes.Join, script: Script) -> str:
     left, right = emit(node.left, script), emit(node.right, script)
     if node.condition is None:
@@ -310,6 +323,25 @@ def _aggregated(groups: Chain, calls: tuple[nodes.AggCall, ...]) -> Chain:
     if calls:
         return groups.then("agg", *map(columns.aggregate, calls))
     return groups.then("count").then("drop", '"count"')
+
+
+def _top_n_stream(
+    node: StreamTopN | StreamDeduplicate,
+    function: str,
+    order: tuple[nodes.Order, ...],
+    more: list[str],
+    script: Script,
+) -> str:
+    name = emit(node.input, script)
+    arguments = (
+        name,
+        literal(function),
+        f"partition={literal(list(node.partition))}",
+        f"order={literal(columns.directions(order))}",
+        *([f"ties={literal(columns.directions(node.ties))}"] if node.ties else []),
+        *more,
+    )
+    return script.assign(name, Chain("", (Call(script.need(STREAM, "top_n_stream"), arguments),)))
 
 
 def _ranked(rows: str, node: Rank | WindowTopN, script: Script) -> Chain:

@@ -22,7 +22,7 @@ from tvfsql.physical.operators import (
     TableSourceScan,
     WindowExpand,
 )
-from tvfsql.physical.streaming import refuse_unbounded, stream_slices
+from tvfsql.physical.streaming import refuse_unbounded, stream_rank, stream_slices
 from tvfsql.plan import nodes
 from tvfsql.plan.node import Node
 from tvfsql.plan.nodes import Item, WindowProperty
@@ -90,11 +90,16 @@ def _(node: nodes.Aggregate, catalog: Catalog, options: Options) -> Node:
     return nodes.Aggregate(Exchange(node.input, node.keys), node.keys, node.calls)
 
 
-@_lower.register(Rank)
+@_lower.register
+def _(node: Rank, catalog: Catalog, options: Options) -> Node:
+    return replace(node, input=Exchange(node.input, node.partition))
+
+
 @_lower.register(WindowTopN)
 @_lower.register(WindowDeduplicate)
-def _(node: Rank | WindowTopN | WindowDeduplicate, catalog: Catalog, options: Options) -> Node:
-    return replace(node, input=Exchange(node.input, node.partition))
+def _(node: WindowTopN | WindowDeduplicate, catalog: Catalog, options: Options) -> Node:
+    node = replace(node, input=Exchange(node.input, node.partition))
+    return stream_rank(node) if options.streaming else node
 
 
 @_lower.register

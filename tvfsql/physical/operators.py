@@ -13,6 +13,7 @@ from functools import cached_property
 from tvfsql.catalog import Table
 from tvfsql.plan.node import Field, Node, Schema
 from tvfsql.plan.nodes import AggCall, Item, window_label
+from tvfsql.plan.rank import WindowDeduplicate, WindowTopN
 from tvfsql.plan.scalar import Scalar
 from tvfsql.plan.window import Window
 
@@ -189,6 +190,22 @@ class GroupByWindow(Node):
         yield "window", window_label(self.window, ("time_col", self.time), zone=self.zone)
         ends = (f"start('w$) AS {self.struct}.start", f"end('w$) AS {self.struct}.end")
         yield "select", ", ".join((*self.keys, *map(str, self.calls), *ends))
+
+
+@dataclass(frozen=True)
+class StreamTopN(WindowTopN):
+    """WindowTopN of a stream: of the rows that one micro-batch brings."""
+
+    def label(self) -> str:
+        return "WindowTopN" + super().label().removeprefix("StreamTopN")
+
+
+@dataclass(frozen=True)
+class StreamDeduplicate(WindowDeduplicate):
+    """WindowDeduplicate of a stream: of the rows that one micro-batch brings."""
+
+    def label(self) -> str:
+        return "WindowDeduplicate" + super().label().removeprefix("StreamDeduplicate")
 
 
 @dataclass(frozen=True)

@@ -6,7 +6,7 @@ become part of the rows' time: a row that does not pass brings its watermark and
 
 from __future__ import annotations
 
-from dataclasses import replace
+from dataclasses import fields, replace
 
 from tvfsql.errors import UnsupportedError
 from tvfsql.options import Options
@@ -15,7 +15,9 @@ from tvfsql.physical.operators import (
     MARKS,
     Calc,
     SliceMerge,
+    StreamDeduplicate,
     StreamSlices,
+    StreamTopN,
     TableSourceScan,
     WatermarkAssigner,
 )
@@ -23,7 +25,9 @@ from tvfsql.plan import nodes
 from tvfsql.plan.node import Field, Node
 from tvfsql.plan.nodes import Item, LocalWindowAggregate
 from tvfsql.plan.properties import window_of
+from tvfsql.plan.rank import Rank, WindowDeduplicate, WindowTopN
 from tvfsql.plan.scalar import Scalar, column, template
+from tvfsql.syntax import ast
 
 REFUSED: dict[type[Node], tuple[str, str]] = {
     nodes.Aggregate: (
@@ -38,6 +42,10 @@ REFUSED: dict[type[Node], tuple[str, str]] = {
     nodes.Sort: ("a stream has no end, so it cannot be sorted", "leave out ORDER BY, or use --mode batch"),
     nodes.Limit: ("LIMIT on a stream is not built yet", "leave it out, or use --mode batch"),
     nodes.Distinct: ("DISTINCT rows of a stream would need all rows kept", "group by a window"),
+    Rank: (
+        "a rank without an upper limit keeps all rows of a window",
+        "limit it: WHERE place <= 10 around the query, or QUALIFY",
+    ),
     nodes.SparkSql: ("this query is one of Spark's own forms, which are not built for streams yet", "--mode batch"),
 }
 
@@ -47,9 +55,16 @@ def refuse_unbounded(plan: Node) -> None:
     for node in plan.walk():
         if type(node) in REFUSED:
             reason, hint = REFUSED[type(node)]
+            if isinstance(node, nodes.SparkSql) and node.reason == ast.OVER:
+                hint = "rank the rows of windows: PARTITION BY window_start, window_end, with a limit of the rank"
             raise UnsupportedError(f"{reason}: {node.label()}", hint=hint)
         if isinstance(node, nodes.GlobalWindowAggregate):
             _refuse_other_times(node)
+        if isinstance(node, WindowTopN | WindowDeduplicate) and not comes_by_window(node.input):
+            raise UnsupportedError(
+                f"on streams only the rows of a window aggregate come together when their window ends: {node.label()}",
+                hint="GROUP BY window_start, window_end and the keys first, or use --mode batch",
+            )
         if isinstance(node, nodes.SetOperation) and (node.kind != "union" or not node.all):
             raise UnsupportedError("only UNION ALL works on streams", hint="UNION ALL")
 
@@ -65,6 +80,19 @@ def _refuse_other_times(node: nodes.GlobalWindowAggregate) -> None:
             f"on streams a window over windows goes by their window_time, and {local.time} is another time",
             hint="SELECT window_time AS rowtime, ... GROUP BY window_start, window_end, window_time",
         )
+
+
+def comes_by_window(node: Node) -> bool:
+    """Whether all rows of a window leave the operator in one micro-batch."""
+    if isinstance(node, nodes.Project | nodes.Filter | WindowTopN | WindowDeduplicate):
+        return comes_by_window(node.input)
+    return isinstance(node, nodes.WindowAggregate | nodes.GlobalWindowAggregate)
+
+
+def stream_rank(node: WindowTopN | WindowDeduplicate) -> StreamTopN | StreamDeduplicate:
+    """The same operator for the rows of a micro-batch."""
+    made = StreamTopN if isinstance(node, WindowTopN) else StreamDeduplicate
+    return made(**{part.name: getattr(node, part.name) for part in fields(node)})
 
 
 def stream_slices(node: LocalWindowAggregate, options: Options) -> StreamSlices:

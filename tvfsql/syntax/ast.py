@@ -227,6 +227,9 @@ class SetOperation:
     span: Span = place()
 
 
+OVER = "an OVER window"  # a reason for the next
+
+
 @dataclass(frozen=True)
 class Ordinary:
     """A query that Spark plans itself (OVER, EXISTS, ...). Its tables are taken out:

@@ -38,7 +38,7 @@ RANKS = {exp.RowNumber: "ROW_NUMBER", exp.Rank: "RANK", exp.DenseRank: "DENSE_RA
 SET_KINDS = {exp.Union: "union", exp.Intersect: "intersect", exp.Except: "except"}
 # Operators whose rows Spark works out by itself: a SELECT that holds one is not taken apart.
 SPARKS_OWN = (
-    (exp.Window, "an OVER window"),
+    (exp.Window, ast.OVER),
     (exp.Query, "a subquery in an expression"),
     (exp.UDTF, "a table function"),
     (exp.Placeholder, "a placeholder"),

@@ -7,6 +7,7 @@ from typing import TYPE_CHECKING, Any
 
 if TYPE_CHECKING:
     from tvfsql.runtime.stream.counts import counted_out as counted_out
+    from tvfsql.runtime.stream.rank import top_n_stream as top_n_stream
     from tvfsql.runtime.stream.run import Running as Running
     from tvfsql.runtime.stream.run import Stream as Stream
     from tvfsql.runtime.stream.slices import local_slices as local_slices
@@ -19,6 +20,7 @@ _MODULE_OF = {
     "merge_slice_stream": "slices",
     "Running": "run",
     "Stream": "run",
+    "top_n_stream": "rank",
     "with_watermarks": "watermarks",
 }
 
