@@ -84,6 +84,11 @@ def test_ranks_of_windows_are_those_of_batch(spark: SparkSession, tmp_path: Path
             f"COUNT(*) AS bids, SUM(price) AS total FROM TABLE({WINDOWS[window]}) "
             f"GROUP BY window_start, window_end, window_time, item, n) QUALIFY {rank}"
         )
+    best = parts[0].replace("SELECT window_end,", "SELECT window_time,", 1)
+    parts.append(  # and windows of the best
+        "SELECT window_end, item, MAX(n) AS n, COUNT(*) AS bids, SUM(total) AS total FROM TABLE(TUMBLE("
+        f"({best}), DESCRIPTOR(window_time), INTERVAL '30' SECOND)) GROUP BY window_start, window_end, item"
+    )
     stream, batch = sessions(spark, tmp_path / "in", delay=30)
     result = stream.sql(" UNION ALL ".join(parts))
     assert result.query.code.count("top_n_stream(") == len(parts)

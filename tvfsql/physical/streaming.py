@@ -12,8 +12,10 @@ from tvfsql.errors import UnsupportedError
 from tvfsql.options import Options
 from tvfsql.physical.operators import (
     CHANNEL,
+    CONTROL,
     MARKS,
     Calc,
+    Exchange,
     SliceMerge,
     StreamDeduplicate,
     StreamSlices,
@@ -123,6 +125,8 @@ def marked(node: Node, time: str, options: Options) -> Calc:
             source: Node = assigned(scan, items[time], options)
         case SliceMerge() as windows:
             source = replace(windows, marks=True)
+        case StreamTopN() | StreamDeduplicate() as ranked:
+            source = handing_marks_on(ranked)
         case Calc() as below if (inner := items[time].column) is not None:
             computed = marked(below, inner, options)
             source = Calc(computed.input, (*computed.items, *_marks()))
@@ -133,6 +137,21 @@ def marked(node: Node, time: str, options: Options) -> Calc:
     return Calc(
         source, tuple(Item(n, in_rows(s, all_of(calc.conditions)) if n == time else s) for n, s in items.items())
     )
+
+
+def handing_marks_on(node: Node) -> Node:
+    """Operators that make no windows, down to the one that does, with MARKS beside their columns. Control rows pass."""
+    match node:
+        case SliceMerge():
+            return replace(node, marks=True)
+        case Calc():
+            kept = node.items or tuple(Item(part.name, column(part.name, part.type)) for part in node.schema)
+            passes = all_of(node.conditions)
+            either = template(f"`{CONTROL}` IS NOT NULL OR ({{p}})", {"p": passes}, "boolean") if passes else None
+            return Calc(handing_marks_on(node.input), (*kept, *_marks()), (either,) if either else ())
+        case Exchange() | StreamTopN() | StreamDeduplicate():
+            return replace(node, input=handing_marks_on(node.input))
+    raise AssertionError(node.label())
 
 
 def assigned(scan: TableSourceScan, time: Scalar, options: Options) -> WatermarkAssigner:
