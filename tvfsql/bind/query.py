@@ -185,18 +185,17 @@ class QueryBinder:
     def _ranking(self, select: ast.Select, items: list[ast.SelectItem], relation: Relation) -> Ranking | None:
         if select.over is None:
             return None
-        return Ranking.of(select.over, items, relation, lambda expr: self._resolve(expr, relation))
+        return Ranking.of(
+            select.over, items, relation, lambda expr: self._resolve(_spelled(expr, items, relation), relation)
+        )
 
     def _qualify(
         self, select: ast.Select, items: list[ast.SelectItem], relation: Relation, ranking: Ranking | None
     ) -> list[Resolved]:
-        """The conditions of QUALIFY; a name that is no column of the input may be an item's."""
+        """The conditions of QUALIFY."""
         if select.qualify is None or ranking is None:
             return []
-        aliases = {item.alias.text: item.expr for item in items if item.alias and item.expr}
-        meant = scalar.spelled_out(
-            select.qualify, lambda name: None if relation.matches(None, name) else aliases.get(name)
-        )
+        meant = _spelled(select.qualify, items, relation)
         return list(scalar.conjuncts(ranking.in_place(self._resolve(meant, relation))))
 
     def _group_target(self, expr: ast.Expr, items: list[ast.SelectItem], relation: Relation) -> int | None:
@@ -440,6 +439,12 @@ class QueryBinder:
             return found.node
         items = tuple(Item(part.name, column(part.plan, part.type)) for part in found.visible)
         return Project(found.node, items)
+
+
+def _spelled(expr: ast.Expr, items: Sequence[ast.SelectItem], relation: Relation) -> ast.Expr:
+    """An expression of QUALIFY, where a name that is no column of the input may be an item's."""
+    aliases = {item.alias.text: item.expr for item in items if item.alias and item.expr}
+    return scalar.spelled_out(expr, lambda name: None if relation.matches(None, name) else aliases.get(name))
 
 
 def _renamed(relation: Relation, names: Mapping[str, str]) -> Relation:

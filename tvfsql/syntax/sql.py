@@ -151,7 +151,7 @@ class _Reader:
         elif reason is None and isinstance(tree, exp.Select):
             body = self._select(tree)
         elif isinstance(tree, exp.Select) and self._ranking(tree) and None not in (limit, offset):
-            body = ast.Ranking(self._select(tree), self._ordinary(tree, reason or ""))
+            body = ast.Ranking(self._select(tree), self._ordinary(tree, ast.OVER))
         elif reason is None and type(tree) in SET_KINDS:
             body = ast.SetOperation(
                 SET_KINDS[type(tree)],  # type: ignore[index]
