@@ -65,7 +65,7 @@ class Session:
     @property
     def counts(self) -> dict[str, int]:
         """What the streams that run, or ran last, have read, written, left out and hold: rowsIn, rowsOut,
-        numLateRecordsDropped, numNullRowTimeRecordsDropped; where there are windows also watermark (epoch ms),
+        numLateRecordsDropped, numNullRowTimeRecordsDropped and -Skipped; with windows also watermark (epoch ms),
         stateRows and stateBytes. Empty if there was none."""
         return self.streams.counts
 
