@@ -71,6 +71,7 @@ def test_what_micro_batches_did_is_added_and_what_is_held_is_as_of_the_last() ->
         "rowsOut": 4,
         "numLateRecordsDropped": 2,
         "numNullRowTimeRecordsDropped": 0,
+        "numNullRowTimeRecordsSkipped": 0,
         "watermark": 3000,
         "stateRows": 5,
         "stateBytes": 70,
@@ -130,7 +131,7 @@ def test_rows_are_written_above_the_line_in_whole_lines() -> None:
     above.write("a row")
     assert screen.getvalue() == "\rworking"
     above.write("\nanother")
-    assert screen.getvalue() == "\rworking\r       \ra row\n"
+    assert screen.getvalue() == "\rworking\r         \ra row\n"
     above.close()
     assert screen.getvalue().endswith("a row\nanother")
     with working("nothing", out=screen) as other:  # no terminal: nothing is shown

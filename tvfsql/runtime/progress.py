@@ -14,6 +14,7 @@ from typing import Any, TextIO
 FRAMES = "|/-\\"
 FIRST_AFTER = 0.3  # seconds; what is done by then needs no line
 EVERY = 0.2
+ECHO = "^C"  # what a terminal shows of a key that interrupts, behind the line
 
 
 class Line:
@@ -25,7 +26,7 @@ class Line:
         self._lock = threading.Lock()
 
     def show(self, text: str) -> None:
-        text = text[: shutil.get_terminal_size().columns - 1]  # a wrapped line could not be erased
+        text = text[: shutil.get_terminal_size().columns - 1 - len(ECHO)]  # a wrapped line could not be erased
         with self._lock:
             self.out.write("\r" + text.ljust(self._shown))
             self.out.flush()
@@ -47,7 +48,7 @@ class Line:
 
     def _erase(self) -> None:
         if self._shown:
-            self.out.write("\r" + " " * self._shown + "\r")
+            self.out.write("\r" + " " * (self._shown + len(ECHO)) + "\r")
             self.out.flush()
             self._shown = 0
 
