@@ -26,6 +26,7 @@ BOOLEAN = ("true", "false")
 STAGES = ("ast", "logical", "trace", "physical", "code", "all")
 EXPLAIN_FORMATS = ("text", "json", "mermaid")
 MODES = ("batch", "streaming", "automatic")
+KEY_GROUPS = 4  # each costs its state calls in every micro-batch
 
 _KNOWN = (
     Option("execution.runtime-mode", "automatic", "batch or streaming; automatic: batch over bounded tables", MODES),
@@ -55,6 +56,11 @@ _KNOWN = (
     ),
     Option("table.optimizer.distinct-agg.split.enabled", "false", "accepted; batch has nothing to split", BOOLEAN),
     Option("table.optimizer.distinct-agg.split.bucket-num", "1024", "accepted, see above"),
+    Option(
+        "pipeline.max-parallelism",
+        str(KEY_GROUPS),
+        "the key groups of a stream's window operators: as many tasks can share the work; a checkpoint keeps its own",
+    ),
     Option("tvfsql.rules.disabled", "", "names of planner rules that must not fire, separated by commas"),
 )  # fmt: skip
 
@@ -122,7 +128,7 @@ def _checked(option: Option, value: str, span: Span | None) -> str:
         raise OptionError(f"there is no time zone {value}", span=span, hint=hint)
     if option.key.endswith("idle-timeout"):
         duration(value, option.key, span)
-    if option.key.endswith("bucket-num") and not (value.isdigit() and int(value) > 0):
+    if option.key.endswith(("bucket-num", "max-parallelism")) and not (value.isdigit() and int(value) > 0):
         raise OptionError(f"{option.key} takes a positive whole number, not {value!r}", span=span)
     return value
 

@@ -21,7 +21,7 @@ from pyspark.sql.streaming.readwriter import DataStreamWriter
 
 from tvfsql.plan.window import Hop
 from tvfsql.runtime.java import find_java
-from tvfsql.runtime.stream import run_to_end
+from tvfsql.runtime.stream.run import Running, Stream
 
 COLUMNS = "ts TIMESTAMP(3), k INT, v BIGINT, item INT"
 FLINK = Path(".venv-flink")
@@ -67,7 +67,7 @@ class TvfsqlOnStream(OnStream):
         return self.session.sql(flink_sql(case)).dataframe()
 
     def to_end(self, build: Callable[[], DataStreamWriter], checkpoint: str) -> None:
-        run_to_end(self.spark, build, Path(checkpoint))
+        Running(self.spark, [Stream(build, Path(checkpoint))]).wait()
 
 
 class InBatch(OnSpark):

@@ -9,6 +9,7 @@ from tvfsql.catalog.connectors import Generated, Kafka
 from tvfsql.emit import columns
 from tvfsql.emit.kafka import read_messages
 from tvfsql.emit.script import Call, Chain, Script, literal
+from tvfsql.options import KEY_GROUPS
 from tvfsql.physical.operators import (
     Calc,
     Exchange,
@@ -198,6 +199,7 @@ def _(node: StreamSlices, script: Script) -> str:
         f"keys={literal(list(node.keys))}",
         f"merges={literal(dict(node.merges))}",
         *(["on_event=True"] if node.on_event else []),
+        *([f"key_groups={node.key_groups}"] if node.key_groups != KEY_GROUPS else []),
     )
     return script.assign(script.name("slices"), Chain("", (Call(script.need(STREAM, "local_slices"), arguments),)))
 

@@ -11,6 +11,7 @@ from dataclasses import dataclass
 from functools import cached_property
 
 from tvfsql.catalog import Table
+from tvfsql.options import KEY_GROUPS
 from tvfsql.plan.node import Field, Node, Schema
 from tvfsql.plan.nodes import AggCall, Item, window_label
 from tvfsql.plan.rank import WindowDeduplicate, WindowTopN
@@ -112,6 +113,7 @@ class StreamSlices(Node):
     keys: tuple[str, ...]
     merges: tuple[tuple[str, str], ...]
     on_event: bool = False
+    key_groups: int = KEY_GROUPS
 
     @cached_property
     def schema(self) -> Schema:
@@ -129,6 +131,8 @@ class StreamSlices(Node):
         yield "select", ", ".join((*self.keys, *merged, "slice_end('w$) AS slice_end"))
         if self.on_event:
             yield "watermarks", "on-event"
+        if self.key_groups != KEY_GROUPS:
+            yield "key groups", str(self.key_groups)
 
 
 @dataclass(frozen=True)

@@ -108,7 +108,8 @@ def stream_slices(node: LocalWindowAggregate, options: Options) -> StreamSlices:
     made = Calc(source.input, (*keys, Item(node.time, items[node.time]), *partials, *_marks()))
     merges = tuple((part.name, part.merge) for part in node.partials)
     on_event = any(isinstance(part, TableSourceScan) and _on_event(part) for part in source.walk())
-    return StreamSlices(made, node.window, node.time, node.keys, merges, on_event)
+    key_groups = int(options["pipeline.max-parallelism"])
+    return StreamSlices(made, node.window, node.time, node.keys, merges, on_event, key_groups)
 
 
 def marked(node: Node, time: str, options: Options) -> Calc:

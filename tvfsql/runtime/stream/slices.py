@@ -9,6 +9,7 @@ from pyspark.sql import functions as F
 from pyspark.sql import types as T
 from pyspark.sql.pandas.types import to_arrow_schema
 
+from tvfsql.options import KEY_GROUPS
 from tvfsql.plan.window import Window
 from tvfsql.runtime.expressions import column_of
 from tvfsql.runtime.merge import window_schema
@@ -19,7 +20,6 @@ from tvfsql.runtime.stream.local import LocalSlices
 from tvfsql.runtime.stream.processor import OUT, SlicingWindowProcessor, Unpack
 from tvfsql.runtime.stream.slice_rows import SliceRows
 
-KEY_GROUPS = 8
 COUNTERS = "tvfsql"  # the name under which a query's progress shows them
 ROWS = "tvfsql.rows"  # metadata of a payload column: the keys and partials of the rows that went in
 
