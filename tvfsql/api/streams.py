@@ -39,7 +39,7 @@ class Streams:
         a sink's files do."""
         from tvfsql.runtime.stream import Running, Stream
 
-        folders = [self._folder(query) for query, _ in queries]
+        folders = [self.folder(query) for query, _ in queries]
         for (query, _), folder in zip(queries, folders, strict=True):
             _refuse_files_of_others(query, folder)
         advance = options["tvfsql.source.idle-advance"] == "true"
@@ -71,7 +71,7 @@ class Streams:
             advance(folder, watermark, table)
         return len(told)
 
-    def _folder(self, query: Compiled) -> Path | None:
+    def folder(self, query: Compiled) -> Path | None:
         """Where the next stream keeps its state. The folder holds the program that it belongs to."""
         self.begun += 1
         if self.checkpoint is None:
@@ -83,8 +83,11 @@ class Streams:
                 f"the checkpoint {folder} belongs to another query: {program} says which",
                 hint="choose a new folder, or run the script as it was",
             )
-        folder.mkdir(parents=True, exist_ok=True)
-        program.write_text(query.code, encoding="utf-8")
+        if not program.exists():
+            folder.mkdir(parents=True, exist_ok=True)
+            draft = folder / "query.draft"  # a kill while it is written must not leave half of a program
+            draft.write_text(query.code, encoding="utf-8")
+            draft.replace(program)
         return folder
 
 

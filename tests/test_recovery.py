@@ -1,0 +1,177 @@
+"""Streams that are killed: what the sink holds in the end is what it would have held."""
+
+from __future__ import annotations
+
+import contextlib
+import os
+import random
+import signal
+import subprocess
+import sys
+import time
+from collections import Counter, defaultdict
+from collections.abc import Callable
+from dataclasses import dataclass
+from decimal import Decimal
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+import pyarrow as pa
+import pyarrow.parquet as pq
+import pytest
+
+from tvfsql import Session, compile
+from tvfsql.api.streams import Streams
+
+if TYPE_CHECKING:
+    from pyspark.sql import SparkSession
+
+FILES, ROWS = 40, 5000
+PATIENCE = 600  # seconds for anything at all to happen, on a busy machine
+SCRIPT = """
+CREATE TABLE bid (
+    ts TIMESTAMP(3), item STRING, price DECIMAL(10, 2), n INT, WATERMARK FOR ts AS ts - INTERVAL '5' SECOND
+) WITH ('connector' = 'filesystem', 'path' = '{bids}', 'format' = 'parquet', 'maxFilesPerTrigger' = '1');
+CREATE TABLE totals (ends TIMESTAMP(3), item STRING, bids BIGINT, total DECIMAL(20, 2), numbers BIGINT)
+WITH ('connector' = 'filesystem', 'path' = '{totals}', 'format' = 'parquet');
+INSERT INTO totals
+SELECT window_end, item, COUNT(*), CAST(SUM(price) AS DECIMAL(20, 2)), COUNT(DISTINCT n)
+FROM TABLE(HOP(TABLE bid, DESCRIPTOR(ts), INTERVAL '10' SECOND, INTERVAL '1' MINUTE))
+GROUP BY window_start, window_end, item;
+"""
+
+
+@dataclass(frozen=True)
+class Moment:
+    """When to kill: some seconds after something can be seen in the checkpoint."""
+
+    what: str
+    seen: Callable[[Path], bool]
+    delay: float
+
+
+@pytest.mark.spark
+@pytest.mark.slow
+def test_ten_kills_lose_no_row_and_double_none(spark: SparkSession, tmp_path: Path) -> None:
+    """Late rows are dropped as without kills: a micro-batch that is run again has the same files."""
+    write_bids(tmp_path / "bids", random.Random(1))
+    session = Session(spark, mode="streaming", checkpoint=tmp_path / "calm")
+    session.execute(SCRIPT.format(bids=tmp_path / "bids", totals=tmp_path / "expected"))
+    expected = Counter(spark.read.parquet(str(tmp_path / "expected")).collect())
+    assert session.counts["numLateRecordsDropped"] > 0
+    assert len(expected) == sum(expected.values())
+
+    totals, checkpoint = tmp_path / "totals", tmp_path / "checkpoint"
+    (tmp_path / "script.sql").write_text(SCRIPT.format(bids=tmp_path / "bids", totals=totals))
+    before = 0
+    for moment in moments(random.Random(2)):
+        run = start(tmp_path / "script.sql", checkpoint)
+        try:
+            wait_for(lambda moment=moment: moment.seen(checkpoint / "1"), run)
+            time.sleep(moment.delay)
+            assert run.poll() is None, f"too late to kill: {moment.what}"
+        finally:
+            kill(run)
+        assert commits(checkpoint / "1") >= before
+        before = commits(checkpoint / "1")
+    last = start(tmp_path / "script.sql", checkpoint)
+    assert last.wait(PATIENCE) == 0
+    assert commits(checkpoint / "1") == FILES + 1
+
+    assert Counter(spark.read.parquet(str(totals)).collect()) == expected
+    assert rows_of(committed(spark, totals)) == Counter(map(tuple, expected.elements()))
+
+
+def test_a_kill_before_or_after_the_program_is_written_does_not_matter(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    query = compile(SCRIPT.format(bids="bids", totals="totals"), mode="streaming")
+    program = tmp_path / "1" / "query.py"
+
+    def killed(self: Path, target: Path) -> None:
+        raise KeyboardInterrupt
+
+    with monkeypatch.context() as patch:
+        patch.setattr(Path, "replace", killed)
+        with pytest.raises(KeyboardInterrupt):
+            Streams(tmp_path, flush=True).folder(query)
+    assert not program.exists()
+    for _ in range(2):
+        assert Streams(tmp_path, flush=True).folder(query) == program.parent
+        assert program.read_text() == query.code
+
+
+def moments(draw: random.Random) -> list[Moment]:
+    """Ten: two before the stream has begun, seven while it reads, one when its input has ended."""
+    begun = Moment("the stream is about to begin", lambda folder: (folder / "query.py").exists(), 0)
+    first = Moment("the first micro-batch", lambda folder: (folder / "spark" / "offsets" / "0").exists(), draw.random())
+    ended = Moment("the input has ended", lambda folder: any((folder / "control").glob("*.json")), draw.random() / 2)
+
+    def after(batches: int) -> Moment:
+        return Moment(f"{batches} micro-batches", lambda folder: commits(folder) >= batches, draw.random())
+
+    return [begun, first, *map(after, sorted(draw.sample(range(1, FILES - 2), 7))), ended]
+
+
+def commits(checkpoint: Path) -> int:
+    """How many micro-batches have been committed."""
+    return sum(1 for file in (checkpoint / "spark" / "commits").glob("*") if file.name.isdigit())
+
+
+def start(script: Path, checkpoint: Path) -> subprocess.Popen[bytes]:
+    """`tvfsql run` in a process of its own, with its own Spark."""
+    command = [sys.executable, "-m", "tvfsql", "run", "--mode", "streaming", "--checkpoint", str(checkpoint)]
+    return subprocess.Popen([*command, str(script)], start_new_session=True)
+
+
+def wait_for(seen: Callable[[], bool], run: subprocess.Popen[bytes]) -> None:
+    until = time.monotonic() + PATIENCE
+    while not seen():
+        assert run.poll() is None, "it ended by itself"
+        assert time.monotonic() < until, "it does not get on"
+        time.sleep(0.02)
+
+
+def kill(run: subprocess.Popen[bytes]) -> None:
+    """SIGKILL for the process and all that it has started: Java, and Python's workers, which leave its group."""
+    listed = subprocess.run(["ps", "-A", "-o", "pid=,ppid="], capture_output=True, text=True, check=True).stdout
+    children = defaultdict(list)
+    for pid, parent in (map(int, line.split()) for line in listed.splitlines()):
+        children[parent].append(pid)
+    doomed = [run.pid]
+    for pid in doomed:
+        doomed += children[pid]
+    for pid in doomed:
+        with contextlib.suppress(ProcessLookupError):
+            os.kill(pid, signal.SIGKILL)
+    run.wait()
+
+
+def committed(spark: SparkSession, folder: Path) -> list[Path]:
+    """The files of a sink that Spark's log names. A killed run may leave others, which only Spark passes over."""
+    named = spark.read.parquet(str(folder)).inputFiles()
+    return [Path(name.removeprefix("file://")) for name in named]
+
+
+def rows_of(files: list[Path]) -> Counter[tuple[Any, ...]]:
+    """The rows of parquet files, read without Spark."""
+    rows = pa.concat_tables(pq.read_table(file, partitioning=None) for file in files).to_pylist()
+    return Counter(tuple(row.values()) for row in rows)
+
+
+def write_bids(folder: Path, draw: random.Random) -> None:
+    """A file a micro-batch: a bid each 10 ms, out of order by up to 5 seconds, one in fifty by up to 5 minutes."""
+    folder.mkdir()
+    schema = pa.schema(
+        [("ts", pa.timestamp("ms")), ("item", pa.string()), ("price", pa.decimal128(10, 2)), ("n", pa.int32())]
+    )
+    for file in range(FILES):
+        bids = []
+        for i in range(file * ROWS, (file + 1) * ROWS):
+            late = draw.randrange(300_000 if draw.randrange(50) == 0 else 5000)
+            price = Decimal(draw.randrange(100_000)).scaleb(-2)
+            bids.append((1_600_000_000_000 + i * 10 - late, draw.choice(["", None, *"abcdefgh"]), price, i % 50))
+        path = folder / f"{file:03d}.parquet"
+        columns = [pa.array(values, kind) for values, kind in zip(zip(*bids, strict=True), schema.types, strict=True)]
+        pq.write_table(pa.table(columns, schema=schema), path)
+        os.utime(path, (1_600_000_000 + file, 1_600_000_000 + file))
