@@ -73,10 +73,20 @@ def _parse(text: str, span: Span, kind: type[exp.Expr]) -> exp.Expr:
         raise SqlSyntaxError("this text is not SQL", span=span) from error
     tree = trees[0] if len(trees) == 1 else None
     if isinstance(tree, exp.Values):
-        tree = exp.select("*").from_(tree)
+        tree = _select_of(tree)
     if not isinstance(tree, kind):
         raise SqlSyntaxError("expected a query" if kind is exp.Query else "expected an expression", span=span)
     return tree
+
+
+def _select_of(values: exp.Values) -> exp.Select:
+    """VALUES as a SELECT; its columns are called EXPR$n, as Flink calls them."""
+    first = values.expressions[0]
+    width = len(first.expressions) if isinstance(first, exp.Tuple) else 1
+    names = [exp.to_identifier(f"EXPR${i}", quoted=True) for i in range(width)]
+    named = values.copy()
+    named.set("alias", exp.TableAlias(this=exp.to_identifier("given"), columns=names))
+    return exp.select("*").from_(named)
 
 
 def _message(detail: Mapping[str, Any]) -> tuple[str, str | None]:
