@@ -9,6 +9,7 @@ import pytest
 from hypothesis import HealthCheck, settings
 
 if TYPE_CHECKING:
+    from broker import Broker
     from pyspark.sql import SparkSession
 
 # derandomize: a test that fails fails for everyone; no deadline: two cores may be busy with a JVM
@@ -19,10 +20,30 @@ settings.load_profile("tvfsql")
 
 
 @pytest.fixture(scope="session")
-def spark() -> Iterator[SparkSession]:
-    """The local Spark, started once. Tests that take it are marked `spark`."""
+def spark(request: pytest.FixtureRequest) -> Iterator[SparkSession]:
+    """The local Spark, started once. Tests that take it are marked `spark`. If there are tests of Kafka among those
+    that run, it can read topics."""
     from tvfsql.runtime.spark import local_spark
 
-    session = local_spark()
+    with pytest.MonkeyPatch.context() as patch:
+        if any(item.get_closest_marker("kafka") for item in request.session.items):
+            from broker import client_jars
+
+            if jars := client_jars():
+                patch.setenv("PYSPARK_SUBMIT_ARGS", f"--jars {jars} pyspark-shell")
+        session = local_spark()
     yield session
     session.stop()
+
+
+@pytest.fixture(scope="session")
+def broker(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Broker]:
+    """A running Kafka. Tests that take it are marked `kafka`."""
+    from broker import Broker, Unreachable
+
+    try:
+        running = Broker(tmp_path_factory.mktemp("kafka"))
+    except Unreachable as reason:
+        pytest.skip(f"{reason}; it runs where that can be reached")
+    yield running
+    running.stop()

@@ -69,6 +69,16 @@ KNOWN = (
         "tvfsql starts it so if the table is created before the first query",
     ),
     Failure(
+        r"(?:Topic (\S+) not present in metadata.*?)?UnknownTopicOrPartitionException",
+        "there is no topic {0}",
+        "kafka-topics.sh --bootstrap-server ... --create --topic {0}",
+    ),
+    Failure(
+        r"Timed out waiting for a node assignment|Topic \S+ not present in metadata",
+        "Kafka does not answer",
+        "does it run where 'properties.bootstrap.servers' says?",
+    ),
+    Failure(
         r"DATA_SOURCE_NOT_FOUND\] Failed to find the data source: (\S+)\.",
         "Spark has no data source {0}",
         "add its package: PYSPARK_SUBMIT_ARGS='--packages GROUP:ARTIFACT:VERSION pyspark-shell'",
@@ -95,7 +105,7 @@ def failure(message: str) -> TvfSqlError:
     for known in KNOWN:
         found = re.search(known.pattern, message + " ", re.DOTALL if "PythonException" not in message else 0)
         if found:
-            groups = [group.strip() for group in found.groups()]
+            groups = [(group or "of that name").strip() for group in found.groups()]
             return DataError(known.message.format(*groups), hint=known.hint.format(*groups) if known.hint else None)
     heads = ("An error occurred while calling", "Py4JJavaError")  # py4j's own words before Java's
     lines = [line.removeprefix(": ") for line in message.strip().splitlines() if not line.startswith(heads)]

@@ -37,6 +37,12 @@ SPARK_KAFKA = (
     "failOnDataLoss", "groupIdPrefix", "kafkaConsumer.pollTimeoutMs", "fetchOffset.numRetries",
     "fetchOffset.retryIntervalMs",
 )  # fmt: skip
+# Spark's own names of what is said in Flink's words.
+SAID_OTHERWISE = {
+    "kafka.bootstrap.servers": SERVERS, "subscribe": "topic", "subscribePattern": "topic-pattern",
+    "startingOffsets": "scan.startup.mode", "startingTimestamp": "scan.startup.timestamp-millis",
+    "endingOffsets": "scan.bounded.mode",
+}  # fmt: skip
 # Options that are looked at only beside others.
 OTHERS = (
     "topic-pattern", "key.format", "key.fields", "value.format", "scan.startup.timestamp-millis",
@@ -117,6 +123,9 @@ def kafka(options: TableOptions, columns: Sequence[Field], places: Mapping[str, 
 
     Raises BindError.
     """
+    for name in SAID_OTHERWISE:
+        if name in options:
+            raise options.error(name, "is Spark's name for it", f"'{SAID_OTHERWISE[name]}'")
     reading, topic = _topics(options)
     reading += _startup(options, topic)
     reading += [(name, options.text(name)) for name in SPARK_KAFKA if name in options]
