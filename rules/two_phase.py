@@ -25,7 +25,7 @@ from tvfsql.planner import rule
 
 ROWS = "rows"
 # What slices, merged windows and the changes of distinct values call their own columns.
-OWN_NAMES = frozenset(["slice_end", "window_start", "window_end", "window", "value", "change", "gone"])
+OWN_NAMES = frozenset(["slice_end", "window_start", "window_end", "window", "before", "value", "change", "gone"])
 
 
 @rule

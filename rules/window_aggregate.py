@@ -65,13 +65,13 @@ def pull_window_filter_above_aggregate(node: Node, options: Options) -> Node | N
          +- WindowTableFunction(window=[w])
 
     Holds because the condition reads group keys alone: it is the same for all rows of a group, so a group
-    passes as a whole or not at all. Flink leaves the window function apart here and copies each row.
+    passes as a whole or not at all. Does not apply to CUMULATE that gives out a step only if it differs from the
+    one before: the filter may leave out that one. Flink leaves the window function apart and copies each row.
     """
     match node:
         case Aggregate(Filter(WindowTableFunction() as source, conditions), keys, calls):
-            if groups_by_window(source, keys) and all(
-                one.columns <= set(keys) and one.deterministic for one in conditions
-            ):
+            over_keys = all(one.columns <= set(keys) and one.deterministic for one in conditions)
+            if groups_by_window(source, keys) and over_keys and not source.window.emit_only_on_change:
                 return Filter(Aggregate(source, keys, calls), conditions)
     return None
 

@@ -108,7 +108,7 @@ def windows(draw: st.DrawFn) -> Hop | Cumulate:
     step = draw(st.integers(1, 12))
     if draw(st.booleans()):
         return Hop(slide=step, size=draw(st.integers(1, 24)), offset=offset)
-    return Cumulate(step, step * draw(st.integers(1, 6)), offset, draw(st.booleans()))
+    return Cumulate(step, step * draw(st.integers(1, 6)), offset, draw(st.booleans()), draw(st.booleans()))
 
 
 @st.composite
@@ -165,6 +165,7 @@ def table(rows: list[Row]) -> Any:
 def naive(data: Slices) -> Iterator[Row]:
     for _, grouped in groupby(data.rows, key=lambda row: repr([row[k] for k in KEYS])):
         rows = list(grouped)
+        step: Row = {}
         for end in sorted({end for row in rows for end in ends(data.window, row)}):
             held = [row for row in rows if end in data.window.window_ends(row["slice_end"])]
             out = {name: rows[0][name] for name in KEYS}
@@ -174,6 +175,10 @@ def naive(data: Slices) -> Iterator[Row]:
                 among = run_before(data.window, rows, end) if column.kind == "running" else held
                 values = [row[name] for row in among if row[name] is not None]
                 out[name] = merged(column.kind, values) if values or column.kind == "running" else None
+            before = step if step.get("window_start") == out["window_start"] else None
+            step = out
+            if data.window.emit_only_on_change:
+                out = out | {"before": before and {name: before[name] for name in COLUMNS}}
             yield out
 
 
@@ -181,7 +186,7 @@ def ends(window: Hop | Cumulate, row: Row) -> Iterator[int]:
     """The windows that a row brings about."""
     if row["rows"]:
         found = window.window_ends(row["slice_end"])
-        newest_only = isinstance(window, Cumulate) and window.emit_only_on_update
+        newest_only = isinstance(window, Cumulate) and (window.emit_only_on_update or window.emit_only_on_change)
         yield from found[:1] if newest_only else found
 
 

@@ -96,6 +96,26 @@ def test_ranks_of_windows_are_those_of_batch(spark: SparkSession, tmp_path: Path
 
 
 @pytest.mark.spark
+def test_only_steps_that_differ_come_out(spark: SparkSession, tmp_path: Path) -> None:
+    """COUNT(*) is hidden: rows that change no result bring no step about. NULL and NaN are what they were."""
+    write_files(tmp_path / "in", some_batches(seed=6, disorder=30))
+    steps = "TABLE(CUMULATE(TABLE bid, DESCRIPTOR(ts), INTERVAL '1' SECOND, INTERVAL '20' SECOND))"
+    query = f"""SELECT item, window_start, window_end, MAX(price) AS most, AVG(n) AS mean, FIRST_VALUE(n) AS opening,
+        SUM(CASE WHEN n > 50 THEN CAST('NaN' AS DOUBLE) ELSE n END) FILTER (WHERE n > 20) AS total,
+        COLLECT(n) FILTER (WHERE n > 80) AS high FROM {steps} GROUP BY item, window_start, window_end"""
+    stream, batch = sessions(spark, tmp_path / "in", delay=30)
+    every = sorted(batch.sql(query).collect(), key=lambda row: (str(row["item"]), row["window_end"]))
+    before = [None, *every[:-1]]
+    differing = [
+        row for row, last in zip(every, before, strict=True) if last is None or new_step(row) != new_step(last)
+    ]
+    assert len(differing) < len(every)
+    for session in (stream, batch):
+        session.execute("SET 'tvfsql.cumulate.emit' = 'changed'")
+        assert bag(session.sql(query).collect()) == bag(differing)
+
+
+@pytest.mark.spark
 def test_windows_of_several_kinds_in_one_stream(spark: SparkSession, tmp_path: Path) -> None:
     write_files(tmp_path / "in", some_batches(seed=4, disorder=30, batches=2))
     counts = "SELECT window_start, window_end, COUNT(*) FROM TABLE({}) GROUP BY window_start, window_end"
@@ -229,6 +249,11 @@ def test_what_streams_lack_is_refused_with_the_reason(query: str, says: str) -> 
         compile(f"{tables} {query}", mode="streaming")
     assert caught.value.hint
     assert caught.value.span is not None
+
+
+def new_step(row: Any) -> str:
+    """All of a row but its window's end."""
+    return repr([value for name, value in row.asDict().items() if name != "window_end"])
 
 
 def bag(rows: list[Any]) -> Counter[str]:

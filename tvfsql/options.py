@@ -61,6 +61,12 @@ _KNOWN = (
         str(KEY_GROUPS),
         "the key groups of a stream's window operators: as many tasks can share the work; a checkpoint keeps its own",
     ),
+    Option(
+        "tvfsql.cumulate.emit",
+        "all",
+        "which steps of CUMULATE come out: all, or those whose results differ from the step before",
+        ("all", "changed"),
+    ),
     Option("tvfsql.rules.disabled", "", "names of planner rules that must not fire, separated by commas"),
 )  # fmt: skip
 

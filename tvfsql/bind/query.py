@@ -360,7 +360,7 @@ class QueryBinder:
 
     def _window(self, call: ast.WindowCall) -> Relation:
         """A window call: its input's columns, then the window's."""
-        bound = bind_window(call)
+        bound = bind_window(call, self.options)
         source = self._relation(bound.input.relation)
         time = source.lookup(None, bound.time.text, bound.time.span)
         if not is_time(time.type):

@@ -5,6 +5,7 @@ from __future__ import annotations
 from dataclasses import dataclass
 
 from tvfsql.errors import BindError, UnsupportedError, did_you_mean
+from tvfsql.options import Options
 from tvfsql.plan.window import Cumulate, Hop, Tumble, Window, duration
 from tvfsql.syntax import ast
 
@@ -30,8 +31,11 @@ class BoundCall:
     window: Window
 
 
-def bind_window(call: ast.WindowCall) -> BoundCall:
-    """The window of a call. Raises BindError, or UnsupportedError for what there is no plan for."""
+def bind_window(call: ast.WindowCall, options: Options) -> BoundCall:
+    """The window of a call. A CUMULATE holds what `tvfsql.cumulate.emit` is.
+
+    Raises BindError, or UnsupportedError for what there is no plan for.
+    """
     if call.function == "SESSION":
         raise UnsupportedError(
             "SESSION windows are not supported yet", span=call.span, hint="use TUMBLE, HOP or CUMULATE"
@@ -57,10 +61,10 @@ def bind_window(call: ast.WindowCall) -> BoundCall:
         )
     if len(time.columns) > 1:
         raise BindError("a window runs over one time column", span=time.columns[1].span)
-    return BoundCall(data, time.columns[0], _window(call, given))
+    return BoundCall(data, time.columns[0], _window(call, given, options))
 
 
-def _window(call: ast.WindowCall, given: dict[str, ast.Argument]) -> Window:
+def _window(call: ast.WindowCall, given: dict[str, ast.Argument], options: Options) -> Window:
     lengths = {name: _length(call.function, name, given[name]) for name in given if name in ("SIZE", "SLIDE", "STEP")}
     offset = _interval(call.function, "OFFSET", given["OFFSET"]) if "OFFSET" in given else 0
     size = lengths["SIZE"]
@@ -89,7 +93,8 @@ def _window(call: ast.WindowCall, given: dict[str, ast.Argument]) -> Window:
             span=given["SIZE"].span,
             hint=f"a size of {_literal(size - size % step)} or {_literal(size - size % step + step)} would do",
         )
-    return Cumulate(step, size, offset, "EMITONLYONUPDATE" in given and _flag(given["EMITONLYONUPDATE"]))
+    on_update = "EMITONLYONUPDATE" in given and _flag(given["EMITONLYONUPDATE"])
+    return Cumulate(step, size, offset, on_update, options["tvfsql.cumulate.emit"] == "changed")
 
 
 def _by_name(call: ast.WindowCall) -> dict[str, ast.Argument]:

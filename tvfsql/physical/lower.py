@@ -14,6 +14,7 @@ from tvfsql.catalog import Catalog, Table
 from tvfsql.errors import UnsupportedError
 from tvfsql.options import Options
 from tvfsql.physical.operators import (
+    BEFORE,
     Calc,
     Exchange,
     GroupByWindow,
@@ -27,7 +28,7 @@ from tvfsql.plan import nodes
 from tvfsql.plan.node import Node
 from tvfsql.plan.nodes import Item, WindowProperty
 from tvfsql.plan.rank import Rank, WindowDeduplicate, WindowTopN
-from tvfsql.plan.scalar import Ref, Scalar, column, free_name, template
+from tvfsql.plan.scalar import Ref, Scalar, column, free_name, quoted, template
 from tvfsql.plan.types import SqlType
 from tvfsql.plan.window import Cumulate, Window
 
@@ -134,10 +135,24 @@ def _(node: nodes.LocalWindowAggregate, catalog: Catalog, options: Options) -> N
 @_lower.register
 def _(node: nodes.GlobalWindowAggregate, catalog: Catalog, options: Options) -> Node:
     exchange = Exchange(node.input, node.keys)
-    made = SliceMerge(exchange, node.window, node.keys, node.merges, node.rows, options.streaming)
+    made: Node = SliceMerge(exchange, node.window, node.keys, node.merges, node.rows, options.streaming)
+    if node.window.emit_only_on_change:
+        made = Calc(made, (), (_differs_from_step_before(node),))
     ends = {kind: column(f"window_{kind}", "timestamp_ntz") for kind in ("start", "end")}
     keys = tuple(Item(key, column(key, node.type_of(key))) for key in node.keys)
     return calc(made, (*keys, *node.finish, *_properties(node.properties, ends, node.zone)))
+
+
+def _differs_from_step_before(node: nodes.GlobalWindowAggregate) -> Scalar:
+    """Whether a result of the query's aggregates is another one than in the step before, or there is none."""
+    before = {name: Scalar((Ref(BEFORE), f".{quoted(name)}")) for name, _ in node.merges}
+    results = tuple(dict.fromkeys(item.scalar for item in node.finish))
+    if not results:
+        return template("{b} IS NULL", {"b": column(BEFORE)}, "boolean", atomic=False)
+    same = " AND ".join(f"{{now{i}}} <=> {{then{i}}}" for i in range(len(results)))
+    parts = {f"now{i}": now for i, now in enumerate(results)}
+    parts |= {f"then{i}": now.substitute(before) for i, now in enumerate(results)}
+    return template(f"{{b}} IS NULL OR NOT ({same})", {"b": column(BEFORE), **parts}, "boolean", atomic=False)
 
 
 def _properties(properties: tuple[WindowProperty, ...], ends: dict[str, Scalar], zone: str) -> tuple[Item, ...]:
@@ -175,6 +190,11 @@ def calc(source: Node, items: tuple[Item, ...]) -> Node:
 def _expanded(
     source: Node, window: Window, time: str, zone: str, options: Options, taken: tuple[str, ...] = ()
 ) -> WindowExpand:
+    if window.emit_only_on_change:
+        raise UnsupportedError(
+            "tvfsql.cumulate.emit = changed needs an aggregate that is made from slices",
+            hint="RESET 'tvfsql.cumulate.emit'",
+        )
     if isinstance(window, Cumulate) and window.emit_only_on_update:
         raise UnsupportedError(
             "emit-only-on-update needs an aggregate that is made from slices",

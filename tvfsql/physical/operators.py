@@ -24,6 +24,9 @@ CONTROL = "$control"
 CHANNEL = "$channel"
 MARKS = (Field(WATERMARK, "timestamp_ntz"), Field(CONTROL, "bigint"), Field(CHANNEL, "string"))
 
+# What the step before holds, where CUMULATE gives out only steps that differ from it.
+BEFORE = "before"
+
 
 @dataclass(frozen=True)
 class TableSourceScan(Node):
@@ -216,7 +219,8 @@ class StreamDeduplicate(WindowDeduplicate):
 class SliceMerge(Node):
     """Windows made from slices that are sorted by key and slice end; partials merged by their kinds.
 
-    On streams with `marks` it hands its watermark on."""
+    With emit_only_on_change `before` holds the partials of the step before. On streams with `marks` it hands its
+    watermark on."""
 
     input: Node
     window: Window
@@ -230,7 +234,8 @@ class SliceMerge(Node):
     def schema(self) -> Schema:
         keys = tuple(Field(key, self.input.type_of(key)) for key in self.keys)
         ends = (Field("window_start", "timestamp_ntz"), Field("window_end", "timestamp_ntz"))
-        return (*keys, *ends, *(Field(name) for name, _ in self.merges), *(MARKS if self.marks else ()))
+        before = (Field(BEFORE),) if self.window.emit_only_on_change else ()
+        return (*keys, *ends, *(Field(name) for name, _ in self.merges), *before, *(MARKS if self.marks else ()))
 
     def label(self) -> str:
         return "GlobalWindowAggregate" + super().label().removeprefix("SliceMerge")

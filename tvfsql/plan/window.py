@@ -32,6 +32,7 @@ class Tumble:
 
     name = "TUMBLE"
     shares_slices = False
+    emit_only_on_change = False
 
     @property
     def slice_size(self) -> int:
@@ -67,6 +68,7 @@ class Hop:
 
     name = "HOP"
     shares_slices = True
+    emit_only_on_change = False
 
     @property
     def slice_size(self) -> int:
@@ -97,13 +99,15 @@ class Hop:
 class Cumulate:
     """Windows that share their start and grow by `step` ms up to `size` ms, then start anew.
 
-    With `emit_only_on_update` a window is given out only if rows arrived in its newest step.
+    With `emit_only_on_update` a window is given out only if rows arrived in its newest step; with
+    `emit_only_on_change` only if a result differs from the last one given out since the windows' start.
     """
 
     step: int
     size: int
     offset: int = 0
     emit_only_on_update: bool = False
+    emit_only_on_change: bool = False
 
     name = "CUMULATE"
     shares_slices = True
@@ -129,12 +133,12 @@ class Cumulate:
     @property
     def parts(self) -> tuple[tuple[str, str], ...]:
         """What EXPLAIN prints between the brackets; the size first, as Flink prints it."""
-        emit = (("emitOnlyOnUpdate", "true"),) if self.emit_only_on_update else ()
         return (
             ("max_size", duration(self.size)),
             ("step", duration(self.step)),
             *_offset(self.offset),
-            *emit,
+            *((("emitOnlyOnUpdate", "true"),) if self.emit_only_on_update else ()),
+            *((("emit", "changed"),) if self.emit_only_on_change else ()),
         )
 
 

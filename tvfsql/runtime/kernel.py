@@ -9,6 +9,7 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import dataclass, field
+from functools import cached_property
 from itertools import pairwise
 from typing import Any
 
@@ -20,7 +21,7 @@ from tvfsql.errors import DataError
 from tvfsql.plan.window import Cumulate, Hop
 from tvfsql.runtime.columns import Ints, Mask, changes
 from tvfsql.runtime.partials import prepare
-from tvfsql.runtime.ranges import Partial, Ranges
+from tvfsql.runtime.ranges import Partial, Ranges, latest
 from tvfsql.runtime.reach import Reach, reach
 
 CHUNK_ROWS = 200_000
@@ -28,6 +29,8 @@ CHUNK_BYTES = 256 << 20
 BATCH_ROWS = 200_000
 BATCH_BYTES = 64 << 20
 TIMESTAMP = pa.timestamp("us")
+BEFORE = "before"  # the column of what the step before holds
+GIVEN = "$given"  # the column that marks rows of steps that were given out earlier
 
 
 @dataclass(frozen=True)
@@ -37,6 +40,8 @@ class SliceKernel:
     See `merge_slices` for their meaning; `merges` are pairs (column, merge kind). The sizes, in rows or
     bytes, bound memory and never change a result. A chunk grows to what it must carry over, so that no
     row is read more than a few times. `ends` leaves out the windows that end before or after it (epoch ms).
+    With `given` a last column says of each row whether it was part of the last step that was given out earlier;
+    such rows are the first ones of their key.
     """
 
     window: Hop | Cumulate
@@ -48,9 +53,11 @@ class SliceKernel:
     batch_rows: int = BATCH_ROWS
     batch_bytes: int = BATCH_BYTES
     ends: tuple[int, int] | None = None
+    given: bool = False
 
     def __call__(self, batches: Iterable[Any]) -> Iterator[Any]:
-        feed = _Feed(batches, (*self.keys, "slice_end", *(name for name, _ in self.merges)))
+        marked = (GIVEN,) if self.given else ()
+        feed = _Feed(batches, (*self.keys, "slice_end", *(name for name, _ in self.merges), *marked))
         carried = _Carried()
         while True:
             fresh = feed.take(max(self.chunk_rows, carried.rows), max(self.chunk_bytes, carried.bytes))
@@ -126,7 +133,26 @@ class _Chunk:
             columns["window_end"] = self._timestamps(ends[a:b])
             for name, partial in self.partials.items():
                 columns[name] = partial.over(some)
+            if self.kernel.window.emit_only_on_change:
+                columns[BEFORE] = self._before(rows[a:b])
             yield pa.RecordBatch.from_pydict(columns)
+
+    @cached_property
+    def _step_before(self) -> Ints:
+        """For each row the last one of the step given out before it since the windows' start; -1 if there is none."""
+        given = self.reach.counts > 0
+        if self.kernel.given:
+            given |= self._column(GIVEN).to_numpy(zero_copy_only=False)
+        before = np.append(-1, latest(given)[:-1])
+        return np.where(before >= self.reach.since, before, -1)
+
+    def _before(self, rows: Ints) -> Any:
+        """What the step before holds, as a struct; NULL if there is none."""
+        before = self._step_before[rows]
+        last, since = np.maximum(before, self.reach.since[rows]), self.reach.since[rows]
+        ranges = Ranges(self.reach.blocks, since, last + 1, since, anchored=True)
+        parts = [partial.over(ranges) for partial in self.partials.values()]
+        return pa.StructArray.from_arrays(parts, names=list(self.partials), mask=pa.array(before < 0))
 
     def _cuts(self, ranges: Ranges) -> list[int]:
         """Where to cut so that no batch is larger than `batch_bytes`, unless a single row is."""

@@ -7,10 +7,10 @@ from collections.abc import Mapping, Sequence
 from pyspark.sql import DataFrame
 from pyspark.sql import types as T
 
-from tvfsql.plan.window import Cumulate, Hop
+from tvfsql.plan.window import Cumulate, Hop, Window
 from tvfsql.runtime.exact import DIGITS
 from tvfsql.runtime.expressions import column_of
-from tvfsql.runtime.kernel import SliceKernel
+from tvfsql.runtime.kernel import BEFORE, SliceKernel
 from tvfsql.runtime.partials import KINDS
 
 
@@ -24,7 +24,9 @@ def merge_slices(
     many input rows the slice holds; with none (NULL or 0) it brings no window about. A slice may have several
     rows.
     Out: keys, window_start, window_end (timestamp_ntz, end exclusive), the merged partials; sums are as wide
-    as Spark's: bigint, double, decimal(38, s). Fails with DataError if an exact sum does not fit.
+    as Spark's: bigint, double, decimal(38, s). Fails with DataError if an exact sum does not fit. With
+    `emit_only_on_change` only the steps that rows arrived in, and `before`: a struct of the merged partials that
+    the step before has, NULL in the first step. Whether a result differs is the caller's to say.
     """
     if merges.get(rows) != "sum" or not set(merges.values()) <= set(KINDS):
         raise AssertionError(f"{rows} must be a sum, and all kinds among {', '.join(KINDS)}: {dict(merges)}")
@@ -34,14 +36,15 @@ def merge_slices(
     # mapInArrow cannot find a column with a dot or a backtick in its name
     numbered = ordered.toDF(*map(str, range(len(columns))))
     kernel = SliceKernel(window, tuple(keys), tuple(merges.items()), rows)
-    return numbered.mapInArrow(kernel, window_schema(slices.schema, keys, merges))
+    return numbered.mapInArrow(kernel, window_schema(slices.schema, window, keys, merges))
 
 
-def window_schema(slices: T.StructType, keys: Sequence[str], merges: Mapping[str, str]) -> T.StructType:
+def window_schema(slices: T.StructType, window: Window, keys: Sequence[str], merges: Mapping[str, str]) -> T.StructType:
     """The columns of windows made of slices with these columns."""
     bounds = [T.StructField(name, T.TimestampNTZType()) for name in ("window_start", "window_end")]
     merged = [T.StructField(name, merged_type(kind, slices[name].dataType)) for name, kind in merges.items()]
-    return T.StructType([*(T.StructField(name, slices[name].dataType) for name in keys), *bounds, *merged])
+    before = [T.StructField(BEFORE, T.StructType(merged))] if window.emit_only_on_change else []
+    return T.StructType([*(T.StructField(name, slices[name].dataType) for name in keys), *bounds, *merged, *before])
 
 
 def merged_type(kind: str, partial: T.DataType) -> T.DataType:

@@ -115,7 +115,7 @@ class CumulateReach:
         has_data = nearest >= self.blocks.start
         taken_over = np.append(slices[1:], 0)
         stop = np.where(self.blocks.last, (self.cycle + 1) * width + 1, taken_over)
-        if window.emit_only_on_update:
+        if window.emit_only_on_update or window.emit_only_on_change:  # without new rows nothing changes
             has_data &= slices[nearest] == slices
             stop = np.minimum(stop, slices + 1)
         self.counts = np.where(has_data, stop - slices, 0)

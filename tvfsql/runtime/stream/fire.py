@@ -23,14 +23,16 @@ from tvfsql.runtime.stream.spans import Span
 
 @dataclass(frozen=True)
 class Fire:
-    """Slices by key, and the windows to be made of them: those that end in [first, last], in epoch ms."""
+    """Slices by key, and the windows to be made of them: those that end in [first, last], in epoch ms.
+
+    With `emit_only_on_change` a last column marks the rows that were given out before (`Steps`)."""
 
     rows: Any
     first: int
     last: int
 
     def count(self, span: Span, layout: SliceRows, rows: str) -> int:
-        """How many windows those are: those with data."""
+        """How many windows those are: those with data; with `emit_only_on_change`, with new data."""
         new_key = np.zeros(self.rows.num_rows, dtype=np.bool_)
         new_key[0] = True
         for column in self.rows.columns[: layout.keys]:
@@ -45,4 +47,6 @@ class Fire:
         micros = (layout.slices(self.rows) * span.window.slice_size + span.window.offset) * 1000
         timed = self.rows.set_column(at, SLICE, pa.array(micros).view(TIMESTAMP))
         keys = tuple(layout.names[: layout.keys])
-        return SliceKernel(span.kernel, keys, layout.merges, rows, ends=(self.first, self.last))([timed])
+        given = span.window.emit_only_on_change
+        kernel = SliceKernel(span.kernel, keys, layout.merges, rows, ends=(self.first, self.last), given=given)
+        return kernel([timed])

@@ -54,7 +54,7 @@ class Runs:
         gone = [
             (level, number)
             for level, number in self.store.entries
-            if level and (number - 1) * FAN**level + 1 <= expired
+            if level in self.levels and (number - 1) * FAN**level + 1 <= expired
         ]
         for entry in gone:
             self.store.drop(entry)

@@ -95,7 +95,7 @@ def merge_slice_stream(
         timeMode="None",
     )
     types = T.StructType.fromJson(slices.schema["payload"].metadata[ROWS])
-    schema = window_schema(types, keys, merges)
+    schema = window_schema(types, window, keys, merges)
     if marks:
         schema = schema.add(WATERMARK, T.TimestampNTZType()).add(CONTROL, T.LongType()).add(CHANNEL, T.StringType())
     unpack = Unpack(window, layout, rows, to_arrow_schema(schema) if marks else None)

@@ -16,6 +16,7 @@ from tvfsql.runtime.stream.runs import Runs
 from tvfsql.runtime.stream.said import Message
 from tvfsql.runtime.stream.slice_rows import SliceRows
 from tvfsql.runtime.stream.spans import Span
+from tvfsql.runtime.stream.steps import Steps
 from tvfsql.runtime.stream.store import SliceStore
 
 
@@ -33,12 +34,14 @@ class Windows:
 
     HOP: a fire reads the slices at both edges of its windows and a few runs of slices between them (`Runs`), not
     all slices of a window. CUMULATE: the slices of a cycle that have fired are merged into one, so a fire reads
-    that and the new ones. TUMBLE: a window is its slice.
+    that and the new ones, or with `emit_only_on_change` they are kept apart from the new ones (`Steps`). TUMBLE: a
+    window is its slice.
     """
 
     def __init__(self, span: Span, layout: SliceRows, rows: str, store: SliceStore) -> None:
         self.span, self.layout, self.rows, self.store = span, layout, rows, store
         self.runs = Runs(span, store)
+        self.steps = Steps(span, store) if span.window.emit_only_on_change else None
         self.counts = Counts()
 
     def add(self, batches: Sequence[Any]) -> None:
@@ -70,7 +73,10 @@ class Windows:
         if fire is not None:
             self.counts.windows += fire.count(self.span, self.layout, self.rows)
         self._expire(fired)
-        if isinstance(self.span.window, Cumulate):
+        if self.steps is not None:
+            self.steps.expire(self.span.expired(fired))
+            self.steps.fold(already, fired)
+        elif isinstance(self.span.window, Cumulate):
             self._fold(fired)
         return fire
 
@@ -98,7 +104,8 @@ class Windows:
         batches = self.runs.read([number for number in slices if opening <= number <= last], first, last)
         if not batches:
             return None
-        return Fire(self.layout.by_key(batches), self.span.end(first), self.span.end(last))
+        rows = self.layout.by_key(batches) if self.steps is None else self.steps.fire(batches, already)
+        return Fire(rows, self.span.end(first), self.span.end(last))
 
     def _expire(self, fired: int) -> None:
         """Drop the slices whose last window has fired."""

@@ -1,0 +1,4 @@
+SET 'tvfsql.cumulate.emit' = 'changed';
+SELECT item, MODE(price)
+FROM TABLE(CUMULATE(TABLE bid, DESCRIPTOR(bidtime), INTERVAL '1' HOUR, INTERVAL '1' DAY))
+GROUP BY item, window_start, window_end;
