@@ -2,10 +2,12 @@
 
 from __future__ import annotations
 
+import json
 import random
 from collections import Counter
 from collections.abc import Sequence
 from dataclasses import replace
+from pathlib import Path
 from typing import TYPE_CHECKING
 
 import pytest
@@ -90,3 +92,31 @@ def test_grouping_numbers_are_exact(spark: SparkSession) -> None:
         (None, None, None, 1, 3, 2, 0, 0, 2),
     ]
     assert Counter(map(tuple, rows)) == Counter(both)
+
+
+@pytest.mark.spark
+def test_on_streams_the_watermark_of_a_row_comes_after_its_copies(spark: SparkSession, tmp_path: Path) -> None:
+    """Each row closes its own window, and is in it once for every set. Group windows, one level over the other."""
+    rows = [{"ts": f"2020-01-01 00:00:{n:02d}.999", "k": "ab"[n % 2], "n": n} for n in range(20)]
+    (tmp_path / "rows.json").write_text("".join(json.dumps(row) + "\n" for row in rows), encoding="utf-8")
+    size, longer = "INTERVAL '1' SECOND", "INTERVAL '2' SECOND, INTERVAL '5' SECOND"
+    seconds = (
+        f"SELECT TUMBLE_ROWTIME(ts, {size}) AS rowtime, k, n, GROUPING_ID(k, n) AS g, COUNT(k) AS rows FROM t "
+        f"GROUP BY TUMBLE(ts, {size}), CUBE (k, n)"
+    )
+    more = (
+        f"SELECT HOP_END(rowtime, {longer}) AS ends, g, k, SUM(rows), COUNT(DISTINCT n) FROM ({seconds}) "
+        f"GROUP BY HOP(rowtime, {longer}), GROUPING SETS ((g, k), (g), ())"
+    )
+    found = {}
+    for mode in ("batch", "streaming"):
+        session = Session(spark, mode=mode)
+        session.execute(
+            "CREATE TABLE t (ts TIMESTAMP(3), k STRING, n INT, WATERMARK FOR ts AS ts) WITH ("
+            f"'connector' = 'filesystem', 'path' = '{tmp_path}', 'format' = 'json', "
+            "'scan.watermark.emit.strategy' = 'on-event')"
+        )
+        found[mode] = [Counter(map(tuple, session.sql(query).collect())) for query in (seconds, more)]
+    assert found["streaming"] == found["batch"]
+    assert found["streaming"][0].total() == 4 * len(rows)
+    assert session.counts["numLateRecordsDropped"] == 0

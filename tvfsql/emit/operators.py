@@ -11,6 +11,8 @@ from tvfsql.emit.kafka import read_messages
 from tvfsql.emit.script import Call, Chain, Script, literal
 from tvfsql.options import KEY_GROUPS
 from tvfsql.physical.operators import (
+    CONTROL,
+    WATERMARK,
     Calc,
     Exchange,
     GroupByWindow,
@@ -90,12 +92,17 @@ def _(node: Calc, script: Script) -> str:
 @emit.register
 def _(node: nodes.Expand, script: Script) -> str:
     name = emit(node.input, script)
-    numbers = f"explode(array({', '.join(f'{number}L' for number in node.sets)}))"
-    rows = Chain(name).then("withColumn", literal(node.id), columns.value(text(numbers)))
+    last, id = node.sets[-1], column(node.id)
+    sets = f"array({', '.join(f'{number}L' for number in node.sets)})"
+    if marked := CONTROL in node.columns:  # one of each control row is enough
+        sets = f"CASE WHEN `{CONTROL}` IS NULL THEN {sets} ELSE array({last}L) END"
+    rows = Chain(name).then("withColumn", literal(node.id), columns.value(text(f"explode({sets})")))
     for key in node.keys:
-        present = {"e": column(node.id), "k": column(key)}
-        value = template(f"CASE WHEN {{e}} & {node.bit(key)} = 0 THEN {{k}} END", present)
+        value = template(f"CASE WHEN {{e}} & {node.bit(key)} = 0 THEN {{k}} END", {"e": id, "k": column(key)})
         rows = rows.then("withColumn", literal(key), columns.value(value))
+    if marked:  # a row's watermark comes after the row, so it goes with the last of its copies
+        value = template(f"CASE WHEN {{e}} = {last} THEN {{w}} END", {"e": id, "w": column(WATERMARK)})
+        rows = rows.then("withColumn", literal(WATERMARK), columns.value(value))
     return script.assign(name, rows)
 
 

@@ -56,7 +56,7 @@ def refuse_unbounded(plan: Node) -> None:
     """Raise UnsupportedError for an operator that streams do not have, with the reason and what to do."""
     for node in plan.walk():
         if type(node) in REFUSED:
-            reason, hint = REFUSED[type(node)]
+            reason, hint = _lacking_set(node) or REFUSED[type(node)]
             if isinstance(node, nodes.SparkSql) and node.reason == ast.OVER:
                 hint = "rank the rows of windows: PARTITION BY window_start, window_end, with a limit of the rank"
             raise UnsupportedError(f"{reason}: {node.label()}", hint=hint)
@@ -69,6 +69,20 @@ def refuse_unbounded(plan: Node) -> None:
             )
         if isinstance(node, nodes.SetOperation) and (node.kind != "union" or not node.all):
             raise UnsupportedError("only UNION ALL works on streams", hint="UNION ALL")
+
+
+def _lacking_set(node: Node) -> tuple[str, str] | None:
+    """Reason and hint for an aggregate whose window some grouping set lacks."""
+    expand = node.input if isinstance(node, nodes.Aggregate) else None
+    if not isinstance(expand, nodes.Expand):
+        return None
+    known, kept = window_of(expand.input), window_of(expand)
+    if known is None or not known.named_by(known.starts + known.ends) or (kept and kept.named_by(expand.columns)):
+        return None
+    return (
+        "a grouping set here lacks window_start or window_end, so on a stream its groups would never be final",
+        "GROUP BY window_start, window_end, GROUPING SETS (...), with both outside the sets or in every set",
+    )
 
 
 def _refuse_other_times(node: nodes.GlobalWindowAggregate) -> None:
@@ -107,9 +121,8 @@ def stream_slices(node: LocalWindowAggregate, options: Options) -> StreamSlices:
     partials = tuple(Item(part.name, part.row.substitute(items)) for part in node.partials)
     made = Calc(source.input, (*keys, Item(node.time, items[node.time]), *partials, *_marks()))
     merges = tuple((part.name, part.merge) for part in node.partials)
-    on_event = any(isinstance(part, TableSourceScan) and _on_event(part) for part in source.walk())
     key_groups = int(options["pipeline.max-parallelism"])
-    return StreamSlices(made, node.window, node.time, node.keys, merges, on_event, key_groups)
+    return StreamSlices(made, node.window, node.time, node.keys, merges, _on_event(source), key_groups)
 
 
 def marked(node: Node, time: str, options: Options) -> Calc:
@@ -131,6 +144,9 @@ def marked(node: Node, time: str, options: Options) -> Calc:
         case Calc() as below if (inner := items[time].column) is not None:
             computed = marked(below, inner, options)
             source = Calc(computed.input, (*computed.items, *_marks()))
+        case nodes.Expand() as expand if (inner := items[time].column) is not None:
+            computed = marked(expand.input, inner, options)
+            source = replace(expand, input=Calc(computed.input, (*computed.items, *_marks())))
         case other:
             raise UnsupportedError(
                 f"on streams a window function does not read {other.label()} yet", hint="--mode batch"
@@ -182,8 +198,12 @@ def _marks() -> tuple[Item, ...]:
     return tuple(Item(part.name, column(part.name, part.type)) for part in MARKS)
 
 
-def _on_event(scan: TableSourceScan) -> bool:
-    return scan.source.watermark is not None and scan.source.watermark.on_event
+def _on_event(node: Node) -> bool:
+    """Whether rows are judged one by one. Windows that leave an operator together have no order among them, and their
+    watermark comes after them all."""
+    parts = [*node.walk()]
+    marks = [part.source.watermark for part in parts if isinstance(part, TableSourceScan)]
+    return not any(isinstance(part, SliceMerge) for part in parts) and any(mark and mark.on_event for mark in marks)
 
 
 def all_of(conditions: tuple[Scalar, ...]) -> Scalar | None:
