@@ -125,7 +125,7 @@ def kafka(options: TableOptions, columns: Sequence[Field], places: Mapping[str, 
     """
     for name in SAID_OTHERWISE:
         if name in options:
-            raise options.error(name, "is Spark's name for it", f"'{SAID_OTHERWISE[name]}'")
+            raise options.error(name, "is an option of Spark's source", f"here it is '{SAID_OTHERWISE[name]}'")
     reading, topic = _topics(options)
     reading += _startup(options, topic)
     reading += [(name, options.text(name)) for name in SPARK_KAFKA if name in options]
