@@ -301,3 +301,38 @@ def some_batches(seed: int, disorder: int, batches: int = 5, rows: int = 120) ->
             }
         )
     return [made[i : i + rows] for i in range(0, len(made), rows)]
+
+
+@pytest.mark.spark
+def test_late_rows_go_into_a_table_and_nothing_is_lost(spark: SparkSession, tmp_path: Path) -> None:
+    """Rows of windows and late rows add up to batch; a second run over the same checkpoint adds nothing."""
+    write_files(tmp_path / "in", some_batches(seed=9, disorder=40, batches=4))
+    query = "SELECT window_end, item, bids FROM (" + TOTALS.format(window=WINDOWS["tumble"]) + ") WHERE bids > 0"
+    _, batch = sessions(spark, tmp_path / "in", delay=0)
+    expected = {(row.window_end, row.item): row.bids for row in batch.sql(query).collect()}
+    for select in (True, False, False):
+        checkpoint = tmp_path / ("select" if select else "insert")
+        session = Session(spark, mode="streaming", checkpoint=checkpoint)
+        create_table(session, "bid", BIDS.format(delay=0), tmp_path / "in")
+        for name, columns in (
+            ("late", "n BIGINT, item STRING, window_start TIMESTAMP(3), window_end TIMESTAMP(3)"),
+            ("totals", "window_end TIMESTAMP(3), item STRING, bids BIGINT"),
+        ):
+            path = tmp_path / f"{checkpoint.name}-{name}"
+            files = f"'connector' = 'filesystem', 'path' = '{path}', 'format' = 'parquet'"
+            session.execute(f"CREATE TABLE {name} ({columns}) WITH ({files})")
+        session.execute("SET 'tvfsql.late-output' = 'late'")
+        if select:
+            rows: list[Any] = session.sql(query).collect()
+        else:
+            session.execute(f"INSERT INTO totals {query}")
+            rows = spark.read.parquet(str(tmp_path / "insert-totals")).collect()
+        late = spark.read.parquet(str(tmp_path / f"{checkpoint.name}-late")).collect()
+        found = Counter({(row.window_end, row.item): row.bids for row in rows})
+        found.update((row.window_end, row.item) for row in late)
+        assert found == expected
+        assert all((row.window_end - row.window_start).seconds == 10 and row.n < 90 for row in late)
+        assert len(late) > 50
+        if select or session.counts["rowsIn"]:
+            assert session.counts["numLateRecordsDropped"] == len(late)
+            assert session.counts["rowsOut"] == len(rows)

@@ -67,6 +67,7 @@ _KNOWN = (
         "which steps of CUMULATE come out: all, or those whose results differ from the step before",
         ("all", "changed"),
     ),
+    Option("tvfsql.late-output", "", "a table for the rows of a stream that come too late for all their windows"),
     Option("tvfsql.rules.disabled", "", "names of planner rules that must not fire, separated by commas"),
 )  # fmt: skip
 

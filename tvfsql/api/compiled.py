@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from dataclasses import dataclass
 from functools import cached_property
 from typing import TYPE_CHECKING, Any
@@ -10,9 +11,10 @@ from tvfsql.bind.query import QueryBinder
 from tvfsql.bind.statement import bind_insert
 from tvfsql.catalog import Catalog, Table
 from tvfsql.emit import program
-from tvfsql.errors import UnsupportedError
+from tvfsql.errors import TvfSqlError
 from tvfsql.options import Options
 from tvfsql.physical import lower
+from tvfsql.physical.operators import LateOutput
 from tvfsql.plan.node import Node
 from tvfsql.plan.nodes import Scan
 from tvfsql.planner import Planner, Step
@@ -50,6 +52,11 @@ class Compiled:
         """Whether it is a stream that would never be done."""
         return self.mode == "streaming" and self.unbounded is not None
 
+    @property
+    def keeps_late(self) -> bool:
+        """Whether rows that come too late go into a table."""
+        return any(isinstance(node, LateOutput) for node in self.physical.walk())
+
     def __str__(self) -> str:
         return self.code
 
@@ -80,9 +87,14 @@ class Compiled:
         from tvfsql.runtime.failures import require_ansi
 
         require_ansi(spark)
+        return self.function(function)(spark)
+
+    def function(self, name: str) -> Callable[[Any], Any]:
+        """A function of the module."""
         space: dict[str, Any] = {"__name__": "tvfsql.query"}
         exec(compile(self.code, "<tvfsql>", "exec"), space)  # the text is what runs
-        return space[function](spark)
+        found: Callable[[Any], Any] = space[name]
+        return found
 
 
 def compile_statement(
@@ -106,7 +118,7 @@ def compile_statement(
     optimized = planner.plan(logical)
     try:
         physical = lower(optimized, catalog, options)
-    except UnsupportedError as error:
+    except TvfSqlError as error:
         error.span = error.span or span
         raise
     return Compiled(

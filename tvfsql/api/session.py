@@ -178,7 +178,8 @@ class Session:
                 raise
 
         def build() -> Any:
-            return counted_out(query.run("query", self.spark)).writeStream.foreachBatch(take)
+            write = query.function("late_output")(take) if query.keeps_late else take
+            return counted_out(query.run("query", self.spark)).writeStream.foreachBatch(write)
 
         try:
             self._wait(self.streams.run(self.spark, [(query, build)], self.options))

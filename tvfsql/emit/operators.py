@@ -16,6 +16,7 @@ from tvfsql.physical.operators import (
     Calc,
     Exchange,
     GroupByWindow,
+    LateOutput,
     RowTimeCheck,
     SliceMerge,
     StreamDeduplicate,
@@ -207,6 +208,7 @@ def _(node: StreamSlices, script: Script) -> str:
         f"merges={literal(dict(node.merges))}",
         *(["on_event=True"] if node.on_event else []),
         *([f"key_groups={node.key_groups}"] if node.key_groups != KEY_GROUPS else []),
+        *(["late=True"] if node.late else []),
     )
     return script.assign(script.name("slices"), Chain("", (Call(script.need(STREAM, "local_slices"), arguments),)))
 
@@ -229,6 +231,7 @@ def _(node: SliceMerge, script: Script) -> str:
         # what operators of one query observe needs names of their own
         arguments += [f"name={literal(f'tvfsql_{windows}')}"] if windows != "windows" else []
         arguments += ["marks=True"] if node.marks else []
+        arguments += ["late=True"] if node.late else []
     return script.assign(windows, Chain("", (Call(merge, tuple(arguments)),)))
 
 
@@ -265,6 +268,12 @@ def _(node: StreamTopN, script: Script) -> str:
 @emit.register
 def _(node: StreamDeduplicate, script: Script) -> str:
     return _top_n_stream(node, "row_number", (node.order,), ["ranks=(1, 1)"], script)
+
+
+@emit.register
+def _(node: LateOutput, script: Script) -> str:
+    # the rows are told apart where they are written
+    return emit(node.input, script)
 
 
 @emit.register

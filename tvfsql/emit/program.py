@@ -8,11 +8,10 @@ from __future__ import annotations
 from collections.abc import Sequence
 
 from tvfsql.catalog import Table
-from tvfsql.catalog.connectors import Connector, Kafka
-from tvfsql.emit.kafka import as_messages
 from tvfsql.emit.operators import emit
-from tvfsql.emit.script import Chain, Script, literal, module
-from tvfsql.physical.operators import TableSourceScan
+from tvfsql.emit.script import Script, module
+from tvfsql.emit.sinks import insert, late_output, stream_insert
+from tvfsql.physical.operators import LateOutput, TableSourceScan
 from tvfsql.plan.node import Node
 from tvfsql.plan.nodes import Sink
 
@@ -23,7 +22,8 @@ START = '.option("checkpointLocation", "checkpoint").trigger(availableNow=True).
 def program(plans: Sequence[tuple[str, Node, Table | None]]) -> str:
     """The module that runs queries, each given as (its SQL, its physical plan, the table that it fills).
 
-    On streams `insert(spark)` gives the DataStreamWriter, for the caller to start.
+    On streams `insert(spark)` gives the DataStreamWriter, for the caller to start. Where late rows are kept, rows of
+    `query(spark)` have one column more, and `late_output(rest)` gives what tells them apart in each micro-batch.
     """
     functions: list[str] = []
     main = ["spark = SparkSession.builder.getOrCreate()"]
@@ -36,65 +36,19 @@ def program(plans: Sequence[tuple[str, Node, Table | None]]) -> str:
         rows = plan.input if isinstance(plan, Sink) else plan
         script.give_back(emit(rows, script))
         functions.append("\n".join([f"def query{number}(spark: SparkSession) -> DataFrame:", *script.lines]))
+        if isinstance(rows, LateOutput):
+            functions.append(late_output(number, rows.table, script))
         stream = any(isinstance(node, TableSourceScan) and node.streaming for node in plan.walk())
         if isinstance(plan, Sink):
             assert table is not None
-            made = _stream_insert if stream else _insert
-            functions.append(made(number, plan, table, script))
+            functions.append((stream_insert if stream else insert)(number, plan, table, script))
             main.append(f"insert{number}(spark){START if stream else ''}")
+        elif isinstance(rows, LateOutput):
+            show = f"late_output{number}(lambda rows, _: rows.show(truncate=False))"
+            main.append(f"query{number}(spark).writeStream.foreachBatch({show}){START}")
         elif stream:
             main.append(f'query{number}(spark).writeStream.format("console"){START}')
         else:
             main.append(f"query{number}(spark).show(truncate=False)")
         imports |= script.imports
     return module(comment, imports, functions, main)
-
-
-def _insert(number: str, plan: Sink, table: Table, script: Script) -> str:
-    target = table.connector
-    assert target is not None, table.name
-    rows = f"query{number}(spark)"
-    if target.name == "print":
-        statement = [f"    {script.need('tvfsql.runtime', 'print_rows')}({rows})"]
-    else:
-        mode = "overwrite" if plan.overwrite or target.name == "blackhole" else "append"
-        chain = _format(_writer(rows, "write", table), target).then("mode", literal(mode))
-        chain = _options(chain, target, table)
-        chain = chain.then("save", *([literal(target.path)] if target.path else []))
-        statement = Script().statement(chain)
-    return "\n".join([f"def insert{number}(spark: SparkSession) -> None:", *statement])
-
-
-def _stream_insert(number: str, plan: Sink, table: Table, script: Script) -> str:
-    target = table.connector
-    assert target is not None, table.name
-    counted = script.need("tvfsql.runtime.stream", "counted_out")
-    chain = _writer(f"{counted}(query{number}(spark))", "writeStream", table)
-    if target.name == "print":
-        each = f"lambda rows, _: {script.need('tvfsql.runtime', 'print_rows')}(rows)"
-        chain = chain.then("foreachBatch", each)
-    else:
-        chain = _options(_format(chain, target), target, table)
-        chain = chain.then("option", '"path"', literal(target.path)) if target.path else chain
-    script.need("pyspark.sql.streaming", "DataStreamWriter")
-    body = Script()
-    body.give_back(body.assign("writer", chain))
-    return "\n".join([f"def insert{number}(spark: SparkSession) -> DataStreamWriter:", *body.lines])
-
-
-def _writer(rows: str, how: str, table: Table) -> Chain:
-    """The rows, as the table's source has them, and `write` or `writeStream`."""
-    if isinstance(table.connector, Kafka):
-        return as_messages(Chain(rows), table, table.connector).get(how)
-    return Chain(rows).get(how)
-
-
-def _format(chain: Chain, target: Connector) -> Chain:
-    return chain.then("format", literal("noop" if target.name == "blackhole" else target.format))
-
-
-def _options(chain: Chain, target: Connector, table: Table) -> Chain:
-    for key, value in target.writing:
-        if key != "mode":  # the mode of reading
-            chain = chain.then("option", literal(key), literal(value))
-    return chain.then("partitionBy", *map(literal, table.partitioned_by)) if table.partitioned_by else chain

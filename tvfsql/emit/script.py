@@ -119,8 +119,9 @@ def module(
     sparks = [f"from pyspark.sql import DataFrame, SparkSession{ranks}"]
     if any(_reads("F", function) for function in functions):
         sparks.append("from pyspark.sql import functions as F")
+    python = _import("collections.abc", names.pop("collections.abc")) if "collections.abc" in names else []
     ours = [line for source, found in names.items() for line in _import(source, found)]
-    head = "\n\n".join("\n".join(lines) for lines in ([*_comments(comment)], sparks, ours) if lines)
+    head = "\n\n".join("\n".join(lines) for lines in ([*_comments(comment)], python, sparks, ours) if lines)
     body = "\n\n\n".join([head, *functions])
     start = "\n".join(['if __name__ == "__main__":', *(line for each in main for line in laid_out(each))])
     return f"{body}\n\n\n{start}\n"

@@ -13,6 +13,7 @@ from functools import singledispatch
 from tvfsql.catalog import Catalog, Table
 from tvfsql.errors import UnsupportedError
 from tvfsql.options import Options
+from tvfsql.physical.late import with_late_output
 from tvfsql.physical.operators import (
     BEFORE,
     Calc,
@@ -39,9 +40,11 @@ def lower(plan: Node, catalog: Catalog, options: Options) -> Node:
     def visit(node: Node) -> Node:
         return _lower(node, catalog, options)
 
-    if options.streaming:
-        refuse_unbounded(plan)
-    return plan.transform(visit)
+    if not options.streaming:
+        return plan.transform(visit)
+    refuse_unbounded(plan)
+    physical = plan.transform(visit)
+    return with_late_output(physical, catalog, options) if options["tvfsql.late-output"] else physical
 
 
 @singledispatch

@@ -22,6 +22,7 @@ from tvfsql.plan.window import Window
 WATERMARK = "$watermark"
 CONTROL = "$control"
 CHANNEL = "$channel"
+LATE = "$late"
 MARKS = (Field(WATERMARK, "timestamp_ntz"), Field(CONTROL, "bigint"), Field(CHANNEL, "string"))
 
 # What the step before holds, where CUMULATE gives out only steps that differ from it.
@@ -117,6 +118,7 @@ class StreamSlices(Node):
     merges: tuple[tuple[str, str], ...]
     on_event: bool = False
     key_groups: int = KEY_GROUPS
+    late: bool = False  # with the source's rows, should they come too late
 
     @cached_property
     def schema(self) -> Schema:
@@ -219,8 +221,8 @@ class StreamDeduplicate(WindowDeduplicate):
 class SliceMerge(Node):
     """Windows made from slices that are sorted by key and slice end; partials merged by their kinds.
 
-    With emit_only_on_change `before` holds the partials of the step before. On streams with `marks` it hands its
-    watermark on."""
+    With emit_only_on_change `before` holds the partials of the step before. On streams it hands its watermark on with
+    `marks`, and with `late` the rows that came too late."""
 
     input: Node
     window: Window
@@ -229,13 +231,21 @@ class SliceMerge(Node):
     rows: str
     streaming: bool = False
     marks: bool = False
+    late: bool = False
 
     @cached_property
     def schema(self) -> Schema:
         keys = tuple(Field(key, self.input.type_of(key)) for key in self.keys)
         ends = (Field("window_start", "timestamp_ntz"), Field("window_end", "timestamp_ntz"))
         before = (Field(BEFORE),) if self.window.emit_only_on_change else ()
-        return (*keys, *ends, *(Field(name) for name, _ in self.merges), *before, *(MARKS if self.marks else ()))
+        return (
+            *keys,
+            *ends,
+            *(Field(name) for name, _ in self.merges),
+            *before,
+            *(MARKS if self.marks else ()),
+            *((Field(LATE),) if self.late else ()),
+        )
 
     def label(self) -> str:
         return "GlobalWindowAggregate" + super().label().removeprefix("SliceMerge")
@@ -247,3 +257,18 @@ class SliceMerge(Node):
         merged = (f"{kind}({name}) AS {name}" for name, kind in self.merges)
         ends = ("start('w$) AS window_start", "end('w$) AS window_end")
         yield "select", ", ".join((*self.keys, *merged, *ends))
+
+
+@dataclass(frozen=True)
+class LateOutput(Node):
+    """The rows of a stream, without those that came too late: these go into a table."""
+
+    input: Node
+    table: Table
+
+    @cached_property
+    def schema(self) -> Schema:
+        return tuple(part for part in self.input.schema if part.name != LATE)
+
+    def details(self) -> Iterator[tuple[str, str]]:
+        yield "table", self.table.name

@@ -6,7 +6,9 @@ from importlib import import_module
 from typing import TYPE_CHECKING, Any
 
 if TYPE_CHECKING:
+    from tvfsql.runtime.stream.batches import write_files as write_files
     from tvfsql.runtime.stream.counts import counted_out as counted_out
+    from tvfsql.runtime.stream.late import apart as apart
     from tvfsql.runtime.stream.rank import top_n_stream as top_n_stream
     from tvfsql.runtime.stream.run import Running as Running
     from tvfsql.runtime.stream.run import Stream as Stream
@@ -15,6 +17,8 @@ if TYPE_CHECKING:
     from tvfsql.runtime.stream.watermarks import with_watermarks as with_watermarks
 
 _MODULE_OF = {
+    "write_files": "batches",
+    "apart": "late",
     "counted_out": "counts",
     "local_slices": "slices",
     "merge_slice_stream": "slices",

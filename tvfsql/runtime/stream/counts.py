@@ -8,9 +8,9 @@ from pathlib import Path
 from typing import Any
 
 from pyspark.sql import DataFrame
-from pyspark.sql import functions as F
 
 from tvfsql.runtime.stream.control import END_OF_INPUT
+from tvfsql.runtime.stream.late import count_of_rows
 
 OBSERVED = "tvfsql"  # how the names begin under which operators tell what they did
 ADDED = (
@@ -24,7 +24,7 @@ LATEST = ("watermark", "newestWindow", "openSlices", "stateRows", "stateBytes")
 
 def counted_out(rows: DataFrame) -> DataFrame:
     """The rows, unchanged; how many a stream gives out is in its progress as rowsOut."""
-    return rows.observe(f"{OBSERVED}_out", F.count(F.lit(1)).alias("rowsOut"))
+    return rows.observe(f"{OBSERVED}_out", count_of_rows(rows).alias("rowsOut"))
 
 
 class Counts:

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections import defaultdict
-from collections.abc import Iterable, Iterator
+from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import dataclass
 from typing import Any
 
@@ -12,8 +12,9 @@ from pyspark.sql import Row
 from pyspark.sql.streaming.stateful_processor import StatefulProcessor, StatefulProcessorHandle
 
 from tvfsql.plan.window import Window
-from tvfsql.runtime.stream.control import CHANNEL, CONTROL, WATERMARK
+from tvfsql.runtime.stream.control import CHANNEL, CONTROL
 from tvfsql.runtime.stream.fire import Fire
+from tvfsql.runtime.stream.late import LATE, LateRows, missed
 from tvfsql.runtime.stream.said import SOURCE, Message
 from tvfsql.runtime.stream.slice_rows import SliceRows, from_bytes, to_bytes
 from tvfsql.runtime.stream.spans import Span
@@ -21,10 +22,10 @@ from tvfsql.runtime.stream.store import ChunkKey, Index, SliceStore
 from tvfsql.runtime.stream.valve import IDLE
 from tvfsql.runtime.stream.windows import Windows
 
-# A row is a fire (payload, first, last) or what a micro-batch did to a key group (the rest).
+# A row is a fire (payload, first, last), late rows (missed), or what a micro-batch did to a key group (the rest).
 OUT = (
     "payload BINARY, first BIGINT, last BIGINT, rows_in BIGINT, late BIGINT, windows BIGINT, watermark BIGINT,"
-    " newest BIGINT, state_rows BIGINT, state_bytes BIGINT, open_slices BIGINT"
+    " newest BIGINT, missed BINARY, state_rows BIGINT, state_bytes BIGINT, open_slices BIGINT"
 )
 _NOTHING = dict.fromkeys(field.split()[0] for field in OUT.split(","))
 
@@ -38,8 +39,8 @@ class SlicingWindowProcessor(StatefulProcessor):
     A call costs 100-200 microseconds: their number depends on the slices that are touched, never on keys.
     """
 
-    def __init__(self, window: Window, layout: SliceRows, rows: str) -> None:
-        self.span, self.layout, self.rows = Span(window), layout, rows
+    def __init__(self, window: Window, layout: SliceRows, rows: str, late: LateRows | None = None) -> None:
+        self.span, self.layout, self.rows, self.late = Span(window), layout, rows, late
 
     def init(self, handle: StatefulProcessorHandle) -> None:
         self.state = SparkState(
@@ -49,7 +50,7 @@ class SlicingWindowProcessor(StatefulProcessor):
 
     def handleInputRows(self, key: Any, rows: Iterator[Row], timerValues: Any) -> Iterator[Row]:
         store = SliceStore(self.layout, self.state)
-        windows = Windows(self.span, self.layout, self.rows, store)
+        windows = Windows(self.span, self.layout, self.rows, store, self.late)
         for payloads, messages in in_order(rows):
             if payloads:
                 windows.add(payloads)
@@ -57,6 +58,8 @@ class SlicingWindowProcessor(StatefulProcessor):
             if fire is not None:
                 yield _row(payload=to_bytes(fire.rows), first=fire.first, last=fire.last)
         store.flush()
+        if windows.missed:
+            yield _row(missed=to_bytes(pa.concat_batches(windows.missed)))
         counts = windows.counts
         yield _row(
             rows_in=counts.rows_in,
@@ -114,40 +117,39 @@ def in_order(rows: Iterable[Row]) -> Iterator[tuple[list[Any], list[Message]]]:
 class Unpack:
     """What `mapInArrow` runs behind the processor: the windows of each fire, as batches of bounded size.
 
-    With `marks` (the Arrow schema of what comes out) the operator's watermark follows them in control rows.
+    `schema` is the Arrow schema of what comes out, if that is more than windows: with `$control` among its columns the
+    operator's watermark follows in control rows, with `$late` each late row follows, once per window that it missed.
     """
 
     window: Window
     layout: SliceRows
     rows: str
-    marks: Any = None
+    schema: Any = None
 
     def __call__(self, batches: Iterator[Any]) -> Iterator[Any]:
         span = Span(self.window)
+        names = () if self.schema is None else self.schema.names
         for batch in batches:
             columns = (batch.column(name) for name in ("payload", "first", "last"))
             for payload, first, last in zip(*columns, strict=True):
                 if payload.is_valid:
                     fire = Fire(from_bytes(payload.as_buffer()), first.as_py(), last.as_py())
-                    windows = fire.windows(span, self.layout, self.rows)
-                    yield from windows if self.marks is None else (self._marked(made) for made in windows)
+                    for made in fire.windows(span, self.layout, self.rows):
+                        yield made if self.schema is None else self._wide(made.num_rows, made.columns)
+            if LATE in names:
+                for late in batch.column("missed").drop_null():
+                    rows = missed(span, from_bytes(late.as_buffer()))
+                    yield self._wide(len(rows), [], {LATE: rows})
             watermarks = batch.column("watermark").drop_null()
-            if self.marks is not None and len(watermarks):
-                yield self._control(watermarks)
+            if CONTROL in names and len(watermarks):
+                said = {CONTROL: watermarks, CHANNEL: pa.array([SOURCE] * len(watermarks))}
+                yield self._wide(len(watermarks), [], said)
 
-    def _marked(self, windows: Any) -> Any:
-        """Windows, with the columns that control rows have."""
-        columns = [*windows.columns, *(pa.nulls(windows.num_rows) for _ in (WATERMARK, CONTROL, CHANNEL))]
-        return self._batch(columns)
-
-    def _control(self, watermarks: Any) -> Any:
-        """Control rows that say these watermarks."""
-        found = {CONTROL: watermarks, CHANNEL: pa.array([SOURCE] * len(watermarks))}
-        return self._batch([found.get(name, pa.nulls(len(watermarks))) for name in self.marks.names])
-
-    def _batch(self, columns: list[Any]) -> Any:
-        typed = [column.cast(kind) for column, kind in zip(columns, self.marks.types, strict=True)]
-        return pa.RecordBatch.from_arrays(typed, schema=self.marks)
+    def _wide(self, rows: int, first: list[Any], named: Mapping[str, Any] | None = None) -> Any:
+        """Rows with all columns: the first ones, and some by name; the others are NULL."""
+        found = dict(zip(self.schema.names, first, strict=False)) | dict(named or {})
+        columns = [found.get(name, pa.nulls(rows)).cast(self.schema.field(name).type) for name in self.schema.names]
+        return pa.RecordBatch.from_arrays(columns, schema=self.schema)
 
 
 def _row(**values: Any) -> Row:

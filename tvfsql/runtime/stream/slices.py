@@ -16,6 +16,7 @@ from tvfsql.runtime.merge import window_schema
 from tvfsql.runtime.partials import KINDS
 from tvfsql.runtime.stream.control import CHANNEL, CONTROL, WATERMARK
 from tvfsql.runtime.stream.groups import key_group_labels
+from tvfsql.runtime.stream.late import LATE, WINDOW, LateRows
 from tvfsql.runtime.stream.local import LocalSlices
 from tvfsql.runtime.stream.processor import OUT, SlicingWindowProcessor, Unpack
 from tvfsql.runtime.stream.slice_rows import SliceRows
@@ -33,6 +34,7 @@ def local_slices(
     merges: Mapping[str, str],
     key_groups: int = KEY_GROUPS,
     on_event: bool = False,
+    late: bool = False,
 ) -> DataFrame:
     """LocalWindowAggregate: the rows of a micro-batch merged by key and slice, in payloads by key group.
 
@@ -41,20 +43,23 @@ def local_slices(
     the value (of a count 1 or NULL); concat, distinct: an array of one; moments: struct(1, x, 0).
     Out: key_group (int) and a message to it: seq (bigint), and payload (binary) or channel (string) and watermark
     (bigint, epoch ms). With `on_event` a watermark counts from the row after it, in the order of the source, whose
-    rows then pass through one task. Else it counts from the next micro-batch.
+    rows then pass through one task. Else it counts from the next micro-batch. With `late` there is one more column,
+    `$late` (an array of one struct): the row, should it come too late.
     The number of key groups bounds the parallelism, and belongs to the state: it must not change over a checkpoint.
     """
     labels = key_group_labels(key_groups if keys else 1)
+    partials = (*merges, LATE) if late else tuple(merges)
     names = (*keys, time, WATERMARK, CONTROL, CHANNEL)
     at = F.pmod(F.xxhash64(*map(column_of, keys)), F.lit(key_groups)) if keys else F.lit(0)
     group = F.element_at(F.array(*map(F.lit, labels)), at.cast("int") + 1).cast("int")
-    chosen = rows.select(*map(column_of, names), group, *map(column_of, merges))
+    chosen = rows.select(*map(column_of, names), group, *map(column_of, partials))
     # mapInArrow cannot find a column with a dot or a backtick in its name
-    numbered = chosen.toDF(*map(str, range(len(names) + 1 + len(merges))))
+    numbered = chosen.toDF(*map(str, range(len(names) + 1 + len(partials))))
     if on_event:
         numbered = numbered.coalesce(1)
-    local = LocalSlices(window, SliceRows(len(keys), tuple(merges.items())), labels, on_event)
-    types = rows.select(*map(column_of, (*keys, *merges))).schema
+    layout = SliceRows(len(keys), tuple(merges.items()))
+    local = LocalSlices(window, LateRows(layout).wide if late else layout, labels, on_event)
+    types = rows.select(*map(column_of, (*keys, *partials))).schema
     payload = T.StructField("payload", T.BinaryType(), metadata={ROWS: types.jsonValue()})
     parts = [
         ("key_group", T.IntegerType()),
@@ -74,6 +79,7 @@ def merge_slice_stream(
     rows: str,
     name: str = COUNTERS,
     marks: bool = False,
+    late: bool = False,
 ) -> DataFrame:
     """Exchange and GlobalWindowAggregate: the windows of what `local_slices` gives, each when its end has passed.
 
@@ -81,15 +87,16 @@ def merge_slice_stream(
     Out: keys, window_start, window_end (timestamp_ntz), merged partials, as `merge_slices` gives them. All rows of a
     window leave in one micro-batch, the one that brought the watermark. Late rows are dropped (semantics.md b.3).
     With `marks` control rows follow that say the operator's watermark to the next one, in the columns that
-    `with_watermarks` adds. What happened is in the query's progress, as observed metrics under `name`: rowsIn,
-    numLateRecordsDropped, windowsOut, watermark and newestWindow (epoch ms; the end of the last window that is open),
-    stateRows, stateBytes, openSlices (the most of one key group).
+    `with_watermarks` adds. With `late` late rows follow, in the column `$late` (a struct of the row, window_start,
+    window_end and window_time), once per window that they missed; all else is NULL. What happened is in the query's
+    progress, as observed metrics under `name`: rowsIn, numLateRecordsDropped, windowsOut, watermark and newestWindow
+    (epoch ms; the end of the last window that is open), stateRows, stateBytes, openSlices (the most of one key group).
     """
     if merges.get(rows) != "sum" or not set(merges.values()) <= set(KINDS) - {"running"}:
         raise AssertionError(f"{rows} must be a sum, and all kinds ones that can be merged again: {dict(merges)}")
     layout = SliceRows(len(keys), tuple(merges.items()))
     fires = slices.groupBy("key_group").transformWithState(
-        statefulProcessor=SlicingWindowProcessor(window, layout, rows),
+        statefulProcessor=SlicingWindowProcessor(window, layout, rows, LateRows(layout) if late else None),
         outputStructType=OUT,
         outputMode="append",
         timeMode="None",
@@ -98,7 +105,12 @@ def merge_slice_stream(
     schema = window_schema(types, window, keys, merges)
     if marks:
         schema = schema.add(WATERMARK, T.TimestampNTZType()).add(CONTROL, T.LongType()).add(CHANNEL, T.StringType())
-    unpack = Unpack(window, layout, rows, to_arrow_schema(schema) if marks else None)
+    if late:
+        row = types[LATE].dataType
+        assert isinstance(row, T.ArrayType) and isinstance(row.elementType, T.StructType), row
+        window_columns = [T.StructField(part, T.TimestampNTZType()) for part in WINDOW]
+        schema = schema.add(LATE, T.StructType([*row.elementType.fields, *window_columns]))
+    unpack = Unpack(window, layout, rows, to_arrow_schema(schema) if marks or late else None)
     return fires.observe(name, *_counters()).mapInArrow(unpack, schema)
 
 

@@ -12,6 +12,7 @@ from typing import Any
 
 from tvfsql.plan.window import Cumulate
 from tvfsql.runtime.stream.fire import Fire
+from tvfsql.runtime.stream.late import LateRows
 from tvfsql.runtime.stream.runs import Runs
 from tvfsql.runtime.stream.said import Message
 from tvfsql.runtime.stream.slice_rows import SliceRows
@@ -38,8 +39,11 @@ class Windows:
     window is its slice.
     """
 
-    def __init__(self, span: Span, layout: SliceRows, rows: str, store: SliceStore) -> None:
-        self.span, self.layout, self.rows, self.store = span, layout, rows, store
+    def __init__(
+        self, span: Span, layout: SliceRows, rows: str, store: SliceStore, late: LateRows | None = None
+    ) -> None:
+        self.span, self.layout, self.rows, self.store, self.late = span, layout, rows, store, late
+        self.missed: list[Any] = []  # late rows, if they are kept (`late`), as `LateRows.of` gives them
         self.runs = Runs(span, store)
         self.steps = Steps(span, store) if span.window.emit_only_on_change else None
         self.counts = Counts()
@@ -47,7 +51,7 @@ class Windows:
     def add(self, batches: Sequence[Any]) -> None:
         """Take the slices of a micro-batch; they are judged by the watermark that stood before it."""
         fired = self._fired(self.store.valve.watermark)
-        fresh = self.layout.merged(batches)
+        fresh = (self.late.wide if self.late else self.layout).merged(batches)
         self.counts.rows_in += self.layout.total(fresh, self.rows)
         for number, batch in self.layout.by_slice(fresh).items():
             last = self.span.last(number)
@@ -55,7 +59,11 @@ class Windows:
                 continue
             if fired is not None and last <= fired:
                 self.counts.late += self.layout.total(batch, self.rows)
+                if self.late:
+                    self.missed.append(self.late.of(batch))
                 continue
+            if self.late:
+                batch = self.late.without(batch)
             self.store.append((0, number), batch)
             self.runs.add(number, batch)
 

@@ -1,0 +1,94 @@
+"""Tables that take rows: the functions of a program that write."""
+
+from __future__ import annotations
+
+from tvfsql.catalog import Table
+from tvfsql.catalog.connectors import Connector, Kafka
+from tvfsql.emit.kafka import as_messages
+from tvfsql.emit.script import Call, Chain, Script, literal
+from tvfsql.physical.operators import LateOutput
+from tvfsql.plan.nodes import Sink
+
+STREAM = "tvfsql.runtime.stream"
+
+
+def insert(number: str, plan: Sink, table: Table, script: Script) -> str:
+    """`insert(spark)`: the rows, written once."""
+    mode = "overwrite" if plan.overwrite else "append"
+    body = _write(f"query{number}(spark)", mode, table, script)
+    return "\n".join([f"def insert{number}(spark: SparkSession) -> None:", *body])
+
+
+def _write(rows: str, mode: str, table: Table, script: Script) -> list[str]:
+    """The statement that writes a DataFrame into a table."""
+    target = table.connector
+    assert target is not None, table.name
+    if target.name == "print":
+        return [f"    {script.need('tvfsql.runtime', 'print_rows')}({rows})"]
+    mode = "overwrite" if target.name == "blackhole" else mode
+    chain = _options(_format(_writer(rows, "write", table), target).then("mode", literal(mode)), target, table)
+    return Script().statement(chain.then("save", *([literal(target.path)] if target.path else [])))
+
+
+def stream_insert(number: str, plan: Sink, table: Table, script: Script) -> str:
+    target = table.connector
+    assert target is not None, table.name
+    rows = f"{script.need(STREAM, 'counted_out')}(query{number}(spark))"
+    chain = _writer(rows, "writeStream", table)
+    take = ""
+    if isinstance(plan.input, LateOutput):
+        take = _take(f"write{number}", table, script) + "\n\n\n"
+        chain = Chain(rows).get("writeStream").then("foreachBatch", f"late_output{number}(write{number})")
+    elif target.name == "print":
+        each = f"lambda rows, _: {script.need('tvfsql.runtime', 'print_rows')}(rows)"
+        chain = chain.then("foreachBatch", each)
+    else:
+        chain = _options(_format(chain, target), target, table)
+        chain = chain.then("option", '"path"', literal(target.path)) if target.path else chain
+    script.need("pyspark.sql.streaming", "DataStreamWriter")
+    body = Script()
+    body.give_back(body.assign("writer", chain))
+    return take + "\n".join([f"def insert{number}(spark: SparkSession) -> DataStreamWriter:", *body.lines])
+
+
+def late_output(number: str, table: Table, script: Script) -> str:
+    """`late_output(rest)`: what writes the late rows of a micro-batch into the table, and the others by `rest`."""
+    take = _take(f"write_late{number}", table, script)
+    script.need("collections.abc", "Callable")
+    write = "Callable[[DataFrame, int], None]"
+    columns = literal([part.name for part in table.physical])
+    apart = f"{script.need(STREAM, 'apart')}(rest, write_late{number}, {columns})"
+    return f"{take}\n\n\ndef late_output{number}(rest: {write}) -> {write}:\n    return {apart}"
+
+
+def _take(name: str, table: Table, script: Script) -> str:
+    """A function that writes the rows of a micro-batch into a table; into files once, however often it is run."""
+    target = table.connector
+    assert target is not None, table.name
+    if target.name == "filesystem":
+        options = {key: value for key, value in target.writing if key != "mode"}
+        arguments = ["rows", "number", literal(target.path), literal(target.format)]
+        arguments += [f"options={literal(options)}"] if options else []
+        arguments += [f"partition_by={literal(list(table.partitioned_by))}"] if table.partitioned_by else []
+        body = Script().statement(Chain("", (Call(script.need(STREAM, "write_files"), tuple(arguments)),)))
+    else:
+        body = _write("rows", "append", table, script)
+    return "\n".join([f"def {name}(rows: DataFrame, number: int) -> None:", *body])
+
+
+def _writer(rows: str, how: str, table: Table) -> Chain:
+    """The rows, as the table's source has them, and `write` or `writeStream`."""
+    if isinstance(table.connector, Kafka):
+        return as_messages(Chain(rows), table, table.connector).get(how)
+    return Chain(rows).get(how)
+
+
+def _format(chain: Chain, target: Connector) -> Chain:
+    return chain.then("format", literal("noop" if target.name == "blackhole" else target.format))
+
+
+def _options(chain: Chain, target: Connector, table: Table) -> Chain:
+    for key, value in target.writing:
+        if key != "mode":  # the mode of reading
+            chain = chain.then("option", literal(key), literal(value))
+    return chain.then("partitionBy", *map(literal, table.partitioned_by)) if table.partitioned_by else chain

@@ -1,0 +1,82 @@
+"""Late rows go into a table of their own: `tvfsql.late-output`. Source: semantics.md e.3."""
+
+from __future__ import annotations
+
+from dataclasses import replace
+
+from tvfsql.catalog import Catalog, Table
+from tvfsql.errors import OptionError, UnsupportedError, did_you_mean
+from tvfsql.options import Options
+from tvfsql.physical.operators import (
+    LATE,
+    Calc,
+    Exchange,
+    LateOutput,
+    SliceMerge,
+    StreamSlices,
+    TableSourceScan,
+    WatermarkAssigner,
+)
+from tvfsql.plan.node import Node
+from tvfsql.plan.nodes import WINDOW_COLUMNS, Item, Sink
+from tvfsql.plan.scalar import Scalar, column, quoted, template
+from tvfsql.plan.types import ddl
+
+OPTION = "tvfsql.late-output"
+
+
+def with_late_output(plan: Node, catalog: Catalog, options: Options) -> Node:
+    """The plan of a stream, with its late rows on their way beside the others. Raises OptionError for a table that
+    cannot take them, UnsupportedError for a plan that is more than an aggregate over windows of a table."""
+    if isinstance(plan, Sink):
+        return replace(plan, input=with_late_output(plan.input, catalog, options))
+    found = catalog.find(options[OPTION])
+    if not isinstance(found, Table) or found.connector is None:
+        hint = did_you_mean(options[OPTION], catalog.names(Table)) or f"CREATE TABLE {options[OPTION]} (...) WITH (...)"
+        raise OptionError(f"{OPTION} names no table that can be written: {options[OPTION]}", hint=hint)
+    return LateOutput(_passed_on(plan, found), found)
+
+
+def _passed_on(node: Node, table: Table) -> Node:
+    """The operators, with late rows through them all: these are NULL in every column but LATE."""
+    match node:
+        case Calc(source, items, conditions):
+            below = _passed_on(source, table)
+            kept = items or tuple(Item(part.name, column(part.name, part.type)) for part in node.schema)
+            return Calc(below, (*kept, Item(LATE, column(LATE))), tuple(map(_or_late, conditions)))
+        case SliceMerge(Exchange(StreamSlices() as slices, keys)):
+            return replace(node, input=Exchange(_kept(slices, table), keys), late=True)
+    raise UnsupportedError(
+        f"late rows are kept of one window aggregate over a table, and not through {node.label()}",
+        hint=f"RESET '{OPTION}'",
+    )
+
+
+def _or_late(condition: Scalar) -> Scalar:
+    return template(f"(({{c}}) OR `{LATE}` IS NOT NULL)", {"c": condition}, "boolean")
+
+
+def _kept(slices: StreamSlices, table: Table) -> StreamSlices:
+    """The slices, with the source's row in each, in the columns and types of the table."""
+    calc = slices.input
+    if not isinstance(calc, Calc) or not isinstance(calc.input, WatermarkAssigner):
+        raise UnsupportedError("late rows are kept of windows over a table alone", hint=f"RESET '{OPTION}'")
+    assigner = calc.input
+    scan = assigner.input
+    assert isinstance(scan, TableSourceScan), scan.label()
+    source = scan.source
+    known = {part.name: part.scalar or column(part.name, part.type) for part in source.columns}
+    wanted = [part for part in table.physical if part.name not in WINDOW_COLUMNS]
+    for part in wanted:
+        if part.name not in known:
+            raise OptionError(
+                f"table {table.name} of {OPTION} has a column {part.name}, and {source.name} has none",
+                hint=did_you_mean(part.name, (*known, *WINDOW_COLUMNS), otherwise="columns: "),
+            )
+    holes = {f"c{i}": known[part.name] for i, part in enumerate(wanted)}
+    row = ", ".join(f"CAST({{c{i}}} AS {ddl(part.type)}) AS {quoted(part.name)}" for i, part in enumerate(wanted))
+    late = template(f"array(struct({row}))", holes)
+    fields = tuple(part for part in source.physical if part.name in late.columns or part in scan.fields)
+    hidden = tuple(part for part in scan.fields if part not in source.physical)
+    read = replace(assigner, input=replace(scan, fields=(*fields, *hidden)))
+    return replace(slices, input=Calc(read, (*calc.items, Item(LATE, late)), calc.conditions), late=True)
