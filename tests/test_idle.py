@@ -25,6 +25,12 @@ def test_a_table_without_rows_turns_idle_once_and_is_busy_again_with_its_next_ro
     assert idleness.nothing(51) == ["bid"]
 
 
+def test_a_registered_dataframe_of_several_sources_is_one_channel() -> None:
+    idleness = Idleness([Source("both", 10_000)], now=0)
+    assert idleness.micro_batch([report(0), report(1)], started=20, ended=21) == []
+    assert idleness.micro_batch([report(0), report(0)], started=31, ended=32) == ["both"]
+
+
 def test_what_a_long_micro_batch_holds_back_is_not_idle() -> None:
     idleness = Idleness([Source("bid", 10_000), Source("auction", 10_000)], now=0)
     assert idleness.micro_batch([report(1), report(1)], started=0, ended=1) == []

@@ -46,6 +46,9 @@ class Idleness:
     def micro_batch(self, told: Sequence[Any], started: float, ended: float) -> list[str]:
         """What a progress report says of the sources, in their order. Gives the channels that turn idle by it:
         those without rows had none when the micro-batch started."""
+        if len(told) != len(self.sources):  # a registered DataFrame may have several: rows of one are rows of all
+            rows = sum(report["numInputRows"] for report in told)
+            told = [{"numInputRows": rows, "startOffset": None, "endOffset": None}] * len(self.sources)
         turned = []
         for source, report in zip(self.sources, told, strict=True):
             for name, rows in _channels(source, report):
