@@ -336,3 +336,36 @@ def test_late_rows_go_into_a_table_and_nothing_is_lost(spark: SparkSession, tmp_
         if select or session.counts["rowsIn"]:
             assert session.counts["numLateRecordsDropped"] == len(late)
             assert session.counts["rowsOut"] == len(rows)
+
+
+@pytest.mark.spark
+def test_rows_without_a_time_fail_or_are_counted(spark: SparkSession, tmp_path: Path) -> None:
+    """rowtime-null-handling on streams; and watermarks that only marker rows bring, or every row at once."""
+    rows = [
+        {"ts": "2024-01-01 00:00:01", "n": 1},
+        {"ts": None, "n": 2},
+        {"ts": "2024-01-01 00:00:12", "n": -1},
+        {"ts": "2024-01-01 00:00:03", "n": 4},
+    ]
+    write_files(tmp_path / "in", [rows])
+    query = """SELECT window_end, COUNT(*) AS n FROM TABLE(TUMBLE(TABLE bid, DESCRIPTOR(ts), INTERVAL '10' SECOND))
+        GROUP BY window_start, window_end"""
+    punctuated = "ts TIMESTAMP(3), n INT, WATERMARK FOR ts AS CASE WHEN n < 0 THEN ts END"
+    found = {}
+    for handling, strategy in (("FAIL", ""), ("DROP", ""), ("SKIP_WATERMARK", ""), ("DROP", "on-event")):
+        session = Session(spark, mode="streaming", options={"table.exec.source.rowtime-null-handling": handling})
+        files = f"'connector' = 'filesystem', 'path' = '{tmp_path / 'in'}', 'format' = 'json'"
+        on_event = f", 'scan.watermark.emit.strategy' = '{strategy}'" if strategy else ""
+        session.execute(f"CREATE TABLE bid ({punctuated}) WITH ({files}{on_event})")
+        if handling == "FAIL":
+            with pytest.raises(TvfSqlError, match="time column ts is NULL"):
+                session.sql(query).collect()
+            continue
+        counted = sorted(row.n for row in session.sql(query).collect())
+        dropped, skipped = (session.counts[f"numNullRowTimeRecords{how}"] for how in ("Dropped", "Skipped"))
+        found[handling, strategy] = counted, dropped, skipped, session.counts["numLateRecordsDropped"]
+    assert found == {
+        ("DROP", ""): ([1, 2], 1, 0, 0),
+        ("SKIP_WATERMARK", ""): ([1, 2], 0, 1, 0),
+        ("DROP", "on-event"): ([1, 1], 1, 0, 1),
+    }
