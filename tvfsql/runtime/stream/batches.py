@@ -25,6 +25,8 @@ def write_files(
     The names of its files begin with the stream (its control folder, in short) and the number. They are written
     aside, in a folder that readers pass over, and then moved.
     """
+    if rows.isEmpty():
+        return
     stream = crc32(str(rows.sparkSession.conf.get(FOLDER, "")).encode())
     before = f"batch-{stream:08x}-{number:09d}-"
     jvm: Any = rows.sparkSession._jvm
