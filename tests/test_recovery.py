@@ -9,7 +9,7 @@ import signal
 import subprocess
 import sys
 import time
-from collections import Counter, defaultdict
+from collections import Counter
 from collections.abc import Callable
 from dataclasses import dataclass
 from decimal import Decimal
@@ -43,11 +43,11 @@ GROUP BY window_start, window_end, item;
 
 @dataclass(frozen=True)
 class Moment:
-    """When to kill: some seconds after something can be seen in the checkpoint."""
+    """When to kill: some seconds after something can be seen in the folders of checkpoint and sink."""
 
     what: str
-    seen: Callable[[Path], bool]
-    delay: float
+    seen: Callable[[Path, Path], bool]
+    delay: float = 0
 
 
 @pytest.mark.spark
@@ -67,7 +67,7 @@ def test_ten_kills_lose_no_row_and_double_none(spark: SparkSession, tmp_path: Pa
     for moment in moments(random.Random(2)):
         run = start(tmp_path / "script.sql", checkpoint)
         try:
-            wait_for(lambda moment=moment: moment.seen(checkpoint / "1"), run)
+            wait_for(lambda moment=moment: moment.seen(checkpoint / "1", totals), run)
             time.sleep(moment.delay)
             assert run.poll() is None, f"too late to kill: {moment.what}"
         finally:
@@ -102,15 +102,26 @@ def test_a_kill_before_or_after_the_program_is_written_does_not_matter(
 
 
 def moments(draw: random.Random) -> list[Moment]:
-    """Ten: two before the stream has begun, seven while it reads, one when its input has ended."""
-    begun = Moment("the stream is about to begin", lambda folder: (folder / "query.py").exists(), 0)
-    first = Moment("the first micro-batch", lambda folder: (folder / "spark" / "offsets" / "0").exists(), draw.random())
-    ended = Moment("the input has ended", lambda folder: any((folder / "control").glob("*.json")), draw.random() / 2)
+    """Ten: two before rows are read, seven while they are, three of these while rows are written, one after that."""
 
     def after(batches: int) -> Moment:
-        return Moment(f"{batches} micro-batches", lambda folder: commits(folder) >= batches, draw.random())
+        return Moment(f"{batches} micro-batches", lambda folder, _: commits(folder) >= batches, draw.random())
 
-    return [begun, first, *map(after, sorted(draw.sample(range(1, FILES - 2), 7))), ended]
+    def writing(batches: int) -> Moment:
+        what = f"{batches} micro-batches, and rows are written"
+        return Moment(what, lambda folder, sink: commits(folder) >= batches and is_written(sink))
+
+    begun = Moment("the stream is about to begin", lambda folder, _: (folder / "query.py").exists())
+    first = Moment("the first rows", lambda folder, _: (folder / "spark" / "offsets" / "0").exists(), draw.random())
+    ended = Moment("the input has ended", lambda folder, _: any((folder / "control").iterdir()), draw.random() / 2)
+    at = sorted(draw.sample(range(1, FILES - 2), 7))
+    return [begun, first, *(writing(n) if i % 2 else after(n) for i, n in enumerate(at)), ended]
+
+
+def is_written(sink: Path) -> bool:
+    """Whether there are rows that the sink's log does not know yet."""
+    log = [file.stat().st_mtime_ns for file in (sink / "_spark_metadata").glob("[0-9]*")]
+    return any(file.stat().st_mtime_ns > max(log, default=0) for file in sink.glob("*.parquet"))
 
 
 def commits(checkpoint: Path) -> int:
@@ -134,17 +145,14 @@ def wait_for(seen: Callable[[], bool], run: subprocess.Popen[bytes]) -> None:
 
 def kill(run: subprocess.Popen[bytes]) -> None:
     """SIGKILL for the process and all that it has started: Java, and Python's workers, which leave its group."""
-    listed = subprocess.run(["ps", "-A", "-o", "pid=,ppid="], capture_output=True, text=True, check=True).stdout
-    children = defaultdict(list)
-    for pid, parent in (map(int, line.split()) for line in listed.splitlines()):
-        children[parent].append(pid)
-    doomed = [run.pid]
-    for pid in doomed:
-        doomed += children[pid]
-    for pid in doomed:
-        with contextlib.suppress(ProcessLookupError):
-            os.kill(pid, signal.SIGKILL)
+    with contextlib.suppress(ProcessLookupError):
+        os.killpg(run.pid, signal.SIGKILL)
     run.wait()
+    listed = subprocess.run(["ps", "-A", "-o", "pid=,sess="], capture_output=True, text=True, check=True).stdout
+    for pid, session in (line.split() for line in listed.splitlines()):
+        if session == str(run.pid):
+            with contextlib.suppress(ProcessLookupError):
+                os.kill(int(pid), signal.SIGKILL)
 
 
 def committed(spark: SparkSession, folder: Path) -> list[Path]:
