@@ -41,7 +41,7 @@ def main(arguments: Sequence[str] | None = None) -> int:
         agree &= batch.run(bids, cases, chosen.repeats, "memory" in only)
     if only & GROUPS["streams"]:
         agree &= streams.run(bids, [case for case in STREAM_CASES if case.name in only], chosen.repeats)
-    report.say(f"\n{time.perf_counter() - started:.0f} s in all")
+    report.say(f"\n{time.perf_counter() - started:.0f} s in all, load {os.getloadavg()[0]:.1f} at the end")
     return 0 if agree else 1
 
 
