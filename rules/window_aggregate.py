@@ -144,7 +144,7 @@ def aggregate_attached_windows(node: Node, options: Options) -> Node | None:
                 "{end} - INTERVAL '0.001' SECOND", {"end": column(named.end)}, "timestamp_ntz", atomic=False
             )
             timed = Project(source, (*passing(source.columns, source), Item(time, last)))
-            return WindowAggregate(timed, one_per_end(named.window), time, keys, calls, (), "", named)
+            return WindowAggregate(timed, one_per_end(named.window), time, keys, calls, (), named.zone, named)
     return None
 
 

@@ -209,6 +209,7 @@ def _(node: StreamSlices, script: Script) -> str:
         *(["on_event=True"] if node.on_event else []),
         *([f"key_groups={node.key_groups}"] if node.key_groups != KEY_GROUPS else []),
         *(["late=True"] if node.late else []),
+        *([f"zone={literal(node.zone)}"] if node.zone else []),
     )
     return script.assign(script.name("slices"), Chain("", (Call(script.need(STREAM, "local_slices"), arguments),)))
 
@@ -232,6 +233,7 @@ def _(node: SliceMerge, script: Script) -> str:
         arguments += [f"name={literal(f'tvfsql_{windows}')}"] if windows != "windows" else []
         arguments += ["marks=True"] if node.marks else []
         arguments += ["late=True"] if node.late else []
+        arguments += [f"zone={literal(node.zone)}"] if node.zone else []
     return script.assign(windows, Chain("", (Call(merge, tuple(arguments)),)))
 
 

@@ -138,7 +138,8 @@ def _(node: nodes.LocalWindowAggregate, catalog: Catalog, options: Options) -> N
 @_lower.register
 def _(node: nodes.GlobalWindowAggregate, catalog: Catalog, options: Options) -> Node:
     exchange = Exchange(node.input, node.keys)
-    made: Node = SliceMerge(exchange, node.window, node.keys, node.merges, node.rows, options.streaming)
+    zone = node.zone if options.streaming else ""  # in batch the slices are on the wall clock already
+    made: Node = SliceMerge(exchange, node.window, node.keys, node.merges, node.rows, options.streaming, zone=zone)
     if node.window.emit_only_on_change:
         made = Calc(made, (), (_differs_from_step_before(node),))
     ends = {kind: column(f"window_{kind}", "timestamp_ntz") for kind in ("start", "end")}

@@ -109,7 +109,8 @@ class WatermarkAssigner(Node):
 class StreamSlices(Node):
     """LocalWindowAggregate of a stream: partials of single rows merged per key and slice, key groups apart.
 
-    Watermarks count from the next micro-batch on, or `on_event` from the next row."""
+    Watermarks count from the next micro-batch on, or `on_event` from the next row. With `zone` they are
+    instants, and windows lie on its wall clock."""
 
     input: Node
     window: Window
@@ -119,6 +120,7 @@ class StreamSlices(Node):
     on_event: bool = False
     key_groups: int = KEY_GROUPS
     late: bool = False  # with the source's rows, should they come too late
+    zone: str = ""
 
     @cached_property
     def schema(self) -> Schema:
@@ -131,7 +133,7 @@ class StreamSlices(Node):
     def details(self) -> Iterator[tuple[str, str]]:
         if self.keys:
             yield "groupBy", ", ".join(self.keys)
-        yield "window", window_label(self.window, ("time_col", self.time))
+        yield "window", window_label(self.window, ("time_col", self.time), zone=self.zone)
         merged = (f"{kind}({name}) AS {name}" for name, kind in self.merges)
         yield "select", ", ".join((*self.keys, *merged, "slice_end('w$) AS slice_end"))
         if self.on_event:
@@ -222,7 +224,7 @@ class SliceMerge(Node):
     """Windows made from slices that are sorted by key and slice end; partials merged by their kinds.
 
     With emit_only_on_change `before` holds the partials of the step before. On streams it hands its watermark on with
-    `marks`, and with `late` the rows that came too late."""
+    `marks`, and with `late` the rows that came too late. With `zone` windows lie on its wall clock."""
 
     input: Node
     window: Window
@@ -232,6 +234,7 @@ class SliceMerge(Node):
     streaming: bool = False
     marks: bool = False
     late: bool = False
+    zone: str = ""
 
     @cached_property
     def schema(self) -> Schema:
@@ -253,7 +256,7 @@ class SliceMerge(Node):
     def details(self) -> Iterator[tuple[str, str]]:
         if self.keys:
             yield "groupBy", ", ".join(self.keys)
-        yield "window", window_label(self.window, ("slice_end", "slice_end"))
+        yield "window", window_label(self.window, ("slice_end", "slice_end"), zone=self.zone)
         merged = (f"{kind}({name}) AS {name}" for name, kind in self.merges)
         ends = ("start('w$) AS window_start", "end('w$) AS window_end")
         yield "select", ", ".join((*self.keys, *merged, *ends))

@@ -113,8 +113,6 @@ def stream_rank(node: WindowTopN | WindowDeduplicate) -> StreamTopN | StreamDedu
 
 def stream_slices(node: LocalWindowAggregate, options: Options) -> StreamSlices:
     """The slices of a stream; `node.input` is physical. Raises UnsupportedError for what streams lack yet."""
-    if node.zone:
-        raise UnsupportedError("windows over TIMESTAMP_LTZ are not built for streams yet", hint="use a TIMESTAMP(3)")
     source = marked(node.input, node.time, options)
     items = {item.name: item.scalar for item in source.items}
     keys = tuple(Item(key, items[key]) for key in node.keys)
@@ -122,7 +120,7 @@ def stream_slices(node: LocalWindowAggregate, options: Options) -> StreamSlices:
     made = Calc(source.input, (*keys, Item(node.time, items[node.time]), *partials, *_marks()))
     merges = tuple((part.name, part.merge) for part in node.partials)
     key_groups = int(options["pipeline.max-parallelism"])
-    return StreamSlices(made, node.window, node.time, node.keys, merges, _on_event(source), key_groups)
+    return StreamSlices(made, node.window, node.time, node.keys, merges, _on_event(source), key_groups, zone=node.zone)
 
 
 def marked(node: Node, time: str, options: Options) -> Calc:

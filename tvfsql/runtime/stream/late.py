@@ -21,6 +21,7 @@ from tvfsql.runtime.expressions import column_of
 from tvfsql.runtime.kernel import TIMESTAMP
 from tvfsql.runtime.stream.slice_rows import SliceRows
 from tvfsql.runtime.stream.spans import Span
+from tvfsql.runtime.stream.zones import times_of
 
 LATE = "$late"
 WINDOW = ("window_start", "window_end", "window_time")
@@ -47,8 +48,9 @@ class LateRows:
         )
 
 
-def missed(span: Span, late: Any) -> Any:
-    """Each late row with each window that holds it: a struct column of its fields and WINDOW (timestamp_ntz)."""
+def missed(span: Span, late: Any, zone: str = "") -> Any:
+    """Each late row with each window that holds it: a struct column of its fields and WINDOW (timestamp_ntz; with
+    `zone`, whose wall clock they are on, window_time is a timestamp)."""
     lists = late.column("rows")
     rows = lists.flatten()
     slices: Ints = np.repeat(late.column("slice").to_numpy(), pc.fill_null(lists.value_lengths(), 0).to_numpy())
@@ -58,6 +60,8 @@ def missed(span: Span, late: Any) -> Any:
     end_ms = numbers * span.window.slice_size + span.window.offset
     start_ms = np.array([span.window.window_start(int(end)) for end in end_ms], dtype=np.int64)
     times = [pa.array(ms * 1000).view(TIMESTAMP) for ms in (start_ms, end_ms, end_ms - 1)]
+    if zone:
+        times[2] = pa.array(times_of(end_ms - 1, zone) * 1000, pa.timestamp("us", "UTC"))
     fields = rows.take(pa.array(at)).flatten()
     return pa.StructArray.from_arrays([*fields, *times], names=[*(field.name for field in rows.type), *WINDOW])
 

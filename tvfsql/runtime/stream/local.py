@@ -17,6 +17,7 @@ from tvfsql.runtime.kernel import TIMESTAMP
 from tvfsql.runtime.stream.said import Said
 from tvfsql.runtime.stream.slice_rows import SliceRows, changes_in, sort_order, to_bytes
 from tvfsql.runtime.stream.spans import Span
+from tvfsql.runtime.stream.zones import wall_watermarks
 
 CHUNK_ROWS = 200_000
 CHUNK_BYTES = 128 << 20
@@ -40,12 +41,14 @@ class LocalSlices:
     Rows without a time (control rows, and rows that a filter left out) are in no slice; their watermarks count.
     Each partition says what it heard of every channel to every key group, whether it has rows for it or not: at the
     end, or with `on_event` wherever a watermark passes the end of a slice; there a new seq begins.
+    With `zone` watermarks come as instants, and go on as those of its wall clock, on which the times are.
     """
 
     window: Window
     layout: SliceRows
     key_groups: tuple[int, ...]
     on_event: bool = False
+    zone: str = ""
     chunk_rows: int = CHUNK_ROWS
 
     def __call__(self, batches: Iterable[Any]) -> Iterator[Any]:
@@ -71,9 +74,19 @@ class LocalSlices:
         yield from self._messages(said, seq)
 
     def _marks(self, batch: Any) -> tuple[Any, Any, Any]:
-        """Channel, watermark in epoch microseconds, and watermark of control rows in epoch ms."""
+        """Channel, watermark in epoch microseconds, and watermark of control rows in epoch ms; with `zone` both on
+        its wall clock."""
         at = self.layout.keys + 1
-        return batch.column(at + 2), batch.column(at).cast(TIMESTAMP).view(pa.int64()), batch.column(at + 1)
+        micros, control = batch.column(at).cast(TIMESTAMP).view(pa.int64()), batch.column(at + 1)
+        if self.zone:
+            micros = pc.multiply(self._on_wall_clock(micros, 1000), 1000)
+            control = self._on_wall_clock(control, 1)
+        return batch.column(at + 2), micros, control
+
+    def _on_wall_clock(self, instants: Any, unit: int) -> Any:
+        """Watermarks on the wall clock of the zone in ms, from instants of which `unit` are a millisecond."""
+        ms = instants.fill_null(0).to_numpy() // unit
+        return pa.array(wall_watermarks(ms, self.zone), mask=instants.is_null().to_numpy(zero_copy_only=False))
 
     def _rows_of_slices(self, batch: Any) -> Any:
         """The rows with a time, as rows of slices; the key group is one more key."""

@@ -21,6 +21,7 @@ from tvfsql.runtime.stream.spans import Span
 from tvfsql.runtime.stream.store import ChunkKey, Index, SliceStore
 from tvfsql.runtime.stream.valve import IDLE
 from tvfsql.runtime.stream.windows import Windows
+from tvfsql.runtime.stream.zones import instant_of
 
 # A row is a fire (payload, first, last), late rows (missed), or what a micro-batch did to a key group (the rest).
 OUT = (
@@ -37,10 +38,13 @@ class SlicingWindowProcessor(StatefulProcessor):
     slice_end and the level are as in `SliceStore`, in slices; `index` holds the watermark, its channels and the
     list of chunks.
     A call costs 100-200 microseconds: their number depends on the slices that are touched, never on keys.
+    With `zone` windows lie on its wall clock; the times that are said of them (watermark, newest) are instants.
     """
 
-    def __init__(self, window: Window, layout: SliceRows, rows: str, late: LateRows | None = None) -> None:
-        self.span, self.layout, self.rows, self.late = Span(window), layout, rows, late
+    def __init__(
+        self, window: Window, layout: SliceRows, rows: str, late: LateRows | None = None, zone: str = ""
+    ) -> None:
+        self.span, self.layout, self.rows, self.late, self.zone = Span(window), layout, rows, late, zone
 
     def init(self, handle: StatefulProcessorHandle) -> None:
         self.state = SparkState(
@@ -65,12 +69,16 @@ class SlicingWindowProcessor(StatefulProcessor):
             rows_in=counts.rows_in,
             late=counts.late,
             windows=counts.windows,
-            watermark=store.valve.watermark,
-            newest=windows.newest,
+            watermark=self._instant(store.valve.watermark),
+            newest=None if windows.newest is None else self._instant(windows.newest - 1) + 1,
             state_rows=store.rows,
             state_bytes=store.size,
             open_slices=sum(1 for _ in store.slices()),
         )
+
+    def _instant(self, watermark: int | None) -> Any:
+        """The first instant (epoch ms) at which the operator has this watermark."""
+        return instant_of(watermark, self.zone) if self.zone and watermark is not None else watermark
 
     def close(self) -> None:
         pass
@@ -125,6 +133,7 @@ class Unpack:
     layout: SliceRows
     rows: str
     schema: Any = None
+    zone: str = ""
 
     def __call__(self, batches: Iterator[Any]) -> Iterator[Any]:
         span = Span(self.window)
@@ -138,7 +147,7 @@ class Unpack:
                         yield made if self.schema is None else self._wide(made.num_rows, made.columns)
             if LATE in names:
                 for late in batch.column("missed").drop_null():
-                    rows = missed(span, from_bytes(late.as_buffer()))
+                    rows = missed(span, from_bytes(late.as_buffer()), self.zone)
                     yield self._wide(len(rows), [], {LATE: rows})
             watermarks = batch.column("watermark").drop_null()
             if CONTROL in names and len(watermarks):

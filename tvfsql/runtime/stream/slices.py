@@ -20,6 +20,7 @@ from tvfsql.runtime.stream.late import LATE, WINDOW, LateRows
 from tvfsql.runtime.stream.local import LocalSlices
 from tvfsql.runtime.stream.processor import OUT, SlicingWindowProcessor, Unpack
 from tvfsql.runtime.stream.slice_rows import SliceRows
+from tvfsql.runtime.windows import local_time
 
 COUNTERS = "tvfsql"  # the name under which a query's progress shows them
 ROWS = "tvfsql.rows"  # metadata of a payload column: the keys and partials of the rows that went in
@@ -35,6 +36,7 @@ def local_slices(
     key_groups: int = KEY_GROUPS,
     on_event: bool = False,
     late: bool = False,
+    zone: str = "",
 ) -> DataFrame:
     """LocalWindowAggregate: the rows of a micro-batch merged by key and slice, in payloads by key group.
 
@@ -44,21 +46,24 @@ def local_slices(
     Out: key_group (int) and a message to it: seq (bigint), and payload (binary) or channel (string) and watermark
     (bigint, epoch ms). With `on_event` a watermark counts from the row after it, in the order of the source, whose
     rows then pass through one task. Else it counts from the next micro-batch. With `late` there is one more column,
-    `$late` (an array of one struct): the row, should it come too late.
+    `$late` (an array of one struct): the row, should it come too late. With `zone` windows lie on its wall clock:
+    watermarks are instants, and so is `time` if it is a timestamp.
     The number of key groups bounds the parallelism, and belongs to the state: it must not change over a checkpoint.
     """
     labels = key_group_labels(key_groups if keys else 1)
     partials = (*merges, LATE) if late else tuple(merges)
-    names = (*keys, time, WATERMARK, CONTROL, CHANNEL)
     at = F.pmod(F.xxhash64(*map(column_of, keys)), F.lit(key_groups)) if keys else F.lit(0)
     group = F.element_at(F.array(*map(F.lit, labels)), at.cast("int") + 1).cast("int")
-    chosen = rows.select(*map(column_of, names), group, *map(column_of, partials))
+    is_instant = rows.schema[time].dataType == T.TimestampType()
+    clock = local_time(time, zone) if zone and is_instant else column_of(time)
+    marks = map(column_of, (WATERMARK, CONTROL, CHANNEL))
+    chosen = rows.select(*map(column_of, keys), clock, *marks, group, *map(column_of, partials))
     # mapInArrow cannot find a column with a dot or a backtick in its name
-    numbered = chosen.toDF(*map(str, range(len(names) + 1 + len(partials))))
+    numbered = chosen.toDF(*map(str, range(len(chosen.columns))))
     if on_event:
         numbered = numbered.coalesce(1)
     layout = SliceRows(len(keys), tuple(merges.items()))
-    local = LocalSlices(window, LateRows(layout).wide if late else layout, labels, on_event)
+    local = LocalSlices(window, LateRows(layout).wide if late else layout, labels, on_event, zone)
     types = rows.select(*map(column_of, (*keys, *partials))).schema
     payload = T.StructField("payload", T.BinaryType(), metadata={ROWS: types.jsonValue()})
     parts = [
@@ -80,6 +85,7 @@ def merge_slice_stream(
     name: str = COUNTERS,
     marks: bool = False,
     late: bool = False,
+    zone: str = "",
 ) -> DataFrame:
     """Exchange and GlobalWindowAggregate: the windows of what `local_slices` gives, each when its end has passed.
 
@@ -91,12 +97,13 @@ def merge_slice_stream(
     window_end and window_time), once per window that they missed; all else is NULL. What happened is in the query's
     progress, as observed metrics under `name`: rowsIn, numLateRecordsDropped, windowsOut, watermark and newestWindow
     (epoch ms; the end of the last window that is open), stateRows, stateBytes, openSlices (the most of one key group).
+    With `zone` windows lie on its wall clock; watermarks and window_time are instants.
     """
     if merges.get(rows) != "sum" or not set(merges.values()) <= set(KINDS) - {"running"}:
         raise AssertionError(f"{rows} must be a sum, and all kinds ones that can be merged again: {dict(merges)}")
     layout = SliceRows(len(keys), tuple(merges.items()))
     fires = slices.groupBy("key_group").transformWithState(
-        statefulProcessor=SlicingWindowProcessor(window, layout, rows, LateRows(layout) if late else None),
+        statefulProcessor=SlicingWindowProcessor(window, layout, rows, LateRows(layout) if late else None, zone),
         outputStructType=OUT,
         outputMode="append",
         timeMode="None",
@@ -108,9 +115,10 @@ def merge_slice_stream(
     if late:
         row = types[LATE].dataType
         assert isinstance(row, T.ArrayType) and isinstance(row.elementType, T.StructType), row
-        window_columns = [T.StructField(part, T.TimestampNTZType()) for part in WINDOW]
+        clocks = (T.TimestampNTZType(), T.TimestampNTZType(), T.TimestampType() if zone else T.TimestampNTZType())
+        window_columns = [T.StructField(part, clock) for part, clock in zip(WINDOW, clocks, strict=True)]
         schema = schema.add(LATE, T.StructType([*row.elementType.fields, *window_columns]))
-    unpack = Unpack(window, layout, rows, to_arrow_schema(schema) if marks or late else None)
+    unpack = Unpack(window, layout, rows, to_arrow_schema(schema, timezone="UTC") if marks or late else None, zone)
     return fires.observe(name, *_counters()).mapInArrow(unpack, schema)
 
 
