@@ -215,6 +215,7 @@ def test_on_event_a_later_row_of_the_same_micro_batch_is_late() -> None:
 
 
 @given(WINDOWS | LONG, micro_batches())
+@settings(max_examples=60)
 def test_on_event_every_row_moves_the_watermark(window: Window, batches: list[list[Event]]) -> None:
     operator, model = Operator(window, groups=2, on_event=True), Model(window)
     for events in batches:
@@ -224,7 +225,7 @@ def test_on_event_every_row_moves_the_watermark(window: Window, batches: list[li
 
 
 @given(WINDOWS | LONG, micro_batches(), st.integers(1, 4), st.integers(1, 3))
-@settings(max_examples=250)
+@settings(max_examples=150)
 def test_every_micro_batch_gives_the_rows_of_the_model(
     window: Window, batches: list[list[Event]], groups: int, partitions: int
 ) -> None:
