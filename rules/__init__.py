@@ -2,6 +2,7 @@
 
 from tvfsql.planner import Phase
 from tvfsql.rules.grouping_sets import push_expand_below_window
+from tvfsql.rules.held_rows import hold_rows_until_window_ends
 from tvfsql.rules.projection import (
     drop_idle_project,
     merge_filters,
@@ -51,5 +52,7 @@ PHASES = (
     Phase("attached", (aggregate_attached_windows,)),
     # before two_phase: the slices should hold only what is needed
     Phase("prune", (merge_projects, prune_columns, drop_idle_project)),
+    # after prune, so that rows are held with what is needed of them
+    Phase("held", (hold_rows_until_window_ends,)),
     Phase("two_phase", (split_local_global,)),
 )

@@ -17,15 +17,14 @@ from tvfsql import Session, TvfSqlError, compile
 if TYPE_CHECKING:
     from pyspark.sql import SparkSession
 
-NOT_YET = ("dedup",)  # refused on streams
 # as in tumble_5s_event_time, with the same windows; a late row counts once for each grouping set
 LATE_TOO = {
     "topn_tumble_agg_top2": 1,
+    "dedup_tumble_keep_last": 1,
     "cascade_tumble5_tumble10": 1,
     "tumble_5s_grouping_sets": 2,
     "tumble_5s_timestamp_ltz_shanghai": 1,
 }
-STREAMED = [name for name in QUERIES if not any(part in name for part in NOT_YET)]
 BIDS = "ts TIMESTAMP(3), item STRING, price DECIMAL(10, 2), n INT, WATERMARK FOR ts AS ts - INTERVAL '{delay}' SECOND"
 TOTALS = """SELECT window_start, window_end, item, SUM(price) AS total, COUNT(*) AS bids, AVG(n) AS mean,
     MIN(n) FILTER (WHERE n > 3) AS least, MAX(item) AS last_item, COUNT(DISTINCT n) AS numbers, SUM(DISTINCT n) AS sum,
@@ -46,7 +45,7 @@ TOTALS_OF_HOP = TOTALS.format(window=WINDOWS["hop"])
 
 
 @pytest.mark.spark
-@pytest.mark.parametrize("name", STREAMED)
+@pytest.mark.parametrize("name", QUERIES)
 def test_a_row_a_batch_gives_the_rows_and_the_late_count_of_flink(
     name: str, spark: SparkSession, tmp_path: Path
 ) -> None:
@@ -100,6 +99,22 @@ def test_ranks_of_windows_are_those_of_batch(spark: SparkSession, tmp_path: Path
     result = stream.sql(" UNION ALL ".join(parts))
     assert result.query.code.count("top_n_stream(") == len(parts)
     assert Counter(result.collect()) == Counter(batch.sql(" UNION ALL ".join(parts)).collect())
+
+
+@pytest.mark.spark
+def test_rows_of_windows_are_held_until_these_end(spark: SparkSession, tmp_path: Path) -> None:
+    """Top-N and deduplication with no aggregate below, and windows of what they keep."""
+    write_files(tmp_path / "in", some_batches(seed=8, disorder=30, batches=3))
+    last = f"""SELECT window_time, item, n FROM TABLE({WINDOWS["hop"]}) WHERE n > 5
+        QUALIFY ROW_NUMBER() OVER (PARTITION BY window_start, window_end, item ORDER BY ts DESC) = 1"""
+    dearest = f"""SELECT window_time, item, n FROM TABLE({WINDOWS["tumble"]})
+        QUALIFY RANK() OVER (PARTITION BY window_start, window_end ORDER BY price DESC, n) BETWEEN 2 AND 4"""
+    again = f"""SELECT window_end, item, SUM(n)
+        FROM TABLE(TUMBLE(({last}), DESCRIPTOR(window_time), INTERVAL '8' SECOND))
+        GROUP BY window_start, window_end, item"""
+    query = f"{last} UNION ALL {dearest} UNION ALL {again}"
+    stream, batch = sessions(spark, tmp_path / "in", delay=30)
+    assert Counter(stream.sql(query).collect()) == Counter(batch.sql(query).collect())
 
 
 @pytest.mark.spark

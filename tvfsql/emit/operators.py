@@ -307,6 +307,16 @@ def _(node: nodes.SetOperation, script: Script) -> str:
 
 
 @emit.register
+def _(node: nodes.Unnest, script: Script) -> str:
+    name = emit(node.input, script)
+    kept = columns.names(column for column in node.input.columns if column != node.rows)
+    # outer: control rows have no list
+    return script.assign(
+        name, Chain(name).then("select", *kept, Chain("F").then("inline_outer", columns.name(node.rows)))
+    )
+
+
+@emit.register
 def _(node: nodes.Distinct, script: Script) -> str:
     name = emit(node.input, script)
     return script.assign(name, Chain(name).then("distinct"))

@@ -100,7 +100,7 @@ def _refuse_other_times(node: nodes.GlobalWindowAggregate) -> None:
 
 def comes_by_window(node: Node) -> bool:
     """Whether all rows of a window leave the operator in one micro-batch."""
-    if isinstance(node, nodes.Project | nodes.Filter | WindowTopN | WindowDeduplicate):
+    if isinstance(node, nodes.Project | nodes.Filter | nodes.Unnest | WindowTopN | WindowDeduplicate):
         return comes_by_window(node.input)
     return isinstance(node, nodes.WindowAggregate | nodes.GlobalWindowAggregate)
 
@@ -164,7 +164,7 @@ def handing_marks_on(node: Node) -> Node:
             passes = all_of(node.conditions)
             either = template(f"`{CONTROL}` IS NOT NULL OR ({{p}})", {"p": passes}, "boolean") if passes else None
             return Calc(handing_marks_on(node.input), (*kept, *_marks()), (either,) if either else ())
-        case Exchange() | StreamTopN() | StreamDeduplicate():
+        case Exchange() | nodes.Unnest() | StreamTopN() | StreamDeduplicate():
             return replace(node, input=handing_marks_on(node.input))
     raise AssertionError(node.label())
 

@@ -413,6 +413,23 @@ class SparkSql(Node):
 
 
 @dataclass(frozen=True)
+class Unnest(Node):
+    """A row for each struct in the column `rows`, an array; its `fields` take the place of that column."""
+
+    input: Node
+    rows: str
+    fields: tuple[Field, ...]
+
+    @cached_property
+    def schema(self) -> Schema:
+        return (*(field for field in self.input.schema if field.name != self.rows), *self.fields)
+
+    def details(self) -> Iterator[tuple[str, str]]:
+        yield "rows", self.rows
+        yield "select", ", ".join(self.columns)
+
+
+@dataclass(frozen=True)
 class Sink(Node):
     """Rows written into a table of the catalog, whose stored columns they have."""
 

@@ -79,6 +79,7 @@ def _(node: nodes.Project) -> WindowColumns | None:
 
 
 @window_of.register(nodes.Filter)
+@window_of.register(nodes.Unnest)
 @window_of.register(nodes.Distinct)
 @window_of.register(nodes.Sort)
 @window_of.register(nodes.Limit)

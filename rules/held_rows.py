@@ -1,0 +1,79 @@
+"""Rows of windows that are no aggregates, kept until their window ends: only then can streams rank them."""
+
+from __future__ import annotations
+
+from dataclasses import replace
+
+from tvfsql.options import Options
+from tvfsql.plan.node import Field, Node
+from tvfsql.plan.nodes import (
+    WINDOW_COLUMNS,
+    AggCall,
+    Filter,
+    Project,
+    Unnest,
+    WindowAggregate,
+    WindowProperty,
+    WindowTableFunction,
+)
+from tvfsql.plan.rank import WindowDeduplicate, WindowTopN
+from tvfsql.plan.scalar import column, free_name, quoted, template
+from tvfsql.planner import rule
+from tvfsql.rules.projection import passing
+
+
+@rule
+def hold_rows_until_window_ends(node: Node, options: Options) -> Node | None:
+    """On streams, collect the rows of a window and hand them on together when it ends.
+
+    Before:
+      WindowDeduplicate(window=[w], keep=[LastRow], partitionKeys=[item], orderKey=[bidtime])
+      +- WindowTableFunction(window=[w])
+         +- Scan(table=[bid], fields=[item, price, bidtime])
+    After:
+      WindowDeduplicate(window=[w], keep=[LastRow], partitionKeys=[item], orderKey=[bidtime])
+      +- Unnest(rows=[rows])
+         +- WindowAggregate(groupBy=[item], window=[w], select=[item, ARRAY_AGG(struct(price, bidtime)) AS rows, ...])
+            +- Scan(table=[bid], fields=[item, price, bidtime])
+
+    Holds because a rank within a window needs all its rows and no others, and a list of rows is merged from slices like
+    any aggregate: a row is kept once, however many windows hold it. Does not apply in batch, where all rows are there,
+    nor over instants (TIMESTAMP_LTZ), nor over aggregates, whose rows come together as they are.
+    """
+    match node:
+        case WindowTopN() | WindowDeduplicate() if options.streaming:
+            source = _held(node.input, node.window.without(node.partition))
+            return replace(node, input=source) if source else None
+    return None
+
+
+def _held(node: Node, keys: tuple[str, ...]) -> Node | None:
+    """The same rows, from below a window function that is under projections and filters alone. `keys`: columns by
+    which state may be spread."""
+    match node:
+        case Project(source, items):
+            below = _held(source, tuple(i.scalar.column for i in items if i.name in keys and i.scalar.column))
+            return Project(below, items) if below else None
+        case Filter(source, conditions):
+            below = _held(source, keys)
+            return Filter(below, conditions) if below else None
+        case WindowTableFunction(source, window, time, ""):
+            own = tuple(dict.fromkeys(key for key in keys if key in source.columns))
+            kept = tuple(field for field in source.schema if field.name not in own)
+            holes = {f"c{i}": column(field.name, field.type) for i, field in enumerate(kept)}
+            row = ", ".join(f"{{c{i}}} AS {quoted(field.name)}" for i, field in enumerate(kept))
+            taken = {name.lower() for name in node.columns}
+            rows = free_name("rows", lambda name: name in taken)
+            call = AggCall(rows, "ARRAY_AGG", (template(f"struct({row})", holes, _struct(kept)),), time=time)
+            parts = (WindowProperty(name, name.removeprefix("window_"), node.type_of(name)) for name in WINDOW_COLUMNS)
+            made = WindowAggregate(source, window, time, own, (call,), tuple(parts))
+            unnested = Unnest(made, rows, kept)
+            return Project(unnested, passing(node.columns, unnested))
+    return None
+
+
+def _struct(fields: tuple[Field, ...]) -> str:
+    """The type of a struct; unknown if that of a field is."""
+    if not all(field.type for field in fields):
+        return ""
+    return f"struct<{','.join(f'{quoted(field.name)}:{field.type}' for field in fields)}>"
