@@ -2,8 +2,6 @@
 
 from __future__ import annotations
 
-import json
-import os
 from datetime import UTC, datetime, timedelta
 from pathlib import Path
 from random import Random
@@ -14,6 +12,7 @@ import numpy as np
 import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
+from test_streaming import write_files
 
 from tvfsql import Session
 from tvfsql.runtime.stream.control import END_OF_INPUT
@@ -124,10 +123,8 @@ def test_streams_give_the_rows_of_batch_while_clocks_change(spark: SparkSession,
         for minute in range(-5 * 60, 5 * 60, 3):
             at = ms(change) + minute * MINUTE - draw.randrange(20 * MINUTE)
             rows.append({"epoch": at, "shop": draw.choice("ab"), "n": draw.randrange(9)})
-    for i in range(4):
-        file = tmp_path / f"{i}.json"
-        file.write_text("".join(json.dumps(row) + "\n" for row in rows[i * len(rows) // 4 : (i + 1) * len(rows) // 4]))
-        os.utime(file, (1_600_000_000 + i, 1_600_000_000 + i))
+    cut = len(rows) // 4
+    write_files(tmp_path, [rows[i : i + cut] for i in range(0, len(rows), cut)])
     day = f"({COUNTS.format(WINDOWS['hop'], n='n')})"
     several = [COUNTS.format(window, n="n") for window in WINDOWS.values()]
     # by the windows' own time, and by the windows themselves
@@ -152,3 +149,27 @@ def test_streams_give_the_rows_of_batch_while_clocks_change(spark: SparkSession,
             assert session.counts["numLateRecordsDropped"] == 0
             assert session.counts["watermark"] == END_OF_INPUT
     assert found[0] == found[1]
+
+
+@pytest.mark.spark
+def test_late_rows_are_kept_with_the_instants_of_their_windows(spark: SparkSession, tmp_path: Path) -> None:
+    """A row at 1:45 is in a window up to 2:30, which no clock shows: its time is as in the rows of the query."""
+    write_files(tmp_path / "in", [[{"epoch": ms("2021-03-14T12:00")}], [{"epoch": ms("2021-03-14T09:45")}]])
+    session = Session(spark, mode="streaming", options={"table.local-time-zone": "America/Los_Angeles"})
+    session.execute(
+        "CREATE TABLE visit (epoch BIGINT, at AS TO_TIMESTAMP_LTZ(epoch, 3), WATERMARK FOR at AS at) WITH "
+        f"('connector' = 'filesystem', 'format' = 'json', 'path' = '{tmp_path / 'in'}', 'maxFilesPerTrigger' = '1');"
+        "CREATE TABLE late (epoch BIGINT, window_end TIMESTAMP(3), window_time TIMESTAMP_LTZ(3)) WITH "
+        f"('connector' = 'filesystem', 'format' = 'parquet', 'path' = '{tmp_path / 'late'}');"
+        "SET 'tvfsql.late-output' = 'late'"
+    )
+    window = "HOP(TABLE visit, DESCRIPTOR(at), INTERVAL '30' MINUTE, INTERVAL '1' HOUR)"
+    query = f"SELECT window_time, COUNT(*) FROM TABLE({window}) GROUP BY window_start, window_end, window_time"
+    assert len(session.sql(query).collect()) == 2
+    late = spark.read.parquet(str(tmp_path / "late")).selectExpr(
+        "epoch", "string(window_end)", "unix_millis(window_time)"
+    )
+    assert sorted(map(tuple, late.collect())) == [
+        (ms("2021-03-14T09:45"), "2021-03-14 02:00:00", ms("2021-03-14T09:59:59.999")),
+        (ms("2021-03-14T09:45"), "2021-03-14 02:30:00", ms("2021-03-14T10:29:59.999")),
+    ]
