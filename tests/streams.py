@@ -23,11 +23,20 @@ from tvfsql.runtime.stream.store import Index, SliceStore
 from tvfsql.runtime.stream.windows import Windows
 
 EPOCH = datetime(1970, 1, 1)
-# rows, their values' sum, largest and smallest, and the values in the order of arrival
-MERGES = (("rows", "sum"), ("total", "sum"), ("most", "max"), ("least", "min"), ("all", "concat"))
+# rows, their values' sum, largest and smallest, the first one by time, the different ones, and all by time
+MERGES = (
+    ("rows", "sum"),
+    ("total", "sum"),
+    ("most", "max"),
+    ("least", "min"),
+    ("first", "min"),
+    ("different", "distinct"),
+    ("all", "concat"),
+)
 SHOWN = ("total", "most")  # what the query shows, where steps of CUMULATE come out only if they differ
 LAYOUT = SliceRows(1, MERGES)
-TYPES = (pa.int64(), pa.int64(), pa.int64(), pa.int64(), pa.list_(pa.int64()))
+TIMED = pa.struct([("t", pa.timestamp("us")), ("x", pa.int64())])
+TYPES = (*[pa.int64()] * 4, TIMED, pa.list_(pa.int64()), pa.list_(TIMED))
 SOURCE = pa.schema(
     [("key", pa.string()), ("time", pa.timestamp("us")), ("mark", pa.timestamp("us")), ("control", pa.int64())]
     + [("channel", pa.string()), ("group", pa.int32())]
@@ -46,7 +55,7 @@ class Event:
     channel: str | None = None
 
 
-# Out: (key, window_start, window_end, rows, total, most, least, all)
+# Out: (key, window_start, window_end, and the results of MERGES)
 Out = tuple[Any, ...]
 
 
@@ -150,12 +159,18 @@ def source(events: Sequence[Event], labels: Sequence[int]) -> Any:
         values += [at(mark) if is_row and mark is not None else None, None if is_row else mark]
         values.append(event.channel)
         values.append(labels[sum(map(ord, event.key or "")) % len(labels)])
-        values += [1, event.value, event.value, event.value, [event.value]] if is_row else [None] * 5
+        values += partials(event.ts, event.value) if event.ts is not None else [None] * len(MERGES)
         for column, value in zip(columns, values, strict=True):
             column.append(value)
     return pa.RecordBatch.from_arrays(
         [pa.array(column, kind.type) for column, kind in zip(columns, SOURCE, strict=True)], schema=SOURCE
     )
+
+
+def partials(ts: int, value: int) -> list[Any]:
+    """Those of a single row."""
+    timed = {"t": at(ts), "x": value}
+    return [1, value, value, value, timed, [value], [timed]]
 
 
 def rows_of(made: Any) -> list[Out]:
@@ -167,7 +182,10 @@ def rows_of(made: Any) -> list[Out]:
     columns = [column.to_pylist() for column in made.columns]
     for place in (1, 2):
         columns[place] = [ms(time) for time in columns[place]]
-    columns[-1] = [tuple(sorted(values)) for values in columns[-1]]
+    first, different, every = columns[-3:]
+    columns[-3] = [timed["x"] for timed in first]
+    columns[-2] = [tuple(sorted(values)) for values in different]
+    columns[-1] = [tuple(x for _, x in sorted((timed["t"], timed["x"]) for timed in values)) for values in every]
     return list(zip(*columns, strict=True))
 
 
@@ -179,7 +197,7 @@ class Model:
 
     def __init__(self, window: Window) -> None:
         self.window, self.watermark = window, -(2**62)
-        self.open: dict[tuple[Any, int], list[int]] = defaultdict(list)
+        self.open: dict[tuple[Any, int], list[tuple[int, int]]] = defaultdict(list)
         self.on_time: set[tuple[Any, int]] = set()
         self.late = 0
         self.shown: dict[tuple[Any, int], list[Any]] = {}
@@ -199,16 +217,24 @@ class Model:
         if ends and not unfired:
             self.late += 1
         for end in unfired:
-            self.open[key, end].append(value)
+            self.open[key, end].append((ts, value))
             if end == slice_end:
                 self.on_time.add((key, end))
 
     def _fire(self) -> Iterator[Out]:
         for key, end in sorted((at for at in self.open if at[1] - 1 <= self.watermark), key=lambda at: at[1]):
-            values = self.open.pop((key, end))
+            values = [value for _, value in sorted(self.open.pop((key, end)))]
             if getattr(self.window, "emit_only_on_update", False) and (key, end) not in self.on_time:
                 continue
-            total = len(values), sum(values), max(values), min(values), tuple(sorted(values))
+            total = (
+                len(values),
+                sum(values),
+                max(values),
+                min(values),
+                values[0],
+                tuple(sorted({*values})),
+                tuple(values),
+            )
             start = self.window.window_start(end)
             if self.window.emit_only_on_change:
                 of_step, self.shown[key, start] = self.shown.get((key, start)), [sum(values), max(values)]

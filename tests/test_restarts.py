@@ -22,7 +22,8 @@ if TYPE_CHECKING:
 
 BATCHES, ROWS, DISORDER = 6, 120, 9000
 COLUMNS = "ts TIMESTAMP(3), mark TIMESTAMP(3), item STRING, n INT, WATERMARK FOR ts AS mark"
-QUERY = """SELECT item, window_start, window_end, COUNT(*), SUM(n), MAX(n), MIN(n)
+QUERY = """SELECT item, window_start, window_end, COUNT(*), SUM(n), MAX(n), MIN(n),
+FIRST_VALUE(n), COUNT(DISTINCT n), ARRAY_AGG(n)
 FROM TABLE({}(TABLE bid, DESCRIPTOR(ts), {})) GROUP BY item, window_start, window_end"""
 TUMBLE = QUERY.format("TUMBLE", "INTERVAL '7' SECOND"), Tumble(7000)
 HOP = QUERY.format("HOP", "INTERVAL '2' SECOND, INTERVAL '40' SECOND, INTERVAL '1' SECOND"), Hop(2000, 40_000, 1000)
@@ -86,10 +87,10 @@ def shown(event: Event) -> dict[str, Any]:
 def model_rows(window: Window, batches: list[list[Event]]) -> tuple[Counter[Out], int]:
     """The rows of all windows, and how many rows of the input were late."""
     model = Model(window)
-    made = [row[:-1] for batch in (*batches, [Event(None, None, END_OF_INPUT)]) for row in model.batch(batch)]
-    return Counter(made), model.late
+    made = [row for batch in (*batches, [Event(None, None, END_OF_INPUT)]) for row in model.batch(batch)]
+    return Counter((*row, len(different), every) for *row, different, every in made), model.late
 
 
 def plain(row: Any) -> Out:
-    item, window_start, window_end, *values = row
-    return item, ms(window_start), ms(window_end), *values
+    item, window_start, window_end, *values, every = row
+    return item, ms(window_start), ms(window_end), *values, tuple(every)
