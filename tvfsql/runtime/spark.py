@@ -104,7 +104,9 @@ def settings() -> dict[str, str]:
         "spark.sql.warehouse.dir": _scratch_folder().as_uri(),
         "spark.sql.ansi.enabled": "true",
         "spark.sql.shuffle.partitions": str(max(2, cores)),
-        "spark.sql.execution.arrow.maxRecordsPerBatch": "200000",
+        "spark.sql.execution.arrow.maxRecordsPerBatch": "50000",
+        # the largest one is no bound: with any other the size of the batch is computed anew for each row
+        "spark.sql.execution.arrow.maxBytesPerBatch": str(2**31 - 1),
         # looks up a call site at each Column call; our errors point into the SQL instead
         "spark.python.sql.dataFrameDebugging.enabled": "false",
         **STREAMS,
