@@ -248,7 +248,8 @@ def test_a_stream_without_end_is_not_awaited() -> None:
             "without an upper limit",
         ),
         (
-            f"SELECT * FROM TABLE({WINDOWS['tumble']}) "
+            f"SELECT * FROM (SELECT * FROM TABLE({WINDOWS['tumble']}) "
+            f"UNION ALL SELECT * FROM TABLE({WINDOWS['tumble']})) "
             "QUALIFY ROW_NUMBER() OVER (PARTITION BY window_start, window_end ORDER BY price DESC) <= 3",
             "only the rows of a window aggregate",
         ),
