@@ -4,8 +4,9 @@ from __future__ import annotations
 
 from tvfsql.options import Options
 from tvfsql.plan.node import Node
-from tvfsql.plan.nodes import WINDOW_COLUMNS, Expand, Filter, Item, Project, WindowTableFunction
+from tvfsql.plan.nodes import Expand, Filter, Item, Project
 from tvfsql.plan.scalar import Scalar, column, free_name
+from tvfsql.plan.window_nodes import WINDOW_COLUMNS, WindowTableFunction
 from tvfsql.planner import rule
 from tvfsql.rules.projection import passing
 

@@ -6,18 +6,10 @@ from dataclasses import replace
 
 from tvfsql.options import Options
 from tvfsql.plan.node import Field, Node
-from tvfsql.plan.nodes import (
-    WINDOW_COLUMNS,
-    AggCall,
-    Filter,
-    Project,
-    Unnest,
-    WindowAggregate,
-    WindowProperty,
-    WindowTableFunction,
-)
+from tvfsql.plan.nodes import AggCall, Filter, Project, Unnest
 from tvfsql.plan.rank import WindowDeduplicate, WindowTopN
 from tvfsql.plan.scalar import column, free_name, quoted, template
+from tvfsql.plan.window_nodes import WINDOW_COLUMNS, WindowAggregate, WindowProperty, WindowTableFunction
 from tvfsql.planner import rule
 from tvfsql.rules.projection import passing
 

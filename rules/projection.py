@@ -7,21 +7,10 @@ from functools import singledispatch
 
 from tvfsql.options import Options
 from tvfsql.plan.node import Node
-from tvfsql.plan.nodes import (
-    WINDOW_COLUMNS,
-    Aggregate,
-    Expand,
-    Filter,
-    Item,
-    Join,
-    Project,
-    Scan,
-    Sort,
-    WindowAggregate,
-    WindowTableFunction,
-)
+from tvfsql.plan.nodes import Aggregate, Expand, Filter, Item, Join, Project, Scan, Sort
 from tvfsql.plan.rank import Rank, WindowDeduplicate, WindowTopN
 from tvfsql.plan.scalar import Scalar, column
+from tvfsql.plan.window_nodes import WINDOW_COLUMNS, WindowAggregate, WindowTableFunction
 from tvfsql.planner import rule
 
 

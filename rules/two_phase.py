@@ -8,19 +8,17 @@ from tvfsql.options import Options
 from tvfsql.plan.aggregates import AGGREGATES, templates
 from tvfsql.plan.call import finished, holes, mergeable, single
 from tvfsql.plan.node import Node
-from tvfsql.plan.nodes import (
-    AggCall,
-    DistinctValues,
-    GlobalWindowAggregate,
-    Item,
-    LocalWindowAggregate,
-    PartialColumn,
-    Project,
-    WindowAggregate,
-)
+from tvfsql.plan.nodes import AggCall, Item, Project
 from tvfsql.plan.scalar import Scalar, column, free_name, template, text
 from tvfsql.plan.types import SqlType, is_float, is_integer
 from tvfsql.plan.window import Hop, Window
+from tvfsql.plan.window_nodes import (
+    DistinctValues,
+    GlobalWindowAggregate,
+    LocalWindowAggregate,
+    PartialColumn,
+    WindowAggregate,
+)
 from tvfsql.planner import rule
 
 ROWS = "rows"

@@ -6,20 +6,11 @@ from dataclasses import replace
 
 from tvfsql.options import Options
 from tvfsql.plan.node import Node
-from tvfsql.plan.nodes import (
-    WINDOW_COLUMNS,
-    AggCall,
-    Aggregate,
-    Filter,
-    Item,
-    Project,
-    WindowAggregate,
-    WindowProperty,
-    WindowTableFunction,
-)
+from tvfsql.plan.nodes import AggCall, Aggregate, Filter, Item, Project
 from tvfsql.plan.properties import window_of
 from tvfsql.plan.scalar import column, free_name, template
 from tvfsql.plan.window import one_per_end
+from tvfsql.plan.window_nodes import WINDOW_COLUMNS, WindowAggregate, WindowProperty, WindowTableFunction
 from tvfsql.planner import rule
 from tvfsql.rules.projection import passing, typed
 

@@ -10,28 +10,19 @@ from tvfsql.bind import scalar
 from tvfsql.bind.aggregate import Grouping
 from tvfsql.bind.ordinary import bind_ordinary
 from tvfsql.bind.rank import Ranking, ranks_windows
+from tvfsql.bind.relation import Sources
 from tvfsql.bind.scalar import Resolved
-from tvfsql.bind.scope import Relation, Visible
-from tvfsql.bind.window_call import bind_window
-from tvfsql.catalog import Catalog, Table
-from tvfsql.errors import BindError, Span, UnsupportedError, nearest
+from tvfsql.bind.scope import Bound, Relation, resolve
+from tvfsql.catalog import Catalog
+from tvfsql.errors import BindError, Span, nearest
 from tvfsql.options import Options
 from tvfsql.plan import nodes
 from tvfsql.plan.node import Node
 from tvfsql.plan.nodes import Item, Order, Project
 from tvfsql.plan.rank import RANK_TYPE
-from tvfsql.plan.scalar import Scalar, column, free_name, template
-from tvfsql.plan.types import SqlType, is_time, shown
+from tvfsql.plan.scalar import Scalar, column, free_name
+from tvfsql.plan.types import SqlType
 from tvfsql.syntax import ast
-
-
-@dataclass(frozen=True)
-class Bound:
-    """A query's plan; `names` are what its columns are called outside, in order (they may repeat)."""
-
-    node: Node
-    names: tuple[str, ...]
-    time: str | None = None
 
 
 @dataclass(frozen=True)
@@ -52,6 +43,10 @@ class QueryBinder:
                 raise BindError(f"{cte.name} names {len(names)} columns and has {len(bound.names)}", span=cte.span)
             binder = replace(binder, ctes={**binder.ctes, cte.name.lower(): replace(bound, names=names)})
         return binder._body(query)
+
+    @property
+    def _sources(self) -> Sources:
+        return Sources(self.catalog, self.options, self.ctes, self.bind)
 
     # ---- bodies --------------------------------------------------------------------------------------
 
@@ -76,20 +71,22 @@ class QueryBinder:
         return bound
 
     def _ordinary(self, ordinary: ast.Ordinary) -> Bound:
-        node = bind_ordinary(ordinary, {name: self._as_source(relation) for name, relation in ordinary.sources})
+        node = bind_ordinary(
+            ordinary, {name: self._sources.under_its_names(relation) for name, relation in ordinary.sources}
+        )
         return Bound(node, node.columns)
 
     def _from(self, select: ast.Select) -> Relation:
-        return self._relation(select.relation) if select.relation else Relation(nodes.Values(), ())
+        return self._sources.bind(select.relation) if select.relation else Relation(nodes.Values(), ())
 
     def _select(self, select: ast.Select, order_by: Sequence[ast.OrderItem], relation: Relation) -> Bound:
         if select.where:
             relation = self._where(relation, select.where)
         items = [part for item in select.items for part in self._spread(item, relation)]
         self._refuse_repeated(items)
-        resolved = [self._resolve(item.expr, relation) for item in items if item.expr]
+        resolved = [resolve(item.expr, relation) for item in items if item.expr]
         orders = [self._order_target(item, items, relation) for item in order_by]
-        having = self._resolve(select.having, relation) if select.having else None
+        having = resolve(select.having, relation) if select.having else None
         ranking = self._ranking(select, items, relation)
         if ranking:
             resolved = list(map(ranking.in_place, resolved))
@@ -166,7 +163,7 @@ class QueryBinder:
 
         def add_key(expr: ast.Expr) -> str:
             at = self._group_target(expr, items, relation)
-            key = resolved[at] if at is not None else self._resolve(expr, relation)
+            key = resolved[at] if at is not None else resolve(expr, relation)
             same = next((i for i in range(len(items)) if resolved[i].tree == key.tree), at)
             return grouping.add_key(key, aliases[same] if same is not None else None)
 
@@ -185,9 +182,7 @@ class QueryBinder:
     def _ranking(self, select: ast.Select, items: list[ast.SelectItem], relation: Relation) -> Ranking | None:
         if select.over is None:
             return None
-        return Ranking.of(
-            select.over, items, relation, lambda expr: self._resolve(_spelled(expr, items, relation), relation)
-        )
+        return Ranking.of(select.over, items, relation, lambda expr: resolve(_spelled(expr, items, relation), relation))
 
     def _qualify(
         self, select: ast.Select, items: list[ast.SelectItem], relation: Relation, ranking: Ranking | None
@@ -196,7 +191,7 @@ class QueryBinder:
         if select.qualify is None or ranking is None:
             return []
         meant = _spelled(select.qualify, items, relation)
-        return list(scalar.conjuncts(ranking.in_place(self._resolve(meant, relation))))
+        return list(scalar.conjuncts(ranking.in_place(resolve(meant, relation))))
 
     def _group_target(self, expr: ast.Expr, items: list[ast.SelectItem], relation: Relation) -> int | None:
         """The item that GROUP BY 2 or GROUP BY alias means; a column of the input goes before an alias."""
@@ -218,7 +213,7 @@ class QueryBinder:
             shown_as = known.alias.text if known.alias else scalar.output_name(known.expr) if known.expr else None
             if (name is not None and shown_as == name) or (known.expr and known.expr.tree == item.expr.tree):
                 return i
-        return self._resolve(item.expr, relation)
+        return resolve(item.expr, relation)
 
     @staticmethod
     def _position(number: int, items: list[ast.SelectItem], span: Span) -> int:
@@ -246,9 +241,7 @@ class QueryBinder:
             if number is not None and not 1 <= number <= len(bound.names):
                 raise BindError(f"there is no column {number} in this query", span=item.expr.span)
             key = (
-                column(bound.node.columns[number - 1])
-                if number is not None
-                else self._resolve(item.expr, relation).scalar()
+                column(bound.node.columns[number - 1]) if number is not None else resolve(item.expr, relation).scalar()
             )
             keys.append(Order(key, item.descending, item.nulls_first))
         return replace(bound, node=nodes.Sort(bound.node, tuple(keys)))
@@ -275,15 +268,6 @@ class QueryBinder:
         return [ast.SelectItem(scalar.column_expr(part.plan, item.span), ast.Name(part.name, item.span), "*", item.span)
                 for part in columns]  # fmt: skip
 
-    def _resolve(self, expr: ast.Expr, relation: Relation) -> Resolved:
-        def lookup(table: str | None, name: str, span: Span | None) -> tuple[str, str]:
-            if table == scalar.PLAN:
-                return name, relation.node.type_of(name)
-            found = relation.lookup(table, name, span)
-            return found.plan, found.type
-
-        return scalar.resolve(expr, lookup)
-
     @staticmethod
     def _refuse_repeated(items: list[ast.SelectItem]) -> None:
         """Two columns that were given the same name; names that merely come with the columns get a number."""
@@ -306,150 +290,14 @@ class QueryBinder:
         return item.alias.text if item.alias else scalar.output_name(item.expr) or f"EXPR${position}"
 
     def _where(self, relation: Relation, where: ast.Expr) -> Relation:
-        resolved = self._resolve(where, relation)
+        resolved = resolve(where, relation)
         if scalar.has_aggregate(resolved.tree):
             raise BindError("WHERE cannot hold an aggregate", span=where.span, hint="use HAVING")
         conditions = tuple(scalar.condition(part, "WHERE") for part in scalar.conjuncts(resolved))
         return relation.on(nodes.Filter(relation.node, conditions))
-
-    # ---- relations -----------------------------------------------------------------------------------
-
-    def _relation(self, relation: ast.Relation) -> Relation:
-        match relation:
-            case ast.JoinTable():
-                return self._join(relation)
-            case ast.TableName():
-                found = self._named(relation)
-            case ast.Derived():
-                bound = self.bind(relation.query)
-                found = Relation.of(bound.node, "", bound.names, bound.time)
-            case ast.WindowTable():
-                found = self._window(relation.call)
-        return self._aliased(found, relation)
-
-    def _named(self, table: ast.TableName) -> Relation:
-        if table.name.lower() in self.ctes:
-            bound = self.ctes[table.name.lower()]
-            return Relation.of(bound.node, table.name, bound.names, bound.time)
-        entry = self.catalog.get(table.name, table.span, also=tuple(self.ctes))
-        if not isinstance(entry, Table):
-            return Relation.of(entry.plan, entry.name, entry.columns, entry.time)
-        if entry.connector is not None and not entry.connector.readable:
-            raise BindError(
-                f"{entry.name} can only be written: its connector is {entry.connector.name}", span=table.span
-            )
-        node: Node = nodes.Scan(entry.name, entry.physical)
-        if any(part.scalar for part in entry.columns):
-            node = Project(node, tuple(Item(c.name, c.scalar or column(c.name, c.type)) for c in entry.columns))
-        return Relation.of(node, entry.name, None, entry.watermark.column if entry.watermark else None)
-
-    def _aliased(self, found: Relation, relation: ast.TableName | ast.Derived | ast.WindowTable) -> Relation:
-        alias = relation.alias
-        if alias is None:
-            return found
-        if alias.columns and len(alias.columns) != len(found.visible):
-            raise BindError(
-                f"{alias.name} names {len(alias.columns)} columns and has {len(found.visible)}",
-                span=relation.span,
-            )
-        names = alias.columns or tuple(part.name for part in found.visible)
-        visible = (
-            replace(part, qualifier=alias.name, name=name) for part, name in zip(found.visible, names, strict=True)
-        )
-        return replace(found, visible=tuple(visible))
-
-    def _window(self, call: ast.WindowCall) -> Relation:
-        """A window call: its input's columns, then the window's."""
-        bound = bind_window(call, self.options)
-        source = self._relation(bound.input.relation)
-        time = source.lookup(None, bound.time.text, bound.time.span)
-        if not is_time(time.type):
-            sample = "TIMESTAMP(3)"
-            raise BindError(
-                f"a window needs a time column of type TIMESTAMP(3) or TIMESTAMP_LTZ(3), "
-                f"and {time.name} is {shown(time.type)}",
-                span=bound.time.span,
-                hint=f"rt AS CAST({time.name} AS {sample}) in CREATE TABLE, then DESCRIPTOR(rt)",
-            )
-        clashing = [part for part in source.node.columns if part.lower() in nodes.WINDOW_COLUMNS]
-        if clashing:
-            source = _renamed(
-                source, {name: free_name(name + "0", lambda n: n in source.node.columns) for name in clashing}
-            )
-            time = source.lookup(None, bound.time.text, bound.time.span)
-        zone = self.options["table.local-time-zone"] if time.type == "timestamp" else ""
-        node = nodes.WindowTableFunction(source.node, bound.window, time.plan, zone)
-        qualifier = source.visible[0].qualifier if source.visible else ""
-        added = tuple(Visible(qualifier, part.name, part.name, part.type) for part in node.schema[-3:])
-        return Relation(node, (*source.visible, *added), time.plan)
-
-    def _join(self, join: ast.JoinTable) -> Relation:
-        left, right = self._relation(join.left), self._relation(join.right)
-        taken = {name.lower() for name in left.node.columns}
-        names: dict[str, str] = {}
-        for name in right.node.columns:
-            if name.lower() in taken:
-                names[name] = free_name(name + "0", lambda n: n.lower() in taken or n in right.node.columns)
-            taken.add(names.get(name, name).lower())
-        right = _renamed(right, names) if names else right
-        visible = (*left.visible, *right.visible)
-        both = Relation(nodes.Join(left.node, right.node, "cross", None), visible, left.time)
-        condition: Scalar | None = None
-        if join.condition:
-            resolved = self._resolve(join.condition, both)
-            if scalar.has_aggregate(resolved.tree):
-                raise BindError("ON cannot hold an aggregate", span=join.condition.span)
-            condition = scalar.condition(resolved, "ON")
-        elif join.using:
-            if join.kind in ("right", "full"):
-                raise UnsupportedError(
-                    f"USING in a {join.kind.upper()} JOIN is not supported",
-                    span=join.using[0].span,
-                    hint=f"ON l.{join.using[0].text} = r.{join.using[0].text}",
-                )
-            pairs = [
-                (left.lookup(None, name.text, name.span), right.lookup(None, name.text, name.span))
-                for name in join.using
-            ]
-            equal = [template("{l} = {r}", {"l": column(a.plan), "r": column(b.plan)}, "boolean") for a, b in pairs]
-            condition = Scalar(
-                tuple(part for i, one in enumerate(equal) for part in ((" AND ",) if i else ()) + one.parts),
-                "boolean",
-                atomic=False,
-            )
-            merged = {b.plan for _, b in pairs}
-            visible = (*left.visible, *(replace(v, hidden=v.plan in merged) for v in right.visible))
-        elif join.kind not in ("cross",):
-            raise BindError(f"this {join.kind.upper()} JOIN has no condition", span=join.span, hint="ON l.key = r.key")
-        node = nodes.Join(left.node, right.node, join.kind, condition)
-        return Relation(node, left.visible if join.kind in ("semi", "anti") else visible, left.time)
-
-    def _as_source(self, relation: ast.Relation) -> Node:
-        """A relation as a query of Spark's own sees it: its columns under the names that they have there."""
-        found = self._relation(relation)
-        names = [part.name for part in found.visible]
-        repeated = sorted({name for name in names if names.count(name) > 1})
-        if repeated:
-            raise BindError(
-                f"column {repeated[0]} is ambiguous",
-                span=relation.span,
-                hint=f"rename one: {repeated[0]} AS ...",
-            )
-        if tuple(names) == found.node.columns:
-            return found.node
-        items = tuple(Item(part.name, column(part.plan, part.type)) for part in found.visible)
-        return Project(found.node, items)
 
 
 def _spelled(expr: ast.Expr, items: Sequence[ast.SelectItem], relation: Relation) -> ast.Expr:
     """An expression of QUALIFY, where a name that is no column of the input may be an item's."""
     aliases = {item.alias.text: item.expr for item in items if item.alias and item.expr}
     return scalar.spelled_out(expr, lambda name: None if relation.matches(None, name) else aliases.get(name))
-
-
-def _renamed(relation: Relation, names: Mapping[str, str]) -> Relation:
-    """The same relation with some of the plan's columns called differently."""
-    items = tuple(Item(names.get(part.name, part.name), column(part.name, part.type)) for part in relation.node.schema)
-    visible = tuple(replace(part, plan=names.get(part.plan, part.plan)) for part in relation.visible)
-    time = names.get(relation.time, relation.time) if relation.time else None
-    return Relation(Project(relation.node, items), visible, time)

@@ -4,10 +4,13 @@ from __future__ import annotations
 
 from dataclasses import dataclass, replace
 
+from tvfsql.bind import scalar
+from tvfsql.bind.scalar import Resolved
 from tvfsql.errors import BindError, Span, did_you_mean, nearest
 from tvfsql.plan.node import Node
-from tvfsql.plan.nodes import WINDOW_COLUMNS
 from tvfsql.plan.types import SqlType
+from tvfsql.plan.window_nodes import WINDOW_COLUMNS
+from tvfsql.syntax import ast
 
 
 @dataclass(frozen=True)
@@ -86,3 +89,24 @@ class Relation:
     def on(self, node: Node) -> Relation:
         """The same names over another operator with the same columns."""
         return replace(self, node=node)
+
+
+@dataclass(frozen=True)
+class Bound:
+    """A query's plan; `names` are what its columns are called outside, in order (they may repeat)."""
+
+    node: Node
+    names: tuple[str, ...]
+    time: str | None = None
+
+
+def resolve(expr: ast.Expr, relation: Relation) -> Resolved:
+    """An expression over the relation: every name looked up."""
+
+    def lookup(table: str | None, name: str, span: Span | None) -> tuple[str, str]:
+        if table == scalar.PLAN:
+            return name, relation.node.type_of(name)
+        found = relation.lookup(table, name, span)
+        return found.plan, found.type
+
+    return scalar.resolve(expr, lookup)

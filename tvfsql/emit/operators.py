@@ -26,7 +26,7 @@ from tvfsql.physical.operators import (
     WatermarkAssigner,
     WindowExpand,
 )
-from tvfsql.plan import nodes
+from tvfsql.plan import nodes, window_nodes
 from tvfsql.plan.node import Node
 from tvfsql.plan.rank import Rank, WindowDeduplicate, WindowTopN
 from tvfsql.plan.scalar import column, free_name, quoted, template, text
@@ -153,7 +153,7 @@ def _(node: nodes.Aggregate, script: Script) -> str:
 
 
 @emit.register
-def _(node: nodes.LocalWindowAggregate, script: Script) -> str:
+def _(node: window_nodes.LocalWindowAggregate, script: Script) -> str:
     source = emit(node.input, script)
     slices = script.name("slices")
     slice_of = _slice(node, script)
@@ -387,7 +387,7 @@ def _ordered(partition: tuple[str, ...], order: tuple[nodes.Order, ...], script:
     return script.assign(script.name("ordered"), partitions.then("orderBy", *map(columns.order, order)))
 
 
-def _slice(node: nodes.LocalWindowAggregate, script: Script) -> Chain:
+def _slice(node: window_nodes.LocalWindowAggregate, script: Script) -> Chain:
     width = Tumble(node.window.slice_size, node.window.offset)
     slice_of = _window(width, node.time, node.zone, script)
     return slice_of.then("getField", '"end"').then("alias", '"slice_end"')

@@ -18,9 +18,10 @@ from tvfsql.physical.operators import (
     WatermarkAssigner,
 )
 from tvfsql.plan.node import Node
-from tvfsql.plan.nodes import WINDOW_COLUMNS, Item, Sink
+from tvfsql.plan.nodes import Item, Sink
 from tvfsql.plan.scalar import Scalar, column, quoted, template
 from tvfsql.plan.types import ddl
+from tvfsql.plan.window_nodes import WINDOW_COLUMNS
 
 OPTION = "tvfsql.late-output"
 

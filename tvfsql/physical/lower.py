@@ -25,13 +25,14 @@ from tvfsql.physical.operators import (
     WindowExpand,
 )
 from tvfsql.physical.streaming import refuse_unbounded, stream_rank, stream_slices
-from tvfsql.plan import nodes
+from tvfsql.plan import nodes, window_nodes
 from tvfsql.plan.node import Node
-from tvfsql.plan.nodes import Item, WindowProperty
+from tvfsql.plan.nodes import Item
 from tvfsql.plan.rank import Rank, WindowDeduplicate, WindowTopN
 from tvfsql.plan.scalar import Ref, Scalar, column, free_name, quoted, template
 from tvfsql.plan.types import SqlType
 from tvfsql.plan.window import Cumulate, Window
+from tvfsql.plan.window_nodes import WindowProperty
 
 
 def lower(plan: Node, catalog: Catalog, options: Options) -> Node:
@@ -82,10 +83,10 @@ def _(node: nodes.Filter, catalog: Catalog, options: Options) -> Node:
 
 
 @_lower.register
-def _(node: nodes.WindowTableFunction, catalog: Catalog, options: Options) -> Node:
+def _(node: window_nodes.WindowTableFunction, catalog: Catalog, options: Options) -> Node:
     made = _expanded(node.input, node.window, node.time, node.zone, options)
     kept = tuple(Item(name, column(name, node.type_of(name))) for name in node.input.columns)
-    own = tuple(WindowProperty(name, name.removeprefix("window_")) for name in nodes.WINDOW_COLUMNS)
+    own = tuple(WindowProperty(name, name.removeprefix("window_")) for name in window_nodes.WINDOW_COLUMNS)
     return calc(made, (*kept, *_properties(own, _ends(made.struct), node.zone)))
 
 
@@ -107,7 +108,7 @@ def _(node: WindowTopN | WindowDeduplicate, catalog: Catalog, options: Options) 
 
 
 @_lower.register
-def _(node: nodes.WindowAggregate, catalog: Catalog, options: Options) -> Node:
+def _(node: window_nodes.WindowAggregate, catalog: Catalog, options: Options) -> Node:
     """In one phase: TUMBLE, and what slices cannot make. Spark's window() copies each row into its windows;
     it knows no CUMULATE, so there the copies are made first."""
     made: Node
@@ -126,17 +127,17 @@ def _(node: nodes.WindowAggregate, catalog: Catalog, options: Options) -> Node:
 
 
 @_lower.register
-def _(node: nodes.LocalWindowAggregate, catalog: Catalog, options: Options) -> Node:
+def _(node: window_nodes.LocalWindowAggregate, catalog: Catalog, options: Options) -> Node:
     if options.streaming:
         return stream_slices(node, options)
     source = _checked(node.input, node.time, options)
-    return nodes.LocalWindowAggregate(
+    return window_nodes.LocalWindowAggregate(
         source, node.window, node.time, node.keys, node.partials, node.distincts, node.rows, node.zone
     )
 
 
 @_lower.register
-def _(node: nodes.GlobalWindowAggregate, catalog: Catalog, options: Options) -> Node:
+def _(node: window_nodes.GlobalWindowAggregate, catalog: Catalog, options: Options) -> Node:
     exchange = Exchange(node.input, node.keys)
     zone = node.zone if options.streaming else ""  # in batch the slices are on the wall clock already
     made: Node = SliceMerge(exchange, node.window, node.keys, node.merges, node.rows, options.streaming, zone=zone)
@@ -147,7 +148,7 @@ def _(node: nodes.GlobalWindowAggregate, catalog: Catalog, options: Options) -> 
     return calc(made, (*keys, *node.finish, *_properties(node.properties, ends, node.zone)))
 
 
-def _differs_from_step_before(node: nodes.GlobalWindowAggregate) -> Scalar:
+def _differs_from_step_before(node: window_nodes.GlobalWindowAggregate) -> Scalar:
     """Whether a result of the query's aggregates is another one than in the step before, or there is none."""
     before = {name: Scalar((Ref(BEFORE), f".{quoted(name)}")) for name, _ in node.merges}
     results = tuple(dict.fromkeys(item.scalar for item in node.finish))

@@ -13,10 +13,11 @@ from functools import cached_property
 from tvfsql.catalog import Table
 from tvfsql.options import KEY_GROUPS
 from tvfsql.plan.node import Field, Node, Schema
-from tvfsql.plan.nodes import AggCall, Item, window_label
+from tvfsql.plan.nodes import AggCall, Item
 from tvfsql.plan.rank import WindowDeduplicate, WindowTopN
 from tvfsql.plan.scalar import Scalar
 from tvfsql.plan.window import Window
+from tvfsql.plan.window_nodes import window_label
 
 # Columns that a stream's rows have besides their own; no SQL name holds a $ at its start.
 WATERMARK = "$watermark"

@@ -23,12 +23,13 @@ from tvfsql.physical.operators import (
     TableSourceScan,
     WatermarkAssigner,
 )
-from tvfsql.plan import nodes
+from tvfsql.plan import nodes, window_nodes
 from tvfsql.plan.node import Field, Node
-from tvfsql.plan.nodes import Item, LocalWindowAggregate
+from tvfsql.plan.nodes import Item
 from tvfsql.plan.properties import window_of
 from tvfsql.plan.rank import Rank, WindowDeduplicate, WindowTopN
 from tvfsql.plan.scalar import Scalar, column, template
+from tvfsql.plan.window_nodes import LocalWindowAggregate
 from tvfsql.syntax import ast
 
 REFUSED: dict[type[Node], tuple[str, str]] = {
@@ -36,7 +37,7 @@ REFUSED: dict[type[Node], tuple[str, str]] = {
         "this aggregate has no window, so on a stream it would never be final",
         "GROUP BY window_start, window_end of a window function, both of them",
     ),
-    nodes.WindowAggregate: (
+    window_nodes.WindowAggregate: (
         "an aggregate here cannot be merged from slices, or slices are switched off",
         "streams need aggregates of plan.aggregates and table.optimizer.agg-phase-strategy other than ONE_PHASE",
     ),
@@ -60,7 +61,7 @@ def refuse_unbounded(plan: Node) -> None:
             if isinstance(node, nodes.SparkSql) and node.reason == ast.OVER:
                 hint = "rank the rows of windows: PARTITION BY window_start, window_end, with a limit of the rank"
             raise UnsupportedError(f"{reason}: {node.label()}", hint=hint)
-        if isinstance(node, nodes.GlobalWindowAggregate):
+        if isinstance(node, window_nodes.GlobalWindowAggregate):
             _refuse_other_times(node)
         if isinstance(node, WindowTopN | WindowDeduplicate) and not comes_by_window(node.input):
             raise UnsupportedError(
@@ -85,11 +86,11 @@ def _lacking_set(node: Node) -> tuple[str, str] | None:
     )
 
 
-def _refuse_other_times(node: nodes.GlobalWindowAggregate) -> None:
+def _refuse_other_times(node: window_nodes.GlobalWindowAggregate) -> None:
     """Only the last moment of a window comes with watermarks out of an operator that makes windows."""
     local = node.input
     assert isinstance(local, LocalWindowAggregate), local.label()
-    over_windows = any(isinstance(below, nodes.GlobalWindowAggregate) for below in local.walk())
+    over_windows = any(isinstance(below, window_nodes.GlobalWindowAggregate) for below in local.walk())
     known = window_of(local.input)
     if over_windows and node.attached is None and (known is None or local.time not in known.times):
         raise UnsupportedError(
@@ -102,7 +103,7 @@ def comes_by_window(node: Node) -> bool:
     """Whether all rows of a window leave the operator in one micro-batch."""
     if isinstance(node, nodes.Project | nodes.Filter | nodes.Unnest | WindowTopN | WindowDeduplicate):
         return comes_by_window(node.input)
-    return isinstance(node, nodes.WindowAggregate | nodes.GlobalWindowAggregate)
+    return isinstance(node, window_nodes.WindowAggregate | window_nodes.GlobalWindowAggregate)
 
 
 def stream_rank(node: WindowTopN | WindowDeduplicate) -> StreamTopN | StreamDeduplicate:

@@ -10,11 +10,11 @@ from collections.abc import Collection
 from dataclasses import dataclass
 from functools import singledispatch
 
-from tvfsql.plan import nodes
+from tvfsql.plan import nodes, window_nodes
 from tvfsql.plan.node import Node
-from tvfsql.plan.nodes import WINDOW_COLUMNS, AttachedWindow
 from tvfsql.plan.rank import Rank, WindowDeduplicate, WindowTopN
 from tvfsql.plan.window import Window
+from tvfsql.plan.window_nodes import WINDOW_COLUMNS, AttachedWindow
 
 Names = tuple[str, ...]
 
@@ -67,7 +67,7 @@ def window_of(node: Node) -> WindowColumns | None:
 
 
 @window_of.register
-def _(node: nodes.WindowTableFunction) -> WindowColumns | None:
+def _(node: window_nodes.WindowTableFunction) -> WindowColumns | None:
     start, end, time = WINDOW_COLUMNS
     return WindowColumns(node.window, node.zone, (start,), (end,), (time,), (node.time, time))
 
@@ -102,9 +102,9 @@ def _(node: nodes.Aggregate) -> WindowColumns | None:
     return below and below.renamed([(key, key) for key in node.keys])
 
 
-@window_of.register(nodes.WindowAggregate)
-@window_of.register(nodes.GlobalWindowAggregate)
-def _(node: nodes.WindowAggregate) -> WindowColumns | None:
+@window_of.register(window_nodes.WindowAggregate)
+@window_of.register(window_nodes.GlobalWindowAggregate)
+def _(node: window_nodes.WindowAggregate) -> WindowColumns | None:
     if node.attached:
         of = node.attached
         return WindowColumns(of.window, of.zone, (of.start,), (of.end,), (), ())

@@ -11,7 +11,8 @@ from dataclasses import dataclass
 from functools import cached_property
 
 from tvfsql.plan.node import Field, Node, Schema
-from tvfsql.plan.nodes import AttachedWindow, Order
+from tvfsql.plan.nodes import Order
+from tvfsql.plan.window_nodes import AttachedWindow
 
 RANK_TYPE = "bigint"
 

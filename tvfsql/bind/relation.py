@@ -1,0 +1,164 @@
+"""What stands in FROM becomes a relation: tables, views, common tables, queries, window calls and joins of them."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass, replace
+
+from tvfsql.bind import scalar
+from tvfsql.bind.scope import Bound, Relation, Visible, resolve
+from tvfsql.bind.window_call import bind_window
+from tvfsql.catalog import Catalog, Table
+from tvfsql.errors import BindError, UnsupportedError
+from tvfsql.options import Options
+from tvfsql.plan import nodes
+from tvfsql.plan.node import Node
+from tvfsql.plan.nodes import Item, Project
+from tvfsql.plan.scalar import Scalar, column, free_name, template
+from tvfsql.plan.types import is_time, shown
+from tvfsql.plan.window_nodes import WINDOW_COLUMNS, WindowTableFunction
+from tvfsql.syntax import ast
+
+
+@dataclass(frozen=True)
+class Sources:
+    """Binds what a query reads, against a catalog and the common tables in sight. `query` binds a query in it."""
+
+    catalog: Catalog
+    options: Options
+    ctes: Mapping[str, Bound]
+    query: Callable[[ast.Query], Bound]
+
+    def bind(self, relation: ast.Relation) -> Relation:
+        match relation:
+            case ast.JoinTable():
+                return self._join(relation)
+            case ast.TableName():
+                found = self._named(relation)
+            case ast.Derived():
+                bound = self.query(relation.query)
+                found = Relation.of(bound.node, "", bound.names, bound.time)
+            case ast.WindowTable():
+                found = self._window(relation.call)
+        return self._aliased(found, relation)
+
+    def _named(self, table: ast.TableName) -> Relation:
+        if table.name.lower() in self.ctes:
+            bound = self.ctes[table.name.lower()]
+            return Relation.of(bound.node, table.name, bound.names, bound.time)
+        entry = self.catalog.get(table.name, table.span, also=tuple(self.ctes))
+        if not isinstance(entry, Table):
+            return Relation.of(entry.plan, entry.name, entry.columns, entry.time)
+        if entry.connector is not None and not entry.connector.readable:
+            raise BindError(
+                f"{entry.name} can only be written: its connector is {entry.connector.name}", span=table.span
+            )
+        node: Node = nodes.Scan(entry.name, entry.physical)
+        if any(part.scalar for part in entry.columns):
+            node = Project(node, tuple(Item(c.name, c.scalar or column(c.name, c.type)) for c in entry.columns))
+        return Relation.of(node, entry.name, None, entry.watermark.column if entry.watermark else None)
+
+    def _aliased(self, found: Relation, relation: ast.TableName | ast.Derived | ast.WindowTable) -> Relation:
+        alias = relation.alias
+        if alias is None:
+            return found
+        if alias.columns and len(alias.columns) != len(found.visible):
+            raise BindError(
+                f"{alias.name} names {len(alias.columns)} columns and has {len(found.visible)}",
+                span=relation.span,
+            )
+        names = alias.columns or tuple(part.name for part in found.visible)
+        visible = (
+            replace(part, qualifier=alias.name, name=name) for part, name in zip(found.visible, names, strict=True)
+        )
+        return replace(found, visible=tuple(visible))
+
+    def _window(self, call: ast.WindowCall) -> Relation:
+        """A window call: its input's columns, then the window's."""
+        bound = bind_window(call, self.options)
+        source = self.bind(bound.input.relation)
+        time = source.lookup(None, bound.time.text, bound.time.span)
+        if not is_time(time.type):
+            sample = "TIMESTAMP(3)"
+            raise BindError(
+                f"a window needs a time column of type TIMESTAMP(3) or TIMESTAMP_LTZ(3), "
+                f"and {time.name} is {shown(time.type)}",
+                span=bound.time.span,
+                hint=f"rt AS CAST({time.name} AS {sample}) in CREATE TABLE, then DESCRIPTOR(rt)",
+            )
+        clashing = [part for part in source.node.columns if part.lower() in WINDOW_COLUMNS]
+        if clashing:
+            source = _renamed(
+                source, {name: free_name(name + "0", lambda n: n in source.node.columns) for name in clashing}
+            )
+            time = source.lookup(None, bound.time.text, bound.time.span)
+        zone = self.options["table.local-time-zone"] if time.type == "timestamp" else ""
+        node = WindowTableFunction(source.node, bound.window, time.plan, zone)
+        qualifier = source.visible[0].qualifier if source.visible else ""
+        added = tuple(Visible(qualifier, part.name, part.name, part.type) for part in node.schema[-3:])
+        return Relation(node, (*source.visible, *added), time.plan)
+
+    def _join(self, join: ast.JoinTable) -> Relation:
+        left, right = self.bind(join.left), self.bind(join.right)
+        taken = {name.lower() for name in left.node.columns}
+        names: dict[str, str] = {}
+        for name in right.node.columns:
+            if name.lower() in taken:
+                names[name] = free_name(name + "0", lambda n: n.lower() in taken or n in right.node.columns)
+            taken.add(names.get(name, name).lower())
+        right = _renamed(right, names) if names else right
+        visible = (*left.visible, *right.visible)
+        both = Relation(nodes.Join(left.node, right.node, "cross", None), visible, left.time)
+        condition: Scalar | None = None
+        if join.condition:
+            resolved = resolve(join.condition, both)
+            if scalar.has_aggregate(resolved.tree):
+                raise BindError("ON cannot hold an aggregate", span=join.condition.span)
+            condition = scalar.condition(resolved, "ON")
+        elif join.using:
+            if join.kind in ("right", "full"):
+                raise UnsupportedError(
+                    f"USING in a {join.kind.upper()} JOIN is not supported",
+                    span=join.using[0].span,
+                    hint=f"ON l.{join.using[0].text} = r.{join.using[0].text}",
+                )
+            pairs = [
+                (left.lookup(None, name.text, name.span), right.lookup(None, name.text, name.span))
+                for name in join.using
+            ]
+            equal = [template("{l} = {r}", {"l": column(a.plan), "r": column(b.plan)}, "boolean") for a, b in pairs]
+            condition = Scalar(
+                tuple(part for i, one in enumerate(equal) for part in ((" AND ",) if i else ()) + one.parts),
+                "boolean",
+                atomic=False,
+            )
+            merged = {b.plan for _, b in pairs}
+            visible = (*left.visible, *(replace(v, hidden=v.plan in merged) for v in right.visible))
+        elif join.kind not in ("cross",):
+            raise BindError(f"this {join.kind.upper()} JOIN has no condition", span=join.span, hint="ON l.key = r.key")
+        node = nodes.Join(left.node, right.node, join.kind, condition)
+        return Relation(node, left.visible if join.kind in ("semi", "anti") else visible, left.time)
+
+    def under_its_names(self, relation: ast.Relation) -> Node:
+        """A relation as a query of Spark's own sees it: its columns under the names that they have there."""
+        found = self.bind(relation)
+        names = [part.name for part in found.visible]
+        repeated = sorted({name for name in names if names.count(name) > 1})
+        if repeated:
+            raise BindError(
+                f"column {repeated[0]} is ambiguous",
+                span=relation.span,
+                hint=f"rename one: {repeated[0]} AS ...",
+            )
+        if tuple(names) == found.node.columns:
+            return found.node
+        items = tuple(Item(part.name, column(part.plan, part.type)) for part in found.visible)
+        return Project(found.node, items)
+
+
+def _renamed(relation: Relation, names: Mapping[str, str]) -> Relation:
+    """The same relation with some of the plan's columns called differently."""
+    items = tuple(Item(names.get(part.name, part.name), column(part.name, part.type)) for part in relation.node.schema)
+    visible = tuple(replace(part, plan=names.get(part.plan, part.plan)) for part in relation.visible)
+    time = names.get(relation.time, relation.time) if relation.time else None
+    return Relation(Project(relation.node, items), visible, time)

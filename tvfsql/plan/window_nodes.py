@@ -1,0 +1,193 @@
+"""The logical operators that make windows, and those that aggregate rows by them."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from dataclasses import dataclass, field
+from functools import cached_property
+
+from tvfsql.plan.node import Field, Node, Schema
+from tvfsql.plan.nodes import AggCall, Item
+from tvfsql.plan.scalar import Scalar
+from tvfsql.plan.types import SqlType
+from tvfsql.plan.window import Window
+
+WINDOW_COLUMNS = ("window_start", "window_end", "window_time")
+
+
+@dataclass(frozen=True)
+class WindowTableFunction(Node):
+    """Each row once for every window that holds it, with window_start, window_end and window_time.
+
+    Windows lie on the wall clock of `zone` if the time column is an instant (TIMESTAMP_LTZ).
+    """
+
+    input: Node
+    window: Window
+    time: str
+    zone: str = ""
+
+    @cached_property
+    def schema(self) -> Schema:
+        start, end, time = WINDOW_COLUMNS
+        kind = self.input.type_of(self.time)
+        added = (Field(start, "timestamp_ntz"), Field(end, "timestamp_ntz"), Field(time, kind))
+        return (*self.input.schema, *added)
+
+    def details(self) -> Iterator[tuple[str, str]]:
+        yield "window", window_label(self.window, ("time_col", self.time), zone=self.zone)
+
+
+@dataclass(frozen=True)
+class WindowProperty:
+    """A column that tells the window of a row: its `start`, `end`, or `time` (the end less 1 ms)."""
+
+    name: str
+    kind: str
+    type: SqlType = "timestamp_ntz"
+
+    def __str__(self) -> str:
+        function = "rowtime" if self.kind == "time" else self.kind
+        return f"{function}('w$) AS {self.name}"
+
+
+@dataclass(frozen=True)
+class AttachedWindow:
+    """A window that rows have already: the columns that hold its start and its end."""
+
+    window: Window
+    start: str
+    end: str
+    zone: str = ""
+
+    def without(self, columns: tuple[str, ...]) -> tuple[str, ...]:
+        """The columns that are neither its start nor its end."""
+        return tuple(name for name in columns if name not in (self.start, self.end))
+
+    def __str__(self) -> str:
+        return window_label(self.window, ("win_start", self.start), ("win_end", self.end), zone=self.zone)
+
+
+@dataclass(frozen=True)
+class WindowAggregate(Node):
+    """GROUP BY `keys` within each window, in one operator: the rows are not copied per window first
+    unless an aggregate cannot be merged from slices. Rows that have a window already (`attached`, named by two
+    keys) are grouped by that; `window` then has one window for each of its ends."""
+
+    input: Node
+    window: Window
+    time: str
+    keys: tuple[str, ...]
+    calls: tuple[AggCall, ...]
+    properties: tuple[WindowProperty, ...]
+    zone: str = ""
+    attached: AttachedWindow | None = None
+
+    @cached_property
+    def schema(self) -> Schema:
+        keys = tuple(Field(key, self.input.type_of(key)) for key in self.keys)
+        calls = tuple(Field(call.name, call.type) for call in self.calls)
+        return (*keys, *calls, *(Field(part.name, part.type) for part in self.properties))
+
+    def details(self) -> Iterator[tuple[str, str]]:
+        if self.keys:
+            yield "groupBy", ", ".join(self.keys)
+        yield "window", str(self.attached or window_label(self.window, ("time_col", self.time), zone=self.zone))
+        yield "select", ", ".join((*self.keys, *map(str, self.calls), *map(str, self.properties)))
+
+
+@dataclass(frozen=True)
+class PartialColumn:
+    """A column that a slice keeps: how Spark makes it from rows or (`row`) from a single one, which streams start
+    from, and how two are merged."""
+
+    name: str
+    scalar: Scalar
+    merge: str
+    row: Scalar
+    type: SqlType = field(default="", compare=False)
+
+    def __str__(self) -> str:
+        return f"{self.scalar.sql} AS {self.name}"
+
+
+@dataclass(frozen=True)
+class DistinctValues:
+    """The distinct values of an expression, kept as changes: `count` (and `sum`) name the columns of the
+    running number (and sum) of distinct values."""
+
+    value: Scalar
+    filter: Scalar | None
+    count: str
+    sum: str = ""
+
+    def __str__(self) -> str:
+        where = f" FILTER (WHERE {self.filter.sql})" if self.filter else ""
+        return f"DISTINCT({self.value.sql}){where} AS {', '.join(filter(None, (self.count, self.sum)))}"
+
+
+@dataclass(frozen=True)
+class LocalWindowAggregate(Node):
+    """Rows aggregated once per key and slice. `rows` counts them: a slice with none opens no window."""
+
+    input: Node
+    window: Window
+    time: str
+    keys: tuple[str, ...]
+    partials: tuple[PartialColumn, ...]
+    distincts: tuple[DistinctValues, ...] = ()
+    rows: str = "rows"
+    zone: str = ""
+
+    @cached_property
+    def schema(self) -> Schema:
+        keys = tuple(Field(key, self.input.type_of(key)) for key in self.keys)
+        partials = tuple(Field(part.name, part.type) for part in self.partials)
+        changes = tuple(Field(name) for part in self.distincts for name in (part.count, part.sum) if name)
+        return (*keys, Field("slice_end", "timestamp_ntz"), *partials, *changes)
+
+    def details(self) -> Iterator[tuple[str, str]]:
+        if self.keys:
+            yield "groupBy", ", ".join(self.keys)
+        yield "window", window_label(self.window, ("time_col", self.time), zone=self.zone)
+        parts = (
+            *self.keys,
+            *map(str, self.partials),
+            *map(str, self.distincts),
+            "slice_end('w$) AS slice_end",
+        )
+        yield "select", ", ".join(parts)
+
+
+@dataclass(frozen=True)
+class GlobalWindowAggregate(Node):
+    """Windows made from slices: partials merged by their kinds, then `finish`ed into the results."""
+
+    input: Node
+    window: Window
+    keys: tuple[str, ...]
+    merges: tuple[tuple[str, str], ...]
+    finish: tuple[Item, ...]
+    properties: tuple[WindowProperty, ...]
+    rows: str = "rows"
+    zone: str = ""
+    attached: AttachedWindow | None = None
+
+    @cached_property
+    def schema(self) -> Schema:
+        keys = tuple(Field(key, self.input.type_of(key)) for key in self.keys)
+        results = tuple(Field(item.name, item.scalar.type) for item in self.finish)
+        return (*keys, *results, *(Field(part.name, part.type) for part in self.properties))
+
+    def details(self) -> Iterator[tuple[str, str]]:
+        if self.keys:
+            yield "groupBy", ", ".join(self.keys)
+        yield "window", window_label(self.window, ("slice_end", "slice_end"), zone=self.zone)
+        yield "merge", ", ".join(f"{kind}({name})" for name, kind in self.merges)
+        yield "select", ", ".join((*self.keys, *map(str, self.finish), *map(str, self.properties)))
+
+
+def window_label(window: Window, *where: tuple[str, str], zone: str = "") -> str:
+    """A window as EXPLAIN prints it: `HOP(time_col=[ts], size=[10 min], slide=[5 min])`."""
+    parts = (*where, *window.parts, *((("zone", zone),) if zone else ()))
+    return f"{window.name}({', '.join(f'{name}=[{value}]' for name, value in parts)})"
