@@ -6,6 +6,7 @@ import json
 import subprocess
 import sys
 from pathlib import Path
+from xml.etree import ElementTree
 
 import pytest
 
@@ -64,6 +65,15 @@ def test_mermaid_draws_rows_from_the_source_to_the_result(script: Path, capsys: 
     operators = [line for line in out.splitlines()[1:] if "-->" not in line]
     assert len(operators) == out.count("-->") + 1
     assert "TableSourceScan" in operators[0] and "Calc" in operators[-1]
+
+
+def test_html_is_one_page_for_all_queries_and_escapes_what_they_say(capsys: pytest.CaptureFixture[str]) -> None:
+    sql = "SELECT '<b>&</b>' AS word WHERE 1 < 2; SELECT 2 AS n"
+    assert main(["explain", "--format", "html", "-e", sql]) == 0
+    page = capsys.readouterr().out
+    ElementTree.fromstring(page.removeprefix("<!DOCTYPE html>"))
+    assert page.count("<section>") == 2 and page.count("Optimized Physical Plan") == 2
+    assert "&lt;b&gt;&amp;&lt;/b&gt;" in page and "<b>&" not in page
 
 
 def test_compile_prints_the_program_and_writes_it_to_a_file(

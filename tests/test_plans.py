@@ -92,7 +92,7 @@ def test_explain_is_the_same_in_every_process() -> None:
         "from golden import Case, queries\n"
         "for name in sys.argv[2:]:\n"
         "    for query in queries(Case(name)):\n"
-        "        print(*(query.explain(format=form) for form in ('text', 'json', 'mermaid')), sep='\\n')\n"
+        "        print(*(query.explain(format=form) for form in ('text', 'json', 'mermaid', 'html')), sep='\\n')\n"
     )
     texts = [
         subprocess.run(

@@ -174,9 +174,9 @@ def _run(given: argparse.Namespace, parser: argparse.ArgumentParser) -> int:
 
 
 def _explain(given: argparse.Namespace, parser: argparse.ArgumentParser) -> int:
-    queries = _queries(given, parser)
-    texts = [query.explain(given.stage, given.format) for query in queries]
-    print("\n\n".join(texts) if given.format != "json" or len(texts) == 1 else "[" + ",\n".join(texts) + "]")
+    from tvfsql.api.explain import explain
+
+    print(explain(_queries(given, parser), given.stage, given.format))
     return Exit.OK
 
 

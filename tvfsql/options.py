@@ -24,7 +24,7 @@ class Option:
 BOOLEAN = ("true", "false")
 # The words of EXPLAIN: which stage is shown, and how.
 STAGES = ("ast", "logical", "trace", "physical", "code", "all")
-EXPLAIN_FORMATS = ("text", "json", "mermaid")
+EXPLAIN_FORMATS = ("text", "json", "mermaid", "html")
 MODES = ("batch", "streaming", "automatic")
 KEY_GROUPS = 4  # each costs its state calls in every micro-batch
 

@@ -72,7 +72,7 @@ class Compiled:
         """
         from tvfsql.api.explain import explain
 
-        return explain(self, stage, format)
+        return explain([self], stage, format)
 
     def dataframe(self, spark: SparkSession) -> DataFrame:
         """The rows as a DataFrame: exactly what `code` says. Raises DataError or UnsupportedError."""

@@ -1,10 +1,12 @@
-"""EXPLAIN: the stages of a compiled query as text, JSON or a mermaid drawing."""
+"""EXPLAIN: the stages of compiled queries as text, JSON, a mermaid drawing or a page."""
 
 from __future__ import annotations
 
 import json
+from collections.abc import Sequence
 from typing import TYPE_CHECKING, Any
 
+from tvfsql.api import explain_page
 from tvfsql.errors import OptionError, did_you_mean
 from tvfsql.options import EXPLAIN_FORMATS, STAGES
 from tvfsql.plan.node import Node, tree
@@ -23,18 +25,26 @@ TITLES = {
 }
 
 
-def explain(query: Compiled, stage: str, format: str) -> str:
-    """The wanted stages of a query. Raises OptionError for an unknown stage or format."""
+def explain(queries: Sequence[Compiled], stage: str, format: str) -> str:
+    """The wanted stages of queries. Raises OptionError for an unknown stage or format."""
     for word, known, what in ((stage, STAGES, "stage"), (format, EXPLAIN_FORMATS, "format")):
         if word not in known:
             raise OptionError(f"there is no {what} {word}", hint=did_you_mean(word, known, otherwise=f"{what}s: "))
     stages = tuple(TITLES) if stage == "all" else (stage,)
+    if format == "html":
+        shown = [(query.sql, {TITLES[name]: _html(query, name) for name in stages}) for query in queries]
+        return explain_page.page("EXPLAIN", shown)
     if format == "json":
-        return json.dumps({name: _data(query, name) for name in stages}, indent=2, ensure_ascii=False)
+        data = [{name: _data(query, name) for name in stages} for query in queries]
+        return json.dumps(data if len(data) > 1 else data[0], indent=2, ensure_ascii=False)
     if format == "mermaid":
-        return _mermaid(query.logical if stage == "logical" else query.physical)
+        return "\n\n".join(_mermaid(query.logical if stage == "logical" else query.physical) for query in queries)
+    return "\n\n".join(_texts(query, stages) for query in queries)
+
+
+def _texts(query: Compiled, stages: tuple[str, ...]) -> str:
     if len(stages) == 1:
-        return _text(query, stage)
+        return _text(query, stages[0])
     return "\n\n".join(f"== {TITLES[name]} ==\n{_text(query, name)}" for name in stages)
 
 
@@ -50,6 +60,17 @@ def _text(query: Compiled, stage: str) -> str:
         case "physical":
             return tree(query.physical)
     return query.code.rstrip()
+
+
+def _html(query: Compiled, stage: str) -> str:
+    match stage:
+        case "logical":
+            return explain_page.plan(query.logical)
+        case "trace":
+            return explain_page.steps(query.steps)
+        case "physical":
+            return explain_page.plan(query.physical)
+    return explain_page.text(_text(query, stage))
 
 
 def _data(query: Compiled, stage: str) -> Any:
