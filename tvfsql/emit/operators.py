@@ -116,8 +116,16 @@ def _(node: Exchange, script: Script) -> str:
 @emit.register
 def _(node: RowTimeCheck, script: Script) -> str:
     name = emit(node.input, script)
-    check = script.need(RUNTIME, "refuse_null_times" if node.nulls == "fail" else "drop_null_times")
-    return script.assign(name, f"{check}({name}, {literal(node.time)})")
+    arguments = [name, literal(node.time)]
+    if node.nulls == "fail":
+        check = script.need(RUNTIME, "refuse_null_times")
+    elif not node.streaming:
+        check = script.need(RUNTIME, "drop_null_times")
+    else:
+        check = script.need(STREAM, "drop_null_times")
+        # what operators of one query observe needs names of their own
+        arguments.append(f"name={literal('tvfsql_' + script.name('no_time'))}")
+    return script.assign(name, f"{check}({', '.join(arguments)})")
 
 
 @emit.register

@@ -221,9 +221,8 @@ def _ends(struct: str) -> dict[str, Scalar]:
 def _checked(source: Node, time: str, options: Options) -> Node:
     if isinstance(source, nodes.Expand):  # each row is checked, and counted, once
         return replace(source, input=_checked(source.input, time, options))
-    if options.streaming:
-        return source  # a window function alone keeps no state; Spark's window() leaves out rows without a time
-    return RowTimeCheck(source, time, options["table.exec.source.rowtime-null-handling"].lower())
+    nulls = options["table.exec.source.rowtime-null-handling"].lower()
+    return RowTimeCheck(source, time, nulls, options.streaming)
 
 
 def _typed(scalar: Scalar, kind: SqlType) -> Scalar:

@@ -7,7 +7,7 @@ inputs that are physical.
 from __future__ import annotations
 
 from collections.abc import Iterator
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from functools import cached_property
 
 from tvfsql.catalog import Table
@@ -73,11 +73,13 @@ class Calc(Node):
 
 @dataclass(frozen=True)
 class RowTimeCheck(Node):
-    """What becomes of rows whose time column is NULL: `fail`, or `drop` them and count them."""
+    """What becomes of rows whose time column is NULL: `fail`, or leave them out and count them (`drop`, and
+    `skip_watermark` too, as no window holds them)."""
 
     input: Node
     time: str
     nulls: str
+    streaming: bool = field(default=False, repr=False)
 
     @cached_property
     def schema(self) -> Schema:

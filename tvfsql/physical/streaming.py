@@ -16,6 +16,7 @@ from tvfsql.physical.operators import (
     MARKS,
     Calc,
     Exchange,
+    RowTimeCheck,
     SliceMerge,
     StreamDeduplicate,
     StreamSlices,
@@ -57,7 +58,7 @@ def refuse_unbounded(plan: Node) -> None:
     """Raise UnsupportedError for an operator that streams do not have, with the reason and what to do."""
     for node in plan.walk():
         if type(node) in REFUSED:
-            reason, hint = _lacking_set(node) or REFUSED[type(node)]
+            reason, hint = _lacking_set(node) or _of_several_windows(node) or REFUSED[type(node)]
             if isinstance(node, nodes.SparkSql) and node.reason == ast.OVER:
                 hint = "rank the rows of windows: PARTITION BY window_start, window_end, with a limit of the rank"
             raise UnsupportedError(f"{reason}: {node.label()}", hint=hint)
@@ -83,6 +84,19 @@ def _lacking_set(node: Node) -> tuple[str, str] | None:
     return (
         "a grouping set here lacks window_start or window_end, so on a stream its groups would never be final",
         "GROUP BY window_start, window_end, GROUPING SETS (...), with both outside the sets or in every set",
+    )
+
+
+def _of_several_windows(node: Node) -> tuple[str, str] | None:
+    """Reason and hint for an aggregate over a UNION ALL whose parts have windows that differ."""
+    below = node.input if isinstance(node, nodes.Aggregate) else None
+    while isinstance(below, nodes.Project | nodes.Filter):
+        below = below.input
+    if not isinstance(below, nodes.SetOperation) or window_of(below) or not all(map(window_of, below.children)):
+        return None
+    return (
+        "the rows of this aggregate come from different windows, so a group is of no window in particular",
+        "aggregate before UNION ALL, or use the same window function in each of its parts",
     )
 
 
@@ -136,6 +150,8 @@ def marked(node: Node, time: str, options: Options) -> Calc:
     match calc.input:
         case TableSourceScan() as scan:
             source: Node = assigned(scan, items[time], options)
+        case RowTimeCheck(below):  # where watermarks are assigned, times are looked at too
+            return marked(replace(calc, input=below), time, options)
         case SliceMerge() as windows:
             source = replace(windows, marks=True)
         case StreamTopN() | StreamDeduplicate() as ranked:

@@ -14,12 +14,14 @@ if TYPE_CHECKING:
     from tvfsql.runtime.stream.run import Stream as Stream
     from tvfsql.runtime.stream.slices import local_slices as local_slices
     from tvfsql.runtime.stream.slices import merge_slice_stream as merge_slice_stream
+    from tvfsql.runtime.stream.watermarks import drop_null_times as drop_null_times
     from tvfsql.runtime.stream.watermarks import with_watermarks as with_watermarks
 
 _MODULE_OF = {
     "write_files": "batches",
     "apart": "late",
     "counted_out": "counts",
+    "drop_null_times": "watermarks",
     "local_slices": "slices",
     "merge_slice_stream": "slices",
     "Running": "run",

@@ -1,10 +1,12 @@
-"""WatermarkAssigner of a stream: each row with the watermark that it brings. Source: semantics.md a.5 and e.2."""
+"""A stream's rows by their time: the watermark that each brings, and those without a time where no watermark is asked
+for. Source: semantics.md a.5 and e.2."""
 
 from __future__ import annotations
 
 from pyspark.sql import DataFrame
 from pyspark.sql import functions as F
 
+from tvfsql.runtime.expressions import column_of
 from tvfsql.runtime.stream.control import CONTROL, WATERMARK, with_control
 
 # What rows without a time are counted as, by `table.exec.source.rowtime-null-handling`.
@@ -32,3 +34,9 @@ def with_watermarks(
     counted = both.observe(name or f"tvfsql_{table}", F.count_if(timeless).alias(NULL_TIMES[nulls]))
     kept = counted.where(~timeless) if nulls == "DROP" else counted
     return kept.withColumn(WATERMARK, mark)
+
+
+def drop_null_times(rows: DataFrame, time: str, *, name: str) -> DataFrame:
+    """The rows of a stream whose `time` is not NULL; how many the others were is in its progress, under `name`."""
+    missing = column_of(time).isNull()
+    return rows.observe(name, F.count_if(missing).alias(NULL_TIMES["DROP"])).where(~missing)
