@@ -146,6 +146,7 @@ def test_a_stream_is_planned_with_watermarks(script: Path, capsys: pytest.Captur
     out = capsys.readouterr().out
     assert "WatermarkAssigner(rowtime=[ts], watermark=[ts - INTERVAL '5' SECOND])" in out
     assert "spark.readStream" in out
+    assert f'.load("{script.parent}/{{bid.csv}}")' in out, "Spark's streams read a file only as a pattern"
 
 
 def test_the_shell_runs_statements_and_outlives_mistakes() -> None:

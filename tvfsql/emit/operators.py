@@ -63,7 +63,8 @@ def _(node: TableSourceScan, script: Script) -> str:
         rows = rows.then("schema", literal(schema))
     for key, value in source.options:
         rows = rows.then("option", literal(key), literal(value))
-    script.assign(table, rows.then("load", *([literal(source.path)] if source.path else [])))
+    path = source.streamed_path if node.streaming else source.path
+    script.assign(table, rows.then("load", *([literal(path)] if path else [])))
     if not source.takes_schema:
         wanted = (
             Chain("F").then("col", columns.name(field.name)).then("cast", literal(field.type)) for field in node.fields

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import os
+import re
 from collections.abc import Mapping
 from dataclasses import dataclass
 
@@ -20,6 +22,19 @@ class Connector:
     format: str
     path: str | None = None
     options: tuple[tuple[str, str], ...] = ()
+
+    @property
+    def streamed_path(self) -> str | None:
+        """The path as a stream takes it: Spark's file streams read folders and patterns, so a file is the pattern that
+        it alone matches."""
+        if (
+            self.path is None
+            or not os.path.isfile(self.path.removeprefix("file:"))
+            or re.search(r"[*?{}[\]\\,]", self.path)
+        ):
+            return self.path
+        folder, name = os.path.split(self.path)
+        return os.path.join(folder, f"{{{name}}}")
 
     @property
     def takes_schema(self) -> bool:
