@@ -9,7 +9,7 @@ from functools import cache
 
 from lark import Lark, Token, UnexpectedCharacters
 
-from tvfsql.errors import Span, SqlSyntaxError
+from tvfsql.errors import Span, SqlSyntaxError, UnsupportedError
 from tvfsql.folders import cache_folder
 
 FUNCTIONS = ("TUMBLE", "HOP", "CUMULATE", "SESSION")
@@ -21,7 +21,7 @@ UNPRINTABLE = re.compile("[\x00-\x08]")  # some of them mark holes in the texts 
 
 
 def tokens_of(text: str) -> list[Token]:
-    """The words of a text, without comments. Raises SqlSyntaxError for what is no word."""
+    """The words of a text, without comments. Raises SqlSyntaxError for what is no word, UnsupportedError for hints."""
     if odd := UNPRINTABLE.search(text):
         raise SqlSyntaxError(f"unexpected character {odd[0]!r}", span=Span(*odd.span()))
     try:
@@ -33,6 +33,12 @@ def tokens_of(text: str) -> list[Token]:
         hint = "names are quoted with backticks, strings with single quotes" if text[at] == '"' else None
         raise SqlSyntaxError(message, span=Span(at, at + 1), hint=hint) from None
     for token in tokens:
+        if token.type == "HINT":
+            raise UnsupportedError(
+                "tables take no options in hints, and without them the query would mean another",
+                span=place_of(token),
+                hint="WITH ('option' = 'value') in CREATE TABLE",
+            )
         if token == "/" and text.startswith("/*", token.start_pos):
             raise SqlSyntaxError("this comment is not closed", span=place_of(token))
     return tokens
