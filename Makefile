@@ -26,7 +26,8 @@ test: lint  ## everything: linters, types, floors and all tests
 check: lint  ## linters, types, floors and the fast tests: under a minute, no Java
 	$(BIN)/pytest -m "not spark and not slow"
 
-golden: $(DONE)  ## write the golden plans anew; read the diff before you commit it
+golden: $(DONE)  ## write the golden plans and docs/rules.md anew; read the diff before you commit it
+	$(BIN)/python tests/rules_page.py
 	$(BIN)/pytest -m "not spark and not slow" --snapshot-update
 
 bench: $(DONE)  ## compare with Spark's window(), DuckDB and Flink: half an hour (ONLY=batch: some minutes)

@@ -1,0 +1,104 @@
+"""What the documentation shows is tried: its SQL compiles and gives the rows below it, its commands can be given."""
+
+from __future__ import annotations
+
+import re
+import shlex
+import shutil
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+import pytest
+import rules_page
+from pages import MODES, ROOT, Block, blocks
+
+from tvfsql import Session, TvfSqlError
+from tvfsql.api import Compiled
+from tvfsql.api.script import Outcome
+from tvfsql.cli import build_parser
+
+if TYPE_CHECKING:
+    from pyspark.sql import SparkSession
+
+SQL = blocks("sql")
+SHOWN = [(block, mode) for block in SQL if block.rows for mode in block.modes]
+COMMANDS = [
+    (str(block), line.partition("  #")[0])
+    for block in blocks("")
+    for line in block.text.splitlines()
+    if re.match(r"(tvfsql|make) ", line) and not re.search(r"FILE|\||  .*  ", line.partition("  #")[0])
+]
+
+
+def test_the_page_of_the_rules_is_what_their_docstrings_say() -> None:
+    assert rules_page.PAGE.read_text(encoding="utf-8") == rules_page.page(), "make golden writes it anew"
+
+
+@pytest.mark.parametrize("block", SQL, ids=str)
+def test_sql_compiles_in_the_modes_that_it_is_for(
+    block: Block, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    for mode in MODES:
+        session = with_tables(block, Session(mode=mode), tmp_path, monkeypatch)
+        if mode in block.modes:
+            assert outcomes(session, block)
+        else:  # a fragment is for none
+            with pytest.raises(TvfSqlError):
+                outcomes(session, block)
+
+
+@pytest.mark.parametrize(("place", "line"), COMMANDS)
+def test_commands_are_such_as_can_be_given(place: str, line: str) -> None:
+    command, *arguments = shlex.split(line)
+    if command == "make":
+        targets = [word for word in arguments if "=" not in word]
+        makefile = (ROOT / "Makefile").read_text(encoding="utf-8")
+        assert all(re.search(rf"^{target}:", makefile, re.MULTILINE) for target in targets), place
+        return
+    given = build_parser().parse_args(arguments)
+    for file in (*getattr(given, "files", ()), *(given.init or ())):
+        assert file == "-" or (ROOT / file).exists(), f"{place}: {file}"
+
+
+def test_python_is_python() -> None:
+    for block in blocks("python"):
+        compile(block.text, str(block), "exec")
+
+
+@pytest.mark.spark
+@pytest.mark.parametrize(("block", "mode"), SHOWN, ids=lambda value: str(value))
+def test_sql_gives_the_rows_that_are_shown(
+    block: Block, mode: str, spark: SparkSession, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """The rows in any order, but where ORDER BY gives one."""
+    folder = shutil.copytree(block.tables.parent, tmp_path / "page")
+    session = with_tables(block, Session(spark, mode=mode), folder, monkeypatch)
+    *_, result = session.execute(block.text)
+    ordered = isinstance(result.outcome, Compiled) and "ORDER BY" in block.text.rpartition(")")[2]
+    found, shown = result.text("table").splitlines(), block.rows.splitlines()
+    assert (found if ordered else sorted(found)) == (shown if ordered else sorted(shown)), "\n".join(found)
+
+
+@pytest.mark.spark
+def test_the_python_of_the_readme_runs(
+    spark: SparkSession, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    monkeypatch.chdir(ROOT / "examples")
+    monkeypatch.setattr("tvfsql.runtime.spark.local_spark", lambda *_: spark)
+    (block,) = (block for block in blocks("python") if block.page == "README.md")
+    exec(compile(block.text, str(block), "exec"), {"spark": spark})
+    assert "== PySpark ==" in capsys.readouterr().out
+
+
+def with_tables(block: Block, session: Session, folder: Path, monkeypatch: pytest.MonkeyPatch) -> Session:
+    """The session with the page's tables, whose paths start at a folder; there are the files, too, that it shows."""
+    for name, text in block.files.items():
+        (folder / name).write_text(text, encoding="utf-8")
+    monkeypatch.syspath_prepend(str(folder))
+    session.script.folder = str(folder)
+    list(session.script.outcomes(block.tables.read_text(encoding="utf-8")))
+    return session
+
+
+def outcomes(session: Session, block: Block) -> list[Outcome]:
+    return list(session.script.outcomes(block.text, str(block)))
