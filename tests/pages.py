@@ -12,6 +12,8 @@ A ```python block whose first line is `# name.py` is that file for the blocks be
 
 from __future__ import annotations
 
+import re
+import shlex
 from collections.abc import Iterator
 from dataclasses import dataclass, field
 from pathlib import Path
@@ -57,6 +59,20 @@ def pages() -> list[str]:
 def blocks(language: str) -> list[Block]:
     """All blocks in a language, "" for those that name none."""
     return [block for page in pages() for block in _blocks(page) if (block.words or ("",))[0] == language]
+
+
+def commands(block: Block) -> Iterator[list[str]]:
+    """The commands of a block as their words; quotes may go over lines."""
+    begun = ""
+    for line in block.text.splitlines(keepends=True):
+        if not begun and not re.match(r"(tvfsql|make) ", line):
+            continue
+        begun += line
+        try:
+            yield shlex.split(begun, comments=True)
+            begun = ""
+        except ValueError:  # a quote is open
+            continue
 
 
 def _blocks(page: str) -> Iterator[Block]:

@@ -3,14 +3,13 @@
 from __future__ import annotations
 
 import re
-import shlex
 import shutil
 from pathlib import Path
 from typing import TYPE_CHECKING
 
 import pytest
 import rules_page
-from pages import MODES, ROOT, Block, blocks
+from pages import MODES, ROOT, Block, blocks, commands
 
 from tvfsql import Session, TvfSqlError
 from tvfsql.api import Compiled
@@ -23,10 +22,10 @@ if TYPE_CHECKING:
 SQL = blocks("sql")
 SHOWN = [(block, mode) for block in SQL if block.rows for mode in block.modes]
 COMMANDS = [
-    (str(block), line.partition("  #")[0])
+    (str(block), words)
     for block in blocks("")
-    for line in block.text.splitlines()
-    if re.match(r"(tvfsql|make) ", line) and not re.search(r"FILE|\||  .*  ", line.partition("  #")[0])
+    if "FILE..." not in block.text  # that is a synopsis
+    for words in commands(block)
 ]
 
 
@@ -47,9 +46,9 @@ def test_sql_compiles_in_the_modes_that_it_is_for(
                 outcomes(session, block)
 
 
-@pytest.mark.parametrize(("place", "line"), COMMANDS)
-def test_commands_are_such_as_can_be_given(place: str, line: str) -> None:
-    command, *arguments = shlex.split(line)
+@pytest.mark.parametrize(("place", "words"), COMMANDS)
+def test_commands_are_such_as_can_be_given(place: str, words: list[str]) -> None:
+    command, *arguments = words
     if command == "make":
         targets = [word for word in arguments if "=" not in word]
         makefile = (ROOT / "Makefile").read_text(encoding="utf-8")
