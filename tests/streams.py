@@ -11,7 +11,7 @@ from typing import Any
 import pyarrow as pa
 from hypothesis import strategies as st
 
-from tvfsql.plan.window import Cumulate, Hop, Tumble, Window
+from tvfsql.plan.window import Cumulate, Hop, Tumble, TumbleMonths, Window
 from tvfsql.runtime.stream.control import END_OF_INPUT
 from tvfsql.runtime.stream.groups import key_group_labels
 from tvfsql.runtime.stream.local import LocalSlices
@@ -258,7 +258,10 @@ def cumulates() -> st.SearchStrategy[Window]:
     return st.builds(build, st.integers(1, 9), st.integers(1, 12), OFFSETS, st.booleans(), st.booleans())
 
 
-WINDOWS = st.one_of(st.builds(Tumble, st.integers(1, 30), OFFSETS), hops(), cumulates())
+# months begin at 1970, and at the offset
+MONTHS = st.builds(TumbleMonths, st.integers(1, 14), st.integers(0, 1), OFFSETS)
+EVEN = st.one_of(st.builds(Tumble, st.integers(1, 30), OFFSETS), hops(), cumulates())  # of slices of one length
+WINDOWS = EVEN | MONTHS
 LONG = st.builds(Hop, st.integers(1, 2), st.sampled_from([SHORTEST * 2, FAN**3 + 6, 90]), OFFSETS)
 
 

@@ -13,6 +13,7 @@ from hypothesis import strategies as st
 from pyspark.sql import Row
 from pyspark.sql.streaming.tws_tester import TwsTester
 from streams import (
+    EVEN,
     LAYOUT,
     LONG,
     MERGES,
@@ -244,7 +245,7 @@ def test_every_micro_batch_gives_the_rows_of_the_model(
     assert all(not state.chunks for state in operator.states.values())
 
 
-@given(WINDOWS | LONG, micro_batches())
+@given(EVEN | LONG, micro_batches())
 @settings(max_examples=100)
 def test_without_late_rows_the_stream_gives_the_rows_of_the_batch_kernel(
     window: Window, batches: list[list[Event]]
@@ -274,7 +275,7 @@ def by_kernel(window: Window, events: Sequence[Event]) -> list[Out]:
     return [row for made in kernel([pa.RecordBatch.from_pydict(columns)]) for row in rows_of(made)]
 
 
-@given(WINDOWS | LONG, st.integers(-200, 200))
+@given(EVEN | LONG, st.integers(-200, 200))
 def test_windows_counted_in_slices_are_those_of_the_plan(window: Window, ts: int) -> None:
     span, end = Span(window), window.slice_end(ts)
     number = span.number(end)

@@ -6,7 +6,7 @@ from dataclasses import dataclass
 
 from tvfsql.errors import BindError, UnsupportedError, did_you_mean
 from tvfsql.options import Options
-from tvfsql.plan.window import Cumulate, Hop, Tumble, Window, duration
+from tvfsql.plan.window import Cumulate, Hop, Tumble, TumbleMonths, Window, calendar, duration
 from tvfsql.syntax import ast
 
 PARAMETERS = {
@@ -65,6 +65,8 @@ def bind_window(call: ast.WindowCall, options: Options) -> BoundCall:
 
 
 def _window(call: ast.WindowCall, given: dict[str, ast.Argument], options: Options) -> Window:
+    if call.function == "TUMBLE" and _in_months(given["SIZE"]):
+        return _months(given)
     lengths = {name: _length(call.function, name, given[name]) for name in given if name in ("SIZE", "SLIDE", "STEP")}
     offset = _interval(call.function, "OFFSET", given["OFFSET"]) if "OFFSET" in given else 0
     size = lengths["SIZE"]
@@ -154,12 +156,34 @@ def _interval(function: str, name: str, argument: ast.Argument) -> int:
         )
     if value.months:
         years, months = divmod(value.months, 12)
+        alone = "" if function == "TUMBLE" else "; only TUMBLE has windows of calendar months"
         raise UnsupportedError(
-            f"the {name.lower()} of {function} is given in {'months' if months else 'years'}, which differ in length",
+            f"the {name.lower()} of {function} is given in {'months' if months else 'years'}, which differ in length"
+            + alone,
             span=value.span,
             hint=f"write INTERVAL '{years * 365 + months * 30}' DAY",
         )
     return value.ms
+
+
+def _in_months(argument: ast.Argument) -> bool:
+    return isinstance(argument.value, ast.Interval) and argument.value.months != 0
+
+
+def _months(given: dict[str, ast.Argument]) -> TumbleMonths:
+    """A TUMBLE of calendar months; its offset is in months too, or in days and less."""
+    size, offset = given["SIZE"].value, given.get("OFFSET")
+    assert isinstance(size, ast.Interval), size
+    if size.months < 0:
+        raise BindError(
+            f"the size of TUMBLE must be longer than nothing, not {calendar(size.months)}", span=given["SIZE"].span
+        )
+    if offset is None:
+        return TumbleMonths(size.months)
+    if _in_months(offset):
+        assert isinstance(offset.value, ast.Interval), offset
+        return TumbleMonths(size.months, offset.value.months % size.months)
+    return TumbleMonths(size.months, 0, _interval("TUMBLE", "OFFSET", offset))
 
 
 def _flag(argument: ast.Argument) -> bool:

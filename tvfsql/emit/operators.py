@@ -31,7 +31,7 @@ from tvfsql.plan.node import Node
 from tvfsql.plan.rank import Rank, WindowDeduplicate, WindowTopN
 from tvfsql.plan.scalar import column, free_name, quoted, template, text
 from tvfsql.plan.types import ddl
-from tvfsql.plan.window import Cumulate, Hop, Tumble, Window
+from tvfsql.plan.window import Cumulate, Hop, Tumble, TumbleMonths, Window
 
 RUNTIME = "tvfsql.runtime"
 STREAM = "tvfsql.runtime.stream"
@@ -132,13 +132,7 @@ def _(node: RowTimeCheck, script: Script) -> str:
 @emit.register
 def _(node: WindowExpand, script: Script) -> str:
     name = emit(node.input, script)
-    if isinstance(node.window, Cumulate):
-        function = script.need(RUNTIME, "cumulate_windows")
-        windows: str | Chain = (
-            f"{function}({_time(node.time, node.zone, script).flat()}, {_python(node.window, script)})"
-        )
-    else:
-        windows = _window(node.window, node.time, node.zone, script)
+    windows = _window(node.window, node.time, node.zone, script)
     return script.assign(name, Chain(name).then("withColumn", literal(node.struct), windows))
 
 
@@ -397,13 +391,18 @@ def _ordered(partition: tuple[str, ...], order: tuple[nodes.Order, ...], script:
 
 
 def _slice(node: window_nodes.LocalWindowAggregate, script: Script) -> Chain:
+    assert not isinstance(node.window, TumbleMonths), "in batch it has one phase"
     width = Tumble(node.window.slice_size, node.window.offset)
     slice_of = _window(width, node.time, node.zone, script)
     return slice_of.then("getField", '"end"').then("alias", '"slice_end"')
 
 
-def _window(window: Tumble | Hop, time: str, zone: str, script: Script) -> Chain:
-    """Spark's window() for a window: its size, slide and start as people write them."""
+def _window(window: Window, time: str, zone: str, script: Script) -> Chain:
+    """The struct of a row's window: by Spark's window(), its size, slide and start as people write them, where that
+    knows the window."""
+    if isinstance(window, Cumulate | TumbleMonths):
+        function = script.need(RUNTIME, "cumulate_windows" if isinstance(window, Cumulate) else "month_windows")
+        return Chain(f"{function}({_time(time, zone, script).flat()}, {_python(window, script)})")
     column = columns.name(time) if not zone else _time(time, zone, script)
     slide = window.slide if isinstance(window, Hop) else window.size
     start = window.offset % slide

@@ -7,6 +7,7 @@ widest stretch of time that no window border cuts; it is named by its end. Sourc
 from __future__ import annotations
 
 from dataclasses import dataclass
+from datetime import date
 from math import gcd
 
 UNITS = ((86_400_000, "d"), (3_600_000, "h"), (60_000, "min"), (1_000, "s"), (1, "ms"))
@@ -21,6 +22,12 @@ def duration(ms: int) -> str:
     """Milliseconds as people say them, in the largest exact unit: 90000 is `90 s`, 86400000 is `1 d`."""
     width, unit = next((u for u in UNITS if ms % u[0] == 0 and ms != 0), UNITS[-1])
     return f"{ms // width} {unit}"
+
+
+def calendar(months: int) -> str:
+    """Months as people say them: 12 is `1 year`, 18 is `18 months`."""
+    count, unit = (months // 12, "year") if months % 12 == 0 and months else (months, "month")
+    return f"{count} {unit}{'s' if abs(count) != 1 else ''}"
 
 
 @dataclass(frozen=True)
@@ -56,6 +63,51 @@ class Tumble:
     def parts(self) -> tuple[tuple[str, str], ...]:
         """What EXPLAIN prints between the brackets."""
         return (("size", duration(self.size)), *_offset(self.offset))
+
+
+@dataclass(frozen=True)
+class TumbleMonths:
+    """Windows of `months` calendar months, one after the other: years are 12 of them.
+
+    They are counted from January 1970, or from `start` months after it, so that windows of 3 months are quarters, and
+    begin `offset` ms after the first instant of their first month. Not in Flink, which takes no months.
+    """
+
+    months: int
+    start: int = 0
+    offset: int = 0
+
+    name = "TUMBLE"
+    shares_slices = False
+    emit_only_on_change = False
+
+    def number(self, ts: int) -> int:
+        """The last window that has ended at `ts`; window 0 ends where months are counted from."""
+        return (_month(ts - self.offset) - self.start) // self.months
+
+    def end(self, number: int) -> int:
+        """The end of a window."""
+        return _month_start(number * self.months + self.start) + self.offset
+
+    def slice_end(self, ts: int) -> int:
+        """End of the only slice that holds `ts`."""
+        return self.end(self.number(ts) + 1)
+
+    def window_ends(self, slice_end: int) -> range:
+        """Ends of every window that holds the slice: its own."""
+        return range(slice_end, slice_end + 1)
+
+    def last_window_end(self, slice_end: int) -> int:
+        return slice_end
+
+    def window_start(self, window_end: int) -> int:
+        return self.end(self.number(window_end) - 1)
+
+    @property
+    def parts(self) -> tuple[tuple[str, str], ...]:
+        """What EXPLAIN prints between the brackets."""
+        start = (("offset", calendar(self.start)),) if self.start else ()
+        return (("size", calendar(self.months)), *start, *_offset(self.offset))
 
 
 @dataclass(frozen=True)
@@ -142,10 +194,10 @@ class Cumulate:
         )
 
 
-Window = Tumble | Hop | Cumulate
+Window = Tumble | TumbleMonths | Hop | Cumulate
 
 
-def one_per_end(window: Window) -> Tumble:
+def one_per_end(window: Window) -> Tumble | TumbleMonths:
     """Windows side by side, one up to each end that windows have: what ends on one of those lies in one of these."""
     match window:
         case Hop(slide, size, offset):
@@ -157,3 +209,22 @@ def one_per_end(window: Window) -> Tumble:
 
 def _offset(offset: int) -> tuple[tuple[str, str], ...]:
     return (("offset", duration(offset)),) if offset else ()
+
+
+_EPOCH = date(1970, 1, 1).toordinal()
+_FIRST_MONTH, _LAST_MONTH = -1969 * 12, (9999 - 1970) * 12 + 11  # the months that dates have
+
+
+def _month(ts: int) -> int:
+    """The calendar month that holds an instant, January 1970 is 0; the first or the last one for what is no date."""
+    day = _EPOCH + ts // UNITS[0][0]
+    if not 1 <= day <= date.max.toordinal():
+        return _FIRST_MONTH if day < 1 else _LAST_MONTH
+    of = date.fromordinal(day)
+    return (of.year - 1970) * 12 + of.month - 1
+
+
+def _month_start(month: int) -> int:
+    """The first instant of a calendar month, in epoch ms."""
+    years, months = divmod(min(max(month, _FIRST_MONTH), _LAST_MONTH), 12)
+    return (date(1970 + years, 1 + months, 1).toordinal() - _EPOCH) * UNITS[0][0]

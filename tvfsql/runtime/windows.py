@@ -5,7 +5,7 @@ from __future__ import annotations
 from pyspark.sql import Column, DataFrame
 from pyspark.sql import functions as F
 
-from tvfsql.plan.window import Cumulate
+from tvfsql.plan.window import Cumulate, TumbleMonths
 from tvfsql.runtime.expressions import column_of, interval_of
 
 
@@ -18,6 +18,15 @@ def cumulate_windows(time: str | Column, window: Cumulate) -> Column:
     first = F.time_bucket(step, ts - shift) + shift + step
     ends = F.sequence(first, cycle + size, step)
     return F.explode(F.transform(ends, lambda end: F.struct(cycle.alias("start"), end.alias("end"))))
+
+
+def month_windows(time: str | Column, window: TumbleMonths) -> Column:
+    """The struct<start, end> (timestamp_ntz) of the calendar months that hold `time` (timestamp_ntz)."""
+    ts = F.col(time) if isinstance(time, str) else time
+    begins = F.make_ym_interval(F.lit(0), F.lit(window.start)), interval_of(window.offset)
+    size = F.make_ym_interval(F.lit(0), F.lit(window.months))
+    first = F.time_bucket(size, ts - begins[1] - begins[0]) + begins[0]
+    return F.struct((first + begins[1]).alias("start"), (first + size + begins[1]).alias("end"))
 
 
 def local_time(time: str, zone: str) -> Column:

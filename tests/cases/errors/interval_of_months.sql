@@ -1,3 +1,3 @@
-SELECT COUNT(*)
-FROM TABLE(TUMBLE(TABLE bid, DESCRIPTOR(bidtime), INTERVAL '1' MONTH))
-GROUP BY window_start, window_end;
+SELECT window_start, COUNT(*)
+FROM TABLE(HOP(TABLE bid, DESCRIPTOR(bidtime), INTERVAL '1' MONTH, INTERVAL '1' YEAR))
+GROUP BY window_start, window_end

@@ -14,6 +14,7 @@ import numpy as np
 import pyarrow as pa
 import pyarrow.compute as pc
 
+from tvfsql.plan.window import TumbleMonths
 from tvfsql.runtime.columns import Mask, changes
 from tvfsql.runtime.kernel import TIMESTAMP, SliceKernel
 from tvfsql.runtime.reach import reach
@@ -38,15 +39,30 @@ class Fire:
         for column in self.rows.columns[: layout.keys]:
             new_key |= changes(column)
         filled: Mask = pc.fill_null(pc.greater(self.rows.column(rows), 0), False).to_numpy(zero_copy_only=False)
-        ends = layout.slices(self.rows) * span.window.slice_size + span.window.offset
-        return int(reach(span.kernel, ends, new_key, filled, (self.first, self.last)).counts.sum())
+        ends = span.kernel_time(layout.slices(self.rows))
+        return int(reach(span.kernel, ends, new_key, filled, self._between(span)).counts.sum())
 
     def windows(self, span: Span, layout: SliceRows, rows: str) -> Iterator[Any]:
         """Keys, window_start, window_end and merged partials, as batches."""
         at = self.rows.schema.get_field_index(SLICE)
-        micros = (layout.slices(self.rows) * span.window.slice_size + span.window.offset) * 1000
+        micros = span.kernel_time(layout.slices(self.rows)) * 1000
         timed = self.rows.set_column(at, SLICE, pa.array(micros).view(TIMESTAMP))
         keys = tuple(layout.names[: layout.keys])
         given = span.window.emit_only_on_change
-        kernel = SliceKernel(span.kernel, keys, layout.merges, rows, ends=(self.first, self.last), given=given)
-        return kernel([timed])
+        kernel = SliceKernel(span.kernel, keys, layout.merges, rows, ends=self._between(span), given=given)
+        for made in kernel([timed]):
+            yield _on_calendar(made, span) if isinstance(span.window, TumbleMonths) else made
+
+    def _between(self, span: Span) -> tuple[int, int]:
+        """The first and the last end on the clock of the kernel."""
+        first, last = span.kernel_time(np.array([span.number(self.first), span.number(self.last)]))
+        return int(first), int(last)
+
+
+def _on_calendar(made: Any, span: Span) -> Any:
+    """Windows whose start and end the kernel counted, with their times."""
+    for name in ("window_start", "window_end"):
+        at = made.schema.get_field_index(name)
+        ms = made.column(at).view(pa.int64()).to_numpy() // 1000
+        made = made.set_column(at, name, pa.array(span.of_kernel_time(ms) * 1000).view(TIMESTAMP))
+    return made

@@ -57,7 +57,7 @@ def missed(span: Span, late: Any, zone: str = "") -> Any:
     ends = [np.arange(span.first(n), span.last(n) + 1, span.stride) for n in map(int, slices)]
     at = np.repeat(np.arange(len(slices)), [len(of_row) for of_row in ends])
     numbers = np.concatenate(ends) if ends else np.zeros(0, dtype=np.int64)
-    end_ms = numbers * span.window.slice_size + span.window.offset
+    end_ms = span.ends(numbers)
     start_ms = np.array([span.window.window_start(int(end)) for end in end_ms], dtype=np.int64)
     times = [pa.array(ms * 1000).view(TIMESTAMP) for ms in (start_ms, end_ms, end_ms - 1)]
     if zone:

@@ -95,8 +95,7 @@ class LocalSlices:
         if time.null_count:
             batch = batch.filter(time.is_valid())
         micros: Ints = batch.column(keys).cast(TIMESTAMP).view(pa.int64()).to_numpy()
-        width, offset = self.window.slice_size * 1000, self.window.offset * 1000
-        slices = (micros - offset) // width + 1
+        slices = Span(self.window).numbers(micros // 1000) + 1
         of_keys = [_normal(column) for column in batch.columns[:keys]]
         return self._wide.batch([*of_keys, batch.column(keys + 4)], slices, batch.columns[keys + 5 :])
 

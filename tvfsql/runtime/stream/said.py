@@ -65,7 +65,7 @@ class Said:
             at = np.flatnonzero(pc.equal(named, channel).to_numpy(zero_copy_only=False))
             before = self.watermarks.get(channel)
             running = np.maximum.accumulate(np.append(NEVER // 1000 if before is None else before, marks[at]))
-            numbers = (running + 1 - span.window.offset) // span.window.slice_size
+            numbers = span.numbers(running + 1)
             found |= set((at[np.flatnonzero(np.diff(numbers) > 0)] + 1).tolist())
         return sorted(found)
 

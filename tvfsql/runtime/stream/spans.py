@@ -1,7 +1,7 @@
 """Windows counted in slices: a slice is the number of its end, and windows end on such numbers.
 
-The same arithmetic as in `plan.window`, for state that is kept by slice. Pure Python integers, so that no date
-and no watermark overflows.
+The same arithmetic as in `plan.window`, for state that is kept by slice. For single numbers in Python's integers, so
+that no date and no watermark overflows.
 """
 
 from __future__ import annotations
@@ -9,7 +9,12 @@ from __future__ import annotations
 from dataclasses import dataclass
 from functools import cached_property
 
-from tvfsql.plan.window import Cumulate, Hop, Tumble, Window
+import numpy as np
+
+from tvfsql.plan.window import Cumulate, Hop, Tumble, TumbleMonths, Window
+from tvfsql.runtime.columns import Ints
+
+_DATES = (-(2**55), 2**55)  # epoch ms between which numpy has calendar months without overflow
 
 
 @dataclass(frozen=True)
@@ -20,28 +25,61 @@ class Span:
 
     @cached_property
     def kernel(self) -> Hop | Cumulate:
-        """The window as the batch kernel takes it: a TUMBLE is a CUMULATE of one step."""
-        if isinstance(self.window, Tumble):
-            return Cumulate(self.window.size, self.window.size, self.window.offset)
-        return self.window
+        """The window as the batch kernel takes it: a TUMBLE is a CUMULATE of one step. Months differ in length: they
+        are slices of 1 ms on the clock of the kernel (`kernel_time`)."""
+        match self.window:
+            case Tumble(size, offset):
+                return Cumulate(size, size, offset)
+            case TumbleMonths():
+                return Cumulate(1, 1)
+            case other:
+                return other
+
+    def kernel_time(self, slices: Ints) -> Ints:
+        """The ends of slices in epoch milliseconds, on the clock of the kernel."""
+        return slices * self.kernel.slice_size + self.kernel.offset
+
+    def of_kernel_time(self, ms: Ints) -> Ints:
+        """Epoch milliseconds of a window's start or end on the clock of the kernel."""
+        return self.ends(ms) if isinstance(self.window, TumbleMonths) else ms
 
     @cached_property
     def width(self) -> int:
         """The slices of the longest window."""
-        return self.window.size // self.window.slice_size
+        return self.kernel.size // self.kernel.slice_size
 
     @cached_property
     def stride(self) -> int:
         """The slices from one window end to the next."""
-        return self.kernel.slide // self.window.slice_size if isinstance(self.kernel, Hop) else 1
+        return self.kernel.slide // self.kernel.slice_size if isinstance(self.kernel, Hop) else 1
 
     def number(self, ms: int) -> int:
         """The last slice that has ended at `ms`, in epoch milliseconds."""
+        if isinstance(self.window, TumbleMonths):
+            return self.window.number(ms)
         return (ms - self.window.offset) // self.window.slice_size
+
+    def numbers(self, ms: Ints) -> Ints:
+        """`number` of each."""
+        window = self.window
+        if not isinstance(window, TumbleMonths):
+            return (ms - window.offset) // window.slice_size
+        months = (np.clip(ms, *_DATES) - window.offset).astype("datetime64[ms]").astype("datetime64[M]")
+        return (months.astype(np.int64) - window.start) // window.months
 
     def end(self, slice_: int) -> int:
         """The end of a slice in epoch milliseconds."""
+        if isinstance(self.window, TumbleMonths):
+            return self.window.end(slice_)
         return slice_ * self.window.slice_size + self.window.offset
+
+    def ends(self, slices: Ints) -> Ints:
+        """`end` of each."""
+        window = self.window
+        if not isinstance(window, TumbleMonths):
+            return slices * window.slice_size + window.offset
+        months = (slices * window.months + window.start).astype("datetime64[M]")
+        return months.astype("datetime64[ms]").astype(np.int64) + window.offset
 
     def first(self, slice_: int) -> int:
         """The end of the first window that holds the slice."""

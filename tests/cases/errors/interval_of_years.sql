@@ -1,3 +1,0 @@
-SELECT COUNT(*)
-FROM TABLE(TUMBLE(TABLE bid, DESCRIPTOR(bidtime), INTERVAL '1' YEAR))
-GROUP BY window_start, window_end;
