@@ -14,6 +14,7 @@ if TYPE_CHECKING:
     from tvfsql.runtime.windows import cumulate_windows as cumulate_windows
     from tvfsql.runtime.windows import drop_null_times as drop_null_times
     from tvfsql.runtime.windows import local_time as local_time
+    from tvfsql.runtime.windows import month_windows as month_windows
     from tvfsql.runtime.windows import refuse_null_times as refuse_null_times
 
 _MODULE_OF = {
@@ -24,6 +25,7 @@ _MODULE_OF = {
     "drop_null_times": "windows",
     "local_time": "windows",
     "merge_slices": "merge",
+    "month_windows": "windows",
     "print_rows": "output",
     "refuse_null_times": "windows",
 }
