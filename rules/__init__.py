@@ -18,6 +18,7 @@ from tvfsql.rules.window_aggregate import (
     pull_up_window_table_function,
     pull_window_filter_above_aggregate,
 )
+from tvfsql.rules.window_join import make_window_join
 from tvfsql.rules.window_rank import make_window_deduplicate, make_window_top_n, push_filter_below_rank
 from tvfsql.rules.window_table_function import push_filter_below_window, push_project_below_window
 
@@ -46,6 +47,8 @@ PHASES = (
             pull_up_window_table_function,
         ),
     ),
+    # after windows, which look for their window functions right below
+    Phase("joins", (make_window_join,)),
     # after push_down: what is left of a filter above a rank cannot be decided before ranking
     Phase("ranks", (make_window_top_n, make_window_deduplicate)),
     # after windows: what is an Aggregate still reads rows whose windows were made below

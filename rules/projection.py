@@ -10,6 +10,7 @@ from tvfsql.plan.node import Node
 from tvfsql.plan.nodes import Aggregate, Expand, Filter, Item, Join, Project, Scan, Sort
 from tvfsql.plan.rank import Rank, WindowDeduplicate, WindowTopN
 from tvfsql.plan.scalar import Scalar, column
+from tvfsql.plan.window_join import WindowJoin
 from tvfsql.plan.window_nodes import WINDOW_COLUMNS, WindowAggregate, WindowTableFunction
 from tvfsql.planner import rule
 
@@ -207,12 +208,13 @@ def _(node: Rank | WindowTopN | WindowDeduplicate, needed: frozenset[str]) -> No
     return replace(node, input=source) if source is not node.input else node
 
 
-@narrow.register
-def _(node: Join, needed: frozenset[str]) -> Node:
-    wanted = needed | (node.condition.columns if node.condition else frozenset())
+@narrow.register(Join)
+@narrow.register(WindowJoin)
+def _(node: Join | WindowJoin, needed: frozenset[str]) -> Node:
+    wanted = needed.union(*(one.columns for one in node.conditions))
     left, right = narrow(node.left, wanted), narrow(node.right, wanted)
     same = left is node.left and right is node.right
-    return node if same else Join(left, right, node.kind, node.condition)
+    return node if same else replace(node, left=left, right=right)
 
 
 def typed(scalar: Scalar, node: Node, name: str) -> Scalar:

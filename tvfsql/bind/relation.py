@@ -14,8 +14,9 @@ from tvfsql.options import Options
 from tvfsql.plan import nodes
 from tvfsql.plan.node import Node
 from tvfsql.plan.nodes import Item, Project
-from tvfsql.plan.scalar import Scalar, column, free_name, template
+from tvfsql.plan.scalar import Scalar, column, free_name
 from tvfsql.plan.types import is_time, shown
+from tvfsql.plan.window_join import EqualPair
 from tvfsql.plan.window_nodes import WINDOW_COLUMNS, WindowTableFunction
 from tvfsql.syntax import ast
 
@@ -108,13 +109,13 @@ class Sources:
             taken.add(names.get(name, name).lower())
         right = _renamed(right, names) if names else right
         visible = (*left.visible, *right.visible)
-        both = Relation(nodes.Join(left.node, right.node, "cross", None), visible, left.time)
-        condition: Scalar | None = None
+        both = Relation(nodes.Join(left.node, right.node, "cross"), visible, left.time)
+        conditions: tuple[Scalar, ...] = ()
         if join.condition:
             resolved = resolve(join.condition, both)
             if scalar.has_aggregate(resolved.tree):
                 raise BindError("ON cannot hold an aggregate", span=join.condition.span)
-            condition = scalar.condition(resolved, "ON")
+            conditions = tuple(scalar.condition(part, "ON") for part in scalar.conjuncts(resolved))
         elif join.using:
             if join.kind in ("right", "full"):
                 raise UnsupportedError(
@@ -126,17 +127,12 @@ class Sources:
                 (left.lookup(None, name.text, name.span), right.lookup(None, name.text, name.span))
                 for name in join.using
             ]
-            equal = [template("{l} = {r}", {"l": column(a.plan), "r": column(b.plan)}, "boolean") for a, b in pairs]
-            condition = Scalar(
-                tuple(part for i, one in enumerate(equal) for part in ((" AND ",) if i else ()) + one.parts),
-                "boolean",
-                atomic=False,
-            )
+            conditions = tuple(EqualPair(a.plan, b.plan).condition for a, b in pairs)
             merged = {b.plan for _, b in pairs}
             visible = (*left.visible, *(replace(v, hidden=v.plan in merged) for v in right.visible))
         elif join.kind not in ("cross",):
             raise BindError(f"this {join.kind.upper()} JOIN has no condition", span=join.span, hint="ON l.key = r.key")
-        node = nodes.Join(left.node, right.node, join.kind, condition)
+        node = nodes.Join(left.node, right.node, join.kind, conditions)
         return Relation(node, left.visible if join.kind in ("semi", "anti") else visible, left.time)
 
     def under_its_names(self, relation: ast.Relation) -> Node:

@@ -32,6 +32,7 @@ from tvfsql.plan.rank import Rank, WindowDeduplicate, WindowTopN
 from tvfsql.plan.scalar import column, free_name, quoted, template, text
 from tvfsql.plan.types import ddl
 from tvfsql.plan.window import Cumulate, Hop, Tumble, TumbleMonths, Window
+from tvfsql.plan.window_join import WindowJoin
 
 RUNTIME = "tvfsql.runtime"
 STREAM = "tvfsql.runtime.stream"
@@ -281,12 +282,13 @@ def _(node: LateOutput, script: Script) -> str:
     return emit(node.input, script)
 
 
-@emit.register
-def _(node: nodes.Join, script: Script) -> str:
+@emit.register(nodes.Join)
+@emit.register(WindowJoin)
+def _(node: nodes.Join | WindowJoin, script: Script) -> str:
     left, right = emit(node.left, script), emit(node.right, script)
-    if node.condition is None:
+    if not node.conditions:
         return script.assign(script.name("joined"), Chain(left).then("crossJoin", right))
-    condition = Chain("F").then("expr", literal(node.condition.sql))
+    condition = Chain("F").then("expr", columns.condition(node.conditions))
     kind = {"semi": "left_semi", "anti": "left_anti"}.get(node.kind, node.kind)
     return script.assign(script.name("joined"), Chain(left).then("join", right, condition, literal(kind)))
 

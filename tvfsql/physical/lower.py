@@ -32,6 +32,7 @@ from tvfsql.plan.rank import Rank, WindowDeduplicate, WindowTopN
 from tvfsql.plan.scalar import Ref, Scalar, column, free_name, quoted, template
 from tvfsql.plan.types import SqlType
 from tvfsql.plan.window import Cumulate, Window
+from tvfsql.plan.window_join import WindowJoin
 from tvfsql.plan.window_nodes import WindowProperty
 
 
@@ -105,6 +106,11 @@ def _(node: Rank, catalog: Catalog, options: Options) -> Node:
 def _(node: WindowTopN | WindowDeduplicate, catalog: Catalog, options: Options) -> Node:
     node = replace(node, input=Exchange(node.input, node.partition))
     return stream_rank(node) if options.streaming else node
+
+
+@_lower.register
+def _(node: WindowJoin, catalog: Catalog, options: Options) -> Node:
+    return replace(node, left=Exchange(node.left, node.left_keys), right=Exchange(node.right, node.right_keys))
 
 
 @_lower.register

@@ -161,12 +161,13 @@ class Aggregate(Node):
 
 @dataclass(frozen=True)
 class Join(Node):
-    """`kind` is inner, left, right, full, cross, semi or anti. The sides share no column name."""
+    """`kind` is inner, left, right, full, cross, semi or anti: rows match if every condition holds. The sides share
+    no column name."""
 
     left: Node
     right: Node
     kind: str
-    condition: Scalar | None
+    conditions: tuple[Scalar, ...] = ()
 
     @cached_property
     def schema(self) -> Schema:
@@ -174,7 +175,7 @@ class Join(Node):
 
     def details(self) -> Iterator[tuple[str, str]]:
         yield "joinType", self.kind
-        yield "where", self.condition.sql if self.condition else "true"
+        yield "where", " AND ".join(map(str, self.conditions)) or "true"
 
 
 @dataclass(frozen=True)

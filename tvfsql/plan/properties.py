@@ -34,6 +34,15 @@ class WindowColumns:
     times: Names
     rowtimes: Names
 
+    @property
+    def label(self) -> str:
+        return window_nodes.window_label(self.window, zone=self.zone)
+
+    def together(self, other: WindowColumns) -> WindowColumns:
+        """The columns of both, where both tell of the same windows."""
+        parts = (getattr(self, part) + getattr(other, part) for part in ("starts", "ends", "times", "rowtimes"))
+        return WindowColumns(self.window, self.zone, *parts)
+
     def named_by(self, columns: Collection[str]) -> AttachedWindow | None:
         """The window as some columns name it. None if no start or no end is among them: then they name none."""
         start = next((name for name in self.starts if name in columns), None)

@@ -1,0 +1,35 @@
+"""Joins on both ends of a window become joins of windows."""
+
+from __future__ import annotations
+
+from tvfsql.options import Options
+from tvfsql.plan.node import Node
+from tvfsql.plan.nodes import Join
+from tvfsql.plan.window_join import WindowJoin, window_join
+from tvfsql.planner import rule
+
+
+@rule
+def make_window_join(node: Node, options: Options) -> Node | None:
+    """Join rows window by window.
+
+    Before:
+      Join(joinType=[left], where=[window_start = window_start0 AND window_end = window_end0 AND item = item0])
+      :- Aggregate(groupBy=[window_start, window_end, item], ...)
+      +- Aggregate(groupBy=[window_start0, window_end0, item0], ...)
+    After:
+      WindowJoin(leftWindow=[w], rightWindow=[w], joinType=[LeftOuterJoin], where=[item = item0])
+      :- Aggregate(groupBy=[window_start, window_end, item], ...)
+      +- Aggregate(groupBy=[window_start0, window_end0, item0], ...)
+
+    Holds because start and end name one window, so rows match only within it, and it is final when its end has passed.
+    Does not apply
+    - where the condition lacks the starts or the ends: rows of several windows match;
+    - to different windows: rows that match would be final at different times.
+    Flink: StreamPhysicalWindowJoinRule.
+    """
+    match node:
+        case Join():
+            made = window_join(node)
+            return made if isinstance(made, WindowJoin) else None
+    return None

@@ -1,0 +1,147 @@
+"""Joins of windows: of rows that lie in the same window. Source: semantics.md a.6."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from dataclasses import dataclass
+from functools import cached_property
+
+from tvfsql.plan.node import Node, Schema
+from tvfsql.plan.nodes import Join
+from tvfsql.plan.properties import WindowColumns, unique_key, window_of
+from tvfsql.plan.scalar import Ref, Scalar, column, template
+from tvfsql.plan.window_nodes import AttachedWindow
+
+# What Flink calls the kinds of joins.
+KINDS = {
+    "inner": "InnerJoin",
+    "left": "LeftOuterJoin",
+    "right": "RightOuterJoin",
+    "full": "FullOuterJoin",
+    "semi": "LeftSemiJoin",
+    "anti": "LeftAntiJoin",
+}
+
+
+@dataclass(frozen=True)
+class EqualPair:
+    """A column of the left side that equals one of the right; NULLs equal each other if it is `null_safe`."""
+
+    left: str
+    right: str
+    null_safe: bool = False
+
+    @classmethod
+    def of(cls, condition: Scalar, left: Node, right: Node) -> EqualPair | None:
+        """The pair that a condition between two relations is, if it is nothing but one."""
+        match condition.parts:
+            case (Ref(one), str(sign), Ref(other)) if sign.strip() in ("=", "IS NOT DISTINCT FROM"):
+                one, other = (one, other) if one in left.columns else (other, one)
+                if one in left.columns and other in right.columns:
+                    return cls(one, other, sign.strip() != "=")
+        return None
+
+    @property
+    def condition(self) -> Scalar:
+        sign = "IS NOT DISTINCT FROM" if self.null_safe else "="
+        pattern = f"{{l}} {sign} {{r}}"
+        return template(pattern, {"l": column(self.left), "r": column(self.right)}, "boolean", atomic=False)
+
+    def __str__(self) -> str:
+        return self.condition.sql
+
+
+@dataclass(frozen=True)
+class WindowJoin(Node):
+    """Join of rows that lie in one window: those that agree in `pairs`, and for which `rest` holds.
+
+    `kind` is as in Join, cross apart. Both sides have the same window, of which their own columns tell.
+    """
+
+    left: Node
+    right: Node
+    kind: str
+    left_window: AttachedWindow
+    right_window: AttachedWindow
+    pairs: tuple[EqualPair, ...]
+    rest: tuple[Scalar, ...]
+
+    @cached_property
+    def schema(self) -> Schema:
+        return self.left.schema if self.kind in ("semi", "anti") else (*self.left.schema, *self.right.schema)
+
+    @property
+    def conditions(self) -> tuple[Scalar, ...]:
+        """Those that an ordinary join has in its place."""
+        starts = EqualPair(self.left_window.start, self.right_window.start)
+        ends = EqualPair(self.left_window.end, self.right_window.end)
+        return (*(pair.condition for pair in (starts, ends, *self.pairs)), *self.rest)
+
+    @property
+    def left_keys(self) -> tuple[str, ...]:
+        """The columns of the left side that rows are brought together by."""
+        return (self.left_window.start, self.left_window.end, *(pair.left for pair in self.pairs))
+
+    @property
+    def right_keys(self) -> tuple[str, ...]:
+        return (self.right_window.start, self.right_window.end, *(pair.right for pair in self.pairs))
+
+    def details(self) -> Iterator[tuple[str, str]]:
+        yield "leftWindow", str(self.left_window)
+        yield "rightWindow", str(self.right_window)
+        yield "joinType", KINDS[self.kind]
+        yield "where", " AND ".join((*map(str, self.pairs), *map(str, self.rest))) or "true"
+        yield "select", ", ".join(self.columns)
+
+
+def window_join(join: Join) -> WindowJoin | str:
+    """The join as one of windows, or in words why it is none."""
+    left, right = window_of(join.left), window_of(join.right)
+    if left is None or right is None:
+        return f"its {'left' if left is None else 'right'} side has no window"
+    if left.window != right.window:
+        return f"its sides have different windows, {left.label} and {right.label}"
+    if left.zone != right.zone:
+        return "the windows of its sides go by different kinds of time, TIMESTAMP and TIMESTAMP_LTZ"
+    pairs = {one: EqualPair.of(one, join.left, join.right) for one in join.conditions}
+    same = {one: kind for one, pair in pairs.items() if pair and (kind := _same_kind(pair, left, right))}
+    for kind in ("start", "end"):
+        if kind not in same.values():
+            return f"it has no condition that window_{kind} is the same on both sides"
+    if not all(one.deterministic for one in join.conditions):
+        return "a condition of it differs from call to call"
+    of_left, of_right = (
+        {kind: next(getattr(pairs[one], side) for one in same if same[one] == kind) for kind in ("start", "end")}
+        for side in ("left", "right")
+    )
+    return WindowJoin(
+        join.left,
+        join.right,
+        join.kind,
+        AttachedWindow(left.window, of_left["start"], of_left["end"], left.zone),
+        AttachedWindow(right.window, of_right["start"], of_right["end"], right.zone),
+        tuple(pair for one, pair in pairs.items() if pair and one not in same),
+        tuple(one for one, pair in pairs.items() if pair is None),
+    )
+
+
+def _same_kind(pair: EqualPair, left: WindowColumns, right: WindowColumns) -> str | None:
+    """What of their windows both columns of the pair tell, if they tell the same."""
+    kind = left.kind(pair.left)
+    return kind if kind == right.kind(pair.right) else None
+
+
+@window_of.register
+def _(node: WindowJoin) -> WindowColumns | None:
+    """A side that may be NULL tells nothing."""
+    left = None if node.kind in ("right", "full") else window_of(node.left)
+    right = None if node.kind in ("left", "full", "semi", "anti") else window_of(node.right)
+    return left.together(right) if left and right else left or right
+
+
+@unique_key.register
+def _(node: WindowJoin) -> frozenset[str] | None:
+    left, right = unique_key(node.left), unique_key(node.right)
+    if node.kind in ("semi", "anti"):
+        return left
+    return left | right if left is not None and right is not None else None
