@@ -1,4 +1,4 @@
--- Nexmark, query 7: the highest bid of every ten seconds.
+-- Nexmark, query 7: the highest bid of every ten seconds, and who made it on what.
 -- Runs in both modes and gives the same rows: tvfsql run --mode streaming examples/nexmark_q7.sql
 
 CREATE TABLE bid (
@@ -19,6 +19,12 @@ CREATE TABLE bid (
     'rows-per-batch' = '20000'       -- of a stream: five micro-batches
 );
 
-SELECT window_start, window_end, MAX(price) AS price, COUNT(*) AS bids
+CREATE VIEW highest AS
+SELECT window_start, window_end, MAX(price) AS price
 FROM TABLE(TUMBLE(TABLE bid, DESCRIPTOR(`dateTime`), INTERVAL '10' SECOND))
 GROUP BY window_start, window_end;
+
+SELECT b.window_start, b.window_end, auction, bidder, b.price
+FROM TABLE(TUMBLE(TABLE bid, DESCRIPTOR(`dateTime`), INTERVAL '10' SECOND)) AS b
+JOIN highest AS h
+ON b.window_start = h.window_start AND b.window_end = h.window_end AND b.price = h.price;

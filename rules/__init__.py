@@ -3,6 +3,8 @@
 from tvfsql.planner import Phase
 from tvfsql.rules.grouping_sets import push_expand_below_window
 from tvfsql.rules.held_rows import hold_rows_until_window_ends
+from tvfsql.rules.join import push_filter_below_join, push_join_condition_below
+from tvfsql.rules.joined_streams import pair_rows_when_window_ends
 from tvfsql.rules.projection import (
     drop_idle_project,
     merge_filters,
@@ -31,6 +33,8 @@ PHASES = (
             push_filter_below_project,
             push_filter_below_aggregate,
             push_filter_below_rank,
+            push_filter_below_join,
+            push_join_condition_below,
             push_filter_below_window,
         ),
     ),
@@ -56,6 +60,6 @@ PHASES = (
     # before two_phase: the slices should hold only what is needed
     Phase("prune", (merge_projects, prune_columns, drop_idle_project)),
     # after prune, so that rows are held with what is needed of them
-    Phase("held", (hold_rows_until_window_ends,)),
+    Phase("held", (hold_rows_until_window_ends, pair_rows_when_window_ends)),
     Phase("two_phase", (split_local_global,)),
 )

@@ -5,6 +5,7 @@ from __future__ import annotations
 from dataclasses import replace
 
 from tvfsql.options import Options
+from tvfsql.plan.aggregates import ROWS
 from tvfsql.plan.node import Field, Node
 from tvfsql.plan.nodes import AggCall, Filter, Project, Unnest
 from tvfsql.plan.rank import WindowDeduplicate, WindowTopN
@@ -25,7 +26,7 @@ def hold_rows_until_window_ends(node: Node, options: Options) -> Node | None:
     After:
       WindowDeduplicate(window=[w], keep=[LastRow], partitionKeys=[item], orderKey=[bidtime])
       +- Unnest(rows=[rows])
-         +- WindowAggregate(groupBy=[item], window=[w], select=[item, ARRAY_AGG(struct(price, bidtime)) AS rows, ...])
+         +- WindowAggregate(groupBy=[item], window=[w], select=[item, $ROWS(struct(price, bidtime)) AS rows, ...])
             +- Scan(table=[bid], fields=[item, price, bidtime])
 
     Holds because a rank within a window needs all its rows and no others, and a list of rows is merged from slices like
@@ -56,7 +57,7 @@ def _held(node: Node, keys: tuple[str, ...]) -> Node | None:
             row = ", ".join(f"{{c{i}}} AS {quoted(field.name)}" for i, field in enumerate(kept))
             taken = {name.lower() for name in node.columns}
             rows = free_name("rows", lambda name: name in taken)
-            call = AggCall(rows, "ARRAY_AGG", (template(f"struct({row})", holes, _struct(kept)),), time=time)
+            call = AggCall(rows, ROWS, (template(f"struct({row})", holes, _struct(kept)),))
             parts = (WindowProperty(name, name.removeprefix("window_"), node.type_of(name)) for name in WINDOW_COLUMNS)
             made = WindowAggregate(source, window, time, own, (call,), tuple(parts))
             unnested = Unnest(made, rows, kept)

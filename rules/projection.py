@@ -213,8 +213,16 @@ def _(node: Rank | WindowTopN | WindowDeduplicate, needed: frozenset[str]) -> No
 def _(node: Join | WindowJoin, needed: frozenset[str]) -> Node:
     wanted = needed.union(*(one.columns for one in node.conditions))
     left, right = narrow(node.left, wanted), narrow(node.right, wanted)
+    if isinstance(node, WindowJoin):  # on streams it keeps what it is given
+        left, right = _without_others(left, wanted), _without_others(right, wanted)
     same = left is node.left and right is node.right
     return node if same else replace(node, left=left, right=right)
+
+
+def _without_others(node: Node, wanted: frozenset[str]) -> Node:
+    """The columns that are wanted, alone."""
+    kept = tuple(name for name in node.columns if name in wanted)
+    return node if kept == node.columns else Project(node, passing(kept, node))
 
 
 def typed(scalar: Scalar, node: Node, name: str) -> Scalar:

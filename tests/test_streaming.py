@@ -10,7 +10,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 import pytest
-from test_window_cases import CASES, QUERIES, _bag, _options, _plain
+from test_window_cases import CASES, JOINS, QUERIES, _bag, _options, _plain, inputs
 
 from tvfsql import Session, TvfSqlError, compile
 
@@ -24,6 +24,7 @@ LATE_TOO = {
     "cascade_tumble5_tumble10": 1,
     "tumble_5s_grouping_sets": 2,
     "tumble_5s_timestamp_ltz_shanghai": 1,
+    **dict.fromkeys(JOINS, 2),  # one in each of two aggregates
 }
 BIDS = "ts TIMESTAMP(3), item STRING, price DECIMAL(10, 2), n INT, WATERMARK FOR ts AS ts - INTERVAL '{delay}' SECOND"
 TOTALS = """SELECT window_start, window_end, item, SUM(price) AS total, COUNT(*) AS bids, AVG(n) AS mean,
@@ -51,18 +52,21 @@ def test_a_row_a_batch_gives_the_rows_and_the_late_count_of_flink(
 ) -> None:
     case = CASES[name]
     session = Session(spark, mode="streaming", options=_options(case))
-    columns = [column for column, _ in case["columns"]]
-    write_files(tmp_path / "in", [[dict(zip(columns, row, strict=True))] for row in case["rows"]])
-    stored = ", ".join(f"`{column}` {kind.removesuffix(' *ROWTIME*')}" for column, kind in case["columns"])
-    computed = "".join(f", `{column}` AS {kind.split(' AS ')[1]}" for column, kind in case["computed_columns"])
-    mark = f", WATERMARK FOR {case['watermark'].split()[0]} AS {case['watermark']}"
-    create_table(session, case["input_table"], stored + computed + mark, tmp_path / "in")
+    for table in inputs(case):
+        columns = [column for column, _ in table["columns"]]
+        folder = tmp_path / table["name"]
+        write_files(folder, [[dict(zip(columns, row, strict=True))] for row in table["rows"]])
+        stored = ", ".join(f"`{column}` {kind.removesuffix(' *ROWTIME*')}" for column, kind in table["columns"])
+        computed = (f", `{column}` AS {kind.split(' AS ')[1]}" for column, kind in table.get("computed_columns", ()))
+        mark = f", WATERMARK FOR {table['watermark'].split()[0]} AS {table['watermark']}"
+        create_table(session, table["name"], stored + "".join(computed) + mark, folder)
     result = session.execute(case["query"])[-1]
     kinds = [field.type for field in result.query.physical.schema]
     rows = [list(map(_plain, row, kinds)) for row in result.collect()]
     assert _bag(rows) == _bag(case["expected_rows"])
     assert session.counts["numLateRecordsDropped"] == case.get("late_records_dropped", LATE_TOO.get(name, 0))
-    assert (session.counts["rowsIn"], session.counts["rowsOut"]) == (len(case["rows"]), len(rows))
+    rows_in = sum(len(table["rows"]) for table in inputs(case))
+    assert (session.counts["rowsIn"], session.counts["rowsOut"]) == (rows_in, len(rows))
 
 
 @pytest.mark.spark
@@ -237,7 +241,7 @@ def test_a_stream_without_end_is_not_awaited() -> None:
         (TOTALS.format(window=WINDOWS["hop"]) + " ORDER BY item", "cannot be sorted"),
         (TOTALS.format(window=WINDOWS["hop"]) + " LIMIT 3", "LIMIT on a stream"),
         ("SELECT DISTINCT item FROM bid", "DISTINCT rows of a stream"),
-        ("SELECT a.item FROM bid a JOIN bid b ON a.item = b.item", "joins of streams"),
+        ("SELECT a.item FROM bid a JOIN bid b ON a.item = b.item", "no window on its left side"),
         ("SELECT item, ROW_NUMBER() OVER (ORDER BY ts) FROM bid", "Spark's own forms"),
         (
             f"SELECT * FROM ({TOTALS_OF_HOP}) QUALIFY ROW_NUMBER() OVER (PARTITION BY window_end ORDER BY total) <= 3",

@@ -147,7 +147,7 @@ class Script:
         known = {
             "tables": (*self.catalog.names(Table), *self.catalog.names(View)),
             "views": self.catalog.names(View),
-            "functions": tuple(sorted({*functions(), *(name.lower() for name in AGGREGATES)})),
+            "functions": tuple(sorted({*functions(), *(name.lower() for name in AGGREGATES if name.isidentifier())})),
         }
         if show.what not in known:
             hint = did_you_mean(show.what, known) or ""

@@ -8,6 +8,7 @@ from itertools import repeat
 
 from tvfsql.bind import scalar
 from tvfsql.bind.aggregate import Grouping
+from tvfsql.bind.matches import matched
 from tvfsql.bind.ordinary import bind_ordinary
 from tvfsql.bind.rank import Ranking, ranks_windows
 from tvfsql.bind.relation import Sources
@@ -56,12 +57,11 @@ class QueryBinder:
                 bound = self._select(select, query.order_by, self._from(select))
             case ast.SetOperation() as operation:
                 bound = self._sorted(self._set_operation(operation), query.order_by)
-            case ast.Ranking(select, ordinary):
-                assert select.over is not None
-                relation = self._from(select)
-                if not ranks_windows(select.over, relation):
+            case ast.OfWindows(select, ordinary):
+                relation = self._of_windows(select)
+                if relation is None:
                     return self._ordinary(ordinary)
-                bound = self._select(select, query.order_by, relation)
+                bound = self._select(replace(select, where=None), query.order_by, relation)
             case ast.Ordinary() as ordinary:
                 bound = self._ordinary(ordinary)
             case ast.Query() as inner:
@@ -75,6 +75,16 @@ class QueryBinder:
             ordinary, {name: self._sources.under_its_names(relation) for name, relation in ordinary.sources}
         )
         return Bound(node, node.columns)
+
+    def _of_windows(self, select: ast.Select) -> Relation | None:
+        """The rows of FROM that meet WHERE, if the SELECT ranks and matches those of windows."""
+        relation = self._from(select)
+        if select.over and not ranks_windows(select.over, relation):
+            return None
+        found: Relation | None = self._where(relation, select.where) if select.where else relation
+        for match in select.matches:
+            found = matched(found, match, self._sources) if found else None
+        return found
 
     def _from(self, select: ast.Select) -> Relation:
         return self._sources.bind(select.relation) if select.relation else Relation(nodes.Values(), ())

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, replace
 
 from tvfsql.bind import scalar
@@ -101,13 +101,7 @@ class Sources:
 
     def _join(self, join: ast.JoinTable) -> Relation:
         left, right = self.bind(join.left), self.bind(join.right)
-        taken = {name.lower() for name in left.node.columns}
-        names: dict[str, str] = {}
-        for name in right.node.columns:
-            if name.lower() in taken:
-                names[name] = free_name(name + "0", lambda n: n.lower() in taken or n in right.node.columns)
-            taken.add(names.get(name, name).lower())
-        right = _renamed(right, names) if names else right
+        right = beside(right, left.node.columns)
         visible = (*left.visible, *right.visible)
         both = Relation(nodes.Join(left.node, right.node, "cross"), visible, left.time)
         conditions: tuple[Scalar, ...] = ()
@@ -150,6 +144,17 @@ class Sources:
             return found.node
         items = tuple(Item(part.name, column(part.plan, part.type)) for part in found.visible)
         return Project(found.node, items)
+
+
+def beside(relation: Relation, others: Sequence[str]) -> Relation:
+    """The same relation where the plan calls no column as one of some others, in any case."""
+    taken = {name.lower() for name in others}
+    names: dict[str, str] = {}
+    for name in relation.node.columns:
+        if name.lower() in taken:
+            names[name] = free_name(name + "0", lambda n: n.lower() in taken or n in relation.node.columns)
+        taken.add(names.get(name, name).lower())
+    return _renamed(relation, names) if names else relation
 
 
 def _renamed(relation: Relation, names: Mapping[str, str]) -> Relation:

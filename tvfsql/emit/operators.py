@@ -22,6 +22,7 @@ from tvfsql.physical.operators import (
     StreamDeduplicate,
     StreamSlices,
     StreamTopN,
+    StreamUnion,
     TableSourceScan,
     WatermarkAssigner,
     WindowExpand,
@@ -133,7 +134,12 @@ def _(node: RowTimeCheck, script: Script) -> str:
 @emit.register
 def _(node: WindowExpand, script: Script) -> str:
     name = emit(node.input, script)
-    windows = _window(node.window, node.time, node.zone, script)
+    if CONTROL in node.columns:
+        time = _time(node.time, node.zone, script).flat()
+        function = script.need(RUNTIME, "windows_or_null")
+        windows: str | Chain = f"{function}({time}, {_python(node.window, script)})"
+    else:
+        windows = _window(node.window, node.time, node.zone, script)
     return script.assign(name, Chain(name).then("withColumn", literal(node.struct), windows))
 
 
@@ -202,6 +208,12 @@ def _(node: WatermarkAssigner, script: Script) -> str:
 
 
 @emit.register
+def _(node: StreamUnion, script: Script) -> str:
+    sides = tuple(emit(side, script) for side in node.sides)
+    return script.assign(script.name("both"), Chain("", (Call(script.need(STREAM, "union_streams"), sides),)))
+
+
+@emit.register
 def _(node: StreamSlices, script: Script) -> str:
     source = emit(node.input, script)
     arguments = (
@@ -238,6 +250,7 @@ def _(node: SliceMerge, script: Script) -> str:
         arguments += ["marks=True"] if node.marks else []
         arguments += ["late=True"] if node.late else []
         arguments += [f"zone={literal(node.zone)}"] if node.zone else []
+        arguments += [f"inputs={literal(node.inputs)}"] if node.inputs != ("",) else []
     return script.assign(windows, Chain("", (Call(merge, tuple(arguments)),)))
 
 

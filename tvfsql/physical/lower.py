@@ -24,7 +24,7 @@ from tvfsql.physical.operators import (
     TableSourceScan,
     WindowExpand,
 )
-from tvfsql.physical.streaming import refuse_unbounded, stream_rank, stream_slices
+from tvfsql.physical.streaming import inputs_of, refuse_unbounded, stream_rank, stream_slices
 from tvfsql.plan import nodes, window_nodes
 from tvfsql.plan.node import Node
 from tvfsql.plan.nodes import Item
@@ -146,7 +146,10 @@ def _(node: window_nodes.LocalWindowAggregate, catalog: Catalog, options: Option
 def _(node: window_nodes.GlobalWindowAggregate, catalog: Catalog, options: Options) -> Node:
     exchange = Exchange(node.input, node.keys)
     zone = node.zone if options.streaming else ""  # in batch the slices are on the wall clock already
-    made: Node = SliceMerge(exchange, node.window, node.keys, node.merges, node.rows, options.streaming, zone=zone)
+    inputs = inputs_of(node.input) if options.streaming else ("",)
+    made: Node = SliceMerge(
+        exchange, node.window, node.keys, node.merges, node.rows, options.streaming, zone=zone, inputs=inputs
+    )
     if node.window.emit_only_on_change:
         made = Calc(made, (), (_differs_from_step_before(node),))
     ends = {kind: column(f"window_{kind}", "timestamp_ntz") for kind in ("start", "end")}

@@ -109,6 +109,20 @@ class WatermarkAssigner(Node):
 
 
 @dataclass(frozen=True)
+class StreamUnion(Node):
+    """UNION ALL of streams on their way to a window operator, MARKS in each; columns go by position."""
+
+    sides: tuple[Node, ...]
+
+    @cached_property
+    def schema(self) -> Schema:
+        return self.sides[0].schema
+
+    def label(self) -> str:
+        return f"Union(all=[true], union=[{', '.join(self.columns)}])"
+
+
+@dataclass(frozen=True)
 class StreamSlices(Node):
     """LocalWindowAggregate of a stream: partials of single rows merged per key and slice, key groups apart.
 
@@ -227,7 +241,8 @@ class SliceMerge(Node):
     """Windows made from slices that are sorted by key and slice end; partials merged by their kinds.
 
     With emit_only_on_change `before` holds the partials of the step before. On streams it hands its watermark on with
-    `marks`, and with `late` the rows that came too late. With `zone` windows lie on its wall clock."""
+    `marks`, and with `late` the rows that came too late. With `zone` windows lie on its wall clock. `inputs` are what
+    the names of its channels begin with: windows wait for each of them."""
 
     input: Node
     window: Window
@@ -238,6 +253,7 @@ class SliceMerge(Node):
     marks: bool = False
     late: bool = False
     zone: str = ""
+    inputs: tuple[str, ...] = ("",)
 
     @cached_property
     def schema(self) -> Schema:

@@ -6,6 +6,7 @@ become part of the rows' time: a row that does not pass brings its watermark and
 
 from __future__ import annotations
 
+from collections.abc import Iterator
 from dataclasses import fields, replace
 
 from tvfsql.errors import UnsupportedError
@@ -17,12 +18,15 @@ from tvfsql.physical.operators import (
     Calc,
     Exchange,
     RowTimeCheck,
+    RowTimeCheck,
     SliceMerge,
     StreamDeduplicate,
     StreamSlices,
     StreamTopN,
+    StreamUnion,
     TableSourceScan,
     WatermarkAssigner,
+    WindowExpand,
 )
 from tvfsql.plan import nodes, window_nodes
 from tvfsql.plan.node import Field, Node
@@ -30,6 +34,7 @@ from tvfsql.plan.nodes import Item
 from tvfsql.plan.properties import window_of
 from tvfsql.plan.rank import Rank, WindowDeduplicate, WindowTopN
 from tvfsql.plan.scalar import Scalar, column, template
+from tvfsql.plan.window_join import WindowJoin, window_join
 from tvfsql.plan.window_nodes import LocalWindowAggregate
 from tvfsql.syntax import ast
 
@@ -42,7 +47,10 @@ REFUSED: dict[type[Node], tuple[str, str]] = {
         "an aggregate here cannot be merged from slices, or slices are switched off",
         "streams need aggregates of plan.aggregates and table.optimizer.agg-phase-strategy other than ONE_PHASE",
     ),
-    nodes.Join: ("joins of streams are not built yet", "--mode batch"),
+    WindowJoin: (
+        "both sides of a window join are window functions, or what is made of their windows",
+        "GROUP BY window_start, window_end and the keys first, or use --mode batch",
+    ),
     nodes.Sort: ("a stream has no end, so it cannot be sorted", "leave out ORDER BY, or use --mode batch"),
     nodes.Limit: ("LIMIT on a stream is not built yet", "leave it out, or use --mode batch"),
     nodes.Distinct: ("DISTINCT rows of a stream would need all rows kept", "group by a window"),
@@ -57,10 +65,17 @@ REFUSED: dict[type[Node], tuple[str, str]] = {
 def refuse_unbounded(plan: Node) -> None:
     """Raise UnsupportedError for an operator that streams do not have, with the reason and what to do."""
     for node in plan.walk():
+        if isinstance(node, nodes.Join):
+            raise UnsupportedError(
+                f"on streams only windows are joined, and this join {_other_join(node)}: {node.label()}",
+                hint="ON l.window_start = r.window_start AND l.window_end = r.window_end, of the same windows",
+            )
         if type(node) in REFUSED:
             reason, hint = _lacking_set(node) or _of_several_windows(node) or REFUSED[type(node)]
             if isinstance(node, nodes.SparkSql) and node.reason == ast.OVER:
                 hint = "rank the rows of windows: PARTITION BY window_start, window_end, with a limit of the rank"
+            if isinstance(node, nodes.SparkSql) and node.reason == ast.SUBQUERY:
+                hint = "in EXISTS or IN: WHERE l.window_start = r.window_start AND l.window_end = r.window_end"
             raise UnsupportedError(f"{reason}: {node.label()}", hint=hint)
         if isinstance(node, window_nodes.GlobalWindowAggregate):
             _refuse_other_times(node)
@@ -71,6 +86,12 @@ def refuse_unbounded(plan: Node) -> None:
             )
         if isinstance(node, nodes.SetOperation) and (node.kind != "union" or not node.all):
             raise UnsupportedError("only UNION ALL works on streams", hint="UNION ALL")
+
+
+def _other_join(node: nodes.Join) -> str:
+    """Why a join is none of windows."""
+    made = window_join(node)
+    return made if isinstance(made, str) else "is left as it is: the rule make_window_join is switched off"
 
 
 def _lacking_set(node: Node) -> tuple[str, str] | None:
@@ -104,13 +125,29 @@ def _refuse_other_times(node: window_nodes.GlobalWindowAggregate) -> None:
     """Only the last moment of a window comes with watermarks out of an operator that makes windows."""
     local = node.input
     assert isinstance(local, LocalWindowAggregate), local.label()
-    over_windows = any(isinstance(below, window_nodes.GlobalWindowAggregate) for below in local.walk())
-    known = window_of(local.input)
-    if over_windows and node.attached is None and (known is None or local.time not in known.times):
+    if node.attached is None and not all(_goes_by_window_time(*leg) for leg in _legs(local.input, local.time)):
         raise UnsupportedError(
             f"on streams a window over windows goes by their window_time, and {local.time} is another time",
             hint="SELECT window_time AS rowtime, ... GROUP BY window_start, window_end, window_time",
         )
+
+
+def _legs(node: Node, time: str) -> Iterator[tuple[Node, str]]:
+    """The relations that a UNION ALL puts together, each with what it calls a column; under projections of it."""
+    match node:
+        case nodes.Project(source, items) if renamed := next(i.scalar.column for i in items if i.name == time):
+            yield from _legs(source, renamed)
+        case nodes.SetOperation(left, right):
+            yield from _legs(left, time)
+            yield from _legs(right, right.columns[left.columns.index(time)])
+        case _:
+            yield node, time
+
+
+def _goes_by_window_time(node: Node, time: str) -> bool:
+    over_windows = any(isinstance(below, window_nodes.GlobalWindowAggregate) for below in node.walk())
+    known = window_of(node)
+    return not over_windows or (known is not None and time in known.times)
 
 
 def comes_by_window(node: Node) -> bool:
@@ -138,6 +175,17 @@ def stream_slices(node: LocalWindowAggregate, options: Options) -> StreamSlices:
     return StreamSlices(made, node.window, node.time, node.keys, merges, _on_event(source), key_groups, zone=node.zone)
 
 
+def inputs_of(node: Node) -> tuple[str, ...]:
+    """What the names of the channels begin with that speak to an operator: more than "" behind a StreamUnion."""
+    match node:
+        case StreamUnion(sides):
+            return tuple(f"{i}/{name}" for i, side in enumerate(sides, 1) for name in inputs_of(side))
+        case SliceMerge() | WatermarkAssigner():
+            return ("",)
+    (source,) = node.children
+    return inputs_of(source)
+
+
 def marked(node: Node, time: str, options: Options) -> Calc:
     """A stream's rows on their way to a window operator, computed from an input that has MARKS.
 
@@ -162,6 +210,16 @@ def marked(node: Node, time: str, options: Options) -> Calc:
         case nodes.Expand() as expand if (inner := items[time].column) is not None:
             computed = marked(expand.input, inner, options)
             source = replace(expand, input=Calc(computed.input, (*computed.items, *_marks())))
+        case WindowExpand() as expand:  # rows that are in no window stay, for the watermarks that they bring
+            # its rows are checked where they get their watermarks
+            below = expand.input.input if isinstance(expand.input, RowTimeCheck) else expand.input
+            computed = marked(below, expand.time, options)
+            source = replace(expand, input=Calc(computed.input, (*computed.items, *_marks())))
+            if expand.struct not in items[time].columns:
+                within = template("{w} IS NOT NULL", {"w": column(expand.struct)}, "boolean", atomic=False)
+                items[time] = in_rows(items[time], within)
+        case nodes.SetOperation() as union if (inner := items[time].column) is not None:
+            source = StreamUnion(tuple(_marked_sides(union, union.columns.index(inner), options)))
         case other:
             raise UnsupportedError(
                 f"on streams a window function does not read {other.label()} yet", hint="--mode batch"
@@ -169,6 +227,16 @@ def marked(node: Node, time: str, options: Options) -> Calc:
     return Calc(
         source, tuple(Item(n, in_rows(s, all_of(calc.conditions)) if n == time else s) for n, s in items.items())
     )
+
+
+def _marked_sides(node: Node, at: int, options: Options) -> Iterator[Calc]:
+    """What a UNION ALL puts together, marked; the time is the column at that place."""
+    if isinstance(node, nodes.SetOperation):
+        yield from _marked_sides(node.left, at, options)
+        yield from _marked_sides(node.right, at, options)
+    else:
+        computed = marked(node, node.columns[at], options)
+        yield Calc(computed.input, (*computed.items, *_marks()))
 
 
 def handing_marks_on(node: Node) -> Node:
@@ -215,10 +283,11 @@ def _marks() -> tuple[Item, ...]:
 
 def _on_event(node: Node) -> bool:
     """Whether rows are judged one by one. Windows that leave an operator together have no order among them, and their
-    watermark comes after them all."""
+    watermark comes after them all; nor have the copies of a row."""
     parts = [*node.walk()]
     marks = [part.source.watermark for part in parts if isinstance(part, TableSourceScan)]
-    return not any(isinstance(part, SliceMerge) for part in parts) and any(mark and mark.on_event for mark in marks)
+    together = any(isinstance(part, SliceMerge | WindowExpand) for part in parts)
+    return not together and any(mark and mark.on_event for mark in marks)
 
 
 def all_of(conditions: tuple[Scalar, ...]) -> Scalar | None:

@@ -121,6 +121,9 @@ def _list(name: str, values: Partial) -> AggregateFunction:
     )
 
 
+# No function of SQL: all values in no order, of any type, as operators of our own hold rows.
+ROWS = "$ROWS"
+
 POP = "CASE WHEN {moments}.n > 0 THEN {moments}.m2 / {moments}.n END"
 SAMP = "CASE WHEN {moments}.n > 1 THEN {moments}.m2 / ({moments}.n - 1) END"
 
@@ -228,6 +231,13 @@ _ROWS = (
     ),
     _list("COLLECT", LIST),
     _list("ARRAY_AGG", LIST_WITH_NULLS),
+    AggregateFunction(
+        ROWS,
+        "collect_list({x}){f}",
+        lambda kind: f"array<{kind}>" if kind else UNKNOWN,
+        partials=(Partial("rows", "collect_list({x}){f}", "concat", "array({x})", nulls=True),),
+        finish="coalesce({rows}, array())",
+    ),
     _spread("STDDEV_POP", "stddev_pop", f"sqrt({POP})"),
     _spread("STDDEV_SAMP", "stddev_samp", f"sqrt({SAMP})"),
     _spread("VAR_POP", "var_pop", POP),

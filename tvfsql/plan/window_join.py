@@ -95,21 +95,21 @@ class WindowJoin(Node):
 
 
 def window_join(join: Join) -> WindowJoin | str:
-    """The join as one of windows, or in words why it is none."""
+    """The join as one of windows, or why it is none: a sentence about "this join"."""
     left, right = window_of(join.left), window_of(join.right)
     if left is None or right is None:
-        return f"its {'left' if left is None else 'right'} side has no window"
+        return f"has no window on its {'left' if left is None else 'right'} side"
     if left.window != right.window:
-        return f"its sides have different windows, {left.label} and {right.label}"
+        return f"has different windows on its sides, {left.label} and {right.label}"
     if left.zone != right.zone:
-        return "the windows of its sides go by different kinds of time, TIMESTAMP and TIMESTAMP_LTZ"
+        return "has windows of different kinds of time on its sides, TIMESTAMP and TIMESTAMP_LTZ"
     pairs = {one: EqualPair.of(one, join.left, join.right) for one in join.conditions}
     same = {one: kind for one, pair in pairs.items() if pair and (kind := _same_kind(pair, left, right))}
     for kind in ("start", "end"):
         if kind not in same.values():
-            return f"it has no condition that window_{kind} is the same on both sides"
+            return f"has no condition that window_{kind} is the same on both sides"
     if not all(one.deterministic for one in join.conditions):
-        return "a condition of it differs from call to call"
+        return "has a condition that differs from call to call"
     of_left, of_right = (
         {kind: next(getattr(pairs[one], side) for one in same if same[one] == kind) for kind in ("start", "end")}
         for side in ("left", "right")

@@ -16,6 +16,7 @@ if TYPE_CHECKING:
     from tvfsql.runtime.windows import local_time as local_time
     from tvfsql.runtime.windows import month_windows as month_windows
     from tvfsql.runtime.windows import refuse_null_times as refuse_null_times
+    from tvfsql.runtime.windows import windows_or_null as windows_or_null
 
 _MODULE_OF = {
     "DatagenSource": "generated.source",
@@ -28,6 +29,7 @@ _MODULE_OF = {
     "month_windows": "windows",
     "print_rows": "output",
     "refuse_null_times": "windows",
+    "windows_or_null": "windows",
 }
 
 

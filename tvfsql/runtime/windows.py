@@ -5,19 +5,38 @@ from __future__ import annotations
 from pyspark.sql import Column, DataFrame
 from pyspark.sql import functions as F
 
-from tvfsql.plan.window import Cumulate, TumbleMonths
+from tvfsql.plan.window import Cumulate, Hop, TumbleMonths, Window
 from tvfsql.runtime.expressions import column_of, interval_of
 
 
 def cumulate_windows(time: str | Column, window: Cumulate) -> Column:
     """One struct<start, end> (timestamp_ntz) for each CUMULATE window that holds `time` (timestamp_ntz): an
     explode(), so a row comes once per window. Source: semantics.md (b)."""
-    ts = F.col(time) if isinstance(time, str) else time
+    return F.explode(_of_cumulate(F.col(time) if isinstance(time, str) else time, window))
+
+
+def _of_cumulate(ts: Column, window: Cumulate) -> Column:
     shift, step, size = (interval_of(ms) for ms in (window.offset, window.step, window.size))
     cycle = F.time_bucket(size, ts - shift) + shift
     first = F.time_bucket(step, ts - shift) + shift + step
     ends = F.sequence(first, cycle + size, step)
-    return F.explode(F.transform(ends, lambda end: F.struct(cycle.alias("start"), end.alias("end"))))
+    return F.transform(ends, lambda end: F.struct(cycle.alias("start"), end.alias("end")))
+
+
+def windows_or_null(time: str | Column, window: Window) -> Column:
+    """One struct<start, end> (timestamp_ntz) for each window that holds `time` (timestamp_ntz); one NULL if there is
+    none, as of control rows, which must not be lost on their way. Source: semantics.md (b)."""
+    ts = F.col(time) if isinstance(time, str) else time
+    if isinstance(window, Cumulate):
+        return F.explode_outer(_of_cumulate(ts, window))
+    if isinstance(window, TumbleMonths):
+        return F.when(ts.isNotNull(), month_windows(ts, window))
+    size, slide = window.size, window.slide if isinstance(window, Hop) else window.size
+    shift, wide, step = interval_of((window.offset + size) % slide), interval_of(size), interval_of(slide)
+    first = F.time_bucket(step, ts - shift) + shift + step
+    last = F.time_bucket(step, ts + wide - shift) + shift
+    ends = F.when(last >= first, F.sequence(first, last, step))
+    return F.explode_outer(F.transform(ends, lambda end: F.struct((end - wide).alias("start"), end.alias("end"))))
 
 
 def month_windows(time: str | Column, window: TumbleMonths) -> Column:

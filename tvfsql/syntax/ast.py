@@ -198,10 +198,21 @@ class Over:
 
 
 @dataclass(frozen=True)
+class Match:
+    """EXISTS, or IN with its `operands`, as a condition of WHERE; `negated`: NOT."""
+
+    query: Query
+    operands: tuple[Expr, ...] = ()
+    negated: bool = False
+    span: Span = place()
+
+
+@dataclass(frozen=True)
 class Select:
     """A SELECT of the forms that the planner takes apart.
 
-    `grouping_sets` come on top of the keys of `group_by`; `over` stands in its items, in QUALIFY or in ORDER BY.
+    `grouping_sets` come on top of the keys of `group_by`; `over` stands in its items, in QUALIFY or in ORDER BY;
+    `matches` are conditions besides `where`.
     """
 
     items: tuple[SelectItem, ...]
@@ -214,6 +225,7 @@ class Select:
     span: Span = place()
     over: Over | None = None
     qualify: Expr | None = None
+    matches: tuple[Match, ...] = ()
 
 
 @dataclass(frozen=True)
@@ -227,7 +239,9 @@ class SetOperation:
     span: Span = place()
 
 
-OVER = "an OVER window"  # a reason for the next
+# reasons for the next
+OVER = "an OVER window"
+SUBQUERY = "a subquery in an expression"
 
 
 @dataclass(frozen=True)
@@ -242,9 +256,9 @@ class Ordinary:
 
 
 @dataclass(frozen=True)
-class Ranking:
-    """A SELECT with a ranking function. Where that does not rank the rows of windows, the whole query, with its
-    ORDER BY and LIMIT, is `ordinary`."""
+class OfWindows:
+    """A SELECT with a ranking function, or with matches. Where these do not rank the rows of windows, or do not match
+    windows, the whole query, with its ORDER BY and LIMIT, is `ordinary`."""
 
     select: Select
     ordinary: Ordinary
@@ -257,7 +271,7 @@ class Query:
     `group_window` tells what of it was written in the form of group windows.
     """
 
-    body: Select | SetOperation | Ranking | Ordinary | Query
+    body: Select | SetOperation | OfWindows | Ordinary | Query
     ctes: tuple[Cte, ...] = ()
     order_by: tuple[OrderItem, ...] = ()
     limit: int | None = None

@@ -6,7 +6,7 @@ position is still right. A placeholder is a table, or a column for a group windo
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import replace
 from typing import Any
 
@@ -18,6 +18,7 @@ from tvfsql.syntax import ast
 from tvfsql.syntax.dialect import FlinkSql, nearest_type
 from tvfsql.syntax.group_windows import modern, refuse_left_over
 from tvfsql.syntax.grouping import key_sets
+from tvfsql.syntax.matches import MatchTree, matches_of, without
 
 PLAIN_CLAUSES = {"expressions", "from_", "joins", "where", "group", "having", "distinct", "hint", "kind"}
 AROUND = {"with_", "order", "limit", "offset"}
@@ -39,7 +40,7 @@ SET_KINDS = {exp.Union: "union", exp.Intersect: "intersect", exp.Except: "except
 # Operators whose rows Spark works out by itself: a SELECT that holds one is not taken apart.
 SPARKS_OWN = (
     (exp.Window, ast.OVER),
-    (exp.Query, "a subquery in an expression"),
+    (exp.Query, ast.SUBQUERY),
     (exp.UDTF, "a table function"),
     (exp.Placeholder, "a placeholder"),
 )
@@ -152,7 +153,7 @@ class _Reader:
 
     def _query(self, tree: exp.Expr) -> ast.Query:
         around = {key: tree.args.get(key) for key in AROUND}
-        body: ast.Select | ast.SetOperation | ast.Ranking | ast.Ordinary | ast.Query
+        body: ast.Select | ast.SetOperation | ast.OfWindows | ast.Ordinary | ast.Query
         limit, offset = self._number(around["limit"]), self._number(around["offset"])
         reason = self._sparks_own(tree) or ("a computed LIMIT" if None in (limit, offset) else None)
         ctes = tuple(self._ctes(around["with_"]))
@@ -160,8 +161,8 @@ class _Reader:
             body = self.query(tree.this)
         elif reason is None and isinstance(tree, exp.Select):
             body = self._select(tree)
-        elif isinstance(tree, exp.Select) and self._ranking(tree) and None not in (limit, offset):
-            body = ast.Ranking(self._select(tree), self._ordinary(tree, ast.OVER))
+        elif reason and isinstance(tree, exp.Select) and self._of_windows(tree) and None not in (limit, offset):
+            body = ast.OfWindows(self._select(tree), self._ordinary(tree, reason))
         elif reason is None and type(tree) in SET_KINDS:
             body = ast.SetOperation(
                 SET_KINDS[type(tree)],  # type: ignore[index]
@@ -175,8 +176,14 @@ class _Reader:
         order = tuple(self._order(item) for item in around["order"].expressions) if around["order"] else ()
         return ast.Query(body, ctes, order, limit if around["limit"] else None, offset or 0, span_of(tree, self.span))
 
-    def _ranking(self, tree: exp.Select) -> exp.Window | None:
-        """The ranking function of a SELECT, if that is all which keeps the planner from taking the SELECT apart.
+    def _of_windows(self, tree: exp.Select) -> bool:
+        """Whether a ranking function, EXISTS and IN are all that keeps the planner from taking the SELECT apart."""
+        over, matches = self._ranking(tree), matches_of(tree)
+        return bool(over or matches) and self._sparks_own(tree, over, matches) is None
+
+    @staticmethod
+    def _ranking(tree: exp.Select) -> exp.Window | None:
+        """The ranking function of a SELECT, if it has one such.
 
         It may be written down several times, but not in WHERE, GROUP BY or HAVING, which come before it.
         """
@@ -187,11 +194,13 @@ class _Reader:
         over = found.pop()
         own = {key for key, value in over.args.items() if value} <= {"this", "partition_by", "order", "over"}
         whole = type(over.this) in RANKS and not over.this.expressions and over.args.get("order") is not None
-        return over if own and whole and self._sparks_own(tree, over) is None else None
+        return over if own and whole else None
 
-    def _sparks_own(self, tree: exp.Expr, besides: exp.Window | None = None) -> str | None:
-        """Why the planner leaves this query to Spark, or None if it can take it apart, `besides` and all."""
-        present = {key for key, value in tree.args.items() if value} - ({"qualify"} if besides else set())
+    def _sparks_own(
+        self, tree: exp.Expr, over: exp.Window | None = None, matches: Sequence[MatchTree] = ()
+    ) -> str | None:
+        """Why the planner leaves this query to Spark, or None if it can take it apart, `over`, `matches` and all."""
+        present = {key for key, value in tree.args.items() if value} - ({"qualify"} if over else set())
         if isinstance(tree, exp.Select):
             if odd := sorted(present - PLAIN_CLAUSES - AROUND):
                 return f"a clause of Spark's own ({odd[0].upper().strip('_')})"
@@ -208,14 +217,15 @@ class _Reader:
                 return "a join of Spark's own kind"
         elif type(tree) in SET_KINDS and (tree.args.get("by_name") or tree.args.get("side")):
             return "a set operation by name"
-        for node in self._scalars(tree):
+        for node in self._scalars(tree, [match.whole for match in matches]):
             for kind, reason in SPARKS_OWN:
-                if isinstance(node, kind) and node != besides:
+                if isinstance(node, kind) and node != over:
                     return reason
         return None
 
-    def _scalars(self, tree: exp.Expr) -> Iterator[exp.Expr]:
-        """Every node of the tree's own scalar expressions: nothing of its tables, arms or common tables."""
+    def _scalars(self, tree: exp.Expr, besides: Sequence[exp.Expr]) -> Iterator[exp.Expr]:
+        """Every node of the tree's own scalar expressions: nothing of its tables, arms or common tables, nor of what
+        is below `besides`."""
         for key, value in tree.args.items():
             if key in ("from_", "with_", "this", "expression") and isinstance(tree, exp.Query):
                 continue
@@ -223,7 +233,7 @@ class _Reader:
                 if isinstance(child, exp.Join):
                     child = child.args.get("on")
                 if isinstance(child, exp.Expr):
-                    yield from child.walk()
+                    yield from child.walk(prune=lambda node: any(node is each for each in besides))
 
     @staticmethod
     def _plain_source(source: exp.Expr) -> bool:
@@ -243,11 +253,13 @@ class _Reader:
         relation = self._sources(tree) if tree.args.get("from_") else None
         where, having, group, qualify = (tree.args.get(key) for key in ("where", "having", "group", "qualify"))
         over = self._ranking(tree)
+        matches = matches_of(tree)
+        rest = without(where.this, matches) if where else None
         keys, sets = key_sets(group.expressions if group else (), span_of(group or tree, self.span))
         return ast.Select(
             tuple(self._item(item) for item in tree.expressions),
             relation,
-            self._expr(where.this) if where else None,
+            self._expr(rest) if rest else None,
             tuple(map(self._expr, keys)),
             self._expr(having.this) if having else None,
             bool(tree.args.get("distinct")),
@@ -255,7 +267,12 @@ class _Reader:
             span_of(tree, self.span),
             self._over(over) if over else None,
             self._expr(qualify.this) if qualify else None,
+            tuple(map(self._match, matches)),
         )
+
+    def _match(self, match: MatchTree) -> ast.Match:
+        operands = tuple(map(self._expr, match.operands))
+        return ast.Match(self.query(match.query), operands, match.negated, span_of(match.whole, self.span))
 
     def _sources(self, tree: exp.Select) -> ast.Relation:
         """What stands in FROM."""

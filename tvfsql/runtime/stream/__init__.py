@@ -14,6 +14,7 @@ if TYPE_CHECKING:
     from tvfsql.runtime.stream.run import Stream as Stream
     from tvfsql.runtime.stream.slices import local_slices as local_slices
     from tvfsql.runtime.stream.slices import merge_slice_stream as merge_slice_stream
+    from tvfsql.runtime.stream.union import union_streams as union_streams
     from tvfsql.runtime.stream.watermarks import drop_null_times as drop_null_times
     from tvfsql.runtime.stream.watermarks import with_watermarks as with_watermarks
 
@@ -27,6 +28,7 @@ _MODULE_OF = {
     "Running": "run",
     "Stream": "run",
     "top_n_stream": "rank",
+    "union_streams": "union",
     "with_watermarks": "watermarks",
 }
 

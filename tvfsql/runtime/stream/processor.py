@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections import defaultdict
-from collections.abc import Iterable, Iterator, Mapping
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any
 
@@ -39,12 +39,20 @@ class SlicingWindowProcessor(StatefulProcessor):
     list of chunks.
     A call costs 100-200 microseconds: their number depends on the slices that are touched, never on keys.
     With `zone` windows lie on its wall clock; the times that are said of them (watermark, newest) are instants.
+    `inputs` are those of `Valve`.
     """
 
     def __init__(
-        self, window: Window, layout: SliceRows, rows: str, late: LateRows | None = None, zone: str = ""
+        self,
+        window: Window,
+        layout: SliceRows,
+        rows: str,
+        late: LateRows | None = None,
+        zone: str = "",
+        inputs: Sequence[str] = ("",),
     ) -> None:
         self.span, self.layout, self.rows, self.late, self.zone = Span(window), layout, rows, late, zone
+        self.inputs = tuple(inputs)
 
     def init(self, handle: StatefulProcessorHandle) -> None:
         self.state = SparkState(
@@ -53,7 +61,7 @@ class SlicingWindowProcessor(StatefulProcessor):
         )
 
     def handleInputRows(self, key: Any, rows: Iterator[Row], timerValues: Any) -> Iterator[Row]:
-        store = SliceStore(self.layout, self.state)
+        store = SliceStore(self.layout, self.state, self.inputs)
         windows = Windows(self.span, self.layout, self.rows, store, self.late)
         for payloads, messages in in_order(rows):
             if payloads:

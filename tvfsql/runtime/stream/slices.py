@@ -86,6 +86,7 @@ def merge_slice_stream(
     marks: bool = False,
     late: bool = False,
     zone: str = "",
+    inputs: Sequence[str] = ("",),
 ) -> DataFrame:
     """Exchange and GlobalWindowAggregate: the windows of what `local_slices` gives, each when its end has passed.
 
@@ -97,13 +98,16 @@ def merge_slice_stream(
     window_end and window_time), once per window that they missed; all else is NULL. What happened is in the query's
     progress, as observed metrics under `name`: rowsIn, numLateRecordsDropped, windowsOut, watermark and newestWindow
     (epoch ms; the end of the last window that is open), stateRows, stateBytes, openSlices (the most of one key group).
-    With `zone` windows lie on its wall clock; watermarks and window_time are instants.
+    With `zone` windows lie on its wall clock; watermarks and window_time are instants. `inputs` are the names that
+    channels begin with where `union_streams` has put streams together: windows wait for each of them from the start.
     """
     if merges.get(rows) != "sum" or not set(merges.values()) <= set(KINDS) - {"running"}:
         raise AssertionError(f"{rows} must be a sum, and all kinds ones that can be merged again: {dict(merges)}")
     layout = SliceRows(len(keys), tuple(merges.items()))
     fires = slices.groupBy("key_group").transformWithState(
-        statefulProcessor=SlicingWindowProcessor(window, layout, rows, LateRows(layout) if late else None, zone),
+        statefulProcessor=SlicingWindowProcessor(
+            window, layout, rows, LateRows(layout) if late else None, zone, inputs
+        ),
         outputStructType=OUT,
         outputMode="append",
         timeMode="None",

@@ -8,7 +8,7 @@ that a slice has one chunk in the usual case, at most log2(its rows) of them, an
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from typing import Any, Protocol
 
@@ -54,15 +54,15 @@ class Chunk:
 class SliceStore:
     """The state of a key group during one micro-batch."""
 
-    def __init__(self, layout: SliceRows, state: State) -> None:
+    def __init__(self, layout: SliceRows, state: State, inputs: Sequence[str] = ("",)) -> None:
         self.layout, self.state = layout, state
-        self.valve = Valve()
+        self.valve = Valve(inputs=inputs)
         self.entries: dict[Entry, list[Chunk]] = {}
         self.dropped: list[ChunkKey] = []
         self.before = state.index()
         if self.before is not None:
             watermark, channels, chunks = self.before
-            self.valve = Valve.load(watermark, channels)
+            self.valve = Valve.load(watermark, channels, inputs)
             for level, number, rows, size in zip(
                 *np.frombuffer(chunks, dtype=np.int64).reshape(4, -1).tolist(), strict=True
             ):

@@ -1,0 +1,93 @@
+"""Joins: conditions of one side are met before its rows are joined."""
+
+from __future__ import annotations
+
+from dataclasses import replace
+
+from tvfsql.options import Options
+from tvfsql.plan.node import Node
+from tvfsql.plan.nodes import Filter, Join
+from tvfsql.plan.scalar import Scalar
+from tvfsql.planner import rule
+
+# The sides from which every row that a filter lets pass comes as it is, by kind of join.
+KEPT = {"inner": "lr", "cross": "lr", "left": "l", "semi": "l", "anti": "l", "right": "r", "full": ""}
+# The sides of which a row that does not meet a condition of ON is as good as none.
+MATCHING = {"inner": "lr", "semi": "lr", "left": "r", "anti": "r", "right": "l", "cross": "", "full": ""}
+
+
+@rule
+def push_filter_below_join(node: Node, options: Options) -> Node | None:
+    """Filter rows before they are joined; conditions on both sides become those of the join.
+
+    Before:
+      Filter(where=[price > 5 AND seller = 7 AND item = item0])
+      +- Join(joinType=[cross], where=[true])
+         :- Scan(table=[bid], fields=[item, price])
+         +- Scan(table=[auction], fields=[item0, seller])
+    After:
+      Join(joinType=[inner], where=[item = item0])
+      :- Filter(where=[price > 5])
+      :  +- Scan(table=[bid], fields=[item, price])
+      +- Filter(where=[seller = 7])
+         +- Scan(table=[auction], fields=[item0, seller])
+
+    Holds because an inner join gives the pairs that meet its condition, and all others the rows of the side that is
+    kept as they are. Does not apply to the side that an outer join fills with NULL: the condition is on what comes out.
+    """
+    match node:
+        case Filter(Join() as join, conditions):
+            below = {side: _reading(join, side, conditions) for side in KEPT[join.kind]}
+            moved = tuple(one for of_side in below.values() for one in of_side)
+            rest = tuple(one for one in conditions if one not in moved)
+            own = join.kind in ("inner", "cross")
+            merged = tuple(one for one in rest if own and one.columns and one.deterministic)
+            if not moved and not merged:
+                return None
+            kind = "inner" if merged else join.kind
+            made = replace(_filtered(join, below), kind=kind, conditions=(*join.conditions, *merged))
+            above = tuple(one for one in rest if one not in merged)
+            return Filter(made, above) if above else made
+    return None
+
+
+@rule
+def push_join_condition_below(node: Node, options: Options) -> Node | None:
+    """Leave out rows that cannot match before they are joined.
+
+    Before:
+      Join(joinType=[left], where=[item = item0 AND seller = 7 AND price > 5])
+      :- Scan(table=[bid], fields=[item, price])
+      +- Scan(table=[auction], fields=[item0, seller])
+    After:
+      Join(joinType=[left], where=[item = item0 AND price > 5])
+      :- Scan(table=[bid], fields=[item, price])
+      +- Filter(where=[seller = 7])
+         +- Scan(table=[auction], fields=[item0, seller])
+
+    Holds because such a row is in no pair, and does not come out alone. Does not apply to the side whose rows an outer
+    join gives out without a match.
+    """
+    match node:
+        case Join():
+            below = {side: _reading(node, side, node.conditions) for side in MATCHING[node.kind]}
+            moved = tuple(one for of_side in below.values() for one in of_side)
+            rest = tuple(one for one in node.conditions if one not in moved)
+            if moved and rest:
+                return replace(_filtered(node, below), conditions=rest)
+    return None
+
+
+def _reading(join: Join, side: str, conditions: tuple[Scalar, ...]) -> tuple[Scalar, ...]:
+    """The conditions over columns of that side alone."""
+    columns = {*(join.left if side == "l" else join.right).columns}
+    return tuple(one for one in conditions if one.columns and one.columns <= columns and one.deterministic)
+
+
+def _filtered(join: Join, below: dict[str, tuple[Scalar, ...]]) -> Join:
+    left, right = below.get("l"), below.get("r")
+    return replace(
+        join,
+        left=Filter(join.left, left) if left else join.left,
+        right=Filter(join.right, right) if right else join.right,
+    )
