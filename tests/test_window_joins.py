@@ -249,3 +249,27 @@ def test_windows_over_several_sources(spark: SparkSession, tmp_path: Path) -> No
     batch, stream = (Counter(map(tuple, session.sql(query).collect())) for session in both)
     assert batch == stream != Counter()
     assert both[1].counts["numLateRecordsDropped"] == 0
+
+
+@pytest.mark.spark
+def test_pairs_are_ranked_joined_again_and_grouped_by_their_windows(spark: SparkSession, tmp_path: Path) -> None:
+    draw = random.Random(5)
+    both = Session(spark), Session(spark, mode="streaming")
+    for table, value in (("l", "x"), ("r", "y")):
+        write_files(tmp_path / table, random_rows(draw, value))
+        for session in both:
+            create_table(session, table, COLUMNS.format(value, 6), tmp_path / table)
+    of = {table: Tumbling(10_000).call(table) for table in ("l", "r")}
+    query = f"""SELECT a.window_end, a.k, MAX(y), COUNT(*) FROM (
+            SELECT l.window_start, l.window_end, l.k, l.ts, x, y FROM TABLE({of["l"]}) l LEFT JOIN TABLE({of["r"]}) r
+            ON l.window_start = r.window_start AND l.window_end = r.window_end AND l.k = r.k AND x >= y
+            QUALIFY ROW_NUMBER() OVER (PARTITION BY l.window_start, l.window_end, l.k ORDER BY l.ts, y) <= 3
+        ) a JOIN (
+            SELECT window_start, window_end, k, COUNT(*) AS n FROM TABLE({of["r"]}) GROUP BY window_start, window_end, k
+        ) b
+        ON a.window_start = b.window_start AND a.window_end = b.window_end AND a.k IS NOT DISTINCT FROM b.k
+        WHERE EXISTS (SELECT * FROM TABLE({of["l"]}) c
+            WHERE c.window_start = a.window_start AND c.window_end = a.window_end AND c.x > a.x)
+        GROUP BY a.window_start, a.window_end, a.k"""
+    batch, stream = (Counter(map(tuple, session.sql(query).collect())) for session in both)
+    assert batch == stream != Counter()

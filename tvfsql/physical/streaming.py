@@ -200,10 +200,6 @@ def marked(node: Node, time: str, options: Options) -> Calc:
             source: Node = assigned(scan, items[time], options)
         case RowTimeCheck(below):  # where watermarks are assigned, times are looked at too
             return marked(replace(calc, input=below), time, options)
-        case SliceMerge() as windows:
-            source = replace(windows, marks=True)
-        case StreamTopN() | StreamDeduplicate() as ranked:
-            source = handing_marks_on(ranked)
         case Calc() as below if (inner := items[time].column) is not None:
             computed = marked(below, inner, options)
             source = Calc(computed.input, (*computed.items, *_marks()))
@@ -211,15 +207,15 @@ def marked(node: Node, time: str, options: Options) -> Calc:
             computed = marked(expand.input, inner, options)
             source = replace(expand, input=Calc(computed.input, (*computed.items, *_marks())))
         case WindowExpand() as expand:  # rows that are in no window stay, for the watermarks that they bring
-            # its rows are checked where they get their watermarks
-            below = expand.input.input if isinstance(expand.input, RowTimeCheck) else expand.input
-            computed = marked(below, expand.time, options)
+            computed = marked(expand.input, expand.time, options)
             source = replace(expand, input=Calc(computed.input, (*computed.items, *_marks())))
             if expand.struct not in items[time].columns:
                 within = template("{w} IS NOT NULL", {"w": column(expand.struct)}, "boolean", atomic=False)
                 items[time] = in_rows(items[time], within)
         case nodes.SetOperation() as union if (inner := items[time].column) is not None:
             source = StreamUnion(tuple(_marked_sides(union, union.columns.index(inner), options)))
+        case windows if _of_windows(windows):
+            source = handing_marks_on(windows)
         case other:
             raise UnsupportedError(
                 f"on streams a window function does not read {other.label()} yet", hint="--mode batch"
@@ -237,6 +233,13 @@ def _marked_sides(node: Node, at: int, options: Options) -> Iterator[Calc]:
     else:
         computed = marked(node, node.columns[at], options)
         yield Calc(computed.input, (*computed.items, *_marks()))
+
+
+def _of_windows(node: Node) -> bool:
+    """Whether rows come from an operator that makes windows, through none that does or reads several inputs."""
+    while isinstance(node, Calc | Exchange | nodes.Unnest | StreamTopN | StreamDeduplicate):
+        node = node.input
+    return isinstance(node, SliceMerge)
 
 
 def handing_marks_on(node: Node) -> Node:
