@@ -18,7 +18,6 @@ from tvfsql.physical.operators import (
     Calc,
     Exchange,
     RowTimeCheck,
-    RowTimeCheck,
     SliceMerge,
     StreamDeduplicate,
     StreamSlices,
@@ -207,7 +206,8 @@ def marked(node: Node, time: str, options: Options) -> Calc:
             computed = marked(expand.input, inner, options)
             source = replace(expand, input=Calc(computed.input, (*computed.items, *_marks())))
         case WindowExpand() as expand:  # rows that are in no window stay, for the watermarks that they bring
-            computed = marked(expand.input, expand.time, options)
+            rows = expand.input.input if isinstance(expand.input, RowTimeCheck) else expand.input
+            computed = marked(rows, expand.time, options)
             source = replace(expand, input=Calc(computed.input, (*computed.items, *_marks())))
             if expand.struct not in items[time].columns:
                 within = template("{w} IS NOT NULL", {"w": column(expand.struct)}, "boolean", atomic=False)
