@@ -9,7 +9,7 @@ from tvfsql.options import Options
 from tvfsql.plan.node import Node
 from tvfsql.plan.nodes import Aggregate, Expand, Filter, Item, Join, Project, Scan, Sort
 from tvfsql.plan.rank import Rank, WindowDeduplicate, WindowTopN
-from tvfsql.plan.scalar import Scalar, column
+from tvfsql.plan.scalar import Ref, Scalar, column
 from tvfsql.plan.window_join import WindowJoin
 from tvfsql.plan.window_nodes import WINDOW_COLUMNS, WindowAggregate, WindowTableFunction
 from tvfsql.planner import rule
@@ -236,7 +236,7 @@ def worth_repeating(scalar: Scalar) -> bool:
 
 
 def uses(items: tuple[Item, ...], name: str) -> int:
-    return sum(1 for item in items for part in item.scalar.parts if getattr(part, "name", None) == name)
+    return sum(1 for item in items for part in item.scalar.parts if part == Ref(name))
 
 
 def passing(names: tuple[str, ...], source: Node) -> tuple[Item, ...]:

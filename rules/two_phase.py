@@ -5,13 +5,13 @@ from __future__ import annotations
 from dataclasses import replace
 
 from tvfsql.options import Options
-from tvfsql.plan.aggregates import AGGREGATES, templates
-from tvfsql.plan.call import finished, holes, mergeable, single
+from tvfsql.plan.aggregates import AGGREGATES, MergeKind, templates
+from tvfsql.plan.call import finished, holes, mergeable, row_of, single
 from tvfsql.plan.node import Node
 from tvfsql.plan.nodes import AggCall, Item, Project
 from tvfsql.plan.scalar import Scalar, column, free_name, template, text
 from tvfsql.plan.types import SqlType, is_float, is_integer
-from tvfsql.plan.window import Hop, Window
+from tvfsql.plan.window import Hop, TumbleMonths, Window
 from tvfsql.plan.window_nodes import (
     DistinctValues,
     GlobalWindowAggregate,
@@ -41,14 +41,18 @@ def split_local_global(node: Node, options: Options) -> Node | None:
     - with table.optimizer.agg-phase-strategy = ONE_PHASE;
     - if one aggregate cannot be merged (plan.aggregates tells);
     - in batch to TUMBLE, and to a HOP as wide as its slide: a window is its only slice, and Spark's own
-      groupBy works in two phases already.
+      groupBy works in two phases already; not so with aggregates that a user wrote, which only merge_slices merges,
+      but for months, which it does not make.
     Flink: TwoStageOptimizedWindowAggregateRule.
     """
     match node:
         case WindowAggregate(source, window, time, keys, calls, properties, zone, attached):
             if options["table.optimizer.agg-phase-strategy"] == "ONE_PHASE":
                 return None
-            if is_its_only_slice(window) and not options.streaming:
+            merged_here = any(call.user and not call.distinct for call in calls)
+            if merged_here and isinstance(window, TumbleMonths) and not options.streaming:
+                return None
+            if is_its_only_slice(window) and not options.streaming and not merged_here:
                 return None
             if not all(mergeable(call, streaming=options.streaming) for call in calls):
                 return None
@@ -57,7 +61,7 @@ def split_local_global(node: Node, options: Options) -> Node | None:
                 kept = tuple(Item(part.name, column(part.name, part.type)) for part in source.schema)
                 copies = (Item(new, column(key, source.type_of(key))) for key, new in renamed.items())
                 source, keys = Project(source, (*kept, *copies)), tuple(renamed.get(key, key) for key in keys)
-            split = (StreamSplit if options.streaming else Split)(
+            split = (StreamSplit if options.streaming or merged_here else Split)(
                 frozenset(name.lower() for name in (*keys, *OWN_NAMES))
             )
             finish = tuple(Item(call.name, split.finish(call)) for call in calls)
@@ -104,16 +108,21 @@ class Split:
 
     def finish(self, call: AggCall) -> Scalar:
         """The call's result over merged partials."""
-        row = AGGREGATES[call.function]
+        row = row_of(call)
+        assert row is not None, call
         kind = call.arguments[0].type
         _, finish, distinct = templates(row, kind)
-        if call.distinct:
+        partials = row.partials
+        if call.distinct and row.distinct_rows:
+            partials = (row.distinct_rows,)
+            finish = finish.replace("{state}", "{rows}")
+        elif call.distinct:
             parts = self._distinct(call, with_sum="{sum}" in distinct)
             return finished(call, distinct, parts)
         arguments = holes(call)
         parts = {}
-        for part in row.partials:
-            name = call.name if len(row.partials) == 1 else f"{call.name}_{part.suffix}"
+        for part in partials:
+            name = call.name if len(partials) == 1 else f"{call.name}_{part.suffix}"
             of_row = single(call, part.row, nulls=part.nulls)
             made = PartialColumn(name, template(part.sql, arguments), part.merge, of_row)
             parts[part.suffix] = self._partial(made)
@@ -126,7 +135,7 @@ class Split:
         made = PartialColumn(ROWS, text("count(*)", "bigint"), "sum", text("1L", "bigint"))
         return self._partial(made).column or ROWS
 
-    def merges(self) -> tuple[tuple[str, str], ...]:
+    def merges(self) -> tuple[tuple[str, MergeKind], ...]:
         plain = tuple((part.name, part.merge) for part in self.partials)
         running = tuple((name, "running") for part in self.distincts for name in (part.count, part.sum) if name)
         return (*plain, *running)
@@ -159,7 +168,8 @@ class Split:
 
 
 class StreamSplit(Split):
-    """The same for streams: the distinct values of a slice are kept as a list, and united for a window.
+    """The same for slices that are made of single rows: the distinct values of a slice are kept as a list, and united
+    for a window.
 
     Changes, as in batch, would need to know when a value comes again, which a stream cannot tell yet.
     """

@@ -100,7 +100,7 @@ def rank_range(condition: Scalar, rank: str) -> Range | None:
     """The ranks that a condition lets pass, if it is a comparison of the rank with numbers."""
     if condition.columns != {rank}:
         return None
-    words = [word for part in condition.parts for word in ([part] if isinstance(part, Ref) else part.split())]
+    words = [word for part in condition.parts for word in (part.split() if isinstance(part, str) else [part])]
     match words:
         case [Ref(), "BETWEEN", str(low), "AND", str(high)] if low.isdigit() and high.isdigit():
             return int(low), int(high)

@@ -11,10 +11,11 @@ from tvfsql.bind.query import QueryBinder
 from tvfsql.bind.statement import bind_insert
 from tvfsql.catalog import Catalog, Table
 from tvfsql.emit import program
-from tvfsql.errors import TvfSqlError
+from tvfsql.errors import Span, TvfSqlError, UnsupportedError
 from tvfsql.options import Options
 from tvfsql.physical import lower
 from tvfsql.physical.operators import LateOutput
+from tvfsql.plan.function import UserFunction, functions_in
 from tvfsql.plan.node import Node
 from tvfsql.plan.nodes import Scan
 from tvfsql.planner import Planner, Step
@@ -87,6 +88,10 @@ class Compiled:
         from tvfsql.runtime.failures import require_ansi
 
         require_ansi(spark)
+        if folders := {function.folder for function in functions_in(self.physical)} - {""}:
+            from tvfsql.runtime.functions import share_folders
+
+            share_folders(spark, sorted(folders))
         return self.function(function)(spark)
 
     def function(self, name: str) -> Callable[[Any], Any]:
@@ -110,6 +115,7 @@ def compile_statement(
         table = found if isinstance(found, Table) else None
     else:
         logical = QueryBinder(catalog, options).bind(statement).node
+    _refuse_namesakes(logical, span)
     endless = _unbounded(logical, catalog)
     if mode == "automatic":
         mode = "streaming" if endless else "batch"
@@ -132,6 +138,16 @@ def compile_statement(
         mode,
         endless,
     )
+
+
+def _refuse_namesakes(plan: Node, span: Span) -> None:
+    """Raise UnsupportedError for two functions of one name, as a view may have one that was dropped since."""
+    known: dict[str, UserFunction] = {}
+    for function in functions_in(plan):
+        other = known.setdefault(function.name.lower(), function)
+        if other != function:
+            message = f"{function.name} is {other.path} here, and {function.path} in a view that was made before"
+            raise UnsupportedError(message, span=span, hint="DROP VIEW, and CREATE it anew")
 
 
 def _unbounded(plan: Node, catalog: Catalog) -> str | None:

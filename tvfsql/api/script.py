@@ -9,9 +9,11 @@ from dataclasses import dataclass, field, replace
 
 from tvfsql.api.compiled import Compiled, compile_statement
 from tvfsql.bind.call import AdvanceWatermark, bind_call
+from tvfsql.bind.function import bind_function
 from tvfsql.bind.query import QueryBinder
 from tvfsql.bind.scalar import functions
 from tvfsql.bind.statement import bind_table, bind_view
+from tvfsql.bind.users import with_functions
 from tvfsql.catalog import Catalog, Table, View
 from tvfsql.errors import BindError, TvfSqlError, UnsupportedError, did_you_mean
 from tvfsql.options import EXPLAIN_FORMATS, STAGES, Options
@@ -76,7 +78,7 @@ class Script:
         """What each statement gives, in order; each is carried out when it is asked for. Raises TvfSqlError."""
         try:
             for statement in parse(sql):
-                yield from self._outcome(statement, sql)
+                yield from self._outcome(with_functions(statement, self.catalog.functions), sql)
         except TvfSqlError as error:
             raise error.within(sql, file) from error.__cause__
 
@@ -95,6 +97,8 @@ class Script:
                 yield self._create_table(statement)
             case ast.CreateView():
                 yield self._create_view(statement, sql)
+            case ast.CreateFunction():
+                yield self._create_function(statement)
             case ast.Drop():
                 yield self._drop(statement)
             case ast.Call():
@@ -137,20 +141,37 @@ class Script:
         self.catalog.add(view, replace=create.or_replace, span=create.name.span)
         return Message(f"created view {view.name}")
 
+    def _create_function(self, create: ast.CreateFunction) -> Message:
+        if create.if_not_exists and create.name.text.lower() in self.catalog.functions:
+            return Message(f"function {create.name.text} exists")
+        self.catalog.add_function(bind_function(create, self.folder), span=create.name.span)
+        return Message(f"created function {create.name.text}")
+
     def _drop(self, drop: ast.Drop) -> Message:
+        if drop.kind == "function":
+            if drop.if_exists and drop.name.text.lower() not in self.catalog.functions:
+                return Message(f"there is no function {drop.name.text}")
+            self.catalog.drop_function(drop.name.text, span=drop.name.span)
+            return Message(f"dropped function {drop.name.text}")
         if drop.if_exists and self.catalog.find(drop.name.text) is None:
             return Message(f"there is no {drop.kind} {drop.name.text}")
         self.catalog.drop(drop.name.text, drop.kind, span=drop.name.span)
         return Message(f"dropped {drop.kind} {drop.name.text}")
 
     def _show(self, show: ast.Show) -> Listing:
+        users = sorted(self.catalog.functions.values(), key=lambda function: function.name.lower())
+        if show.what == "user functions":
+            kinds = (("aggregate" if function.aggregate else "scalar") for function in users)
+            rows = ((of.name, kind, shown(of.result), of.path) for of, kind in zip(users, kinds, strict=True))
+            return Listing(("function name", "kind", "result", "as"), tuple(rows))
+        own = (function.name for function in users)
         known = {
             "tables": (*self.catalog.names(Table), *self.catalog.names(View)),
             "views": self.catalog.names(View),
-            "functions": tuple(sorted({*functions(), *(name.lower() for name in AGGREGATES if name.isidentifier())})),
+            "functions": tuple({*functions(), *(name.lower() for name in AGGREGATES if name.isidentifier()), *own}),
         }
         if show.what not in known:
-            hint = did_you_mean(show.what, known) or ""
+            hint = did_you_mean(show.what, (*known, "user functions")) or ""
             raise BindError(
                 f"there is no SHOW {show.what.upper()}",
                 span=show.span,

@@ -13,6 +13,7 @@ from tvfsql.api.result import Result, Rows
 from tvfsql.api.script import Message, Script, queries_of
 from tvfsql.api.streams import Streams
 from tvfsql.bind.call import AdvanceWatermark, epoch_ms, table_with_watermark
+from tvfsql.bind.function import function_of
 from tvfsql.bind.statement import bind_watermark
 from tvfsql.catalog import Catalog, Table, TableColumn
 from tvfsql.errors import BindError, DataError, Span, TvfSqlError, UnsupportedError
@@ -211,6 +212,11 @@ class Session:
         dataframe.createOrReplaceTempView(name)
         self.catalog.add(Table(name, columns, None, mark), replace=True)
 
+    def create_function(self, name: str, object: Any) -> None:
+        """Make a Python function or class known to SQL, in the place of any other function of that name. It stands at
+        the top level of a module, or of the script that runs. Raises BindError if it cannot be used so."""
+        self.catalog.add_function(function_of(name, object), replace=True)
+
 
 def compile(
     sql: str,
@@ -222,7 +228,7 @@ def compile(
 
     `catalog` is only read. No Spark and no JVM is started. Raises TvfSqlError.
     """
-    script = Script(Catalog(dict(catalog.entries) if catalog else {}), Options.of(options), mode)
+    script = Script(catalog.copy() if catalog else Catalog(), Options.of(options), mode)
     queries = [query for outcome in script.outcomes(sql) for query in queries_of(outcome)]
     if len(queries) != 1:
         found = "none" if not queries else str(len(queries))

@@ -11,8 +11,10 @@ from tvfsql.bind import scalar
 from tvfsql.bind.grouping_sets import GroupingSets
 from tvfsql.bind.scalar import Call, Resolved
 from tvfsql.bind.scope import Relation
+from tvfsql.bind.users import check_arguments
 from tvfsql.errors import BindError, Span, UnsupportedError
 from tvfsql.plan.aggregates import AGGREGATES, accepted
+from tvfsql.plan.function import UserFunction
 from tvfsql.plan.node import Node
 from tvfsql.plan.nodes import AggCall, Aggregate, Item, Project
 from tvfsql.plan.scalar import Scalar, column, free_name, text
@@ -123,6 +125,8 @@ class Grouping:
 
     def _bind(self, call: Call, where: Resolved, wanted: str | None) -> AggCall:
         span = scalar.place_of(call, where.span)
+        if call.user:
+            return self._users(call, call.user, where, wanted, span)
         condition = scalar.to_scalar(call.filter, where.types, span) if call.filter is not None else None
         arguments = tuple(scalar.to_scalar(tree, where.types, span) for tree in call.arguments if not call.star)
         approximate = isinstance(call.tree.find(exp.ApproxDistinct), exp.ApproxDistinct)
@@ -159,6 +163,16 @@ class Grouping:
             raise UnsupportedError(f"{function}(DISTINCT ...) is not supported", span=span)
         name = self._name(wanted, function, arguments)
         return AggCall(name, function, arguments, distinct, condition, time, row.result(kind))
+
+    def _users(self, call: Call, function: UserFunction, where: Resolved, wanted: str | None, span: Span) -> AggCall:
+        """An aggregate that a user wrote. NULLs go to it like any other value."""
+        if call.star:
+            raise BindError(f"{function.name}(*) means nothing", span=span, hint=f"{function.name}(column)")
+        check_arguments(function, call.arguments, span)
+        condition = scalar.to_scalar(call.filter, where.types, span) if call.filter is not None else None
+        arguments = tuple(scalar.to_scalar(tree, where.types, span) for tree in call.arguments)
+        name = self._name(wanted, function.name, arguments)
+        return AggCall(name, function.name, arguments, call.distinct, condition, type=function.result, user=function)
 
     def _sparks_own(self, call: Call, where: Resolved, wanted: str | None, span: Span) -> AggCall:
         """An aggregate that Spark computes by its own rules: its whole text is the argument."""

@@ -8,6 +8,7 @@ from tvfsql.plan.arithmetic import arithmetic
 from tvfsql.plan.types import INTEGERS, ORDER, UNKNOWN, SqlType, is_decimal, is_float, is_integer
 from tvfsql.syntax.dialect import spark_type
 
+USER = "function"  # where a call of a user's function has it, in its `meta`
 INT_MAX, BIGINT_MAX = 2**31, 2**63
 STRINGS = (exp.Upper, exp.Lower, exp.ConcatWs, exp.Substring, exp.Trim, exp.DPipe, exp.RegexpReplace,
            exp.RegexpExtract, exp.TimeToStr, exp.Replace, exp.Initcap)  # fmt: skip
@@ -75,6 +76,8 @@ def infer(tree: exp.Expr, types: dict[str, SqlType]) -> SqlType:
         case exp.Round() if tree.args.get("decimals") is None or is_float(infer(tree.this, types)):
             kind = infer(tree.this, types)
             return kind if is_float(kind) else UNKNOWN
+        case exp.Anonymous() if tree.meta.get(USER):
+            return str(tree.meta[USER].result)
         case exp.Anonymous():
             return BY_NAME.get(tree.name.lower(), UNKNOWN)
         case exp.Hour() | exp.Minute() | exp.Second():

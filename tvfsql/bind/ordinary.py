@@ -10,6 +10,7 @@ from sqlglot.optimizer.qualify import qualify
 
 from tvfsql.bind.infer import infer
 from tvfsql.bind.scalar import SparkText, in_spark_words
+from tvfsql.bind.users import of_lists, users_in
 from tvfsql.errors import BindError, Span, did_you_mean
 from tvfsql.plan.node import Field, Node
 from tvfsql.plan.nodes import SparkSql
@@ -20,10 +21,11 @@ from tvfsql.syntax import ast
 def bind_ordinary(body: ast.Ordinary, sources: Mapping[str, Node]) -> SparkSql:
     """The query over its sources as one operator. Raises BindError for a column that no table has."""
     _check_columns(body, sources)
-    tree = _named(in_spark_words(body.tree, {}, body.span))
+    tree = _named(of_lists(in_spark_words(body.tree, {}, body.span), body.span))
     text = SparkText(dialect="spark").generate(tree.transform(lambda node: _hole(node, sources)))
     text = text.replace("{", "{{").replace("}", "}}").replace("\x03", "{").replace("\x04", "}")
-    return SparkSql(tuple(sources.values()), tuple(sources), text, _fields(tree, sources, body.span), body.reason)
+    fields = _fields(tree, sources, body.span)
+    return SparkSql(tuple(sources.values()), tuple(sources), text, fields, body.reason, users_in(tree))
 
 
 def _named(tree: exp.Expr) -> exp.Expr:

@@ -16,12 +16,14 @@ from sqlglot import exp
 from sqlglot.generators.spark import SparkGenerator
 
 from tvfsql.bind.infer import infer
+from tvfsql.bind.users import USERS, check_arguments, user_of, users_in
 from tvfsql.errors import BindError, Span, UnsupportedError, nearest
 from tvfsql.plan.aggregates import AGGREGATES, ALIASES
+from tvfsql.plan.function import UserFunction
 from tvfsql.plan.scalar import Ref, Scalar
 from tvfsql.plan.types import UNKNOWN, SqlType, is_integer, shown
 from tvfsql.syntax import ast
-from tvfsql.syntax.sql import span_of
+from tvfsql.syntax.sql import parse_scalar, span_of
 
 T = exp.DataType.Type
 Lookup = Callable[[str | None, str, Span | None], tuple[str, SqlType]]
@@ -85,12 +87,24 @@ class SparkText(SparkGenerator):
             return f"{self.sql(inner, 'this')} IS NOT NULL"
         return super().not_sql(expression)
 
+    def anonymous_sql(self, expression: exp.Anonymous) -> str:
+        function = user_of(expression)
+        if function is None:
+            return super().anonymous_sql(expression)
+        return f"{self.name_of(function)}({self.format_args(*expression.expressions)})"
+
+    def name_of(self, function: UserFunction) -> str:
+        return function.name
+
 
 class SparkTextWithHoles(SparkText):
-    """The same with each column between two marks that no SQL text can hold."""
+    """The same with each column between two marks that no SQL text can hold, and so the user's functions."""
 
     def column_sql(self, expression: exp.Column) -> str:
         return f"\x01{expression.name}\x02"
+
+    def name_of(self, function: UserFunction) -> str:
+        return f"\x01\x03{function.name}\x02"
 
 
 @dataclass(frozen=True)
@@ -108,7 +122,8 @@ class Resolved:
 
 @dataclass(frozen=True)
 class Call:
-    """An aggregate function's call as the query has it. `function` is None for one that only Spark knows."""
+    """An aggregate function's call as the query has it. `function` is None for one that only Spark knows, and for one
+    of the user's."""
 
     tree: exp.Expr
     function: str | None
@@ -117,6 +132,7 @@ class Call:
     filter: exp.Expr | None
     star: bool = False
     respects_nulls: bool = False
+    user: UserFunction | None = None
 
 
 def resolve(expr: ast.Expr, lookup: Lookup) -> Resolved:
@@ -168,8 +184,12 @@ def to_scalar(tree: exp.Expr, types: dict[str, SqlType], span: Span) -> Scalar:
     tree = in_spark_words(tree, types, span)
     text = SparkTextWithHoles(dialect="spark").generate(tree)
     pieces = re.split("\x01(.*?)\x02", text)
-    parts = tuple(Ref(piece) if i % 2 else piece for i, piece in enumerate(pieces) if i % 2 or piece)
+    users = {f"\x03{function.name}": function for function in users_in(tree)}
+    parts = tuple(
+        (users.get(piece) or Ref(piece)) if i % 2 else piece for i, piece in enumerate(pieces) if i % 2 or piece
+    )
     steady = not any(_function_name(node) in RANDOM for node in tree.find_all(exp.Func))
+    steady = steady and all(function.deterministic for function in users.values())
     return Scalar(parts, infer(tree, types), not isinstance(tree, NOT_ATOMIC), steady, span)
 
 
@@ -317,8 +337,9 @@ def _as_call(node: exp.Expr) -> Call | None:
     if distinct:
         arguments[:1] = arguments[0].expressions
     star = bool(arguments) and isinstance(arguments[0], exp.Star)
-    function = name if name in AGGREGATES else None
-    return Call(node, function, tuple(arguments), distinct, condition, star, respects)
+    user = user_of(inner)
+    function = name if name in AGGREGATES and user is None else None
+    return Call(node, function, tuple(arguments), distinct, condition, star, respects, user)
 
 
 def _aggregate_name(node: exp.Expr) -> str | None:
@@ -327,6 +348,8 @@ def _aggregate_name(node: exp.Expr) -> str | None:
         return CLASSES[type(node)]
     if not isinstance(node, exp.Func):
         return None
+    if user := user_of(node):
+        return user.name if user.aggregate else None
     name = _function_name(node).upper()
     name = ALIASES.get(name, name)
     known = name in AGGREGATES or name.lower() in SPARK_AGGREGATES or name == "APPROX_COUNT_DISTINCT"
@@ -345,6 +368,10 @@ def _function_name(node: exp.Expr) -> str:
 def _check_functions(tree: exp.Expr, span: Span) -> None:
     for node in tree.find_all(exp.Anonymous):
         name = _function_name(node)
+        if user := user_of(node):
+            if not user.aggregate:
+                check_arguments(user, node.expressions, span_of(node, span))
+            continue
         if name == "proctime":
             raise UnsupportedError(
                 "processing time is not supported yet",
@@ -354,15 +381,21 @@ def _check_functions(tree: exp.Expr, span: Span) -> None:
         flink = [arity for (flink_name, arity) in FLINK_FUNCTIONS if flink_name.lower() == name]
         if name in functions() or len(node.expressions) in flink or name == "to_timestamp_ltz":
             continue
-        known = (
-            functions() | {flink_name.lower() for flink_name, _ in FLINK_FUNCTIONS} | {n.lower() for n in AGGREGATES}
-        )
+        ours = {*(flink_name.lower() for flink_name, _ in FLINK_FUNCTIONS), *(n.lower() for n in AGGREGATES)}
+        known = functions() | ours | {*node.meta.get(USERS, ())}
         close = nearest(name, known)
         raise BindError(
             f"there is no function {node.name}",
             span=span_of(node, span),
             hint=f"did you mean {close}?" if close else "SHOW FUNCTIONS lists them",
         )
+
+
+def is_known(name: str) -> bool:
+    """Whether SQL has a function of that name by itself."""
+    flink = {of_flink for of_flink, _ in FLINK_FUNCTIONS}
+    named = name.lower() in functions() or name.upper() in {*AGGREGATES, *ALIASES, *flink}
+    return named or not isinstance(parse_scalar(f"{name}(x)", Span(0, 0)).tree, exp.Anonymous)
 
 
 @cache

@@ -1,4 +1,4 @@
-"""Tables and views by name. A catalog belongs to one session; compile() gets one, or starts with none."""
+"""Tables, views and functions by name. A catalog belongs to one session; compile() gets one, or starts with none."""
 
 from __future__ import annotations
 
@@ -6,6 +6,7 @@ from dataclasses import dataclass, field
 
 from tvfsql.catalog.connectors import Connector
 from tvfsql.errors import BindError, Span, did_you_mean
+from tvfsql.plan.function import UserFunction
 from tvfsql.plan.node import Field, Node
 from tvfsql.plan.scalar import Scalar
 from tvfsql.plan.types import SqlType, shown
@@ -103,6 +104,11 @@ class Catalog:
     """Names are looked up as written, else in any case if that is clear."""
 
     entries: dict[str, Table | View] = field(default_factory=dict)
+    functions: dict[str, UserFunction] = field(default_factory=dict)  # by their names in lower case
+
+    def copy(self) -> Catalog:
+        """A catalog with the same names, which can go its own way."""
+        return Catalog(dict(self.entries), dict(self.functions))
 
     def find(self, name: str) -> Table | View | None:
         if name in self.entries:
@@ -138,6 +144,19 @@ class Catalog:
         if actual != kind:
             raise BindError(f"{found.name} is a {actual}", span=span, hint=f"DROP {actual.upper()} {found.name}")
         del self.entries[found.name]
+
+    def add_function(self, function: UserFunction, *, replace: bool = False, span: Span | None = None) -> None:
+        """Raises BindError if the name is taken and `replace` is not asked for."""
+        known = self.functions.get(function.name.lower())
+        if known is not None and not replace:
+            raise BindError(f"there is a function {known.name} already", span=span, hint=f"DROP FUNCTION {known.name}")
+        self.functions[function.name.lower()] = function
+
+    def drop_function(self, name: str, *, span: Span | None = None) -> None:
+        """Raises BindError if there is none."""
+        if self.functions.pop(name.lower(), None) is None:
+            names = [function.name for function in self.functions.values()]
+            raise BindError(f"there is no function {name} to drop", span=span, hint=did_you_mean(name, names))
 
     def packages(self) -> frozenset[str]:
         """The packages of Spark's that the tables need."""

@@ -17,6 +17,7 @@ from tvfsql.physical.operators import (
     Exchange,
     GroupByWindow,
     LateOutput,
+    RowSlices,
     RowTimeCheck,
     SliceMerge,
     StreamDeduplicate,
@@ -28,6 +29,7 @@ from tvfsql.physical.operators import (
     WindowExpand,
 )
 from tvfsql.plan import nodes, window_nodes
+from tvfsql.plan.aggregates import MergeKind
 from tvfsql.plan.node import Node
 from tvfsql.plan.rank import Rank, WindowDeduplicate, WindowTopN
 from tvfsql.plan.scalar import column, free_name, quoted, template, text
@@ -221,13 +223,27 @@ def _(node: StreamSlices, script: Script) -> str:
         _python(node.window, script),
         f"time={literal(node.time)}",
         f"keys={literal(list(node.keys))}",
-        f"merges={literal(dict(node.merges))}",
+        f"merges={_merges(node.merges, script)}",
         *(["on_event=True"] if node.on_event else []),
         *([f"key_groups={node.key_groups}"] if node.key_groups != KEY_GROUPS else []),
         *(["late=True"] if node.late else []),
         *([f"zone={literal(node.zone)}"] if node.zone else []),
     )
     return script.assign(script.name("slices"), Chain("", (Call(script.need(STREAM, "local_slices"), arguments),)))
+
+
+@emit.register
+def _(node: RowSlices, script: Script) -> str:
+    source = emit(node.input, script)
+    arguments = (
+        source,
+        _python(node.window, script),
+        f"time={literal(node.time)}",
+        f"keys={literal(list(node.keys))}",
+        f"merges={_merges(node.merges, script)}",
+        *([f"zone={literal(node.zone)}"] if node.zone else []),
+    )
+    return script.assign(script.name("slices"), Chain("", (Call(script.need(RUNTIME, "slice_rows"), arguments),)))
 
 
 @emit.register
@@ -238,7 +254,7 @@ def _(node: SliceMerge, script: Script) -> str:
         slices,
         _python(node.window, script),
         f"keys={literal(list(node.keys))}",
-        f"merges={literal(dict(node.merges))}",
+        f"merges={_merges(node.merges, script)}",
         f"rows={literal(node.rows)}",
     ]
     if not node.streaming:
@@ -364,6 +380,12 @@ def _(node: nodes.SparkSql, script: Script) -> str:
     # without inputs spark.sql() fills no holes, so braces stand for themselves
     sql = node.sql if given else node.sql.replace("{{", "{").replace("}}", "}")
     return script.assign(script.name("rows"), Chain("spark").then("sql", literal(sql), *given))
+
+
+def _merges(merges: tuple[tuple[str, MergeKind], ...], script: Script) -> str:
+    """Partial columns with their merge kinds, as a dict."""
+    kinds = ((name, literal(kind) if isinstance(kind, str) else script.functions[kind]) for name, kind in merges)
+    return "{" + ", ".join(f"{literal(name)}: {kind}" for name, kind in kinds) + "}"
 
 
 def _aggregated(groups: Chain, calls: tuple[nodes.AggCall, ...]) -> Chain:

@@ -8,8 +8,9 @@ from __future__ import annotations
 from collections.abc import Sequence
 
 from tvfsql.catalog import Table
+from tvfsql.emit.functions import declare, imported
 from tvfsql.emit.operators import emit
-from tvfsql.emit.script import Script, module
+from tvfsql.emit.script import PARAMETERS, Script, module
 from tvfsql.emit.sinks import insert, late_output, stream_insert
 from tvfsql.physical.operators import LateOutput, TableSourceScan
 from tvfsql.plan.node import Node
@@ -29,10 +30,12 @@ def program(plans: Sequence[tuple[str, Node, Table | None]]) -> str:
     main = ["spark = SparkSession.builder.getOrCreate()"]
     comment: list[str] = []
     imports: set[tuple[str, str]] = set()
+    modules = imported(plan for _, plan, _ in plans)
     for i, (sql, plan, table) in enumerate(plans):
         number = f"_{i + 1}" if i else ""
         comment += ["", *sql.splitlines()] if comment else sql.splitlines()
-        script = Script()
+        script = Script(names={*PARAMETERS, *modules.values()})
+        declare(modules, plan, script)
         rows = plan.input if isinstance(plan, Sink) else plan
         script.give_back(emit(rows, script))
         functions.append("\n".join([f"def query{number}(spark: SparkSession) -> DataFrame:", *script.lines]))

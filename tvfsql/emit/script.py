@@ -9,6 +9,9 @@ from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass, field
 
 from tvfsql.emit.layout import fits, laid_out
+from tvfsql.plan.function import UserFunction
+
+PARAMETERS = ("spark", "query", "insert", "F", "rows")  # names that no variable takes
 
 
 @dataclass(frozen=True)
@@ -47,7 +50,8 @@ class Script:
 
     lines: list[str] = field(default_factory=list)
     imports: set[tuple[str, str]] = field(default_factory=set)
-    names: set[str] = field(default_factory=lambda: {"spark", "query", "insert", "F", "rows"})
+    functions: dict[UserFunction, str] = field(default_factory=dict)  # the variable that holds each
+    names: set[str] = field(default_factory=lambda: {*PARAMETERS})
     last: tuple[str, Chain | str, int] | None = None
 
     def need(self, module: str, name: str) -> str:

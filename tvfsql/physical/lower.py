@@ -19,12 +19,13 @@ from tvfsql.physical.operators import (
     Calc,
     Exchange,
     GroupByWindow,
+    RowSlices,
     RowTimeCheck,
     SliceMerge,
     TableSourceScan,
     WindowExpand,
 )
-from tvfsql.physical.streaming import inputs_of, refuse_unbounded, stream_rank, stream_slices
+from tvfsql.physical.streaming import calling_for_rows, inputs_of, refuse_unbounded, stream_rank, stream_slices
 from tvfsql.plan import nodes, window_nodes
 from tvfsql.plan.node import Node
 from tvfsql.plan.nodes import Item
@@ -46,7 +47,8 @@ def lower(plan: Node, catalog: Catalog, options: Options) -> Node:
         return plan.transform(visit)
     refuse_unbounded(plan)
     physical = plan.transform(visit)
-    return with_late_output(physical, catalog, options) if options["tvfsql.late-output"] else physical
+    physical = with_late_output(physical, catalog, options) if options["tvfsql.late-output"] else physical
+    return physical.transform(calling_for_rows)
 
 
 @singledispatch
@@ -137,6 +139,12 @@ def _(node: window_nodes.LocalWindowAggregate, catalog: Catalog, options: Option
     if options.streaming:
         return stream_slices(node, options)
     source = _checked(node.input, node.time, options)
+    if node.of_single_rows:
+        passed = tuple(Item(name, column(name, node.input.type_of(name))) for name in (*node.keys, node.time))
+        partials = tuple(Item(part.name, part.row) for part in node.partials)
+        merges = tuple((part.name, part.merge) for part in node.partials)
+        rows = calc(source, (*passed, *partials))
+        return RowSlices(rows, node.window, node.time, node.keys, merges, node.zone)
     return window_nodes.LocalWindowAggregate(
         source, node.window, node.time, node.keys, node.partials, node.distincts, node.rows, node.zone
     )

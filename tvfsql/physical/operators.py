@@ -12,6 +12,7 @@ from functools import cached_property
 
 from tvfsql.catalog import Table
 from tvfsql.options import KEY_GROUPS
+from tvfsql.plan.aggregates import MergeKind
 from tvfsql.plan.node import Field, Node, Schema
 from tvfsql.plan.nodes import AggCall, Item
 from tvfsql.plan.rank import WindowDeduplicate, WindowTopN
@@ -123,20 +124,15 @@ class StreamUnion(Node):
 
 
 @dataclass(frozen=True)
-class StreamSlices(Node):
-    """LocalWindowAggregate of a stream: partials of single rows merged per key and slice, key groups apart.
-
-    Watermarks count from the next micro-batch on, or `on_event` from the next row. With `zone` they are
-    instants, and windows lie on its wall clock."""
+class RowSlices(Node):
+    """LocalWindowAggregate in Python: partials of single rows merged per key and slice. Windows lie on the wall clock
+    of `zone` if times are instants."""
 
     input: Node
     window: Window
     time: str
     keys: tuple[str, ...]
-    merges: tuple[tuple[str, str], ...]
-    on_event: bool = False
-    key_groups: int = KEY_GROUPS
-    late: bool = False  # with the source's rows, should they come too late
+    merges: tuple[tuple[str, MergeKind], ...]
     zone: str = ""
 
     @cached_property
@@ -145,7 +141,7 @@ class StreamSlices(Node):
         return (*keys, Field("slice_end", "timestamp_ntz"), *(Field(name) for name, _ in self.merges))
 
     def label(self) -> str:
-        return "LocalWindowAggregate" + super().label().removeprefix("StreamSlices")
+        return "LocalWindowAggregate" + super().label().removeprefix(type(self).__name__)
 
     def details(self) -> Iterator[tuple[str, str]]:
         if self.keys:
@@ -153,6 +149,20 @@ class StreamSlices(Node):
         yield "window", window_label(self.window, ("time_col", self.time), zone=self.zone)
         merged = (f"{kind}({name}) AS {name}" for name, kind in self.merges)
         yield "select", ", ".join((*self.keys, *merged, "slice_end('w$) AS slice_end"))
+
+
+@dataclass(frozen=True)
+class StreamSlices(RowSlices):
+    """The same of a stream, key groups apart.
+
+    Watermarks count from the next micro-batch on, or `on_event` from the next row. With `zone` they are instants."""
+
+    on_event: bool = False
+    key_groups: int = KEY_GROUPS
+    late: bool = False  # with the source's rows, should they come too late
+
+    def details(self) -> Iterator[tuple[str, str]]:
+        yield from super().details()
         if self.on_event:
             yield "watermarks", "on-event"
         if self.key_groups != KEY_GROUPS:
@@ -247,7 +257,7 @@ class SliceMerge(Node):
     input: Node
     window: Window
     keys: tuple[str, ...]
-    merges: tuple[tuple[str, str], ...]
+    merges: tuple[tuple[str, MergeKind], ...]
     rows: str
     streaming: bool = False
     marks: bool = False

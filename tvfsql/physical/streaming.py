@@ -14,6 +14,7 @@ from tvfsql.options import Options
 from tvfsql.physical.operators import (
     CHANNEL,
     CONTROL,
+    LATE,
     MARKS,
     Calc,
     Exchange,
@@ -28,11 +29,13 @@ from tvfsql.physical.operators import (
     WindowExpand,
 )
 from tvfsql.plan import nodes, window_nodes
+from tvfsql.plan.call import mergeable
+from tvfsql.plan.function import UserFunction, functions_in
 from tvfsql.plan.node import Field, Node
 from tvfsql.plan.nodes import Item
 from tvfsql.plan.properties import window_of
 from tvfsql.plan.rank import Rank, WindowDeduplicate, WindowTopN
-from tvfsql.plan.scalar import Scalar, column, template
+from tvfsql.plan.scalar import Part, Ref, Scalar, column, template
 from tvfsql.plan.window_join import WindowJoin, window_join
 from tvfsql.plan.window_nodes import LocalWindowAggregate
 from tvfsql.syntax import ast
@@ -70,7 +73,9 @@ def refuse_unbounded(plan: Node) -> None:
                 hint="ON l.window_start = r.window_start AND l.window_end = r.window_end, of the same windows",
             )
         if type(node) in REFUSED:
-            reason, hint = _lacking_set(node) or _of_several_windows(node) or REFUSED[type(node)]
+            reason, hint = (
+                _lacking_set(node) or _of_several_windows(node) or _lacking_merge(node) or REFUSED[type(node)]
+            )
             if isinstance(node, nodes.SparkSql) and node.reason == ast.OVER:
                 hint = "rank the rows of windows: PARTITION BY window_start, window_end, with a limit of the rank"
             if isinstance(node, nodes.SparkSql) and node.reason == ast.SUBQUERY:
@@ -117,6 +122,18 @@ def _of_several_windows(node: Node) -> tuple[str, str] | None:
     return (
         "the rows of this aggregate come from different windows, so a group is of no window in particular",
         "aggregate before UNION ALL, or use the same window function in each of its parts",
+    )
+
+
+def _lacking_merge(node: Node) -> tuple[str, str] | None:
+    """Reason and hint for an aggregate that a user wrote without merge()."""
+    calls = node.calls if isinstance(node, window_nodes.WindowAggregate) else ()
+    lacking = next((call.user for call in calls if call.user and not mergeable(call, streaming=True)), None)
+    if lacking is None:
+        return None
+    return (
+        f"{lacking.name} has no merge(), without which its windows cannot be made from slices, as streams need",
+        f"def merge(self, accumulator, accumulators) in {lacking.path}, or --mode batch",
     )
 
 
@@ -171,7 +188,8 @@ def stream_slices(node: LocalWindowAggregate, options: Options) -> StreamSlices:
     made = Calc(source.input, (*keys, Item(node.time, items[node.time]), *partials, *_marks()))
     merges = tuple((part.name, part.merge) for part in node.partials)
     key_groups = int(options["pipeline.max-parallelism"])
-    return StreamSlices(made, node.window, node.time, node.keys, merges, _on_event(source), key_groups, zone=node.zone)
+    on_event = _on_event(source)
+    return StreamSlices(made, node.window, node.time, node.keys, merges, node.zone, on_event, key_groups)
 
 
 def inputs_of(node: Node) -> tuple[str, ...]:
@@ -255,6 +273,29 @@ def handing_marks_on(node: Node) -> Node:
         case Exchange() | nodes.Unnest() | StreamTopN() | StreamDeduplicate():
             return replace(node, input=handing_marks_on(node.input))
     raise AssertionError(node.label())
+
+
+def calling_for_rows(node: Node) -> Node:
+    """The operator with the user's functions called for rows of the query alone: not for control rows, nor for late
+    ones on their way to a table, in which all columns of the query are NULL."""
+    if not isinstance(node, Calc) or not any(functions_in((node.items, node.conditions))):
+        return node
+    others = next((name for name in (CONTROL, LATE) if name in node.input.columns), None)
+    if others is None:
+        return node
+    items = tuple(Item(item.name, _for_rows(item.scalar, others)) for item in node.items)
+    return Calc(node.input, items, tuple(_for_rows(one, others) for one in node.conditions))
+
+
+def _for_rows(scalar: Scalar, others: str) -> Scalar:
+    parts: list[Part] = []
+    for part in scalar.parts:
+        if parts and isinstance(parts[-1], UserFunction):
+            assert isinstance(part, str) and part.startswith("("), scalar.sql
+            parts += ["(", Ref(others), ")" if part.startswith("()") else ", "]
+            part = part.removeprefix("()" if part.startswith("()") else "(")
+        parts.append(part.for_rows if isinstance(part, UserFunction) else part)
+    return replace(scalar, parts=tuple(part for part in parts if part != ""))
 
 
 def assigned(scan: TableSourceScan, time: Scalar, options: Options) -> WatermarkAssigner:

@@ -4,7 +4,8 @@ A row says how Spark computes the function over plain rows (`whole`), which part
 (`partials`: how Spark makes one, and how two merge), and how the result is finished from merged partials.
 Templates are Spark SQL: `{x}` is the argument, `{y}` the second one, `{t}` the event time, `{d}` stands
 where DISTINCT goes, `{f}` where FILTER goes, `{nn}` is the FILTER that also leaves out NULL arguments;
-`finish` names partials by their suffix. Result types: semantics.md (d).
+`finish` names partials by their suffix. Result types: semantics.md (d). An aggregate that a user wrote is such a
+row too (`of_user`), with `{function}` for its name, `{all}` for its arguments and `{row}` for a struct of them.
 """
 
 from __future__ import annotations
@@ -12,19 +13,21 @@ from __future__ import annotations
 from collections.abc import Callable
 from dataclasses import dataclass
 
+from tvfsql.plan.function import UserFunction
 from tvfsql.plan.types import UNKNOWN, SqlType, is_decimal, is_float, is_integer, is_number, is_orderable, scale_of
 
 TypeRule = Callable[[SqlType], SqlType]
+MergeKind = str | UserFunction  # a kind of runtime.partials, or the aggregate that merges its own accumulators
 
 
 @dataclass(frozen=True)
 class Partial:
-    """A column that a slice keeps. `merge` is a kind of runtime.partials. `row` is the partial of a single row
+    """A column that a slice keeps. `merge` says how two are joined. `row` is the partial of a single row
     that FILTER lets through, which streams start from; if the argument is NULL there is none, unless `nulls`."""
 
     suffix: str
     sql: str
-    merge: str
+    merge: MergeKind
     row: str = "{x}"
     nulls: bool = False
 
@@ -41,12 +44,16 @@ class AggregateFunction:
     finish: str = ""
     distinct: str = ""  # finishes {count} and {sum} of the distinct values; "": DISTINCT cannot be merged
     ignores_distinct: bool = False
+    distinct_rows: Partial | None = None  # where DISTINCT is finished, by `finish`, out of the rows that differ
+    user: UserFunction | None = None
     arguments: tuple[int, int] = (1, 1)
     accepts: str = "value of any type"
 
     def mergeable(self, kind: SqlType, distinct: bool, streaming: bool) -> bool:
         """Whether windows can be made from slices. Sums of distinct floats cannot in batch, where values that come
         and go are added and subtracted: they would not cancel exactly."""
+        if distinct and self.distinct_rows:
+            return True
         if distinct and not self.ignores_distinct:
             exact = self.name == "COUNT" or is_integer(kind) or is_decimal(kind)
             return bool(self.distinct) and (exact or (streaming and is_float(kind)))
@@ -118,6 +125,23 @@ def _list(name: str, values: Partial) -> AggregateFunction:
         partials=(values,),
         finish=f"coalesce({VALUES}, array())",
         accepts="value that can be ordered",
+    )
+
+
+def of_user(function: UserFunction) -> AggregateFunction:
+    """The row of a user's aggregate. In Spark its function takes what it is the value of: the list of the rows, or an
+    accumulator that was merged from others; NULL is one into which no row went."""
+    state = Partial("state", "{function}({all}){f}", function, "array({row})", nulls=True)
+    rows = Partial("rows", "collect_set({row}){f}", "distinct", "array({row})", nulls=True)
+    return AggregateFunction(
+        function.name,
+        "{function}(collect_list({d}{row}){f})",
+        _always(function.result),
+        partials=(state,) if function.merges else (),
+        finish="{function}({state})",
+        distinct_rows=rows,
+        user=function,
+        arguments=function.arguments,
     )
 
 

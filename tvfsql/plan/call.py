@@ -4,22 +4,28 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 
-from tvfsql.plan.aggregates import AGGREGATES, templates
+from tvfsql.plan.aggregates import AGGREGATES, AggregateFunction, of_user, templates
 from tvfsql.plan.nodes import AggCall
 from tvfsql.plan.scalar import Scalar, column, template, text
 
 
+def row_of(call: AggCall) -> AggregateFunction | None:
+    """The call's row of the table of aggregates; None if only Spark knows it."""
+    return of_user(call.user) if call.user else AGGREGATES.get(call.function)
+
+
 def mergeable(call: AggCall, *, streaming: bool) -> bool:
     """Whether the call's result over a window can be made from partials of its slices."""
-    row = AGGREGATES.get(call.function)
+    row = row_of(call)
     return row is not None and row.mergeable(call.arguments[0].type, call.distinct, streaming)
 
 
 def whole(call: AggCall) -> Scalar:
     """The call as one Spark aggregate over rows."""
-    if call.function not in AGGREGATES:
+    row = row_of(call)
+    if row is None:
         return call.arguments[0]
-    pattern, _, _ = templates(AGGREGATES[call.function], call.arguments[0].type)
+    pattern, _, _ = templates(row, call.arguments[0].type)
     return finished(call, pattern, holes(call))
 
 
@@ -27,10 +33,14 @@ def holes(call: AggCall) -> dict[str, Scalar]:
     """What the templates take from a call."""
     x, *more = call.arguments
     counts = counted(call)
+    fields = {f"x{i}": argument for i, argument in enumerate(call.arguments)}
     return {
         "x": x,
         "y": more[0] if more else text("','"),
         "t": column(call.time) if call.time else text("NULL"),
+        **_function(call),
+        "all": template(", ".join(f"{{{name}}}" for name in fields), fields),
+        "row": template(f"struct({', '.join(f'{{{name}}} AS {name}' for name in fields)})", fields),
         "d": text("DISTINCT " if call.distinct else ""),
         "f": template(" FILTER (WHERE {c})", {"c": call.filter}) if call.filter else text(""),
         "nn": template(" FILTER (WHERE {c})", {"c": counts}) if counts else text(""),
@@ -57,8 +67,15 @@ def single(call: AggCall, pattern: str, *, nulls: bool = False) -> Scalar:
 
 def finished(call: AggCall, pattern: str, parts: Mapping[str, Scalar]) -> Scalar:
     """The filled-in pattern as the call's type, with a cast where Spark's own type is another."""
-    row = AGGREGATES[call.function]
+    row = row_of(call)
+    assert row is not None, call
     kind = call.arguments[0].type
+    parts = {**parts, **_function(call)}
     if call.type and row.natural and row.natural(kind) != call.type:
         pattern = f"CAST({pattern} AS {call.type.upper()})"
     return template(pattern, parts, call.type, atomic=pattern.endswith(")") or pattern.startswith("{"))
+
+
+def _function(call: AggCall) -> dict[str, Scalar]:
+    """The name of a user's aggregate."""
+    return {"function": Scalar((call.user,), deterministic=call.user.deterministic)} if call.user else {}

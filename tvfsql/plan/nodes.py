@@ -6,6 +6,7 @@ from collections.abc import Iterator, Mapping
 from dataclasses import dataclass, field, replace
 from functools import cached_property
 
+from tvfsql.plan.function import UserFunction
 from tvfsql.plan.node import Field, Node, Schema
 from tvfsql.plan.scalar import Scalar
 from tvfsql.plan.types import SqlType
@@ -25,7 +26,7 @@ class Item:
 @dataclass(frozen=True)
 class AggCall:
     """An aggregate to compute. `function` is a row of plan.aggregates, or the name of one that only Spark
-    knows. `time` is the event time by which FIRST_VALUE, LAST_VALUE and the lists order rows."""
+    knows, or that of `user`. `time` is the event time by which FIRST_VALUE, LAST_VALUE and the lists order rows."""
 
     name: str
     function: str
@@ -34,6 +35,7 @@ class AggCall:
     filter: Scalar | None = None
     time: str | None = None
     type: SqlType = field(default="", compare=False)
+    user: UserFunction | None = None
 
     @property
     def columns(self) -> frozenset[str]:
@@ -245,6 +247,7 @@ class SparkSql(Node):
     sql: str
     fields: tuple[Field, ...]
     reason: str
+    functions: tuple[UserFunction, ...] = ()
 
     @cached_property
     def schema(self) -> Schema:

@@ -1,4 +1,4 @@
-"""A scalar expression of a plan: Spark SQL text with holes for the columns that it reads.
+"""A scalar expression of a plan: Spark SQL text with holes for the columns that it reads and the user's functions.
 
 The binder makes it from a parsed expression; rules only ask which columns it reads and put other
 expressions in their place. So plans hold no parser's trees, compare by value and print as SQL.
@@ -11,6 +11,7 @@ from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field
 
 from tvfsql.errors import Span
+from tvfsql.plan.function import UserFunction
 from tvfsql.plan.types import UNKNOWN, SqlType
 
 # Words that Spark's parser would not take for a column where an expression stands.
@@ -31,11 +32,14 @@ class Ref:
     name: str
 
 
+Part = str | Ref | UserFunction  # a function stands for its name
+
+
 @dataclass(frozen=True)
 class Scalar:
     """`parts` in turn give the text; `atomic` text needs no parentheses inside other text."""
 
-    parts: tuple[str | Ref, ...]
+    parts: tuple[Part, ...]
     type: SqlType = field(default=UNKNOWN, compare=False)
     atomic: bool = field(default=True, compare=False)
     deterministic: bool = field(default=True, compare=False)
@@ -44,7 +48,7 @@ class Scalar:
     @property
     def sql(self) -> str:
         """The text, in Spark's dialect."""
-        return "".join(quoted(part.name) if isinstance(part, Ref) else part for part in self.parts)
+        return "".join(part if isinstance(part, str) else quoted(part.name) for part in self.parts)
 
     @property
     def columns(self) -> frozenset[str]:
@@ -61,7 +65,7 @@ class Scalar:
 
     def substitute(self, columns: Mapping[str, Scalar]) -> Scalar:
         """The expression with other expressions in the place of columns; unnamed columns stay."""
-        parts: list[str | Ref] = []
+        parts: list[Part] = []
         deterministic = self.deterministic
         for part in self.parts:
             new = columns.get(part.name) if isinstance(part, Ref) else None
@@ -95,7 +99,7 @@ def text(sql: str, kind: SqlType = UNKNOWN) -> Scalar:
 
 def template(pattern: str, arguments: Mapping[str, Scalar], kind: SqlType = UNKNOWN, *, atomic: bool = True) -> Scalar:
     """`pattern` with the arguments in place of their `{name}`s."""
-    parts: list[str | Ref] = []
+    parts: list[Part] = []
     for literal, name in re.findall(r"([^{}]*)(?:\{(\w+)\})?", pattern):
         parts.append(literal)
         if name:
@@ -124,9 +128,9 @@ def free_name(wanted: str, taken: Callable[[str], bool]) -> str:
     return next(name for i in range(999) if not taken(name := f"{wanted}{i}"))
 
 
-def _joined(parts: list[str | Ref]) -> tuple[str | Ref, ...]:
+def _joined(parts: list[Part]) -> tuple[Part, ...]:
     """The parts with neighbouring texts made one, so that equal expressions are equal."""
-    joined: list[str | Ref] = []
+    joined: list[Part] = []
     for part in parts:
         if isinstance(part, str) and joined and isinstance(joined[-1], str):
             joined[-1] += part

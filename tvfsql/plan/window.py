@@ -197,6 +197,11 @@ class Cumulate:
 Window = Tumble | TumbleMonths | Hop | Cumulate
 
 
+def of_slices(window: Tumble | Hop | Cumulate) -> Hop | Cumulate:
+    """The same windows for what makes them of slices: a TUMBLE is a CUMULATE of one step."""
+    return Cumulate(window.size, window.size, window.offset) if isinstance(window, Tumble) else window
+
+
 def one_per_end(window: Window) -> Tumble | TumbleMonths:
     """Windows side by side, one up to each end that windows have: what ends on one of those lies in one of these."""
     match window:

@@ -6,6 +6,8 @@ from collections.abc import Iterator
 from dataclasses import dataclass, field
 from functools import cached_property
 
+from tvfsql.plan.aggregates import MergeKind
+from tvfsql.plan.function import UserFunction
 from tvfsql.plan.node import Field, Node, Schema
 from tvfsql.plan.nodes import AggCall, Item
 from tvfsql.plan.scalar import Scalar
@@ -98,12 +100,12 @@ class WindowAggregate(Node):
 
 @dataclass(frozen=True)
 class PartialColumn:
-    """A column that a slice keeps: how Spark makes it from rows or (`row`) from a single one, which streams start
-    from, and how two are merged."""
+    """A column that a slice keeps: how Spark makes it from rows or (`row`) from a single one, which streams and
+    the user's aggregates start from, and how two are merged."""
 
     name: str
     scalar: Scalar
-    merge: str
+    merge: MergeKind
     row: Scalar
     type: SqlType = field(default="", compare=False)
 
@@ -139,6 +141,11 @@ class LocalWindowAggregate(Node):
     rows: str = "rows"
     zone: str = ""
 
+    @property
+    def of_single_rows(self) -> bool:
+        """Whether slices start from partials of single rows, as the accumulators that a user wrote do."""
+        return any(isinstance(part.merge, UserFunction) for part in self.partials)
+
     @cached_property
     def schema(self) -> Schema:
         keys = tuple(Field(key, self.input.type_of(key)) for key in self.keys)
@@ -166,7 +173,7 @@ class GlobalWindowAggregate(Node):
     input: Node
     window: Window
     keys: tuple[str, ...]
-    merges: tuple[tuple[str, str], ...]
+    merges: tuple[tuple[str, MergeKind], ...]
     finish: tuple[Item, ...]
     properties: tuple[WindowProperty, ...]
     rows: str = "rows"

@@ -7,8 +7,12 @@ from typing import TYPE_CHECKING, Any
 
 if TYPE_CHECKING:
     from tvfsql.runtime.distinct import distinct_changes as distinct_changes
+    from tvfsql.runtime.functions import AggregateFunction as AggregateFunction
+    from tvfsql.runtime.functions import OfRows as OfRows
+    from tvfsql.runtime.functions import ScalarFunction as ScalarFunction
     from tvfsql.runtime.generated.source import DatagenSource as DatagenSource
     from tvfsql.runtime.generated.source import NexmarkSource as NexmarkSource
+    from tvfsql.runtime.local import slice_rows as slice_rows
     from tvfsql.runtime.merge import merge_slices as merge_slices
     from tvfsql.runtime.output import print_rows as print_rows
     from tvfsql.runtime.windows import cumulate_windows as cumulate_windows
@@ -19,8 +23,11 @@ if TYPE_CHECKING:
     from tvfsql.runtime.windows import windows_or_null as windows_or_null
 
 _MODULE_OF = {
+    "AggregateFunction": "functions",
     "DatagenSource": "generated.source",
     "NexmarkSource": "generated.source",
+    "OfRows": "functions",
+    "ScalarFunction": "functions",
     "cumulate_windows": "windows",
     "distinct_changes": "distinct",
     "drop_null_times": "windows",
@@ -29,6 +36,7 @@ _MODULE_OF = {
     "month_windows": "windows",
     "print_rows": "output",
     "refuse_null_times": "windows",
+    "slice_rows": "local",
     "windows_or_null": "windows",
 }
 

@@ -78,6 +78,14 @@ def from_words(low: Ints, high: Ints, kind: Any, present: Mask | None = None) ->
     return pa.Array.from_buffers(kind, len(low), [valid, pa.py_buffer(data)])
 
 
+def normal(column: Any) -> Any:
+    """-0.0 as 0.0 and one NaN, which GROUP BY takes for the same."""
+    if not pa.types.is_floating(column.type):
+        return column
+    nan, zero = (pa.scalar(value, column.type) for value in (float("nan"), 0.0))
+    return pc.if_else(pc.is_nan(column), nan, pc.add(column, zero))
+
+
 def changes(column: Any) -> Mask:
     """Where a value differs from the one before it, as GROUP BY tells them apart. The first one does not."""
     found = np.zeros(len(column), dtype=np.bool_)

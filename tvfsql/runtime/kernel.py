@@ -20,7 +20,7 @@ import pyarrow.compute as pc
 from tvfsql.errors import DataError
 from tvfsql.plan.window import Cumulate, Hop
 from tvfsql.runtime.columns import Ints, Mask, changes
-from tvfsql.runtime.partials import prepare
+from tvfsql.runtime.partials import Merge, prepare
 from tvfsql.runtime.ranges import Partial, Ranges, latest
 from tvfsql.runtime.reach import Reach, reach
 
@@ -46,7 +46,7 @@ class SliceKernel:
 
     window: Hop | Cumulate
     keys: tuple[str, ...]
-    merges: tuple[tuple[str, str], ...]
+    merges: tuple[tuple[str, Merge], ...]
     rows: str
     chunk_rows: int = CHUNK_ROWS
     chunk_bytes: int = CHUNK_BYTES

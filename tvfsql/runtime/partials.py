@@ -9,32 +9,43 @@
 | moments | struct<n: bigint, mean: double, m2: double> | the same |
 | running | integers, decimals: changes | their total since the run of rows began; bigint, decimal(38, s) |
 
+A user's aggregate is a kind too: of lists of rows and of its accumulators, which it merges by itself.
 A NULL partial is neutral (for `running` a 0), and a window of NULLs gives NULL.
 A kind is a function from a column to a `Partial`; adding one is adding a row to KINDS.
 """
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Iterable, Mapping
 from typing import Any
 
 import numpy as np
 import pyarrow as pa
 
+from tvfsql.runtime.accumulators import Accumulators
 from tvfsql.runtime.columns import Ints
 from tvfsql.runtime.exact import ExactSum, RunningTotal
+from tvfsql.runtime.functions import AggregateFunction
 from tvfsql.runtime.order import codes
 from tvfsql.runtime.ranges import Blocks, Partial, Presence, Ranges
 from tvfsql.runtime.scans import Extreme, FloatSum, Moments
 
+Merge = str | AggregateFunction
 Prepare = Callable[[str, Any, Blocks, int], Partial]
 
 
-def prepare(kind: str, name: str, column: Any, blocks: Blocks, before: int = 0) -> Partial:
+def are_kinds(merges: Iterable[Merge], *, but: str = "") -> bool:
+    """Whether partials can be merged so; `but` is a kind that will not do."""
+    return all(isinstance(kind, AggregateFunction) or (kind in KINDS and kind != but) for kind in merges)
+
+
+def prepare(kind: Merge, name: str, column: Any, blocks: Blocks, before: int = 0) -> Partial:
     """The partial column `name`, ready to be merged over ranges of its rows.
 
     `before` is what `Partial.before` said of the rows that were left out in front of the first one.
     """
+    if isinstance(kind, AggregateFunction):
+        return Accumulators(kind, column, blocks)
     return KINDS[kind](name, column, blocks, before)
 
 

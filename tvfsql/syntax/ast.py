@@ -336,6 +336,18 @@ class CreateView:
 
 
 @dataclass(frozen=True)
+class CreateFunction:
+    """`path` is the text behind AS; `language` is in upper case, "" if none is named."""
+
+    name: Name
+    path: str
+    language: str
+    if_not_exists: bool = False
+    path_span: Span = place()
+    span: Span = place()
+
+
+@dataclass(frozen=True)
 class Insert:
     table: Name
     columns: tuple[Name, ...]
@@ -394,7 +406,7 @@ class Reset:
 
 @dataclass(frozen=True)
 class Show:
-    """SHOW TABLES, VIEWS, FUNCTIONS; `what` is in lower case."""
+    """SHOW TABLES, VIEWS, FUNCTIONS, USER FUNCTIONS; `what` is in lower case."""
 
     what: str
     span: Span = place()
@@ -414,7 +426,7 @@ class Describe:
 
 @dataclass(frozen=True)
 class Drop:
-    """`kind` is table or view."""
+    """`kind` is table, view or function."""
 
     kind: str
     name: Name
@@ -426,6 +438,7 @@ Statement = (
     Query
     | CreateTable
     | CreateView
+    | CreateFunction
     | Insert
     | StatementSet
     | Explain

@@ -151,15 +151,21 @@ class StatementBuilder(_Builder):
                     child(tree, "if_not_exists") is not None,
                     span,
                 )
+            case "create_function":
+                (path,) = (part for part in tree.children if isinstance(part, Token) and part.type == "STRING")
+                words = (str(part).upper() for part in tree.children if isinstance(part, Token) and part.type == "NAME")
+                exists = child(tree, "if_not_exists") is not None
+                name = self.path(found(tree, "path"))
+                return ast.CreateFunction(name, unquote(path), next(words, ""), exists, self.span(path), span)
             case "insert":
                 return self.insert(tree)
             case "statement_set":
                 return ast.StatementSet(tuple(self.insert(part) for part in children(tree, "insert")), span)
             case "explain":
                 inner = child(tree, "query") or found(tree, "insert")
-                words = tuple(token.lower() for token in tree.children if isinstance(token, Token))[1:]
+                stages = tuple(token.lower() for token in tree.children if isinstance(token, Token))[1:]
                 statement = self.query(inner) if inner.data == "query" else self.insert(inner)
-                return ast.Explain(statement, words, span)
+                return ast.Explain(statement, stages, span)
             case "call":
                 arguments = tuple(self.constant(part) for part in children(tree, "argument"))
                 return ast.Call(self.path(found(tree, "path")), arguments, span)
@@ -169,13 +175,13 @@ class StatementBuilder(_Builder):
             case "reset":
                 return ast.Reset(next(self.strings(tree), None), span)
             case "show":
-                return ast.Show(str(tree.children[1]).lower(), span)
+                return ast.Show(" ".join(str(part).lower() for part in tree.children[1:] if part is not None), span)
             case "show_create":
                 return ast.ShowCreate(self.path(found(tree, "path")), span)
             case "describe":
                 return ast.Describe(self.path(found(tree, "path")), span)
             case "drop":
-                kind = "view" if has(tree, "VIEW") else "table"
+                kind = next(kind for kind in ("table", "view", "function") if has(tree, kind.upper()))
                 return ast.Drop(kind, self.path(found(tree, "path")), child(tree, "if_exists") is not None, span)
         raise AssertionError(f"the grammar gives {tree.data} and the builder does not know it")
 

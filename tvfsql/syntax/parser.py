@@ -29,11 +29,11 @@ STARTS = (
 )  # fmt: skip
 STATEMENTS = {
     "CALL": "CALL advance_watermark(TIMESTAMP '2020-04-15 08:20:00')",
-    "DROP": "DROP TABLE t, or DROP VIEW v",
+    "DROP": "DROP TABLE t, DROP VIEW v, or DROP FUNCTION f",
     "EXECUTE": "EXECUTE STATEMENT SET BEGIN INSERT INTO ...; INSERT INTO ...; END",
     "RESET": "RESET 'key', or RESET alone",
     "SET": "SET 'key' = 'value'",
-    "SHOW": "SHOW TABLES, SHOW VIEWS, SHOW FUNCTIONS, SHOW CREATE TABLE t",
+    "SHOW": "SHOW TABLES, SHOW VIEWS, SHOW [USER] FUNCTIONS, SHOW CREATE TABLE t",
 }
 CLAUSES = ("FROM", "WHERE", "HAVING", "UNION", "EXCEPT", "INTERSECT")  # before these a list ends
 

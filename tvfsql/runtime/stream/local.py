@@ -12,7 +12,7 @@ import pyarrow as pa
 import pyarrow.compute as pc
 
 from tvfsql.plan.window import Window
-from tvfsql.runtime.columns import Ints
+from tvfsql.runtime.columns import Ints, normal
 from tvfsql.runtime.kernel import TIMESTAMP
 from tvfsql.runtime.stream.said import Said
 from tvfsql.runtime.stream.slice_rows import SliceRows, changes_in, sort_order, to_bytes
@@ -96,7 +96,7 @@ class LocalSlices:
             batch = batch.filter(time.is_valid())
         micros: Ints = batch.column(keys).cast(TIMESTAMP).view(pa.int64()).to_numpy()
         slices = Span(self.window).numbers(micros // 1000) + 1
-        of_keys = [_normal(column) for column in batch.columns[:keys]]
+        of_keys = [normal(column) for column in batch.columns[:keys]]
         return self._wide.batch([*of_keys, batch.column(keys + 4)], slices, batch.columns[keys + 5 :])
 
     def _payloads(self, waiting: list[Any], seq: int) -> Iterator[Any]:
@@ -122,14 +122,6 @@ class LocalSlices:
     @property
     def _wide(self) -> SliceRows:
         return SliceRows(self.layout.keys + 1, self.layout.merges)
-
-
-def _normal(column: Any) -> Any:
-    """-0.0 as 0.0 and one NaN, which GROUP BY takes for the same."""
-    if not pa.types.is_floating(column.type):
-        return column
-    nan, zero = (pa.scalar(value, column.type) for value in (float("nan"), 0.0))
-    return pc.if_else(pc.is_nan(column), nan, pc.add(column, zero))
 
 
 def _out(rows: list[tuple[Any, ...]]) -> Any:

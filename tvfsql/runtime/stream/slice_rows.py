@@ -16,7 +16,7 @@ import pyarrow as pa
 
 from tvfsql.runtime.columns import Ints, Mask
 from tvfsql.runtime.order import codes, combined
-from tvfsql.runtime.partials import prepare
+from tvfsql.runtime.partials import Merge, prepare
 from tvfsql.runtime.ranges import Blocks, Ranges
 
 SLICE = "$slice"
@@ -27,7 +27,7 @@ class SliceRows:
     """How such batches are made and merged: `keys` key columns, and pairs (partial column, merge kind)."""
 
     keys: int
-    merges: tuple[tuple[str, str], ...]
+    merges: tuple[tuple[str, Merge], ...]
 
     @property
     def names(self) -> list[str]:

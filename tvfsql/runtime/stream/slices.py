@@ -13,7 +13,7 @@ from tvfsql.options import KEY_GROUPS
 from tvfsql.plan.window import Window
 from tvfsql.runtime.expressions import column_of
 from tvfsql.runtime.merge import window_schema
-from tvfsql.runtime.partials import KINDS
+from tvfsql.runtime.partials import Merge, are_kinds
 from tvfsql.runtime.stream.control import CHANNEL, CONTROL, WATERMARK
 from tvfsql.runtime.stream.groups import key_group_labels
 from tvfsql.runtime.stream.late import LATE, WINDOW, LateRows
@@ -32,7 +32,7 @@ def local_slices(
     *,
     time: str,
     keys: Sequence[str],
-    merges: Mapping[str, str],
+    merges: Mapping[str, Merge],
     key_groups: int = KEY_GROUPS,
     on_event: bool = False,
     late: bool = False,
@@ -42,7 +42,8 @@ def local_slices(
 
     In: `keys`, `time` (timestamp_ntz; rows where it is NULL are in no slice), `$watermark`, `$control` and `$channel`
     as `with_watermarks` makes them, and for each entry of `merges` the partial of a single row: sum, min, max:
-    the value (of a count 1 or NULL); concat, distinct: an array of one; moments: struct(1, x, 0).
+    the value (of a count 1 or NULL); concat, distinct: an array of one; moments: struct(1, x, 0); a user's aggregate:
+    an array of one struct, of its arguments.
     Out: key_group (int) and a message to it: seq (bigint), and payload (binary) or channel (string) and watermark
     (bigint, epoch ms). With `on_event` a watermark counts from the row after it, in the order of the source, whose
     rows then pass through one task. Else it counts from the next micro-batch. With `late` there is one more column,
@@ -80,7 +81,7 @@ def merge_slice_stream(
     window: Window,
     *,
     keys: Sequence[str],
-    merges: Mapping[str, str],
+    merges: Mapping[str, Merge],
     rows: str,
     name: str = COUNTERS,
     marks: bool = False,
@@ -101,7 +102,7 @@ def merge_slice_stream(
     With `zone` windows lie on its wall clock; watermarks and window_time are instants. `inputs` are the names that
     channels begin with where `union_streams` has put streams together: windows wait for each of them from the start.
     """
-    if merges.get(rows) != "sum" or not set(merges.values()) <= set(KINDS) - {"running"}:
+    if merges.get(rows) != "sum" or not are_kinds(merges.values(), but="running"):
         raise AssertionError(f"{rows} must be a sum, and all kinds ones that can be merged again: {dict(merges)}")
     layout = SliceRows(len(keys), tuple(merges.items()))
     fires = slices.groupBy("key_group").transformWithState(

@@ -11,7 +11,7 @@ from functools import cached_property
 
 import numpy as np
 
-from tvfsql.plan.window import Cumulate, Hop, Tumble, TumbleMonths, Window
+from tvfsql.plan.window import Cumulate, Hop, TumbleMonths, Window, of_slices
 from tvfsql.runtime.columns import Ints
 
 _DATES = (-(2**55), 2**55)  # epoch ms between which numpy has calendar months without overflow
@@ -25,15 +25,9 @@ class Span:
 
     @cached_property
     def kernel(self) -> Hop | Cumulate:
-        """The window as the batch kernel takes it: a TUMBLE is a CUMULATE of one step. Months differ in length: they
-        are slices of 1 ms on the clock of the kernel (`kernel_time`)."""
-        match self.window:
-            case Tumble(size, offset):
-                return Cumulate(size, size, offset)
-            case TumbleMonths():
-                return Cumulate(1, 1)
-            case other:
-                return other
+        """The window as the batch kernel takes it. Months differ in length: they are slices of 1 ms on the clock of the
+        kernel (`kernel_time`)."""
+        return Cumulate(1, 1) if isinstance(self.window, TumbleMonths) else of_slices(self.window)
 
     def kernel_time(self, slices: Ints) -> Ints:
         """The ends of slices in epoch milliseconds, on the clock of the kernel."""

@@ -1,0 +1,1 @@
+CREATE FUNCTION f AS 'user_functions.by_name' LANGUAGE PYTHON;

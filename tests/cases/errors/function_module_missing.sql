@@ -1,0 +1,1 @@
+CREATE FUNCTION f AS 'no_such_module.f' LANGUAGE PYTHON;

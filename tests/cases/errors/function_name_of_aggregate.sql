@@ -1,0 +1,1 @@
+CREATE FUNCTION sum0 AS 'user_functions.Median' LANGUAGE PYTHON;

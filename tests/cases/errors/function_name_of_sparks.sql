@@ -1,0 +1,1 @@
+CREATE FUNCTION upper AS 'user_functions.initials' LANGUAGE PYTHON;

@@ -1,0 +1,1 @@
+CREATE FUNCTION `my f` AS 'user_functions.initials' LANGUAGE PYTHON;

@@ -1,0 +1,1 @@
+CREATE FUNCTION f AS 'os; import sys' LANGUAGE PYTHON;

@@ -1,0 +1,7 @@
+CREATE FUNCTION weightedAvg AS 'user_functions.WeightedAvg' LANGUAGE PYTHON;
+CREATE FUNCTION IF NOT EXISTS weightedavg AS 'user_functions.Median' LANGUAGE PYTHON;
+CREATE TEMPORARY SYSTEM FUNCTION default_catalog.default_database.initials AS 'user_functions.initials' LANGUAGE PYTHON;
+SHOW USER FUNCTIONS;
+DROP TEMPORARY SYSTEM FUNCTION initials;
+DROP FUNCTION IF EXISTS initials;
+SHOW USER FUNCTIONS;

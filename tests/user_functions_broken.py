@@ -1,0 +1,1 @@
+raise RuntimeError("it does not\n   load")

@@ -1,0 +1,220 @@
+"""CREATE FUNCTION: the user's Python is loaded here and looked at, and calls of it in queries are found."""
+
+from __future__ import annotations
+
+import importlib
+import inspect
+import keyword
+import os
+import re
+import sys
+import types
+import typing
+from collections.abc import Callable
+from dataclasses import replace
+from datetime import date, datetime
+from decimal import Decimal
+from typing import Any
+
+from tvfsql.bind.scalar import is_known
+from tvfsql.errors import BindError, Span, SqlSyntaxError, nearest
+from tvfsql.functions import DETERMINISTIC, RETURNS
+from tvfsql.plan.function import MANY, UserFunction
+from tvfsql.plan.types import SqlType
+from tvfsql.syntax import ast
+from tvfsql.syntax.dialect import parse_type
+
+AGGREGATE = ("create_accumulator", "accumulate", "get_value")  # what an aggregate has; merge and retract are a choice
+SIGNATURES = {
+    "create_accumulator": "def create_accumulator(self)",
+    "accumulate": "def accumulate(self, accumulator, value)",
+    "get_value": "def get_value(self, accumulator)",
+}
+HINTS: dict[Any, SqlType] = {
+    bool: "boolean",
+    int: "bigint",
+    float: "double",
+    str: "string",
+    bytes: "binary",
+    Decimal: "decimal(38,18)",
+    date: "date",
+    datetime: "timestamp_ntz",
+}
+
+
+def bind_function(create: ast.CreateFunction, folder: str) -> UserFunction:
+    """The function that a CREATE FUNCTION names; its module is imported, from `folder` too. Raises BindError."""
+    if create.language != "PYTHON":
+        what = f"a function in {create.language}" if create.language else "a function without a LANGUAGE is Java's, and"
+        raise BindError(f"{what} cannot be called here", span=create.span, hint=f"AS '{create.path}' LANGUAGE PYTHON")
+    _check_name(create.name.text, create.name.span)
+    module, _, name = create.path.rpartition(".")
+    parts = [*module.split("."), name]
+    if not module or not all(part.isidentifier() and not keyword.iskeyword(part) for part in parts):
+        hint = "AS 'module.name': a function or class at the top level of a module"
+        raise BindError(
+            f"{create.path or 'nothing'} names no object of a Python module", span=create.path_span, hint=hint
+        )
+    place = os.path.abspath(folder)
+    found = _loaded(module, name, place, create.path_span)
+    made = _described(create.name.text, module, name, found, create.path_span)
+    top = getattr(sys.modules[parts[0]], "__file__", None) or ""
+    at = os.path.dirname(top if os.path.basename(top) != "__init__.py" else os.path.dirname(top))
+    return replace(made, folder=place) if os.path.abspath(at) == place else made
+
+
+def function_of(name: str, found: Any) -> UserFunction:
+    """A Python function or class as SQL's function `name`. Raises BindError."""
+    _check_name(name, None)
+    module, path = str(getattr(found, "__module__", None)), str(getattr(found, "__qualname__", type(found).__name__))
+    if getattr(sys.modules.get(module), path, None) is not found:
+        raise BindError(
+            f"{path} cannot be imported from {module}, as the program of a query does",
+            hint="define it at the top level of a module, under its own name",
+        )
+    return _described(name, module, path, found, None)
+
+
+def _check_name(name: str, span: Span | None) -> None:
+    if not re.fullmatch(r"[A-Za-z_][A-Za-z0-9_]*", name):
+        raise BindError(f"{name} is no name for a function", span=span, hint="letters, digits and _")
+    if is_known(name):
+        raise BindError(f"there is a function {name} already", span=span, hint=f"my_{name.lower()}")
+
+
+def _loaded(module: str, name: str, folder: str, span: Span) -> Any:
+    """The object; its folder becomes the last place at which Python looks. Raises BindError."""
+    if folder not in map(os.path.abspath, sys.path):
+        sys.path.append(folder)
+        importlib.invalidate_caches()
+    try:
+        loaded = importlib.import_module(module)
+    except ModuleNotFoundError as error:
+        if error.name is not None and f"{module}.".startswith(f"{error.name}."):
+            hint = f"{error.name.replace('.', '/')}.py beside the script, or a folder of PYTHONPATH"
+            raise BindError(f"there is no Python module {error.name}", span=span, hint=hint) from None
+        raise _broken(module, error, span) from error
+    except Exception as error:
+        raise _broken(module, error, span) from error
+    if not hasattr(loaded, name):
+        own = [known for known, value in vars(loaded).items() if callable(value) and not known.startswith("_")]
+        close = nearest(name, own)
+        at = os.path.basename(str(getattr(loaded, "__file__", None) or "Python itself"))
+        hint = f"did you mean '{module}.{close}'?" if close else f"{module} is {at}"
+        raise BindError(f"module {module} has no {name}", span=span, hint=hint)
+    return getattr(loaded, name)
+
+
+def _broken(module: str, error: Exception, span: Span) -> BindError:
+    text = " ".join(str(error).split())
+    return BindError(f"module {module} cannot be imported: {type(error).__name__}: {text}", span=span)
+
+
+def _described(name: str, module: str, path: str, found: Any, span: Span | None) -> UserFunction:
+    """What plans know of the object. Raises BindError if SQL cannot call it."""
+    of_aggregate = [part for part in AGGREGATE if callable(getattr(found, part, None))]
+    where = f"{module}.{path}"
+    if isinstance(found, type):
+        _check_made_without_arguments(found, where, span)
+        if not of_aggregate and not callable(getattr(found, "eval", None)):
+            hint = "def eval(self, value) for a function, def accumulate(self, accumulator, value) for an aggregate"
+            raise BindError(f"class {where} has neither eval nor accumulate", span=span, hint=hint)
+    if of_aggregate:
+        return _aggregate(name, module, path, found, span)
+    called = getattr(found, "eval", found)
+    if not callable(called):
+        raise BindError(f"{where} is no function: it is {_a(type(found).__name__)}", span=span)
+    result = _result(found, called, where, span)
+    arguments = _arguments(called, where, span, 1 if isinstance(found, type) else 0)
+    return UserFunction(name, module, path, result, arguments, deterministic=getattr(found, DETERMINISTIC, True))
+
+
+def _aggregate(name: str, module: str, path: str, found: Any, span: Span | None) -> UserFunction:
+    where = f"{module}.{path}"
+    for part in AGGREGATE:
+        if not callable(getattr(found, part, None)):
+            raise BindError(f"aggregate {where} has no {part}()", span=span, hint=SIGNATURES[part])
+    result = _result(found, found.get_value, where, span)
+    of_self = 1 if isinstance(found, type) else 0
+    least, most = _arguments(found.accumulate, where, span, of_self + 1)
+    if not most:
+        raise BindError(f"accumulate of {where} takes no value", span=span, hint=SIGNATURES["accumulate"])
+    return UserFunction(
+        name,
+        module,
+        path,
+        result,
+        (max(least, 1), most),
+        aggregate=True,
+        merges=callable(getattr(found, "merge", None)),
+        retracts=callable(getattr(found, "retract", None)),
+    )
+
+
+def _check_made_without_arguments(found: type, where: str, span: Span | None) -> None:
+    try:
+        inspect.signature(found).bind()
+    except TypeError:
+        raise BindError(
+            f"class {where} cannot be made without arguments", span=span, hint="def __init__(self)"
+        ) from None
+    except ValueError:  # made in C: its signature is not known
+        return
+
+
+def _arguments(called: Callable[..., Any], where: str, span: Span | None, own: int) -> tuple[int, int]:
+    """How many arguments SQL gives at least and at most; the first `own` ones are not from SQL."""
+    try:
+        parameters = [*inspect.signature(called).parameters.values()]
+    except ValueError:
+        return 0, MANY
+    named = [part for part in parameters if part.kind is part.KEYWORD_ONLY and part.default is part.empty]
+    if named:
+        raise BindError(f"{where} needs {named[0].name} by name, and SQL gives arguments by position", span=span)
+    positional = [part for part in parameters if part.kind in (part.POSITIONAL_ONLY, part.POSITIONAL_OR_KEYWORD)]
+    least = sum(part.default is part.empty for part in positional[own:])
+    open_ended = any(part.kind is part.VAR_POSITIONAL for part in parameters)
+    return least, MANY if open_ended else max(0, len(positional) - own)
+
+
+def _result(found: Any, called: Callable[..., Any], where: str, span: Span | None) -> SqlType:
+    """The type that the object says it gives, by @returns or by a type hint."""
+    said = getattr(found, RETURNS, None) or getattr(called, RETURNS, None)
+    if said is not None:
+        try:
+            return parse_type(str(said), Span(0, len(str(said))))
+        except SqlSyntaxError as error:
+            message = f"@returns of {where}: {error.message}"
+            raise BindError(message, span=span, hint=error.hint) from None
+    try:
+        hint = typing.get_type_hints(called).get("return")
+    except (NameError, TypeError):
+        hint = None
+    kind = _of_hint(hint)
+    if kind is None:
+        what = (
+            "has no result type" if hint is None else f"gives {getattr(hint, '__name__', hint)}, which is no SQL type"
+        )
+        raise BindError(
+            f"{where} {what}", span=span, hint="from tvfsql.functions import returns, then @returns('DOUBLE') above it"
+        )
+    return kind
+
+
+def _of_hint(hint: Any) -> SqlType | None:
+    """The SQL type of a type hint; None if it has none. X | None is X: every SQL type has NULL."""
+    if hint in HINTS:
+        return HINTS[hint]
+    origin, parts = typing.get_origin(hint), [part for part in typing.get_args(hint) if part is not type(None)]
+    if origin in (typing.Union, types.UnionType) and len(parts) == 1:
+        return _of_hint(parts[0])
+    kinds = [_of_hint(part) for part in parts]
+    if origin is list and kinds and kinds[0]:
+        return f"array<{kinds[0]}>"
+    if origin is dict and len(kinds) == 2 and all(kinds):
+        return f"map<{kinds[0]},{kinds[1]}>"
+    return None
+
+
+def _a(noun: str) -> str:
+    return f"an {noun}" if noun[0] in "aeiou" else f"a {noun}"
