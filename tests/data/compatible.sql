@@ -296,3 +296,21 @@ GROUP BY window_start, window_end, item;
 INSERT INTO nowhere SELECT item, COUNT(*) FROM TABLE(TUMBLE(TABLE bid, DESCRIPTOR(bidtime), INTERVAL '10' MINUTE))
 GROUP BY window_start, window_end, item;
 END;
+
+-- join inner
+SELECT l.item, l.window_start, l.window_end FROM TABLE(TUMBLE(TABLE bid, DESCRIPTOR(bidtime), INTERVAL '10' MINUTE)) l JOIN TABLE(TUMBLE(TABLE bid, DESCRIPTOR(bidtime), INTERVAL '10' MINUTE)) r ON l.window_start = r.window_start AND l.window_end = r.window_end AND l.item = r.item;
+
+-- join agg full
+SELECT l.item, r.x FROM (SELECT window_start, window_end, item, COUNT(*) AS x FROM TABLE(TUMBLE(TABLE bid, DESCRIPTOR(bidtime), INTERVAL '10' MINUTE))  GROUP BY window_start, window_end, item) l FULL JOIN (SELECT window_start, window_end, item, COUNT(*) AS x FROM TABLE(TUMBLE(TABLE bid, DESCRIPTOR(bidtime), INTERVAL '10' MINUTE))  GROUP BY window_start, window_end, item) r ON l.window_start = r.window_start AND l.window_end = r.window_end AND l.item IS NOT DISTINCT FROM r.item;
+
+-- join semi exists
+SELECT * FROM TABLE(TUMBLE(TABLE bid, DESCRIPTOR(bidtime), INTERVAL '10' MINUTE)) l WHERE EXISTS (SELECT 1 FROM TABLE(TUMBLE(TABLE bid, DESCRIPTOR(bidtime), INTERVAL '10' MINUTE)) r WHERE l.window_start = r.window_start AND l.window_end = r.window_end AND l.item = r.item);
+
+-- join anti not in
+SELECT * FROM TABLE(TUMBLE(TABLE bid, DESCRIPTOR(bidtime), INTERVAL '10' MINUTE)) l WHERE l.item NOT IN (SELECT r.item FROM TABLE(TUMBLE(TABLE bid, DESCRIPTOR(bidtime), INTERVAL '10' MINUTE)) r WHERE l.window_start = r.window_start AND l.window_end = r.window_end);
+
+-- window over union of tables
+SELECT window_start, window_end, COUNT(*) AS n FROM TABLE(TUMBLE((SELECT item, bidtime FROM bid UNION ALL SELECT item, opened FROM auction), DESCRIPTOR(bidtime), INTERVAL '10' MINUTE)) GROUP BY window_start, window_end;
+
+-- where window col and row
+SELECT window_start, window_end, COUNT(*) AS x FROM TABLE(TUMBLE(TABLE bid, DESCRIPTOR(bidtime), INTERVAL '10' MINUTE)) WHERE bidtime > window_start + INTERVAL '1' MINUTE GROUP BY window_start, window_end;
