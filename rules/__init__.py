@@ -1,6 +1,7 @@
 """The order of the planner's rules, and nothing else."""
 
 from tvfsql.planner import Phase
+from tvfsql.rules.deduplicate import make_deduplicate
 from tvfsql.rules.grouping_sets import push_expand_below_window
 from tvfsql.rules.held_rows import hold_rows_until_window_ends
 from tvfsql.rules.join import push_filter_below_join, push_join_condition_below
@@ -13,6 +14,7 @@ from tvfsql.rules.projection import (
     push_filter_below_aggregate,
     push_filter_below_project,
 )
+from tvfsql.rules.time_join import make_interval_join
 from tvfsql.rules.two_phase import split_local_global
 from tvfsql.rules.window_aggregate import (
     aggregate_attached_windows,
@@ -52,9 +54,9 @@ PHASES = (
         ),
     ),
     # after windows, which look for their window functions right below
-    Phase("joins", (make_window_join,)),
+    Phase("joins", (make_window_join, make_interval_join)),
     # after push_down: what is left of a filter above a rank cannot be decided before ranking
-    Phase("ranks", (make_window_top_n, make_window_deduplicate)),
+    Phase("ranks", (make_window_top_n, make_window_deduplicate, make_deduplicate)),
     # after windows: what is an Aggregate still reads rows whose windows were made below
     Phase("attached", (aggregate_attached_windows,)),
     # before two_phase: the slices should hold only what is needed

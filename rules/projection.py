@@ -6,6 +6,8 @@ from dataclasses import replace
 from functools import singledispatch
 
 from tvfsql.options import Options
+from tvfsql.plan.deduplicate import Deduplicate
+from tvfsql.plan.interval_join import IntervalJoin
 from tvfsql.plan.node import Node
 from tvfsql.plan.nodes import Aggregate, Expand, Filter, Item, Join, Project, Scan, Sort
 from tvfsql.plan.rank import Rank, WindowDeduplicate, WindowTopN
@@ -200,10 +202,11 @@ def _(node: WindowTableFunction, needed: frozenset[str]) -> Node:
     return WindowTableFunction(source, node.window, node.time, node.zone) if source is not node.input else node
 
 
+@narrow.register(Deduplicate)
 @narrow.register(Rank)
 @narrow.register(WindowTopN)
 @narrow.register(WindowDeduplicate)
-def _(node: Rank | WindowTopN | WindowDeduplicate, needed: frozenset[str]) -> Node:
+def _(node: Deduplicate | Rank | WindowTopN | WindowDeduplicate, needed: frozenset[str]) -> Node:
     source = narrow(node.input, needed & set(node.input.columns) | node.reads)
     return replace(node, input=source) if source is not node.input else node
 
@@ -217,6 +220,13 @@ def _(node: Join | WindowJoin, needed: frozenset[str]) -> Node:
         left, right = _without_others(left, wanted), _without_others(right, wanted)
     same = left is node.left and right is node.right
     return node if same else replace(node, left=left, right=right)
+
+
+@narrow.register
+def _(node: IntervalJoin, needed: frozenset[str]) -> Node:
+    wanted = needed | node.reads
+    left, right = (_without_others(narrow(side, wanted), wanted) for side in (node.left, node.right))
+    return node if left is node.left and right is node.right else replace(node, left=left, right=right)
 
 
 def _without_others(node: Node, wanted: frozenset[str]) -> Node:

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import io
 import sys
-from collections.abc import Callable
+from collections.abc import Callable, Iterable
 from contextlib import closing, redirect_stdout
 from dataclasses import dataclass, field
 from datetime import UTC, datetime
@@ -40,6 +40,7 @@ class Answers:
         if isinstance(outcome, AdvanceWatermark):
             outcome = self.session.call(outcome)
         queries = queries_of(outcome)
+        tell_warnings(queries)
         if isinstance(outcome, Message):
             if self.messages:
                 print(outcome.text, file=self.out)
@@ -126,3 +127,10 @@ class Answers:
             return lives[0].text(running[0])
 
         return say
+
+
+def tell_warnings(queries: Iterable[Compiled]) -> None:
+    """What the compiler warns of, on stderr."""
+    for query in queries:
+        for warning in query.warnings:
+            print(f"warning: {warning}", file=sys.stderr)

@@ -150,12 +150,17 @@ def _scripts(given: argparse.Namespace, parser: argparse.ArgumentParser) -> list
 
 
 def _outcomes(given: argparse.Namespace, parser: argparse.ArgumentParser) -> list[Outcome]:
-    """What every statement of the scripts gives, without Spark."""
+    """What every statement of the scripts gives, without Spark; warnings go to stderr."""
+    from tvfsql.answers import tell_warnings
+    from tvfsql.api.script import queries_of
+
     session = _session(given)
     outcomes: list[Outcome] = []
     for sql, name, folder in _scripts(given, parser):
         session.script.folder = folder
-        outcomes += session.script.outcomes(sql, name)
+        for outcome in session.script.outcomes(sql, name):
+            outcomes.append(outcome)
+            tell_warnings(queries_of(outcome))
     return outcomes
 
 

@@ -54,6 +54,11 @@ _KNOWN = (
         "whether the open windows end when all sources of a stream are idle; false: as in Flink they wait",
         BOOLEAN,
     ),
+    Option(
+        "table.exec.state.ttl",
+        "0 ms",
+        "after how long without rows (of event time) deduplication on streams forgets a key; 0: never",
+    ),
     Option("table.optimizer.distinct-agg.split.enabled", "false", "accepted; batch has nothing to split", BOOLEAN),
     Option("table.optimizer.distinct-agg.split.bucket-num", "1024", "accepted, see above"),
     Option(
@@ -133,7 +138,7 @@ def _checked(option: Option, value: str, span: Span | None) -> str:
         close = nearest(value, _zones())
         hint = f"did you mean {close}?" if close else "a name such as Europe/Berlin"
         raise OptionError(f"there is no time zone {value}", span=span, hint=hint)
-    if option.key.endswith("idle-timeout"):
+    if option.key.endswith(("idle-timeout", "state.ttl")):
         duration(value, option.key, span)
     if option.key.endswith(("bucket-num", "max-parallelism")) and not (value.isdigit() and int(value) > 0):
         raise OptionError(f"{option.key} takes a positive whole number, not {value!r}", span=span)

@@ -15,6 +15,7 @@ from tvfsql.errors import Span, TvfSqlError, UnsupportedError
 from tvfsql.options import Options
 from tvfsql.physical import lower
 from tvfsql.physical.operators import LateOutput
+from tvfsql.physical.row_operators import unbounded_state
 from tvfsql.plan.function import UserFunction, functions_in
 from tvfsql.plan.node import Node
 from tvfsql.plan.nodes import Scan
@@ -57,6 +58,11 @@ class Compiled:
     def keeps_late(self) -> bool:
         """Whether rows that come too late go into a table."""
         return any(isinstance(node, LateOutput) for node in self.physical.walk())
+
+    @property
+    def warnings(self) -> tuple[str, ...]:
+        """What may go wrong in the long run: operators of a stream whose state has no bound."""
+        return unbounded_state(self.physical)
 
     def __str__(self) -> str:
         return self.code

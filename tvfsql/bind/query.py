@@ -10,7 +10,7 @@ from tvfsql.bind import scalar
 from tvfsql.bind.aggregate import Grouping
 from tvfsql.bind.matches import matched
 from tvfsql.bind.ordinary import bind_ordinary
-from tvfsql.bind.rank import Ranking, ranks_windows
+from tvfsql.bind.rank import Ranking, ranks_by_time, ranks_windows
 from tvfsql.bind.relation import Sources
 from tvfsql.bind.scalar import Resolved
 from tvfsql.bind.scope import Bound, Relation, resolve
@@ -77,9 +77,9 @@ class QueryBinder:
         return Bound(node, node.columns)
 
     def _of_windows(self, select: ast.Select) -> Relation | None:
-        """The rows of FROM that meet WHERE, if the SELECT ranks and matches those of windows."""
+        """The rows of FROM that meet WHERE, if the SELECT ranks and matches those of windows, or ranks by time."""
         relation = self._from(select)
-        if select.over and not ranks_windows(select.over, relation):
+        if select.over and not ranks_windows(select.over, relation) and not ranks_by_time(select.over, relation):
             return None
         found: Relation | None = self._where(relation, select.where) if select.where else relation
         for match in select.matches:
@@ -238,7 +238,11 @@ class QueryBinder:
                 f"the sides of {operation.kind.upper()} have {len(left.names)} and {len(right.names)} columns",
                 span=operation.span,
             )
-        return Bound(nodes.SetOperation(left.node, right.node, operation.kind, operation.all), left.names)
+        of_both = [
+            a for a, b in zip(left.node.columns, right.node.columns, strict=True) if (a, b) == (left.time, right.time)
+        ]
+        time = of_both[0] if of_both and operation.kind == "union" else None
+        return Bound(nodes.SetOperation(left.node, right.node, operation.kind, operation.all), left.names, time)
 
     def _sorted(self, bound: Bound, order_by: Sequence[ast.OrderItem]) -> Bound:
         """ORDER BY over a whole query: by its columns, or by their numbers."""

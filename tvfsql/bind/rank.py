@@ -1,4 +1,4 @@
-"""Ranking functions over windows: ROW_NUMBER, RANK and DENSE_RANK become a Rank operator."""
+"""Ranking functions over windows, and ROW_NUMBER by event time, become a Rank operator."""
 
 from __future__ import annotations
 
@@ -23,6 +23,15 @@ def ranks_windows(over: ast.Over, relation: Relation) -> bool:
     names = [named for expr in over.partition_by if (named := scalar.column_name(expr))]
     found = [part.plan for table, name in names for part in relation.matches(table, name)]
     return window is not None and window.named_by(found) is not None
+
+
+def ranks_by_time(over: ast.Over, relation: Relation) -> bool:
+    """Whether ROW_NUMBER goes by the time attribute of a relation of plain rows: its first row, or its last, is known
+    some time, which makes deduplication of it."""
+    if over.function != "ROW_NUMBER" or len(over.order_by) != 1 or window_of(relation.node) is not None:
+        return False
+    named = scalar.column_name(over.order_by[0].expr)
+    return named is not None and [part.plan for part in relation.matches(*named)] == [relation.time]
 
 
 @dataclass(frozen=True)

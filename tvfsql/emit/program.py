@@ -9,7 +9,7 @@ from collections.abc import Sequence
 
 from tvfsql.catalog import Table
 from tvfsql.emit.functions import declare, imported
-from tvfsql.emit.operators import emit
+from tvfsql.emit.row_operators import emit
 from tvfsql.emit.script import PARAMETERS, Script, module
 from tvfsql.emit.sinks import insert, late_output, stream_insert
 from tvfsql.physical.operators import LateOutput, TableSourceScan

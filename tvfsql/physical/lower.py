@@ -25,8 +25,11 @@ from tvfsql.physical.operators import (
     TableSourceScan,
     WindowExpand,
 )
+from tvfsql.physical.row_level import stream_interval_join, stream_keep_row
 from tvfsql.physical.streaming import calling_for_rows, inputs_of, refuse_unbounded, stream_rank, stream_slices
 from tvfsql.plan import nodes, window_nodes
+from tvfsql.plan.deduplicate import Deduplicate
+from tvfsql.plan.interval_join import IntervalJoin
 from tvfsql.plan.node import Node
 from tvfsql.plan.nodes import Item
 from tvfsql.plan.rank import Rank, WindowDeduplicate, WindowTopN
@@ -113,6 +116,16 @@ def _(node: WindowTopN | WindowDeduplicate, catalog: Catalog, options: Options) 
 @_lower.register
 def _(node: WindowJoin, catalog: Catalog, options: Options) -> Node:
     return replace(node, left=Exchange(node.left, node.left_keys), right=Exchange(node.right, node.right_keys))
+
+
+@_lower.register
+def _(node: Deduplicate, catalog: Catalog, options: Options) -> Node:
+    return stream_keep_row(node, options)
+
+
+@_lower.register
+def _(node: IntervalJoin, catalog: Catalog, options: Options) -> Node:
+    return stream_interval_join(node, options)
 
 
 @_lower.register

@@ -11,6 +11,7 @@ from dataclasses import fields, replace
 
 from tvfsql.errors import UnsupportedError
 from tvfsql.options import Options
+from tvfsql.physical.interval_bounds import NoInterval, interval_of
 from tvfsql.physical.operators import (
     CHANNEL,
     CONTROL,
@@ -28,6 +29,7 @@ from tvfsql.physical.operators import (
     WatermarkAssigner,
     WindowExpand,
 )
+from tvfsql.physical.row_operators import RowOperator
 from tvfsql.plan import nodes, window_nodes
 from tvfsql.plan.call import mergeable
 from tvfsql.plan.function import UserFunction, functions_in
@@ -68,16 +70,16 @@ def refuse_unbounded(plan: Node) -> None:
     """Raise UnsupportedError for an operator that streams do not have, with the reason and what to do."""
     for node in plan.walk():
         if isinstance(node, nodes.Join):
-            raise UnsupportedError(
-                f"on streams only windows are joined, and this join {_other_join(node)}: {node.label()}",
-                hint="ON l.window_start = r.window_start AND l.window_end = r.window_end, of the same windows",
-            )
+            reason, hint = _other_join(node)
+            raise UnsupportedError(f"{reason}: {node.label()}", hint=hint)
         if type(node) in REFUSED:
-            reason, hint = (
-                _lacking_set(node) or _of_several_windows(node) or _lacking_merge(node) or REFUSED[type(node)]
-            )
+            found = _lacking_set(node) or _of_several_windows(node) or _lacking_merge(node) or _rank_of_rows(node)
+            reason, hint = found or REFUSED[type(node)]
             if isinstance(node, nodes.SparkSql) and node.reason == ast.OVER:
-                hint = "rank the rows of windows: PARTITION BY window_start, window_end, with a limit of the rank"
+                hint = (
+                    "rank the rows of windows: PARTITION BY window_start, window_end, with a limit of the rank; "
+                    "or keep one row of each key: ROW_NUMBER() OVER (PARTITION BY key ORDER BY time attribute) = 1"
+                )
             if isinstance(node, nodes.SparkSql) and node.reason == ast.SUBQUERY:
                 hint = "in EXISTS or IN: WHERE l.window_start = r.window_start AND l.window_end = r.window_end"
             raise UnsupportedError(f"{reason}: {node.label()}", hint=hint)
@@ -92,10 +94,22 @@ def refuse_unbounded(plan: Node) -> None:
             raise UnsupportedError("only UNION ALL works on streams", hint="UNION ALL")
 
 
-def _other_join(node: nodes.Join) -> str:
-    """Why a join is none of windows."""
+def _other_join(node: nodes.Join) -> tuple[str, str]:
+    """Reason and hint for a join that is none of windows, nor of rows within bounds of time."""
+    if window_of(node.left) is None and window_of(node.right) is None:
+        found = interval_of(node)
+        if not isinstance(found, NoInterval):
+            found = NoInterval("is left as it is: the rule make_interval_join is switched off")
+        return (
+            f"on streams rows are joined within bounds of time, or within windows, and this join {found.reason}",
+            found.hint,
+        )
     made = window_join(node)
-    return made if isinstance(made, str) else "is left as it is: the rule make_window_join is switched off"
+    why = made if isinstance(made, str) else "is left as it is: the rule make_window_join is switched off"
+    return (
+        f"on streams only windows are joined, and this join {why}",
+        "ON l.window_start = r.window_start AND l.window_end = r.window_end, of the same windows",
+    )
 
 
 def _lacking_set(node: Node) -> tuple[str, str] | None:
@@ -134,6 +148,16 @@ def _lacking_merge(node: Node) -> tuple[str, str] | None:
     return (
         f"{lacking.name} has no merge(), without which its windows cannot be made from slices, as streams need",
         f"def merge(self, accumulator, accumulators) in {lacking.path}, or --mode batch",
+    )
+
+
+def _rank_of_rows(node: Node) -> tuple[str, str] | None:
+    """Reason and hint for a rank by event time that is no deduplication."""
+    if not isinstance(node, Rank) or window_of(node.input) is not None:
+        return None
+    return (
+        "of rows that have no window, streams keep the first or the last one of each key, not those of other ranks",
+        f"WHERE {node.name} = 1 around the query, or QUALIFY; PARTITION BY window_start, window_end for other ranks",
     )
 
 
@@ -185,11 +209,11 @@ def stream_slices(node: LocalWindowAggregate, options: Options) -> StreamSlices:
     items = {item.name: item.scalar for item in source.items}
     keys = tuple(Item(key, items[key]) for key in node.keys)
     partials = tuple(Item(part.name, part.row.substitute(items)) for part in node.partials)
-    made = Calc(source.input, (*keys, Item(node.time, items[node.time]), *partials, *_marks()))
+    made = Calc(source.input, (*keys, Item(node.time, items[node.time]), *partials, *mark_items()))
     merges = tuple((part.name, part.merge) for part in node.partials)
     key_groups = int(options["pipeline.max-parallelism"])
-    on_event = _on_event(source)
-    return StreamSlices(made, node.window, node.time, node.keys, merges, node.zone, on_event, key_groups)
+    one_by_one = on_event(source)
+    return StreamSlices(made, node.window, node.time, node.keys, merges, node.zone, one_by_one, key_groups)
 
 
 def inputs_of(node: Node) -> tuple[str, ...]:
@@ -197,7 +221,7 @@ def inputs_of(node: Node) -> tuple[str, ...]:
     match node:
         case StreamUnion(sides):
             return tuple(f"{i}/{name}" for i, side in enumerate(sides, 1) for name in inputs_of(side))
-        case SliceMerge() | WatermarkAssigner():
+        case SliceMerge() | WatermarkAssigner() | RowOperator():
             return ("",)
     (source,) = node.children
     return inputs_of(source)
@@ -217,16 +241,19 @@ def marked(node: Node, time: str, options: Options) -> Calc:
             source: Node = assigned(scan, items[time], options)
         case RowTimeCheck(below):  # where watermarks are assigned, times are looked at too
             return marked(replace(calc, input=below), time, options)
+        case RowOperator() as kept_rows:
+            kept_rows.refuse_other_time(items[time])
+            source = kept_rows.with_marks()
         case Calc() as below if (inner := items[time].column) is not None:
             computed = marked(below, inner, options)
-            source = Calc(computed.input, (*computed.items, *_marks()))
+            source = Calc(computed.input, (*computed.items, *mark_items()))
         case nodes.Expand() as expand if (inner := items[time].column) is not None:
             computed = marked(expand.input, inner, options)
-            source = replace(expand, input=Calc(computed.input, (*computed.items, *_marks())))
+            source = replace(expand, input=Calc(computed.input, (*computed.items, *mark_items())))
         case WindowExpand() as expand:  # rows that are in no window stay, for the watermarks that they bring
             rows = expand.input.input if isinstance(expand.input, RowTimeCheck) else expand.input
             computed = marked(rows, expand.time, options)
-            source = replace(expand, input=Calc(computed.input, (*computed.items, *_marks())))
+            source = replace(expand, input=Calc(computed.input, (*computed.items, *mark_items())))
             if expand.struct not in items[time].columns:
                 within = template("{w} IS NOT NULL", {"w": column(expand.struct)}, "boolean", atomic=False)
                 items[time] = in_rows(items[time], within)
@@ -250,7 +277,7 @@ def _marked_sides(node: Node, at: int, options: Options) -> Iterator[Calc]:
         yield from _marked_sides(node.right, at, options)
     else:
         computed = marked(node, node.columns[at], options)
-        yield Calc(computed.input, (*computed.items, *_marks()))
+        yield Calc(computed.input, (*computed.items, *mark_items()))
 
 
 def _of_windows(node: Node) -> bool:
@@ -269,7 +296,7 @@ def handing_marks_on(node: Node) -> Node:
             kept = node.items or tuple(Item(part.name, column(part.name, part.type)) for part in node.schema)
             passes = all_of(node.conditions)
             either = template(f"`{CONTROL}` IS NOT NULL OR ({{p}})", {"p": passes}, "boolean") if passes else None
-            return Calc(handing_marks_on(node.input), (*kept, *_marks()), (either,) if either else ())
+            return Calc(handing_marks_on(node.input), (*kept, *mark_items()), (either,) if either else ())
         case Exchange() | nodes.Unnest() | StreamTopN() | StreamDeduplicate():
             return replace(node, input=handing_marks_on(node.input))
     raise AssertionError(node.label())
@@ -321,11 +348,12 @@ def assigned(scan: TableSourceScan, time: Scalar, options: Options) -> Watermark
     )
 
 
-def _marks() -> tuple[Item, ...]:
+def mark_items() -> tuple[Item, ...]:
+    """The columns MARKS, handed through."""
     return tuple(Item(part.name, column(part.name, part.type)) for part in MARKS)
 
 
-def _on_event(node: Node) -> bool:
+def on_event(node: Node) -> bool:
     """Whether rows are judged one by one. Windows that leave an operator together have no order among them, and their
     watermark comes after them all; nor have the copies of a row."""
     parts = [*node.walk()]

@@ -8,6 +8,8 @@ from typing import TYPE_CHECKING, Any
 if TYPE_CHECKING:
     from tvfsql.runtime.stream.batches import write_files as write_files
     from tvfsql.runtime.stream.counts import counted_out as counted_out
+    from tvfsql.runtime.stream.deduplicate import deduplicate_stream as deduplicate_stream
+    from tvfsql.runtime.stream.interval_join import interval_join_stream as interval_join_stream
     from tvfsql.runtime.stream.late import apart as apart
     from tvfsql.runtime.stream.rank import top_n_stream as top_n_stream
     from tvfsql.runtime.stream.run import Running as Running
@@ -22,7 +24,9 @@ _MODULE_OF = {
     "write_files": "batches",
     "apart": "late",
     "counted_out": "counts",
+    "deduplicate_stream": "deduplicate",
     "drop_null_times": "watermarks",
+    "interval_join_stream": "interval_join",
     "local_slices": "slices",
     "merge_slice_stream": "slices",
     "Running": "run",

@@ -112,18 +112,20 @@ class LocalSlices:
         starts = np.flatnonzero(changes_in(groups[order])).tolist()
         for start, stop in pairwise([*starts, len(order)]):
             payload = to_bytes(rows.slice(start, stop - start))
-            yield _out([(int(groups[order[start]]), seq, None, None, payload)])
+            yield out_rows([(int(groups[order[start]]), seq, None, None, payload)])
 
     def _messages(self, said: Said, seq: int) -> Iterator[Any]:
         messages = said.take()
         if messages:
-            yield _out([(group, seq, channel, mark, None) for group in self.key_groups for channel, mark in messages])
+            yield out_rows(
+                [(group, seq, channel, mark, None) for group in self.key_groups for channel, mark in messages]
+            )
 
     @property
     def _wide(self) -> SliceRows:
         return SliceRows(self.layout.keys + 1, self.layout.merges)
 
 
-def _out(rows: list[tuple[Any, ...]]) -> Any:
+def out_rows(rows: list[tuple[Any, ...]]) -> Any:
     arrays = [pa.array(values, kind) for values, kind in zip(zip(*rows, strict=True), OUT.types, strict=True)]
     return pa.RecordBatch.from_arrays(arrays, schema=OUT)

@@ -55,10 +55,7 @@ class SlicingWindowProcessor(StatefulProcessor):
         self.inputs = tuple(inputs)
 
     def init(self, handle: StatefulProcessorHandle) -> None:
-        self.state = SparkState(
-            handle.getValueState("index", "watermark BIGINT, channels STRING, chunks BINARY"),
-            handle.getMapState("chunks", "slice_end BIGINT, level INT, chunk INT", "data BINARY"),
-        )
+        self.state = SparkState.of(handle)
 
     def handleInputRows(self, key: Any, rows: Iterator[Row], timerValues: Any) -> Iterator[Row]:
         store = SliceStore(self.layout, self.state, self.inputs)
@@ -68,12 +65,12 @@ class SlicingWindowProcessor(StatefulProcessor):
                 windows.add(payloads)
             fire = windows.advance(messages)
             if fire is not None:
-                yield _row(payload=to_bytes(fire.rows), first=fire.first, last=fire.last)
+                yield out_row(payload=to_bytes(fire.rows), first=fire.first, last=fire.last)
         store.flush()
         if windows.missed:
-            yield _row(missed=to_bytes(pa.concat_batches(windows.missed)))
+            yield out_row(missed=to_bytes(pa.concat_batches(windows.missed)))
         counts = windows.counts
-        yield _row(
+        yield out_row(
             rows_in=counts.rows_in,
             late=counts.late,
             windows=counts.windows,
@@ -98,6 +95,14 @@ class SparkState:
 
     value: Any
     chunks: Any
+
+    @classmethod
+    def of(cls, handle: StatefulProcessorHandle) -> SparkState:
+        """For `init` of a StatefulProcessor."""
+        return cls(
+            handle.getValueState("index", "watermark BIGINT, channels STRING, chunks BINARY"),
+            handle.getMapState("chunks", "slice_end BIGINT, level INT, chunk INT", "data BINARY"),
+        )
 
     def index(self) -> Index | None:
         found = self.value.get()
@@ -169,5 +174,6 @@ class Unpack:
         return pa.RecordBatch.from_arrays(columns, schema=self.schema)
 
 
-def _row(**values: Any) -> Row:
+def out_row(**values: Any) -> Row:
+    """A row of OUT; what is not named is NULL."""
     return Row(**(_NOTHING | values))

@@ -124,10 +124,10 @@ def merge_slice_stream(
         window_columns = [T.StructField(part, clock) for part, clock in zip(WINDOW, clocks, strict=True)]
         schema = schema.add(LATE, T.StructType([*row.elementType.fields, *window_columns]))
     unpack = Unpack(window, layout, rows, to_arrow_schema(schema, timezone="UTC") if marks or late else None, zone)
-    return fires.observe(name, *_counters()).mapInArrow(unpack, schema)
+    return fires.observe(name, *counters()).mapInArrow(unpack, schema)
 
 
-def _counters() -> list[Column]:
+def counters() -> list[Column]:
     sums = {
         "numLateRecordsDropped": "late",
         "rowsIn": "rows_in",

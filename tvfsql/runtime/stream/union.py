@@ -18,9 +18,10 @@ def union_streams(*sides: DataFrame) -> DataFrame:
     makes them. Out: the same, where `$channel` is never NULL and begins with the number of its side, `1/`, `2/` ...:
     these are the inputs of the operator that reads it (`Valve`). What was for all channels is for all of a side.
     """
-    return reduce(DataFrame.union, (_apart(side, f"{i}/") for i, side in enumerate(sides, 1)))
+    return reduce(DataFrame.union, (of_side(side, f"{i}/") for i, side in enumerate(sides, 1)))
 
 
-def _apart(side: DataFrame, name: str) -> DataFrame:
+def of_side(side: DataFrame, name: str) -> DataFrame:
+    """The same rows, in channels whose names begin with `name`."""
     whole = F.when(F.col(CONTROL).isNotNull(), F.lit(ALL)).otherwise(F.lit(""))
     return side.withColumn(CHANNEL, F.concat(F.lit(name), F.coalesce(F.col(CHANNEL), whole)))

@@ -1,0 +1,45 @@
+"""Ranks of rows by event time that keep one row become deduplication by key."""
+
+from __future__ import annotations
+
+from tvfsql.options import Options
+from tvfsql.plan.deduplicate import Deduplicate
+from tvfsql.plan.node import Node
+from tvfsql.plan.nodes import Filter, Item, Project
+from tvfsql.plan.properties import window_of
+from tvfsql.plan.rank import RANK_TYPE, Rank
+from tvfsql.plan.scalar import text
+from tvfsql.planner import rule
+from tvfsql.rules.projection import passing
+from tvfsql.rules.window_rank import intersection, rank_range
+
+
+@rule
+def make_deduplicate(node: Node, options: Options) -> Node | None:
+    """On streams, keep the first or the last row of each key by event time.
+
+    Before:
+      Filter(where=[rn = 1 AND price > 5])
+      +- Rank(rankType=[ROW_NUMBER], partitionBy=[item], orderBy=[bidtime ASC])
+    After:
+      Filter(where=[price > 5])
+      +- Project(select=[..., 1 AS rn])
+         +- Deduplicate(keep=[FirstRow], key=[item], orderKey=[bidtime])
+
+    Holds because the row of rank 1 by time is the first row, or with DESC the last, and its rank is known. The binder
+    makes ranks without windows by the time attribute alone. Does not apply
+    - in batch, where all rows are there to be ranked;
+    - to a limit other than the first rank: rows that come in between would move the others;
+    - to rows of windows: PARTITION BY lacks their start or their end, and was meant to have both, more likely than not.
+    Flink: StreamPhysicalRankRule and its RankUtil.canConvertToDeduplicate.
+    """
+    match node:
+        case Filter(Rank(source, "ROW_NUMBER", partition, (key,), ties, name), conditions) if options.streaming:
+            ranges = {one: found for one in conditions if (found := rank_range(one, name))}
+            if intersection(ranges.values()) != (1, 1) or window_of(source) is not None:
+                return None
+            made = Deduplicate(source, partition, key, ties)
+            known = Project(made, (*passing(source.columns, made), Item(name, text("1L", RANK_TYPE))))
+            rest = tuple(one for one in conditions if one not in ranges)
+            return Filter(known, rest) if rest else known
+    return None

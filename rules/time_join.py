@@ -1,0 +1,74 @@
+"""Joins of streams that bound the time between their rows become interval joins."""
+
+from __future__ import annotations
+
+from tvfsql.options import Options
+from tvfsql.physical.interval_bounds import Interval, NoInterval, interval_of
+from tvfsql.plan.interval_join import IntervalJoin
+from tvfsql.plan.node import Node
+from tvfsql.plan.nodes import Filter, Item, Join, Project
+from tvfsql.plan.scalar import Scalar, free_name, text
+from tvfsql.plan.window_join import EqualPair
+from tvfsql.planner import rule
+from tvfsql.rules.projection import passing
+
+
+@rule
+def make_interval_join(node: Node, options: Options) -> Node | None:
+    """On streams, join rows whose times are no further apart than the condition says.
+
+    Before:
+      Join(joinType=[inner], where=[k = k0 AND ts BETWEEN ts0 - INTERVAL '5' MINUTE AND ts0 AND price > price0])
+    After:
+      Filter(where=[price > price0])
+      +- IntervalJoin(joinType=[InnerJoin], leftLowerBound=[-5 min], leftUpperBound=[0 ms], where=[k = k0])
+
+    Holds because the conditions are the same; those that are neither pairs of equal columns nor bounds of time come
+    after an inner join. In an outer join they decide who has a partner: conditions on one side are computed beside its
+    columns, and one more pair says that they are true. Does not apply
+    - in batch, where Spark joins all rows;
+    - where the time between the rows has no lower or no upper bound: then rows would be kept for ever;
+    - to an outer join with other conditions on both sides, nor to rows of windows.
+    Flink: StreamPhysicalIntervalJoinRule.
+    """
+    match node:
+        case Join() if options.streaming:
+            found = interval_of(node)
+            if isinstance(found, NoInterval) or node.kind == "cross":
+                return None
+            return _filtered(node, found) if node.kind == "inner" else _with_flags(node, found)
+    return None
+
+
+def _filtered(join: Join, found: Interval) -> Node:
+    made = IntervalJoin(join.left, join.right, join.kind, *found.parts, found.pairs)
+    return Filter(made, found.rest) if found.rest else made
+
+
+def _with_flags(join: Join, found: Interval) -> Node:
+    """The conditions of one side as a column of it, which must be true: that is the other one's."""
+    if not found.rest:
+        return IntervalJoin(join.left, join.right, join.kind, *found.parts, found.pairs)
+    left, right, pairs = join.left, join.right, list(found.pairs)
+    for one in found.rest:
+        of_left = one.columns <= {*join.left.columns}
+        names = _free_names(("met", "is_true"), (*left.columns, *right.columns))
+        mine, theirs = names if of_left else reversed(names)
+        left = _beside(left, mine, one if of_left else _TRUE)
+        right = _beside(right, theirs, _TRUE if of_left else one)
+        pairs.append(EqualPair(mine, theirs))
+    made = IntervalJoin(left, right, join.kind, *found.parts, tuple(pairs))
+    return Project(made, passing(join.columns, made))
+
+
+def _free_names(wanted: tuple[str, ...], known: tuple[str, ...]) -> list[str]:
+    taken = {name.lower() for name in known}
+    return [free_name(name, lambda name: name in taken) for name in wanted]
+
+
+_TRUE = text("TRUE", "boolean")
+
+
+def _beside(source: Node, name: str, scalar: Scalar) -> Node:
+    typed = Scalar(scalar.parts, "boolean", scalar.atomic, scalar.deterministic, scalar.span)
+    return Project(source, (*passing(source.columns, source), Item(name, typed)))

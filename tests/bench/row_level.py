@@ -1,0 +1,71 @@
+"""One row of each key of a stream: the first or the last one, beside Spark's dropDuplicatesWithinWatermark."""
+
+from __future__ import annotations
+
+import time
+from collections.abc import Callable
+from pathlib import Path
+from tempfile import TemporaryDirectory
+
+import report
+from data import StreamOfBids
+from measure import Timed
+from processes import cpu_seconds
+from pyspark.sql import DataFrame
+from stream_engines import COLUMNS, tables
+
+import tvfsql
+from tvfsql.runtime.stream.counts import counted_out
+from tvfsql.runtime.stream.run import Running, Stream
+
+KEYS = 100_000
+QUIET = "10 minutes"
+KEPT = "SELECT ts, k, v FROM bid QUALIFY ROW_NUMBER() OVER (PARTITION BY k ORDER BY ts{}) = 1"
+
+
+def run(rows: int, repeats: int) -> bool:
+    """Print what was found. The engines keep other rows, so that their numbers are told and not compared."""
+    bids = StreamOfBids(rows, KEYS)
+    folder = bids.whole()
+    session = tvfsql.Session(mode="streaming", options={"table.exec.state.ttl": QUIET})
+    session.execute(tables(folder))
+    engines: dict[str, Callable[[], int]] = {
+        "keep first": lambda: _tvfsql(session, KEPT.format("")),
+        "keep last": lambda: _tvfsql(session, KEPT.format(" DESC")),
+        "Spark's own": lambda: _spark(session, folder),
+    }
+    report.say(
+        f"\nOne row of each key until it was quiet for {QUIET}: {rows:,} rows, {KEYS:,} keys, a CSV file a micro-batch;"
+        f" medians of {repeats} after a warm-up, engines by turns. Spark's own: dropDuplicatesWithinWatermark"
+    )
+    kept = {name: engine() for name, engine in engines.items()}
+    pairs: dict[str, list[tuple[float, float]]] = {name: [] for name in engines}
+    for _ in range(repeats):
+        for name, engine in engines.items():
+            clock, cpu = time.perf_counter(), cpu_seconds()
+            engine()
+            pairs[name].append((time.perf_counter() - clock, cpu_seconds() - cpu))
+    report.say(*report.timed([Timed(name, kept[name], 1, tuple(pairs[name])) for name in engines]))
+    session.spark.stop()
+    return True
+
+
+def _tvfsql(session: tvfsql.Session, sql: str) -> int:
+    """To the end of the input; gives the number of rows that came out."""
+    with TemporaryDirectory(prefix="tvfsql-bench-") as checkpoint:
+        running = Running(
+            session.spark,
+            [Stream(lambda: counted_out(session.sql(sql).dataframe()).writeStream.format("noop"), Path(checkpoint))],
+        )
+        running.wait()
+        return sum(each.added["rowsOut"] for each in running.counts)
+
+
+def _spark(session: tvfsql.Session, folder: str) -> int:
+    bid = session.spark.readStream.schema(COLUMNS.replace("(3)", ""))  # withWatermark takes no other type
+    rows: DataFrame = bid.option("maxFilesPerTrigger", 1).csv(folder).select("ts", "k", "v").withWatermark("ts", QUIET)
+    with TemporaryDirectory(prefix="tvfsql-bench-") as checkpoint:
+        stream = rows.dropDuplicatesWithinWatermark(["k"]).writeStream.format("noop")
+        query = stream.option("checkpointLocation", checkpoint).trigger(availableNow=True).start()
+        query.awaitTermination()
+        return sum(progress["sink"]["numOutputRows"] for progress in query.recentProgress)

@@ -1,0 +1,117 @@
+"""A stream's operator that keeps rows by key, without Spark: its state in memory, reloaded for each micro-batch."""
+
+from __future__ import annotations
+
+from collections import defaultdict
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass, field, replace
+from typing import Any
+from zlib import crc32
+
+import pyarrow as pa
+from streams import Event, Memory, at, ms
+from test_timers import Memory as TimerMemory
+
+from tvfsql.runtime.stream.groups import key_group_labels
+from tvfsql.runtime.stream.local_rows import LocalRows
+from tvfsql.runtime.stream.processor import in_order
+from tvfsql.runtime.stream.row_processor import RowOperator
+from tvfsql.runtime.stream.valve import ALL
+
+# a row is (key, time in epoch ms, value); key is column 0, time 1, value 2
+COLUMNS = 3
+ARROW = pa.schema(
+    {"key": pa.string(), "time": pa.timestamp("us"), "value": pa.int64(), "hash": pa.int64(), "group": pa.int32()}
+    | {"mark": pa.timestamp("us"), "control": pa.int64(), "channel": pa.string()}
+)
+Row = tuple[Any, ...]
+
+
+@dataclass
+class Group:
+    """What a key group has in state."""
+
+    rows: Memory = field(default_factory=Memory)
+    timers: TimerMemory = field(default_factory=TimerMemory)
+
+    @property
+    def empty(self) -> bool:
+        return not self.rows.chunks and not self.timers.chunks
+
+
+@dataclass
+class RowStream:
+    """Local phase and operator, cut into key groups and local partitions."""
+
+    operator: RowOperator
+    groups: int = 1
+    partitions: int = 1
+    on_event: bool = False
+    state: dict[int, Group] = field(default_factory=lambda: defaultdict(Group))
+    late: int = 0
+    handed: int | None = None
+    held: int = 0
+
+    def batch(self, *sides: Sequence[Event]) -> list[Row]:
+        """A micro-batch; what it reads of the past it reads from state."""
+        labels = key_group_labels(self.groups)
+        sent: dict[int, list[dict[str, Any]]] = defaultdict(list)
+        for number, events in enumerate(sides, 1):
+            side = f"{number}/" if len(sides) > 1 else ""
+            for part in range(self.partitions):
+                of_part = [of_side(event, side) for event in events[part :: self.partitions]]
+                cuts = [source(of_part[i : i + 4], labels) for i in range(0, len(of_part), 4)]
+                for out in LocalRows(COLUMNS, 1, labels, self.on_event, side, chunk_rows=3)(cuts):
+                    for row in out.to_pylist():
+                        sent[row["key_group"]].append(row)
+        self.held = 0
+        return [row for group in labels for row in self._of_group(self.state[group], sent[group])]
+
+    def _of_group(self, state: Group, sent: list[dict[str, Any]]) -> Iterator[Row]:
+        opened = self.operator.opened(state.rows, state.timers)
+        for payloads, messages in in_order(sent):
+            if payloads:
+                opened.add(payloads)
+            for batch in opened.advance(messages):
+                yield from rows_of(batch)
+        opened.flush()
+        self.late += opened.counts.late
+        self.handed = opened.handed
+        self.held += opened.held[0]
+
+    @property
+    def empty(self) -> bool:
+        return all(group.empty for group in self.state.values())
+
+
+def of_side(event: Event, side: str) -> Event:
+    """With the channel that `union_streams` gives it."""
+    whole = ALL if event.ts is None else ""
+    return replace(event, channel=side + (event.channel or whole)) if side else event
+
+
+def source(events: Sequence[Event], labels: Sequence[int]) -> Any:
+    """Rows as `rows_by_key` hands them to its mapInArrow."""
+    rows = []
+    for event in events:
+        hashed = crc32((event.key or "").encode()) % 13  # so that some keys share a hash
+        is_row = event.ts is not None
+        mark = at(event.watermark) if is_row and event.watermark is not None else None
+        time = at(event.ts) if event.ts is not None else None
+        control = None if is_row else event.watermark
+        rows.append((event.key, time, event.value, hashed, labels[hashed % len(labels)], mark, control, event.channel))
+    columns = zip(*rows, strict=True)
+    return pa.RecordBatch.from_arrays(
+        [pa.array(column, kind.type) for column, kind in zip(columns, ARROW, strict=True)], schema=ARROW
+    )
+
+
+def rows_of(batch: Any) -> list[Row]:
+    """Times as epoch ms."""
+    columns = [
+        [None if value is None else ms(value) for value in column.to_pylist()]
+        if pa.types.is_timestamp(column.type)
+        else column.to_pylist()
+        for column in batch.columns
+    ]
+    return list(zip(*columns, strict=True))

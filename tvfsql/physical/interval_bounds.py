@@ -1,0 +1,105 @@
+"""Whether a join is an interval join, and if not, why: rules ask here, and the refusals of streams."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+from tvfsql.plan.interval_join import TIMES
+from tvfsql.plan.nodes import Join
+from tvfsql.plan.properties import window_of
+from tvfsql.plan.scalar import Scalar
+from tvfsql.plan.window_join import EqualPair
+from tvfsql.syntax.time_bounds import TimeBounds, time_bounds
+
+
+@dataclass(frozen=True)
+class Interval:
+    """The conditions of a join taken apart: its times and the bounds between them, pairs of equal columns, the rest."""
+
+    left_time: str
+    right_time: str
+    low: int
+    high: int
+    pairs: tuple[EqualPair, ...]
+    rest: tuple[Scalar, ...]
+
+    @property
+    def parts(self) -> tuple[str, str, int, int]:
+        return self.left_time, self.right_time, self.low, self.high
+
+
+@dataclass(frozen=True)
+class NoInterval:
+    """Why a join is none of rows within bounds of time: a sentence about "this join"; and what to type."""
+
+    reason: str
+    hint: str = "AND l.ts BETWEEN r.ts - INTERVAL '10' MINUTE AND r.ts + INTERVAL '10' MINUTE"
+
+
+def interval_of(join: Join) -> Interval | NoInterval:
+    """The join as one of rows within bounds of time, or why it is none."""
+    if join.kind not in ("inner", "left", "right", "full", "cross"):
+        return NoInterval(f"is a {join.kind.upper()} JOIN", "JOIN, or --mode batch")
+    if window_of(join.left) is not None or window_of(join.right) is not None:
+        return NoInterval("has rows of windows on a side")
+    said = {one: found for one in join.conditions if (found := _between_sides(one, join))}
+    if not said:
+        return NoInterval("does not bound the time between its rows")
+    first = next((each for each in said.values() if _whole(each, said)), next(iter(said.values())))
+    bounds = _whole_of(first, said)
+    if bounds.low is None or bounds.high is None:
+        far, sign = ("before", ">= {} -") if bounds.low is None else ("after", "<= {} +")
+        return NoInterval(
+            f"does not say how far {bounds.first} may be {far} {bounds.second}, so rows would be kept for ever",
+            f"AND {bounds.first} {sign.format(bounds.second)} INTERVAL '10' MINUTE",
+        )
+    if bounds.low > bounds.high:
+        return NoInterval(f"asks for a time between {bounds.first} and {bounds.second} that does not exist")
+    if not all(one.deterministic for one in join.conditions):
+        return NoInterval("has a condition that differs from call to call", "--mode batch")
+    used = {one for one, each in said.items() if each.of(bounds.first, bounds.second)}
+    pairs = {one: pair for one in join.conditions if one not in used and (pair := _pair(one, join))}
+    rest = tuple(one for one in join.conditions if one not in used and one not in pairs)
+    sides = ({*join.left.columns}, {*join.right.columns})
+    both = next((one for one in rest if not any(one.columns <= side for side in sides)), None)
+    if join.kind != "inner" and both is not None:
+        return NoInterval(
+            f"is an outer one, with a condition on both sides that is no pair of equal columns of one type: {both.sql}",
+            "an inner JOIN, or --mode batch",
+        )
+    return Interval(bounds.first, bounds.second, bounds.low, bounds.high, tuple(pairs.values()), rest)
+
+
+def _between_sides(condition: Scalar, join: Join) -> TimeBounds | None:
+    """The bounds of a time of the left side less one of the right one."""
+    found = time_bounds(condition)
+    if found is None:
+        return None
+    if found.first in join.right.columns:
+        found = found.of(found.second, found.first)
+    if found is None or found.first not in join.left.columns or found.second not in join.right.columns:
+        return None
+    kinds = (join.left.type_of(found.first), join.right.type_of(found.second))
+    return found if kinds[0] == kinds[1] and kinds[0] in TIMES else None
+
+
+def _whole_of(bounds: TimeBounds, said: dict[Scalar, TimeBounds]) -> TimeBounds:
+    """All that is said of the two times together."""
+    for each in said.values():
+        if each.of(bounds.first, bounds.second):
+            bounds = bounds.both(each)
+    return bounds
+
+
+def _whole(bounds: TimeBounds, said: dict[Scalar, TimeBounds]) -> bool:
+    every = _whole_of(bounds, said)
+    return every.low is not None and every.high is not None
+
+
+def _pair(condition: Scalar, join: Join) -> EqualPair | None:
+    """A pair of equal columns of one type, by which rows can be brought together."""
+    pair = EqualPair.of(condition, join.left, join.right)
+    if pair is None:
+        return None
+    kind = join.left.type_of(pair.left)
+    return pair if kind and kind == join.right.type_of(pair.right) else None

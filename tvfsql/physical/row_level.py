@@ -1,0 +1,71 @@
+"""Row-level operators of streams: what they need of their inputs, and what they refuse."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from dataclasses import fields, replace
+
+from tvfsql.errors import UnsupportedError
+from tvfsql.options import Options
+from tvfsql.options import duration as duration_of
+from tvfsql.physical.operators import Calc, Exchange, TableSourceScan
+from tvfsql.physical.row_operators import StreamIntervalJoin, StreamKeepRow
+from tvfsql.physical.streaming import inputs_of, mark_items, marked, on_event
+from tvfsql.plan.deduplicate import Deduplicate
+from tvfsql.plan.interval_join import IntervalJoin
+from tvfsql.plan.node import Node
+
+TTL = "table.exec.state.ttl"
+
+
+def stream_keep_row(node: Deduplicate, options: Options) -> StreamKeepRow:
+    """The operator with its retention, over rows that bring watermarks; `node.input` is physical.
+
+    Raises UnsupportedError for last rows that would never be final.
+    """
+    retention = duration_of(options[TTL], TTL)
+    endless = next(endless_tables(node), None)
+    if node.order.descending and not retention and endless:
+        raise UnsupportedError(
+            f"the last row of a key is known when no later one can come, and {endless} has no end: {node.label()}",
+            hint=f"SET '{TTL}' = '1 h': the row comes out when its key has been quiet for that long",
+        )
+    source = marked_rows(node.input, node.time, options)
+    made = replace(node, input=Exchange(source, node.partition))
+    return StreamKeepRow(
+        **{part.name: getattr(made, part.name) for part in fields(made)},
+        retention=retention,
+        on_event=on_event(source),
+        inputs=inputs_of(source),
+        key_groups=int(options["pipeline.max-parallelism"]),
+    )
+
+
+def stream_interval_join(node: IntervalJoin, options: Options) -> StreamIntervalJoin:
+    """The operator over two streams whose rows bring watermarks; its sides are physical."""
+    left = marked_rows(node.left, node.left_time, options)
+    right = marked_rows(node.right, node.right_time, options)
+    made = replace(
+        node,
+        left=Exchange(left, tuple(pair.left for pair in node.pairs)),
+        right=Exchange(right, tuple(pair.right for pair in node.pairs)),
+    )
+    return StreamIntervalJoin(
+        **{part.name: getattr(made, part.name) for part in fields(made)},
+        inputs=tuple(f"{i}/{name}" for i, side in enumerate((left, right), 1) for name in inputs_of(side)),
+        key_groups=int(options["pipeline.max-parallelism"]),
+    )
+
+
+def marked_rows(node: Node, time: str, options: Options) -> Node:
+    """All columns of the rows, and MARKS. Rows that a filter leaves out have no time."""
+    calc = marked(node, time, options)
+    items = (*calc.items, *mark_items())
+    idle = calc.input.columns == tuple(item.name for item in items) == tuple(item.scalar.column for item in items)
+    return calc.input if idle else Calc(calc.input, items)
+
+
+def endless_tables(node: Node) -> Iterator[str]:
+    """The tables below that have no end."""
+    tables = (scan.source for scan in node.walk() if isinstance(scan, TableSourceScan))
+    return (table.name for table in tables if table.connector is not None and table.connector.endless)

@@ -1,0 +1,51 @@
+"""Deduplication by key: one row of all that agree on some columns."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from dataclasses import dataclass
+from functools import cached_property
+
+from tvfsql.plan.node import Node, Schema
+from tvfsql.plan.nodes import Order
+
+
+@dataclass(frozen=True)
+class Deduplicate(Node):
+    """Of the rows that agree on `partition` the first by event time, or the last: `order` is their time attribute.
+
+    `ties` order the rows of one time, in the direction of the time.
+    """
+
+    input: Node
+    partition: tuple[str, ...]
+    order: Order
+    ties: tuple[Order, ...]
+
+    @cached_property
+    def schema(self) -> Schema:
+        return self.input.schema
+
+    @property
+    def time(self) -> str:
+        name = self.order.scalar.column
+        assert name is not None, self.order
+        return name
+
+    @property
+    def reads(self) -> frozenset[str]:
+        """The input columns that it looks at."""
+        return frozenset(self.partition).union(*(key.scalar.columns for key in (self.order, *self.ties)))
+
+    @property
+    def keep(self) -> str:
+        return "LastRow" if self.order.descending else "FirstRow"
+
+    def details(self) -> Iterator[tuple[str, str]]:
+        yield "keep", self.keep
+        if self.partition:
+            yield "key", ", ".join(self.partition)
+        yield "orderKey", self.time
+        if self.ties:
+            yield "ties", ", ".join(map(str, self.ties))
+        yield "order", "ROWTIME"

@@ -1,0 +1,53 @@
+"""Joins of rows whose times are close to each other: each row has its partners within bounds of time."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from dataclasses import dataclass
+from functools import cached_property
+
+from tvfsql.plan.node import Node, Schema
+from tvfsql.plan.window import duration
+from tvfsql.plan.window_join import KINDS, EqualPair
+
+TIMES = ("timestamp_ntz", "timestamp")
+
+
+@dataclass(frozen=True)
+class IntervalJoin(Node):
+    """Pairs of rows that agree in `pairs`, and for which the left time less the right one is at least `low` and at
+    most `high` microseconds. `kind` is inner, left, right or full."""
+
+    left: Node
+    right: Node
+    kind: str
+    left_time: str
+    right_time: str
+    low: int
+    high: int
+    pairs: tuple[EqualPair, ...]
+
+    @cached_property
+    def schema(self) -> Schema:
+        return (*self.left.schema, *self.right.schema)
+
+    @property
+    def reads(self) -> frozenset[str]:
+        """The columns of both sides that it looks at."""
+        pairs = frozenset(name for pair in self.pairs for name in (pair.left, pair.right))
+        return pairs | {self.left_time, self.right_time}
+
+    def details(self) -> Iterator[tuple[str, str]]:
+        yield "joinType", KINDS[self.kind]
+        yield "leftTime", self.left_time
+        yield "rightTime", self.right_time
+        yield "leftLowerBound", _shown(self.low)
+        yield "leftUpperBound", _shown(self.high)
+        yield "where", " AND ".join(map(str, self.pairs)) or "true"
+        yield "select", ", ".join(self.columns)
+
+
+def _shown(micros: int) -> str:
+    ms, rest = divmod(abs(micros), 1000)
+    text = duration(ms) if not rest else f"{ms}.{rest:03d} ms"
+    return f"-{text}" if micros < 0 else text

@@ -1,0 +1,286 @@
+"""One row of each key of a stream: the first by event time, or the last.
+
+Rows of a key that follow each other within the retention belong together, as in a session: keep-first gives out the
+first one, when the watermark passes its time, keep-last the last one, when nothing can follow it any more. A key
+that has been quiet for longer than the retention is forgotten, and counts as new. Without a retention (0) no key is
+ever forgotten, and keep-last gives out its rows at the end of the input. Source: semantics.md e.1, clean-up use.
+
+So what is given out depends on the times of the rows alone, not on the borders of micro-batches.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Iterator, Mapping, Sequence
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+import pyarrow as pa
+from pyspark.sql import DataFrame
+from pyspark.sql import types as T
+
+from tvfsql.options import KEY_GROUPS
+from tvfsql.runtime.columns import Ints, Mask
+from tvfsql.runtime.kernel import TIMESTAMP
+from tvfsql.runtime.stream.control import END_OF_INPUT
+from tvfsql.runtime.stream.keyed_rows import BUCKET_ROWS, KeyedRows, PlainRows, hashes_of
+from tvfsql.runtime.stream.local_rows import HASH, own_columns, rows_by_key
+from tvfsql.runtime.stream.rank import DIRECTIONS, sort_codes
+from tvfsql.runtime.stream.row_processor import RowCounts, behind, processed
+from tvfsql.runtime.stream.said import Message
+from tvfsql.runtime.stream.slice_rows import changes_in, joined, key_codes, sort_order
+from tvfsql.runtime.stream.slices import counters
+from tvfsql.runtime.stream.store import SliceStore, State
+from tvfsql.runtime.stream.timer_queue import TimerState
+from tvfsql.runtime.stream.timers import TimerServices
+
+FIRST, LAST = "first", "last"
+START, END, TIMER, DONE = "$start", "$end", "$timer", "$done"
+NEVER = 2**63 - 1  # the time of a timer that is not set
+
+
+def deduplicate_stream(
+    rows: DataFrame,
+    *,
+    keys: Sequence[str],
+    time: str,
+    keep: str,
+    retention: int = 0,
+    ties: Mapping[str, str] | None = None,
+    inputs: Sequence[str] = ("",),
+    key_groups: int = KEY_GROUPS,
+    on_event: bool = False,
+    name: str = "tvfsql_kept",
+    marks: bool = False,
+) -> DataFrame:
+    """Exchange and Deduplicate: of the rows that agree on `keys` the `first` by `time`, or the `last`.
+
+    In: any columns, and the marks of `with_watermarks`. `retention` is in ms of event time, 0: for ever. `ties` order
+    rows of one time (DIRECTIONS): the first one is kept. Out: the same columns without marks, or `marks` of its own.
+    Rows at or before the watermark that stands are late: dropped, and counted. What happened is in the query's
+    progress under `name`, as `merge_slice_stream` tells it. `inputs` are those of `merge_slice_stream`.
+    """
+    own = own_columns(rows)
+    order = tuple((own.index(column), *DIRECTIONS[direction]) for column, direction in (ties or {}).items())
+    operator = KeepRow(len(own), tuple(map(own.index, keys)), own.index(time), keep, order, retention, tuple(inputs))
+    sent = rows_by_key(rows, keys=keys, time=time, key_groups=key_groups, on_event=on_event)
+    schema = T.StructType([rows.schema[column] for column in own])
+    return processed(sent, operator, schema, counters(), name, marks)
+
+
+@dataclass(frozen=True)
+class KeepRow:
+    """Which row is kept of rows of `columns` columns: their `keys`, their `time` and `ties` go by number."""
+
+    columns: int
+    keys: tuple[int, ...]
+    time: int
+    keep: str
+    ties: tuple[tuple[int, bool, bool], ...] = ()
+    retention: int = 0
+    inputs: tuple[str, ...] = ("",)
+    bucket_rows: int = BUCKET_ROWS
+
+    def opened(self, state: State, timers: TimerState) -> Deduplication:
+        return Deduplication(self, SliceStore(PlainRows(), state, self.inputs), TimerServices(timers))
+
+    def fresh(self, rows: Any, watermark: int | None) -> Any:
+        """Rows as the state holds them, each a span of its own, without those that the watermark has passed."""
+        micros: Ints = rows.column(self.time).cast(TIMESTAMP).view(pa.int64()).to_numpy()
+        if watermark is not None:
+            on_time: Mask = micros // 1000 > watermark
+            rows, micros = rows.filter(pa.array(on_time)), micros[on_time]
+        own = [micros, micros, np.full(len(micros), NEVER), np.zeros(len(micros), dtype=np.bool_)]
+        names = [*rows.schema.names, START, END, TIMER, DONE]
+        return pa.RecordBatch.from_arrays([*rows.columns, *map(pa.array, own)], names=names)
+
+    def spans(self, rows: Any) -> tuple[Any, Ints]:
+        """Rows of a key that follow each other within the retention made one span, which has the row that is kept; and
+        which of the rows that was."""
+        start, end = _ints(rows, START), _ints(rows, END)
+        keys = key_codes([rows.column(i) for i in self.keys], rows.num_rows)
+        order = sort_order([keys, start])
+        keys, start, end = keys[order], start[order], end[order]
+        first = changes_in(keys)
+        if self.retention:
+            gap = start[1:] - _running_max(end, np.cumsum(first))[:-1]
+            first[1:] |= gap > self.retention * 1000
+        heads = np.flatnonzero(first)
+        forever = self.keep == FIRST and not self.retention  # then later rows change nothing
+        kept = self._kept(rows, order, np.cumsum(first) - 1)
+        made = rows.take(pa.array(kept))
+        own = {
+            START: start[heads],
+            END: start[heads] if forever else np.maximum.reduceat(end, heads),
+            TIMER: np.minimum.reduceat(_ints(rows, TIMER)[order], heads),
+            DONE: _flags(rows)[kept],
+        }
+        return _with(made, own), kept
+
+    def _kept(self, rows: Any, order: Ints, span: Ints) -> Ints:
+        """The row that is kept of each span; what was given out has come before all others."""
+        time = _ints(rows, START)[order] if self.keep == FIRST else -_ints(rows, END)[order]
+        ties = [sort_codes(rows.column(i), down, nulls)[order] for i, down, nulls in self.ties]
+        best = sort_order([span, time, *ties])
+        return order[best[changes_in(span[best])]]
+
+    def due(self, spans: Any) -> Ints:
+        """When something happens to each span: it is given out, or forgotten (epoch ms)."""
+        start, end = _ints(spans, START) // 1000, _ints(spans, END) // 1000
+        over = end + self.retention if self.retention else np.full(len(end), NEVER)
+        return over if self.keep == LAST else np.where(_flags(spans), over, start)
+
+
+class Deduplication:
+    """The spans of one key group. A timer of a span is set under the hash of its key, for when it is `due` or before;
+    one that fires before is set again, so that a span that grows with each row costs a timer now and then."""
+
+    def __init__(self, spec: KeepRow, store: SliceStore, services: TimerServices) -> None:
+        self.spec, self.store, self.services = spec, store, services
+        self.rows = KeyedRows(store, spec.bucket_rows)
+        self.timers = services.get("deduplicate", [pa.int64()]).event_time
+        self.counts = RowCounts()
+        self.waiting: list[Any] = []
+
+    def add(self, payloads: Sequence[Any]) -> None:
+        rows = joined(payloads)
+        fresh = self.spec.fresh(rows, self.watermark)
+        self.counts.rows_in += rows.num_rows
+        self.counts.late += rows.num_rows - fresh.num_rows
+        if fresh.num_rows:
+            self.waiting.append(fresh)
+
+    def advance(self, messages: Iterable[Message]) -> Iterator[Any]:
+        for channel, said in messages:
+            self.store.valve.say(channel, said)
+        watermark = self.store.valve.settle()
+        due = self._due(watermark)
+        touched = [hashes_of(batch) for batch in self.waiting] + [due]
+        buckets = np.unique(self.rows.buckets(np.concatenate(touched))).tolist()
+        if watermark is not None and watermark >= END_OF_INPUT:
+            buckets = sorted({*buckets, *self.rows.every()})
+        if buckets:
+            held = self.rows.read(buckets)
+            before = sum(batch.num_rows for batch in held)
+            batches, self.waiting = [*held, *self.waiting], []
+            yield from self._work(joined(batches), before, watermark)
+
+    def flush(self) -> None:
+        self.store.flush()
+        self.services.flush()
+
+    @property
+    def watermark(self) -> int | None:
+        return self.store.valve.watermark
+
+    @property
+    def handed(self) -> int | None:
+        spec, watermark = self.spec, self.watermark
+        if spec.keep == LAST and not spec.retention and watermark != END_OF_INPUT:
+            return None
+        return behind(watermark, spec.retention if spec.keep == LAST else 0)
+
+    @property
+    def newest(self) -> int | None:
+        return None  # the first row of a key may wait: no window of it stays open
+
+    @property
+    def held(self) -> tuple[int, int]:
+        return self.store.rows, self.store.size
+
+    def _due(self, watermark: int | None) -> Ints:
+        """The hashes of the keys whose timers fire."""
+        if watermark is None or watermark == self.timers.now:
+            return np.zeros(0, dtype=np.int64)
+        fired: Ints = self.timers.pop(watermark).column(0).to_numpy()
+        return fired
+
+    def _work(self, rows: Any, before: int, watermark: int | None) -> Iterator[Any]:
+        """Spans of some buckets, from those of the state (`before` rows) and fresh ones: give out, forget, keep."""
+        spans, kept = self.spec.spans(rows)
+        changed = (kept >= before) | _differ(spans, START, rows, kept) | _differ(spans, END, rows, kept)
+        gone = np.zeros(len(kept), dtype=np.bool_)
+        if watermark is not None:
+            out, gone = self._over(spans, watermark)
+            if out.any():
+                self.counts.rows_out += int(out.sum())
+                given = spans.filter(pa.array(out))
+                names = [*map(str, range(self.spec.columns))]
+                yield pa.RecordBatch.from_arrays(given.columns[: self.spec.columns], names=names)
+                spans = self._emptied(spans, out)
+                changed |= out
+        spans, lacking = self._timed(spans, watermark, gone)
+        buckets = np.unique(self.rows.buckets(hashes_of(spans)[changed | gone | lacking]))
+        self.rows.replace(spans.filter(pa.array(~gone)), buckets.tolist())
+
+    def _over(self, spans: Any, watermark: int) -> tuple[Mask, Mask]:
+        """Which spans are given out, and which are forgotten. At the end of the input all are."""
+        ended = watermark >= END_OF_INPUT
+        passed = (self.spec.due(spans) <= watermark) | ended
+        if self.spec.keep == LAST:
+            return passed, passed
+        done = _flags(spans)
+        out = passed & ~done
+        over = np.zeros(len(out), dtype=np.bool_)
+        if self.spec.retention:
+            over = (_ints(spans, END) // 1000 + self.spec.retention) <= watermark
+        return out, over | ended
+
+    def _emptied(self, spans: Any, out: Mask) -> Any:
+        """What is known of spans that were given out: their keys and times."""
+        if self.spec.keep == LAST or not out.any():
+            return spans
+        here = pa.array(np.arange(len(out)), mask=out)
+        own = {DONE: _flags(spans) | out}
+        kept = {*map(str, self.spec.keys), HASH, START, END, TIMER}
+        arrays = [
+            column if name in kept else column.take(here)
+            for name, column in zip(spans.schema.names, spans.columns, strict=True)
+        ]
+        return _with(pa.RecordBatch.from_arrays(arrays, names=spans.schema.names), own)
+
+    def _timed(self, spans: Any, watermark: int | None, gone: Mask) -> tuple[Any, Mask]:
+        """The spans with timers for all that are due some time and have none, and which of them those were."""
+        due, timer = self.spec.due(spans), _ints(spans, TIMER)
+        lacking = due < timer
+        if watermark is not None:
+            lacking |= (timer <= watermark) & (due < NEVER)
+        lacking &= ~gone
+        if lacking.any():
+            hashes = hashes_of(spans)[lacking]
+            self.timers.register(self.timers.rows.batch([hashes], np.zeros(len(hashes), dtype=np.int64), due[lacking]))
+            spans = _with(spans, {TIMER: np.where(lacking, due, timer)})
+        return spans, lacking
+
+
+def _running_max(values: Ints, groups: Ints) -> Ints:
+    """The largest value so far in each group; the groups follow each other."""
+    different, ranks = np.unique(values, return_inverse=True)
+    lifted = np.maximum.accumulate(groups * len(different) + ranks)
+    running: Ints = different[lifted % len(different)]
+    return running
+
+
+def _ints(rows: Any, name: str) -> Ints:
+    values: Ints = rows.column(name).to_numpy()
+    return values
+
+
+def _differ(spans: Any, name: str, rows: Any, kept: Ints) -> Mask:
+    """Which spans have another value than the rows that they kept."""
+    differs: Mask = _ints(spans, name) != _ints(rows, name)[kept]
+    return differs
+
+
+def _flags(rows: Any) -> Mask:
+    values: Mask = rows.column(DONE).to_numpy(zero_copy_only=False)
+    return values
+
+
+def _with(rows: Any, own: Mapping[str, Any]) -> Any:
+    """The rows with other values in some columns."""
+    arrays = [
+        pa.array(own[name]) if name in own else column
+        for name, column in zip(rows.schema.names, rows.columns, strict=True)
+    ]
+    return pa.RecordBatch.from_arrays(arrays, names=rows.schema.names)

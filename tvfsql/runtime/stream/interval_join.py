@@ -1,0 +1,350 @@
+"""Interval join of two streams: rows that agree in their keys, and whose times are no further apart than bounds say.
+
+A row is kept until no partner of it can come any more: until the watermark, the smaller one of both sides, passes its
+time and the bound. Rows lie in state in slots of time, for each side apart, and a clean-up timer of its slot lets them
+go; with an outer join it gives out those that have met nobody. Source: semantics.md e.1, clean-up use.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Iterator, Mapping, Sequence
+from dataclasses import dataclass
+from functools import cached_property
+from typing import Any
+
+import numpy as np
+import pyarrow as pa
+from pyspark.sql import DataFrame
+from pyspark.sql import functions as F
+from pyspark.sql import types as T
+
+from tvfsql.options import KEY_GROUPS
+from tvfsql.runtime.columns import Ints, Mask
+from tvfsql.runtime.kernel import TIMESTAMP
+from tvfsql.runtime.stream.keyed_rows import PlainRows
+from tvfsql.runtime.stream.local_rows import HASH, own_columns, rows_by_key, side_of
+from tvfsql.runtime.stream.row_processor import RowCounts, behind, processed
+from tvfsql.runtime.stream.said import Message
+from tvfsql.runtime.stream.slice_rows import changes_in, joined, key_codes, sort_order
+from tvfsql.runtime.stream.slices import counters
+from tvfsql.runtime.stream.store import SliceStore, State
+from tvfsql.runtime.stream.timer_queue import TimerState
+from tvfsql.runtime.stream.timers import TimerServices
+from tvfsql.runtime.stream.union import of_side
+
+MET = "$met"  # whether a row has had a partner
+SLOTS = 8  # how many slots the bounds span, about
+LEAST_SLOT = 10_000  # ms
+LEFT, RIGHT = 0, 1
+PRESERVED = {"inner": (), "left": (LEFT,), "right": (RIGHT,), "full": (LEFT, RIGHT)}
+
+
+def interval_join_stream(
+    left: DataFrame,
+    right: DataFrame,
+    *,
+    on: Sequence[tuple[str, str]],
+    times: tuple[str, str],
+    between: tuple[int, int],
+    kind: str = "inner",
+    null_safe: Sequence[str] = (),
+    inputs: Sequence[str] = ("1/", "2/"),
+    key_groups: int = KEY_GROUPS,
+    name: str = "tvfsql_joined",
+    marks: bool = False,
+) -> DataFrame:
+    """Exchange and IntervalJoin: pairs of a left and a right row whose columns `on` are equal, and for which the left
+    time less the right one is one of `between`, in microseconds, both included.
+
+    In: on each side any columns, and the marks of `with_watermarks`; no name is on both. `on` are pairs of columns of
+    one type; NULLs equal each other in those whose left one is `null_safe`. `kind` is inner, left, right or full.
+    Out: the columns of both without marks, or with `marks` the operator's own. A pair comes out in the micro-batch of
+    its later row, a row without a partner (the other columns are NULL) when none can come any more. Rows at or before
+    the watermark that stands, the smaller one of both sides, are late: dropped, and counted (those of the right side
+    once more as numLateRecordsDroppedRight). `inputs` are what the names of channels begin with (`Valve`).
+    """
+    sides = (left, right)
+    columns = tuple(own_columns(side) for side in sides)
+    keys = tuple([pair[side] for pair in on] for side in (LEFT, RIGHT))
+    operator = IntervalJoin(
+        tuple(map(len, columns)),
+        tuple(tuple(map(of.index, names)) for of, names in zip(columns, keys, strict=True)),
+        tuple(of.index(time) for of, time in zip(columns, times, strict=True)),
+        between,
+        kind,
+        tuple(pair[0] in null_safe for pair in on),
+        tuple(inputs),
+    )
+    sent = [
+        rows_by_key(of_side(rows, side), keys=keys[i], time=times[i], key_groups=key_groups, side=side)
+        for i, (rows, side) in enumerate(zip(sides, ("1/", "2/"), strict=True))
+    ]
+    fields = [rows.schema[column] for rows, of in zip(sides, columns, strict=True) for column in of]
+    schema = T.StructType([T.StructField(each.name, each.dataType, True) for each in fields])
+    late = F.sum("late_right").alias("numLateRecordsDroppedRight")
+    return processed(sent[0].union(sent[1]), operator, schema, [*counters(), late], name, marks)
+
+
+@dataclass(frozen=True)
+class IntervalJoin:
+    """What is joined; each pair is of the left and the right side. Columns go by number. `between` is in microseconds,
+    all other times are in ms."""
+
+    columns: tuple[int, ...]
+    keys: tuple[tuple[int, ...], ...]
+    times: tuple[int, ...]
+    between: tuple[int, int]
+    kind: str
+    null_safe: tuple[bool, ...]
+    inputs: tuple[str, ...] = ("1/", "2/")
+    least_slot: int = LEAST_SLOT
+
+    def opened(self, state: State, timers: TimerState) -> JoinedRows:
+        return JoinedRows(self, SliceStore(PlainRows(), state, self.inputs), TimerServices(timers))
+
+    @cached_property
+    def preserved(self) -> tuple[int, ...]:
+        """The sides whose rows come out also without a partner."""
+        return PRESERVED[self.kind]
+
+    @cached_property
+    def slot(self) -> int:
+        """How wide a slot is."""
+        low, high = self.between
+        return max(self.least_slot, max(high - low, -low, high) // 1000 // SLOTS)
+
+    @cached_property
+    def after(self) -> tuple[int, int]:
+        """How long after its own time a row of each side may still get a partner; before it, if that is negative."""
+        low, high = self.between
+        return -(low // 1000), -(-high // 1000)
+
+    @property
+    def delay(self) -> int:
+        """How far the times of rows that come out may lie behind the watermark."""
+        return max(0, *self.after)
+
+    def micros(self, rows: Any, side: int) -> Ints:
+        times: Ints = rows.column(self.times[side]).cast(TIMESTAMP).view(pa.int64()).to_numpy()
+        return times
+
+    def partners(self, side: int) -> tuple[int, int]:
+        """From where to where, of its own time, the times of a row's partners lie, in microseconds."""
+        low, high = self.between
+        return (-high, -low) if side == LEFT else (low, high)
+
+    def codes(self, left: Any, right: Any) -> tuple[Ints, Ints]:
+        """A number for the key of each row, the same on both sides; -1 and -2 for a NULL that equals none."""
+        count = left.num_rows, right.num_rows
+        both = [pa.concat_arrays([left.column(a), right.column(b)]) for a, b in zip(*self.keys, strict=True)]
+        codes = key_codes(both, sum(count))
+        for column, safe in zip(both, self.null_safe, strict=True):
+            if column.null_count and not safe:
+                nothing = column.is_null().to_numpy(zero_copy_only=False)
+                codes = np.where(nothing, np.where(np.arange(len(codes)) < count[0], -1, -2), codes)
+        if len(self.keys[LEFT]) > 1:  # numbers that leave room for a time beside them
+            codes = np.unique(codes, return_inverse=True)[1] + min(int(codes.min()), 0)
+        return codes[: count[0]], codes[count[0] :]
+
+    def pairs(self, left: Any, right: Any) -> tuple[Ints, Ints]:
+        """Which rows of the left side belong to which of the right one."""
+        if not left.num_rows or not right.num_rows:
+            return np.zeros(0, dtype=np.int64), np.zeros(0, dtype=np.int64)
+        mine, others = self.codes(left, right)
+        at, times = self.micros(left, LEFT), self.micros(right, RIGHT)
+        low, high = self.partners(LEFT)
+        # times as their ranks, so that a key and a time fit into one number
+        different = np.unique(times)
+        size = len(different) + 1
+        lifted = others * size + np.searchsorted(different, times)
+        order = sort_order([lifted])
+        found = lifted[order]
+        starts = np.searchsorted(found, mine * size + np.searchsorted(different, at + low, side="left"))
+        stops = np.searchsorted(found, mine * size + np.searchsorted(different, at + high, side="right"))
+        counts = np.maximum(stops - starts, 0)
+        first = np.repeat(starts - (np.cumsum(counts) - counts), counts)
+        return np.repeat(np.arange(len(mine)), counts), order[first + np.arange(len(first))]
+
+
+class JoinedRows:
+    """The rows of both sides in one key group. A slot of a side has a timer: for when all its rows are over, or where
+    these come out, for the first that is. One that fires before is set again."""
+
+    def __init__(self, spec: IntervalJoin, store: SliceStore, services: TimerServices) -> None:
+        self.spec, self.store, self.services = spec, store, services
+        self.timers = services.get("interval join", [pa.int8()]).event_time
+        self.counts = RowCounts()
+        self.fresh: tuple[list[Any], list[Any]] = ([], [])
+
+    def add(self, payloads: Sequence[Any]) -> None:
+        watermark = self.watermark
+        for rows in payloads:
+            side = LEFT if side_of(rows) == "1/" else RIGHT
+            self.counts.rows_in += rows.num_rows
+            if watermark is not None:
+                on_time: Mask = self.spec.micros(rows, side) // 1000 > watermark
+                late = int((~on_time).sum())
+                self.counts.late += late
+                self.counts.late_right += late if side == RIGHT else 0
+                rows = rows.filter(pa.array(on_time))
+            if rows.num_rows:
+                self.fresh[side].append(_with_met(rows, np.zeros(rows.num_rows, dtype=np.bool_)))
+
+    def advance(self, messages: Iterable[Message]) -> Iterator[Any]:
+        for channel, said in messages:
+            self.store.valve.say(channel, said)
+        before, watermark = self.watermark, self.store.valve.settle()
+        if self.fresh[LEFT] or self.fresh[RIGHT]:
+            yield from self._match()
+        if watermark is not None and watermark != before:
+            yield from self._clean_up(watermark)
+
+    def flush(self) -> None:
+        self.store.flush()
+        self.services.flush()
+
+    @property
+    def watermark(self) -> int | None:
+        return self.store.valve.watermark
+
+    @property
+    def handed(self) -> int | None:
+        return behind(self.watermark, self.spec.delay)
+
+    @property
+    def newest(self) -> int | None:
+        return None
+
+    @property
+    def held(self) -> tuple[int, int]:
+        return self.store.rows, self.store.size
+
+    # ---- pairs
+
+    def _match(self) -> Iterator[Any]:
+        """Fresh rows with those that are held, and with each other."""
+        fresh = tuple(joined(batches) if batches else None for batches in self.fresh)
+        self.fresh = ([], [])
+        met: list[Any] = [None if rows is None else np.zeros(rows.num_rows, dtype=np.bool_) for rows in fresh]
+        for side in (LEFT, RIGHT):
+            rows, other = fresh[side], 1 - side
+            if rows is None:
+                continue
+            for number in self._slots_near(rows, side):
+                held = joined(self.store.read((other, number)))
+                mine, theirs = self._paired(rows, held, side)
+                met[side][mine] = True
+                yield from self._given(rows, mine, held, theirs, side)
+                self._note_met((other, number), held, theirs)
+        left, right = fresh
+        if left is not None and right is not None:
+            mine, theirs = self.spec.pairs(left, right)
+            met[LEFT][mine], met[RIGHT][theirs] = True, True
+            yield from self._given(left, mine, right, theirs, LEFT)
+        for side, rows in enumerate(fresh):
+            if rows is not None:
+                self._keep(_with_met(rows, met[side]), side)
+
+    def _paired(self, rows: Any, held: Any, side: int) -> tuple[Ints, Ints]:
+        if side == LEFT:
+            return self.spec.pairs(rows, held)
+        theirs, mine = self.spec.pairs(held, rows)
+        return mine, theirs
+
+    def _slots_near(self, rows: Any, side: int) -> list[int]:
+        """The slots of the other side in which partners may lie."""
+        times, slot = self.spec.micros(rows, side), self.spec.slot * 1000
+        low, high = self.spec.partners(side)
+        first, last = (int(times.min()) + low) // slot, (int(times.max()) + high) // slot
+        return sorted(number for of, number in self.store.entries if of == 1 - side and first <= number <= last)
+
+    def _note_met(self, entry: tuple[int, int], held: Any, theirs: Ints) -> None:
+        """Rows that are held have had a partner: that matters where they would come out without one."""
+        if entry[0] not in self.spec.preserved or not len(theirs):
+            return
+        met = _met(held)
+        now = met.copy()
+        now[theirs] = True
+        if (now != met).any():
+            self.store.drop(entry)
+            self.store.append(entry, _with_met(held, now))
+
+    def _keep(self, rows: Any, side: int) -> None:
+        """Fresh rows into their slots. Those for which all has been said are not sorted out before the clean-up."""
+        times = self.spec.micros(rows, side) // 1000
+        numbers = times // self.spec.slot
+        order = sort_order([numbers])
+        numbers, times, rows = numbers[order], times[order], rows.take(pa.array(order))
+        heads = np.flatnonzero(changes_in(numbers))
+        stops = np.append(heads[1:], len(numbers))
+        for start, stop in zip(heads.tolist(), stops.tolist(), strict=True):
+            part = rows.slice(start, stop - start)
+            self.store.append((side, int(numbers[start])), part)
+            self._set_timer(side, int(numbers[start]), part)
+
+    # ---- clean-up
+
+    def _set_timer(self, side: int, number: int, rows: Any) -> None:
+        over = self._over(rows, side)
+        lone = over[~_met(rows)] if side in self.spec.preserved else over[:0]
+        last = (number + 1) * self.spec.slot - 1 + self.spec.after[side]
+        time = int(lone.min()) if len(lone) else last
+        self.timers.register(self.timers.rows.batch([[side]], [number], [time]))
+
+    def _over(self, rows: Any, side: int) -> Ints:
+        """When no partner can come any more."""
+        times: Ints = self.spec.micros(rows, side) // 1000 + self.spec.after[side]
+        return times
+
+    def _clean_up(self, watermark: int) -> Iterator[Any]:
+        due = self.timers.pop(watermark)
+        sides, numbers = due.column(0).to_pylist(), due.column(1).to_pylist()
+        for entry in sorted({*zip(sides, numbers, strict=True)}):
+            if entry not in self.store.entries:
+                continue
+            side, number = entry
+            if side not in self.spec.preserved:  # its only timer: that of its last row
+                self.store.drop(entry)
+                continue
+            rows = joined(self.store.read(entry))
+            over: Mask = self._over(rows, side) <= watermark
+            lone = rows.filter(pa.array(over & ~_met(rows)))
+            if lone.num_rows:
+                yield from self._alone(lone, side)
+            if not over.any():
+                self._set_timer(side, number, rows)
+                continue
+            self.store.drop(entry)
+            rest = rows.filter(pa.array(~over))
+            if rest.num_rows:
+                self.store.append(entry, rest)
+                self._set_timer(side, number, rest)
+
+    # ---- rows that go on
+
+    def _given(self, rows: Any, mine: Ints, held: Any, theirs: Ints, side: int) -> Iterator[Any]:
+        if not len(mine):
+            return
+        taken = {side: rows.take(pa.array(mine)), 1 - side: held.take(pa.array(theirs))}
+        self.counts.rows_out += len(mine)
+        yield self._wide({of: batch.columns[: self.spec.columns[of]] for of, batch in taken.items()})
+
+    def _alone(self, rows: Any, side: int) -> Iterator[Any]:
+        self.counts.rows_out += rows.num_rows
+        nothing = [pa.nulls(rows.num_rows)] * self.spec.columns[1 - side]
+        yield self._wide({side: rows.columns[: self.spec.columns[side]], 1 - side: nothing})
+
+    def _wide(self, columns: Mapping[int, Sequence[Any]]) -> Any:
+        every = [*columns[LEFT], *columns[RIGHT]]
+        return pa.RecordBatch.from_arrays(every, names=[*map(str, range(len(every)))])
+
+
+def _met(rows: Any) -> Mask:
+    values: Mask = rows.column(MET).to_numpy(zero_copy_only=False)
+    return values
+
+
+def _with_met(rows: Any, met: Mask) -> Any:
+    own = [name for name in rows.schema.names if name not in (HASH, MET)]
+    arrays = [*(rows.column(name) for name in own), pa.array(met)]
+    return pa.RecordBatch.from_arrays(arrays, names=[*own, MET])
