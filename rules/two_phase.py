@@ -10,7 +10,7 @@ from tvfsql.plan.call import finished, holes, mergeable, row_of, single
 from tvfsql.plan.node import Node
 from tvfsql.plan.nodes import AggCall, Item, Project
 from tvfsql.plan.scalar import Scalar, column, free_name, template, text
-from tvfsql.plan.types import SqlType, is_float, is_integer
+from tvfsql.plan.types import SqlType, is_decimal, is_float, is_integer, scale_of
 from tvfsql.plan.window import Hop, TumbleMonths, Window
 from tvfsql.plan.window_nodes import (
     DistinctValues,
@@ -186,6 +186,9 @@ class StreamSplit(Split):
 def sum_of_list(kind: SqlType) -> str:
     """The sum of the list `{v}` in the type of Spark's sum(). Floating numbers are added from the smallest up, so
     that the sum does not depend on the order in which they came."""
+    if is_decimal(kind) and scale_of(kind) > 6:  # Spark would round a sum that may have 39 digits
+        whole = f"DECIMAL(37, {scale_of(kind)})"
+        return f"aggregate({{v}}, CAST(0 AS {whole}), (total, value) -> CAST(total + CAST(value AS {whole}) AS {whole}))"
     whole = "bigint" if is_integer(kind) else "double" if is_float(kind) else AGGREGATES["SUM"].result(kind)
     values = "sort_array({v})" if is_float(kind) else "{v}"
     return f"aggregate({values}, CAST(0 AS {whole.upper()}), (total, value) -> total + value)"
