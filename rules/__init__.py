@@ -1,6 +1,7 @@
 """The order of the planner's rules, and nothing else."""
 
 from tvfsql.planner import Phase
+from tvfsql.rules.changelog import retract_changes
 from tvfsql.rules.deduplicate import make_deduplicate
 from tvfsql.rules.grouping_sets import push_expand_below_window
 from tvfsql.rules.held_rows import hold_rows_until_window_ends
@@ -59,6 +60,8 @@ PHASES = (
     Phase("ranks", (make_window_top_n, make_window_deduplicate, make_deduplicate)),
     # after windows: what is an Aggregate still reads rows whose windows were made below
     Phase("attached", (aggregate_attached_windows,)),
+    # after attached: all window aggregates are known; before prune, which drops what signed rows do not need
+    Phase("changes", (retract_changes,)),
     # before two_phase: the slices should hold only what is needed
     Phase("prune", (merge_projects, prune_columns, drop_idle_project)),
     # after prune, so that rows are held with what is needed of them

@@ -8,6 +8,7 @@ from tvfsql.options import Options
 from tvfsql.plan.aggregates import ROWS
 from tvfsql.plan.node import Field, Node
 from tvfsql.plan.nodes import AggCall, Filter, Project, Unnest
+from tvfsql.plan.properties import is_changelog
 from tvfsql.plan.rank import WindowDeduplicate, WindowTopN
 from tvfsql.plan.scalar import column, free_name, quoted, template
 from tvfsql.plan.window_nodes import WINDOW_COLUMNS, WindowAggregate, WindowProperty, WindowTableFunction
@@ -31,7 +32,8 @@ def hold_rows_until_window_ends(node: Node, options: Options) -> Node | None:
 
     Holds because a rank within a window needs all its rows and no others, and a list of rows is merged from slices like
     any aggregate: a row is kept once, however many windows hold it. Does not apply in batch, where all rows are there,
-    nor over instants (TIMESTAMP_LTZ), nor over aggregates, whose rows come together as they are.
+    nor over instants (TIMESTAMP_LTZ), nor over changes, which are no rows, nor over aggregates, whose rows come
+    together as they are.
     """
     match node:
         case WindowTopN() | WindowDeduplicate() if options.streaming:
@@ -50,7 +52,7 @@ def _held(node: Node, keys: tuple[str, ...]) -> Node | None:
         case Filter(source, conditions):
             below = _held(source, keys)
             return Filter(below, conditions) if below else None
-        case WindowTableFunction(source, window, time, ""):
+        case WindowTableFunction(source, window, time, "") if not is_changelog(source):
             own = tuple(dict.fromkeys(key for key in keys if key in source.columns))
             kept = tuple(field for field in source.schema if field.name not in own)
             holes = {f"c{i}": column(field.name, field.type) for i, field in enumerate(kept)}

@@ -169,7 +169,7 @@ def narrow(node: Node, needed: frozenset[str]) -> Node:
 @narrow.register
 def _(node: Scan, needed: frozenset[str]) -> Node:
     kept = tuple(field for field in node.fields if field.name in needed) or node.fields[:1]
-    return Scan(node.table, kept) if kept != node.fields else node
+    return replace(node, fields=kept) if kept != node.fields else node
 
 
 @narrow.register

@@ -5,10 +5,11 @@ from __future__ import annotations
 from dataclasses import replace
 
 from tvfsql.options import Options
-from tvfsql.plan.aggregates import AGGREGATES, MergeKind, templates
-from tvfsql.plan.call import finished, holes, mergeable, row_of, single
+from tvfsql.plan.aggregates import FUNCTIONS, MergeKind, templates
+from tvfsql.plan.call import finished, holes, mergeable, needs_slices, row_of, single
 from tvfsql.plan.node import Node
 from tvfsql.plan.nodes import AggCall, Item, Project
+from tvfsql.plan.properties import is_changelog
 from tvfsql.plan.scalar import Scalar, column, free_name, template, text
 from tvfsql.plan.types import SqlType, is_decimal, is_float, is_integer, scale_of
 from tvfsql.plan.window import Hop, TumbleMonths, Window
@@ -40,16 +41,19 @@ def split_local_global(node: Node, options: Options) -> Node | None:
     is that of a tumbling window at slice width plus the output, whatever size/slide is. Does not apply
     - with table.optimizer.agg-phase-strategy = ONE_PHASE;
     - if one aggregate cannot be merged (plan.aggregates tells);
+    - on streams to changes that could not be made rows with a sign (`retract_changes`);
     - in batch to TUMBLE, and to a HOP as wide as its slide: a window is its only slice, and Spark's own
-      groupBy works in two phases already; not so with aggregates that a user wrote, which only merge_slices merges,
-      but for months, which it does not make.
+      groupBy works in two phases already; not so with aggregates that Spark lacks (those that a user wrote, and
+      OCCURRENCES), which only merge_slices merges, but for months, which it does not make.
     Flink: TwoStageOptimizedWindowAggregateRule.
     """
     match node:
         case WindowAggregate(source, window, time, keys, calls, properties, zone, attached):
             if options["table.optimizer.agg-phase-strategy"] == "ONE_PHASE":
                 return None
-            merged_here = any(call.user and not call.distinct for call in calls)
+            if options.streaming and is_changelog(source):
+                return None
+            merged_here = any((call.user and not call.distinct) or needs_slices(call) for call in calls)
             if merged_here and isinstance(window, TumbleMonths) and not options.streaming:
                 return None
             if is_its_only_slice(window) and not options.streaming and not merged_here:
@@ -188,7 +192,9 @@ def sum_of_list(kind: SqlType) -> str:
     that the sum does not depend on the order in which they came."""
     if is_decimal(kind) and scale_of(kind) > 6:  # Spark would round a sum that may have 39 digits
         whole = f"DECIMAL(37, {scale_of(kind)})"
-        return f"aggregate({{v}}, CAST(0 AS {whole}), (total, value) -> CAST(total + CAST(value AS {whole}) AS {whole}))"
-    whole = "bigint" if is_integer(kind) else "double" if is_float(kind) else AGGREGATES["SUM"].result(kind)
+        return (
+            f"aggregate({{v}}, CAST(0 AS {whole}), (total, value) -> CAST(total + CAST(value AS {whole}) AS {whole}))"
+        )
+    whole = "bigint" if is_integer(kind) else "double" if is_float(kind) else FUNCTIONS["SUM"].result(kind)
     values = "sort_array({v})" if is_float(kind) else "{v}"
     return f"aggregate({values}, CAST(0 AS {whole.upper()}), (total, value) -> total + value)"

@@ -3,6 +3,8 @@
 from __future__ import annotations
 
 import math
+import random
+from collections import Counter
 from collections.abc import Sequence
 from decimal import Decimal
 from typing import Any
@@ -20,6 +22,10 @@ MOMENTS = pa.struct([("n", pa.int64()), ("mean", pa.float64()), ("m2", pa.float6
 WHOLE = ((0, None),)
 
 
+def bag_of(kind: Any) -> Any:
+    return pa.list_(pa.struct([("x", kind), ("n", pa.int64())]))
+
+
 def merge(kind: str, column: Any, *bounds: tuple[int, int | None], width: int = 100, before: int = 0) -> list[Any]:
     """The column merged over rows [lo, hi), in blocks of `width` rows."""
     rows = np.arange(len(column))
@@ -33,7 +39,8 @@ def merge(kind: str, column: Any, *bounds: tuple[int, int | None], width: int = 
 
 @pytest.mark.parametrize("kind", sorted(set(KINDS) - {"running"}))
 def test_a_range_of_nulls_is_null(kind: str) -> None:
-    types = {"concat": pa.list_(pa.int64()), "distinct": pa.list_(pa.int64()), "moments": MOMENTS}
+    lists = {"concat": pa.list_(pa.int64()), "distinct": pa.list_(pa.int64()), "bag": bag_of(pa.int64())}
+    types = {**lists, "moments": MOMENTS}
     column = pa.nulls(5, types.get(kind, pa.int64()))
     assert merge(kind, column, (0, 2), (2, 5), width=2) == [None, None]
 
@@ -177,3 +184,33 @@ def test_a_range_that_two_scans_cannot_cover_is_our_mistake() -> None:
 def test_keys_differ_as_group_by_tells_them_apart(left: Sequence[Any], right: Sequence[Any], kind: Any) -> None:
     found = differs(pa.array(left, type=kind), pa.array(right, type=kind))
     assert found.tolist() == [False, False, True, True]
+
+
+@pytest.mark.parametrize(
+    ("kind", "values"),
+    [
+        (pa.string(), ["a", "b", "", None]),
+        (pa.float64(), [0.5, math.inf, -1.0, None]),
+        (
+            pa.struct([("t", pa.int64()), ("x", pa.string())]),
+            [{"t": 1, "x": "a"}, {"t": 1, "x": None}, {"t": 2, "x": "a"}],
+        ),
+    ],
+)
+def test_a_bag_holds_what_did_not_go_again(kind: Any, values: list[Any]) -> None:
+    draw = random.Random(7)
+    rows = [
+        draw.choice(
+            [None, [{"x": draw.choice(values), "n": draw.choice([1, 1, -1, 2])} for _ in range(draw.randrange(4))]]
+        )
+        for _ in range(60)
+    ]
+    bounds = [(lo, lo + draw.randrange(1, 10)) for lo in range(50)]
+    for (lo, hi), found in zip(bounds, merge("bag", pa.array(rows, bag_of(kind)), *bounds, width=10), strict=True):
+        held: Counter[str] = Counter()
+        for one in (one for row in rows[lo:hi] for one in row or []):
+            held[repr(one["x"])] += one["n"]
+        wanted = {value: number for value, number in held.items() if number}
+        assert {repr(one["x"]): one["n"] for one in found or []} == wanted
+        assert len(found or []) == len(wanted)
+        assert (found is None) == all(row is None for row in rows[lo:hi])

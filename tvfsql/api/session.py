@@ -16,8 +16,10 @@ from tvfsql.bind.call import AdvanceWatermark, epoch_ms, table_with_watermark
 from tvfsql.bind.function import function_of
 from tvfsql.bind.statement import bind_watermark
 from tvfsql.catalog import Catalog, Table, TableColumn
+from tvfsql.catalog.changelog import op_column
 from tvfsql.errors import BindError, DataError, Span, TvfSqlError, UnsupportedError
 from tvfsql.options import Options
+from tvfsql.plan.node import Field
 
 if TYPE_CHECKING:
     from pyspark.sql import DataFrame, Row, SparkSession
@@ -197,9 +199,12 @@ class Session:
             with translated():
                 running.wait()
 
-    def register(self, name: str, dataframe: DataFrame, watermark: str | None = None) -> None:
+    def register(
+        self, name: str, dataframe: DataFrame, watermark: str | None = None, changelog_op: str | None = None
+    ) -> None:
         """Make a DataFrame a table. `watermark` is the expression of WATERMARK FOR, over its time column:
-        "bidtime - INTERVAL '5' SECOND". Raises BindError if that column is missing or is no time."""
+        "bidtime - INTERVAL '5' SECOND". `changelog_op` names the column that says what a row does, if rows are
+        changes: +I, -U, +U or -D. Raises BindError if a column is missing or of another type."""
         from tvfsql.syntax.parser import parse_watermark
 
         columns = tuple(TableColumn(column, kind) for column, kind in dataframe.dtypes)
@@ -210,7 +215,8 @@ class Session:
             except TvfSqlError as error:
                 raise error.within(watermark) from error.__cause__
         dataframe.createOrReplaceTempView(name)
-        self.catalog.add(Table(name, columns, None, mark), replace=True)
+        op = op_column(changelog_op, [Field(part.name, part.type) for part in columns], None) if changelog_op else None
+        self.catalog.add(Table(name, columns, None, mark, op=op), replace=True)
 
     def create_function(self, name: str, object: Any) -> None:
         """Make a Python function or class known to SQL, in the place of any other function of that name. It stands at

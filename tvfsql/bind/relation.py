@@ -54,9 +54,10 @@ class Sources:
             raise BindError(
                 f"{entry.name} can only be written: its connector is {entry.connector.name}", span=table.span
             )
-        node: Node = nodes.Scan(entry.name, entry.physical)
-        if any(part.scalar for part in entry.columns):
-            node = Project(node, tuple(Item(c.name, c.scalar or column(c.name, c.type)) for c in entry.columns))
+        fields = tuple(part for part in entry.physical if part.name != entry.op)
+        node: Node = nodes.Scan(entry.name, fields, entry.is_changelog)
+        if any(part.scalar for part in entry.visible):
+            node = Project(node, tuple(Item(c.name, c.scalar or column(c.name, c.type)) for c in entry.visible))
         return Relation.of(node, entry.name, None, entry.watermark.column if entry.watermark else None)
 
     def _aliased(self, found: Relation, relation: ast.TableName | ast.Derived | ast.WindowTable) -> Relation:

@@ -9,6 +9,7 @@ from tvfsql.bind import scalar
 from tvfsql.bind.query import QueryBinder
 from tvfsql.bind.scope import Relation, Visible
 from tvfsql.catalog import Catalog, Table, TableColumn, View, Watermark
+from tvfsql.catalog.changelog import OP, changelog_option
 from tvfsql.catalog.connectors import Connector, connector_of
 from tvfsql.catalog.watermarks import watermark_options
 from tvfsql.errors import BindError, Span, did_you_mean
@@ -20,6 +21,9 @@ from tvfsql.plan.scalar import Scalar, column, template, text
 from tvfsql.plan.types import SqlType, ddl, is_number, is_time, shown
 from tvfsql.syntax import ast
 
+# Metadata that differ from message to message, though they tell of the same row.
+OF_MESSAGE = ("offset", "timestamp")
+
 
 def bind_table(create: ast.CreateTable) -> Table:
     """The table that a CREATE TABLE describes. Raises BindError."""
@@ -29,7 +33,15 @@ def bind_table(create: ast.CreateTable) -> Table:
         for part in create.columns
         if isinstance(part, ast.Column)
     ]
-    visible = tuple(Visible(create.name.text, part.name, part.name, part.type) for part in stored)
+    options: dict[str, str] = {}
+    for option in create.options:
+        if option.key in options:
+            raise BindError(f"option {option.key} is given twice", span=option.span)
+        options[option.key] = option.value
+    spans = {option.key: option.span for option in create.options}
+    of_rows = [Field(part.name, part.type) for part in stored if part.metadata is None]
+    op, others = changelog_option(options, spans, of_rows)
+    visible = tuple(Visible(create.name.text, part.name, part.name, part.type) for part in stored if part.name != op)
     fields = tuple(Field(part.name, part.type) for part in stored)
     relation = Relation(nodes.Scan(create.name.text, fields), visible)
     columns = tuple(
@@ -38,19 +50,19 @@ def bind_table(create: ast.CreateTable) -> Table:
         else _computed(part, relation)
         for part in create.columns
     )
-    options: dict[str, str] = {}
-    for option in create.options:
-        if option.key in options:
-            raise BindError(f"option {option.key} is given twice", span=option.span)
-        options[option.key] = option.value
-    spans = {option.key: option.span for option in create.options}
     places = {part.name.text: part.name.span for part in create.columns}
-    moves, of_connector = watermark_options(options, spans)
+    moves, of_connector = watermark_options(others, spans)
     mark = bind_watermark(create.watermark, columns) if create.watermark else None
-    of_rows = [Field(part.name, part.type) for part in stored if part.metadata is None]
     connector = connector_of(of_connector, spans, create.name.span, of_rows, places)
+    if op and connector.changes:
+        problem = f"{OP} is for rows that hold what they do, and {connector.changes.format} says it"
+        raise BindError(problem, span=spans[OP], hint=f"leave out {OP}")
     for part in stored:
         _check_metadata(part, connector, places[part.name])
+        if (op or connector.changes) and part.metadata in OF_MESSAGE:
+            problem = f"the {part.metadata} is a message's: where a row goes it is another one than where it came"
+            hint = f"leave out {part.name}: {create.name.text} is a changelog"
+            raise BindError(problem, span=places[part.name], hint=hint)
     return Table(
         create.name.text,
         columns,
@@ -59,6 +71,7 @@ def bind_table(create: ast.CreateTable) -> Table:
         tuple(_known(name, columns) for name in create.partitioned_by),
         tuple(options.items()),
         moves.idle_timeout,
+        op,
     )
 
 
@@ -113,6 +126,12 @@ def bind_insert(insert: ast.Insert, catalog: Catalog, options: Options) -> nodes
             f"{table.name} cannot be written",
             span=insert.table.span,
             hint="INSERT INTO a table with a connector",
+        )
+    if table.is_changelog:
+        raise BindError(
+            f"{table.name} is a changelog, and a query gives rows, not changes",
+            span=insert.table.span,
+            hint="INSERT INTO a table of rows",
         )
     stored = table.written
     metadata = {name: part.metadata for name, part in table.metadata.items() if part in stored and part.metadata}

@@ -49,7 +49,8 @@ class Watermark:
 
 @dataclass(frozen=True)
 class Table:
-    """A table. `connector` is None for a DataFrame registered under the name."""
+    """A table. `connector` is None for a DataFrame registered under the name. `op` is the column that says what a row
+    does, if the table is a changelog; queries do not see it."""
 
     name: str
     columns: tuple[TableColumn, ...]
@@ -58,11 +59,22 @@ class Table:
     partitioned_by: tuple[str, ...] = ()
     options: tuple[tuple[str, str], ...] = ()
     idle_timeout: int | None = None  # ms without a row after which a channel is idle; None: as the session says
+    op: str | None = None
 
     @property
     def physical(self) -> tuple[Field, ...]:
         """The columns that are read, not computed."""
         return tuple(Field(column.name, column.type) for column in self.columns if column.scalar is None)
+
+    @property
+    def is_changelog(self) -> bool:
+        """Whether its rows are changes, some of which take back others."""
+        return self.op is not None or (self.connector is not None and self.connector.changes is not None)
+
+    @property
+    def visible(self) -> tuple[TableColumn, ...]:
+        """The columns that queries see."""
+        return tuple(column for column in self.columns if column.name != self.op)
 
     @property
     def written(self) -> tuple[TableColumn, ...]:

@@ -4,8 +4,10 @@ from __future__ import annotations
 
 from tvfsql.catalog import Table
 from tvfsql.catalog.connectors import Kafka
+from tvfsql.catalog.connectors.changes import OPTIONS
 from tvfsql.catalog.connectors.kafka import Part
 from tvfsql.emit import columns
+from tvfsql.emit.changes import captured
 from tvfsql.emit.script import Chain, Script, literal
 from tvfsql.physical.operators import CHANNEL, TableSourceScan
 from tvfsql.plan.node import Field
@@ -25,12 +27,16 @@ def read_messages(node: TableSourceScan, source: Kafka, table: str, script: Scri
     sides = {field.name: source.side_of(field.name) for field in node.fields}
     parsed = Chain(table)
     for side, part in source.parts.items():
-        if part.format != "raw" and side in sides.values():
+        if part.format not in ("raw", *OPTIONS) and side in sides.values():
             parsed = parsed.then("withColumn", literal(side), _parsed(side, part, node.source))
     if parsed.calls:
         script.assign(table, parsed)
+    if source.changes:
+        of_value = [field for field in node.fields if sides[field.name] == "value"]
+        script.assign(table, captured(table, source.changes, of_value, node.sign, script))
     wanted = (_column(field, sides[field.name], node, source, script) for field in node.fields)
-    return script.assign(table, Chain(table).then("select", *wanted))
+    signs = [literal(node.sign)] if node.sign else []
+    return script.assign(table, Chain(table).then("select", *wanted, *signs))
 
 
 def as_messages(rows: Chain, table: Table, target: Kafka) -> Chain:

@@ -2,17 +2,19 @@
 
 from __future__ import annotations
 
-from dataclasses import fields
+from dataclasses import fields, replace
 from functools import singledispatch
 
 from tvfsql.catalog.connectors import Generated, Kafka
 from tvfsql.emit import columns
+from tvfsql.emit.changes import captured, chosen
 from tvfsql.emit.kafka import read_messages
 from tvfsql.emit.script import Call, Chain, Script, literal
 from tvfsql.options import KEY_GROUPS
 from tvfsql.physical.operators import (
     CONTROL,
     WATERMARK,
+    AppliedChanges,
     Calc,
     Exchange,
     GroupByWindow,
@@ -51,6 +53,8 @@ def emit(node: Node, script: Script) -> str:
 
 @emit.register
 def _(node: TableSourceScan, script: Script) -> str:
+    if node.sign:
+        return _signed_changes(node, script)
     table = script.name(node.source.name)
     source = node.source.connector
     if source is None:
@@ -77,6 +81,35 @@ def _(node: TableSourceScan, script: Script) -> str:
     elif node.fields != fields:
         script.assign(table, Chain(table).then("select", *columns.names(node.columns)))
     return table
+
+
+def _signed_changes(node: TableSourceScan, script: Script) -> str:
+    """The changes of a table, what each does as its sign."""
+    source = node.source.connector
+    if isinstance(source, Kafka) and source.changes:
+        return read_messages(node, source, script.name(node.source.name), script)
+    if source is not None and source.changes:
+        rows = Chain("spark.readStream" if node.streaming else "spark.read").then("format", literal(source.format))
+        for key, value in source.options:
+            rows = rows.then("option", literal(key), literal(value))
+        table = script.assign(script.name(node.source.name), rows.then("load", literal(source.path)))
+        script.assign(table, captured(table, source.changes, node.fields, node.sign, script))
+        return script.assign(table, chosen(table, node.fields, node.sign))
+    op, stored = node.source.op, node.source.physical
+    assert op is not None, node.source.name
+    read = tuple(field for field in stored if field in node.fields or field.name == op)
+    read += tuple(field for field in node.fields if field not in stored)
+    table = emit(replace(node, fields=read, sign=""), script)
+    sign = Chain(f"{script.need(RUNTIME, 'change_sign')}({columns.name(op)})").then("alias", literal(node.sign))
+    kept = (field.name for field in node.fields)
+    return script.assign(table, Chain(table).then("select", *columns.names(kept), sign))
+
+
+@emit.register
+def _(node: AppliedChanges, script: Script) -> str:
+    name = emit(node.input, script)
+    applied = script.need(RUNTIME, "applied_changes")
+    return script.assign(name, f"{applied}({name}, {literal(node.sign)}, {literal(node.table)})")
 
 
 @emit.register

@@ -13,9 +13,11 @@ from functools import singledispatch
 from tvfsql.catalog import Catalog, Table
 from tvfsql.errors import UnsupportedError
 from tvfsql.options import Options
+from tvfsql.physical.changes import refuse_changes
 from tvfsql.physical.late import with_late_output
 from tvfsql.physical.operators import (
     BEFORE,
+    AppliedChanges,
     Calc,
     Exchange,
     GroupByWindow,
@@ -48,6 +50,7 @@ def lower(plan: Node, catalog: Catalog, options: Options) -> Node:
 
     if not options.streaming:
         return plan.transform(visit)
+    refuse_changes(plan)
     refuse_unbounded(plan)
     physical = plan.transform(visit)
     physical = with_late_output(physical, catalog, options) if options["tvfsql.late-output"] else physical
@@ -65,7 +68,11 @@ def _(node: nodes.Scan, catalog: Catalog, options: Options) -> Node:
     assert isinstance(table, Table), node.table
     if not options.streaming and table.connector is not None:
         table.connector.refuse_batch(table.name)
-    return TableSourceScan(table, node.fields, options.streaming, options["table.local-time-zone"])
+    sign = free_name("sign", lambda name: name in {column.lower() for column in node.columns})
+    scan = TableSourceScan(
+        table, node.fields, options.streaming, options["table.local-time-zone"], sign if node.changelog else node.sign
+    )
+    return AppliedChanges(scan, table.name, sign) if node.changelog else scan
 
 
 @_lower.register

@@ -35,21 +35,40 @@ BEFORE = "before"
 class TableSourceScan(Node):
     """Rows of a source; `fields` are the columns that are kept. A stream has more than the rows that are there.
 
-    Instants that are read as TIMESTAMP are on the wall clock of `zone`.
+    Instants that are read as TIMESTAMP are on the wall clock of `zone`. Of a changelog `sign` is the column that
+    says whether a row comes (1) or goes (-1).
     """
 
     source: Table
     fields: tuple[Field, ...]
     streaming: bool = False
     zone: str = "UTC"
+    sign: str = ""
 
     @cached_property
     def schema(self) -> Schema:
-        return self.fields
+        return (*self.fields, Field(self.sign, "bigint")) if self.sign else self.fields
 
     def details(self) -> Iterator[tuple[str, str]]:
         yield "table", self.source.name
         yield "fields", ", ".join(self.columns)
+
+
+@dataclass(frozen=True)
+class AppliedChanges(Node):
+    """The rows that are left when all changes of `table` are made: those that came more often than they went, by the
+    column `sign`."""
+
+    input: Node
+    table: str
+    sign: str
+
+    @cached_property
+    def schema(self) -> Schema:
+        return tuple(part for part in self.input.schema if part.name != self.sign)
+
+    def details(self) -> Iterator[tuple[str, str]]:
+        yield "select", ", ".join(self.columns)
 
 
 @dataclass(frozen=True)

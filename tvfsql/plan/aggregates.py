@@ -6,6 +6,9 @@ Templates are Spark SQL: `{x}` is the argument, `{y}` the second one, `{t}` the 
 where DISTINCT goes, `{f}` where FILTER goes, `{nn}` is the FILTER that also leaves out NULL arguments;
 `finish` names partials by their suffix. Result types: semantics.md (d). An aggregate that a user wrote is such a
 row too (`of_user`), with `{function}` for its name, `{all}` for its arguments and `{row}` for a struct of them.
+
+Values that changes take back: what has a rule for `distinct` is made of a count and a sum, in which a value that goes
+counts -1; any other function is made of a `BAG`, which says how often each value is there, if its partials have `net`.
 """
 
 from __future__ import annotations
@@ -23,13 +26,17 @@ MergeKind = str | UserFunction  # a kind of runtime.partials, or the aggregate t
 @dataclass(frozen=True)
 class Partial:
     """A column that a slice keeps. `merge` says how two are joined. `row` is the partial of a single row
-    that FILTER lets through, which streams start from; if the argument is NULL there is none, unless `nulls`."""
+    that FILTER lets through, which streams start from; if the argument is NULL there is none, unless `nulls`.
+    `net` is the partial of the values in a bag, `{net}`: an array of struct<x, n>, where x (`value` of a row) is
+    there n times."""
 
     suffix: str
     sql: str
     merge: MergeKind
     row: str = "{x}"
     nulls: bool = False
+    value: str = "{x}"
+    net: str = ""
 
 
 @dataclass(frozen=True)
@@ -42,7 +49,7 @@ class AggregateFunction:
     natural: TypeRule | None = None  # the type that Spark's expression has, where that is not `result`
     partials: tuple[Partial, ...] = ()
     finish: str = ""
-    distinct: str = ""  # finishes {count} and {sum} of the distinct values; "": DISTINCT cannot be merged
+    distinct: str = ""  # finishes {count} and {sum}: of distinct values, or of rows; "": DISTINCT cannot be merged
     ignores_distinct: bool = False
     distinct_rows: Partial | None = None  # where DISTINCT is finished, by `finish`, out of the rows that differ
     user: UserFunction | None = None
@@ -58,6 +65,11 @@ class AggregateFunction:
             exact = self.name == "COUNT" or is_integer(kind) or is_decimal(kind)
             return bool(self.distinct) and (exact or (streaming and is_float(kind)))
         return bool(self.partials)
+
+    def retractable(self, distinct: bool) -> bool:
+        """Whether values that came can be taken back."""
+        of_bag = all(part.net for part in self.partials)
+        return bool(self.distinct if distinct and not self.ignores_distinct else self.distinct or of_bag)
 
 
 def _same(kind: SqlType) -> SqlType:
@@ -97,16 +109,30 @@ JOINED = f"CASE WHEN size({{list}}) > 0 THEN array_join({VALUES}, {{y}}) END"
 
 COUNT_OF = Partial("count", "count({x}){f}", "sum", "1L")
 SUM_OF = Partial("sum", "sum({x}){f}", "sum")
+# a value after the other, each as often as it is there; by Welford's formula, in an order that is always the same
+ADDED = (
+    "named_struct('n', m.n + e.n, 'mean', m.mean + (e.x - m.mean) * e.n / (m.n + e.n), "
+    "'m2', m.m2 + (e.x - m.mean) * (e.x - m.mean) * m.n * e.n / (m.n + e.n))"
+)
 MOMENTS = Partial(
     "moments",
     "named_struct('n', count({x}){f}, 'mean', avg(double({x})){f}, 'm2', var_pop({x}){f} * count({x}){f})",
     "moments",
     "named_struct('n', 1L, 'mean', double({x}), 'm2', 0D)",
+    value="double({x})",
+    net=f"aggregate(sort_array({{net}}), named_struct('n', 0L, 'mean', 0D, 'm2', 0D), (m, e) -> {ADDED})",
 )
-FIRST = Partial("first", f"min({TIMED}){{nn}}", "min", TIMED)
-LAST = Partial("last", f"max({TIMED}){{nn}}", "max", TIMED)
-LIST = Partial("list", f"collect_list({TIMED}){{nn}}", "concat", f"array({TIMED})")
-LIST_WITH_NULLS = Partial("list", f"collect_list({TIMED}){{f}}", "concat", f"array({TIMED})", nulls=True)
+LEAST, GREATEST = "array_min({net}.x)", "array_max({net}.x)"
+FIRST = Partial("first", f"min({TIMED}){{nn}}", "min", TIMED, value=TIMED, net=LEAST)
+LAST = Partial("last", f"max({TIMED}){{nn}}", "max", TIMED, value=TIMED, net=GREATEST)
+EACH = "flatten(transform({net}, e -> array_repeat(e.x, int(e.n))))"
+LIST = Partial("list", f"collect_list({TIMED}){{nn}}", "concat", f"array({TIMED})", value=TIMED, net=EACH)
+LIST_WITH_NULLS = Partial(
+    "list", f"collect_list({TIMED}){{f}}", "concat", f"array({TIMED})", nulls=True, value=TIMED, net=EACH
+)
+# {y} is the sign of the row: 1 if it comes, -1 if it goes
+OCCURRENCE = "struct({x} AS x, {y} AS n)"
+BAG = Partial("bag", f"collect_list({OCCURRENCE}){{f}}", "bag", f"array({OCCURRENCE})", nulls=True)
 
 
 def _spread(name: str, spark: str, finish: str) -> AggregateFunction:
@@ -167,7 +193,7 @@ _ROWS = (
         _natural_sum,
         partials=(SUM_OF,),
         finish="{sum}",
-        distinct="CASE WHEN {count} > 0 THEN {sum} END",
+        distinct="CASE WHEN {count} <> 0 THEN {sum} END",
         accepts="number",
     ),
     AggregateFunction(
@@ -194,7 +220,7 @@ _ROWS = (
         "MIN",
         "min({x}){f}",
         _same,
-        partials=(Partial("min", "min({x}){f}", "min"),),
+        partials=(Partial("min", "min({x}){f}", "min", net=LEAST),),
         finish="{min}",
         ignores_distinct=True,
         accepts="value that can be ordered",
@@ -203,7 +229,7 @@ _ROWS = (
         "MAX",
         "max({x}){f}",
         _same,
-        partials=(Partial("max", "max({x}){f}", "max"),),
+        partials=(Partial("max", "max({x}){f}", "max", net=GREATEST),),
         finish="{max}",
         ignores_distinct=True,
         accepts="value that can be ordered",
@@ -212,7 +238,7 @@ _ROWS = (
         "BOOL_AND",
         "bool_and({x}){f}",
         _always("boolean"),
-        partials=(Partial("and", "bool_and({x}){f}", "min"),),
+        partials=(Partial("and", "bool_and({x}){f}", "min", net=LEAST),),
         finish="{and}",
         ignores_distinct=True,
         accepts="boolean",
@@ -221,7 +247,7 @@ _ROWS = (
         "BOOL_OR",
         "bool_or({x}){f}",
         _always("boolean"),
-        partials=(Partial("or", "bool_or({x}){f}", "max"),),
+        partials=(Partial("or", "bool_or({x}){f}", "max", net=GREATEST),),
         finish="{or}",
         ignores_distinct=True,
         accepts="boolean",
@@ -269,6 +295,16 @@ _ROWS = (
 )
 
 AGGREGATES = {row.name: row for row in _ROWS}
+# What rules make of them besides, and no query can name.
+OCCURRENCES = AggregateFunction(
+    "OCCURRENCES",
+    "",  # Spark has no such aggregate: a bag is made from slices
+    lambda kind: f"array<struct<x:{kind},n:bigint>>" if kind else UNKNOWN,
+    partials=(BAG,),
+    finish="{bag}",
+    arguments=(2, 2),
+)
+FUNCTIONS = {**AGGREGATES, OCCURRENCES.name: OCCURRENCES}
 ALIASES = {
     "AVERAGE": "AVG",
     "EVERY": "BOOL_AND",

@@ -4,20 +4,33 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 
-from tvfsql.plan.aggregates import AGGREGATES, AggregateFunction, of_user, templates
+from tvfsql.plan.aggregates import FUNCTIONS, AggregateFunction, of_user, templates
 from tvfsql.plan.nodes import AggCall
 from tvfsql.plan.scalar import Scalar, column, template, text
 
 
 def row_of(call: AggCall) -> AggregateFunction | None:
     """The call's row of the table of aggregates; None if only Spark knows it."""
-    return of_user(call.user) if call.user else AGGREGATES.get(call.function)
+    return of_user(call.user) if call.user else FUNCTIONS.get(call.function)
 
 
 def mergeable(call: AggCall, *, streaming: bool) -> bool:
     """Whether the call's result over a window can be made from partials of its slices."""
     row = row_of(call)
     return row is not None and row.mergeable(call.arguments[0].type, call.distinct, streaming)
+
+
+def retractable(call: AggCall) -> bool:
+    """Whether the call's result can be worked out of rows that come and go."""
+    row = row_of(call)
+    lasting = all(part.lasting for part in (*call.arguments, *([call.filter] if call.filter else [])))
+    return lasting and row is not None and mergeable(call, streaming=True) and row.retractable(call.distinct)
+
+
+def needs_slices(call: AggCall) -> bool:
+    """Whether Spark has no aggregate for the call."""
+    row = row_of(call)
+    return row is not None and not templates(row, call.arguments[0].type)[0]
 
 
 def whole(call: AggCall) -> Scalar:

@@ -61,18 +61,27 @@ class AggCall:
 
 @dataclass(frozen=True)
 class Scan(Node):
-    """Rows of a table of the catalog; `fields` are the columns that are read."""
+    """Rows of a table of the catalog; `fields` are the columns that are read.
+
+    With `changelog` the table's rows are changes, and no operator above has seen to that yet
+    (`plan.properties.is_changelog`). With `sign` it puts out changes as plain rows: that column is 1 for a row that
+    comes, and -1 for one that goes.
+    """
 
     table: str
     fields: tuple[Field, ...]
+    changelog: bool = False
+    sign: str = ""
 
     @cached_property
     def schema(self) -> Schema:
-        return self.fields
+        return (*self.fields, Field(self.sign, "bigint")) if self.sign else self.fields
 
     def details(self) -> Iterator[tuple[str, str]]:
         yield "table", self.table
         yield "fields", ", ".join(self.columns)
+        if self.changelog:
+            yield "changelog", "true"
 
 
 @dataclass(frozen=True)

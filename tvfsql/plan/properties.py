@@ -1,4 +1,5 @@
-"""What is known of the rows of a relation: the window that each belongs to, and which columns tell rows apart.
+"""What is known of the rows of a relation: the window that each belongs to, which columns tell rows apart, and
+whether they are rows at all or changes of rows.
 
 The one owner of that knowledge: rules, the binder and the checks of streams ask here and never go by the names
 of columns. Source: semantics.md a.5 (window property propagation).
@@ -175,3 +176,37 @@ def _(node: nodes.Project) -> frozenset[str] | None:
 @unique_key.register(WindowDeduplicate)
 def _(node: nodes.Filter) -> frozenset[str] | None:
     return unique_key(node.input)
+
+
+@singledispatch
+def is_changelog(node: Node) -> bool:
+    """Whether the rows of a logical operator are changes, some of which take back others. Passed on by what does
+    with a change what it did with the row that came: projections, filters, window functions, grouping sets, UNION
+    ALL. Any other operator must see to it that its input is none: `plan.nodes.Scan.sign` makes it one of plain rows."""
+    return False
+
+
+@is_changelog.register
+def _(node: nodes.Scan) -> bool:
+    return node.changelog
+
+
+@is_changelog.register
+def _(node: nodes.Project) -> bool:
+    return is_changelog(node.input) and all(item.scalar.lasting for item in node.items)
+
+
+@is_changelog.register
+def _(node: nodes.Filter) -> bool:
+    return is_changelog(node.input) and all(condition.lasting for condition in node.conditions)
+
+
+@is_changelog.register(window_nodes.WindowTableFunction)
+@is_changelog.register(nodes.Expand)
+def _(node: window_nodes.WindowTableFunction) -> bool:
+    return is_changelog(node.input)
+
+
+@is_changelog.register
+def _(node: nodes.SetOperation) -> bool:
+    return node.kind == "union" and node.all and (is_changelog(node.left) or is_changelog(node.right))

@@ -25,6 +25,10 @@ NOT_BARE = frozenset(
 )
 
 
+# Functions of the time at which a query, or a micro-batch, is run.
+CLOCK = re.compile(r"\b(current_date|curdate|current_timestamp|localtimestamp|now|unix_timestamp\(\))", re.IGNORECASE)
+
+
 @dataclass(frozen=True)
 class Ref:
     """A hole: the column of that name."""
@@ -62,6 +66,11 @@ class Scalar:
             case (Ref(name),):
                 return name
         return None
+
+    @property
+    def lasting(self) -> bool:
+        """Whether it gives the same for a row whenever it is worked out, also in another micro-batch."""
+        return self.deterministic and not any(CLOCK.search(part) for part in self.parts if isinstance(part, str))
 
     def substitute(self, columns: Mapping[str, Scalar]) -> Scalar:
         """The expression with other expressions in the place of columns; unnamed columns stay."""

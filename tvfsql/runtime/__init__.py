@@ -6,6 +6,10 @@ from importlib import import_module
 from typing import TYPE_CHECKING, Any
 
 if TYPE_CHECKING:
+    from tvfsql.runtime.captured import canal_changes as canal_changes
+    from tvfsql.runtime.captured import debezium_changes as debezium_changes
+    from tvfsql.runtime.changes import applied_changes as applied_changes
+    from tvfsql.runtime.changes import change_sign as change_sign
     from tvfsql.runtime.distinct import distinct_changes as distinct_changes
     from tvfsql.runtime.functions import AggregateFunction as AggregateFunction
     from tvfsql.runtime.functions import OfRows as OfRows
@@ -28,7 +32,11 @@ _MODULE_OF = {
     "NexmarkSource": "generated.source",
     "OfRows": "functions",
     "ScalarFunction": "functions",
+    "applied_changes": "changes",
+    "canal_changes": "captured",
+    "change_sign": "changes",
     "cumulate_windows": "windows",
+    "debezium_changes": "captured",
     "distinct_changes": "distinct",
     "drop_null_times": "windows",
     "local_time": "windows",

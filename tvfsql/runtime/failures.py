@@ -37,6 +37,12 @@ KNOWN = (
         "WHERE {0} IS NOT NULL, or SET 'table.exec.source.rowtime-null-handling' = 'DROP'",
     ),
     Failure(
+        r"USER_RAISED_EXCEPTION\] \[TVFSQL_UNKNOWN_OP\] (.*?): (.*?)(?: SQLSTATE|\n|$)",
+        "the column {0} holds {1}, which is no change",
+        "the kinds of changes are +I, -U, +U and -D",
+    ),
+    Failure(r"USER_RAISED_EXCEPTION\] \[TVFSQL_CHANGE\] (.*?) \((.*?)\)(?: SQLSTATE|\n|$)", "{0}", "{1}"),
+    Failure(
         r"MALFORMED_RECORD_IN_PARSING\S*\] Malformed records are detected in record parsing: (.*?)\.\s",
         "a row cannot be read: {0}",
         "'csv.ignore-parse-errors' = 'true' (or json.) reads what it cannot parse as NULL",

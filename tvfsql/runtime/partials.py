@@ -6,6 +6,7 @@
 | min, max | anything with an order; struct<t, x>: the first, the last x by time | the same type |
 | concat | lists | one list, in the order of the slices |
 | distinct | lists of values, each once | their union, each value once |
+| bag | lists of struct<x, n: bigint>: x comes n times, or goes | each x once with the sum of its n, if that is not 0 |
 | moments | struct<n: bigint, mean: double, m2: double> | the same |
 | running | integers, decimals: changes | their total since the run of rows began; bigint, decimal(38, s) |
 
@@ -60,10 +61,16 @@ class Concat(Partial):
         np.cumsum(column.value_lengths().fill_null(0).to_numpy(), out=self.offsets[1:])
 
     def over(self, ranges: Ranges) -> Any:
+        at, _ = self._gathered(ranges)
+        lengths = self.offsets[ranges.hi] - self.offsets[ranges.lo]
+        return self._lists(self.elements.take(pa.array(at)), lengths, self.presence.over(ranges))
+
+    def _gathered(self, ranges: Ranges) -> tuple[Ints, Ints]:
+        """The elements of all ranges, one range after the other, and the number of the range of each."""
         lengths = self.offsets[ranges.hi] - self.offsets[ranges.lo]
         starts = np.cumsum(lengths) - lengths
         at = np.arange(int(lengths.sum())) + np.repeat(self.offsets[ranges.lo] - starts, lengths)
-        return self._lists(self.elements.take(pa.array(at)), lengths, self.presence.over(ranges))
+        return at, np.repeat(np.arange(len(ranges)), lengths)
 
     def _lists(self, elements: Any, lengths: Ints, present: Any) -> Any:
         """Lists of these lengths, one after the other."""
@@ -91,14 +98,34 @@ class Distinct(Concat):
         self.codes, self.top = codes(self.elements)
 
     def over(self, ranges: Ranges) -> Any:
-        lengths = self.offsets[ranges.hi] - self.offsets[ranges.lo]
-        starts = np.cumsum(lengths) - lengths
-        at = np.arange(int(lengths.sum())) + np.repeat(self.offsets[ranges.lo] - starts, lengths)
-        of_range = np.repeat(np.arange(len(ranges)), lengths)
+        at, of_range = self._gathered(ranges)
         _, once = np.unique(of_range * self.top + self.codes[at], return_index=True)
         once.sort()
         counts = np.bincount(of_range[once], minlength=len(ranges))
         return self._lists(self.elements.take(pa.array(at[once])), counts, self.presence.over(ranges))
+
+
+class Bag(Concat):
+    """`bag`: how often each value is there. It stands where it comes first."""
+
+    def __init__(self, column: Any) -> None:
+        super().__init__(column)
+        self.values, numbers = self.elements.flatten()
+        self.codes, self.top = codes(self.values)
+        self.numbers: Ints = numbers.to_numpy()
+
+    def over(self, ranges: Ranges) -> Any:
+        at, of_range = self._gathered(ranges)
+        _, first, value = np.unique(of_range * self.top + self.codes[at], return_index=True, return_inverse=True)
+        numbers = np.zeros(len(first), dtype=np.int64)
+        np.add.at(numbers, value, self.numbers[at])
+        left = np.flatnonzero(numbers != 0)
+        left = left[np.argsort(first[left])]
+        kept = pa.array(at[first[left]])
+        fields = [self.values.take(kept), pa.array(numbers[left])]
+        elements = pa.StructArray.from_arrays(fields, fields=list(self.elements.type))
+        counts = np.bincount(of_range[first[left]], minlength=len(ranges))
+        return self._lists(elements, counts, self.presence.over(ranges))
 
 
 def _sum(name: str, column: Any, blocks: Blocks, before: int) -> Partial:
@@ -111,6 +138,7 @@ KINDS: Mapping[str, Prepare] = {
     "max": lambda name, column, blocks, before: Extreme(column, blocks, largest=True),
     "concat": lambda name, column, blocks, before: Concat(column),
     "distinct": lambda name, column, blocks, before: Distinct(column),
+    "bag": lambda name, column, blocks, before: Bag(column),
     "moments": lambda name, column, blocks, before: Moments(column, blocks),
     "running": lambda name, column, blocks, before: RunningTotal(name, column, before),
 }

@@ -7,6 +7,7 @@ import re
 from collections.abc import Mapping
 from dataclasses import dataclass
 
+from tvfsql.catalog.connectors.changes import Changes
 from tvfsql.errors import BindError, Span, did_you_mean
 
 FORMATS = ("avro", "csv", "json", "orc", "parquet", "text")
@@ -59,6 +60,11 @@ class Connector:
     @property
     def readable(self) -> bool:
         return self.name not in SINKS_ONLY
+
+    @property
+    def changes(self) -> Changes | None:
+        """The format of its messages if these are changes of rows."""
+        return None
 
     @property
     def writing(self) -> tuple[tuple[str, str], ...]:

@@ -3,7 +3,9 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
+from dataclasses import dataclass
 
+from tvfsql.catalog.connectors.changes import OPTIONS, Changes, changes_of, known_changes
 from tvfsql.catalog.connectors.connector import FORMATS, Connector, refuse_unknown
 from tvfsql.catalog.connectors.formats import known_options, spark_options
 from tvfsql.errors import BindError, Span, did_you_mean
@@ -12,17 +14,37 @@ SPARK_FILES = ("pathGlobFilter", "recursiveFileLookup", "modifiedBefore", "modif
                "maxFilesPerTrigger", "latestFirst", "maxFileAge", "cleanSource")  # fmt: skip
 
 
+@dataclass(frozen=True)
+class ChangeFiles(Connector):
+    """Files with a message a line, which says how a row changed."""
+
+    messages: Changes | None = None
+
+    @property
+    def takes_schema(self) -> bool:
+        return False
+
+    @property
+    def changes(self) -> Changes | None:
+        return self.messages
+
+
 def filesystem(given: Mapping[str, str], spans: Mapping[str, Span], table: Span) -> Connector:
     """The files that a WITH clause describes; `given` has its options but `connector`. Raises BindError."""
     for key, example in (("path", "'path' = 'data/bids.csv'"), ("format", "'format' = 'csv'")):
         if key not in given:
             raise BindError(f"connector filesystem needs the option {key}", span=table, hint=f"add {example}")
     form = given["format"]
-    if form not in FORMATS:
-        raise BindError(f"there is no format {form}", span=spans["format"], hint=did_you_mean(form, FORMATS))
-    known = known_options(form, of_files=True)
+    if form not in (*FORMATS, *OPTIONS):
+        raise BindError(
+            f"there is no format {form}", span=spans["format"], hint=did_you_mean(form, (*FORMATS, *OPTIONS))
+        )
+    known = known_options(form, of_files=True) | known_changes(form)
     rest = {key: value for key, value in given.items() if key not in ("path", "format")}
     refuse_unknown(rest, (*known, *SPARK_FILES), spans, f"filesystem ({form})", also=("path", "format"))
-    parsing = spark_options(form, {key: rest[key] for key in rest if key in known}, spans, of_files=True)
+    of_format = {key: rest[key] for key in rest if key in known}
     files = tuple((key, value) for key, value in rest.items() if key not in known)
+    if form in OPTIONS:
+        return ChangeFiles("filesystem", "text", given["path"], files, changes_of(form, of_format, spans))
+    parsing = spark_options(form, of_format, spans, of_files=True)
     return Connector("filesystem", form, given["path"], (*parsing, *files))

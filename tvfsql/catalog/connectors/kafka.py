@@ -10,6 +10,7 @@ import re
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 
+from tvfsql.catalog.connectors.changes import OPTIONS, Changes, changes_of, known_changes
 from tvfsql.catalog.connectors.connector import Connector
 from tvfsql.catalog.connectors.formats import known_options, spark_options
 from tvfsql.errors import BindError, Span, UnsupportedError, did_you_mean
@@ -69,10 +70,15 @@ class Kafka(Connector):
     value: Part = Part("json", ())
     from_latest: bool = False
     bounded: bool = False
+    messages: Changes | None = None
 
     @property
     def partitioned(self) -> bool:
         return True
+
+    @property
+    def changes(self) -> Changes | None:
+        return self.messages
 
     @property
     def parts(self) -> dict[str, Part]:
@@ -132,9 +138,10 @@ def kafka(options: TableOptions, columns: Sequence[Field], places: Mapping[str, 
     key, value = _parts(options, columns, places)
     bounded = options.word("scan.bounded.mode", BOUNDED_MODES, "unbounded") == "latest-offset"
     client = _client(options)
+    changes = _changes(options, value)
     options.refuse_unread("kafka", (*SPARK_KAFKA, *OTHERS, *known_options("json"), *known_options("csv")))
     from_latest = ("startingOffsets", "latest") in reading
-    return Kafka("kafka", "kafka", None, client, tuple(reading), topic, key, value, from_latest, bounded)
+    return Kafka("kafka", "kafka", None, client, tuple(reading), topic, key, value, from_latest, bounded, changes)
 
 
 def _client(options: TableOptions) -> tuple[tuple[str, str], ...]:
@@ -202,10 +209,19 @@ def _parts(options: TableOptions, columns: Sequence[Field], places: Mapping[str,
     return key, _part(options, side, kept, columns, places)
 
 
+def _changes(options: TableOptions, value: Part) -> Changes | None:
+    """The format of messages that are changes."""
+    side = "value." if "value.format" in options else ""
+    known = {f"{side}{key}": key for key in known_changes(value.format)}
+    given = {known[key]: options.text(key) for key in known if key in options}
+    spans = {known[key]: options.spans[key.lower()] for key in known if key in options}
+    return changes_of(value.format, given, spans) if value.format in OPTIONS else None
+
+
 def _part(
     options: TableOptions, side: str, names: tuple[str, ...], columns: Sequence[Field], places: Mapping[str, Span]
 ) -> Part:
-    form = options.word(f"{side}format", FORMATS)
+    form = options.word(f"{side}format", FORMATS if side == "key." else (*FORMATS, *OPTIONS))
     kinds = {field.name: field.type for field in columns}
     if form == "raw" and (len(names) != 1 or kinds[names[0]] not in ("string", "binary")):
         span = places[names[-1]] if names else options.table

@@ -1,0 +1,150 @@
+"""Changes of rows: window aggregates add those that come and take back those that go."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, field, replace
+
+from tvfsql.options import Options
+from tvfsql.plan.aggregates import AGGREGATES, templates
+from tvfsql.plan.call import counted, finished, holes, needs_slices, retractable
+from tvfsql.plan.node import Node
+from tvfsql.plan.nodes import AggCall, Expand, Filter, Item, Project, Scan, SetOperation
+from tvfsql.plan.properties import is_changelog
+from tvfsql.plan.scalar import Scalar, column, free_name, template, text
+from tvfsql.plan.types import is_float, is_integer
+from tvfsql.plan.window_nodes import WindowAggregate, WindowTableFunction
+from tvfsql.planner import rule
+from tvfsql.rules.projection import passing
+from tvfsql.rules.two_phase import split_local_global, sum_of_list
+
+
+@rule
+def retract_changes(node: Node, options: Options) -> Node | None:
+    """Aggregate changes with their signs: a row that goes takes back what it added when it came.
+
+    Before:
+      WindowAggregate(groupBy=[k], window=[w], select=[k, SUM(x) AS total])
+      +- Scan(table=[t], fields=[k, x, ts], changelog=[true])
+    After:
+      Project(select=[k, CASE WHEN total_count <> 0 THEN total_sum END AS total])
+      +- Filter(where=[net_rows <> 0])
+         +- WindowAggregate(groupBy=[k], window=[w], select=[k, SUM(sign) AS net_rows, SUM(x * sign) AS total_sum, ...])
+            +- Scan(table=[t], fields=[k, x, ts, sign])
+
+    Holds because a row that goes has the key and the time of the row that came, so both are in the same windows, and
+    counts, sums and numbers of occurrences can be taken back. A window in which as many rows went as came does not
+    exist. Does not apply
+    - if one aggregate has no such form (plan.aggregates tells);
+    - to CUMULATE that gives out only steps that differ: those of sums and counts differ more often than results;
+    - where an aggregate needs occurrences of values, which only slices have, and slices are switched off.
+    Source: semantics.md a.5 and b.1.
+    """
+    match node:
+        case WindowAggregate(source, window, calls=calls) if is_changelog(source):
+            if window.emit_only_on_change or not all(map(retractable, calls)):
+                return None
+            names = (*node.columns, *(name for below in source.walk() for name in below.columns))
+            taken = {name.lower() for name in names}
+            sign = free_name("sign", lambda name: name in taken)
+            signed = Signed(column(sign, "bigint"), taken | {sign})
+            rows = signed.part("net_rows", "SUM", (signed.sign,))
+            results = {call.name: signed.result(call) for call in calls}
+            if any(map(needs_slices, signed.calls)) and not has_slices(options):
+                return None
+            made = replace(node, input=with_sign(source, sign), calls=tuple(signed.calls))
+            left = Filter(made, (template("{n} <> 0", {"n": rows}, "boolean", atomic=False),))
+            columns = ((part.name, column(part.name, part.type)) for part in node.schema)
+            return Project(left, tuple(Item(name, results.get(name, same)) for name, same in columns))
+    return None
+
+
+def has_slices(options: Options) -> bool:
+    """Whether windows are made from slices at all."""
+    strategy = options["table.optimizer.agg-phase-strategy"]
+    return strategy != "ONE_PHASE" and split_local_global.name not in options.disabled_rules
+
+
+@dataclass
+class Signed:
+    """Gathers the calls over signed rows that results are made of; results that need the same one share it."""
+
+    sign: Scalar
+    taken: set[str]
+    calls: list[AggCall] = field(default_factory=list)
+
+    def result(self, call: AggCall) -> Scalar:
+        """The call's result over its parts."""
+        row = AGGREGATES[call.function]
+        kind = call.arguments[0].type
+        _, finish, of_counts = templates(row, kind)
+        if call.distinct:
+            values = template("{v}.x", {"v": self._net(call, "{x}", nulls=False)})
+            total = template(sum_of_list(kind), {"v": values}) if "{sum}" in of_counts else text("NULL")
+            return finished(call, of_counts, {"count": template("coalesce(size({v}), 0)", {"v": values}), "sum": total})
+        if of_counts:
+            parts = {"count": self._count(call)}
+            if "{sum}" in of_counts:
+                parts["sum"] = self._sum(call)
+            return finished(call, of_counts, parts)
+        parts = {
+            part.suffix: template(part.net, {"net": self._net(call, part.value, nulls=part.nulls)})
+            for part in row.partials
+        }
+        if "{y}" in finish:
+            parts["y"] = call.arguments[1]
+        return finished(call, finish, parts)
+
+    def part(self, wanted: str, function: str, arguments: tuple[Scalar, ...], where: Scalar | None = None) -> Scalar:
+        """The column of a call that computes this."""
+        kind = AGGREGATES["SUM"].result(arguments[0].type) if function == "SUM" else ""
+        for known in self.calls:
+            if (known.function, known.arguments, known.filter) == (function, arguments, where):
+                return column(known.name, known.type)
+        name = free_name(wanted, lambda name: name.lower() in self.taken)
+        self.taken.add(name.lower())
+        self.calls.append(AggCall(name, function, arguments, filter=where, type=kind))
+        return column(name, kind)
+
+    def _count(self, call: AggCall) -> Scalar:
+        x = call.arguments[0]
+        of_row = self.sign
+        if x.sql != "*":
+            of_row = template("CASE WHEN {x} IS NOT NULL THEN {s} END", {"x": x, "s": self.sign}, "bigint")
+        total = self.part(f"{call.name}_count", "SUM", (of_row,), call.filter)
+        return template("coalesce({n}, 0)", {"n": total}, "bigint")
+
+    def _sum(self, call: AggCall) -> Scalar:
+        x = call.arguments[0]
+        pattern, kind = "CASE WHEN {s} > 0 THEN {x} ELSE -{x} END", x.type
+        if is_integer(x.type):  # an INT has no -(-2147483648)
+            pattern, kind = "CAST({x} AS BIGINT) * {s}", "bigint"
+        elif is_float(x.type):
+            kind = "double"
+        of_row = template(pattern, {"x": x, "s": self.sign}, kind, atomic=pattern.endswith("END"))
+        return self.part(f"{call.name}_sum", "SUM", (of_row,), call.filter)
+
+    def _net(self, call: AggCall, value: str, *, nulls: bool) -> Scalar:
+        """The values that are left, each with its number."""
+        of_row = template(value, holes(call), call.arguments[0].type if value == "{x}" else "")
+        bag = self.part(f"{call.name}_bag", "OCCURRENCES", (of_row, self.sign), counted(call, nulls=nulls))
+        return template("filter({b}, e -> e.n > 0)", {"b": bag})
+
+
+def with_sign(node: Node, sign: str) -> Node:
+    """The operators, changes being plain rows whose column `sign` says whether they come or go."""
+    signs = Item(sign, column(sign, "bigint"))
+    match node:
+        case _ if not is_changelog(node):
+            return Project(node, (*passing(node.columns, node), Item(sign, text("1L", "bigint"))))
+        case Scan():
+            return replace(node, changelog=False, sign=sign)
+        case Project(source, items):
+            return Project(with_sign(source, sign), (*items, signs))
+        case Filter() | WindowTableFunction() | Expand():
+            return replace(node, input=with_sign(node.input, sign))
+        case SetOperation(left, right):
+            first, second = (with_sign(side, sign) for side in (left, right))  # whose columns go by position
+            first = Project(first, (*passing(left.columns, first), signs))
+            second = Project(second, (*passing(right.columns, second), signs))
+            return SetOperation(first, second, node.kind, node.all)
+    raise AssertionError(node.label())

@@ -1,0 +1,10 @@
+-- expect-not: retract_changes
+
+CREATE TABLE stock (op STRING, item STRING, price DECIMAL(10, 2), quantity INT, rating DOUBLE, changed TIMESTAMP(3),
+    WATERMARK FOR changed AS changed - INTERVAL '5' SECOND)
+WITH ('connector' = 'filesystem', 'path' = 'data/stock', 'format' = 'csv', 'changelog.op' = 'op');
+
+SELECT * FROM (
+    SELECT item, price, ROW_NUMBER() OVER (PARTITION BY window_start, window_end ORDER BY price DESC) AS place
+    FROM TABLE(TUMBLE(TABLE stock, DESCRIPTOR(changed), INTERVAL '10' MINUTE))
+) WHERE place <= 3;

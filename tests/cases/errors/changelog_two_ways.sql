@@ -1,0 +1,2 @@
+CREATE TABLE stock (op STRING, item STRING, price DECIMAL(10, 2), changed TIMESTAMP(3), WATERMARK FOR changed AS changed)
+WITH ('connector' = 'filesystem', 'path' = 'data/stock', 'format' = 'canal-json', 'changelog.op' = 'op');

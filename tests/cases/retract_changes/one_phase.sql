@@ -1,0 +1,10 @@
+-- expect: retract_changes
+SET 'table.optimizer.agg-phase-strategy' = 'ONE_PHASE';
+
+CREATE TABLE stock (op STRING, item STRING, price DECIMAL(10, 2), quantity INT, rating DOUBLE, changed TIMESTAMP(3),
+    WATERMARK FOR changed AS changed - INTERVAL '5' SECOND)
+WITH ('connector' = 'filesystem', 'path' = 'data/stock', 'format' = 'csv', 'changelog.op' = 'op');
+
+SELECT window_start, window_end, item, COUNT(*) AS n, SUM(price) AS money
+FROM TABLE(HOP(TABLE stock, DESCRIPTOR(changed), INTERVAL '1' MINUTE, INTERVAL '1' HOUR))
+GROUP BY window_start, window_end, item;

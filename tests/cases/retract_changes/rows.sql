@@ -1,0 +1,4 @@
+-- expect-not: retract_changes
+
+SELECT window_start, window_end, item, COUNT(*) AS n
+FROM TABLE(TUMBLE(TABLE bid, DESCRIPTOR(bidtime), INTERVAL '10' MINUTE)) GROUP BY window_start, window_end, item;

@@ -1,0 +1,9 @@
+-- expect: retract_changes split_local_global
+
+CREATE TABLE stock (op STRING, item STRING, price DECIMAL(10, 2), quantity INT, rating DOUBLE, changed TIMESTAMP(3),
+    WATERMARK FOR changed AS changed - INTERVAL '5' SECOND)
+WITH ('connector' = 'filesystem', 'path' = 'data/stock', 'format' = 'csv', 'changelog.op' = 'op');
+
+SELECT window_start, window_end, item, COUNT(*) AS n, COUNT(rating) AS rated, SUM(quantity) AS total, SUM(price) AS money, AVG(price) AS mean
+FROM TABLE(HOP(TABLE stock, DESCRIPTOR(changed), INTERVAL '1' MINUTE, INTERVAL '1' HOUR))
+GROUP BY window_start, window_end, item;

@@ -1,0 +1,34 @@
+"""The option of a table's WITH clause that makes it a changelog: `changelog.op` names the column that says what a row
+does. Its values are Flink's kinds of rows."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+
+from tvfsql.errors import BindError, Span, did_you_mean
+from tvfsql.plan.node import Field
+from tvfsql.plan.types import shown
+
+OP = "changelog.op"
+
+
+def changelog_option(
+    options: Mapping[str, str], spans: Mapping[str, Span], columns: Sequence[Field]
+) -> tuple[str | None, dict[str, str]]:
+    """The column that the option names, of the stored `columns`, and the options that are left for others.
+
+    Raises BindError if there is no such column, or it is no STRING."""
+    rest = {key: value for key, value in options.items() if key != OP}
+    return (op_column(options[OP], columns, spans[OP]) if OP in options else None), rest
+
+
+def op_column(name: str, columns: Sequence[Field], span: Span | None) -> str:
+    """The stored column of that name. Raises BindError if there is none, or it is no STRING."""
+    found = next((part for part in columns if part.name.lower() == name.lower()), None)
+    if found is None:
+        hint = did_you_mean(name, [part.name for part in columns], otherwise="columns: ")
+        raise BindError(f"{OP} names no column of the table's rows: {name}", span=span, hint=hint)
+    if found.type != "string":
+        problem = f"{OP} takes a STRING column with +I, -U, +U or -D, and {found.name} is {shown(found.type)}"
+        raise BindError(problem, span=span, hint=f"{found.name} STRING")
+    return found.name

@@ -1,0 +1,51 @@
+"""The formats debezium-json and canal-json: messages of tools that capture the changes of a database's tables."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass
+
+from tvfsql.errors import BindError, Span, did_you_mean
+
+# Flink's options, and what the runtime calls them.
+DEBEZIUM, CANAL = "debezium-json", "canal-json"
+OPTIONS = {
+    DEBEZIUM: {"schema-include": "schema_include"},
+    CANAL: {"database.include": "database", "table.include": "table"},
+}
+# Flink's options that say what is so in any case.
+SETTLED = {"ignore-parse-errors": ("false",), "timestamp-format.standard": ("sql", "iso-8601")}
+FLAGS = {"true": True, "false": False}
+
+
+@dataclass(frozen=True)
+class Changes:
+    """Messages of one of these formats; `options` as the runtime takes them."""
+
+    format: str
+    options: tuple[tuple[str, str | bool], ...] = ()
+
+
+def known_changes(form: str) -> dict[str, str]:
+    """The options of a format as a WITH clause has them."""
+    return {f"{form}.{key}": key for key in (*OPTIONS.get(form, ()), *SETTLED)} if form in OPTIONS else {}
+
+
+def changes_of(form: str, given: Mapping[str, str], spans: Mapping[str, Span]) -> Changes:
+    """The format that these options of it, all known, describe. Raises BindError."""
+    made: list[tuple[str, str | bool]] = []
+    for option, text in given.items():
+        key = option.removeprefix(f"{form}.")
+        if key in SETTLED:
+            if text.lower() not in SETTLED[key]:
+                lost = f"{option} = {text!r} would lose changes without counting them"
+                problem = lost if key == "ignore-parse-errors" else f"{option} cannot be {text!r}"
+                hint = "leave it out: a message that cannot be read stops the query" if problem is lost else None
+                raise BindError(problem, span=spans[option], hint=hint or did_you_mean(text, ("SQL", "ISO-8601")))
+        elif key == "schema-include":
+            if text.lower() not in FLAGS:
+                raise BindError(f"{option} cannot be {text!r}", span=spans[option], hint="'true' or 'false'")
+            made.append((OPTIONS[form][key], FLAGS[text.lower()]))
+        else:
+            made.append((OPTIONS[form][key], text))
+    return Changes(form, tuple(made))
