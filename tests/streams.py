@@ -23,7 +23,8 @@ from tvfsql.runtime.stream.store import Index, SliceStore
 from tvfsql.runtime.stream.windows import Windows
 
 EPOCH = datetime(1970, 1, 1)
-# rows, their values' sum, largest and smallest, the first one by time, the different ones, and all by time
+# rows, their values' sum, largest and smallest, the first one by time, the different ones, all by time, and how often
+# each value modulo 3 came, where odd ones take one back
 MERGES = (
     ("rows", "sum"),
     ("total", "sum"),
@@ -32,11 +33,13 @@ MERGES = (
     ("first", "min"),
     ("different", "distinct"),
     ("all", "concat"),
+    ("net", "bag"),
 )
 SHOWN = ("total", "most")  # what the query shows, where steps of CUMULATE come out only if they differ
 LAYOUT = SliceRows(1, MERGES)
 TIMED = pa.struct([("t", pa.timestamp("us")), ("x", pa.int64())])
-TYPES = (*[pa.int64()] * 4, TIMED, pa.list_(pa.int64()), pa.list_(TIMED))
+TIMES = pa.struct([("x", pa.int64()), ("n", pa.int64())])
+TYPES = (*[pa.int64()] * 4, TIMED, pa.list_(pa.int64()), pa.list_(TIMED), pa.list_(TIMES))
 SOURCE = pa.schema(
     [("key", pa.string()), ("time", pa.timestamp("us")), ("mark", pa.timestamp("us")), ("control", pa.int64())]
     + [("channel", pa.string()), ("group", pa.int32())]
@@ -170,7 +173,12 @@ def source(events: Sequence[Event], labels: Sequence[int]) -> Any:
 def partials(ts: int, value: int) -> list[Any]:
     """Those of a single row."""
     timed = {"t": at(ts), "x": value}
-    return [1, value, value, value, timed, [value], [timed]]
+    return [1, value, value, value, timed, [value], [timed], [{"x": value % 3, "n": came(value)}]]
+
+
+def came(value: int) -> int:
+    """Whether the value comes (1) or goes (-1)."""
+    return -1 if value % 2 else 1
 
 
 def rows_of(made: Any) -> list[Out]:
@@ -182,10 +190,11 @@ def rows_of(made: Any) -> list[Out]:
     columns = [column.to_pylist() for column in made.columns]
     for place in (1, 2):
         columns[place] = [ms(time) for time in columns[place]]
-    first, different, every = columns[-3:]
-    columns[-3] = [timed["x"] for timed in first]
-    columns[-2] = [tuple(sorted(values)) for values in different]
-    columns[-1] = [tuple(x for _, x in sorted((timed["t"], timed["x"]) for timed in values)) for values in every]
+    first, different, every, net = columns[-4:]
+    columns[-4] = [timed["x"] for timed in first]
+    columns[-3] = [tuple(sorted(values)) for values in different]
+    columns[-2] = [tuple(x for _, x in sorted((timed["t"], timed["x"]) for timed in values)) for values in every]
+    columns[-1] = [tuple(sorted((each["x"], each["n"]) for each in values)) for values in net]
     return list(zip(*columns, strict=True))
 
 
@@ -234,6 +243,7 @@ class Model:
                 values[0],
                 tuple(sorted({*values})),
                 tuple(values),
+                tuple((x, n) for x in range(3) if (n := sum(came(value) for value in values if value % 3 == x))),
             )
             start = self.window.window_start(end)
             if self.window.emit_only_on_change:

@@ -33,7 +33,8 @@ TOTALS = """SELECT window_start, window_end, item, SUM(price) AS total, COUNT(*)
     LISTAGG(CAST(n AS STRING), '; ') AS ns,
     COLLECT(n) FILTER (WHERE n > 80) AS high, ARRAY_AGG(price) AS prices,
     ARRAY_AGG(item) FILTER (WHERE n > 80) AS highs,
-    SUM(DISTINCT CAST(n AS DECIMAL(30, 10))) AS wide, SUM(DISTINCT n / 8E0) AS eighths, AVG(DISTINCT CAST(n / 8E0 AS FLOAT)) FILTER (WHERE n > 3) AS eighth,
+    SUM(DISTINCT CAST(n AS DECIMAL(30, 10))) AS wide,
+    SUM(DISTINCT n / 8E0) AS eighths, AVG(DISTINCT CAST(n / 8E0 AS FLOAT)) FILTER (WHERE n > 3) AS eighth,
     COUNT(DISTINCT ARRAY[n, 1]) AS pairs, MAX(ARRAY[n, price]) AS most, MIN(ARRAY[price]) AS cheapest
 FROM TABLE({window}) WHERE n < 90 GROUP BY window_start, window_end, item"""
 WINDOWS = {

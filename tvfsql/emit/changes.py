@@ -5,7 +5,6 @@ from __future__ import annotations
 from collections.abc import Sequence
 
 from tvfsql.catalog.connectors.changes import DEBEZIUM, Changes
-from tvfsql.emit import columns
 from tvfsql.emit.script import Call, Chain, Script, literal
 from tvfsql.plan.node import Field
 from tvfsql.plan.types import ddl
@@ -17,8 +16,3 @@ def captured(messages: str, changes: Changes, fields: Sequence[Field], sign: str
     kinds = literal({field.name: ddl(field.type) for field in fields})
     options = (f"{name}={literal(value)}" for name, value in changes.options)
     return Chain("", (Call(read, (messages, kinds, f"sign={literal(sign)}", *options)),))
-
-
-def chosen(table: str, fields: Sequence[Field], sign: str) -> Chain:
-    """The columns of the rows, and the sign."""
-    return Chain(table).then("select", *(literal(f"value.{columns.reference(f.name)}") for f in fields), literal(sign))

@@ -2,14 +2,12 @@
 
 from __future__ import annotations
 
-from dataclasses import fields, replace
+from dataclasses import fields
 from functools import singledispatch
 
-from tvfsql.catalog.connectors import Generated, Kafka
 from tvfsql.emit import columns
-from tvfsql.emit.changes import captured, chosen
-from tvfsql.emit.kafka import read_messages
 from tvfsql.emit.script import Call, Chain, Script, literal
+from tvfsql.emit.sources import RUNTIME, read_table
 from tvfsql.options import KEY_GROUPS
 from tvfsql.physical.operators import (
     CONTROL,
@@ -35,13 +33,10 @@ from tvfsql.plan.aggregates import MergeKind
 from tvfsql.plan.node import Node
 from tvfsql.plan.rank import Rank, WindowDeduplicate, WindowTopN
 from tvfsql.plan.scalar import column, free_name, quoted, template, text
-from tvfsql.plan.types import ddl
 from tvfsql.plan.window import Cumulate, Hop, Tumble, TumbleMonths, Window
 from tvfsql.plan.window_join import WindowJoin
 
-RUNTIME = "tvfsql.runtime"
 STREAM = "tvfsql.runtime.stream"
-SOURCES = {"datagen": "DatagenSource", "nexmark": "NexmarkSource"}
 UNITS = ((86_400_000, "day"), (3_600_000, "hour"), (60_000, "minute"), (1_000, "second"), (1, "millisecond"))
 
 
@@ -53,56 +48,7 @@ def emit(node: Node, script: Script) -> str:
 
 @emit.register
 def _(node: TableSourceScan, script: Script) -> str:
-    if node.sign:
-        return _signed_changes(node, script)
-    table = script.name(node.source.name)
-    source = node.source.connector
-    if source is None:
-        return script.assign(table, Chain("spark").then("table", columns.name(node.source.name)))
-    if isinstance(source, Kafka):
-        return read_messages(node, source, table, script)
-    fields = node.source.physical
-    if isinstance(source, Generated):
-        script.once(Chain("spark.dataSource").then("register", script.need(RUNTIME, SOURCES[source.format])))
-        fields = node.fields or fields[:1]  # only these are made
-    rows = Chain("spark.readStream" if node.streaming else "spark.read").then("format", literal(source.format))
-    if source.takes_schema:
-        schema = ", ".join(f"{quoted(field.name)} {ddl(field.type)}" for field in fields)
-        rows = rows.then("schema", literal(schema))
-    for key, value in source.options:
-        rows = rows.then("option", literal(key), literal(value))
-    path = source.streamed_path if node.streaming else source.path
-    script.assign(table, rows.then("load", *([literal(path)] if path else [])))
-    if not source.takes_schema:
-        wanted = (
-            Chain("F").then("col", columns.name(field.name)).then("cast", literal(field.type)) for field in node.fields
-        )
-        script.assign(table, Chain(table).then("select", *wanted))
-    elif node.fields != fields:
-        script.assign(table, Chain(table).then("select", *columns.names(node.columns)))
-    return table
-
-
-def _signed_changes(node: TableSourceScan, script: Script) -> str:
-    """The changes of a table, what each does as its sign."""
-    source = node.source.connector
-    if isinstance(source, Kafka) and source.changes:
-        return read_messages(node, source, script.name(node.source.name), script)
-    if source is not None and source.changes:
-        rows = Chain("spark.readStream" if node.streaming else "spark.read").then("format", literal(source.format))
-        for key, value in source.options:
-            rows = rows.then("option", literal(key), literal(value))
-        table = script.assign(script.name(node.source.name), rows.then("load", literal(source.path)))
-        script.assign(table, captured(table, source.changes, node.fields, node.sign, script))
-        return script.assign(table, chosen(table, node.fields, node.sign))
-    op, stored = node.source.op, node.source.physical
-    assert op is not None, node.source.name
-    read = tuple(field for field in stored if field in node.fields or field.name == op)
-    read += tuple(field for field in node.fields if field not in stored)
-    table = emit(replace(node, fields=read, sign=""), script)
-    sign = Chain(f"{script.need(RUNTIME, 'change_sign')}({columns.name(op)})").then("alias", literal(node.sign))
-    kept = (field.name for field in node.fields)
-    return script.assign(table, Chain(table).then("select", *columns.names(kept), sign))
+    return read_table(node, script)
 
 
 @emit.register
