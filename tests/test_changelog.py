@@ -54,7 +54,7 @@ STOCK = (
 )
 TOTALS = """SELECT window_start, window_end, item, COUNT(*) AS n, SUM(n) AS total, AVG(price) AS mean, MIN(n) AS least,
     MAX(price) AS most, COUNT(DISTINCT n) AS numbers, LISTAGG(CAST(n AS STRING)) AS list, LAST_VALUE(price) AS newest,
-    VAR_POP(n) FILTER (WHERE n > 10) AS spread
+    ROUND(VAR_POP(n) FILTER (WHERE n > 10), 6) AS spread
 FROM TABLE({}) WHERE n < 90 GROUP BY window_start, window_end, item"""
 
 

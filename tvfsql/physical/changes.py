@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from tvfsql.errors import UnsupportedError
-from tvfsql.plan.aggregates import AGGREGATES
 from tvfsql.plan.call import retractable
 from tvfsql.plan.node import Node
 from tvfsql.plan.nodes import Aggregate, Filter, Project, Scan
@@ -32,7 +31,7 @@ def _why(node: Node) -> tuple[str, str]:
         case WindowAggregate(window=window, calls=calls):
             final = next((call for call in calls if not retractable(call)), None)
             if final is not None:
-                name = final.function if final.function in AGGREGATES else final.arguments[0].sql
+                name = final.arguments[0].sql if final.function == "SPARK" else final.function
                 return f"{name} cannot take back a value", BATCH
             if window.emit_only_on_change:
                 return "tvfsql.cumulate.emit = changed needs rows", "RESET 'tvfsql.cumulate.emit'"
