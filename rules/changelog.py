@@ -12,6 +12,7 @@ from tvfsql.plan.nodes import AggCall, Expand, Filter, Item, Project, Scan, SetO
 from tvfsql.plan.properties import is_changelog
 from tvfsql.plan.scalar import Scalar, column, free_name, template, text
 from tvfsql.plan.types import is_float, is_integer
+from tvfsql.plan.window import TumbleMonths, Window
 from tvfsql.plan.window_nodes import WindowAggregate, WindowTableFunction
 from tvfsql.planner import rule
 from tvfsql.rules.projection import passing
@@ -49,7 +50,7 @@ def retract_changes(node: Node, options: Options) -> Node | None:
             signed = Signed(column(sign, "bigint"), taken | {sign})
             rows = signed.part("net_rows", "SUM", (signed.sign,))
             results = {call.name: signed.result(call) for call in calls}
-            if any(map(needs_slices, signed.calls)) and not has_slices(options):
+            if any(map(needs_slices, signed.calls)) and not has_slices(window, options):
                 return None
             made = replace(node, input=with_sign(source, sign), calls=tuple(signed.calls))
             left = Filter(made, (template("{n} <> 0", {"n": rows}, "boolean", atomic=False),))
@@ -58,9 +59,11 @@ def retract_changes(node: Node, options: Options) -> Node | None:
     return None
 
 
-def has_slices(options: Options) -> bool:
-    """Whether windows are made from slices at all."""
+def has_slices(window: Window, options: Options) -> bool:
+    """Whether windows are made from slices at all. Months are not in batch."""
     strategy = options["table.optimizer.agg-phase-strategy"]
+    if isinstance(window, TumbleMonths) and not options.streaming:
+        return False
     return strategy != "ONE_PHASE" and split_local_global.name not in options.disabled_rules
 
 
