@@ -30,6 +30,8 @@ def _why(node: Node) -> tuple[str, str]:
     match node:
         case WindowAggregate(window=window, calls=calls):
             final = next((call for call in calls if not retractable(call)), None)
+            if final is not None and final.function.startswith("$"):
+                return "rows of windows are held until these end, but no changes", WINDOWS
             if final is not None:
                 name = final.arguments[0].sql if final.function == "SPARK" else final.function
                 return f"{name} cannot take back a value", BATCH
