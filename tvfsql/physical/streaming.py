@@ -257,7 +257,8 @@ def marked(node: Node, time: str, options: Options) -> Calc:
             if expand.struct not in items[time].columns:
                 within = template("{w} IS NOT NULL", {"w": column(expand.struct)}, "boolean", atomic=False)
                 items[time] = in_rows(items[time], within)
-        case nodes.SetOperation() as union if (inner := items[time].column) is not None:
+        case nodes.SetOperation() as union if len(items[time].columns) == 1:
+            (inner,) = items[time].columns  # where it is NULL, so is the time
             source = StreamUnion(tuple(_marked_sides(union, union.columns.index(inner), options)))
         case windows if _of_windows(windows):
             source = handing_marks_on(windows)
