@@ -78,10 +78,10 @@ def test_batch_is_stream_is_replay(spark: SparkSession, tmp_path: Path) -> None:
 
 
 TEN = "time_bucket(INTERVAL 10 SECOND, dateTime) AS s, s + INTERVAL 10 SECOND AS e"
-HOT = """WITH bids AS (
-    SELECT unnest(range(time_bucket(INTERVAL 2 SECOND, dateTime) - INTERVAL 8 SECOND,
-        time_bucket(INTERVAL 2 SECOND, dateTime) + INTERVAL 1 SECOND, INTERVAL 2 SECOND)) AS s, auction, COUNT(*) AS n
-    FROM bid GROUP BY ALL
+HOT = """WITH copies AS (
+    SELECT time_bucket(INTERVAL 2 SECOND, dateTime) - to_seconds(2 * unnest(range(5))) AS s, auction FROM bid
+), bids AS (
+    SELECT s, auction, COUNT(*) AS n FROM copies GROUP BY ALL
 )
 SELECT s, s + INTERVAL 10 SECOND, auction, n FROM bids JOIN (SELECT s, MAX(n) AS n FROM bids GROUP BY s) USING (s, n)
 ORDER BY ALL"""
