@@ -9,6 +9,7 @@ from datetime import datetime
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
+import pyarrow as pa
 import pytest
 from naive import Cumulating, Hopping, Tumbling, Windows, at
 from streams import ms
@@ -16,6 +17,7 @@ from test_streaming import create_table, write_files
 
 from tvfsql import Session, TvfSqlError, compile
 from tvfsql.rules import PHASES
+from tvfsql.runtime.stream.slice_rows import with_nulls
 from tvfsql.runtime.stream.valve import ALL, IDLE, Valve
 
 if TYPE_CHECKING:
@@ -273,3 +275,12 @@ def test_pairs_are_ranked_joined_again_and_grouped_by_their_windows(spark: Spark
         GROUP BY a.window_start, a.window_end, a.k"""
     batch, stream = (Counter(map(tuple, session.sql(query).collect())) for session in both)
     assert batch == stream != Counter()
+
+
+def test_what_may_be_null_may_differ_between_micro_batches() -> None:
+    """Spark takes an empty side of a UNION away, and with it the NULLs that the other side's rows would have."""
+    never = pa.list_(pa.field("element", pa.struct([pa.field("x", pa.int32(), nullable=False)]), nullable=False))
+    some = pa.list_(pa.struct([("x", pa.int32())]))
+    columns = [with_nulls(pa.array([[{"x": 1}]], kind)) for kind in (never, some)]
+    assert columns[0].type == columns[1].type
+    assert columns[0].to_pylist() == [[{"x": 1}]]

@@ -15,7 +15,7 @@ from tvfsql.plan.window import Window
 from tvfsql.runtime.columns import Ints, normal
 from tvfsql.runtime.kernel import TIMESTAMP
 from tvfsql.runtime.stream.said import Said
-from tvfsql.runtime.stream.slice_rows import SliceRows, changes_in, sort_order, to_bytes
+from tvfsql.runtime.stream.slice_rows import SliceRows, changes_in, sort_order, to_bytes, with_nulls
 from tvfsql.runtime.stream.spans import Span
 from tvfsql.runtime.stream.zones import wall_watermarks
 
@@ -96,8 +96,9 @@ class LocalSlices:
             batch = batch.filter(time.is_valid())
         micros: Ints = batch.column(keys).cast(TIMESTAMP).view(pa.int64()).to_numpy()
         slices = Span(self.window).numbers(micros // 1000) + 1
-        of_keys = [normal(column) for column in batch.columns[:keys]]
-        return self._wide.batch([*of_keys, batch.column(keys + 4)], slices, batch.columns[keys + 5 :])
+        of_keys = [with_nulls(normal(column)) for column in batch.columns[:keys]]
+        partials = [with_nulls(column) for column in batch.columns[keys + 5 :]]
+        return self._wide.batch([*of_keys, batch.column(keys + 4)], slices, partials)
 
     def _payloads(self, waiting: list[Any], seq: int) -> Iterator[Any]:
         waiting = [batch for batch in waiting if batch.num_rows]

@@ -92,6 +92,21 @@ def from_bytes(data: bytes) -> Any:
         return reader.read_next_batch()
 
 
+def with_nulls(column: Any) -> Any:
+    """The column, whose type says that anything in it may be NULL. Spark works out anew in every micro-batch what may
+    be (a UNION of which a side is empty is no UNION), and batches of all of them are put together."""
+    kind = _with_nulls(column.type)
+    return column if column.type == kind else column.cast(kind)
+
+
+def _with_nulls(kind: Any) -> Any:
+    if pa.types.is_struct(kind):
+        return pa.struct([pa.field(part.name, _with_nulls(part.type)) for part in kind])
+    if pa.types.is_list(kind):
+        return pa.list_(pa.field(kind.value_field.name, _with_nulls(kind.value_type)))
+    return kind
+
+
 def joined(batches: Sequence[Any]) -> Any:
     return batches[0] if len(batches) == 1 else pa.concat_batches(batches)
 

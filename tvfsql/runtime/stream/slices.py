@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
+from typing import Any
 
 from pyspark.sql import Column, DataFrame
 from pyspark.sql import functions as F
@@ -66,7 +67,7 @@ def local_slices(
     layout = SliceRows(len(keys), tuple(merges.items()))
     local = LocalSlices(window, LateRows(layout).wide if late else layout, labels, on_event, zone)
     types = rows.select(*map(column_of, (*keys, *partials))).schema
-    payload = T.StructField("payload", T.BinaryType(), metadata={ROWS: types.jsonValue()})
+    payload = T.StructField("payload", T.BinaryType(), metadata={ROWS: _with_nulls(types.jsonValue())})
     parts = [
         ("key_group", T.IntegerType()),
         ("seq", T.LongType()),
@@ -125,6 +126,16 @@ def merge_slice_stream(
         schema = schema.add(LATE, T.StructType([*row.elementType.fields, *window_columns]))
     unpack = Unpack(window, layout, rows, to_arrow_schema(schema, timezone="UTC") if marks or late else None, zone)
     return fires.observe(name, *counters()).mapInArrow(unpack, schema)
+
+
+def _with_nulls(kind: Any) -> Any:
+    """A type of Spark's, as JSON, in which anything may be NULL: as `with_nulls` makes the columns."""
+    if isinstance(kind, list):
+        return [_with_nulls(part) for part in kind]
+    if not isinstance(kind, dict):
+        return kind
+    changed = dict.fromkeys({"nullable", "containsNull"} & kind.keys(), True)
+    return {name: part if name == "metadata" else _with_nulls(part) for name, part in kind.items()} | changed
 
 
 def counters() -> list[Column]:
