@@ -190,7 +190,7 @@ def test_an_input_that_was_idle_before_its_partitions_were_known_is_them_from_th
         ("a JOIN r b ON a.window_start = b.ts AND a.window_end = b.ts", "no window on its right side"),
         (
             "a JOIN TABLE({other}) b ON a.window_start = b.window_start AND a.window_end = b.window_end",
-            "different windows, TUMBLE.* and HOP",
+            "different windows on its sides, TUMBLE.* and HOP",
         ),
         ("a CROSS JOIN r b", "no window on its right side"),
     ],
