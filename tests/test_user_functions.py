@@ -153,7 +153,7 @@ def test_windows_of_windows_and_grouping_sets(spark: SparkSession, tmp_path: Pat
     assert answers[0] == answers[1]
     of_ten, of_twenty, of_sets = answers[0]
     assert sum(of_ten.values()) == 6
-    assert of_ten[naive.at(10_000), weighted([{"n": row["n"], "one": 1} for row in rows[:10]], "n", "one")] == 1
+    assert of_ten[naive.at(10_000), weighted([{"n": row["n"], "one": 1} for row in rows[:9]], "n", "one")] == 1
     assert (sum(of_twenty.values()), sum(of_sets.values())) == (3, 6)
 
 
