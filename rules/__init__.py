@@ -3,6 +3,8 @@
 from tvfsql.planner import Phase
 from tvfsql.rules.changelog import retract_changes
 from tvfsql.rules.deduplicate import make_deduplicate
+from tvfsql.rules.distinct import split_distinct
+from tvfsql.rules.filters import push_filter_below_expand, push_filter_below_set_operation
 from tvfsql.rules.grouping_sets import push_expand_below_window
 from tvfsql.rules.held_rows import hold_rows_until_window_ends
 from tvfsql.rules.join import push_filter_below_join, push_join_condition_below
@@ -39,6 +41,8 @@ PHASES = (
             push_filter_below_join,
             push_join_condition_below,
             push_filter_below_window,
+            push_filter_below_set_operation,
+            push_filter_below_expand,
         ),
     ),
     # after push_down: what is left between an aggregate and its window function looks at windows
@@ -59,7 +63,8 @@ PHASES = (
     # after push_down: what is left of a filter above a rank cannot be decided before ranking
     Phase("ranks", (make_window_top_n, make_window_deduplicate, make_deduplicate)),
     # after windows: what is an Aggregate still reads rows whose windows were made below
-    Phase("attached", (aggregate_attached_windows,)),
+    # split_distinct makes an Aggregate of windows, which streams need attached; and attached ones can be split
+    Phase("attached", (split_distinct, aggregate_attached_windows)),
     # after attached: all window aggregates are known; before prune, which drops what signed rows do not need
     Phase("changes", (retract_changes,)),
     # before two_phase: the slices should hold only what is needed

@@ -9,7 +9,19 @@ from tvfsql.options import Options
 from tvfsql.plan.deduplicate import Deduplicate
 from tvfsql.plan.interval_join import IntervalJoin
 from tvfsql.plan.node import Node
-from tvfsql.plan.nodes import Aggregate, Expand, Filter, Item, Join, Project, Scan, Sort
+from tvfsql.plan.nodes import (
+    Aggregate,
+    Expand,
+    Filter,
+    Item,
+    Join,
+    Limit,
+    Project,
+    Scan,
+    SetOperation,
+    Sort,
+    Unnest,
+)
 from tvfsql.plan.rank import Rank, WindowDeduplicate, WindowTopN
 from tvfsql.plan.scalar import Ref, Scalar, column
 from tvfsql.plan.window_join import WindowJoin
@@ -115,12 +127,14 @@ def push_filter_below_aggregate(node: Node, options: Options) -> Node | None:
 
     Holds because a condition over keys alone is the same for all rows of a group. Conditions over window
     columns stay: below, they would part the aggregate from its window function. So do those over no column
-    at all: a global aggregate gives a row even if there are none below. Does not apply to grouping sets, whose
-    keys are NULL in some groups by the Expand below.
+    at all: a global aggregate gives a row even if there are none below; and those over keys that some grouping sets
+    lack, which an Expand makes NULL.
     """
     match node:
-        case Filter(Aggregate(source, keys, calls), conditions) if not isinstance(source, Expand):
+        case Filter(Aggregate(source, keys, calls), conditions):
             movable = set(keys) - set(WINDOW_COLUMNS)
+            if isinstance(source, Expand):
+                movable -= {source.id, *source.keys}
             below = tuple(one for one in conditions if one.columns and one.columns <= movable and one.deterministic)
             above = tuple(one for one in conditions if one not in below)
             if below:
@@ -150,13 +164,9 @@ def prune_columns(node: Node, options: Options) -> Node | None:
         case Aggregate(source, keys, calls):
             narrowed = narrow(source, frozenset(keys).union(*(call.columns for call in calls)))
             return Aggregate(narrowed, keys, calls) if narrowed is not source else None
-        case WindowAggregate(source, window, time, keys, calls, properties, zone, attached):
-            narrowed = narrow(source, frozenset({time, *keys}).union(*(call.columns for call in calls)))
-            return (
-                WindowAggregate(narrowed, window, time, keys, calls, properties, zone, attached)
-                if narrowed is not source
-                else None
-            )
+        case WindowAggregate(source, keys=keys, calls=calls):
+            narrowed = narrow(source, frozenset({node.time, *keys}).union(*(call.columns for call in calls)))
+            return replace(node, input=narrowed) if narrowed is not source else None
     return None
 
 
@@ -188,6 +198,49 @@ def _(node: Filter, needed: frozenset[str]) -> Node:
 def _(node: Sort, needed: frozenset[str]) -> Node:
     source = narrow(node.input, needed.union(*(key.scalar.columns for key in node.order)))
     return Sort(source, node.order) if source is not node.input else node
+
+
+@narrow.register
+def _(node: Limit, needed: frozenset[str]) -> Node:
+    source = narrow(node.input, needed)
+    return replace(node, input=source) if source is not node.input else node
+
+
+@narrow.register
+def _(node: SetOperation, needed: frozenset[str]) -> Node:
+    """Only of UNION ALL: the others compare whole rows."""
+    if node.kind != "union" or not node.all:
+        return node
+    pairs = [*zip(node.left.columns, node.right.columns, strict=True)]
+    kept = [pair for pair in pairs if pair[0] in needed] or pairs[:1]
+    if kept == pairs:
+        return node
+    left, right = zip(*kept, strict=True)
+    return replace(
+        node, left=Project(node.left, passing(left, node.left)), right=Project(node.right, passing(right, node.right))
+    )
+
+
+@narrow.register
+def _(node: Aggregate, needed: frozenset[str]) -> Node:
+    calls = tuple(call for call in node.calls if call.name in needed)
+    calls = calls or (node.calls if not node.keys else ())[:1]  # without keys, its one row needs a column
+    return replace(node, calls=calls) if calls != node.calls else node
+
+
+@narrow.register
+def _(node: WindowAggregate, needed: frozenset[str]) -> Node:
+    if node.window.emit_only_on_change:
+        return node  # all its results say which steps come out
+    calls = tuple(call for call in node.calls if call.name in needed)
+    return replace(node, calls=calls) if calls != node.calls else node
+
+
+@narrow.register
+def _(node: Unnest, needed: frozenset[str]) -> Node:
+    own = {field.name for field in node.fields}
+    source = narrow(node.input, (needed - own) | {node.rows})
+    return replace(node, input=source) if source is not node.input else node
 
 
 @narrow.register

@@ -62,6 +62,7 @@ def test_a_row_a_batch_gives_the_rows_and_the_late_count_of_flink(
         mark = f", WATERMARK FOR {table['watermark'].split()[0]} AS {table['watermark']}"
         create_table(session, table["name"], stored + "".join(computed) + mark, folder)
     result = session.execute(case["query"])[-1]
+    assert ("split" in name) == any(step.rule == "split_distinct" for step in result.query.steps)
     kinds = [field.type for field in result.query.physical.schema]
     rows = [list(map(_plain, row, kinds)) for row in result.collect()]
     assert _bag(rows) == _bag(case["expected_rows"])

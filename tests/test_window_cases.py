@@ -96,6 +96,7 @@ def test_the_rows_are_those_of_flink(name: str, strategy: str, spark: SparkSessi
             session.execute(case["query"])
         return
     *_, result = session.execute(case["query"])
+    assert ("split" in name) == any(step.rule == "split_distinct" for step in result.query.steps)
     frame = result.dataframe()
     assert [kind for _, kind in frame.dtypes] == [_spark_type(kind) for _, kind in case["expected_columns"]]
     assert result.query.columns == tuple(frame.columns)

@@ -59,8 +59,19 @@ _KNOWN = (
         "0 ms",
         "after how long without rows (of event time) deduplication on streams forgets a key; 0: never",
     ),
-    Option("table.optimizer.distinct-agg.split.enabled", "false", "accepted; batch has nothing to split", BOOLEAN),
-    Option("table.optimizer.distinct-agg.split.bucket-num", "1024", "accepted, see above"),
+    Option(
+        "table.optimizer.distinct-agg.split.enabled",
+        "false",
+        "whether aggregates with DISTINCT work in buckets of the values first, so that tasks share a hot key",
+        BOOLEAN,
+    ),
+    Option("table.optimizer.distinct-agg.split.bucket-num", "1024", "how many buckets of DISTINCT values there are"),
+    Option(
+        "table.optimizer.reuse-sub-plan-enabled",
+        "true",
+        "whether what several INSERTs of a set have in common is computed once; in batch",
+        BOOLEAN,
+    ),
     Option(
         "pipeline.max-parallelism",
         str(KEY_GROUPS),

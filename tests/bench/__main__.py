@@ -11,13 +11,15 @@ from collections.abc import Sequence
 import batch
 import report
 import row_level
+import split
 import streams
-from cases import CASES, STREAM_CASES
+from cases import CASES, SPLIT_CASES, STREAM_CASES
 from data import Bids
 
 GROUPS = {
     "batch": {"memory", *(case.name for case in CASES)},
     "streams": {"one-of-each-key", *(case.name for case in STREAM_CASES)},
+    "split": {"sharing", *(case.name for case in SPLIT_CASES)},
 }
 
 
@@ -26,7 +28,8 @@ def main(arguments: Sequence[str] | None = None) -> int:
     parser.add_argument("--rows", type=int, default=5_000_000)
     parser.add_argument("--keys", type=int, default=1_000)
     parser.add_argument("--repeats", type=int, default=3, help="timed runs of each engine, after one warm-up")
-    names = ", ".join((*GROUPS, "memory", "one-of-each-key", *(case.name for case in (*CASES, *STREAM_CASES))))
+    cases = (*CASES, *STREAM_CASES, *SPLIT_CASES)
+    names = ", ".join((*GROUPS, "memory", "one-of-each-key", "sharing", *(case.name for case in cases)))
     parser.add_argument("--only", default=",".join(GROUPS), help=f"with commas between: {names}")
     chosen = parser.parse_args(arguments)
     asked = [name for name in chosen.only.split(",") if name]
@@ -45,6 +48,9 @@ def main(arguments: Sequence[str] | None = None) -> int:
         agree &= not cases or streams.run(bids, cases, chosen.repeats)
     if "one-of-each-key" in only:
         agree &= row_level.run(bids.rows, chosen.repeats)
+    if only & GROUPS["split"]:
+        cases = [case for case in SPLIT_CASES if case.name in only]
+        agree &= split.run(bids, cases, "sharing" in only, chosen.repeats)
     report.say(f"\n{time.perf_counter() - started:.0f} s in all, load {os.getloadavg()[0]:.1f} at the end")
     return 0 if agree else 1
 

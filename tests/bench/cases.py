@@ -49,6 +49,18 @@ class StreamCase(Case):
         return self.dear
 
 
+@dataclass(frozen=True)
+class SplitCase(Case):
+    """COUNT(DISTINCT item) of a hot key with the distinct split and without it; 0 micro-batches: in batch."""
+
+    distinct: bool = True
+    micro_batches: int = 0
+
+    @property
+    def alone(self) -> bool:
+        return False
+
+
 CASES = (
     Case("tumble", "TUMBLE 1 min", Tumble(MINUTE)),
     Case("hop-10min", "HOP 1 min/10 min", Hop(MINUTE, 10 * MINUTE)),
@@ -57,6 +69,12 @@ CASES = (
     Case("cumulate-24h", "CUMULATE 1 min/24 h", Cumulate(MINUTE, DAY)),
     Case("distinct-1h", "COUNT(DISTINCT), HOP 1 min/1 h", Hop(MINUTE, HOUR), distinct=True),
     Case("distinct-24h", "COUNT(DISTINCT), HOP 1 min/24 h", Hop(MINUTE, DAY), distinct=True),
+)
+SPLIT_CASES = (
+    SplitCase("split-tumble", "Hot key, COUNT(DISTINCT), TUMBLE 1 h", Tumble(HOUR)),
+    SplitCase("split-hop", "Hot key, COUNT(DISTINCT), HOP 1 h/6 h", Hop(HOUR, 6 * HOUR)),
+    SplitCase("split-stream", "Stream, hot key, DISTINCT, TUMBLE 1 h", Tumble(HOUR), micro_batches=5),
+    SplitCase("split-stream-hop", "Stream, hot key, DISTINCT, HOP 1 h/6 h", Hop(HOUR, 6 * HOUR), micro_batches=5),
 )
 MEMORY = ("hop-10min", "hop-1h", "hop-24h")
 STREAM_CASES = (

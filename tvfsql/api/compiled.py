@@ -2,8 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
-from dataclasses import dataclass
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass, replace
 from functools import cached_property
 from typing import TYPE_CHECKING, Any
 
@@ -19,6 +19,7 @@ from tvfsql.physical.row_operators import unbounded_state
 from tvfsql.plan.function import UserFunction, functions_in
 from tvfsql.plan.node import Node
 from tvfsql.plan.nodes import Scan
+from tvfsql.plan.sharing import share, shared_by, told_once
 from tvfsql.planner import Planner, Step
 from tvfsql.rules import PHASES
 from tvfsql.syntax import ast
@@ -102,17 +103,85 @@ class Compiled:
 
     def function(self, name: str) -> Callable[[Any], Any]:
         """A function of the module."""
-        space: dict[str, Any] = {"__name__": "tvfsql.query"}
-        exec(compile(self.code, "<tvfsql>", "exec"), space)  # the text is what runs
-        found: Callable[[Any], Any] = space[name]
+        found: Callable[[Any], Any] = _module(self.code)[name]
         return found
+
+
+def run_inserts(inserts: Sequence[Compiled], spark: SparkSession) -> None:
+    """Run INSERTs in batch, one after the other; what a set's INSERTs share is computed once."""
+    from tvfsql.runtime.failures import require_ansi
+
+    if not shared_by([insert.physical for insert in inserts]):
+        for insert in inserts:
+            insert.run("insert", spark)
+        return
+    require_ansi(spark)
+    code = program([(insert.sql, insert.physical, insert.sink) for insert in inserts])
+    _module(code)["inserts"](spark)
+
+
+def _module(code: str) -> dict[str, Any]:
+    space: dict[str, Any] = {"__name__": "tvfsql.query"}
+    exec(compile(code, "<tvfsql>", "exec"), space)  # the text is what runs
+    return space
 
 
 def compile_statement(
     statement: ast.Query | ast.Insert, source: str, catalog: Catalog, mode: str, options: Options
 ) -> Compiled:
     """Bind, plan, lower and emit one statement of the script `source`. Raises TvfSqlError."""
-    span = statement.span
+    return _bound(statement, catalog, mode, options).compiled(source)
+
+
+def compile_set(
+    statements: Sequence[ast.Insert], source: str, catalog: Catalog, mode: str, options: Options
+) -> tuple[Compiled, ...]:
+    """The same for the INSERTs of a set. Those in batch share what they have in common."""
+    bound = [_bound(statement, catalog, mode, options) for statement in statements]
+    batch = [each for each in bound if each.mode != "streaming"]
+    if options["table.optimizer.reuse-sub-plan-enabled"] == "true":
+        for each, plan in zip(batch, share([each.logical for each in batch]), strict=True):
+            each.logical = plan
+    made = [each.compiled(source) for each in bound]
+    physical = told_once([each.physical for each in made])
+    return tuple(replace(each, physical=plan) for each, plan in zip(made, physical, strict=True))
+
+
+@dataclass
+class _Bound:
+    """A statement whose names have a meaning."""
+
+    statement: ast.Query | ast.Insert
+    logical: Node
+    table: Table | None
+    catalog: Catalog
+    mode: str
+    options: Options
+    endless: str | None
+
+    def compiled(self, source: str) -> Compiled:
+        span = self.statement.span
+        planner = Planner(PHASES, self.options)
+        optimized = planner.plan(self.logical)
+        try:
+            physical = lower(optimized, self.catalog, self.options)
+        except TvfSqlError as error:
+            error.span = error.span or span
+            raise
+        return Compiled(
+            source[span.start : span.end],
+            self.statement,
+            self.logical,
+            tuple(planner.steps),
+            optimized,
+            physical,
+            self.table,
+            self.mode,
+            self.endless,
+        )
+
+
+def _bound(statement: ast.Query | ast.Insert, catalog: Catalog, mode: str, options: Options) -> _Bound:
     table: Table | None = None
     options = options.with_value("execution.runtime-mode", mode)
     if isinstance(statement, ast.Insert):
@@ -121,29 +190,12 @@ def compile_statement(
         table = found if isinstance(found, Table) else None
     else:
         logical = QueryBinder(catalog, options).bind(statement).node
-    _refuse_namesakes(logical, span)
+    _refuse_namesakes(logical, statement.span)
     endless = _unbounded(logical, catalog)
     if mode == "automatic":
         mode = "streaming" if endless else "batch"
         options = options.with_value("execution.runtime-mode", mode)
-    planner = Planner(PHASES, options)
-    optimized = planner.plan(logical)
-    try:
-        physical = lower(optimized, catalog, options)
-    except TvfSqlError as error:
-        error.span = error.span or span
-        raise
-    return Compiled(
-        source[span.start : span.end],
-        statement,
-        logical,
-        tuple(planner.steps),
-        optimized,
-        physical,
-        table,
-        mode,
-        endless,
-    )
+    return _Bound(statement, logical, table, catalog, mode, options, endless)
 
 
 def _refuse_namesakes(plan: Node, span: Span) -> None:

@@ -7,7 +7,8 @@ import re
 from collections.abc import Iterator
 from dataclasses import dataclass, field, replace
 
-from tvfsql.api.compiled import Compiled, compile_statement
+from tvfsql.api.compiled import Compiled, compile_set, compile_statement
+from tvfsql.api.explain import explain
 from tvfsql.bind.call import AdvanceWatermark, bind_call
 from tvfsql.bind.function import bind_function
 from tvfsql.bind.query import QueryBinder
@@ -87,12 +88,14 @@ class Script:
             case ast.Query() | ast.Insert():
                 yield self._compile(statement, sql)
             case ast.StatementSet(inserts):
-                queries = tuple(self._compile(insert, sql) for insert in inserts)
-                _refuse_shared_folders(queries)
-                yield Inserts(queries)
+                yield Inserts(self._compile_set(inserts, sql))
             case ast.Explain(inner, words):
                 stage, form = _explain_words(words, statement)
-                yield Text(self._compile(inner, sql).explain(stage, form))
+                if isinstance(inner, ast.StatementSet):
+                    queries = self._compile_set(inner.inserts, sql)
+                else:
+                    queries = (self._compile(inner, sql),)
+                yield Text(explain(queries, stage, form))
             case ast.CreateTable():
                 yield self._create_table(statement)
             case ast.CreateView():
@@ -121,8 +124,16 @@ class Script:
                 raise AssertionError(f"no way to carry out {type(statement).__name__}")
 
     def _compile(self, statement: ast.Query | ast.Insert, sql: str) -> Compiled:
-        mode = self.mode or self.options["execution.runtime-mode"]
-        return compile_statement(statement, sql, self.catalog, mode, self.options)
+        return compile_statement(statement, sql, self.catalog, self._mode, self.options)
+
+    def _compile_set(self, inserts: tuple[ast.Insert, ...], sql: str) -> tuple[Compiled, ...]:
+        queries = compile_set(inserts, sql, self.catalog, self._mode, self.options)
+        _refuse_shared_folders(queries)
+        return queries
+
+    @property
+    def _mode(self) -> str:
+        return self.mode or self.options["execution.runtime-mode"]
 
     def _create_table(self, create: ast.CreateTable) -> Message:
         if create.if_not_exists and self.catalog.find(create.name.text):

@@ -8,7 +8,7 @@ from functools import partial
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-from tvfsql.api.compiled import Compiled
+from tvfsql.api.compiled import Compiled, run_inserts
 from tvfsql.api.result import Result, Rows
 from tvfsql.api.script import Message, Script, queries_of
 from tvfsql.api.streams import Streams
@@ -111,9 +111,7 @@ class Session:
 
         streams = [query for query in queries if query.mode == "streaming"]
         with translated():
-            for query in queries:
-                if query.mode != "streaming":
-                    query.run("insert", self.spark)
+            run_inserts([query for query in queries if query.mode != "streaming"], self.spark)
             if not streams:
                 return None
             writers = [(query, partial(query.run, "insert", self.spark)) for query in streams]

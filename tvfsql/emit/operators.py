@@ -33,6 +33,7 @@ from tvfsql.plan.aggregates import MergeKind
 from tvfsql.plan.node import Node
 from tvfsql.plan.rank import Rank, WindowDeduplicate, WindowTopN
 from tvfsql.plan.scalar import column, free_name, quoted, template, text
+from tvfsql.plan.sharing import Reused, Shared
 from tvfsql.plan.window import Cumulate, Hop, Tumble, TumbleMonths, Window
 from tvfsql.plan.window_join import WindowJoin
 
@@ -288,6 +289,16 @@ def _(node: StreamDeduplicate, script: Script) -> str:
 def _(node: LateOutput, script: Script) -> str:
     # the rows are told apart where they are written
     return emit(node.input, script)
+
+
+@emit.register
+def _(node: Shared, script: Script) -> str:
+    return script.assign(script.name("shared_rows"), f"{script.shared[node.input]}(spark)")
+
+
+@emit.register
+def _(node: Reused, script: Script) -> str:
+    return emit(node.of.plan, script)
 
 
 @emit.register(nodes.Join)

@@ -5,13 +5,15 @@ from __future__ import annotations
 import ast
 import keyword
 import re
-from collections.abc import Iterable, Iterator, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 
 from tvfsql.emit.layout import fits, laid_out
 from tvfsql.plan.function import UserFunction
+from tvfsql.plan.node import Node
 
 PARAMETERS = ("spark", "query", "insert", "F", "rows")  # names that no variable takes
+STANDARD = ("collections.abc", "functools")  # modules of Python
 
 
 @dataclass(frozen=True)
@@ -46,13 +48,17 @@ class Chain:
 
 @dataclass
 class Script:
-    """Statements of one function, and what they need imported."""
+    """Statements of one function, and what they need imported. `shared` names the functions for shared plans."""
 
     lines: list[str] = field(default_factory=list)
     imports: set[tuple[str, str]] = field(default_factory=set)
     functions: dict[UserFunction, str] = field(default_factory=dict)  # the variable that holds each
     names: set[str] = field(default_factory=lambda: {*PARAMETERS})
     last: tuple[str, Chain | str, int] | None = None
+    shared: Mapping[Node, str] = field(default_factory=dict)
+
+    def __post_init__(self) -> None:
+        self.names |= set(self.shared.values())
 
     def need(self, module: str, name: str) -> str:
         """Import a name; gives the name."""
@@ -123,7 +129,7 @@ def module(
     sparks = [f"from pyspark.sql import DataFrame, SparkSession{ranks}"]
     if any(_reads("F", function) for function in functions):
         sparks.append("from pyspark.sql import functions as F")
-    python = _import("collections.abc", names.pop("collections.abc")) if "collections.abc" in names else []
+    python = [line for source in STANDARD if source in names for line in _import(source, names.pop(source))]
     ours = [line for source, found in names.items() for line in _import(source, found)]
     head = "\n\n".join("\n".join(lines) for lines in ([*_comments(comment)], python, sparks, ours) if lines)
     body = "\n\n\n".join([head, *functions])

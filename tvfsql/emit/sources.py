@@ -24,7 +24,9 @@ def read_table(node: TableSourceScan, script: Script) -> str:
         return _signed(node, node.source.op, script)
     table = script.name(node.source.name)
     if source is None:
-        return script.assign(table, Chain("spark").then("table", columns.name(node.source.name)))
+        rows = Chain("spark").then("table", columns.name(node.source.name))
+        narrow = node.fields != node.source.physical  # set operations go by position
+        return script.assign(table, rows.then("select", *columns.names(node.columns)) if narrow else rows)
     if isinstance(source, Kafka):
         return read_messages(node, source, table, script)
     if source.changes:

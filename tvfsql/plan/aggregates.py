@@ -53,6 +53,7 @@ class AggregateFunction:
     ignores_distinct: bool = False
     distinct_rows: Partial | None = None  # where DISTINCT is finished, by `finish`, out of the rows that differ
     user: UserFunction | None = None
+    again: str = ""  # the aggregate that joins results over parts of the rows; "": none does
     arguments: tuple[int, int] = (1, 1)
     accepts: str = "value of any type"
 
@@ -185,6 +186,7 @@ _ROWS = (
         partials=(COUNT_OF,),
         finish="{count}",  # never NULL: a window holds a slice with rows
         distinct="{count}",
+        again="SUM0",
     ),
     AggregateFunction(
         "SUM",
@@ -194,6 +196,7 @@ _ROWS = (
         partials=(SUM_OF,),
         finish="{sum}",
         distinct="CASE WHEN {count} <> 0 THEN {sum} END",
+        again="SUM",
         accepts="number",
     ),
     AggregateFunction(
@@ -204,6 +207,7 @@ _ROWS = (
         partials=(SUM_OF,),
         finish="coalesce({sum}, 0)",
         distinct="coalesce({sum}, 0)",
+        again="SUM0",
         accepts="number",
     ),
     AggregateFunction(
@@ -223,6 +227,7 @@ _ROWS = (
         partials=(Partial("min", "min({x}){f}", "min", net=LEAST),),
         finish="{min}",
         ignores_distinct=True,
+        again="MIN",
         accepts="value that can be ordered",
     ),
     AggregateFunction(
@@ -232,6 +237,7 @@ _ROWS = (
         partials=(Partial("max", "max({x}){f}", "max", net=GREATEST),),
         finish="{max}",
         ignores_distinct=True,
+        again="MAX",
         accepts="value that can be ordered",
     ),
     AggregateFunction(
@@ -241,6 +247,7 @@ _ROWS = (
         partials=(Partial("and", "bool_and({x}){f}", "min", net=LEAST),),
         finish="{and}",
         ignores_distinct=True,
+        again="BOOL_AND",
         accepts="boolean",
     ),
     AggregateFunction(
@@ -250,6 +257,7 @@ _ROWS = (
         partials=(Partial("or", "bool_or({x}){f}", "max", net=GREATEST),),
         finish="{or}",
         ignores_distinct=True,
+        again="BOOL_OR",
         accepts="boolean",
     ),
     AggregateFunction(

@@ -43,12 +43,16 @@ class Node:
 
     def transform(self, fn: Callable[[Node], Node]) -> Node:
         """Rewrite bottom-up. Untouched subtrees stay the same objects (`is`)."""
+        return fn(self.over(lambda child: child.transform(fn)))
+
+    def over(self, fn: Callable[[Node], Node]) -> Node:
+        """The same operator with each child rewritten; itself if none changes."""
         new: dict[str, Any] = {}
         for name, value in self._child_fields():
-            moved = tuple(child.transform(fn) for child in _nodes(value))
+            moved = tuple(fn(child) for child in _nodes(value))
             if any(a is not b for a, b in zip(moved, _nodes(value), strict=True)):
                 new[name] = moved if isinstance(value, tuple) else moved[0]
-        return fn(replace(self, **new) if new else self)
+        return replace(self, **new) if new else self
 
     def walk(self) -> Iterator[Node]:
         """Every operator, this one first."""

@@ -14,6 +14,7 @@ from functools import singledispatch
 from tvfsql.plan import nodes, window_nodes
 from tvfsql.plan.node import Node
 from tvfsql.plan.rank import Rank, WindowDeduplicate, WindowTopN
+from tvfsql.plan.sharing import Shared
 from tvfsql.plan.window import Window
 from tvfsql.plan.window_nodes import WINDOW_COLUMNS, AttachedWindow
 
@@ -93,6 +94,7 @@ def _(node: nodes.Project) -> WindowColumns | None:
 @window_of.register(nodes.Distinct)
 @window_of.register(nodes.Sort)
 @window_of.register(nodes.Limit)
+@window_of.register(Shared)
 @window_of.register(Rank)
 @window_of.register(WindowTopN)
 @window_of.register(WindowDeduplicate)
@@ -116,8 +118,10 @@ def _(node: nodes.Aggregate) -> WindowColumns | None:
 @window_of.register(window_nodes.GlobalWindowAggregate)
 def _(node: window_nodes.WindowAggregate) -> WindowColumns | None:
     if node.attached:
-        of = node.attached
-        return WindowColumns(of.window, of.zone, (of.start,), (of.end,), (), ())
+        of, below = node.attached, node.input
+        known = window_of(below.input if isinstance(below, window_nodes.LocalWindowAggregate) else below)
+        kept = known and known.renamed([(key, key) for key in node.keys])
+        return kept or WindowColumns(of.window, of.zone, (of.start,), (of.end,), (), ())
     names = {
         kind: tuple(part.name for part in node.properties if part.kind == kind) for kind in ("start", "end", "time")
     }
@@ -171,6 +175,7 @@ def _(node: nodes.Project) -> frozenset[str] | None:
 @unique_key.register(nodes.Filter)
 @unique_key.register(nodes.Sort)
 @unique_key.register(nodes.Limit)
+@unique_key.register(Shared)
 @unique_key.register(Rank)
 @unique_key.register(WindowTopN)
 @unique_key.register(WindowDeduplicate)

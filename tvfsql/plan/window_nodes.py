@@ -74,7 +74,8 @@ class AttachedWindow:
 class WindowAggregate(Node):
     """GROUP BY `keys` within each window, in one operator: the rows are not copied per window first
     unless an aggregate cannot be merged from slices. Rows that have a window already (`attached`, named by two
-    keys) are grouped by that; `window` then has one window for each of its ends."""
+    keys) are grouped by that; `window` then has one window for each of its ends. `buckets` are keys that only spread
+    the rows of the others: an aggregate above joins them."""
 
     input: Node
     window: Window
@@ -84,6 +85,7 @@ class WindowAggregate(Node):
     properties: tuple[WindowProperty, ...]
     zone: str = ""
     attached: AttachedWindow | None = None
+    buckets: tuple[str, ...] = ()
 
     @cached_property
     def schema(self) -> Schema:

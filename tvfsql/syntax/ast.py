@@ -366,7 +366,7 @@ class StatementSet:
 class Explain:
     """`stages` are the words between EXPLAIN and the statement, in lower case."""
 
-    statement: Query | Insert
+    statement: Query | Insert | StatementSet
     stages: tuple[str, ...] = ()
     span: Span = place()
 

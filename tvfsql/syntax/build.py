@@ -162,10 +162,8 @@ class StatementBuilder(_Builder):
             case "statement_set":
                 return ast.StatementSet(tuple(self.insert(part) for part in children(tree, "insert")), span)
             case "explain":
-                inner = child(tree, "query") or found(tree, "insert")
                 stages = tuple(token.lower() for token in tree.children if isinstance(token, Token))[1:]
-                statement = self.query(inner) if inner.data == "query" else self.insert(inner)
-                return ast.Explain(statement, stages, span)
+                return ast.Explain(self._explained(tree), stages, span)
             case "call":
                 arguments = tuple(self.constant(part) for part in children(tree, "argument"))
                 return ast.Call(self.path(found(tree, "path")), arguments, span)
@@ -201,6 +199,14 @@ class StatementBuilder(_Builder):
             has(tree, "OVERWRITE"),
             self.span(tree),
         )
+
+    def _explained(self, tree: Node) -> ast.Query | ast.Insert | ast.StatementSet:
+        if inner := child(tree, "query"):
+            return self.query(inner)
+        inserts = child(tree, "statement_set") or child(tree, "planned_set")
+        if inserts is None:
+            return self.insert(found(tree, "insert"))
+        return ast.StatementSet(tuple(self.insert(part) for part in children(inserts, "insert")), self.span(inserts))
 
     def create_table(self, tree: Node) -> ast.CreateTable:
         marks = list(children(tree, "watermark"))

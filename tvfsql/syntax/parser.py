@@ -136,7 +136,7 @@ def _split(sql: str) -> Iterator[Span]:
     last: Token | None = None
     words: list[str] = []
     for token in tokens_of(sql):
-        in_set = words[:4] == ["EXECUTE", "STATEMENT", "SET", "BEGIN"] and words[-1] != "END"
+        in_set = words[-1:] != ["END"] and _begins_set(words)
         if token.type == "SEMICOLON" and not in_set:
             if start is not None and last is not None:
                 yield Span(start.start_pos or 0, last.end_pos or 0)
@@ -146,6 +146,15 @@ def _split(sql: str) -> Iterator[Span]:
         words.append(token.upper())
     if start is not None and last is not None:
         yield Span(start.start_pos or 0, last.end_pos or 0)
+
+
+def _begins_set(words: Sequence[str]) -> bool:
+    """Whether a statement that begins so is a STATEMENT SET, or the EXPLAIN of one."""
+    start = ["STATEMENT", "SET", "BEGIN"]
+    if words[:1] != ["EXPLAIN"]:
+        return words[:4] == ["EXECUTE", *start]
+    begin = words.index("BEGIN") if "BEGIN" in words[:12] else 0
+    return words[max(0, begin - 2) : begin + 1] == start
 
 
 def _lark(name: str, text: str, span: Span, hint: str | None) -> Tree[Token]:

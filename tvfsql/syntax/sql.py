@@ -315,6 +315,8 @@ class _Reader:
         assert isinstance(tree, exp.Table), tree
         for key, known in (("catalog", "default_catalog"), ("db", "default_database")):
             part = tree.args.get(key)
+            if part == "":  # what sqlglot makes of two dots
+                raise SqlSyntaxError("a name is missing between two dots", span=span, hint=f"write {tree.name} alone")
             if part is not None and part.name.lower() != known:
                 raise SqlSyntaxError(
                     f"there is no {'catalog' if key == 'catalog' else 'database'} {part.name}",

@@ -1,0 +1,73 @@
+"""Filters above set operations, and above operators that copy rows: each row is judged before that."""
+
+from __future__ import annotations
+
+from dataclasses import replace
+
+from tvfsql.options import Options
+from tvfsql.plan.node import Node
+from tvfsql.plan.nodes import Expand, Filter, SetOperation
+from tvfsql.plan.scalar import Scalar
+from tvfsql.planner import rule
+
+
+@rule
+def push_filter_below_set_operation(node: Node, options: Options) -> Node | None:
+    """Filter the rows of both sides.
+
+    Before:
+      Filter(where=[price > 10])
+      +- SetOperation(kind=[union], all=[true])
+         :- Scan(table=[bid], fields=[item, price])
+         +- Scan(table=[auction], fields=[name, reserve])
+    After:
+      SetOperation(kind=[union], all=[true])
+      :- Filter(where=[price > 10])
+      :  +- Scan(table=[bid], fields=[item, price])
+      +- Filter(where=[reserve > 10])
+         +- Scan(table=[auction], fields=[name, reserve])
+
+    Holds because equal rows pass or fail together, whichever side they come from, so it is the same whether they are
+    united, counted or compared before or after. Does not apply where the sides' types of a column differ: a condition
+    would see the value before it is made one of the other type. Conditions that differ from call to call stay.
+    """
+    match node:
+        case Filter(SetOperation(left, right) as sides, conditions):
+            alike = {a.name: b.name for a, b in zip(left.schema, right.schema, strict=True) if a.type == b.type != ""}
+            below, above = _parted(conditions, frozenset(alike))
+            if below:
+                theirs = tuple(one.renamed(alike) for one in below)
+                return _filtered(replace(sides, left=Filter(left, below), right=Filter(right, theirs)), above)
+    return None
+
+
+@rule
+def push_filter_below_expand(node: Node, options: Options) -> Node | None:
+    """Filter rows before they are copied for grouping sets.
+
+    Before:
+      Filter(where=[price > 10])
+      +- Expand(projects=[{item, price, 0 AS $e}, {NULL AS item, price, 1 AS $e}])
+    After:
+      Expand(projects=[{item, price, 0 AS $e}, {NULL AS item, price, 1 AS $e}])
+      +- Filter(where=[price > 10])
+
+    Holds because the copies of a row have its values in all columns but the keys of the sets: they all pass or none.
+    Does not apply to conditions over those keys, which are NULL in some copies.
+    """
+    match node:
+        case Filter(Expand(source, keys) as expand, conditions):
+            below, above = _parted(conditions, frozenset(source.columns) - set(keys))
+            if below:
+                return _filtered(replace(expand, input=Filter(source, below)), above)
+    return None
+
+
+def _parted(conditions: tuple[Scalar, ...], columns: frozenset[str]) -> tuple[tuple[Scalar, ...], tuple[Scalar, ...]]:
+    """Those that read some of the columns and no others, and may be moved; and the rest."""
+    moving = tuple(one for one in conditions if one.columns and one.columns <= columns and one.deterministic)
+    return moving, tuple(one for one in conditions if one not in moving)
+
+
+def _filtered(node: Node, conditions: tuple[Scalar, ...]) -> Node:
+    return Filter(node, conditions) if conditions else node

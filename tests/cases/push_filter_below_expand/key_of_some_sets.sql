@@ -1,0 +1,4 @@
+-- expect-not: push_filter_below_expand push_filter_below_aggregate
+SELECT * FROM (
+    SELECT window_start, window_end, item, COUNT(*) AS n FROM TABLE(TUMBLE(TABLE bid, DESCRIPTOR(bidtime), INTERVAL '10' MINUTE)) GROUP BY window_start, window_end, ROLLUP (item)
+) WHERE item = 'a';

@@ -1,0 +1,115 @@
+"""What several INSERTs of a set have in common: found before rules, so that it is planned by itself."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass
+from functools import cached_property
+
+from tvfsql.plan import nodes
+from tvfsql.plan.node import Node, Schema
+from tvfsql.plan.rank import Rank
+
+# What makes fewer rows of many: worth being kept. To read a table again costs less than to keep its rows.
+GATHERING = (nodes.Aggregate, nodes.Distinct, Rank, nodes.Limit, nodes.SparkSql)
+
+
+@dataclass(frozen=True)
+class Shared(Node):
+    """Rows that several plans read, computed once. Rules pass nothing through it: what is below serves all of them."""
+
+    input: Node
+    number: int
+
+    @cached_property
+    def schema(self) -> Schema:
+        return self.input.schema
+
+    def details(self) -> Iterator[tuple[str, str]]:
+        yield "reuse_id", str(self.number)
+
+
+@dataclass(frozen=True)
+class Source:
+    """A plan that is no child of the operator that holds it, so that it is not printed, nor walked, again."""
+
+    plan: Node
+
+
+@dataclass(frozen=True)
+class Reused(Node):
+    """The rows of a Shared of a plan before this one, or of another place in this one."""
+
+    of: Source
+    number: int
+
+    @cached_property
+    def schema(self) -> Schema:
+        return self.of.plan.schema
+
+    def details(self) -> Iterator[tuple[str, str]]:
+        yield "reference_id", str(self.number)
+
+
+def share(plans: Sequence[Node]) -> list[Node]:
+    """The plans, with Shared above each part that several of them have and that is worth being kept.
+
+    The largest parts are shared, and parts of these only if still other plans have them. What reads a table that one of
+    the plans writes is not: it would be read before that.
+    """
+    written = {node.table for plan in plans for node in plan.walk() if isinstance(node, nodes.Sink)}
+    readers: dict[Node, set[int]] = {}
+    for i, plan in enumerate(plans):
+        for node in plan.walk():
+            readers.setdefault(node, set()).add(i)
+    numbers: dict[Node, int] = {}
+
+    def worth_keeping(node: Node) -> bool:
+        parts = [*node.walk()]
+        tables = {part.table for part in parts if isinstance(part, nodes.Scan)}
+        return any(isinstance(part, GATHERING) for part in parts) and not tables & written
+
+    def visit(node: Node, known: int) -> Node:
+        count = len(readers[node])
+        if count <= max(known, 1) or not worth_keeping(node):
+            return node.over(lambda child: visit(child, known))
+        number = numbers.setdefault(node, len(numbers) + 1)
+        return Shared(node.over(lambda child: visit(child, count)), number)
+
+    return [visit(plan, 0) for plan in plans]
+
+
+def told_once(plans: Sequence[Node]) -> list[Node]:
+    """The plans, with Reused in the place of each Shared that has been met before."""
+    met: set[int] = set()
+
+    def visit(node: Node) -> Node:
+        if isinstance(node, Shared):
+            if node.number in met:
+                return Reused(Source(node), node.number)
+            met.add(node.number)
+        return node.over(visit)
+
+    return [visit(plan) for plan in plans]
+
+
+def by_itself(plan: Node) -> Node:
+    """The plan without what is below each Shared."""
+    return plan.transform(lambda node: Reused(Source(node), node.number) if isinstance(node, Shared) else node)
+
+
+def shared_by(plans: Sequence[Node]) -> list[Node]:
+    """The different plans that stand below a Shared, in the order in which they are met."""
+    found: dict[Node, None] = {}
+
+    def visit(node: Node) -> None:
+        if isinstance(node, Reused):
+            visit(node.of.plan)
+        if isinstance(node, Shared):
+            found.setdefault(node.input)
+        for child in node.children:
+            visit(child)
+
+    for plan in plans:
+        visit(plan)
+    return [*found]
