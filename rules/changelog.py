@@ -12,7 +12,7 @@ from tvfsql.plan.nodes import AggCall, Expand, Filter, Item, Project, Scan, SetO
 from tvfsql.plan.properties import is_changelog
 from tvfsql.plan.scalar import Scalar, column, free_name, template, text
 from tvfsql.plan.types import is_float, is_integer
-from tvfsql.plan.window import TumbleMonths, Window
+from tvfsql.plan.window import Session, TumbleMonths, Window
 from tvfsql.plan.window_nodes import WindowAggregate, WindowTableFunction
 from tvfsql.planner import rule
 from tvfsql.rules.projection import passing
@@ -36,13 +36,14 @@ def retract_changes(node: Node, options: Options) -> Node | None:
     counts, sums and numbers of occurrences can be taken back. A window in which as many rows went as came does not
     exist. Does not apply
     - if one aggregate has no such form (plan.aggregates tells);
+    - to a SESSION: without a row it may have other borders, or be two;
     - to CUMULATE that gives out only steps that differ: those of sums and counts differ more often than results;
     - where an aggregate needs occurrences of values, which only slices have, and slices are switched off.
     Source: semantics.md a.5 and b.1.
     """
     match node:
         case WindowAggregate(source, window, calls=calls) if is_changelog(source):
-            if window.emit_only_on_change or not all(map(retractable, calls)):
+            if isinstance(window, Session) or window.emit_only_on_change or not all(map(retractable, calls)):
                 return None
             names = (*node.columns, *(name for below in source.walk() for name in below.columns))
             taken = {name.lower() for name in names}

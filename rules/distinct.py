@@ -12,7 +12,7 @@ from tvfsql.plan.nodes import AggCall, Aggregate, Expand, Item, Project
 from tvfsql.plan.properties import is_changelog
 from tvfsql.plan.scalar import Scalar, column, free_name, template
 from tvfsql.plan.types import SqlType, is_orderable
-from tvfsql.plan.window import Cumulate, Window
+from tvfsql.plan.window import Cumulate, Session, Window
 from tvfsql.plan.window_nodes import WindowAggregate
 from tvfsql.planner import rule
 from tvfsql.rules.projection import passing
@@ -40,6 +40,7 @@ def split_distinct(node: Node, options: Options) -> Node | None:
       whose order goes by time, spreads (STDDEV, VAR), Spark's own and a user's;
     - to CUMULATE that leaves out steps: what leaves out a bucket would have to look at all of them;
     - where late rows are kept: they come out of one window operator;
+    - to a SESSION, which rows of all buckets make together;
     - to changes: a row that goes may leave one bucket and the row in its place come into another, and only both
       together tell whether the window has rows.
     Flink: SplitAggregateRule.
@@ -48,6 +49,8 @@ def split_distinct(node: Node, options: Options) -> Node | None:
         case WindowAggregate(source, window, buckets=()) if options[ENABLED] == "true":
             values = distinct_values(node.calls)
             if not values or leaves_out_steps(window) or is_changelog(source) or options["tvfsql.late-output"]:
+                return None
+            if isinstance(window, Session):
                 return None
             if not all(can_be_joined(call) for call in node.calls):
                 return None

@@ -6,6 +6,7 @@ from tvfsql.options import Options
 from tvfsql.plan.node import Node
 from tvfsql.plan.nodes import Expand, Filter, Item, Project
 from tvfsql.plan.scalar import Scalar, column, free_name
+from tvfsql.plan.window import Session
 from tvfsql.plan.window_nodes import WINDOW_COLUMNS, WindowTableFunction
 from tvfsql.planner import rule
 from tvfsql.rules.projection import passing
@@ -27,7 +28,7 @@ def push_expand_below_window(node: Node, options: Options) -> Node | None:
 
     Holds because each copy of a row lies in the windows of the row. The projection and a filter over window columns
     may be missing. Does not apply where a set lacks a window column (its groups are of no window), where a filter
-    or a column looks at the row and its window together.
+    or a column looks at the row and its window together, nor to a SESSION, whose rows make its windows.
     Flink: ExpandWindowTableFunctionTransposeRule.
     """
     match node:
@@ -45,6 +46,8 @@ def push_expand_below_window(node: Node, options: Options) -> Node | None:
             pass
         case _:
             return None
+    if isinstance(windowed.window, Session):
+        return None
     of_windows = tuple(item for item in items if item.scalar.columns & set(WINDOW_COLUMNS))
     of_rows = tuple(item for item in items if item not in of_windows)
     if not read_windows_alone((*conditions, *(item.scalar for item in of_windows))):

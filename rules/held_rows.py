@@ -11,6 +11,8 @@ from tvfsql.plan.nodes import AggCall, Filter, Project, Unnest
 from tvfsql.plan.properties import is_changelog
 from tvfsql.plan.rank import WindowDeduplicate, WindowTopN
 from tvfsql.plan.scalar import column, free_name, quoted, template
+from tvfsql.plan.types import is_orderable
+from tvfsql.plan.window import Session
 from tvfsql.plan.window_nodes import WINDOW_COLUMNS, WindowAggregate, WindowProperty, WindowTableFunction
 from tvfsql.planner import rule
 from tvfsql.rules.projection import passing
@@ -33,9 +35,12 @@ def hold_rows_until_window_ends(node: Node, options: Options) -> Node | None:
     Holds because a rank within a window needs all its rows and no others, and a list of rows is merged from slices like
     any aggregate: a row is kept once, however many windows hold it. Does not apply in batch, where all rows are there,
     nor over instants (TIMESTAMP_LTZ), nor over changes, which are no rows, nor over aggregates, whose rows come
-    together as they are.
+    together as they are. The rows of a SESSION are collected whatever is above: before its end they have no window.
+    One with a maximum duration is cut by the operator that collects them, in batch too.
     """
     match node:
+        case WindowTableFunction(window=Session(limit=limit)) if options.streaming or limit:
+            return _collected(node, node.partition, "ARRAY_AGG")
         case WindowTopN() | WindowDeduplicate() if options.streaming:
             source = _held(node.input, node.window.without(node.partition))
             return replace(node, input=source) if source else None
@@ -52,19 +57,28 @@ def _held(node: Node, keys: tuple[str, ...]) -> Node | None:
         case Filter(source, conditions):
             below = _held(source, keys)
             return Filter(below, conditions) if below else None
-        case WindowTableFunction(source, window, time, "") if not is_changelog(source):
-            own = tuple(dict.fromkeys(key for key in keys if key in source.columns))
-            kept = tuple(field for field in source.schema if field.name not in own)
-            holes = {f"c{i}": column(field.name, field.type) for i, field in enumerate(kept)}
-            row = ", ".join(f"{{c{i}}} AS {quoted(field.name)}" for i, field in enumerate(kept))
-            taken = {name.lower() for name in node.columns}
-            rows = free_name("rows", lambda name: name in taken)
-            call = AggCall(rows, ROWS, (template(f"struct({row})", holes, _struct(kept)),))
-            parts = (WindowProperty(name, name.removeprefix("window_"), node.type_of(name)) for name in WINDOW_COLUMNS)
-            made = WindowAggregate(source, window, time, own, (call,), tuple(parts))
-            unnested = Unnest(made, rows, kept)
-            return Project(unnested, passing(node.columns, unnested))
+        case WindowTableFunction(source, window, zone="") if not isinstance(window, Session) and not is_changelog(
+            source
+        ):
+            return _collected(node, tuple(dict.fromkeys(key for key in keys if key in source.columns)), ROWS)
     return None
+
+
+def _collected(node: WindowTableFunction, keys: tuple[str, ...], function: str) -> Node:
+    """The same rows, given out when their window ends: ROWS in any order, ARRAY_AGG by time."""
+    kept = tuple(field for field in node.input.schema if field.name not in keys)
+    holes = {f"c{i}": column(field.name, field.type) for i, field in enumerate(kept)}
+    row = ", ".join(f"{{c{i}}} AS {quoted(field.name)}" for i, field in enumerate(kept))
+    taken = {name.lower() for name in node.columns}
+    rows = free_name("rows", lambda name: name in taken)
+    kind = _struct(kept)
+    function = function if is_orderable(kind) else ROWS
+    held = template(f"struct({row})", holes, kind)
+    call = AggCall(rows, function, (held,), time=node.time if function != ROWS else None)
+    parts = (WindowProperty(name, name.removeprefix("window_"), node.type_of(name)) for name in WINDOW_COLUMNS)
+    made = WindowAggregate(node.input, node.window, node.time, keys, (call,), tuple(parts), node.zone)
+    unnested = Unnest(made, rows, kept)
+    return Project(unnested, passing(node.columns, unnested))
 
 
 def _struct(fields: tuple[Field, ...]) -> str:

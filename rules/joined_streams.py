@@ -12,7 +12,7 @@ from tvfsql.plan.nodes import AggCall, Filter, Item, Project, SetOperation, Unne
 from tvfsql.plan.properties import window_of
 from tvfsql.plan.scalar import Scalar, column, free_name, quoted, template, text
 from tvfsql.plan.types import SqlType
-from tvfsql.plan.window import one_per_end
+from tvfsql.plan.window import Session, one_per_end
 from tvfsql.plan.window_join import EqualPair, WindowJoin
 from tvfsql.plan.window_nodes import (
     WINDOW_COLUMNS,
@@ -101,6 +101,8 @@ class Side:
 def _of_function(node: Node) -> Side | None:
     """The side if it is a window function, under projections and filters alone."""
     match node:
+        case WindowTableFunction(window=Session()):  # made by the rows of one side alone
+            return None
         case WindowTableFunction(source, window, time) if not window.emit_only_on_change:
             if getattr(window, "emit_only_on_update", False):
                 return None

@@ -251,8 +251,8 @@ def _(node: Expand, needed: frozenset[str]) -> Node:
 
 @narrow.register
 def _(node: WindowTableFunction, needed: frozenset[str]) -> Node:
-    source = narrow(node.input, needed | {node.time})
-    return WindowTableFunction(source, node.window, node.time, node.zone) if source is not node.input else node
+    source = narrow(node.input, needed | {node.time, *node.partition})
+    return replace(node, input=source) if source is not node.input else node
 
 
 @narrow.register(Deduplicate)

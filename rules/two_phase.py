@@ -12,7 +12,7 @@ from tvfsql.plan.nodes import AggCall, Item, Project
 from tvfsql.plan.properties import is_changelog
 from tvfsql.plan.scalar import Scalar, column, free_name, template, text
 from tvfsql.plan.types import SqlType, is_decimal, is_float, is_integer, scale_of
-from tvfsql.plan.window import Hop, TumbleMonths, Window
+from tvfsql.plan.window import Hop, Session, TumbleMonths, Window
 from tvfsql.plan.window_nodes import (
     DistinctValues,
     GlobalWindowAggregate,
@@ -38,7 +38,8 @@ def split_local_global(node: Node, options: Options) -> Node | None:
       +- LocalWindowAggregate(groupBy=[k], window=[HOP(time_col=[ts], ...)], select=[SUM(x) AS sum, slice_end('w$)])
 
     Holds because no window border cuts a slice, and each aggregate can be merged from partials. The cost
-    is that of a tumbling window at slice width plus the output, whatever size/slide is. Does not apply
+    is that of a tumbling window at slice width plus the output, whatever size/slide is. A SESSION has no slices: its
+    rows make intervals, and intervals that are no further apart than the gap are merged, in any order. Does not apply
     - with table.optimizer.agg-phase-strategy = ONE_PHASE;
     - if one aggregate cannot be merged (plan.aggregates tells);
     - on streams to changes that could not be made rows with a sign (`retract_changes`);
@@ -58,18 +59,17 @@ def split_local_global(node: Node, options: Options) -> Node | None:
                 return None
             if is_its_only_slice(window) and not options.streaming and not merged_here:
                 return None
-            if not all(mergeable(call, streaming=options.streaming) for call in calls):
+            as_lists = options.streaming or merged_here or isinstance(window, Session)
+            if not all(mergeable(call, streaming=as_lists) for call in calls):
                 return None
             renamed = apart(source, keys)
             if renamed:
                 kept = tuple(Item(part.name, column(part.name, part.type)) for part in source.schema)
                 copies = (Item(new, column(key, source.type_of(key))) for key, new in renamed.items())
                 source, keys = Project(source, (*kept, *copies)), tuple(renamed.get(key, key) for key in keys)
-            split = (StreamSplit if options.streaming or merged_here else Split)(
-                frozenset(name.lower() for name in (*keys, *OWN_NAMES))
-            )
+            split = (ListSplit if as_lists else Split)(frozenset(name.lower() for name in (*keys, *OWN_NAMES)))
             finish = tuple(Item(call.name, split.finish(call)) for call in calls)
-            rows = split.rows()
+            rows = split.rows() if options.streaming or not isinstance(window, Session) else ""
             local = LocalWindowAggregate(
                 source, window, time, keys, tuple(split.partials), tuple(split.distincts), rows, zone
             )
@@ -99,6 +99,8 @@ def apart(source: Node, keys: tuple[str, ...]) -> dict[str, str]:
 
 def is_its_only_slice(window: Window) -> bool:
     # a CUMULATE of one step is left to slices: in one phase its rows would be copied
+    if isinstance(window, Session):
+        return False
     return not window.shares_slices or (isinstance(window, Hop) and window.slide == window.size)
 
 
@@ -171,17 +173,17 @@ class Split:
         return name
 
 
-class StreamSplit(Split):
-    """The same for slices that are made of single rows: the distinct values of a slice are kept as a list, and united
+class ListSplit(Split):
+    """The same for what is made of single rows: the distinct values of a slice are kept as a list, and united
     for a window.
 
-    Changes, as in batch, would need to know when a value comes again, which a stream cannot tell yet.
+    Changes, as for slices in batch, would need to know when a value comes again, which a stream cannot tell yet.
     """
 
     def _distinct(self, call: AggCall, *, with_sum: bool) -> dict[str, Scalar]:
         set_of = template("collect_set({x}){f}", holes(call))
         values = self._partial(PartialColumn(call.name, set_of, "distinct", single(call, "array({x})")))
-        parts = {"count": template("coalesce(size({v}), 0)", {"v": values})}
+        parts = {"count": template("coalesce(size({v}), 0L)", {"v": values})}
         if with_sum:
             parts["sum"] = template(sum_of_list(call.arguments[0].type), {"v": values})
         return parts

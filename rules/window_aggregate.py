@@ -9,7 +9,7 @@ from tvfsql.plan.node import Node
 from tvfsql.plan.nodes import AggCall, Aggregate, Filter, Item, Project
 from tvfsql.plan.properties import window_of
 from tvfsql.plan.scalar import column, free_name, template
-from tvfsql.plan.window import one_per_end
+from tvfsql.plan.window import Session, one_per_end
 from tvfsql.plan.window_nodes import WINDOW_COLUMNS, WindowAggregate, WindowProperty, WindowTableFunction
 from tvfsql.planner import rule
 from tvfsql.rules.projection import passing, typed
@@ -28,14 +28,17 @@ def pull_up_window_table_function(node: Node, options: Options) -> Node | None:
 
     Holds because a window function only adds window columns, and start and end together name one window.
     Does not apply with one of the two alone (rows of several windows fall together), nor where an
-    aggregate reads a window column. Flink: PullUpWindowTableFunctionIntoWindowAggregateRule.
+    aggregate reads a window column, nor to a SESSION of other keys than those of the groups.
+    Flink: PullUpWindowTableFunctionIntoWindowAggregateRule.
     """
     match node:
-        case Aggregate(WindowTableFunction(source, window, time, zone) as windowed, keys, calls):
+        case Aggregate(WindowTableFunction(source, window, time, zone, partition) as windowed, keys, calls):
             if not groups_by_window(windowed, keys) or not calls_avoid_window_columns(calls):
                 return None
             kinds = {key: kind for key in keys if (kind := window_kind(windowed, key))}
             own = tuple(key for key in keys if key not in kinds)
+            if isinstance(window, Session) and set(own) != set(partition):
+                return None
             properties = tuple(WindowProperty(key, kind, windowed.type_of(key)) for key, kind in kinds.items())
             made = WindowAggregate(source, window, time, own, calls, properties, zone)
             return Project(made, passing(node.columns, made))
@@ -127,7 +130,7 @@ def aggregate_attached_windows(node: Node, options: Options) -> Node | None:
         case Aggregate(source, keys, calls) if options.streaming:
             known = window_of(source)
             named = known.named_by(keys) if known else None
-            if known is None or named is None or isinstance(source, WindowTableFunction):
+            if known is None or named is None or makes_windows_below(source):
                 return None
             taken = {name.lower() for name in (*source.columns, *node.columns)}
             time = free_name("rowtime", lambda name: name in taken)
@@ -158,6 +161,11 @@ def window_kind(source: Node, key: str) -> str | None:
     """What a column says of its row's window, if anything."""
     found = window_of(source)
     return found.kind(key) if found else None
+
+
+def makes_windows_below(source: Node) -> bool:
+    """Whether rows come one by one, with windows that go on: those of a SESSION are held until it ends."""
+    return isinstance(source, WindowTableFunction) and not isinstance(source.window, Session)
 
 
 def calls_avoid_window_columns(calls: tuple[AggCall, ...]) -> bool:

@@ -2,10 +2,13 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
+
 from tvfsql.options import Options
 from tvfsql.plan.node import Node
 from tvfsql.plan.nodes import Filter, Item, Project
 from tvfsql.plan.scalar import Scalar, column, free_name
+from tvfsql.plan.window import Session
 from tvfsql.plan.window_nodes import WINDOW_COLUMNS, WindowTableFunction
 from tvfsql.planner import rule
 from tvfsql.rules.projection import passing
@@ -24,14 +27,15 @@ def push_filter_below_window(node: Node, options: Options) -> Node | None:
          +- Filter(where=[price > 10])
 
     Holds because a window function hands every input column through to each copy of the row: a copy passes
-    a condition over them just if the row does. Conditions over window columns stay above.
+    a condition over them just if the row does. Conditions over window columns stay above, and so do those over a
+    SESSION's rows, which make its windows: only whole partitions may be left out before.
     """
     match node:
-        case Filter(WindowTableFunction(source, window, time, zone), conditions):
-            below = tuple(one for one in conditions if avoids_window_columns(one) and one.deterministic)
+        case Filter(WindowTableFunction(source) as windowed, conditions):
+            below = tuple(one for one in conditions if can_come_before(one, windowed))
             above = tuple(one for one in conditions if one not in below)
             if below:
-                moved = WindowTableFunction(Filter(source, below), window, time, zone)
+                moved = replace(windowed, input=Filter(source, below))
                 return Filter(moved, above) if above else moved
     return None
 
@@ -69,10 +73,10 @@ def push_project_below_window(node: Node, options: Options) -> Node | None:
         names[item.name] = free_name(item.name, lambda name: name.lower() in map(str.lower, taken))
         taken.add(names[item.name])
     staying = [item.scalar for item in items if item.name not in names]
-    read = {windowed.time}.union(*(scalar.columns for scalar in (*staying, *conditions)))
+    read = {windowed.time, *windowed.partition}.union(*(scalar.columns for scalar in (*staying, *conditions)))
     kept = tuple(name for name in source.columns if name in read)
     below = Project(source, (*passing(kept, source), *(Item(names[item.name], item.scalar) for item in moving)))
-    moved: Node = WindowTableFunction(below, windowed.window, windowed.time, windowed.zone)
+    moved: Node = replace(windowed, input=below)
     moved = Filter(moved, conditions) if conditions else moved
     return Project(
         moved,
@@ -81,6 +85,13 @@ def push_project_below_window(node: Node, options: Options) -> Node | None:
             for item in items
         ),
     )
+
+
+def can_come_before(condition: Scalar, windowed: WindowTableFunction) -> bool:
+    """Whether rows that do not meet the condition may be left out before windows are made."""
+    if isinstance(windowed.window, Session) and not condition.columns <= set(windowed.partition):
+        return False
+    return avoids_window_columns(condition) and condition.deterministic
 
 
 def avoids_window_columns(scalar: Scalar) -> bool:

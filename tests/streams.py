@@ -11,12 +11,14 @@ from typing import Any
 import pyarrow as pa
 from hypothesis import strategies as st
 
-from tvfsql.plan.window import Cumulate, Hop, Tumble, TumbleMonths, Window
+from tvfsql.plan.window import Cumulate, Hop, Session, Sliced, Tumble, TumbleMonths, Window
+from tvfsql.runtime.intervals import Intervals
 from tvfsql.runtime.stream.control import END_OF_INPUT
 from tvfsql.runtime.stream.groups import key_group_labels
-from tvfsql.runtime.stream.local import LocalSlices
-from tvfsql.runtime.stream.processor import in_order
+from tvfsql.runtime.stream.local import LocalIntervals, LocalSlices
+from tvfsql.runtime.stream.processor import SliceWindows, in_order
 from tvfsql.runtime.stream.runs import FAN, SHORTEST
+from tvfsql.runtime.stream.sessions import Sessions, SessionStore, SessionWindows
 from tvfsql.runtime.stream.slice_rows import SliceRows, from_bytes
 from tvfsql.runtime.stream.spans import Span
 from tvfsql.runtime.stream.store import Index, SliceStore
@@ -121,7 +123,11 @@ class Operator:
     def batch(self, events: Sequence[Event]) -> list[Out]:
         """A micro-batch; what it reads of the past it reads from state."""
         labels = key_group_labels(self.groups)
-        local = LocalSlices(self.window, LAYOUT, labels, self.on_event, chunk_rows=3)
+        local: LocalSlices | LocalIntervals
+        if isinstance(self.window, Session):
+            local = LocalIntervals(self.window, self.intervals.kept, labels, self.on_event, chunk_rows=3)
+        else:
+            local = LocalSlices(self.window, LAYOUT, labels, self.on_event, chunk_rows=3)
         sent: dict[int, list[dict[str, Any]]] = defaultdict(list)
         for part in range(self.partitions):
             of_part = events[part :: self.partitions]
@@ -133,19 +139,30 @@ class Operator:
 
     def of_group(self, group: int, rows: list[dict[str, Any]]) -> Iterator[Out]:
         state = self.states.setdefault(group, Memory())
-        store = SliceStore(LAYOUT, state)
-        windows = Windows(Span(self.window), LAYOUT, "rows", store)
+        windows: Windows | Sessions
+        made: SliceWindows | SessionWindows
+        if isinstance(self.window, Session):
+            windows = Sessions(self.intervals, "rows", SessionStore(self.intervals, state))
+            made = SessionWindows(self.intervals)
+        else:
+            windows = Windows(Span(self.window), LAYOUT, "rows", SliceStore(LAYOUT, state))
+            made = SliceWindows(self.window, LAYOUT, "rows")
         fires = []
         for payloads, messages in in_order(rows):
             if payloads:
                 windows.add(payloads)
             fires.append(windows.advance(messages))
-        store.flush()
+        windows.store.flush()
         self.late += windows.counts.late
         self.windows += windows.counts.windows
         for fire in filter(None, fires):
-            for made in fire.windows(Span(self.window), LAYOUT, "rows"):
-                yield from rows_of(made)
+            for batch in made.windows(fire.rows, fire.first, fire.last):
+                yield from rows_of(batch)
+
+    @property
+    def intervals(self) -> Intervals:
+        assert isinstance(self.window, Session)
+        return Intervals(1, MERGES, self.window.gap, self.window.limit)
 
     @property
     def held(self) -> dict[int, list[tuple[Any, int]]]:
@@ -204,7 +221,7 @@ def rows_of(made: Any) -> list[Out]:
 class Model:
     """semantics.md b.3 as it reads, one row and one window at a time; no slices."""
 
-    def __init__(self, window: Window) -> None:
+    def __init__(self, window: Sliced) -> None:
         self.window, self.watermark = window, -(2**62)
         self.open: dict[tuple[Any, int], list[tuple[int, int]]] = defaultdict(list)
         self.on_time: set[tuple[Any, int]] = set()
@@ -257,12 +274,12 @@ KEYS = st.sampled_from(["a", "b", "c", None])
 OFFSETS = st.sampled_from([0, 0, 3, -7])
 
 
-def hops() -> st.SearchStrategy[Window]:
+def hops() -> st.SearchStrategy[Sliced]:
     return st.builds(Hop, st.integers(1, 12), st.integers(1, 60), OFFSETS)
 
 
-def cumulates() -> st.SearchStrategy[Window]:
-    def build(step: int, steps: int, offset: int, on_update: bool, on_change: bool) -> Window:
+def cumulates() -> st.SearchStrategy[Sliced]:
+    def build(step: int, steps: int, offset: int, on_update: bool, on_change: bool) -> Sliced:
         return Cumulate(step, step * steps, offset, on_update, on_change)
 
     return st.builds(build, st.integers(1, 9), st.integers(1, 12), OFFSETS, st.booleans(), st.booleans())

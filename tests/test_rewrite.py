@@ -53,6 +53,20 @@ QUERIES = {
         f"INSERT INTO screen SELECT item, COUNT(*) FROM TABLE(TUMBLE(TABLE bid, DESCRIPTOR(bidtime), {TEN})) "
         "GROUP BY window_start, window_end, item"
     ),
+    # WHERE chooses the rows that sessions are made of, and the other keys part them
+    f"SELECT SESSION_END(bidtime, {TEN}) AS e, item FROM bid GROUP BY SESSION(bidtime, {TEN}), item": (
+        f"SELECT window_end AS e, item FROM TABLE(SESSION(TABLE bid PARTITION BY item, DESCRIPTOR(bidtime), {TEN})) "
+        "GROUP BY window_start, window_end, item"
+    ),
+    f"SELECT b.item FROM bid AS b WHERE (b.price > 1) -- dear\nGROUP BY b.item, bidder, SESSION(bidtime, {TEN})": (
+        "SELECT b.item FROM TABLE(SESSION(TABLE (SELECT * FROM bid AS b WHERE (b.price > 1)) "
+        f"PARTITION BY (item, bidder), DESCRIPTOR(bidtime), {TEN})) AS b -- dear\n"
+        "GROUP BY b.item, bidder, window_start, window_end"
+    ),
+    f"SELECT bid.item FROM bid WHERE price > 1 GROUP BY bid.item, SESSION(bidtime, {TEN})": (
+        "SELECT bid.item FROM TABLE(SESSION(TABLE (SELECT * FROM bid WHERE price > 1) PARTITION BY item, "
+        f"DESCRIPTOR(bidtime), {TEN})) AS bid GROUP BY bid.item, window_start, window_end"
+    ),
 }
 OLD_CASES = [case for case in cases("group_windows") if "TABLE(" not in case.sql and "JOIN" not in case.sql]
 

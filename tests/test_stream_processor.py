@@ -38,7 +38,7 @@ from tvfsql.runtime.kernel import SliceKernel
 from tvfsql.runtime.stream.control import END_OF_INPUT
 from tvfsql.runtime.stream.groups import key_group_labels, spark_hash
 from tvfsql.runtime.stream.local import LocalSlices
-from tvfsql.runtime.stream.processor import SlicingWindowProcessor, Unpack
+from tvfsql.runtime.stream.processor import SliceWindows, SlicingWindowProcessor, Unpack
 from tvfsql.runtime.stream.slice_rows import SliceRows, from_bytes, key_codes, to_bytes
 from tvfsql.runtime.stream.spans import Span
 from tvfsql.runtime.stream.store import SliceStore
@@ -390,7 +390,8 @@ def test_the_processor_is_the_operator_behind_rows() -> None:
         out.append(tester.test(label, rows))
     fires = [pa.RecordBatch.from_pylist([row.asDict() for row in rows if row.payload is not None]) for rows in out]
     first, second = (
-        [row[:4] for made in Unpack(window, LAYOUT, "rows")(iter([fire])) for row in rows_of(made)] for fire in fires
+        [row[:4] for made in Unpack(SliceWindows(window, LAYOUT, "rows"))(iter([fire])) for row in rows_of(made)]
+        for fire in fires
     )
     assert first == [("a", -2000, 1000, 1)]
     assert ordered(second) == [

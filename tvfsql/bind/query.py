@@ -11,7 +11,7 @@ from tvfsql.bind.aggregate import Grouping
 from tvfsql.bind.matches import matched
 from tvfsql.bind.ordinary import bind_ordinary
 from tvfsql.bind.rank import Ranking, ranks_by_time, ranks_windows
-from tvfsql.bind.relation import Sources
+from tvfsql.bind.relation import Sources, filtered
 from tvfsql.bind.scalar import Resolved
 from tvfsql.bind.scope import Bound, Relation, resolve
 from tvfsql.catalog import Catalog
@@ -81,7 +81,7 @@ class QueryBinder:
         relation = self._from(select)
         if select.over and not ranks_windows(select.over, relation) and not ranks_by_time(select.over, relation):
             return None
-        found: Relation | None = self._where(relation, select.where) if select.where else relation
+        found: Relation | None = filtered(relation, select.where) if select.where else relation
         for match in select.matches:
             found = matched(found, match, self._sources) if found else None
         return found
@@ -91,7 +91,7 @@ class QueryBinder:
 
     def _select(self, select: ast.Select, order_by: Sequence[ast.OrderItem], relation: Relation) -> Bound:
         if select.where:
-            relation = self._where(relation, select.where)
+            relation = filtered(relation, select.where)
         items = [part for item in select.items for part in self._spread(item, relation)]
         self._refuse_repeated(items)
         resolved = [resolve(item.expr, relation) for item in items if item.expr]
@@ -302,13 +302,6 @@ class QueryBinder:
         """The alias, else the column's own name, else EXPR$n as in Flink."""
         assert item.expr is not None
         return item.alias.text if item.alias else scalar.output_name(item.expr) or f"EXPR${position}"
-
-    def _where(self, relation: Relation, where: ast.Expr) -> Relation:
-        resolved = resolve(where, relation)
-        if scalar.has_aggregate(resolved.tree):
-            raise BindError("WHERE cannot hold an aggregate", span=where.span, hint="use HAVING")
-        conditions = tuple(scalar.condition(part, "WHERE") for part in scalar.conjuncts(resolved))
-        return relation.on(nodes.Filter(relation.node, conditions))
 
 
 def _spelled(expr: ast.Expr, items: Sequence[ast.SelectItem], relation: Relation) -> ast.Expr:

@@ -79,6 +79,8 @@ class Sources:
         """A window call: its input's columns, then the window's."""
         bound = bind_window(call, self.options)
         source = self.bind(bound.input.relation)
+        if bound.input.where:
+            source = filtered(source, bound.input.where)
         time = source.lookup(None, bound.time.text, bound.time.span)
         if not is_time(time.type):
             sample = "TIMESTAMP(3)"
@@ -95,7 +97,8 @@ class Sources:
             )
             time = source.lookup(None, bound.time.text, bound.time.span)
         zone = self.options["table.local-time-zone"] if time.type == "timestamp" else ""
-        node = WindowTableFunction(source.node, bound.window, time.plan, zone)
+        keys = (source.lookup(None, name.text, name.span).plan for name in bound.input.partition_by)
+        node = WindowTableFunction(source.node, bound.window, time.plan, zone, tuple(dict.fromkeys(keys)))
         qualifier = source.visible[0].qualifier if source.visible else ""
         added = tuple(Visible(qualifier, part.name, part.name, part.type) for part in node.schema[-3:])
         return Relation(node, (*source.visible, *added), time.plan)
@@ -156,6 +159,15 @@ def beside(relation: Relation, others: Sequence[str]) -> Relation:
             names[name] = free_name(name + "0", lambda n: n.lower() in taken or n in relation.node.columns)
         taken.add(names.get(name, name).lower())
     return _renamed(relation, names) if names else relation
+
+
+def filtered(relation: Relation, where: ast.Expr) -> Relation:
+    """The rows that meet the conditions of WHERE."""
+    resolved = resolve(where, relation)
+    if scalar.has_aggregate(resolved.tree):
+        raise BindError("WHERE cannot hold an aggregate", span=where.span, hint="use HAVING")
+    conditions = tuple(scalar.condition(part, "WHERE") for part in scalar.conjuncts(resolved))
+    return relation.on(nodes.Filter(relation.node, conditions))
 
 
 def _renamed(relation: Relation, names: Mapping[str, str]) -> Relation:

@@ -6,25 +6,29 @@ from dataclasses import dataclass
 
 from tvfsql.errors import BindError, UnsupportedError, did_you_mean
 from tvfsql.options import Options
-from tvfsql.plan.window import Cumulate, Hop, Tumble, TumbleMonths, Window, calendar, duration
+from tvfsql.plan.window import Cumulate, Hop, Session, Tumble, TumbleMonths, Window, calendar, duration
 from tvfsql.syntax import ast
 
 PARAMETERS = {
     "TUMBLE": ("DATA", "TIMECOL", "SIZE", "OFFSET"),
     "HOP": ("DATA", "TIMECOL", "SLIDE", "SIZE", "OFFSET"),
     "CUMULATE": ("DATA", "TIMECOL", "STEP", "SIZE", "OFFSET", "EMITONLYONUPDATE"),
+    "SESSION": ("DATA", "TIMECOL", "GAP", "MAX_DURATION"),
 }
-OPTIONAL = ("OFFSET", "EMITONLYONUPDATE")
+LENGTHS = ("SIZE", "SLIDE", "STEP", "GAP", "MAX_DURATION")
+OPTIONAL = ("OFFSET", "EMITONLYONUPDATE", "MAX_DURATION")
 USAGE = {
     "TUMBLE": "TUMBLE(TABLE t, DESCRIPTOR(ts), size [, offset])",
     "HOP": "HOP(TABLE t, DESCRIPTOR(ts), slide, size [, offset])",
     "CUMULATE": "CUMULATE(TABLE t, DESCRIPTOR(ts), step, size [, offset [, emit only on update]])",
+    "SESSION": "SESSION(TABLE t [PARTITION BY k], DESCRIPTOR(ts), gap [, max duration])",
 }
 
 
 @dataclass(frozen=True)
 class BoundCall:
-    """What a window call says: its input, the name of its time column, and its window."""
+    """What a window call says: its input (with what a SESSION is PARTITIONed BY), the name of its time column, and its
+    window."""
 
     input: ast.Input
     time: ast.Name
@@ -36,17 +40,13 @@ def bind_window(call: ast.WindowCall, options: Options) -> BoundCall:
 
     Raises BindError, or UnsupportedError for what there is no plan for.
     """
-    if call.function == "SESSION":
-        raise UnsupportedError(
-            "SESSION windows are not supported yet", span=call.span, hint="use TUMBLE, HOP or CUMULATE"
-        )
     given = _by_name(call)
     data, time = given["DATA"].value, given["TIMECOL"].value
     if not isinstance(data, ast.Input):
         text = data.text if isinstance(data, ast.Other) else "t"
         hint = f"write TABLE {text}" if text.replace("_", "").isalnum() else USAGE[call.function]
         raise BindError(f"the first argument of {call.function} is a table", span=data.span, hint=hint)
-    if data.partition_by:
+    if data.partition_by and call.function != "SESSION":
         raise BindError(
             f"{call.function} takes no PARTITION BY",
             span=data.partition_by[0].span,
@@ -67,7 +67,16 @@ def bind_window(call: ast.WindowCall, options: Options) -> BoundCall:
 def _window(call: ast.WindowCall, given: dict[str, ast.Argument], options: Options) -> Window:
     if call.function == "TUMBLE" and _in_months(given["SIZE"]):
         return _months(given)
-    lengths = {name: _length(call.function, name, given[name]) for name in given if name in ("SIZE", "SLIDE", "STEP")}
+    lengths = {name: _length(call.function, name, given[name]) for name in given if name in LENGTHS}
+    if call.function == "SESSION":
+        limit = lengths.get("MAX_DURATION")
+        if limit is not None and limit <= lengths["GAP"]:
+            raise BindError(
+                f"SESSION lasts {duration(limit)} at most, and its gap of {duration(lengths['GAP'])} is no shorter",
+                span=given["MAX_DURATION"].span,
+                hint="the gap comes before it: SESSION(TABLE t, DESCRIPTOR(ts), gap, max duration)",
+            )
+        return Session(lengths["GAP"], limit)
     offset = _interval(call.function, "OFFSET", given["OFFSET"]) if "OFFSET" in given else 0
     size = lengths["SIZE"]
     if call.function == "TUMBLE":

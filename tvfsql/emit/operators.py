@@ -34,7 +34,7 @@ from tvfsql.plan.node import Node
 from tvfsql.plan.rank import Rank, WindowDeduplicate, WindowTopN
 from tvfsql.plan.scalar import column, free_name, quoted, template, text
 from tvfsql.plan.sharing import Reused, Shared
-from tvfsql.plan.window import Cumulate, Hop, Tumble, TumbleMonths, Window
+from tvfsql.plan.window import Cumulate, Hop, Session, Tumble, TumbleMonths, Window
 from tvfsql.plan.window_join import WindowJoin
 
 STREAM = "tvfsql.runtime.stream"
@@ -116,6 +116,16 @@ def _(node: RowTimeCheck, script: Script) -> str:
 @emit.register
 def _(node: WindowExpand, script: Script) -> str:
     name = emit(node.input, script)
+    if isinstance(node.window, Session):
+        arguments = (
+            name,
+            _python(node.window, script),
+            f"time={literal(node.time)}",
+            f"keys={literal(list(node.partition))}",
+            f"name={literal(node.struct)}",
+            *([f"zone={literal(node.zone)}"] if node.zone else []),
+        )
+        return script.assign(name, Chain("", (Call(script.need(RUNTIME, "session_windows"), arguments),)))
     if CONTROL in node.columns:
         time = _time(node.time, node.zone, script).flat()
         function = script.need(RUNTIME, "windows_or_null")
@@ -209,7 +219,8 @@ def _(node: StreamSlices, script: Script) -> str:
         *(["late=True"] if node.late else []),
         *([f"zone={literal(node.zone)}"] if node.zone else []),
     )
-    return script.assign(script.name("slices"), Chain("", (Call(script.need(STREAM, "local_slices"), arguments),)))
+    name = "sessions" if isinstance(node.window, Session) else "slices"
+    return script.assign(script.name(name), Chain("", (Call(script.need(STREAM, f"local_{name}"), arguments),)))
 
 
 @emit.register
@@ -223,7 +234,8 @@ def _(node: RowSlices, script: Script) -> str:
         f"merges={_merges(node.merges, script)}",
         *([f"zone={literal(node.zone)}"] if node.zone else []),
     )
-    return script.assign(script.name("slices"), Chain("", (Call(script.need(RUNTIME, "slice_rows"), arguments),)))
+    made, name = ("local_sessions", "sessions") if isinstance(node.window, Session) else ("slice_rows", "slices")
+    return script.assign(script.name(name), Chain("", (Call(script.need(RUNTIME, made), arguments),)))
 
 
 @emit.register
@@ -235,12 +247,15 @@ def _(node: SliceMerge, script: Script) -> str:
         _python(node.window, script),
         f"keys={literal(list(node.keys))}",
         f"merges={_merges(node.merges, script)}",
-        f"rows={literal(node.rows)}",
+        *([f"rows={literal(node.rows)}"] if node.rows else []),
     ]
-    if not node.streaming:
+    if not node.streaming and isinstance(node.window, Session):
+        merge = script.need(RUNTIME, "merge_sessions")
+    elif not node.streaming:
         merge = script.need(RUNTIME, "merge_slices")
     else:
-        merge = script.need(STREAM, "merge_slice_stream")
+        of = "session" if isinstance(node.window, Session) else "slice"
+        merge = script.need(STREAM, f"merge_{of}_stream")
         # what operators of one query observe needs names of their own
         arguments += [f"name={literal(f'tvfsql_{windows}')}"] if windows != "windows" else []
         arguments += ["marks=True"] if node.marks else []
@@ -418,7 +433,7 @@ def _ordered(partition: tuple[str, ...], order: tuple[nodes.Order, ...], script:
 
 
 def _slice(node: window_nodes.LocalWindowAggregate, script: Script) -> Chain:
-    assert not isinstance(node.window, TumbleMonths), "in batch it has one phase"
+    assert not isinstance(node.window, TumbleMonths | Session), "in batch they have no slices"
     width = Tumble(node.window.slice_size, node.window.offset)
     slice_of = _window(width, node.time, node.zone, script)
     return slice_of.then("getField", '"end"').then("alias", '"slice_end"')
@@ -431,6 +446,8 @@ def _window(window: Window, time: str, zone: str, script: Script) -> Chain:
         function = script.need(RUNTIME, "cumulate_windows" if isinstance(window, Cumulate) else "month_windows")
         return Chain(f"{function}({_time(time, zone, script).flat()}, {_python(window, script)})")
     column = columns.name(time) if not zone else _time(time, zone, script)
+    if isinstance(window, Session):  # Spark parts rows that are exactly the gap apart
+        return Chain("F").then("session_window", column, literal(f"{_duration(window.gap)} 1 microsecond"))
     slide = window.slide if isinstance(window, Hop) else window.size
     start = window.offset % slide
     arguments = [_duration(window.size)]

@@ -7,6 +7,7 @@ from tvfsql.plan.call import retractable
 from tvfsql.plan.node import Node
 from tvfsql.plan.nodes import Aggregate, Filter, Project, Scan
 from tvfsql.plan.properties import is_changelog
+from tvfsql.plan.window import Session
 from tvfsql.plan.window_nodes import WindowAggregate
 
 BATCH = "--mode batch, where the rows that are left of all changes are read"
@@ -35,6 +36,8 @@ def _why(node: Node) -> tuple[str, str]:
             if final is not None:
                 name = final.arguments[0].sql if final.function == "SPARK" else final.function
                 return f"{name} cannot take back a value", BATCH
+            if isinstance(window, Session):
+                return "a session without one of its rows may have other borders", BATCH
             if window.emit_only_on_change:
                 return "tvfsql.cumulate.emit = changed needs rows", "RESET 'tvfsql.cumulate.emit'"
             return "values are taken back in slices, which are switched off", STRATEGY

@@ -37,7 +37,7 @@ from tvfsql.plan.nodes import Item
 from tvfsql.plan.rank import Rank, WindowDeduplicate, WindowTopN
 from tvfsql.plan.scalar import Ref, Scalar, column, free_name, quoted, template
 from tvfsql.plan.types import SqlType
-from tvfsql.plan.window import Cumulate, Window
+from tvfsql.plan.window import Cumulate, Session, Window
 from tvfsql.plan.window_join import WindowJoin
 from tvfsql.plan.window_nodes import WindowProperty
 
@@ -97,7 +97,12 @@ def _(node: nodes.Filter, catalog: Catalog, options: Options) -> Node:
 
 @_lower.register
 def _(node: window_nodes.WindowTableFunction, catalog: Catalog, options: Options) -> Node:
-    made = _expanded(node.input, node.window, node.time, node.zone, options)
+    if isinstance(node.window, Session) and (options.streaming or node.window.limit):
+        raise UnsupportedError(
+            "the rows of a SESSION are held until it ends, and the rule hold_rows_until_window_ends is switched off",
+            hint="RESET 'tvfsql.rules.disabled'",
+        )
+    made = _expanded(node.input, node.window, node.time, node.zone, options, keys=node.partition)
     kept = tuple(Item(name, column(name, node.type_of(name))) for name in node.input.columns)
     own = tuple(WindowProperty(name, name.removeprefix("window_")) for name in window_nodes.WINDOW_COLUMNS)
     return calc(made, (*kept, *_properties(own, _ends(made.struct), node.zone)))
@@ -140,6 +145,11 @@ def _(node: window_nodes.WindowAggregate, catalog: Catalog, options: Options) ->
     """In one phase: TUMBLE, and what slices cannot make. Spark's window() copies each row into its windows;
     it knows no CUMULATE, so there the copies are made first."""
     made: Node
+    if isinstance(node.window, Session) and node.window.limit:
+        raise UnsupportedError(
+            "SESSION with a maximum duration needs aggregates that can be merged, in two phases",
+            hint="leave out MAX_DURATION, or the aggregates that only Spark knows",
+        )
     if isinstance(node.window, Cumulate):
         called = tuple(call.name for call in node.calls)
         copies = _expanded(node.input, node.window, node.time, node.zone, options, called)
@@ -151,7 +161,11 @@ def _(node: window_nodes.WindowAggregate, catalog: Catalog, options: Options) ->
         made = GroupByWindow(source, node.window, node.time, node.keys, node.calls, struct, node.zone)
     plain = (*node.keys, *(call.name for call in node.calls))
     kept = tuple(Item(name, column(name, made.type_of(name))) for name in plain)
-    return calc(made, (*kept, *_properties(node.properties, _ends(struct), node.zone)))
+    ends = _ends(struct)
+    if isinstance(node.window, Session):  # made with a gap that is the least bit longer
+        less = "{end} - INTERVAL '0.000001' SECOND"
+        ends |= {"end": template(less, {"end": ends["end"]}, "timestamp_ntz", atomic=False)}
+    return calc(made, (*kept, *_properties(node.properties, ends, node.zone)))
 
 
 @_lower.register
@@ -230,7 +244,13 @@ def calc(source: Node, items: tuple[Item, ...]) -> Node:
 
 
 def _expanded(
-    source: Node, window: Window, time: str, zone: str, options: Options, taken: tuple[str, ...] = ()
+    source: Node,
+    window: Window,
+    time: str,
+    zone: str,
+    options: Options,
+    taken: tuple[str, ...] = (),
+    keys: tuple[str, ...] = (),
 ) -> WindowExpand:
     if window.emit_only_on_change:
         raise UnsupportedError(
@@ -242,7 +262,10 @@ def _expanded(
             "emit-only-on-update needs an aggregate that is made from slices",
             hint="leave out CUMULATE's sixth argument, or the aggregates that cannot be merged",
         )
-    return WindowExpand(_checked(source, time, options), window, time, _struct((*source.columns, *taken)), zone)
+    source = _checked(source, time, options)
+    if isinstance(window, Session):
+        source = Exchange(source, keys)
+    return WindowExpand(source, window, time, _struct((*source.columns, *taken)), zone, keys)
 
 
 def _struct(taken: tuple[str, ...]) -> str:

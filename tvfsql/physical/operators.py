@@ -18,7 +18,7 @@ from tvfsql.plan.nodes import AggCall, Item
 from tvfsql.plan.rank import WindowDeduplicate, WindowTopN
 from tvfsql.plan.scalar import Scalar
 from tvfsql.plan.window import Window
-from tvfsql.plan.window_nodes import window_label
+from tvfsql.plan.window_nodes import global_label, local_columns, local_labels, window_label
 
 # Columns that a stream's rows have besides their own; no SQL name holds a $ at its start.
 WATERMARK = "$watermark"
@@ -156,8 +156,8 @@ class RowSlices(Node):
 
     @cached_property
     def schema(self) -> Schema:
-        keys = tuple(Field(key, self.input.type_of(key)) for key in self.keys)
-        return (*keys, Field("slice_end", "timestamp_ntz"), *(Field(name) for name, _ in self.merges))
+        of_keys = (Field(key, self.input.type_of(key)) for key in self.keys)
+        return (*of_keys, *local_columns(self.window), *(Field(name) for name, _ in self.merges))
 
     def label(self) -> str:
         return "LocalWindowAggregate" + super().label().removeprefix(type(self).__name__)
@@ -165,9 +165,9 @@ class RowSlices(Node):
     def details(self) -> Iterator[tuple[str, str]]:
         if self.keys:
             yield "groupBy", ", ".join(self.keys)
-        yield "window", window_label(self.window, ("time_col", self.time), zone=self.zone)
+        yield "window", window_label(self.window, ("time_col", self.time), zone=self.zone, keys=self.keys)
         merged = (f"{kind}({name}) AS {name}" for name, kind in self.merges)
-        yield "select", ", ".join((*self.keys, *merged, "slice_end('w$) AS slice_end"))
+        yield "select", ", ".join((*self.keys, *merged, *local_labels(self.window)))
 
 
 @dataclass(frozen=True)
@@ -212,13 +212,15 @@ class WindowExpand(Node):
     time: str
     struct: str
     zone: str = ""
+    partition: tuple[str, ...] = ()
 
     @cached_property
     def schema(self) -> Schema:
         return (*self.input.schema, Field(self.struct))
 
     def label(self) -> str:
-        return f"WindowTableFunction(window=[{window_label(self.window, ('time_col', self.time), zone=self.zone)}])"
+        window = window_label(self.window, ("time_col", self.time), zone=self.zone, keys=self.partition)
+        return f"WindowTableFunction(window=[{window}])"
 
 
 @dataclass(frozen=True)
@@ -244,7 +246,7 @@ class GroupByWindow(Node):
     def details(self) -> Iterator[tuple[str, str]]:
         if self.keys:
             yield "groupBy", ", ".join(self.keys)
-        yield "window", window_label(self.window, ("time_col", self.time), zone=self.zone)
+        yield "window", window_label(self.window, ("time_col", self.time), zone=self.zone, keys=self.keys)
         ends = (f"start('w$) AS {self.struct}.start", f"end('w$) AS {self.struct}.end")
         yield "select", ", ".join((*self.keys, *map(str, self.calls), *ends))
 
@@ -267,7 +269,7 @@ class StreamDeduplicate(WindowDeduplicate):
 
 @dataclass(frozen=True)
 class SliceMerge(Node):
-    """Windows made from slices that are sorted by key and slice end; partials merged by their kinds.
+    """Windows made from slices, or sessions from intervals; partials merged by their kinds.
 
     With emit_only_on_change `before` holds the partials of the step before. On streams it hands its watermark on with
     `marks`, and with `late` the rows that came too late. With `zone` windows lie on its wall clock. `inputs` are what
@@ -304,7 +306,7 @@ class SliceMerge(Node):
     def details(self) -> Iterator[tuple[str, str]]:
         if self.keys:
             yield "groupBy", ", ".join(self.keys)
-        yield "window", window_label(self.window, ("slice_end", "slice_end"), zone=self.zone)
+        yield "window", global_label(self.window, self.zone, self.keys)
         merged = (f"{kind}({name}) AS {name}" for name, kind in self.merges)
         ends = ("start('w$) AS window_start", "end('w$) AS window_end")
         yield "select", ", ".join((*self.keys, *merged, *ends))

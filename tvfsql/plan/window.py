@@ -1,7 +1,7 @@
 """Windows and their slices: pure arithmetic on integers, the same for EXPLAIN, batch and streams.
 
 Times are epoch milliseconds of the wall clock; every window is half-open, [start, end). A slice is the
-widest stretch of time that no window border cuts; it is named by its end. Source: semantics.md (b).
+widest stretch of time that no window border cuts; it is named by its end. Sessions have none. Source: semantics.md (b).
 """
 
 from __future__ import annotations
@@ -11,6 +11,8 @@ from datetime import date
 from math import gcd
 
 UNITS = ((86_400_000, "d"), (3_600_000, "h"), (60_000, "min"), (1_000, "s"), (1, "ms"))
+# Columns of the intervals that sessions are made of: the times of their first and last row. No SQL name begins with $.
+INTERVAL_START, INTERVAL_LAST = "$start", "$last"
 
 
 def align(ts: int, offset: int, width: int) -> int:
@@ -194,7 +196,29 @@ class Cumulate:
         )
 
 
-Window = Tumble | TumbleMonths | Hop | Cumulate
+@dataclass(frozen=True)
+class Session:
+    """Windows that rows make: each reaches from its first row to `gap` ms after its last one, and a row that comes
+    no later than that belongs to it. Source: semantics.md b.4.
+
+    Its borders are where rows are, so it has no slices. With `limit` no window is longer than that: a longer run of
+    rows is cut from its first row on, and what is not before `limit` ms after that row begins a new session.
+    """
+
+    gap: int
+    limit: int | None = None
+
+    name = "SESSION"
+    emit_only_on_change = False
+
+    @property
+    def parts(self) -> tuple[tuple[str, str], ...]:
+        """What EXPLAIN prints between the brackets."""
+        return (("gap", duration(self.gap)), *((("max_duration", duration(self.limit)),) if self.limit else ()))
+
+
+Sliced = Tumble | TumbleMonths | Hop | Cumulate
+Window = Sliced | Session
 
 
 def of_slices(window: Tumble | Hop | Cumulate) -> Hop | Cumulate:
@@ -202,13 +226,16 @@ def of_slices(window: Tumble | Hop | Cumulate) -> Hop | Cumulate:
     return Cumulate(window.size, window.size, window.offset) if isinstance(window, Tumble) else window
 
 
-def one_per_end(window: Window) -> Tumble | TumbleMonths:
-    """Windows side by side, one up to each end that windows have: what ends on one of those lies in one of these."""
+def one_per_end(window: Window) -> Tumble | TumbleMonths | Session:
+    """Windows side by side, one up to each end that windows have: what ends on one of those lies in one of these.
+    Sessions end anywhere; the rows of one lie at one time, and are a session of that."""
     match window:
         case Hop(slide, size, offset):
             return Tumble(slide, (offset + size) % slide)
         case Cumulate(step, _, offset):
             return Tumble(step, offset % step)
+        case Session():
+            return Session(1)
     return window
 
 

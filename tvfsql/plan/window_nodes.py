@@ -12,7 +12,7 @@ from tvfsql.plan.node import Field, Node, Schema
 from tvfsql.plan.nodes import AggCall, Item
 from tvfsql.plan.scalar import Scalar
 from tvfsql.plan.types import SqlType
-from tvfsql.plan.window import Window
+from tvfsql.plan.window import INTERVAL_LAST, INTERVAL_START, Session, Window
 
 WINDOW_COLUMNS = ("window_start", "window_end", "window_time")
 
@@ -21,13 +21,15 @@ WINDOW_COLUMNS = ("window_start", "window_end", "window_time")
 class WindowTableFunction(Node):
     """Each row once for every window that holds it, with window_start, window_end and window_time.
 
-    Windows lie on the wall clock of `zone` if the time column is an instant (TIMESTAMP_LTZ).
+    Windows lie on the wall clock of `zone` if the time column is an instant (TIMESTAMP_LTZ). Rows that differ in a
+    column of `partition` share no SESSION.
     """
 
     input: Node
     window: Window
     time: str
     zone: str = ""
+    partition: tuple[str, ...] = ()
 
     @cached_property
     def schema(self) -> Schema:
@@ -37,7 +39,7 @@ class WindowTableFunction(Node):
         return (*self.input.schema, *added)
 
     def details(self) -> Iterator[tuple[str, str]]:
-        yield "window", window_label(self.window, ("time_col", self.time), zone=self.zone)
+        yield "window", window_label(self.window, ("time_col", self.time), zone=self.zone, keys=self.partition)
 
 
 @dataclass(frozen=True)
@@ -96,7 +98,8 @@ class WindowAggregate(Node):
     def details(self) -> Iterator[tuple[str, str]]:
         if self.keys:
             yield "groupBy", ", ".join(self.keys)
-        yield "window", str(self.attached or window_label(self.window, ("time_col", self.time), zone=self.zone))
+        own = window_label(self.window, ("time_col", self.time), zone=self.zone, keys=self.keys)
+        yield "window", str(self.attached or own)
         yield "select", ", ".join((*self.keys, *map(str, self.calls), *map(str, self.properties)))
 
 
@@ -132,7 +135,9 @@ class DistinctValues:
 
 @dataclass(frozen=True)
 class LocalWindowAggregate(Node):
-    """Rows aggregated once per key and slice. `rows` counts them: a slice with none opens no window."""
+    """Rows aggregated once per key and slice. `rows` counts them: a slice with none opens no window.
+
+    Rows of a SESSION make intervals, from `$start` to `$last`, that later ones are merged with."""
 
     input: Node
     window: Window
@@ -145,25 +150,25 @@ class LocalWindowAggregate(Node):
 
     @property
     def of_single_rows(self) -> bool:
-        """Whether slices start from partials of single rows, as the accumulators that a user wrote do."""
-        return any(isinstance(part.merge, UserFunction) for part in self.partials)
+        """Whether it starts from partials of single rows, as sessions and the accumulators that a user wrote do."""
+        return isinstance(self.window, Session) or any(isinstance(part.merge, UserFunction) for part in self.partials)
 
     @cached_property
     def schema(self) -> Schema:
         keys = tuple(Field(key, self.input.type_of(key)) for key in self.keys)
         partials = tuple(Field(part.name, part.type) for part in self.partials)
         changes = tuple(Field(name) for part in self.distincts for name in (part.count, part.sum) if name)
-        return (*keys, Field("slice_end", "timestamp_ntz"), *partials, *changes)
+        return (*keys, *local_columns(self.window), *partials, *changes)
 
     def details(self) -> Iterator[tuple[str, str]]:
         if self.keys:
             yield "groupBy", ", ".join(self.keys)
-        yield "window", window_label(self.window, ("time_col", self.time), zone=self.zone)
+        yield "window", window_label(self.window, ("time_col", self.time), zone=self.zone, keys=self.keys)
         parts = (
             *self.keys,
             *map(str, self.partials),
             *map(str, self.distincts),
-            "slice_end('w$) AS slice_end",
+            *local_labels(self.window),
         )
         yield "select", ", ".join(parts)
 
@@ -191,12 +196,32 @@ class GlobalWindowAggregate(Node):
     def details(self) -> Iterator[tuple[str, str]]:
         if self.keys:
             yield "groupBy", ", ".join(self.keys)
-        yield "window", window_label(self.window, ("slice_end", "slice_end"), zone=self.zone)
+        yield "window", global_label(self.window, self.zone, self.keys)
         yield "merge", ", ".join(f"{kind}({name})" for name, kind in self.merges)
         yield "select", ", ".join((*self.keys, *map(str, self.finish), *map(str, self.properties)))
 
 
-def window_label(window: Window, *where: tuple[str, str], zone: str = "") -> str:
-    """A window as EXPLAIN prints it: `HOP(time_col=[ts], size=[10 min], slide=[5 min])`."""
-    parts = (*where, *window.parts, *((("zone", zone),) if zone else ()))
+def local_columns(window: Window) -> Schema:
+    """What tells the place of a row of the local phase in time: the end of its slice, or where its interval begins and
+    which row of it is the last."""
+    names = (INTERVAL_START, INTERVAL_LAST) if isinstance(window, Session) else ("slice_end",)
+    return tuple(Field(name, "timestamp_ntz") for name in names)
+
+
+def local_labels(window: Window) -> tuple[str, ...]:
+    """These columns as EXPLAIN prints them."""
+    return tuple(f"{part.name.removeprefix('$')}('w$) AS {part.name}" for part in local_columns(window))
+
+
+def global_label(window: Window, zone: str, keys: tuple[str, ...]) -> str:
+    """The window of a global phase as EXPLAIN prints it: over the columns of the local one."""
+    where = ((part.name.removeprefix("$"), part.name) for part in local_columns(window))
+    return window_label(window, *where, zone=zone, keys=keys)
+
+
+def window_label(window: Window, *where: tuple[str, str], zone: str = "", keys: tuple[str, ...] = ()) -> str:
+    """A window as EXPLAIN prints it: `HOP(time_col=[ts], size=[10 min], slide=[5 min])`. `keys` are those of a SESSION,
+    which is no window of other keys."""
+    of_keys = (("partition keys", ", ".join(keys)),) if keys and isinstance(window, Session) else ()
+    parts = (*where, *window.parts, *of_keys, *((("zone", zone),) if zone else ()))
     return f"{window.name}({', '.join(f'{name}=[{value}]' for name, value in parts)})"

@@ -19,6 +19,9 @@ if TYPE_CHECKING:
     from tvfsql.runtime.local import slice_rows as slice_rows
     from tvfsql.runtime.merge import merge_slices as merge_slices
     from tvfsql.runtime.output import print_rows as print_rows
+    from tvfsql.runtime.sessions import local_sessions as local_sessions
+    from tvfsql.runtime.sessions import merge_sessions as merge_sessions
+    from tvfsql.runtime.sessions import session_windows as session_windows
     from tvfsql.runtime.windows import cumulate_windows as cumulate_windows
     from tvfsql.runtime.windows import drop_null_times as drop_null_times
     from tvfsql.runtime.windows import local_time as local_time
@@ -39,11 +42,14 @@ _MODULE_OF = {
     "debezium_changes": "captured",
     "distinct_changes": "distinct",
     "drop_null_times": "windows",
+    "local_sessions": "sessions",
     "local_time": "windows",
+    "merge_sessions": "sessions",
     "merge_slices": "merge",
     "month_windows": "windows",
     "print_rows": "output",
     "refuse_null_times": "windows",
+    "session_windows": "sessions",
     "slice_rows": "local",
     "windows_or_null": "windows",
 }

@@ -57,7 +57,8 @@ class SliceKernel:
 
     def __call__(self, batches: Iterable[Any]) -> Iterator[Any]:
         marked = (GIVEN,) if self.given else ()
-        feed = _Feed(batches, (*self.keys, "slice_end", *(name for name, _ in self.merges), *marked))
+        names = [*self.keys, "slice_end", *(name for name, _ in self.merges), *marked]
+        feed = Feed(batch.rename_columns(names) for batch in batches)
         carried = _Carried()
         while True:
             fresh = feed.take(max(self.chunk_rows, carried.rows), max(self.chunk_bytes, carried.bytes))
@@ -192,11 +193,11 @@ class _Chunk:
         return column.chunk(0)
 
 
-class _Feed:
-    """Batches cut and put together to pieces of a wished size, their columns named anew."""
+class Feed:
+    """Batches cut and put together to pieces of a wished size."""
 
-    def __init__(self, batches: Iterable[Any], columns: tuple[str, ...]) -> None:
-        self.batches = (batch.rename_columns(list(columns)) for batch in batches if batch.num_rows)
+    def __init__(self, batches: Iterable[Any]) -> None:
+        self.batches = (batch for batch in batches if batch.num_rows)
         self.rest: Any = None
 
     def take(self, rows: int, size: int) -> list[Any]:

@@ -5,7 +5,7 @@ from __future__ import annotations
 from pyspark.sql import Column, DataFrame
 from pyspark.sql import functions as F
 
-from tvfsql.plan.window import Cumulate, Hop, TumbleMonths, Window
+from tvfsql.plan.window import Cumulate, Hop, Sliced, TumbleMonths
 from tvfsql.runtime.expressions import column_of, interval_of
 
 
@@ -23,7 +23,7 @@ def _of_cumulate(ts: Column, window: Cumulate) -> Column:
     return F.transform(ends, lambda end: F.struct(cycle.alias("start"), end.alias("end")))
 
 
-def windows_or_null(time: str | Column, window: Window) -> Column:
+def windows_or_null(time: str | Column, window: Sliced) -> Column:
     """One struct<start, end> (timestamp_ntz) for each window that holds `time` (timestamp_ntz); one NULL if there is
     none, as of control rows, which must not be lost on their way. Source: semantics.md (b)."""
     ts = F.col(time) if isinstance(time, str) else time

@@ -61,10 +61,11 @@ class Flag:
 
 @dataclass(frozen=True)
 class Input:
-    """The table argument of a window call; `keyword` tells whether TABLE stood before it."""
+    """The table argument of a window call; of its rows those that meet `where` go in."""
 
     relation: Relation
     partition_by: tuple[Name, ...] = ()
+    where: Expr | None = None
     span: Span = place()
 
 
@@ -95,11 +96,14 @@ class WindowCall:
 @dataclass(frozen=True)
 class GroupWindow:
     """GROUP BY TUMBLE(ts, ...) of a SELECT, which is read as a window function's. `call` is without its table;
-    `columns` are the window columns that calls at these places stand for; `one_table`: FROM is that, and no join."""
+    `columns` are the window columns that calls at these places stand for; `one_table`: FROM is that, and no join.
+    A SESSION has the other keys as its `partition_by`, and is made of the rows that WHERE lets through."""
 
     call: WindowCall
     columns: tuple[tuple[Span, str], ...]
     one_table: bool
+    partition_by: tuple[Name, ...] = ()
+    takes_where: bool = False
 
 
 # ---- relations -------------------------------------------------------------------------------------

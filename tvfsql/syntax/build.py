@@ -86,9 +86,9 @@ class WindowCallBuilder(_Builder):
                 partition = child(tree, "partition")
                 source = tree.children[1]
                 assert isinstance(source, Tree)
-                return ast.Input(self.source(source), self.names(partition), span)
+                return ast.Input(self.source(source), self.names(partition), span=span)
             case "subquery":
-                return ast.Input(self.source(tree), (), span)
+                return ast.Input(self.source(tree), self.names(child(tree, "partition")), span=span)
             case "descriptor":
                 return ast.Descriptor(self.names(tree), span)
             case "interval":

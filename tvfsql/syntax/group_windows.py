@@ -23,11 +23,12 @@ Calls = Mapping[str, ast.WindowCall]  # by the column that stands in their place
 @dataclass(frozen=True)
 class Modern:
     """A SELECT over a window function. `over` is the table in its FROM that stands for the function's call, which is
-    `group.call` over what the SELECT read before."""
+    `group.call` over what the SELECT read before; of that only the rows that meet `where`."""
 
     tree: exp.Select
     over: str
     group: ast.GroupWindow
+    where: exp.Expr | None
 
 
 def modern(tree: exp.Select, calls: Calls) -> Modern | None:
@@ -50,6 +51,7 @@ def modern(tree: exp.Select, calls: Calls) -> Modern | None:
             span=window.span,
             hint=f"GROUP BY {window.function.partition('_')[0]}(...) with the same arguments",
         )
+    partition = _partition(tree, calls) if window.function == "SESSION" else ()
     tree = tree.copy()
     used: dict[Span, str] = {}
 
@@ -71,7 +73,36 @@ def modern(tree: exp.Select, calls: Calls) -> Modern | None:
     one_table = not tree.args.get("joins") and not (alias and alias.args.get("columns"))
     tree.set("from_", exp.From(this=exp.Table(this=exp.to_identifier(names[0], quoted=True))))
     tree.set("joins", None)
-    return Modern(tree, names[0], ast.GroupWindow(window, tuple(used.items()), one_table))
+    where = tree.args.get("where") if window.function == "SESSION" else None
+    if where:  # it chooses the rows that make sessions
+        if where.find(exp.Query):
+            raise UnsupportedError(
+                "beside SESSION in GROUP BY, WHERE takes no query",
+                span=window.span,
+                hint="FROM (SELECT * FROM t WHERE ...) GROUP BY SESSION(ts, gap)",
+            )
+        tree.set("where", None)
+    group = ast.GroupWindow(window, tuple(used.items()), one_table, partition, where is not None)
+    return Modern(tree, names[0], group, where.this if where else None)
+
+
+def _partition(tree: exp.Select, calls: Calls) -> tuple[ast.Name, ...]:
+    """The other keys of GROUP BY, which part sessions. Raises UnsupportedError for what is no column."""
+    group = tree.args["group"]
+    others = [item for item in group.expressions if not _is_call(item, calls)]
+    others += [part for name, value in group.args.items() if name != "expressions" and isinstance(value, list)
+               for part in value]  # fmt: skip
+    found = []
+    for item in others:
+        if not isinstance(item, exp.Column):
+            raise UnsupportedError(
+                "beside SESSION, GROUP BY takes columns alone: they part the sessions",
+                span=next((calls[name].span for name in calls), None),
+                hint="FROM (SELECT *, upper(item) AS key FROM t) GROUP BY SESSION(ts, gap), key",
+            )
+        meta = item.this.meta
+        found.append(ast.Name(item.name, Span(meta["start"], meta["end"] + 1)))
+    return tuple(found)
 
 
 def refuse_left_over(tree: exp.Expr, calls: Calls) -> None:

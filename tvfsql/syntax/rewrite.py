@@ -18,7 +18,7 @@ Edit = tuple[int, int, str]  # from where to where, and what comes there
 
 
 def rewrite(sql: str, file: str | None = None) -> str:
-    """The script with each GROUP BY TUMBLE(ts, ...) or HOP as a window function; all else as it was, byte for byte.
+    """The script with each GROUP BY TUMBLE, HOP or SESSION as a window function; all else as it was, byte for byte.
 
     Raises SqlSyntaxError for what does not parse, and UnsupportedError for a group window over a join.
     """
@@ -61,8 +61,35 @@ def _edits(group: ast.GroupWindow, sql: str, tokens: Sequence[Token]) -> Iterato
     rest = sql[argument.span.end : call.span.end]
     keyword = "" if first.type == "OPEN" or first.upper() == "TABLE" else "TABLE "
     start, end = place_of(first).start, place_of(last).end
-    yield start, start, f"TABLE({call.function}({keyword}"
-    yield end, end, f", DESCRIPTOR({sql[time.start : time.end]}){rest})"
+    names = ", ".join(sql[name.span.start : name.span.end] for name in group.partition_by)
+    partition = f" PARTITION BY {f'({names})' if len(group.partition_by) > 1 else names}" if names else ""
+    arguments = f"{partition}, DESCRIPTOR({sql[time.start : time.end]}){rest})"
+    if not group.takes_where:
+        yield start, start, f"TABLE({call.function}({keyword}"
+        yield end, end, arguments
+        return
+    where = _where_end(call.span, tokens)
+    yield start, start, f"TABLE({call.function}(TABLE (SELECT * FROM "
+    yield where, where, f"){arguments}{_alias(sql, tokens, last)}"
+
+
+def _where_end(group: Span, tokens: Sequence[Token]) -> int:
+    """Where the WHERE ends of the SELECT with this group window: before its GROUP BY."""
+    depth, at = 0, next(i for i, token in enumerate(tokens) if place_of(token).start == group.start)
+    while depth or tokens[at].upper() != "GROUP":
+        at -= 1
+        depth += {"CLOSE": 1, "OPEN": -1}.get(tokens[at].type, 0)
+    return place_of(tokens[at - 1]).end
+
+
+def _alias(sql: str, tokens: Sequence[Token], last: Token) -> str:
+    """The name under which the rest of the SELECT may know the table that ends with a word."""
+    at = next(i for i, token in enumerate(tokens) if token is last) + 1
+    named = tokens[at] if tokens[at].upper() != "WHERE" else last
+    if named.upper() == "AS":
+        named = tokens[at + 1]
+    place = place_of(named)
+    return "" if named.type == "CLOSE" else f" AS {sql[place.start : place.end]}"
 
 
 def _table(group: Span, tokens: Sequence[Token]) -> tuple[Token, Token]:

@@ -146,10 +146,12 @@ class _Reader:
         found = modern(tree, self.groups) if isinstance(tree, exp.Select) else None
         if not isinstance(tree, exp.Select) or found is None:
             return self._query(tree)
-        source = ast.Input(self._sources(tree), span=found.group.call.span)
-        arguments = (ast.Argument(None, source, source.span), *found.group.call.arguments)
-        self.windows[found.over] = replace(found.group.call, arguments=arguments)
-        return replace(self._query(found.tree), group_window=found.group)
+        group = found.group
+        where = self._expr(found.where) if found.where else None
+        source = ast.Input(self._sources(tree), group.partition_by, where, span=group.call.span)
+        arguments = (ast.Argument(None, source, source.span), *group.call.arguments)
+        self.windows[found.over] = replace(group.call, arguments=arguments)
+        return replace(self._query(found.tree), group_window=group)
 
     def _query(self, tree: exp.Expr) -> ast.Query:
         around = {key: tree.args.get(key) for key in AROUND}

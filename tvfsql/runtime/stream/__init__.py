@@ -14,7 +14,9 @@ if TYPE_CHECKING:
     from tvfsql.runtime.stream.rank import top_n_stream as top_n_stream
     from tvfsql.runtime.stream.run import Running as Running
     from tvfsql.runtime.stream.run import Stream as Stream
+    from tvfsql.runtime.stream.slices import local_sessions as local_sessions
     from tvfsql.runtime.stream.slices import local_slices as local_slices
+    from tvfsql.runtime.stream.slices import merge_session_stream as merge_session_stream
     from tvfsql.runtime.stream.slices import merge_slice_stream as merge_slice_stream
     from tvfsql.runtime.stream.union import union_streams as union_streams
     from tvfsql.runtime.stream.watermarks import drop_null_times as drop_null_times
@@ -27,7 +29,9 @@ _MODULE_OF = {
     "deduplicate_stream": "deduplicate",
     "drop_null_times": "watermarks",
     "interval_join_stream": "interval_join",
+    "local_sessions": "slices",
     "local_slices": "slices",
+    "merge_session_stream": "slices",
     "merge_slice_stream": "slices",
     "Running": "run",
     "Stream": "run",

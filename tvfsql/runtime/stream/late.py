@@ -7,8 +7,8 @@ missed. Source: semantics.md e.3; the shape is that of the window function, whic
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
-from dataclasses import dataclass
-from typing import Any
+from dataclasses import dataclass, replace
+from typing import Any, Generic, TypeVar
 
 import numpy as np
 import pyarrow as pa
@@ -18,6 +18,7 @@ from pyspark.sql import functions as F
 
 from tvfsql.runtime.columns import Ints
 from tvfsql.runtime.expressions import column_of
+from tvfsql.runtime.intervals import Intervals
 from tvfsql.runtime.kernel import TIMESTAMP
 from tvfsql.runtime.stream.slice_rows import SliceRows
 from tvfsql.runtime.stream.spans import Span
@@ -25,23 +26,25 @@ from tvfsql.runtime.stream.zones import times_of
 
 LATE = "$late"
 WINDOW = ("window_start", "window_end", "window_time")
+Layout = TypeVar("Layout", bound=SliceRows | Intervals)
 Write = Callable[[DataFrame, int], None]  # what writes the rows of a micro-batch, given its number
 
 
 @dataclass(frozen=True)
-class LateRows:
-    """Slices with one more partial, last: a list of the rows that went in. It leaves before slices go into state."""
+class LateRows(Generic[Layout]):
+    """Slices, or intervals, with one more partial, last: a list of the rows that went in. It leaves before they go into
+    state."""
 
-    layout: SliceRows
+    layout: Layout
 
     @property
-    def wide(self) -> SliceRows:
-        return SliceRows(self.layout.keys, (*self.layout.merges, (LATE, "concat")))
+    def wide(self) -> Layout:
+        return replace(self.layout, merges=(*self.layout.merges, (LATE, "concat")))
 
     def without(self, batch: Any) -> Any:
         return batch.drop_columns([LATE])
 
-    def of(self, batch: Any) -> Any:
+    def of(self: LateRows[SliceRows], batch: Any) -> Any:
         """The slice and the rows of late slices: what `missed` takes."""
         return pa.RecordBatch.from_arrays(
             [pa.array(self.wide.slices(batch)), batch.column(LATE)], names=["slice", "rows"]
@@ -52,18 +55,27 @@ def missed(span: Span, late: Any, zone: str = "") -> Any:
     """Each late row with each window that holds it: a struct column of its fields and WINDOW (timestamp_ntz; with
     `zone`, whose wall clock they are on, window_time is a timestamp)."""
     lists = late.column("rows")
-    rows = lists.flatten()
-    slices: Ints = np.repeat(late.column("slice").to_numpy(), pc.fill_null(lists.value_lengths(), 0).to_numpy())
+    slices: Ints = np.repeat(late.column("slice").to_numpy(), lengths(lists))
     ends = [np.arange(span.first(n), span.last(n) + 1, span.stride) for n in map(int, slices)]
     at = np.repeat(np.arange(len(slices)), [len(of_row) for of_row in ends])
     numbers = np.concatenate(ends) if ends else np.zeros(0, dtype=np.int64)
     end_ms = span.ends(numbers)
     start_ms = np.array([span.window.window_start(int(end)) for end in end_ms], dtype=np.int64)
-    times = [pa.array(ms * 1000).view(TIMESTAMP) for ms in (start_ms, end_ms, end_ms - 1)]
+    return with_window(lists.flatten().take(pa.array(at)), start_ms * 1000, end_ms * 1000, zone)
+
+
+def lengths(lists: Any) -> Ints:
+    """How many rows are in each list."""
+    counts: Ints = pc.fill_null(lists.value_lengths(), 0).to_numpy()
+    return counts
+
+
+def with_window(rows: Any, starts: Ints, ends: Ints, zone: str) -> Any:
+    """Structs with WINDOW as more fields; the window's start and end are epoch microseconds."""
+    times = [pa.array(micros).view(TIMESTAMP) for micros in (starts, ends, ends - 1000)]
     if zone:
-        times[2] = pa.array(times_of(end_ms - 1, zone) * 1000, pa.timestamp("us", "UTC"))
-    fields = rows.take(pa.array(at)).flatten()
-    return pa.StructArray.from_arrays([*fields, *times], names=[*(field.name for field in rows.type), *WINDOW])
+        times[2] = pa.array(times_of(ends // 1000 - 1, zone) * 1000, pa.timestamp("us", "UTC"))
+    return pa.StructArray.from_arrays([*rows.flatten(), *times], names=[*(f.name for f in rows.type), *WINDOW])
 
 
 def apart(rest: Write, late: Write, columns: Sequence[str]) -> Write:

@@ -1,19 +1,22 @@
-"""LocalWindowAggregate of a stream: rows to slices, one payload per key group, and the channels' watermarks."""
+"""LocalWindowAggregate of a stream: rows to slices or intervals, a payload per key group, and channels' watermarks."""
 
 from __future__ import annotations
 
+from abc import abstractmethod
 from collections.abc import Iterable, Iterator
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from itertools import pairwise
-from typing import Any
+from typing import Any, Generic
 
 import numpy as np
 import pyarrow as pa
 import pyarrow.compute as pc
 
-from tvfsql.plan.window import Window
+from tvfsql.plan.window import Sliced, Window
 from tvfsql.runtime.columns import Ints, normal
+from tvfsql.runtime.intervals import Intervals
 from tvfsql.runtime.kernel import TIMESTAMP
+from tvfsql.runtime.stream.late import Layout
 from tvfsql.runtime.stream.said import Said
 from tvfsql.runtime.stream.slice_rows import SliceRows, changes_in, sort_order, to_bytes, with_nulls
 from tvfsql.runtime.stream.spans import Span
@@ -34,18 +37,18 @@ OUT = pa.schema(
 
 
 @dataclass(frozen=True)
-class LocalSlices:
+class LocalWindows(Generic[Layout]):
     """What `mapInArrow` runs. In, by position: keys, time, $watermark, $control, $channel, key group, partials of
     single rows.
 
-    Rows without a time (control rows, and rows that a filter left out) are in no slice; their watermarks count.
+    Rows without a time (control rows, and rows that a filter left out) are in no window; their watermarks count.
     Each partition says what it heard of every channel to every key group, whether it has rows for it or not: at the
-    end, or with `on_event` wherever a watermark passes the end of a slice; there a new seq begins.
+    end, or with `on_event` wherever order matters; there a new seq begins.
     With `zone` watermarks come as instants, and go on as those of its wall clock, on which the times are.
     """
 
     window: Window
-    layout: SliceRows
+    layout: Layout
     key_groups: tuple[int, ...]
     on_event: bool = False
     zone: str = ""
@@ -58,11 +61,11 @@ class LocalSlices:
         for batch in batches:
             if not batch.num_rows:
                 continue
-            ends = said.ends(*self._marks(batch), Span(self.window)) if self.on_event else []
+            ends = self._ends(said, batch) if self.on_event else []
             for start, stop in pairwise([0, *ends, *({batch.num_rows} - {*ends})]):
                 part = batch.slice(start, stop - start)
                 said.hear(*self._marks(part))
-                waiting.append(self._rows_of_slices(part))
+                waiting.append(self._placed(part))
                 rows, size = rows + part.num_rows, size + part.nbytes
                 if stop in ends or rows >= self.chunk_rows or size >= CHUNK_BYTES:
                     yield from self._payloads(waiting, seq)
@@ -88,17 +91,24 @@ class LocalSlices:
         ms = instants.fill_null(0).to_numpy() // unit
         return pa.array(wall_watermarks(ms, self.zone), mask=instants.is_null().to_numpy(zero_copy_only=False))
 
-    def _rows_of_slices(self, batch: Any) -> Any:
-        """The rows with a time, as rows of slices; the key group is one more key."""
+    @abstractmethod
+    def _ends(self, said: Said, batch: Any) -> list[int]:
+        """Behind how many rows a new seq begins."""
+
+    @abstractmethod
+    def _rows(self, keys: list[Any], micros: Ints, partials: list[Any]) -> Any:
+        """Rows of these times as the layout has them."""
+
+    def _placed(self, batch: Any) -> Any:
+        """The rows with a time, at their places in time; the key group is one more key."""
         keys = self.layout.keys
         time = batch.column(keys)
         if time.null_count:
             batch = batch.filter(time.is_valid())
         micros: Ints = batch.column(keys).cast(TIMESTAMP).view(pa.int64()).to_numpy()
-        slices = Span(self.window).numbers(micros // 1000) + 1
         of_keys = [with_nulls(normal(column)) for column in batch.columns[:keys]]
         partials = [with_nulls(column) for column in batch.columns[keys + 5 :]]
-        return self._wide.batch([*of_keys, batch.column(keys + 4)], slices, partials)
+        return self._rows([*of_keys, batch.column(keys + 4)], micros, partials)
 
     def _payloads(self, waiting: list[Any], seq: int) -> Iterator[Any]:
         waiting = [batch for batch in waiting if batch.num_rows]
@@ -107,9 +117,9 @@ class LocalSlices:
         keys = self.layout.keys
         merged = self._wide.merged(waiting)
         groups: Ints = merged.column(keys).to_numpy().astype(np.int64)
-        order = sort_order([groups])  # within a key group by slice, as before
+        order = sort_order([groups])  # within a key group as before, which for slices is by slice
         ordered = merged.take(pa.array(order))
-        rows = self.layout.batch(ordered.columns[:keys], self._wide.slices(ordered), ordered.columns[keys + 2 :])
+        rows = pa.RecordBatch.from_arrays([*ordered.columns[:keys], *ordered.columns[keys + 1 :]], self.layout.names)
         starts = np.flatnonzero(changes_in(groups[order])).tolist()
         for start, stop in pairwise([*starts, len(order)]):
             payload = to_bytes(rows.slice(start, stop - start))
@@ -123,8 +133,34 @@ class LocalSlices:
             )
 
     @property
-    def _wide(self) -> SliceRows:
-        return SliceRows(self.layout.keys + 1, self.layout.merges)
+    def _wide(self) -> Layout:
+        return replace(self.layout, keys=self.layout.keys + 1)
+
+
+@dataclass(frozen=True)
+class LocalSlices(LocalWindows[SliceRows]):
+    """Rows to slices. With `on_event` a new seq begins wherever a watermark passes the end of a slice."""
+
+    window: Sliced
+
+    def _ends(self, said: Said, batch: Any) -> list[int]:
+        return said.ends(*self._marks(batch), Span(self.window))
+
+    def _rows(self, keys: list[Any], micros: Ints, partials: list[Any]) -> Any:
+        return self._wide.batch(keys, Span(self.window).numbers(micros // 1000) + 1, partials)
+
+
+@dataclass(frozen=True)
+class LocalIntervals(LocalWindows[Intervals]):
+    """Rows to intervals of sessions. With `on_event` a new seq begins before a row that may be behind the watermark, if
+    that has moved."""
+
+    def _ends(self, said: Said, batch: Any) -> list[int]:
+        times = batch.column(self.layout.keys).cast(TIMESTAMP).view(pa.int64())
+        return said.turns(*self._marks(batch), times)
+
+    def _rows(self, keys: list[Any], micros: Ints, partials: list[Any]) -> Any:
+        return self._wide.batch(keys, micros, micros, partials)
 
 
 def out_rows(rows: list[tuple[Any, ...]]) -> Any:

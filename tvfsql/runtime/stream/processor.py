@@ -1,26 +1,29 @@
-"""GlobalWindowAggregate of a stream: the shell between Spark's state and `Windows`, which does the work."""
+"""GlobalWindowAggregate of a stream: the shell between Spark's state and what does the work of a key group."""
 
 from __future__ import annotations
 
+from abc import abstractmethod
 from collections import defaultdict
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
-from typing import Any
+from typing import Any, Protocol
 
 import pyarrow as pa
 from pyspark.sql import Row
 from pyspark.sql.streaming.stateful_processor import StatefulProcessor, StatefulProcessorHandle
 
-from tvfsql.plan.window import Window
+from tvfsql.plan.window import Sliced
+from tvfsql.runtime.intervals import Intervals
 from tvfsql.runtime.stream.control import CHANNEL, CONTROL
 from tvfsql.runtime.stream.fire import Fire
 from tvfsql.runtime.stream.late import LATE, LateRows, missed
 from tvfsql.runtime.stream.said import SOURCE, Message
+from tvfsql.runtime.stream.sessions import Closed, Sessions, SessionStore, SessionWindows
 from tvfsql.runtime.stream.slice_rows import SliceRows, from_bytes, to_bytes
 from tvfsql.runtime.stream.spans import Span
-from tvfsql.runtime.stream.store import ChunkKey, Index, SliceStore
+from tvfsql.runtime.stream.store import ChunkKey, Index, SliceStore, State
 from tvfsql.runtime.stream.valve import IDLE
-from tvfsql.runtime.stream.windows import Windows
+from tvfsql.runtime.stream.windows import Counts, Windows
 from tvfsql.runtime.stream.zones import instant_of
 
 # A row is a fire (payload, first, last), late rows (missed), or what a micro-batch did to a key group (the rest).
@@ -31,35 +34,49 @@ OUT = (
 _NOTHING = dict.fromkeys(field.split()[0] for field in OUT.split(","))
 
 
-class SlicingWindowProcessor(StatefulProcessor):
-    """For each key group: its slices in state, the windows that fire, and what that came to.
+class KeyGroup(Protocol):
+    """The windows of a key group during a micro-batch: `Windows` of slices, or `Sessions`."""
 
-    State: `chunks` maps (slice_end, level, chunk) to an Arrow IPC stream of (keys, slice, partials), where
-    slice_end and the level are as in `SliceStore`, in slices; `index` holds the watermark, its channels and the
-    list of chunks.
-    A call costs 100-200 microseconds: their number depends on the slices that are touched, never on keys.
+    counts: Counts
+    missed: list[Any]  # late rows, if they are kept
+
+    @property
+    def newest(self) -> int | None:
+        """The end of the last window that is open, in epoch ms."""
+
+    @property
+    def store(self) -> SliceStore | SessionStore:
+        """Where they are kept; the caller flushes it."""
+
+    def add(self, batches: Sequence[Any]) -> None:
+        """Take what the local phase sent; it is judged by the watermark that stood before it."""
+
+    def advance(self, messages: Iterable[Message]) -> Fire | Closed | None:
+        """Hear what the channels say. Gives the windows that fire."""
+
+
+class WindowProcessor(StatefulProcessor):
+    """For each key group: its windows in state, those that fire, and what that came to.
+
+    State: `chunks` maps three numbers, which say what a chunk is of, to an Arrow IPC stream; `index` holds the
+    watermark, its channels and the list of chunks.
+    A call costs 100-200 microseconds: their number depends on the chunks that are touched, never on keys.
     With `zone` windows lie on its wall clock; the times that are said of them (watermark, newest) are instants.
     `inputs` are those of `Valve`.
     """
 
-    def __init__(
-        self,
-        window: Window,
-        layout: SliceRows,
-        rows: str,
-        late: LateRows | None = None,
-        zone: str = "",
-        inputs: Sequence[str] = ("",),
-    ) -> None:
-        self.span, self.layout, self.rows, self.late, self.zone = Span(window), layout, rows, late, zone
-        self.inputs = tuple(inputs)
+    zone = ""
 
     def init(self, handle: StatefulProcessorHandle) -> None:
         self.state = SparkState.of(handle)
 
+    @abstractmethod
+    def key_group(self, state: State) -> KeyGroup:
+        """The windows of the key group at hand."""
+
     def handleInputRows(self, key: Any, rows: Iterator[Row], timerValues: Any) -> Iterator[Row]:
-        store = SliceStore(self.layout, self.state, self.inputs)
-        windows = Windows(self.span, self.layout, self.rows, store, self.late)
+        windows = self.key_group(self.state)
+        store = windows.store
         for payloads, messages in in_order(rows):
             if payloads:
                 windows.add(payloads)
@@ -87,6 +104,43 @@ class SlicingWindowProcessor(StatefulProcessor):
 
     def close(self) -> None:
         pass
+
+
+class SlicingWindowProcessor(WindowProcessor):
+    """Windows made of slices: a chunk holds (keys, slice, partials) of an entry of `SliceStore`, a slice or a run."""
+
+    def __init__(
+        self,
+        window: Sliced,
+        layout: SliceRows,
+        rows: str,
+        late: LateRows[SliceRows] | None = None,
+        zone: str = "",
+        inputs: Sequence[str] = ("",),
+    ) -> None:
+        self.span, self.layout, self.rows, self.late, self.zone = Span(window), layout, rows, late, zone
+        self.inputs = tuple(inputs)
+
+    def key_group(self, state: State) -> KeyGroup:
+        return Windows(self.span, self.layout, self.rows, SliceStore(self.layout, state, self.inputs), self.late)
+
+
+class SessionWindowProcessor(WindowProcessor):
+    """Session windows: a chunk holds (keys, start, last, partials) of intervals, as `SessionStore` has them."""
+
+    def __init__(
+        self,
+        layout: Intervals,
+        rows: str,
+        late: LateRows[Intervals] | None = None,
+        zone: str = "",
+        inputs: Sequence[str] = ("",),
+    ) -> None:
+        self.layout, self.rows, self.late, self.zone = layout, rows, late, zone
+        self.inputs = tuple(inputs)
+
+    def key_group(self, state: State) -> KeyGroup:
+        return Sessions(self.layout, self.rows, SessionStore(self.layout, state, self.inputs), self.late)
 
 
 @dataclass(frozen=True)
@@ -135,6 +189,21 @@ def in_order(rows: Iterable[Row]) -> Iterator[tuple[list[Any], list[Message]]]:
 
 
 @dataclass(frozen=True)
+class SliceWindows:
+    """How windows are made of the slices that leave a key group."""
+
+    window: Sliced
+    layout: SliceRows
+    rows: str
+
+    def windows(self, fired: Any, first: int, last: int) -> Iterator[Any]:
+        return Fire(fired, first, last).windows(Span(self.window), self.layout, self.rows)
+
+    def missed(self, late: Any, zone: str) -> Any:
+        return missed(Span(self.window), late, zone)
+
+
+@dataclass(frozen=True)
 class Unpack:
     """What `mapInArrow` runs behind the processor: the windows of each fire, as batches of bounded size.
 
@@ -142,25 +211,22 @@ class Unpack:
     operator's watermark follows in control rows, with `$late` each late row follows, once per window that it missed.
     """
 
-    window: Window
-    layout: SliceRows
-    rows: str
+    made: SliceWindows | SessionWindows
     schema: Any = None
     zone: str = ""
 
     def __call__(self, batches: Iterator[Any]) -> Iterator[Any]:
-        span = Span(self.window)
         names = () if self.schema is None else self.schema.names
         for batch in batches:
             columns = (batch.column(name) for name in ("payload", "first", "last"))
             for payload, first, last in zip(*columns, strict=True):
                 if payload.is_valid:
-                    fire = Fire(from_bytes(payload.as_buffer()), first.as_py(), last.as_py())
-                    for made in fire.windows(span, self.layout, self.rows):
+                    fired = from_bytes(payload.as_buffer())
+                    for made in self.made.windows(fired, first.as_py(), last.as_py()):
                         yield made if self.schema is None else self._wide(made.num_rows, made.columns)
             if LATE in names:
                 for late in batch.column("missed").drop_null():
-                    rows = missed(span, from_bytes(late.as_buffer()), self.zone)
+                    rows = self.made.missed(from_bytes(late.as_buffer()), self.zone)
                     yield self._wide(len(rows), [], {LATE: rows})
             watermarks = batch.column("watermark").drop_null()
             if CONTROL in names and len(watermarks):

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterator
 from dataclasses import dataclass, field
 from typing import Any
 
@@ -58,19 +59,46 @@ class Said:
 
     def ends(self, channels: Any, micros: Any, control: Any, span: Span) -> list[int]:
         """Where a watermark passes the end of a slice: how many rows that is up to there. Every control row is one."""
-        marks: Ints = pc.fill_null(micros, NEVER).to_numpy() // 1000
-        found = set((np.flatnonzero(control.is_valid().to_numpy(zero_copy_only=False)) + 1).tolist())
-        named = pc.fill_null(channels, SOURCE)
-        for channel in named.unique().to_pylist():
-            at = np.flatnonzero(pc.equal(named, channel).to_numpy(zero_copy_only=False))
-            before = self.watermarks.get(channel)
-            running = np.maximum.accumulate(np.append(NEVER // 1000 if before is None else before, marks[at]))
+        found = _behind_control_rows(control)
+        for at, running in self._running(channels, micros):
             numbers = span.numbers(running + 1)
             found |= set((at[np.flatnonzero(np.diff(numbers) > 0)] + 1).tolist())
         return sorted(found)
 
+    def turns(self, channels: Any, micros: Any, control: Any, times: Any) -> list[int]:
+        """Where a row that may be behind the watermark comes and a watermark has moved since the last such place: how
+        many rows there are before it. Behind every control row is one, too. `times` are the rows' own, in epoch
+        microseconds. Between two places the order of rows and watermarks does not matter to sessions: no row there
+        touches one that a watermark there closes.
+        """
+        moved, latest = np.zeros(len(micros), dtype=np.bool_), np.full(len(micros), NEVER)
+        before = NEVER
+        for at, running in self._running(channels, micros):
+            moved[at], latest[at] = np.diff(running) > 0, running[1:]
+            before = max(before, int(running[0]))
+        # no watermark of the operator is later than the latest one of a channel
+        latest = np.maximum.accumulate(np.append(before, latest))[:-1]
+        moves = np.append(any(mark is not None for mark in self.news.values()), moved).cumsum()[:-1]
+        behind = pc.fill_null(times, -NEVER).to_numpy() // 1000 - 1 <= latest
+        at = np.flatnonzero(behind & (moves > 0))
+        _, first = np.unique(moves[at], return_index=True)
+        return sorted({*at[first].tolist(), *_behind_control_rows(control)})
+
+    def _running(self, channels: Any, micros: Any) -> Iterator[tuple[Ints, Ints]]:
+        """For each channel its rows, and its largest watermark (epoch ms) before them and behind each."""
+        marks: Ints = pc.fill_null(micros, NEVER).to_numpy() // 1000
+        named = pc.fill_null(channels, SOURCE)
+        for channel in named.unique().to_pylist():
+            at = np.flatnonzero(pc.equal(named, channel).to_numpy(zero_copy_only=False))
+            before = self.watermarks.get(channel)
+            yield at, np.maximum.accumulate(np.append(NEVER // 1000 if before is None else before, marks[at]))
+
     def _say(self, channel: str | None, watermark: int | None) -> None:
         self.watermarks[channel] = self.news[channel] = larger(self.watermarks.get(channel), watermark)
+
+
+def _behind_control_rows(control: Any) -> set[int]:
+    return set((np.flatnonzero(control.is_valid().to_numpy(zero_copy_only=False)) + 1).tolist())
 
 
 def floor_ms(micros: int | None) -> int | None:

@@ -1,4 +1,5 @@
-"""Slices and windows of a stream, as DataFrame operations: what emitted code calls. Source: DESIGN 7."""
+"""Windows of a stream, made of slices or of intervals, as DataFrame operations: what emitted code calls. Source:
+DESIGN 7."""
 
 from __future__ import annotations
 
@@ -11,15 +12,24 @@ from pyspark.sql import types as T
 from pyspark.sql.pandas.types import to_arrow_schema
 
 from tvfsql.options import KEY_GROUPS
-from tvfsql.plan.window import Window
+from tvfsql.plan.window import Session, Window
 from tvfsql.runtime.expressions import column_of
+from tvfsql.runtime.intervals import Intervals
 from tvfsql.runtime.merge import window_schema
 from tvfsql.runtime.partials import Merge, are_kinds
 from tvfsql.runtime.stream.control import CHANNEL, CONTROL, WATERMARK
 from tvfsql.runtime.stream.groups import key_group_labels
 from tvfsql.runtime.stream.late import LATE, WINDOW, LateRows
-from tvfsql.runtime.stream.local import LocalSlices
-from tvfsql.runtime.stream.processor import OUT, SlicingWindowProcessor, Unpack
+from tvfsql.runtime.stream.local import LocalIntervals, LocalSlices
+from tvfsql.runtime.stream.processor import (
+    OUT,
+    SessionWindowProcessor,
+    SliceWindows,
+    SlicingWindowProcessor,
+    Unpack,
+    WindowProcessor,
+)
+from tvfsql.runtime.stream.sessions import SessionWindows
 from tvfsql.runtime.stream.slice_rows import SliceRows
 from tvfsql.runtime.windows import local_time
 
@@ -49,7 +59,7 @@ def local_slices(
     (bigint, epoch ms). With `on_event` a watermark counts from the row after it, in the order of the source, whose
     rows then pass through one task. Else it counts from the next micro-batch. With `late` there is one more column,
     `$late` (an array of one struct): the row, should it come too late. With `zone` windows lie on its wall clock:
-    watermarks are instants, and so is `time` if it is a timestamp.
+    watermarks are instants, and so is `time` if it is a timestamp. A SESSION has intervals instead of slices.
     The number of key groups bounds the parallelism, and belongs to the state: it must not change over a checkpoint.
     """
     labels = key_group_labels(key_groups if keys else 1)
@@ -64,8 +74,14 @@ def local_slices(
     numbered = chosen.toDF(*map(str, range(len(chosen.columns))))
     if on_event:
         numbered = numbered.coalesce(1)
-    layout = SliceRows(len(keys), tuple(merges.items()))
-    local = LocalSlices(window, LateRows(layout).wide if late else layout, labels, on_event, zone)
+    local: LocalSlices | LocalIntervals
+    if isinstance(window, Session):
+        of_sessions = Intervals(len(keys), tuple(merges.items()), window.gap, window.limit)
+        sent = (LateRows(of_sessions).wide if late else of_sessions).kept
+        local = LocalIntervals(window, sent, labels, on_event, zone)
+    else:
+        of_slices = SliceRows(len(keys), tuple(merges.items()))
+        local = LocalSlices(window, LateRows(of_slices).wide if late else of_slices, labels, on_event, zone)
     types = rows.select(*map(column_of, (*keys, *partials))).schema
     payload = T.StructField("payload", T.BinaryType(), metadata={ROWS: _with_nulls(types.jsonValue())})
     parts = [
@@ -105,11 +121,18 @@ def merge_slice_stream(
     """
     if merges.get(rows) != "sum" or not are_kinds(merges.values(), but="running"):
         raise AssertionError(f"{rows} must be a sum, and all kinds ones that can be merged again: {dict(merges)}")
-    layout = SliceRows(len(keys), tuple(merges.items()))
+    processor: WindowProcessor
+    made: SliceWindows | SessionWindows
+    if isinstance(window, Session):
+        of_sessions = Intervals(len(keys), tuple(merges.items()), window.gap, window.limit)
+        processor = SessionWindowProcessor(of_sessions, rows, LateRows(of_sessions) if late else None, zone, inputs)
+        made = SessionWindows(of_sessions)
+    else:
+        of_slices = SliceRows(len(keys), tuple(merges.items()))
+        processor = SlicingWindowProcessor(window, of_slices, rows, LateRows(of_slices) if late else None, zone, inputs)
+        made = SliceWindows(window, of_slices, rows)
     fires = slices.groupBy("key_group").transformWithState(
-        statefulProcessor=SlicingWindowProcessor(
-            window, layout, rows, LateRows(layout) if late else None, zone, inputs
-        ),
+        statefulProcessor=processor,
         outputStructType=OUT,
         outputMode="append",
         timeMode="None",
@@ -124,8 +147,12 @@ def merge_slice_stream(
         clocks = (T.TimestampNTZType(), T.TimestampNTZType(), T.TimestampType() if zone else T.TimestampNTZType())
         window_columns = [T.StructField(part, clock) for part, clock in zip(WINDOW, clocks, strict=True)]
         schema = schema.add(LATE, T.StructType([*row.elementType.fields, *window_columns]))
-    unpack = Unpack(window, layout, rows, to_arrow_schema(schema, timezone="UTC") if marks or late else None, zone)
+    unpack = Unpack(made, to_arrow_schema(schema, timezone="UTC") if marks or late else None, zone)
     return fires.observe(name, *counters()).mapInArrow(unpack, schema)
+
+
+# what emitted code calls them where windows are sessions
+local_sessions, merge_session_stream = local_slices, merge_slice_stream
 
 
 def _with_nulls(kind: Any) -> Any:

@@ -11,7 +11,7 @@ from functools import cached_property
 
 import numpy as np
 
-from tvfsql.plan.window import Cumulate, Hop, TumbleMonths, Window, of_slices
+from tvfsql.plan.window import Cumulate, Hop, Sliced, TumbleMonths, of_slices
 from tvfsql.runtime.columns import Ints
 
 _DATES = (-(2**55), 2**55)  # epoch ms between which numpy has calendar months without overflow
@@ -21,7 +21,7 @@ _DATES = (-(2**55), 2**55)  # epoch ms between which numpy has calendar months w
 class Span:
     """A window function whose windows are runs of slices."""
 
-    window: Window
+    window: Sliced
 
     @cached_property
     def kernel(self) -> Hop | Cumulate:

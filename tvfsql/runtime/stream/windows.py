@@ -40,7 +40,7 @@ class Windows:
     """
 
     def __init__(
-        self, span: Span, layout: SliceRows, rows: str, store: SliceStore, late: LateRows | None = None
+        self, span: Span, layout: SliceRows, rows: str, store: SliceStore, late: LateRows[SliceRows] | None = None
     ) -> None:
         self.span, self.layout, self.rows, self.store, self.late = span, layout, rows, store, late
         self.missed: list[Any] = []  # late rows, if they are kept (`late`), as `LateRows.of` gives them

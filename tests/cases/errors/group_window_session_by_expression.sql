@@ -1,0 +1,1 @@
+SELECT UPPER(item), COUNT(*) AS n FROM bid GROUP BY SESSION(bidtime, INTERVAL '10' MINUTE), UPPER(item);

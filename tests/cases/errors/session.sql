@@ -1,3 +1,0 @@
-SELECT COUNT(*)
-FROM TABLE(SESSION(TABLE bid PARTITION BY item, DESCRIPTOR(bidtime), INTERVAL '5' MINUTE))
-GROUP BY window_start, window_end, item;

@@ -1,0 +1,2 @@
+SELECT COUNT(*) FROM TABLE(SESSION(TABLE bid PARTITION BY item, DESCRIPTOR(bidtime), INTERVAL '0' MINUTE))
+GROUP BY window_start, window_end, item;
