@@ -50,6 +50,7 @@ class RowStream:
     state: dict[int, Group] = field(default_factory=lambda: defaultdict(Group))
     late: int = 0
     handed: int | None = None
+    newest: int | None = None
     held: int = 0
 
     def batch(self, *sides: Sequence[Event]) -> list[Row]:
@@ -76,7 +77,7 @@ class RowStream:
                 yield from rows_of(batch)
         opened.flush()
         self.late += opened.counts.late
-        self.handed = opened.handed
+        self.handed, self.newest = opened.handed, opened.newest
         self.held += opened.held[0]
 
     @property

@@ -61,6 +61,17 @@ def test_rows_of_one_time_go_by_value() -> None:
     assert RowStream(keeping(LAST)).batch([*events, END]) == [("a", 500, 9)]
 
 
+def test_the_newest_first_row_that_waits_is_known_for_sources_that_turn_idle() -> None:
+    stream = RowStream(keeping(FIRST, 1000))
+    stream.batch([Event("a", 500, 100), Event("b", 700, 100)])
+    assert stream.newest == 701
+    assert ordered(stream.batch([Event(None, None, stream.newest - 1)])) == [("a", 500, 1), ("b", 700, 1)]
+    assert stream.newest is None
+    stream = RowStream(keeping(LAST, 1000))
+    stream.batch([Event("a", 500, 100)])
+    assert stream.newest is None  # a retention is no reason to move event time on
+
+
 def test_a_key_that_was_forgotten_counts_as_new() -> None:
     stream = RowStream(keeping(FIRST, 1000))
     assert stream.batch([Event("a", 0, 0, 1)]) == [("a", 0, 1)]

@@ -314,3 +314,10 @@ SELECT window_start, window_end, COUNT(*) AS n FROM TABLE(TUMBLE((SELECT item, b
 
 -- where window col and row
 SELECT window_start, window_end, COUNT(*) AS x FROM TABLE(TUMBLE(TABLE bid, DESCRIPTOR(bidtime), INTERVAL '10' MINUTE)) WHERE bidtime > window_start + INTERVAL '1' MINUTE GROUP BY window_start, window_end;
+
+-- first row of each key
+SELECT item, price FROM bid QUALIFY ROW_NUMBER() OVER (PARTITION BY item ORDER BY bidtime) = 1;
+
+-- interval joins
+SELECT b.item, a.id FROM bid b FULL JOIN auction a
+ON b.item = a.item AND b.bidtime BETWEEN a.opened AND a.opened + INTERVAL '1' HOUR AND a.seller = 7;

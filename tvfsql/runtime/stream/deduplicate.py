@@ -132,13 +132,14 @@ class KeepRow:
 
 
 class Deduplication:
-    """The spans of one key group. A timer of a span is set under the hash of its key, for when it is `due` or before;
-    one that fires before is set again, so that a span that grows with each row costs a timer now and then."""
+    """The spans of one key group. A timer of a span is set under the hash of its key, for when it is `due` or before:
+    for a first row until that is `final`, else for the `clean_up`. One that fires before is set again, so that a span
+    that grows with each row costs a timer now and then."""
 
     def __init__(self, spec: KeepRow, store: SliceStore, services: TimerServices) -> None:
         self.spec, self.store, self.services = spec, store, services
         self.rows = KeyedRows(store, spec.bucket_rows)
-        self.timers = services.get("deduplicate", [pa.int64()]).event_time
+        self.final, self.clean_up = (services.get(name, [pa.int64()]).event_time for name in ("final", "clean-up"))
         self.counts = RowCounts()
         self.waiting: list[Any] = []
 
@@ -182,7 +183,8 @@ class Deduplication:
 
     @property
     def newest(self) -> int | None:
-        return None  # the first row of a key may wait: no window of it stays open
+        latest = self.final.latest() if self.spec.keep == FIRST else None
+        return None if latest is None else latest + 1
 
     @property
     def held(self) -> tuple[int, int]:
@@ -190,10 +192,10 @@ class Deduplication:
 
     def _due(self, watermark: int | None) -> Ints:
         """The hashes of the keys whose timers fire."""
-        if watermark is None or watermark == self.timers.now:
+        if watermark is None or watermark == self.clean_up.now:
             return np.zeros(0, dtype=np.int64)
-        fired: Ints = self.timers.pop(watermark).column(0).to_numpy()
-        return fired
+        fired = [queue.pop(watermark).column(0).to_numpy() for queue in (self.final, self.clean_up)]
+        return np.concatenate(fired)
 
     def _work(self, rows: Any, before: int, watermark: int | None) -> Iterator[Any]:
         """Spans of some buckets, from those of the state (`before` rows) and fresh ones: give out, forget, keep."""
@@ -247,8 +249,10 @@ class Deduplication:
             lacking |= (timer <= watermark) & (due < NEVER)
         lacking &= ~gone
         if lacking.any():
-            hashes = hashes_of(spans)[lacking]
-            self.timers.register(self.timers.rows.batch([hashes], np.zeros(len(hashes), dtype=np.int64), due[lacking]))
+            waiting = lacking & ~_flags(spans) if self.spec.keep == FIRST else np.zeros(len(due), dtype=np.bool_)
+            for queue, own in ((self.final, waiting), (self.clean_up, lacking & ~waiting)):
+                hashes = hashes_of(spans)[own]
+                queue.register(queue.rows.batch([hashes], np.zeros(len(hashes), dtype=np.int64), due[own]))
             spans = _with(spans, {TIMER: np.where(lacking, due, timer)})
         return spans, lacking
 

@@ -23,7 +23,7 @@ from tvfsql.runtime.stream.control import CHANNEL, CONTROL, WATERMARK
 from tvfsql.runtime.stream.groups import key_group_labels
 from tvfsql.runtime.stream.local import CHUNK_BYTES, CHUNK_ROWS, out_rows
 from tvfsql.runtime.stream.said import Said
-from tvfsql.runtime.stream.slice_rows import changes_in, joined, sort_order, to_bytes
+from tvfsql.runtime.stream.slice_rows import changes_in, joined, sort_order, to_bytes, with_nulls
 from tvfsql.runtime.stream.spans import Span
 
 HASH = "$hash"
@@ -127,7 +127,8 @@ class LocalRows:
         groups: Ints = rows.column(self.columns + 1).to_numpy().astype(np.int64)
         order = sort_order([groups])
         names = [*map(str, range(self.columns)), HASH]
-        own = pa.RecordBatch.from_arrays(rows.columns[: self.columns + 1], names=names).take(pa.array(order))
+        columns = [with_nulls(column) for column in rows.columns[: self.columns + 1]]
+        own = pa.RecordBatch.from_arrays(columns, names=names).take(pa.array(order))
         of_groups = own.replace_schema_metadata({SIDE: self.side}) if self.side else own
         starts = np.flatnonzero(changes_in(groups[order])).tolist()
         for start, stop in pairwise([*starts, len(order)]):

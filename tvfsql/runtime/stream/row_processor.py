@@ -17,6 +17,7 @@ from tvfsql.runtime.stream.processor import OUT as COUNTED
 from tvfsql.runtime.stream.processor import SparkState, in_order, out_row
 from tvfsql.runtime.stream.said import SOURCE, Message
 from tvfsql.runtime.stream.slice_rows import from_bytes, to_bytes
+from tvfsql.runtime.stream.slices import nullable_type
 from tvfsql.runtime.stream.store import State
 from tvfsql.runtime.stream.timer_queue import TimerState
 from tvfsql.runtime.stream.timers import SparkTimerState
@@ -120,6 +121,7 @@ def processed(
     if marks:
         fields = [(WATERMARK, T.TimestampNTZType()), (CONTROL, T.LongType()), (CHANNEL, T.StringType())]
         schema = T.StructType([*schema.fields, *(T.StructField(*field) for field in fields)])
+    schema = T.StructType.fromJson(nullable_type(schema.jsonValue()))
     unpack = UnpackRows(to_arrow_schema(schema, timezone="UTC"), marks)
     return told.observe(name, *counters).mapInArrow(unpack, schema)
 

@@ -83,7 +83,7 @@ def local_slices(
         of_slices = SliceRows(len(keys), tuple(merges.items()))
         local = LocalSlices(window, LateRows(of_slices).wide if late else of_slices, labels, on_event, zone)
     types = rows.select(*map(column_of, (*keys, *partials))).schema
-    payload = T.StructField("payload", T.BinaryType(), metadata={ROWS: _with_nulls(types.jsonValue())})
+    payload = T.StructField("payload", T.BinaryType(), metadata={ROWS: nullable_type(types.jsonValue())})
     parts = [
         ("key_group", T.IntegerType()),
         ("seq", T.LongType()),
@@ -155,14 +155,14 @@ def merge_slice_stream(
 local_sessions, merge_session_stream = local_slices, merge_slice_stream
 
 
-def _with_nulls(kind: Any) -> Any:
+def nullable_type(kind: Any) -> Any:
     """A type of Spark's, as JSON, in which anything may be NULL: as `with_nulls` makes the columns."""
     if isinstance(kind, list):
-        return [_with_nulls(part) for part in kind]
+        return [nullable_type(part) for part in kind]
     if not isinstance(kind, dict):
         return kind
     changed = dict.fromkeys({"nullable", "containsNull"} & kind.keys(), True)
-    return {name: part if name == "metadata" else _with_nulls(part) for name, part in kind.items()} | changed
+    return {name: part if name == "metadata" else nullable_type(part) for name, part in kind.items()} | changed
 
 
 def counters() -> list[Column]:

@@ -126,6 +126,11 @@ class TimerQueue:
         self._settle()
         return self.chunks[0].first if self.chunks else None
 
+    def latest(self) -> int | None:
+        """The time of the last timer."""
+        self._settle()
+        return int(times_of(self._load(self.chunks[-1]))[-1]) if self.chunks else None
+
     def restore(self, parts: Sequence[TimerQueue]) -> None:
         """Start a new queue with all timers of older ones, and with the smallest of their clocks if all have one."""
         if self.before is not None:
