@@ -56,15 +56,7 @@ class RowStream:
     def batch(self, *sides: Sequence[Event]) -> list[Row]:
         """A micro-batch; what it reads of the past it reads from state."""
         labels = key_group_labels(self.groups)
-        sent: dict[int, list[dict[str, Any]]] = defaultdict(list)
-        for number, events in enumerate(sides, 1):
-            side = f"{number}/" if len(sides) > 1 else ""
-            for part in range(self.partitions):
-                of_part = [of_side(event, side) for event in events[part :: self.partitions]]
-                cuts = [source(of_part[i : i + 4], labels) for i in range(0, len(of_part), 4)]
-                for out in LocalRows(COLUMNS, 1, labels, self.on_event, side, chunk_rows=3)(cuts):
-                    for row in out.to_pylist():
-                        sent[row["key_group"]].append(row)
+        sent = sent_by(sides, labels, self.partitions, self.on_event)
         self.held = 0
         return [row for group in labels for row in self._of_group(self.state[group], sent[group])]
 
@@ -83,6 +75,22 @@ class RowStream:
     @property
     def empty(self) -> bool:
         return all(group.empty for group in self.state.values())
+
+
+def sent_by(
+    sides: Sequence[Sequence[Event]], labels: Sequence[int], partitions: int = 1, on_event: bool = False
+) -> dict[int, list[dict[str, Any]]]:
+    """What the local phase of each side sends to the key groups."""
+    sent: dict[int, list[dict[str, Any]]] = defaultdict(list)
+    for number, events in enumerate(sides, 1):
+        side = f"{number}/" if len(sides) > 1 else ""
+        for part in range(partitions):
+            of_part = [of_side(event, side) for event in events[part::partitions]]
+            cuts = [source(of_part[i : i + 4], labels) for i in range(0, len(of_part), 4)]
+            for out in LocalRows(COLUMNS, 1, tuple(labels), on_event, side, chunk_rows=3)(cuts):
+                for row in out.to_pylist():
+                    sent[row["key_group"]].append(row)
+    return sent
 
 
 def of_side(event: Event, side: str) -> Event:
