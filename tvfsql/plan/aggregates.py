@@ -108,7 +108,8 @@ TIMED = "struct({t} AS t, {x} AS x)"
 VALUES = "transform(sort_array({list}), e -> e.x)"
 JOINED = f"CASE WHEN size({{list}}) > 0 THEN array_join({VALUES}, {{y}}) END"
 
-COUNT_OF = Partial("count", "count({x}){f}", "sum", "1L")
+ONE = "1L"  # the partial of a row that is counted
+COUNT_OF = Partial("count", "count({x}){f}", "sum", ONE)
 SUM_OF = Partial("sum", "sum({x}){f}", "sum")
 # a value after the other, each as often as it is there; by Welford's formula, in an order that is always the same
 ADDED = (

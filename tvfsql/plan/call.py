@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 
-from tvfsql.plan.aggregates import FUNCTIONS, AggregateFunction, of_user, templates
+from tvfsql.plan.aggregates import FUNCTIONS, ONE, AggregateFunction, of_user, templates
 from tvfsql.plan.nodes import AggCall
 from tvfsql.plan.scalar import Scalar, column, template, text
 
@@ -72,10 +72,13 @@ def counted(call: AggCall, *, nulls: bool = False) -> Scalar | None:
 
 
 def single(call: AggCall, pattern: str, *, nulls: bool = False) -> Scalar:
-    """The filled-in pattern for a row that counts, NULL for others."""
+    """The filled-in pattern for a row that counts, for others NULL; 0 where rows are counted, as no count is NULL."""
     value = template(pattern, holes(call))
     counts = counted(call, nulls=nulls or value == call.arguments[0])
-    return value if counts is None else template("CASE WHEN {c} THEN {v} END", {"c": counts, "v": value})
+    if counts is None:
+        return value
+    otherwise = " ELSE 0L" if pattern == ONE else ""
+    return template(f"CASE WHEN {{c}} THEN {{v}}{otherwise} END", {"c": counts, "v": value})
 
 
 def finished(call: AggCall, pattern: str, parts: Mapping[str, Scalar]) -> Scalar:
