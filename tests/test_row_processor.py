@@ -14,7 +14,9 @@ from tvfsql.runtime.stream.control import END_OF_INPUT
 from tvfsql.runtime.stream.deduplicate import FIRST, KeepRow
 from tvfsql.runtime.stream.groups import key_group_labels
 from tvfsql.runtime.stream.interval_join import IntervalJoin
+from tvfsql.runtime.stream.local_rows import LocalRows
 from tvfsql.runtime.stream.row_processor import RowOperator, RowProcessor, UnpackRows
+from tvfsql.runtime.stream.slice_rows import from_bytes, joined
 
 (LABEL,) = key_group_labels(1)
 END = Event(None, None, END_OF_INPUT)
@@ -63,3 +65,16 @@ def test_joined_rows_with_the_watermark_that_lies_behind() -> None:
     alone = ("b", 400, 1, None, None, None)
     assert found == [("a", 500, 1, "a", 580, 1, *[None] * 3), (*alone, *[None] * 3), (*[None] * 7, END_OF_INPUT, "")]
     assert (counters.late, counters.late_right, counters.state_rows) == (1, 1, 0)
+
+
+def test_what_may_be_null_in_a_struct_may_differ_between_micro_batches() -> None:
+    def payload(nullable: bool) -> Any:
+        inner = pa.struct([pa.field("x", pa.int64(), nullable=nullable)])
+        own = [pa.array([{"x": 1}], inner), pa.array([0], pa.timestamp("us"))]
+        columns = [*own, pa.array([1]), pa.array([0], pa.int32())]
+        marks = [pa.nulls(1, kind) for _, kind in MARKS]
+        batch = pa.RecordBatch.from_arrays([*columns, *marks], names=[str(i) for i in range(7)])
+        (out, _) = LocalRows(2, 1, (0,))([batch])
+        return from_bytes(out.column("payload")[0].as_py())
+
+    assert joined([payload(True), payload(False)]).num_rows == 2
