@@ -164,7 +164,8 @@ class _Reader:
         elif reason is None and isinstance(tree, exp.Select):
             body = self._select(tree)
         elif reason and isinstance(tree, exp.Select) and self._of_windows(tree) and None not in (limit, offset):
-            body = ast.OfWindows(self._select(tree), self._ordinary(tree, reason))
+            why = ast.OVER if self._ranking(tree) else reason
+            body = ast.OfWindows(self._select(tree), self._ordinary(tree, why))
         elif reason is None and type(tree) in SET_KINDS:
             body = ast.SetOperation(
                 SET_KINDS[type(tree)],  # type: ignore[index]
