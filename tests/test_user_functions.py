@@ -164,16 +164,18 @@ def test_functions_are_called_for_rows_of_the_query_alone(spark: SparkSession, t
     times = ("00:00:01", "00:00:02", "00:05:00", "00:00:03")
     batches = [[{"ts": f"2020-01-01 {time}", "n": n}] for n, time in enumerate(times)]
     session = Session(spark, mode="streaming")
-    for name, path in (("plusOne", "plus_one"), ("mean", "MeanOfSome")):
+    for name, path in (("plusOne", "plus_one"), ("meanOf", "MeanOfSome")):
         session.execute(f"CREATE FUNCTION {name} AS 'user_functions.{path}' LANGUAGE PYTHON")
     write_files(tmp_path / "in", batches)
     create_table(session, "t", "ts TIMESTAMP(3), n INT, more AS plusOne(n), WATERMARK FOR ts AS ts", tmp_path / "in")
     session.execute(f"""CREATE TABLE late (n INT, ts TIMESTAMP(3), window_end TIMESTAMP(3))
     WITH ('connector' = 'filesystem', 'path' = '{tmp_path / "late"}', 'format' = 'json')""")
-    inner = """SELECT window_start, window_end, plusOne(SUM(plusOne(more))) AS n, mean(more) AS m
+    inner = """SELECT window_start, window_end, plusOne(SUM(plusOne(more))) AS n, meanOf(more) AS m
     FROM TABLE(TUMBLE(TABLE t, DESCRIPTOR(ts), INTERVAL '1' MINUTE))
     WHERE plusOne(n) < 100 GROUP BY window_start, window_end"""
-    outer = f"SELECT window_end, mean(plusOne(n)) AS n, mean(m) AS m FROM ({inner}) GROUP BY window_start, window_end"
+    outer = (
+        f"SELECT window_end, meanOf(plusOne(n)) AS n, meanOf(m) AS m FROM ({inner}) GROUP BY window_start, window_end"
+    )
     minutes = [naive.at(1_577_836_800_000 + minute * 60_000) for minute in (1, 6)]
     found = {tuple(row) for row in session.sql(outer).collect()}
     assert found == {(minutes[0], 7.0, 1.5), (minutes[1], 6.0, 3.0)}
