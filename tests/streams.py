@@ -218,6 +218,21 @@ def rows_of(made: Any) -> list[Out]:
 # ---- the trace of semantics.md b.6
 
 
+def results_of(values: Sequence[int]) -> Out:
+    """What MERGES give for the values of a window, in the order of their times."""
+    of_rest = ((x, sum(came(value) for value in values if value % 3 == x)) for x in range(3))
+    return (
+        len(values),
+        sum(values),
+        max(values),
+        min(values),
+        values[0],
+        tuple(sorted({*values})),
+        tuple(values),
+        tuple((x, n) for x, n in of_rest if n),
+    )
+
+
 class Model:
     """semantics.md b.3 as it reads, one row and one window at a time; no slices."""
 
@@ -252,22 +267,12 @@ class Model:
             values = [value for _, value in sorted(self.open.pop((key, end)))]
             if getattr(self.window, "emit_only_on_update", False) and (key, end) not in self.on_time:
                 continue
-            total = (
-                len(values),
-                sum(values),
-                max(values),
-                min(values),
-                values[0],
-                tuple(sorted({*values})),
-                tuple(values),
-                tuple((x, n) for x in range(3) if (n := sum(came(value) for value in values if value % 3 == x))),
-            )
             start = self.window.window_start(end)
             if self.window.emit_only_on_change:
                 of_step, self.shown[key, start] = self.shown.get((key, start)), [sum(values), max(values)]
                 if self.shown[key, start] == of_step:
                     continue
-            yield key, start, end, *total
+            yield key, start, end, *results_of(values)
 
 
 KEYS = st.sampled_from(["a", "b", "c", None])

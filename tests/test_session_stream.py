@@ -9,7 +9,7 @@ from typing import Any
 import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
-from streams import Event, Operator, Out, micro_batches, ordered
+from streams import Event, Operator, Out, micro_batches, ordered, results_of
 
 from tvfsql.plan.window import Session
 from tvfsql.runtime.stream.control import END_OF_INPUT
@@ -76,15 +76,7 @@ class Model:
         self.open = [session for session in self.open if session not in due]
         for session in due:
             values = [value for _, value in sorted((row.ts, row.value) for row in session)]
-            total = (len(values), sum(values), max(values), min(values), values[0])
-            yield (
-                session[0].key,
-                self._start(session),
-                self._end(session),
-                *total,
-                tuple(sorted({*values})),
-                tuple(values),
-            )
+            yield session[0].key, self._start(session), self._end(session), *results_of(values)
 
 
 class Cutting:
@@ -111,8 +103,7 @@ class Cutting:
             for session, end in self._cut(held):
                 if end - 1 <= self.watermark:
                     values = [value for _, value in sorted((row.ts or 0, row.value) for row in session)]
-                    total = (len(values), sum(values), max(values), min(values), values[0])
-                    fired.append((key, session[0].ts, end, *total, tuple(sorted({*values})), tuple(values)))
+                    fired.append((key, session[0].ts, end, *results_of(values)))
                     self.open[key] = [row for row in self.open[key] if not any(row is other for other in session)]
         return fired
 

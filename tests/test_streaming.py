@@ -243,8 +243,8 @@ def test_a_stream_without_end_is_not_awaited() -> None:
         (TOTALS.format(window=WINDOWS["hop"]) + " ORDER BY item", "cannot be sorted"),
         (TOTALS.format(window=WINDOWS["hop"]) + " LIMIT 3", "LIMIT on a stream"),
         ("SELECT DISTINCT item FROM bid", "DISTINCT rows of a stream"),
-        ("SELECT a.item FROM bid a JOIN bid b ON a.item = b.item", "no window on its left side"),
-        ("SELECT item, ROW_NUMBER() OVER (ORDER BY ts) FROM bid", "Spark's own forms"),
+        ("SELECT a.item FROM bid a JOIN bid b ON a.item = b.item", "does not bound the time between its rows"),
+        ("SELECT item, ROW_NUMBER() OVER (ORDER BY ts) FROM bid", "the first or the last one of each key"),
         (
             f"SELECT * FROM ({TOTALS_OF_HOP}) QUALIFY ROW_NUMBER() OVER (PARTITION BY window_end ORDER BY total) <= 3",
             "Spark's own forms",
