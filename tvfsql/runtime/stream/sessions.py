@@ -126,11 +126,11 @@ class SessionStore:
 
     def add(self, batch: Any) -> None:
         """Put intervals beside those that are there."""
-        while self.runs and self.runs[-1].rows <= batch.num_rows and self.runs[-1].rows + batch.num_rows <= CHUNK_ROWS:
+        while self.runs and self.runs[-1].rows <= batch.num_rows:
             older = self._load(self.runs[-1])
             self._drop(self.runs.pop())
             batch = self.layout.kept.merged([older, batch])
-        self._append(batch)
+        self._append_in_pieces(batch)
 
     def read(self) -> list[Any]:
         """All intervals, oldest first."""
@@ -141,8 +141,7 @@ class SessionStore:
         for run in self.runs:
             self._drop(run)
         self.runs = []
-        for start in range(0, batch.num_rows, CHUNK_ROWS):
-            self._append(batch.slice(start, CHUNK_ROWS))
+        self._append_in_pieces(batch)
 
     def flush(self) -> None:
         """Write what has changed."""
@@ -181,6 +180,10 @@ class SessionStore:
     def slices(self) -> Iterator[int]:
         """The pieces of time that state is in: none for sessions, which lie in runs."""
         return (run.number for run in self.runs)
+
+    def _append_in_pieces(self, batch: Any) -> None:
+        for start in range(0, batch.num_rows, CHUNK_ROWS):
+            self._append(batch.slice(start, CHUNK_ROWS))
 
     def _append(self, batch: Any) -> None:
         first, last = self.layout.first_end(batch), int(self.layout.ends(batch).max())
