@@ -12,7 +12,7 @@ from tvfsql.api.explain import explain
 from tvfsql.bind.call import AdvanceWatermark, bind_call
 from tvfsql.bind.function import bind_function
 from tvfsql.bind.query import QueryBinder
-from tvfsql.bind.scalar import functions
+from tvfsql.bind.spark_words import functions
 from tvfsql.bind.statement import bind_table, bind_view
 from tvfsql.bind.users import with_functions
 from tvfsql.catalog import Catalog, Table, View

@@ -16,7 +16,7 @@ from datetime import date, datetime
 from decimal import Decimal
 from typing import Any
 
-from tvfsql.bind.scalar import is_known
+from tvfsql.bind.spark_words import is_known
 from tvfsql.errors import BindError, Span, SqlSyntaxError, nearest
 from tvfsql.functions import DETERMINISTIC, RETURNS
 from tvfsql.plan.function import MANY, UserFunction

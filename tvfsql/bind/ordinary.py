@@ -9,7 +9,7 @@ from sqlglot.errors import OptimizeError
 from sqlglot.optimizer.qualify import qualify
 
 from tvfsql.bind.infer import infer
-from tvfsql.bind.scalar import SparkText, in_spark_words
+from tvfsql.bind.spark_words import SparkText, in_spark_words
 from tvfsql.bind.users import of_lists, users_in
 from tvfsql.errors import BindError, Span, did_you_mean
 from tvfsql.plan.node import Field, Node

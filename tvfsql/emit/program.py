@@ -8,8 +8,8 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 
 from tvfsql.catalog import Table
+from tvfsql.emit.emitter import emit
 from tvfsql.emit.functions import declare, imported
-from tvfsql.emit.row_operators import emit
 from tvfsql.emit.script import PARAMETERS, Chain, Script, module
 from tvfsql.emit.sinks import insert, late_output, stream_insert
 from tvfsql.physical.operators import LateOutput, TableSourceScan

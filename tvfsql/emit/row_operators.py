@@ -3,12 +3,11 @@
 from __future__ import annotations
 
 from tvfsql.emit import columns
-from tvfsql.emit.operators import STREAM, emit
+from tvfsql.emit.operators import emit
 from tvfsql.emit.script import Call, Chain, Script, literal
+from tvfsql.emit.sources import STREAM
 from tvfsql.options import KEY_GROUPS
 from tvfsql.physical.row_operators import StreamIntervalJoin, StreamKeepRow
-
-__all__ = ["emit"]
 
 
 @emit.register

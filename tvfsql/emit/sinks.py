@@ -6,10 +6,9 @@ from tvfsql.catalog import Table
 from tvfsql.catalog.connectors import Connector, Kafka
 from tvfsql.emit.kafka import as_messages
 from tvfsql.emit.script import Call, Chain, Script, literal
+from tvfsql.emit.sources import STREAM
 from tvfsql.physical.operators import LateOutput
 from tvfsql.plan.nodes import Sink
-
-STREAM = "tvfsql.runtime.stream"
 
 
 def insert(number: str, plan: Sink, table: Table, script: Script) -> str:

@@ -14,6 +14,7 @@ from tvfsql.plan.scalar import quoted
 from tvfsql.plan.types import ddl
 
 RUNTIME = "tvfsql.runtime"
+STREAM = "tvfsql.runtime.stream"
 SOURCES = {"datagen": "DatagenSource", "nexmark": "NexmarkSource"}
 
 

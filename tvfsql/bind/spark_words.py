@@ -1,0 +1,143 @@
+"""Flink's functions in Spark's words, and expressions as text in Spark's dialect."""
+
+from __future__ import annotations
+
+import re
+from functools import cache
+from importlib.resources import files
+
+from sqlglot import exp
+from sqlglot.generators.spark import SparkGenerator
+
+from tvfsql.bind.infer import infer
+from tvfsql.bind.users import USERS, check_arguments, user_of
+from tvfsql.errors import BindError, Span, UnsupportedError, nearest
+from tvfsql.plan.aggregates import AGGREGATES, ALIASES
+from tvfsql.plan.function import UserFunction
+from tvfsql.plan.types import SqlType, is_integer
+from tvfsql.syntax.sql import parse_scalar, span_of
+
+T = exp.DataType.Type
+# Flink's functions in Spark's words; {0} is the first argument.
+FLINK_FUNCTIONS = {
+    ("TO_TIMESTAMP", 1): "CAST({0} AS TIMESTAMP_NTZ)",
+    ("TO_TIMESTAMP", 2): "TO_TIMESTAMP_NTZ({0}, {1})",
+    ("LOCALTIMESTAMP", 0): "LOCALTIMESTAMP()",
+    ("SPLIT_INDEX", 3): "ELEMENT_AT(SPLIT({0}, CONCAT('\\\\Q', {1}, '\\\\E')), {2} + 1)",
+    ("JSON_VALUE", 2): "GET_JSON_OBJECT({0}, {1})",
+    ("TRUNCATE", 2): "ROUND({0}, {1})",
+}
+
+
+class SparkText(SparkGenerator):
+    """Text in Spark's dialect, with Flink's TIMESTAMP as Spark's TIMESTAMP_NTZ."""
+
+    TYPE_MAPPING = {
+        **SparkGenerator.TYPE_MAPPING,
+        T.TIMESTAMP: "TIMESTAMP_NTZ",
+        T.TIMESTAMPLTZ: "TIMESTAMP",
+        T.TIMESTAMPTZ: "TIMESTAMP",
+    }
+
+    def not_sql(self, expression: exp.Not) -> str:
+        inner = expression.this
+        if isinstance(inner, exp.Is) and isinstance(inner.expression, exp.Null):
+            return f"{self.sql(inner, 'this')} IS NOT NULL"
+        return super().not_sql(expression)
+
+    def anonymous_sql(self, expression: exp.Anonymous) -> str:
+        function = user_of(expression)
+        if function is None:
+            return super().anonymous_sql(expression)
+        return f"{self.name_of(function)}({self.format_args(*expression.expressions)})"
+
+    def name_of(self, function: UserFunction) -> str:
+        return function.name
+
+
+class SparkTextWithHoles(SparkText):
+    """The same with each column between two marks that no SQL text can hold, and so the user's functions."""
+
+    def column_sql(self, expression: exp.Column) -> str:
+        return f"\x01{expression.name}\x02"
+
+    def name_of(self, function: UserFunction) -> str:
+        return f"\x01\x03{function.name}\x02"
+
+
+def in_spark_words(tree: exp.Expr, types: dict[str, SqlType], span: Span) -> exp.Expr:
+    """The tree with Flink's functions replaced by Spark's. Raises BindError for a function that neither has."""
+    _check_functions(tree, span)
+    return tree.transform(lambda node: _in_spark_words(node, types))
+
+
+def function_name(node: exp.Expr) -> str:
+    """A function's SQL name, in lower case."""
+    if isinstance(node, exp.Anonymous):
+        return str(node.name).lower()
+    if isinstance(node, exp.ApproxDistinct):
+        return "approx_count_distinct"
+    return node.sql_name().lower() if isinstance(node, exp.Func) else ""
+
+
+def _check_functions(tree: exp.Expr, span: Span) -> None:
+    for node in tree.find_all(exp.Anonymous):
+        name = function_name(node)
+        if user := user_of(node):
+            if not user.aggregate:
+                check_arguments(user, node.expressions, span_of(node, span))
+            continue
+        if name == "proctime":
+            raise UnsupportedError(
+                "processing time is not supported yet",
+                span=span_of(node, span),
+                hint="name an event time column with DESCRIPTOR and WATERMARK FOR",
+            )
+        flink = [arity for (flink_name, arity) in FLINK_FUNCTIONS if flink_name.lower() == name]
+        if name in functions() or len(node.expressions) in flink or name == "to_timestamp_ltz":
+            continue
+        ours = {*(flink_name.lower() for flink_name, _ in FLINK_FUNCTIONS), *(n.lower() for n in AGGREGATES)}
+        known = functions() | ours | {*node.meta.get(USERS, ())}
+        close = nearest(name, known)
+        raise BindError(
+            f"there is no function {node.name}",
+            span=span_of(node, span),
+            hint=f"did you mean {close}?" if close else "SHOW FUNCTIONS lists them",
+        )
+
+
+def is_known(name: str) -> bool:
+    """Whether SQL has a function of that name by itself."""
+    flink = {of_flink for of_flink, _ in FLINK_FUNCTIONS}
+    named = name.lower() in functions() or name.upper() in {*AGGREGATES, *ALIASES, *flink}
+    return named or not isinstance(parse_scalar(f"{name}(x)", Span(0, 0)).tree, exp.Anonymous)
+
+
+@cache
+def functions() -> frozenset[str]:
+    """The names of Spark's built-in functions."""
+    return frozenset(files("tvfsql.bind").joinpath("spark_functions.txt").read_text().split())
+
+
+def _in_spark_words(node: exp.Expr, types: dict[str, SqlType]) -> exp.Expr:
+    """One node of Flink's SQL as Spark has it: its functions, and division, which of integers gives an integer."""
+    if isinstance(node, exp.Div) and all(is_integer(infer(side, types)) for side in (node.left, node.right)):
+        return exp.IntDiv(this=node.this, expression=node.expression)
+    if not isinstance(node, exp.Anonymous):
+        return node
+    arguments = node.expressions
+    name = node.name.upper()
+    if name == "TO_TIMESTAMP_LTZ":
+        seconds = len(arguments) == 2 and arguments[1].name == "0"
+        return exp.Anonymous(this="TIMESTAMP_SECONDS" if seconds else "TIMESTAMP_MILLIS", expressions=arguments[:1])
+    pattern = FLINK_FUNCTIONS.get((name, len(arguments)))
+    if pattern is None:
+        return node
+    made: exp.Expr = exp.maybe_parse(re.sub(r"\{(\d)\}", r"arg_\1", pattern), dialect="spark", into=exp.Condition)
+    names = {f"arg_{i}": argument for i, argument in enumerate(arguments)}
+
+    def fill(part: exp.Expr) -> exp.Expr:
+        return names[part.name].copy() if isinstance(part, exp.Column) and part.name in names else part
+
+    filled: exp.Expr = made.transform(fill)
+    return filled
