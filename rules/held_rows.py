@@ -32,11 +32,11 @@ def hold_rows_until_window_ends(node: Node, options: Options) -> Node | None:
          +- WindowAggregate(groupBy=[item], window=[w], select=[item, $ROWS(struct(price, bidtime)) AS rows, ...])
             +- Scan(table=[bid], fields=[item, price, bidtime])
 
-    Holds because a rank within a window needs all its rows and no others, and a list of rows is merged from slices like
-    any aggregate: a row is kept once, however many windows hold it. Does not apply in batch, where all rows are there,
-    nor over instants (TIMESTAMP_LTZ), nor over changes, which are no rows, nor over aggregates, whose rows come
-    together as they are. The rows of a SESSION are collected whatever is above: before its end they have no window.
-    One with a maximum duration is cut by the operator that collects them, in batch too.
+    Holds because a rank within a window needs all its rows and no others, and a list of rows is merged from slices
+    like any aggregate: a row is kept once, however many windows hold it. Does not apply in batch, where all rows are
+    there, nor over changes, which are no rows, nor over aggregates, whose rows come together as they are. The rows of
+    a SESSION are collected whatever is above: before its end they have no window. One with a maximum duration is cut
+    by the operator that collects them, in batch too.
     """
     match node:
         case WindowTableFunction(window=Session(limit=limit)) if options.streaming or limit:
@@ -57,9 +57,7 @@ def _held(node: Node, keys: tuple[str, ...]) -> Node | None:
         case Filter(source, conditions):
             below = _held(source, keys)
             return Filter(below, conditions) if below else None
-        case WindowTableFunction(source, window, zone="") if not isinstance(window, Session) and not is_changelog(
-            source
-        ):
+        case WindowTableFunction(source, window) if not isinstance(window, Session) and not is_changelog(source):
             return _collected(node, tuple(dict.fromkeys(key for key in keys if key in source.columns)), ROWS)
     return None
 

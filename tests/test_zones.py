@@ -126,6 +126,29 @@ def test_the_slices_of_flinks_vectors_open_with_these_windows(spark: SparkSessio
 
 
 @pytest.mark.spark
+def test_streams_rank_rows_of_windows_as_batch_does(spark: SparkSession, tmp_path: Path) -> None:
+    zone = "America/Los_Angeles"
+    rows = [{"epoch": instant} for instant in instants(zone)]
+    write_files(tmp_path, [rows[i : i + 100] for i in range(0, len(rows), 100)])
+    bounds = "window_start, window_end"
+    ranks = (
+        (Tumbling(DAY), f"ROW_NUMBER() OVER (PARTITION BY {bounds} ORDER BY ts DESC) = 1"),
+        (Hopping(HOUR, 4 * HOUR), f"RANK() OVER (PARTITION BY {bounds} ORDER BY epoch % 7) <= 2"),
+    )
+    asked = [
+        f"SELECT {bounds}, window_time, epoch, ts FROM TABLE({window.call('visit')}) QUALIFY {rank}"
+        for window, rank in ranks
+    ]
+    found = []
+    for mode in ("batch", "streaming"):
+        session = Session(spark, mode=mode, options={"table.local-time-zone": zone})
+        session.execute(TABLE.format(tmp_path))
+        found.append([sorted(map(repr, session.sql(query).collect())) for query in asked])
+    assert found[0] == found[1]
+    assert all(len(rows) > 8 for rows in found[0])
+
+
+@pytest.mark.spark
 def test_a_checkpoint_goes_on_under_another_session_zone(spark: SparkSession, tmp_path: Path) -> None:
     zone = "America/Los_Angeles"
     rows = [{"epoch": instant} for instant in instants(zone)]
