@@ -130,7 +130,7 @@ def aggregate_attached_windows(node: Node, options: Options) -> Node | None:
         case Aggregate(source, keys, calls) if options.streaming:
             known = window_of(source)
             named = known.named_by(keys) if known else None
-            if known is None or named is None or makes_windows_below(source):
+            if known is None or named is None:
                 return None
             taken = {name.lower() for name in (*source.columns, *node.columns)}
             time = free_name("rowtime", lambda name: name in taken)
@@ -161,11 +161,6 @@ def window_kind(source: Node, key: str) -> str | None:
     """What a column says of its row's window, if anything."""
     found = window_of(source)
     return found.kind(key) if found else None
-
-
-def makes_windows_below(source: Node) -> bool:
-    """Whether rows come one by one, with windows that go on: those of a SESSION are held until it ends."""
-    return isinstance(source, WindowTableFunction) and not isinstance(source.window, Session)
 
 
 def calls_avoid_window_columns(calls: tuple[AggCall, ...]) -> bool:

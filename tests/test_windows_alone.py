@@ -81,3 +81,16 @@ def test_a_window_function_reads_another(spark: SparkSession, tmp_path: Path) ->
     stream, batch = sessions(spark, tmp_path / "in", delay=0)
     found = Counter(map(tuple, stream.sql(query).collect()))
     assert found == Counter(map(tuple, batch.sql(query).collect())) != Counter()
+
+
+def test_window_columns_are_aggregated_too(spark: SparkSession, tmp_path: Path) -> None:
+    write_files(tmp_path / "in", some_batches(seed=14, disorder=10, batches=3))
+    query = " UNION ALL ".join(
+        f"""SELECT window_start, window_end, item, COUNT(DISTINCT window_time) AS times, COUNT(*) AS n,
+            MAX(window_end) AS last, SUM(n) FILTER (WHERE ts < window_start + INTERVAL '3' SECOND) AS early
+        FROM TABLE({window}) WHERE n < 90 GROUP BY window_start, window_end, item"""
+        for window in WINDOWS.values()
+    )
+    stream, batch = sessions(spark, tmp_path / "in", delay=10)
+    found = Counter(map(tuple, stream.sql(query).collect()))
+    assert found == Counter(map(tuple, batch.sql(query).collect())) != Counter()
