@@ -5,9 +5,8 @@ What `LocalSlices` is to aggregates: here rows travel as they are, with the hash
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator, Sequence
+from collections.abc import Sequence
 from dataclasses import dataclass
-from itertools import pairwise
 from typing import Any
 
 import numpy as np
@@ -19,11 +18,11 @@ from pyspark.sql import types as T
 from tvfsql.plan.window import Tumble
 from tvfsql.runtime.columns import Ints
 from tvfsql.runtime.expressions import column_of
+from tvfsql.runtime.stream.by_group import CHUNK_ROWS, ByKeyGroup
 from tvfsql.runtime.stream.control import CHANNEL, CONTROL, WATERMARK
 from tvfsql.runtime.stream.groups import key_group_labels
-from tvfsql.runtime.stream.local import CHUNK_BYTES, CHUNK_ROWS, out_rows
 from tvfsql.runtime.stream.said import Said
-from tvfsql.runtime.stream.slice_rows import changes_in, joined, sort_order, to_bytes, with_nulls
+from tvfsql.runtime.stream.slice_rows import joined, sort_order, with_nulls
 from tvfsql.runtime.stream.spans import Span
 
 HASH = "$hash"
@@ -77,12 +76,9 @@ def side_of(payload: Any) -> str:
 
 
 @dataclass(frozen=True)
-class LocalRows:
+class LocalRows(ByKeyGroup):
     """What `mapInArrow` runs. In, by position: `columns` columns of the row, of which `time` is its time, the hash of
-    its key, its key group, $watermark, $control, $channel.
-
-    Each partition says what it heard of every channel to every key group, whether it has rows for it or not: at the
-    end, or with `on_event` wherever a watermark moves; there a new seq begins.
+    its key, its key group, $watermark, $control, $channel. With `on_event` a new seq begins wherever a watermark moves.
     """
 
     columns: int
@@ -92,50 +88,21 @@ class LocalRows:
     side: str = ""
     chunk_rows: int = CHUNK_ROWS
 
-    def __call__(self, batches: Iterable[Any]) -> Iterator[Any]:
-        said = Said()
-        waiting: list[Any] = []
-        rows = size = seq = 0
-        for batch in batches:
-            if not batch.num_rows:
-                continue
-            ends = said.ends(*self._marks(batch), EVERY_MS) if self.on_event else []
-            for start, stop in pairwise([0, *ends, *({batch.num_rows} - {*ends})]):
-                part = batch.slice(start, stop - start)
-                said.hear(*self._marks(part))
-                waiting.append(part.filter(part.column(self.time).is_valid()))
-                rows, size = rows + part.num_rows, size + part.nbytes
-                if stop in ends or rows >= self.chunk_rows or size >= CHUNK_BYTES:
-                    yield from self._payloads(waiting, seq)
-                    waiting, rows, size = [], 0, 0
-                if stop in ends:
-                    yield from self._messages(said, seq)
-                    seq += 1
-        yield from self._payloads(waiting, seq)
-        yield from self._messages(said, seq)
-
     def _marks(self, batch: Any) -> tuple[Any, Any, Any]:
-        """Channel, watermark in epoch microseconds, and watermark of control rows in epoch ms."""
         watermark, control, channel = batch.columns[self.columns + 2 :]
         return channel, watermark.cast(pa.timestamp("us")).view(pa.int64()), control
 
-    def _payloads(self, waiting: Sequence[Any], seq: int) -> Iterator[Any]:
-        waiting = [batch for batch in waiting if batch.num_rows]
-        if not waiting:
-            return
+    def _ends(self, said: Said, batch: Any) -> list[int]:
+        return said.ends(*self._marks(batch), EVERY_MS)
+
+    def _placed(self, batch: Any) -> Any:
+        return batch.filter(batch.column(self.time).is_valid())
+
+    def _grouped(self, waiting: list[Any]) -> tuple[Any, Ints]:
         rows = joined(waiting)
         groups: Ints = rows.column(self.columns + 1).to_numpy().astype(np.int64)
         order = sort_order([groups])
         names = [*map(str, range(self.columns)), HASH]
         columns = [with_nulls(column) for column in rows.columns[: self.columns + 1]]
         own = pa.RecordBatch.from_arrays(columns, names=names).take(pa.array(order))
-        of_groups = own.replace_schema_metadata({SIDE: self.side}) if self.side else own
-        starts = np.flatnonzero(changes_in(groups[order])).tolist()
-        for start, stop in pairwise([*starts, len(order)]):
-            payload = to_bytes(of_groups.slice(start, stop - start))
-            yield out_rows([(int(groups[order[start]]), seq, None, None, payload)])
-
-    def _messages(self, said: Said, seq: int) -> Iterator[Any]:
-        messages = said.take()
-        if messages:
-            yield out_rows([(to, seq, channel, mark, None) for to in self.key_groups for channel, mark in messages])
+        return own.replace_schema_metadata({SIDE: self.side}) if self.side else own, groups[order]
