@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 
-from tvfsql.plan.window import Cumulate, Hop, Tumble
+from tvfsql.plan.window import Cumulate, Hop, Session, Tumble
 
 MINUTE, HOUR = 60_000, 3_600_000
 DAY = 24 * HOUR
@@ -16,7 +16,7 @@ class Case:
 
     name: str
     title: str
-    window: Tumble | Hop | Cumulate
+    window: Tumble | Hop | Cumulate | Session
     distinct: bool = False
 
     @property
@@ -82,6 +82,7 @@ STREAM_CASES = (
     StreamCase("stream-hop-1h", "Stream, HOP 1 min/1 h", Hop(MINUTE, HOUR)),
     StreamCase("stream-hop-24h", "Stream, HOP 1 min/24 h", Hop(MINUTE, DAY)),
     StreamCase("stream-cumulate-24h", "Stream, CUMULATE 1 min/24 h", Cumulate(MINUTE, DAY)),
+    StreamCase("stream-session", "Stream, 100,000 keys, SESSION 1 h", Session(HOUR), keys=100_000),
     StreamCase("stream-100-1h", "Stream of 100, HOP 1 min/1 h", Hop(MINUTE, HOUR), micro_batches=100, dear=True),
     StreamCase("stream-100-24h", "Stream of 100, HOP 1 min/24 h", Hop(MINUTE, DAY), micro_batches=100, dear=True),
     StreamCase("stream-keys", "Stream, 1 million keys, HOP 1 min/1 h", Hop(MINUTE, HOUR), keys=1_000_000, dear=True),

@@ -18,7 +18,7 @@ from pyspark.sql import DataFrame, SparkSession
 from pyspark.sql import functions as F
 
 import tvfsql
-from tvfsql.plan.window import Cumulate, Hop, Tumble
+from tvfsql.plan.window import Cumulate, Hop, Session, Tumble
 
 
 @dataclass(frozen=True)
@@ -133,6 +133,8 @@ def flink_sql(case: Case) -> str:
             call = f"CUMULATE(TABLE bid, DESCRIPTOR(ts), {_interval(step)}, {_interval(size)})"
         case Tumble(size):
             call = f"TUMBLE(TABLE bid, DESCRIPTOR(ts), {_interval(size)})"
+        case Session(gap):
+            call = f"SESSION(TABLE bid PARTITION BY k, DESCRIPTOR(ts), {_interval(gap)})"
     results = "COUNT(DISTINCT item) AS items" if case.distinct else "SUM(v) AS total, COUNT(*) AS n, MAX(v) AS top"
     return f"SELECT window_start, window_end, k, {results} FROM TABLE({call}) GROUP BY window_start, window_end, k"
 

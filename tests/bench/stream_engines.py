@@ -19,7 +19,7 @@ from pyspark.sql import DataFrame
 from pyspark.sql import functions as F
 from pyspark.sql.streaming.readwriter import DataStreamWriter
 
-from tvfsql.plan.window import Hop
+from tvfsql.plan.window import Hop, Session
 from tvfsql.runtime.java import find_java
 from tvfsql.runtime.stream.run import Running, Stream
 
@@ -94,9 +94,13 @@ class SparkWindowsOnStream(OnStream):
     def frame(self, case: Case, file: str) -> DataFrame:
         bid = self.spark.readStream.schema(COLUMNS.replace("(3)", ""))  # withWatermark takes no other type
         rows = bid.option("maxFilesPerTrigger", 1).csv(file).withWatermark("ts", "0 seconds")
-        size, slide = (f"{ms} milliseconds" for ms in size_and_slide(case.window))
         calls = (F.sum("v").alias("total"), F.count("*").alias("n"), F.max("v").alias("top"))
-        windows = rows.groupBy("k", F.window("ts", size, slide)).agg(*calls)
+        if isinstance(case.window, Session):  # Spark parts rows that are exactly the gap apart
+            window = F.session_window("ts", f"{case.window.gap} milliseconds 1 microsecond").alias("window")
+        else:
+            size, slide = (f"{ms} milliseconds" for ms in size_and_slide(case.window))
+            window = F.window("ts", size, slide)
+        windows = rows.groupBy("k", window).agg(*calls)
         return windows.selectExpr("window.start AS window_start", "window.end AS window_end", "k", "total", "n", "top")
 
     def run(self, case: Case, file: str) -> None:
