@@ -225,7 +225,7 @@ STRATEGY = "table.optimizer.agg-phase-strategy"
 few = settings(phases=[Phase.generate], suppress_health_check=[*HealthCheck])  # shrinking would take hours
 
 
-@settings(few, max_examples=2)
+@settings(few, max_examples=1)
 @given(
     seed=st.integers(0, 2**32), tumbles=some(tumbling(), 2), hops=some(hopping(), 4), cumulates=some(cumulating(), 3)
 )

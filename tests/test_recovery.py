@@ -26,7 +26,7 @@ from tvfsql.api.streams import Streams
 if TYPE_CHECKING:
     from pyspark.sql import SparkSession
 
-FILES, ROWS = 40, 5000
+FILES, ROWS = 32, 6500
 PATIENCE = 600  # seconds for anything at all to happen, on a busy machine
 SCRIPT = """
 CREATE TABLE bid (
