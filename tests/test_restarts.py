@@ -88,7 +88,7 @@ def model_rows(window: Window, batches: list[list[Event]]) -> tuple[Counter[Out]
     """The rows of all windows, and how many rows of the input were late."""
     model = Model(window)
     made = [row for batch in (*batches, [Event(None, None, END_OF_INPUT)]) for row in model.batch(batch)]
-    return Counter((*row, len(different), every) for *row, different, every in made), model.late
+    return Counter((*row, len(different), every) for *row, different, every, _ in made), model.late
 
 
 def plain(row: Any) -> Out:

@@ -121,7 +121,7 @@ def expected(window: Any, batches: Sequence[Sequence[Event]]) -> list[Any]:
             sum(every) / len(every),
             repr(sorted(((n,) for n in {*every}), key=repr)),
         )
-        for item, start, end, *_, every in rows
+        for item, start, end, *_, every, _ in rows
     ]
 
 
