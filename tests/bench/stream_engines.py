@@ -60,7 +60,8 @@ class TvfsqlOnStream(OnStream):
         return 1
 
     def run(self, case: Case, file: str) -> None:
-        self.session.execute(tables(file) + f"INSERT INTO nothing {flink_sql(case)}")
+        columns = ", ".join(("window_start", "window_end", "k", *results(case)))
+        self.session.execute(tables(file) + f"INSERT INTO nothing ({columns}) {flink_sql(case)}")
 
     def frame(self, case: Case, file: str) -> DataFrame:
         self.session.execute(tables(file))
@@ -158,7 +159,7 @@ def tables(folder: str) -> str:
         f"DROP TABLE IF EXISTS bid; CREATE TABLE bid ({COLUMNS}, WATERMARK FOR ts AS ts) WITH ("
         f"'connector' = 'filesystem', 'path' = '{folder}', 'format' = 'csv', 'maxFilesPerTrigger' = '1');"
         "DROP TABLE IF EXISTS nothing; CREATE TABLE nothing (window_start TIMESTAMP(3), window_end TIMESTAMP(3), k INT,"
-        " total BIGINT, n BIGINT, top BIGINT) WITH ('connector' = 'blackhole');"
+        " total BIGINT, n BIGINT, top BIGINT, items BIGINT) WITH ('connector' = 'blackhole');"
     )
 
 
