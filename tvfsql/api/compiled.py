@@ -22,7 +22,7 @@ from tvfsql.plan.nodes import Scan
 from tvfsql.plan.sharing import share, shared_by, told_once
 from tvfsql.planner import Planner, Step
 from tvfsql.rules import PHASES
-from tvfsql.syntax import ast
+from tvfsql.syntax import ast, statements
 
 if TYPE_CHECKING:
     from pyspark.sql import DataFrame, SparkSession
@@ -37,7 +37,7 @@ class Compiled:
     """
 
     sql: str
-    ast: ast.Query | ast.Insert
+    ast: ast.Query | statements.Insert
     logical: Node
     steps: tuple[Step, ...]
     optimized: Node
@@ -127,14 +127,14 @@ def _module(code: str) -> dict[str, Any]:
 
 
 def compile_statement(
-    statement: ast.Query | ast.Insert, source: str, catalog: Catalog, mode: str, options: Options
+    statement: ast.Query | statements.Insert, source: str, catalog: Catalog, mode: str, options: Options
 ) -> Compiled:
     """Bind, plan, lower and emit one statement of the script `source`. Raises TvfSqlError."""
     return _bound(statement, catalog, mode, options).compiled(source)
 
 
 def compile_set(
-    statements: Sequence[ast.Insert], source: str, catalog: Catalog, mode: str, options: Options
+    statements: Sequence[statements.Insert], source: str, catalog: Catalog, mode: str, options: Options
 ) -> tuple[Compiled, ...]:
     """The same for the INSERTs of a set. Those in batch share what they have in common."""
     bound = [_bound(statement, catalog, mode, options) for statement in statements]
@@ -151,7 +151,7 @@ def compile_set(
 class _Bound:
     """A statement whose names have a meaning."""
 
-    statement: ast.Query | ast.Insert
+    statement: ast.Query | statements.Insert
     logical: Node
     table: Table | None
     catalog: Catalog
@@ -181,10 +181,10 @@ class _Bound:
         )
 
 
-def _bound(statement: ast.Query | ast.Insert, catalog: Catalog, mode: str, options: Options) -> _Bound:
+def _bound(statement: ast.Query | statements.Insert, catalog: Catalog, mode: str, options: Options) -> _Bound:
     table: Table | None = None
     options = options.with_value("execution.runtime-mode", mode)
-    if isinstance(statement, ast.Insert):
+    if isinstance(statement, statements.Insert):
         logical: Node = bind_insert(statement, catalog, options)
         found = catalog.get(statement.table.text)
         table = found if isinstance(found, Table) else None

@@ -20,7 +20,7 @@ from tvfsql.errors import BindError, TvfSqlError, UnsupportedError, did_you_mean
 from tvfsql.options import EXPLAIN_FORMATS, STAGES, Options
 from tvfsql.plan.aggregates import AGGREGATES
 from tvfsql.plan.types import shown
-from tvfsql.syntax import ast
+from tvfsql.syntax import ast, statements
 from tvfsql.syntax.parser import parse
 
 
@@ -83,50 +83,50 @@ class Script:
         except TvfSqlError as error:
             raise error.within(sql, file) from error.__cause__
 
-    def _outcome(self, statement: ast.Statement, sql: str) -> Iterator[Outcome]:
+    def _outcome(self, statement: statements.Statement, sql: str) -> Iterator[Outcome]:
         match statement:
-            case ast.Query() | ast.Insert():
+            case ast.Query() | statements.Insert():
                 yield self._compile(statement, sql)
-            case ast.StatementSet(inserts):
+            case statements.StatementSet(inserts):
                 yield Inserts(self._compile_set(inserts, sql))
-            case ast.Explain(inner, words):
+            case statements.Explain(inner, words):
                 stage, form = _explain_words(words, statement)
-                if isinstance(inner, ast.StatementSet):
+                if isinstance(inner, statements.StatementSet):
                     queries = self._compile_set(inner.inserts, sql)
                 else:
                     queries = (self._compile(inner, sql),)
                 yield Text(explain(queries, stage, form))
-            case ast.CreateTable():
+            case statements.CreateTable():
                 yield self._create_table(statement)
-            case ast.CreateView():
+            case statements.CreateView():
                 yield self._create_view(statement, sql)
-            case ast.CreateFunction():
+            case statements.CreateFunction():
                 yield self._create_function(statement)
-            case ast.Drop():
+            case statements.Drop():
                 yield self._drop(statement)
-            case ast.Call():
+            case statements.Call():
                 yield bind_call(statement, self.catalog)
-            case ast.SetOption(None):
+            case statements.SetOption(None):
                 yield Listing(("key", "value"), tuple(self.options.listed()))
-            case ast.SetOption(str() as key, str() as value):
+            case statements.SetOption(str() as key, str() as value):
                 self.options = self.options.with_value(key, value, statement.span)
                 yield Message(f"set {key} = {self.options[key]}")
-            case ast.Reset(key):
+            case statements.Reset(key):
                 self.options = self.options.without(key, statement.span)
                 yield Message(f"reset {key or 'all options'}")
-            case ast.Show():
+            case statements.Show():
                 yield self._show(statement)
-            case ast.ShowCreate(name):
+            case statements.ShowCreate(name):
                 yield Text(self.catalog.get(name.text, name.span).ddl())
-            case ast.Describe(name):
+            case statements.Describe(name):
                 yield self._describe(name)
             case _:
                 raise AssertionError(f"no way to carry out {type(statement).__name__}")
 
-    def _compile(self, statement: ast.Query | ast.Insert, sql: str) -> Compiled:
+    def _compile(self, statement: ast.Query | statements.Insert, sql: str) -> Compiled:
         return compile_statement(statement, sql, self.catalog, self._mode, self.options)
 
-    def _compile_set(self, inserts: tuple[ast.Insert, ...], sql: str) -> tuple[Compiled, ...]:
+    def _compile_set(self, inserts: tuple[statements.Insert, ...], sql: str) -> tuple[Compiled, ...]:
         queries = compile_set(inserts, sql, self.catalog, self._mode, self.options)
         _refuse_shared_folders(queries)
         return queries
@@ -135,7 +135,7 @@ class Script:
     def _mode(self) -> str:
         return self.mode or self.options["execution.runtime-mode"]
 
-    def _create_table(self, create: ast.CreateTable) -> Message:
+    def _create_table(self, create: statements.CreateTable) -> Message:
         if create.if_not_exists and self.catalog.find(create.name.text):
             return Message(f"table {create.name.text} exists")
         table = bind_table(create)
@@ -145,20 +145,20 @@ class Script:
         self.catalog.add(table, span=create.name.span)
         return Message(f"created table {table.name}")
 
-    def _create_view(self, create: ast.CreateView, sql: str) -> Message:
+    def _create_view(self, create: statements.CreateView, sql: str) -> Message:
         if create.if_not_exists and self.catalog.find(create.name.text):
             return Message(f"view {create.name.text} exists")
         view = bind_view(create, QueryBinder(self.catalog, self.options), sql)
         self.catalog.add(view, replace=create.or_replace, span=create.name.span)
         return Message(f"created view {view.name}")
 
-    def _create_function(self, create: ast.CreateFunction) -> Message:
+    def _create_function(self, create: statements.CreateFunction) -> Message:
         if create.if_not_exists and create.name.text.lower() in self.catalog.functions:
             return Message(f"function {create.name.text} exists")
         self.catalog.add_function(bind_function(create, self.folder), span=create.name.span)
         return Message(f"created function {create.name.text}")
 
-    def _drop(self, drop: ast.Drop) -> Message:
+    def _drop(self, drop: statements.Drop) -> Message:
         if drop.kind == "function":
             if drop.if_exists and drop.name.text.lower() not in self.catalog.functions:
                 return Message(f"there is no function {drop.name.text}")
@@ -169,7 +169,7 @@ class Script:
         self.catalog.drop(drop.name.text, drop.kind, span=drop.name.span)
         return Message(f"dropped {drop.kind} {drop.name.text}")
 
-    def _show(self, show: ast.Show) -> Listing:
+    def _show(self, show: statements.Show) -> Listing:
         users = sorted(self.catalog.functions.values(), key=lambda function: function.name.lower())
         if show.what == "user functions":
             kinds = (("aggregate" if function.aggregate else "scalar") for function in users)
@@ -233,7 +233,7 @@ def _refuse_shared_folders(inserts: tuple[Compiled, ...]) -> None:
             written.add(path)
 
 
-def _explain_words(words: tuple[str, ...], statement: ast.Explain) -> tuple[str, str]:
+def _explain_words(words: tuple[str, ...], statement: statements.Explain) -> tuple[str, str]:
     """The stage and the format that stand between EXPLAIN and the statement: EXPLAIN PHYSICAL JSON SELECT ..."""
     stage, form = "all", "text"
     for word in words:

@@ -7,7 +7,7 @@ from datetime import datetime, timedelta
 
 from tvfsql.catalog import Catalog, Table
 from tvfsql.errors import BindError, did_you_mean
-from tvfsql.syntax import ast
+from tvfsql.syntax import ast, statements
 
 ADVANCE_WATERMARK = "advance_watermark"
 PROCEDURES = (ADVANCE_WATERMARK,)
@@ -22,7 +22,7 @@ class AdvanceWatermark:
     table: str | None = None
 
 
-def bind_call(call: ast.Call, catalog: Catalog) -> AdvanceWatermark:
+def bind_call(call: statements.Call, catalog: Catalog) -> AdvanceWatermark:
     """What a CALL asks for. Raises BindError."""
     name = call.procedure.text
     if name.lower() not in PROCEDURES:
@@ -52,8 +52,8 @@ def table_with_watermark(name: str, catalog: Catalog) -> Table:
     return table
 
 
-def _time(argument: ast.Constant | ast.Other) -> int:
-    if isinstance(argument, ast.Constant) and argument.type == "TIMESTAMP":
+def _time(argument: statements.Constant | ast.Other) -> int:
+    if isinstance(argument, statements.Constant) and argument.type == "TIMESTAMP":
         try:
             return epoch_ms(datetime.fromisoformat(argument.text.strip()))
         except (ValueError, TypeError):  # no time, or one of a zone
@@ -61,8 +61,8 @@ def _time(argument: ast.Constant | ast.Other) -> int:
     raise BindError("a watermark is a TIMESTAMP literal", span=argument.span, hint=USAGE)
 
 
-def _table(argument: ast.Constant | ast.Other, catalog: Catalog) -> str:
-    if not isinstance(argument, ast.Constant) or argument.type:
+def _table(argument: statements.Constant | ast.Other, catalog: Catalog) -> str:
+    if not isinstance(argument, statements.Constant) or argument.type:
         raise BindError("a table is named in a string", span=argument.span, hint=USAGE)
     try:
         return table_with_watermark(argument.text, catalog).name

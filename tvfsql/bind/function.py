@@ -21,7 +21,7 @@ from tvfsql.errors import BindError, Span, SqlSyntaxError, nearest
 from tvfsql.functions import DETERMINISTIC, RETURNS
 from tvfsql.plan.function import MANY, UserFunction
 from tvfsql.plan.types import SqlType
-from tvfsql.syntax import ast
+from tvfsql.syntax import statements
 from tvfsql.syntax.dialect import parse_type
 
 AGGREGATE = ("create_accumulator", "accumulate", "get_value")  # what an aggregate has; merge and retract are a choice
@@ -42,7 +42,7 @@ HINTS: dict[Any, SqlType] = {
 }
 
 
-def bind_function(create: ast.CreateFunction, folder: str) -> UserFunction:
+def bind_function(create: statements.CreateFunction, folder: str) -> UserFunction:
     """The function that a CREATE FUNCTION names; its module is imported, from `folder` too. Raises BindError."""
     if create.language != "PYTHON":
         what = f"a function in {create.language}" if create.language else "a function without a LANGUAGE is Java's, and"

@@ -19,19 +19,19 @@ from tvfsql.plan.node import Field
 from tvfsql.plan.nodes import Item, Project
 from tvfsql.plan.scalar import Scalar, column, template, text
 from tvfsql.plan.types import SqlType, ddl, is_number, is_time, shown
-from tvfsql.syntax import ast
+from tvfsql.syntax import ast, statements
 
 # Metadata that differ from message to message, though they tell of the same row.
 OF_MESSAGE = ("offset", "timestamp")
 
 
-def bind_table(create: ast.CreateTable) -> Table:
+def bind_table(create: statements.CreateTable) -> Table:
     """The table that a CREATE TABLE describes. Raises BindError."""
     _refuse_repeated([part.name for part in create.columns])
     stored = [
         TableColumn(part.name.text, part.type, None, part.comment, part.metadata, part.virtual)
         for part in create.columns
-        if isinstance(part, ast.Column)
+        if isinstance(part, statements.Column)
     ]
     options: dict[str, str] = {}
     for option in create.options:
@@ -46,7 +46,7 @@ def bind_table(create: ast.CreateTable) -> Table:
     relation = Relation(nodes.Scan(create.name.text, fields), visible)
     columns = tuple(
         next(known for known in stored if known.name == part.name.text)
-        if isinstance(part, ast.Column)
+        if isinstance(part, statements.Column)
         else _computed(part, relation)
         for part in create.columns
     )
@@ -90,7 +90,7 @@ def _check_metadata(part: TableColumn, connector: Connector, span: Span) -> None
         raise BindError(f"metadata {part.metadata} is {wanted}, not {shown(part.type)}", span=span, hint=hint)
 
 
-def bind_watermark(mark: ast.Watermark, columns: tuple[TableColumn, ...]) -> Watermark:
+def bind_watermark(mark: statements.Watermark, columns: tuple[TableColumn, ...]) -> Watermark:
     """The watermark of a table with these columns. Raises BindError if its column is missing or is no time."""
     name = _known(mark.column, columns)
     kind = next(part.type for part in columns if part.name == name)
@@ -105,7 +105,7 @@ def bind_watermark(mark: ast.Watermark, columns: tuple[TableColumn, ...]) -> Wat
     return Watermark(name, _scalar(mark.expr, relation))
 
 
-def bind_view(create: ast.CreateView, binder: QueryBinder, source: str) -> View:
+def bind_view(create: statements.CreateView, binder: QueryBinder, source: str) -> View:
     """The view that a CREATE VIEW describes; `source` is the script's text. Raises BindError."""
     bound = binder.bind(create.query)
     names = tuple(name.text for name in create.columns) or bound.names
@@ -118,7 +118,7 @@ def bind_view(create: ast.CreateView, binder: QueryBinder, source: str) -> View:
     return View(create.name.text, bound.node, names, source[span.start : span.end], bound.time)
 
 
-def bind_insert(insert: ast.Insert, catalog: Catalog, options: Options) -> nodes.Sink:
+def bind_insert(insert: statements.Insert, catalog: Catalog, options: Options) -> nodes.Sink:
     """The plan of an INSERT: its query's columns, by position, cast to the table's. Raises BindError."""
     table = catalog.get(insert.table.text, insert.table.span)
     if not isinstance(table, Table) or table.connector is None:
@@ -176,7 +176,7 @@ def _castable(given: SqlType, wanted: SqlType) -> bool:
     return families[0] == families[1] or not all(map(any, families))
 
 
-def _computed(part: ast.ComputedColumn, relation: Relation) -> TableColumn:
+def _computed(part: statements.ComputedColumn, relation: Relation) -> TableColumn:
     value = _scalar(part.expr, relation)
     return TableColumn(part.name.text, value.type, value, part.comment)
 

@@ -8,7 +8,7 @@ from dataclasses import dataclass
 from lark import Token, Tree
 
 from tvfsql.errors import Span, SqlSyntaxError
-from tvfsql.syntax import ast
+from tvfsql.syntax import ast, statements
 from tvfsql.syntax.interval import UNITS, parse_interval, unit_of
 
 Node = Tree[Token]
@@ -130,12 +130,12 @@ class WindowCallBuilder(_Builder):
 
 
 class StatementBuilder(_Builder):
-    def build(self, tree: Node) -> ast.Statement:
+    def build(self, tree: Node) -> statements.Statement:
         body = tree.children[0]
         assert isinstance(body, Tree)
         return self.statement(body)
 
-    def statement(self, tree: Node) -> ast.Statement:
+    def statement(self, tree: Node) -> statements.Statement:
         span = self.span(tree)
         match tree.data:
             case "query":
@@ -143,7 +143,7 @@ class StatementBuilder(_Builder):
             case "create_table":
                 return self.create_table(tree)
             case "create_view":
-                return ast.CreateView(
+                return statements.CreateView(
                     self.path(found(tree, "path")),
                     self.names(child(tree, "identifiers")),
                     self.query(found(tree, "query")),
@@ -156,43 +156,45 @@ class StatementBuilder(_Builder):
                 words = (str(part).upper() for part in tree.children if isinstance(part, Token) and part.type == "NAME")
                 exists = child(tree, "if_not_exists") is not None
                 name = self.path(found(tree, "path"))
-                return ast.CreateFunction(name, unquote(path), next(words, ""), exists, self.span(path), span)
+                return statements.CreateFunction(name, unquote(path), next(words, ""), exists, self.span(path), span)
             case "insert":
                 return self.insert(tree)
             case "statement_set":
-                return ast.StatementSet(tuple(self.insert(part) for part in children(tree, "insert")), span)
+                return statements.StatementSet(tuple(self.insert(part) for part in children(tree, "insert")), span)
             case "explain":
                 stages = tuple(token.lower() for token in tree.children if isinstance(token, Token))[1:]
-                return ast.Explain(self._explained(tree), stages, span)
+                return statements.Explain(self._explained(tree), stages, span)
             case "call":
                 arguments = tuple(self.constant(part) for part in children(tree, "argument"))
-                return ast.Call(self.path(found(tree, "path")), arguments, span)
+                return statements.Call(self.path(found(tree, "path")), arguments, span)
             case "set":
                 key, value = (*self.strings(tree), None, None)[:2]
-                return ast.SetOption(key, value, span)
+                return statements.SetOption(key, value, span)
             case "reset":
-                return ast.Reset(next(self.strings(tree), None), span)
+                return statements.Reset(next(self.strings(tree), None), span)
             case "show":
-                return ast.Show(" ".join(str(part).lower() for part in tree.children[1:] if part is not None), span)
+                return statements.Show(
+                    " ".join(str(part).lower() for part in tree.children[1:] if part is not None), span
+                )
             case "show_create":
-                return ast.ShowCreate(self.path(found(tree, "path")), span)
+                return statements.ShowCreate(self.path(found(tree, "path")), span)
             case "describe":
-                return ast.Describe(self.path(found(tree, "path")), span)
+                return statements.Describe(self.path(found(tree, "path")), span)
             case "drop":
                 kind = next(kind for kind in ("table", "view", "function") if has(tree, kind.upper()))
-                return ast.Drop(kind, self.path(found(tree, "path")), child(tree, "if_exists") is not None, span)
+                return statements.Drop(kind, self.path(found(tree, "path")), child(tree, "if_exists") is not None, span)
         raise AssertionError(f"the grammar gives {tree.data} and the builder does not know it")
 
-    def constant(self, tree: Node) -> ast.Constant | ast.Other:
+    def constant(self, tree: Node) -> statements.Constant | ast.Other:
         match tree.children:
             case [Token(type="STRING") as text]:
-                return ast.Constant("", unquote(text), self.span(tree))
+                return statements.Constant("", unquote(text), self.span(tree))
             case [Token(type="NAME") as kind, Token(type="STRING") as text]:
-                return ast.Constant(kind.upper(), unquote(text), self.span(tree))
+                return statements.Constant(kind.upper(), unquote(text), self.span(tree))
         return ast.Other(self.text(tree), self.span(tree))
 
-    def insert(self, tree: Node) -> ast.Insert:
-        return ast.Insert(
+    def insert(self, tree: Node) -> statements.Insert:
+        return statements.Insert(
             self.path(found(tree, "path")),
             self.names(child(tree, "identifiers")),
             self.query(found(tree, "query")),
@@ -200,15 +202,17 @@ class StatementBuilder(_Builder):
             self.span(tree),
         )
 
-    def _explained(self, tree: Node) -> ast.Query | ast.Insert | ast.StatementSet:
+    def _explained(self, tree: Node) -> ast.Query | statements.Insert | statements.StatementSet:
         if inner := child(tree, "query"):
             return self.query(inner)
         inserts = child(tree, "statement_set") or child(tree, "planned_set")
         if inserts is None:
             return self.insert(found(tree, "insert"))
-        return ast.StatementSet(tuple(self.insert(part) for part in children(inserts, "insert")), self.span(inserts))
+        return statements.StatementSet(
+            tuple(self.insert(part) for part in children(inserts, "insert")), self.span(inserts)
+        )
 
-    def create_table(self, tree: Node) -> ast.CreateTable:
+    def create_table(self, tree: Node) -> statements.CreateTable:
         marks = list(children(tree, "watermark"))
         if len(marks) > 1:
             raise SqlSyntaxError("a table has one WATERMARK at most", span=self.span(marks[1]))
@@ -219,7 +223,7 @@ class StatementBuilder(_Builder):
         )
         options = child(tree, "options")
         partitioned = child(tree, "partitioned")
-        return ast.CreateTable(
+        return statements.CreateTable(
             self.path(found(tree, "path")),
             columns,
             self.watermark(marks[0]) if marks else None,
@@ -229,7 +233,7 @@ class StatementBuilder(_Builder):
             self.span(tree),
         )
 
-    def column(self, tree: Node) -> ast.Column:
+    def column(self, tree: Node) -> statements.Column:
         from tvfsql.syntax.dialect import parse_type
 
         kind = found(tree, "type")
@@ -237,14 +241,14 @@ class StatementBuilder(_Builder):
         metadata = child(tree, "metadata")
         key = next(self.strings(metadata), name.text) if metadata else None
         virtual = metadata is not None and has(metadata, "VIRTUAL")
-        return ast.Column(name, parse_type(self.text(kind), self.span(kind)), self.comment(tree), key, virtual)
+        return statements.Column(name, parse_type(self.text(kind), self.span(kind)), self.comment(tree), key, virtual)
 
-    def computed(self, tree: Node) -> ast.ComputedColumn:
+    def computed(self, tree: Node) -> statements.ComputedColumn:
         name = self.name(found(tree, "identifier"))
-        return ast.ComputedColumn(name, self.expression(tree), self.comment(tree))
+        return statements.ComputedColumn(name, self.expression(tree), self.comment(tree))
 
-    def watermark(self, tree: Node) -> ast.Watermark:
-        return ast.Watermark(self.name(found(tree, "identifier")), self.expression(tree))
+    def watermark(self, tree: Node) -> statements.Watermark:
+        return statements.Watermark(self.name(found(tree, "identifier")), self.expression(tree))
 
     def expression(self, tree: Node) -> ast.Expr:
         from tvfsql.syntax.sql import parse_scalar
@@ -255,9 +259,9 @@ class StatementBuilder(_Builder):
         comment = child(tree, "comment")
         return next(self.strings(comment)) if comment else None
 
-    def option(self, tree: Node) -> ast.Option:
+    def option(self, tree: Node) -> statements.Option:
         key, value = self.strings(tree)
-        return ast.Option(key, value, self.span(tree))
+        return statements.Option(key, value, self.span(tree))
 
     def strings(self, tree: Node) -> Iterator[str]:
         return (unquote(token) for token in tree.children if isinstance(token, Token) and token.type == "STRING")

@@ -1,4 +1,4 @@
-"""Text to `ast`: lark reads statements and window calls, sqlglot what lies between. The only door to lark.
+"""Text to `statements` of `ast`: lark reads statements and window calls, sqlglot what lies between. The only door to lark.
 
 Every piece is parsed inside a copy of the whole text with all else blanked out, so the positions that
 lark and sqlglot report are positions in the user's text.
@@ -13,7 +13,7 @@ from itertools import pairwise
 from lark import Token, Tree, UnexpectedCharacters, UnexpectedInput
 
 from tvfsql.errors import Span, SqlSyntaxError, nearest
-from tvfsql.syntax import ast
+from tvfsql.syntax import ast, statements
 from tvfsql.syntax.build import StatementBuilder, WindowCallBuilder, unquote
 from tvfsql.syntax.tokens import FUNCTIONS, grammar, only, place_of, tokens_of, window_calls
 
@@ -38,12 +38,12 @@ STATEMENTS = {
 CLAUSES = ("FROM", "WHERE", "HAVING", "UNION", "EXCEPT", "INTERSECT")  # before these a list ends
 
 
-def parse(sql: str) -> tuple[ast.Statement, ...]:
+def parse(sql: str) -> tuple[statements.Statement, ...]:
     """The statements of a script, in order. Raises SqlSyntaxError with its place in `sql`."""
     return tuple(_statement(sql, span) for span in _split(sql))
 
 
-def parse_watermark(text: str) -> ast.Watermark:
+def parse_watermark(text: str) -> statements.Watermark:
     """A watermark expression by itself; its column is the first name in it. Raises SqlSyntaxError."""
     from tvfsql.syntax import sql as standard
 
@@ -51,10 +51,10 @@ def parse_watermark(text: str) -> ast.Watermark:
     names = [token for token in tokens_of(text) if token.type in ("NAME", "QUOTED")]
     if not names:
         raise SqlSyntaxError("a watermark names its time column", span=span, hint="ts - INTERVAL '5' SECOND")
-    return ast.Watermark(ast.Name(unquote(names[0]), place_of(names[0])), standard.parse_scalar(text, span))
+    return statements.Watermark(ast.Name(unquote(names[0]), place_of(names[0])), standard.parse_scalar(text, span))
 
 
-def _statement(sql: str, span: Span) -> ast.Statement:
+def _statement(sql: str, span: Span) -> statements.Statement:
     text = only(sql, span)
     tokens = tokens_of(text)
     _refuse_unbalanced(tokens)

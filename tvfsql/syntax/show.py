@@ -7,7 +7,7 @@ from dataclasses import fields, is_dataclass
 from typing import Any
 
 from tvfsql.plan.window import duration
-from tvfsql.syntax import ast
+from tvfsql.syntax import ast, statements
 
 
 def tree(node: Any) -> str:
@@ -69,7 +69,7 @@ def _inline(value: Any) -> str | None:
             return f"{expr} AS {alias.text}" if alias else str(expr)
         case ast.OrderItem(expr, descending):
             return f"{expr} DESC" if descending else str(expr)
-        case ast.Option(key, text):
+        case statements.Option(key, text):
             return f"'{key}' = '{text}'"
         case tuple():
             texts = [_inline(item) for item in value]
