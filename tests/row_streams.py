@@ -10,7 +10,7 @@ from zlib import crc32
 
 import pyarrow as pa
 from streams import Event, Memory, at, ms
-from test_timers import Memory as TimerMemory
+from timers import Memory as TimerMemory
 
 from tvfsql.runtime.stream.groups import key_group_labels
 from tvfsql.runtime.stream.local_rows import LocalRows

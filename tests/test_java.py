@@ -152,9 +152,7 @@ def test_spark_runs_on_the_wheel_in_any_folder_and_says_nothing(tmp_path: Path) 
     programs.mkdir()
     for folder in map(Path, os.environ["PATH"].split(os.pathsep)):
         for each in folder.glob("[!j]*"):
-            if not (
-                programs / each.name
-            ).is_symlink():  # exists() is False for a link to nothing
+            if not (programs / each.name).is_symlink():  # exists() is False for a link to nothing
                 (programs / each.name).symlink_to(each.absolute())
     here = tmp_path / "a folder"
     here.mkdir()

@@ -88,13 +88,8 @@ def _(node: window_nodes.LocalWindowAggregate, script: Script) -> str:
 
 @emit.register
 def _(node: StreamSlices, script: Script) -> str:
-    source = emit(node.input, script)
     arguments = (
-        source,
-        _python(node.window, script),
-        f"time={literal(node.time)}",
-        f"keys={literal(list(node.keys))}",
-        f"merges={_merges(node.merges, script)}",
+        *_of_rows(node, script),
         *(["on_event=True"] if node.on_event else []),
         *([f"key_groups={node.key_groups}"] if node.key_groups != KEY_GROUPS else []),
         *(["late=True"] if node.late else []),
@@ -106,13 +101,8 @@ def _(node: StreamSlices, script: Script) -> str:
 
 @emit.register
 def _(node: RowSlices, script: Script) -> str:
-    source = emit(node.input, script)
     arguments = (
-        source,
-        _python(node.window, script),
-        f"time={literal(node.time)}",
-        f"keys={literal(list(node.keys))}",
-        f"merges={_merges(node.merges, script)}",
+        *_of_rows(node, script),
         *([f"zone={literal(node.zone)}"] if node.zone else []),
     )
     made, name = ("local_sessions", "sessions") if isinstance(node.window, Session) else ("slice_rows", "slices")
@@ -144,6 +134,17 @@ def _(node: SliceMerge, script: Script) -> str:
         arguments += [f"zone={literal(node.zone)}"] if node.zone else []
         arguments += [f"inputs={literal(node.inputs)}"] if node.inputs != ("",) else []
     return script.assign(windows, Chain("", (Call(merge, tuple(arguments)),)))
+
+
+def _of_rows(node: StreamSlices | RowSlices, script: Script) -> tuple[str, ...]:
+    """What makes slices of rows, or sessions: the rows, the window and how partials merge."""
+    return (
+        emit(node.input, script),
+        _python(node.window, script),
+        f"time={literal(node.time)}",
+        f"keys={literal(list(node.keys))}",
+        f"merges={_merges(node.merges, script)}",
+    )
 
 
 def _merges(merges: tuple[tuple[str, MergeKind], ...], script: Script) -> str:

@@ -8,6 +8,7 @@ from functools import cached_property
 
 from tvfsql.plan.node import Node, Schema
 from tvfsql.plan.nodes import Order
+from tvfsql.plan.rank import orders_of, reads_of
 
 
 @dataclass(frozen=True)
@@ -35,7 +36,7 @@ class Deduplicate(Node):
     @property
     def reads(self) -> frozenset[str]:
         """The input columns that it looks at."""
-        return frozenset(self.partition).union(*(key.scalar.columns for key in (self.order, *self.ties)))
+        return reads_of(self.partition, (self.order,), self.ties)
 
     @property
     def keep(self) -> str:
@@ -46,6 +47,5 @@ class Deduplicate(Node):
         if self.partition:
             yield "key", ", ".join(self.partition)
         yield "orderKey", self.time
-        if self.ties:
-            yield "ties", ", ".join(map(str, self.ties))
+        yield from orders_of((), self.ties)
         yield "order", "ROWTIME"

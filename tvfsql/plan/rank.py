@@ -38,12 +38,12 @@ class Rank(Node):
     @property
     def reads(self) -> frozenset[str]:
         """The input columns that it looks at."""
-        return _reads(self.partition, self.order, self.ties)
+        return reads_of(self.partition, self.order, self.ties)
 
     def details(self) -> Iterator[tuple[str, str]]:
         yield "rankType", self.function
         yield "partitionBy", ", ".join(self.partition)
-        yield from _orders(self.order, self.ties)
+        yield from orders_of(self.order, self.ties)
         yield "select", ", ".join(self.columns)
 
 
@@ -71,14 +71,14 @@ class WindowTopN(Node):
     @property
     def reads(self) -> frozenset[str]:
         """The input columns that it looks at."""
-        return _reads(self.partition, self.order, self.ties)
+        return reads_of(self.partition, self.order, self.ties)
 
     def details(self) -> Iterator[tuple[str, str]]:
         yield "window", str(self.window)
         yield "rankType", self.function
         yield "rankRange", f"rankStart={self.first}, rankEnd={self.last}"
         yield "partitionBy", ", ".join(self.window.without(self.partition))
-        yield from _orders(self.order, self.ties)
+        yield from orders_of(self.order, self.ties)
         yield "select", ", ".join(self.columns)
 
 
@@ -102,22 +102,24 @@ class WindowDeduplicate(Node):
     @property
     def reads(self) -> frozenset[str]:
         """The input columns that it looks at."""
-        return _reads(self.partition, (self.order,), self.ties)
+        return reads_of(self.partition, (self.order,), self.ties)
 
     def details(self) -> Iterator[tuple[str, str]]:
         yield "window", str(self.window)
         yield "keep", "LastRow" if self.order.descending else "FirstRow"
         yield "partitionKeys", ", ".join(self.window.without(self.partition))
         yield "orderKey", self.order.scalar.sql
-        yield from _orders((), self.ties)
+        yield from orders_of((), self.ties)
         yield "order", "ROWTIME"
 
 
-def _reads(partition: tuple[str, ...], order: tuple[Order, ...], ties: tuple[Order, ...]) -> frozenset[str]:
+def reads_of(partition: tuple[str, ...], order: tuple[Order, ...], ties: tuple[Order, ...]) -> frozenset[str]:
+    """The input columns that an operator looks at which ranks rows."""
     return frozenset(partition).union(*(key.scalar.columns for key in (*order, *ties)))
 
 
-def _orders(order: tuple[Order, ...], ties: tuple[Order, ...]) -> Iterator[tuple[str, str]]:
+def orders_of(order: tuple[Order, ...], ties: tuple[Order, ...]) -> Iterator[tuple[str, str]]:
+    """What EXPLAIN tells of the order."""
     for name, keys in (("orderBy", order), ("ties", ties)):
         if keys:
             yield name, ", ".join(map(str, keys))

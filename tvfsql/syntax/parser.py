@@ -1,4 +1,4 @@
-"""Text to `statements` of `ast`: lark reads statements and window calls, sqlglot what lies between. The only door to lark.
+"""Text to `statements`: lark reads statements and window calls, sqlglot what lies between. The only door to lark.
 
 Every piece is parsed inside a copy of the whole text with all else blanked out, so the positions that
 lark and sqlglot report are positions in the user's text.

@@ -10,7 +10,7 @@ So what is given out depends on the times of the rows alone, not on the borders 
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator, Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any
 
@@ -26,8 +26,7 @@ from tvfsql.runtime.stream.control import END_OF_INPUT
 from tvfsql.runtime.stream.keyed_rows import BUCKET_ROWS, KeyedRows, PlainRows, hashes_of
 from tvfsql.runtime.stream.local_rows import HASH, own_columns, rows_by_key
 from tvfsql.runtime.stream.rank import DIRECTIONS, sort_codes
-from tvfsql.runtime.stream.row_processor import RowCounts, behind, processed
-from tvfsql.runtime.stream.said import Message
+from tvfsql.runtime.stream.row_processor import KeyGroup, behind, processed
 from tvfsql.runtime.stream.slice_rows import changes_in, joined, key_codes, sort_order
 from tvfsql.runtime.stream.slices import counters
 from tvfsql.runtime.stream.store import SliceStore, State
@@ -131,16 +130,16 @@ class KeepRow:
         return over if self.keep == LAST else np.where(_flags(spans), over, start)
 
 
-class Deduplication:
+class Deduplication(KeyGroup):
     """The spans of one key group. A timer of a span is set under the hash of its key, for when it is `due` or before:
     for a first row until that is `final`, else for the `clean_up`. One that fires before is set again, so that a span
     that grows with each row costs a timer now and then."""
 
     def __init__(self, spec: KeepRow, store: SliceStore, services: TimerServices) -> None:
-        self.spec, self.store, self.services = spec, store, services
+        super().__init__(store, services)
+        self.spec = spec
         self.rows = KeyedRows(store, spec.bucket_rows)
         self.final, self.clean_up = (services.get(name, [pa.int64()]).event_time for name in ("final", "clean-up"))
-        self.counts = RowCounts()
         self.waiting: list[Any] = []
 
     def add(self, payloads: Sequence[Any]) -> None:
@@ -151,10 +150,7 @@ class Deduplication:
         if fresh.num_rows:
             self.waiting.append(fresh)
 
-    def advance(self, messages: Iterable[Message]) -> Iterator[Any]:
-        for channel, said in messages:
-            self.store.valve.say(channel, said)
-        watermark = self.store.valve.settle()
+    def work(self, before: int | None, watermark: int | None) -> Iterator[Any]:
         due = self._due(watermark)
         touched = [hashes_of(batch) for batch in self.waiting] + [due]
         buckets = np.unique(self.rows.buckets(np.concatenate(touched))).tolist()
@@ -162,17 +158,9 @@ class Deduplication:
             buckets = sorted({*buckets, *self.rows.every()})
         if buckets:
             held = self.rows.read(buckets)
-            before = sum(batch.num_rows for batch in held)
+            count = sum(batch.num_rows for batch in held)
             batches, self.waiting = [*held, *self.waiting], []
-            yield from self._work(joined(batches), before, watermark)
-
-    def flush(self) -> None:
-        self.store.flush()
-        self.services.flush()
-
-    @property
-    def watermark(self) -> int | None:
-        return self.store.valve.watermark
+            yield from self._given_out(joined(batches), count, watermark)
 
     @property
     def handed(self) -> int | None:
@@ -186,10 +174,6 @@ class Deduplication:
         latest = self.final.latest() if self.spec.keep == FIRST else None
         return None if latest is None else latest + 1
 
-    @property
-    def held(self) -> tuple[int, int]:
-        return self.store.rows, self.store.size
-
     def _due(self, watermark: int | None) -> Ints:
         """The hashes of the keys whose timers fire."""
         if watermark is None or watermark == self.clean_up.now:
@@ -197,10 +181,10 @@ class Deduplication:
         fired = [queue.pop(watermark).column(0).to_numpy() for queue in (self.final, self.clean_up)]
         return np.concatenate(fired)
 
-    def _work(self, rows: Any, before: int, watermark: int | None) -> Iterator[Any]:
-        """Spans of some buckets, from those of the state (`before` rows) and fresh ones: give out, forget, keep."""
+    def _given_out(self, rows: Any, held: int, watermark: int | None) -> Iterator[Any]:
+        """Spans of some buckets, from those of the state (`held` rows) and fresh ones: give out, forget, keep."""
         spans, kept = self.spec.spans(rows)
-        changed = (kept >= before) | _differ(spans, START, rows, kept) | _differ(spans, END, rows, kept)
+        changed = (kept >= held) | _differ(spans, START, rows, kept) | _differ(spans, END, rows, kept)
         gone = np.zeros(len(kept), dtype=np.bool_)
         if watermark is not None:
             out, gone = self._over(spans, watermark)

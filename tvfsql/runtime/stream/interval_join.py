@@ -7,7 +7,7 @@ go; with an outer join it gives out those that have met nobody. Source: semantic
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator, Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from functools import cached_property
 from typing import Any
@@ -23,8 +23,7 @@ from tvfsql.runtime.columns import Ints, Mask
 from tvfsql.runtime.kernel import TIMESTAMP
 from tvfsql.runtime.stream.keyed_rows import PlainRows
 from tvfsql.runtime.stream.local_rows import HASH, own_columns, rows_by_key, side_of
-from tvfsql.runtime.stream.row_processor import RowCounts, behind, processed
-from tvfsql.runtime.stream.said import Message
+from tvfsql.runtime.stream.row_processor import KeyGroup, behind, processed
 from tvfsql.runtime.stream.slice_rows import changes_in, joined, key_codes, sort_order
 from tvfsql.runtime.stream.slices import counters
 from tvfsql.runtime.stream.store import SliceStore, State
@@ -166,14 +165,14 @@ class IntervalJoin:
         return np.repeat(np.arange(len(mine)), counts), order[first + np.arange(len(first))]
 
 
-class JoinedRows:
+class JoinedRows(KeyGroup):
     """The rows of both sides in one key group. A slot of a side has a timer: for when all its rows are over, or where
     these come out, for the first that is. One that fires before is set again."""
 
     def __init__(self, spec: IntervalJoin, store: SliceStore, services: TimerServices) -> None:
-        self.spec, self.store, self.services = spec, store, services
+        super().__init__(store, services)
+        self.spec = spec
         self.timers = services.get("interval join", [pa.int8()]).event_time
-        self.counts = RowCounts()
         self.fresh: tuple[list[Any], list[Any]] = ([], [])
 
     def add(self, payloads: Sequence[Any]) -> None:
@@ -190,22 +189,11 @@ class JoinedRows:
             if rows.num_rows:
                 self.fresh[side].append(_with_met(rows, np.zeros(rows.num_rows, dtype=np.bool_)))
 
-    def advance(self, messages: Iterable[Message]) -> Iterator[Any]:
-        for channel, said in messages:
-            self.store.valve.say(channel, said)
-        before, watermark = self.watermark, self.store.valve.settle()
+    def work(self, before: int | None, watermark: int | None) -> Iterator[Any]:
         if self.fresh[LEFT] or self.fresh[RIGHT]:
             yield from self._match()
         if watermark is not None and watermark != before:
             yield from self._clean_up(watermark)
-
-    def flush(self) -> None:
-        self.store.flush()
-        self.services.flush()
-
-    @property
-    def watermark(self) -> int | None:
-        return self.store.valve.watermark
 
     @property
     def handed(self) -> int | None:
@@ -214,10 +202,6 @@ class JoinedRows:
     @property
     def newest(self) -> int | None:
         return None
-
-    @property
-    def held(self) -> tuple[int, int]:
-        return self.store.rows, self.store.size
 
     # ---- pairs
 

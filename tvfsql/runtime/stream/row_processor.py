@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from abc import ABC, abstractmethod
 from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass
 from typing import Any, Protocol
@@ -18,9 +19,9 @@ from tvfsql.runtime.stream.processor import SparkState, in_order, out_row
 from tvfsql.runtime.stream.said import SOURCE, Message
 from tvfsql.runtime.stream.slice_rows import from_bytes, to_bytes
 from tvfsql.runtime.stream.slices import nullable_type
-from tvfsql.runtime.stream.store import State
+from tvfsql.runtime.stream.store import SliceStore, State
 from tvfsql.runtime.stream.timer_queue import TimerState
-from tvfsql.runtime.stream.timers import SparkTimerState
+from tvfsql.runtime.stream.timers import SparkTimerState, TimerServices
 
 OUT_ROWS = 50_000
 # `handed`: the watermark that operators above hear of
@@ -37,34 +38,51 @@ class RowCounts:
     rows_out: int = 0
 
 
-class KeyGroup(Protocol):
+class KeyGroup(ABC):
     """An operator over the state of one key group, during one micro-batch."""
 
-    counts: RowCounts
+    def __init__(self, store: SliceStore, services: TimerServices) -> None:
+        self.store, self.services = store, services
+        self.counts = RowCounts()
 
+    @abstractmethod
     def add(self, payloads: Sequence[Any]) -> None:
         """Take rows, as `rows_by_key` gives them; they are judged by the watermark that stands."""
 
     def advance(self, messages: Iterable[Message]) -> Iterator[Any]:
         """Hear what the channels say, and work. Gives batches of rows that go on."""
+        for channel, said in messages:
+            self.store.valve.say(channel, said)
+        before = self.watermark
+        yield from self.work(before, self.store.valve.settle())
+
+    @abstractmethod
+    def work(self, before: int | None, watermark: int | None) -> Iterator[Any]:
+        """What is to be done with the rows that were added, and now that the watermark stands where it does."""
 
     def flush(self) -> None:
         """Write what has changed."""
+        self.store.flush()
+        self.services.flush()
 
     @property
-    def watermark(self) -> int | None: ...
+    def watermark(self) -> int | None:
+        return self.store.valve.watermark
 
     @property
+    @abstractmethod
     def handed(self) -> int | None:
         """The watermark for the operators above: all rows at or before it have been given out."""
 
     @property
+    @abstractmethod
     def newest(self) -> int | None:
         """1 ms after the watermark (epoch ms) that would give out all rows which only wait for that; None: none do."""
 
     @property
     def held(self) -> tuple[int, int]:
         """Rows in state, and about how many bytes."""
+        return self.store.rows, self.store.size
 
 
 class RowOperator(Protocol):
