@@ -52,6 +52,7 @@ class RowStream:
     handed: int | None = None
     newest: int | None = None
     held: int = 0
+    now: int = 0  # the time of the micro-batch
 
     def batch(self, *sides: Sequence[Event]) -> list[Row]:
         """A micro-batch; what it reads of the past it reads from state."""
@@ -61,7 +62,7 @@ class RowStream:
         return [row for group in labels for row in self._of_group(self.state[group], sent[group])]
 
     def _of_group(self, state: Group, sent: list[dict[str, Any]]) -> Iterator[Row]:
-        opened = self.operator.opened(state.rows, state.timers)
+        opened = self.operator.opened(state.rows, state.timers, self.now)
         for payloads, messages in in_order(sent):
             if payloads:
                 opened.add(payloads)

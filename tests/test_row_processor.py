@@ -33,9 +33,9 @@ class Shell:
         self.unpack = UnpackRows(pa.schema([*columns, *MARKS]), True)
 
     def batch(self, *sides: list[Event]) -> tuple[list[Any], Any]:
-        rows = [Row(**row) for row in sent_by(sides, (LABEL,))[LABEL]]
+        rows = [Row(**row, now=0) for row in sent_by(sides, (LABEL,))[LABEL]]
         out = self.tester.test(LABEL, rows)
-        kinds = {"payload": pa.binary(), "handed": pa.int64()}
+        kinds = {"payload": pa.binary(), "handed": pa.int64(), "rows_in": pa.int64()}
         told = pa.table({name: pa.array([row[name] for row in out], kind) for name, kind in kinds.items()})
         found = [row for batch in told.to_batches() for made in self.unpack(iter([batch])) for row in rows_of(made)]
         return found, next(row for row in out if row.payload is None)

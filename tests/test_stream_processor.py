@@ -386,7 +386,7 @@ def test_the_processor_is_the_operator_behind_rows() -> None:
     out: list[Any] = []
     for events in ([Event("a", 500), Event("b", 1500, 999)], [Event("a", 10), Event(None, None, END_OF_INPUT)]):
         payloads = list(LocalSlices(window, LAYOUT, (label,))([source(events, (label,))]))
-        rows = [Row(**row) for batch in payloads for row in batch.to_pylist()]
+        rows = [Row(**row, now=0) for batch in payloads for row in batch.to_pylist()]
         out.append(tester.test(label, rows))
     fires = [pa.RecordBatch.from_pylist([row.asDict() for row in rows if row.payload is not None]) for rows in out]
     first, second = (

@@ -19,7 +19,7 @@ ADDED = (
     "numNullRowTimeRecordsDropped",
     "numNullRowTimeRecordsSkipped",
 )
-LATEST = ("watermark", "newestWindow", "openSlices", "stateRows", "stateBytes")
+LATEST = ("watermark", "newestWindow", "openSlices", "stateRows", "stateBytes", "due")
 
 
 def counted_out(rows: DataFrame) -> DataFrame:
@@ -70,6 +70,11 @@ def totals(counts: Iterable[Counts]) -> dict[str, int]:
 def newest_window(counts: Iterable[Counts]) -> int | None:
     """The end (epoch ms) of the newest window that is open; None if none is."""
     return max(_held(counts, "newestWindow"), default=None)
+
+
+def due(counts: Iterable[Counts]) -> int | None:
+    """The first time (epoch ms) at which an operator wants to be called though no rows come; None if none does."""
+    return min(_held(counts, "due"), default=None)
 
 
 def open_slices(counts: Iterable[Counts]) -> int:

@@ -80,7 +80,7 @@ class KeepRow:
     inputs: tuple[str, ...] = ("",)
     bucket_rows: int = BUCKET_ROWS
 
-    def opened(self, state: State, timers: TimerState) -> Deduplication:
+    def opened(self, state: State, timers: TimerState, now: int) -> Deduplication:
         return Deduplication(self, SliceStore(PlainRows(), state, self.inputs), TimerServices(timers))
 
     def fresh(self, rows: Any, watermark: int | None) -> Any:

@@ -98,7 +98,7 @@ class IntervalJoin:
     inputs: tuple[str, ...] = ("1/", "2/")
     least_slot: int = LEAST_SLOT
 
-    def opened(self, state: State, timers: TimerState) -> JoinedRows:
+    def opened(self, state: State, timers: TimerState, now: int) -> JoinedRows:
         return JoinedRows(self, SliceStore(PlainRows(), state, self.inputs), TimerServices(timers))
 
     @cached_property

@@ -19,7 +19,7 @@ from tvfsql.plan.window import Tumble
 from tvfsql.runtime.columns import Ints
 from tvfsql.runtime.expressions import column_of
 from tvfsql.runtime.stream.by_group import CHUNK_ROWS, ByKeyGroup
-from tvfsql.runtime.stream.control import CHANNEL, CONTROL, WATERMARK
+from tvfsql.runtime.stream.control import CHANNEL, CONTROL, WATERMARK, with_now
 from tvfsql.runtime.stream.groups import key_group_labels
 from tvfsql.runtime.stream.said import Said
 from tvfsql.runtime.stream.slice_rows import joined, sort_order, with_nulls
@@ -61,7 +61,7 @@ def rows_by_key(
         ("watermark", T.LongType()),
         ("payload", T.BinaryType()),
     ]
-    return numbered.mapInArrow(local, T.StructType([T.StructField(*part) for part in parts]))
+    return with_now(numbered.mapInArrow(local, T.StructType([T.StructField(*part) for part in parts])))
 
 
 def own_columns(rows: DataFrame) -> list[str]:

@@ -14,7 +14,7 @@ from pyspark.sql.streaming.stateful_processor import StatefulProcessor, Stateful
 
 from tvfsql.plan.window import Sliced
 from tvfsql.runtime.intervals import Intervals
-from tvfsql.runtime.stream.control import CHANNEL, CONTROL
+from tvfsql.runtime.stream.control import CHANNEL, CONTROL, NOW
 from tvfsql.runtime.stream.fire import Fire
 from tvfsql.runtime.stream.late import LATE, LateRows, missed
 from tvfsql.runtime.stream.said import SOURCE, Message
@@ -22,14 +22,14 @@ from tvfsql.runtime.stream.sessions import Closed, Sessions, SessionStore, Sessi
 from tvfsql.runtime.stream.slice_rows import SliceRows, from_bytes, to_bytes
 from tvfsql.runtime.stream.spans import Span
 from tvfsql.runtime.stream.store import ChunkKey, Index, SliceStore, State
-from tvfsql.runtime.stream.valve import IDLE
+from tvfsql.runtime.stream.valve import IDLE, TICK
 from tvfsql.runtime.stream.windows import Counts, Windows
 from tvfsql.runtime.stream.zones import instant_of
 
 # A row is a fire (payload, first, last), late rows (missed), or what a micro-batch did to a key group (the rest).
 OUT = (
     "payload BINARY, first BIGINT, last BIGINT, rows_in BIGINT, late BIGINT, windows BIGINT, watermark BIGINT,"
-    " newest BIGINT, missed BINARY, state_rows BIGINT, state_bytes BIGINT, open_slices BIGINT"
+    " newest BIGINT, missed BINARY, state_rows BIGINT, state_bytes BIGINT, open_slices BIGINT, due BIGINT"
 )
 _NOTHING = dict.fromkeys(field.split()[0] for field in OUT.split(","))
 
@@ -43,6 +43,10 @@ class KeyGroup(Protocol):
     @property
     def newest(self) -> int | None:
         """The end of the last window that is open, in epoch ms."""
+
+    @property
+    def due(self) -> int | None:
+        """When it is to be called though no rows come, in processing time (epoch ms)."""
 
     @property
     def store(self) -> SliceStore | SessionStore:
@@ -71,13 +75,14 @@ class WindowProcessor(StatefulProcessor):
         self.state = SparkState.of(handle)
 
     @abstractmethod
-    def key_group(self, state: State) -> KeyGroup:
-        """The windows of the key group at hand."""
+    def key_group(self, state: State, now: int) -> KeyGroup:
+        """The windows of the key group at hand, in a micro-batch at that time (epoch ms)."""
 
     def handleInputRows(self, key: Any, rows: Iterator[Row], timerValues: Any) -> Iterator[Row]:
-        windows = self.key_group(self.state)
+        sent = list(rows)
+        windows = self.key_group(self.state, sent[0][NOW])
         store = windows.store
-        for payloads, messages in in_order(rows):
+        for payloads, messages in in_order(sent):
             if payloads:
                 windows.add(payloads)
             fire = windows.advance(messages)
@@ -96,6 +101,7 @@ class WindowProcessor(StatefulProcessor):
             state_rows=store.rows,
             state_bytes=store.size,
             open_slices=sum(1 for _ in store.slices()),
+            due=windows.due,
         )
 
     def _instant(self, watermark: int | None) -> Any:
@@ -121,7 +127,7 @@ class SlicingWindowProcessor(WindowProcessor):
         self.span, self.layout, self.rows, self.late, self.zone = Span(window), layout, rows, late, zone
         self.inputs = tuple(inputs)
 
-    def key_group(self, state: State) -> KeyGroup:
+    def key_group(self, state: State, now: int) -> KeyGroup:
         return Windows(self.span, self.layout, self.rows, SliceStore(self.layout, state, self.inputs), self.late)
 
 
@@ -139,7 +145,7 @@ class SessionWindowProcessor(WindowProcessor):
         self.layout, self.rows, self.late, self.zone = layout, rows, late, zone
         self.inputs = tuple(inputs)
 
-    def key_group(self, state: State) -> KeyGroup:
+    def key_group(self, state: State, now: int) -> KeyGroup:
         return Sessions(self.layout, self.rows, SessionStore(self.layout, state, self.inputs), self.late)
 
 
@@ -176,13 +182,14 @@ class SparkState:
 
 
 def in_order(rows: Iterable[Row]) -> Iterator[tuple[list[Any], list[Message]]]:
-    """The slices and then the messages of each seq, as `local_slices` sent them. Idle channels come first."""
+    """The slices and then the messages of each seq, as `local_slices` sent them. Idle channels come first. A TICK has
+    come to its end here: it made the micro-batch happen, and called the operator."""
     by_seq: dict[int, tuple[list[Any], list[Message]]] = defaultdict(lambda: ([], []))
     for row in rows:
         payloads, messages = by_seq[row["seq"]]
         if row["payload"] is not None:
             payloads.append(from_bytes(row["payload"]))
-        else:
+        elif row["watermark"] != TICK:
             messages.append((row["channel"], row["watermark"]))
     for _, (payloads, messages) in sorted(by_seq.items()):
         yield payloads, sorted(messages, key=lambda message: message[1] != IDLE)
@@ -228,8 +235,7 @@ class Unpack:
                 for late in batch.column("missed").drop_null():
                     rows = self.made.missed(from_bytes(late.as_buffer()), self.zone)
                     yield self._wide(len(rows), [], {LATE: rows})
-            watermarks = batch.column("watermark").drop_null()
-            if CONTROL in names and len(watermarks):
+            if CONTROL in names and len(watermarks := handed_on(batch, "watermark")):
                 said = {CONTROL: watermarks, CHANNEL: pa.array([SOURCE] * len(watermarks))}
                 yield self._wide(len(watermarks), [], said)
 
@@ -238,6 +244,11 @@ class Unpack:
         found = dict(zip(self.schema.names, first, strict=False)) | dict(named or {})
         columns = [found.get(name, pa.nulls(rows)).cast(self.schema.field(name).type) for name in self.schema.names]
         return pa.RecordBatch.from_arrays(columns, schema=self.schema)
+
+
+def handed_on(batch: Any, name: str) -> Any:
+    """What the key groups say to the operators above: the watermark in that column, or a TICK if there is none yet."""
+    return batch.column(name).filter(batch.column("rows_in").is_valid()).fill_null(TICK)
 
 
 def out_row(**values: Any) -> Row:

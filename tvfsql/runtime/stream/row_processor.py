@@ -13,9 +13,9 @@ from pyspark.sql import types as T
 from pyspark.sql.pandas.types import to_arrow_schema
 from pyspark.sql.streaming.stateful_processor import StatefulProcessor, StatefulProcessorHandle
 
-from tvfsql.runtime.stream.control import CHANNEL, CONTROL, END_OF_INPUT, WATERMARK
+from tvfsql.runtime.stream.control import CHANNEL, CONTROL, END_OF_INPUT, NOW, WATERMARK
 from tvfsql.runtime.stream.processor import OUT as COUNTED
-from tvfsql.runtime.stream.processor import SparkState, in_order, out_row
+from tvfsql.runtime.stream.processor import SparkState, handed_on, in_order, out_row
 from tvfsql.runtime.stream.said import SOURCE, Message
 from tvfsql.runtime.stream.slice_rows import from_bytes, to_bytes
 from tvfsql.runtime.stream.slices import nullable_type
@@ -80,6 +80,11 @@ class KeyGroup(ABC):
         """1 ms after the watermark (epoch ms) that would give out all rows which only wait for that; None: none do."""
 
     @property
+    def due(self) -> int | None:
+        """When it is to be called though no rows come, in processing time (epoch ms)."""
+        return None
+
+    @property
     def held(self) -> tuple[int, int]:
         """Rows in state, and about how many bytes."""
         return self.store.rows, self.store.size
@@ -88,7 +93,8 @@ class KeyGroup(ABC):
 class RowOperator(Protocol):
     """What an operator is told by the plan; it travels to Spark's workers."""
 
-    def opened(self, state: State, timers: TimerState) -> KeyGroup: ...
+    def opened(self, state: State, timers: TimerState, now: int) -> KeyGroup:
+        """A key group, in a micro-batch at that time (epoch ms)."""
 
 
 class RowProcessor(StatefulProcessor):
@@ -101,8 +107,9 @@ class RowProcessor(StatefulProcessor):
         self.state, self.timers = SparkState.of(handle), SparkTimerState.of(handle)
 
     def handleInputRows(self, key: Any, rows: Iterator[Row], timerValues: Any) -> Iterator[Row]:
-        group = self.operator.opened(self.state, self.timers)
-        for payloads, messages in in_order(rows):
+        sent = list(rows)
+        group = self.operator.opened(self.state, self.timers, sent[0][NOW])
+        for payloads, messages in in_order(sent):
             if payloads:
                 group.add(payloads)
             for batch in group.advance(messages):
@@ -119,6 +126,7 @@ class RowProcessor(StatefulProcessor):
             state_bytes=state_bytes,
             handed=group.handed,
             late_right=counts.late_right,
+            due=group.due,
         )
 
     def close(self) -> None:
@@ -159,7 +167,7 @@ class UnpackRows:
                 for start in range(0, rows.num_rows, OUT_ROWS):
                     part = rows.slice(start, OUT_ROWS)
                     yield self._wide(part.num_rows, part.columns[:own])
-            said = batch.column("handed").drop_null()
+            said = handed_on(batch, "handed")
             if self.marks and len(said):
                 none = pa.nulls(len(said))
                 yield self._wide(len(said), [none] * (own + 1) + [said, pa.array([SOURCE] * len(said))])

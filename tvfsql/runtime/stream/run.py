@@ -16,10 +16,11 @@ from pyspark.sql import SparkSession
 from pyspark.sql.streaming.query import StreamingQuery
 from pyspark.sql.streaming.readwriter import DataStreamWriter
 
-from tvfsql.runtime.stream.control import END_OF_INPUT, FOLDER, advance, ended, idle
-from tvfsql.runtime.stream.counts import Counts, newest_window, of_tables
+from tvfsql.runtime.stream.control import END_OF_INPUT, FOLDER, advance, ended, idle, tick
+from tvfsql.runtime.stream.counts import Counts, due, newest_window, of_tables
 from tvfsql.runtime.stream.idle import Idleness, Source
 from tvfsql.runtime.stream.quiet import quiet_java
+from tvfsql.runtime.stream.ticks import Ticks
 
 POLL = 0.2  # seconds between looks at a query that runs
 LAST = 0.02  # the same, for the end of the micro-batch after which it is to stop
@@ -119,6 +120,7 @@ class _Run:
         self.control: Path | None = None
         self.seen: int | None = None  # the last micro-batch that was counted
         self.idleness: Idleness | None = None
+        self.ticks = Ticks()
         self.advanced: int | None = None  # the end of the newest window when all sources were idle
 
     def drive(self) -> None:
@@ -147,6 +149,8 @@ class _Run:
 
     def _run(self, checkpoint: Path, control: Path) -> None:
         spark = self.running.spark
+        if self.stream.endless and any((checkpoint / "spark" / "offsets").glob("[0-9]*")):
+            tick(control)  # what is due was said to the run before
         with _channel(spark, control):
             writer = self.stream.build().option("checkpointLocation", str(checkpoint / "spark"))
             query = (writer if self.stream.endless else writer.trigger(availableNow=True)).start()
@@ -161,8 +165,9 @@ class _Run:
         self._look(query, control)
 
     def _look(self, query: StreamingQuery, control: Path) -> None:
-        """Count what is new, and see which channels are idle."""
+        """Count what is new, see which channels are idle, and what is due."""
         looked, status = time.time(), query.status
+        at_rest = not (status["isTriggerActive"] or status["isDataAvailable"])
         turned = []
         for progress in _fresh(query, self.seen):
             self.seen = progress["batchId"]
@@ -171,9 +176,11 @@ class _Run:
                 started = datetime.fromisoformat(progress["timestamp"]).timestamp()
                 turned += self.idleness.micro_batch(of_tables(progress, control), started, time.time())
         if self.idleness:
-            if not (status["isTriggerActive"] or status["isDataAvailable"]):
+            if at_rest:
                 turned += self.idleness.nothing(looked)
             self._tell(turned, self.idleness.all_idle, control)
+        if self.stream.endless and at_rest and self.ticks.wanted(due([self.counts]), self.seen, looked * 1000):
+            tick(control)
 
     def _tell(self, turned: list[str], all_idle: bool, control: Path) -> None:
         """Say which channels are idle; if all are, that event time has come to the end of the newest open window."""

@@ -12,7 +12,7 @@ import pyarrow.compute as pc
 
 from tvfsql.runtime.columns import Ints
 from tvfsql.runtime.stream.spans import Span
-from tvfsql.runtime.stream.valve import IDLE
+from tvfsql.runtime.stream.valve import IDLE, TICK
 
 SOURCE = ""  # the channel of rows that name none
 Message = tuple[str | None, int | None]  # as `Valve.say` takes it
@@ -25,12 +25,13 @@ class Said:
 
     In, of each row: `channels` (NULL: the source is one channel), `micros` (the watermark that the row brings, epoch
     microseconds), `control` (NULL in rows; in control rows a watermark in epoch ms or IDLE, for the channel or, if
-    that is NULL, for all).
+    that is NULL, for all; or TICK).
     """
 
     watermarks: dict[str | None, int | None] = field(default_factory=dict)
     news: dict[str | None, int | None] = field(default_factory=dict)
     idle: set[str | None] = field(default_factory=set)
+    ticked: bool = False
 
     def hear(self, channels: Any, micros: Any, control: Any) -> None:
         if control.null_count == len(control) and channels.null_count == len(channels):
@@ -47,6 +48,8 @@ class Said:
         ):
             if watermark == IDLE:
                 self.idle.add(channel)
+            elif watermark == TICK:
+                self.ticked = True
             else:
                 self._say(channel, watermark)
 
@@ -54,7 +57,8 @@ class Said:
         """What is new since the last call. Idle channels come first: rows in the same micro-batch wake them."""
         messages: list[Message] = [(channel, IDLE) for channel in self.idle]
         messages += self.news.items()
-        self.news, self.idle = {}, set()
+        messages += [(None, TICK)] if self.ticked else []
+        self.news, self.idle, self.ticked = {}, set(), False
         return messages
 
     def ends(self, channels: Any, micros: Any, control: Any, span: Span) -> list[int]:

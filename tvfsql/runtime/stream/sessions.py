@@ -87,6 +87,10 @@ class Sessions:
         """The end of the last session that is open, in epoch ms."""
         return self.store.last_end
 
+    @property
+    def due(self) -> int | None:
+        return None
+
     def _total(self, batch: Any) -> int:
         return int(batch.column(self.rows).sum().as_py() or 0) if batch.num_rows else 0
 

@@ -17,7 +17,7 @@ from tvfsql.runtime.expressions import column_of
 from tvfsql.runtime.intervals import Intervals
 from tvfsql.runtime.merge import window_schema
 from tvfsql.runtime.partials import Merge, are_kinds
-from tvfsql.runtime.stream.control import CHANNEL, CONTROL, WATERMARK
+from tvfsql.runtime.stream.control import CHANNEL, CONTROL, WATERMARK, with_now
 from tvfsql.runtime.stream.groups import key_group_labels
 from tvfsql.runtime.stream.late import LATE, WINDOW, LateRows
 from tvfsql.runtime.stream.local import LocalIntervals, LocalSlices
@@ -55,11 +55,12 @@ def local_slices(
     as `with_watermarks` makes them, and for each entry of `merges` the partial of a single row: sum, min, max:
     the value (of a count 1 or NULL); concat, distinct: an array of one; moments: struct(1, x, 0); a user's aggregate:
     an array of one struct, of its arguments.
-    Out: key_group (int) and a message to it: seq (bigint), and payload (binary) or channel (string) and watermark
-    (bigint, epoch ms). With `on_event` a watermark counts from the row after it, in the order of the source, whose
-    rows then pass through one task. Else it counts from the next micro-batch. With `late` there is one more column,
-    `$late` (an array of one struct): the row, should it come too late. With `zone` windows lie on its wall clock:
-    watermarks are instants, and so is `time` if it is a timestamp. A SESSION has intervals instead of slices.
+    Out: key_group (int) and a message to it: seq (bigint), payload (binary) or channel (string) and watermark
+    (bigint, epoch ms), and now (bigint, epoch ms: the time of the micro-batch). With `on_event` a watermark counts from
+    the row after it, in the order of the source, whose rows then pass through one task. Else it counts from the next
+    micro-batch. With `late` there is one more column, `$late` (an array of one struct): the row, should it come too
+    late. With `zone` windows lie on its wall clock: watermarks are instants, and so is `time` if it is a timestamp. A
+    SESSION has intervals instead of slices.
     The number of key groups bounds the parallelism, and belongs to the state: it must not change over a checkpoint.
     """
     labels = key_group_labels(key_groups if keys else 1)
@@ -90,7 +91,7 @@ def local_slices(
         ("channel", T.StringType()),
         ("watermark", T.LongType()),
     ]
-    return numbered.mapInArrow(local, T.StructType([*(T.StructField(*part) for part in parts), payload]))
+    return with_now(numbered.mapInArrow(local, T.StructType([*(T.StructField(*part) for part in parts), payload])))
 
 
 def merge_slice_stream(
@@ -115,7 +116,8 @@ def merge_slice_stream(
     `with_watermarks` adds. With `late` late rows follow, in the column `$late` (a struct of the row, window_start,
     window_end and window_time), once per window that they missed; all else is NULL. What happened is in the query's
     progress, as observed metrics under `name`: rowsIn, numLateRecordsDropped, windowsOut, watermark and newestWindow
-    (epoch ms; the end of the last window that is open), stateRows, stateBytes, openSlices (the most of one key group).
+    (epoch ms; the end of the last window that is open), stateRows, stateBytes, openSlices (the most of one key group),
+    due (epoch ms: when the operator is to be called though no rows come).
     With `zone` windows lie on its wall clock; watermarks and window_time are instants. `inputs` are the names that
     channels begin with where `union_streams` has put streams together: windows wait for each of them from the start.
     """
@@ -177,4 +179,5 @@ def counters() -> list[Column]:
     return [
         *(F.sum(of).alias(name) for name, of in sums.items()),
         *(F.max(of).alias(name) for name, of in most.items()),
+        F.min("due").alias("due"),
     ]

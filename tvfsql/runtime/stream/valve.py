@@ -7,6 +7,7 @@ from collections.abc import Sequence
 from dataclasses import dataclass, field
 
 IDLE = -(2**63)  # what a channel says instead of a watermark: nothing comes from it until it has rows again
+TICK = IDLE + 1  # in the place of a watermark: none moves, but time has passed, and operators are called
 ALL = "*"  # behind the name of an input: all its channels, whichever they are
 
 

@@ -94,6 +94,10 @@ class Windows:
         last = max(map(self.span.last, self.store.slices()), default=None)
         return None if last is None else self.span.end(last)
 
+    @property
+    def due(self) -> int | None:
+        return None
+
     def _fired(self, watermark: int | None) -> int | None:
         """All windows that end on this slice or before have fired."""
         return None if watermark is None else self.span.number(watermark + 1)

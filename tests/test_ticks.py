@@ -1,0 +1,108 @@
+"""Ticks: micro-batches that happen because it is time, from the driver's clock to the operators. Source: semantics.md
+e.1, the two clocks."""
+
+from __future__ import annotations
+
+import json
+from pathlib import Path
+from types import SimpleNamespace
+from typing import Any
+
+import pyarrow as pa
+import pytest
+from pyspark.sql import Row
+from pyspark.sql.streaming.tws_tester import TwsTester
+from streams import LAYOUT, Event, source
+
+from tvfsql.plan.window import Tumble
+from tvfsql.runtime.stream.control import CONTROL, END_OF_INPUT, tick
+from tvfsql.runtime.stream.counts import Counts, due
+from tvfsql.runtime.stream.groups import key_group_labels
+from tvfsql.runtime.stream.local import LocalSlices
+from tvfsql.runtime.stream.processor import (
+    OUT,
+    SliceWindows,
+    SlicingWindowProcessor,
+    Unpack,
+    in_order,
+)
+from tvfsql.runtime.stream.run import Stream, _Run
+from tvfsql.runtime.stream.ticks import Ticks
+from tvfsql.runtime.stream.valve import TICK
+
+LABELS = key_group_labels(3)
+A_TICK = Event(None, None, TICK)
+
+
+def test_a_tick_is_wanted_once_when_what_is_due_has_come() -> None:
+    ticks = Ticks()
+    assert not ticks.wanted(None, 0, now=10_000)
+    assert [ticks.wanted(5000, 0, now) for now in (4999, 5000, 5001, 9000)] == [False, True, False, False]
+    assert not ticks.wanted(7000, 1, now=6999)  # its micro-batch
+    assert [ticks.wanted(7000, 1, now) for now in (7000, 7001)] == [True, False]
+
+
+def test_what_is_due_is_the_first_of_all_operators_as_of_their_last_call() -> None:
+    counts = Counts()
+
+    def told(**due: int | None) -> int | None:
+        metrics = {name: Row(watermark=1, due=at) if at is not None else Row(watermark=1) for name, at in due.items()}
+        counts.take({"sources": [], "observedMetrics": metrics}, Path("control"))
+        return globals()["due"]([counts])
+
+    assert due([counts]) is None
+    assert told(tvfsql=7000, tvfsql_2=5000) == 5000
+    assert told(tvfsql=9000) == 5000  # the other one was not called
+    assert told(tvfsql_2=None) == 9000
+
+
+class Query:
+    """What a query tells of itself: a micro-batch that has ended."""
+
+    def __init__(self, number: int, due: int, active: bool = False) -> None:
+        self.status = {"isTriggerActive": active, "isDataAvailable": False}
+        self.lastProgress = {"batchId": number, "durationMs": {"addBatch": 1}, "sources": []}
+        self.lastProgress["observedMetrics"] = {"tvfsql": Row(due=due)}
+        self.recentProgress = [self.lastProgress]
+
+
+@pytest.mark.parametrize(("endless", "ticks"), [(True, 2), (False, 0)])
+def test_a_stream_without_end_ticks_when_it_is_time_and_nothing_is_at_work(
+    endless: bool, ticks: int, tmp_path: Path
+) -> None:
+    run: Any = _Run(SimpleNamespace(), Stream(lambda: None, endless=endless))  # type: ignore[arg-type, return-value]
+    far = 10**15
+    for query in (Query(0, far), Query(1, 1, active=True), Query(1, 1), Query(1, 1), Query(2, far), Query(3, 1)):
+        run._look(query, tmp_path)
+    said = [json.loads(file.read_text()) for file in tmp_path.glob("*.json")]
+    assert said == [{CONTROL: TICK}] * ticks
+
+
+def test_a_tick_reaches_every_key_group_and_moves_no_watermark(tmp_path: Path) -> None:
+    tick(tmp_path)
+    (file,) = tmp_path.glob("*.json")
+    assert json.loads(file.read_text()) == {CONTROL: TICK}
+    for on_event, zone in ((False, ""), (True, ""), (False, "Europe/Paris")):
+        local = LocalSlices(Tumble(1000), LAYOUT, LABELS, on_event, zone)
+        out = [row for batch in local([source([A_TICK], LABELS)]) for row in batch.to_pylist()]
+        assert sorted(row["key_group"] for row in out) == sorted(LABELS)
+        assert [[*in_order([row])] for row in out] == [[([], [])]] * 3
+    assert [*local([source([], LABELS)])] == []
+
+
+def test_an_operator_that_is_called_calls_those_above() -> None:
+    """Also before it has a watermark, which it then hands on."""
+    (label,) = key_group_labels(1)
+    window, tester = Tumble(1000), TwsTester(SlicingWindowProcessor(Tumble(1000), LAYOUT, "rows"))
+    kinds = {"BINARY": pa.binary(), "BIGINT": pa.int64()}
+    schema = pa.schema([(name, kinds[kind]) for name, kind in (part.split() for part in OUT.split(", "))])
+    above = pa.schema([(CONTROL, pa.int64()), ("$channel", pa.string())])
+    unpack = Unpack(SliceWindows(window, LAYOUT, "rows"), above)
+    handed = []
+    for event in (A_TICK, Event("a", 500, None), A_TICK, Event("a", 600, 700), A_TICK, Event(None, None, END_OF_INPUT)):
+        sent = [*LocalSlices(window, LAYOUT, (label,))([source([event], (label,))])]
+        rows = [Row(**row, now=0) for batch in sent for row in batch.to_pylist()]
+        told = [row.asDict() for row in tester.test(label, rows) if row.payload is None]
+        made = list(unpack(iter([pa.RecordBatch.from_pylist(told, schema=schema)])))
+        handed += [row[CONTROL] for batch in made for row in batch.to_pylist()]
+    assert handed == [TICK, TICK, TICK, 700, 700, END_OF_INPUT]
