@@ -4,6 +4,7 @@
 BIN  := .venv/bin
 DONE := .venv/.installed
 DEMO ?= examples/sliding_day.sql
+JOBS ?= 2
 
 AT_LEAST_3_11 := import sys; sys.exit(sys.version_info < (3, 11))
 PYTHON ?= $(shell for each in python3 python3.13 python3.12 python3.11 python; do \
@@ -20,11 +21,11 @@ demo: $(DONE)  ## run an example: its plans, its code, its rows (DEMO=FILE for a
 	@echo; echo "== tvfsql compile $(DEMO)"; $(BIN)/tvfsql compile $(DEMO)
 	@echo; echo "== tvfsql run $(DEMO)"; $(BIN)/tvfsql run $(DEMO)
 
-test: lint  ## everything: linters, types, floors and all tests
-	$(BIN)/pytest
+test: lint  ## everything: linters, types, floors and all tests, in JOBS=2 processes, each with its Spark
+	$(BIN)/pytest -n $(JOBS) --dist loadfile
 
 check: lint  ## linters, types, floors and the fast tests: under a minute, no Java
-	$(BIN)/pytest -m "not spark and not slow"
+	$(BIN)/pytest -n $(JOBS) -m "not spark and not slow"
 
 golden: $(DONE)  ## write the golden plans and docs/rules.md anew; read the diff before you commit it
 	$(BIN)/python tests/rules_page.py

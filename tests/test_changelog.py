@@ -11,10 +11,11 @@ from typing import TYPE_CHECKING, Any
 
 import naive
 import pytest
-from hypothesis import given, settings
-from hypothesis import strategies as st
+from bids import bag, create_table, write_files
+from flink_cases import CASES, plain, written
+from hypothesis import settings
 from naive import Cumulating, Hopping, Tumbling
-from test_properties import (
+from random_windows import (
     AGGREGATES,
     COLUMNS,
     KEYS,
@@ -22,16 +23,12 @@ from test_properties import (
     STRATEGY,
     answer,
     assert_same,
-    cumulating,
     expected,
     few,
-    hopping,
+    one_of_each,
     query,
     random_rows,
-    tumbling,
 )
-from test_streaming import bag, create_table, write_files
-from test_window_cases import CASES, _bag, _plain
 
 from tvfsql import Session
 from tvfsql.errors import DataError
@@ -71,17 +68,12 @@ def test_the_rows_are_those_of_flink(mode: str, spark: SparkSession, tmp_path: P
     create_changelog(session, CASE["input_table"], stored + computed + mark, tmp_path / "in", op="row_kind")
     result = session.sql(CASE["query"])
     kinds = [field.type for field in result.query.physical.schema]
-    assert _bag(list(map(_plain, row, kinds)) for row in result.collect()) == _bag(CASE["expected_rows"])
+    assert written(list(map(plain, row, kinds)) for row in result.collect()) == written(CASE["expected_rows"])
 
 
 @pytest.mark.spark
 @settings(few, max_examples=1)
-@given(
-    seed=st.integers(0, 2**32),
-    tumble=tumbling(),
-    hop=hopping().filter(lambda hop: hop.size % hop.slide),
-    cumulate=cumulating().filter(lambda cumulate: cumulate.size > cumulate.step),
-)
+@one_of_each
 def test_windows_of_changes_hold_what_the_rows_that_are_left_give(
     spark: SparkSession, seed: int, tumble: Tumbling, hop: Hopping, cumulate: Cumulating
 ) -> None:

@@ -11,24 +11,21 @@ from pathlib import Path
 from typing import TYPE_CHECKING
 
 import pytest
-from hypothesis import given, settings
-from hypothesis import strategies as st
+from bids import BIDS, WINDOWS, bag, create_table, sessions, some_batches, write_files
+from hypothesis import settings
 from naive import Cumulating, Hopping, Tumbling
-from test_properties import (
+from random_windows import (
     KEYS,
     STRATEGY,
     answer,
     assert_same,
-    cumulating,
     expected,
     few,
-    hopping,
+    one_of_each,
     query,
     random_rows,
     register,
-    tumbling,
 )
-from test_streaming import BIDS, WINDOWS, bag, create_table, sessions, some_batches, write_files
 
 from tvfsql import Session
 from tvfsql.api import Compiled
@@ -49,12 +46,7 @@ SEVERAL = (
 
 @pytest.mark.spark
 @settings(few, max_examples=1)
-@given(
-    seed=st.integers(0, 2**32),
-    tumble=tumbling(),
-    hop=hopping().filter(lambda hop: hop.size % hop.slide),
-    cumulate=cumulating().filter(lambda cumulate: cumulate.size > cumulate.step),
-)
+@one_of_each
 def test_in_batch_no_row_changes(
     spark: SparkSession, seed: int, tumble: Tumbling, hop: Hopping, cumulate: Cumulating
 ) -> None:

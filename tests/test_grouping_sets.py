@@ -11,10 +11,9 @@ from pathlib import Path
 from typing import TYPE_CHECKING
 
 import pytest
-from hypothesis import given, settings
-from hypothesis import strategies as st
+from hypothesis import settings
 from naive import Cumulating, Hopping, Row, Tumbling, Windows, at
-from test_properties import COLUMNS, RULES_OFF, cumulating, few, hopping, random_rows, register, tumbling
+from random_windows import COLUMNS, RULES_OFF, few, one_of_each, random_rows, register
 
 from tvfsql import Session
 
@@ -36,12 +35,7 @@ SETS = (  # which of the windows, and the sets
 
 @pytest.mark.spark
 @settings(few, max_examples=1)
-@given(
-    seed=st.integers(0, 2**32),
-    tumble=tumbling(),
-    hop=hopping().filter(lambda hop: hop.size % hop.slide),
-    cumulate=cumulating().filter(lambda cumulate: cumulate.size > cumulate.step),
-)
+@one_of_each
 def test_the_rows_are_those_of_sparks_own_grouping_sets_over_copies(
     spark: SparkSession, seed: int, tumble: Tumbling, hop: Hopping, cumulate: Cumulating
 ) -> None:

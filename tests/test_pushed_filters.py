@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING
 
 import pytest
 from naive import Tumbling
-from test_properties import RULES_OFF, random_rows, register
+from random_windows import RULES_OFF, random_rows, register
 
 from tvfsql import Session
 

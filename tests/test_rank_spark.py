@@ -14,7 +14,7 @@ from typing import TYPE_CHECKING, Any
 import naive
 import pytest
 from naive import Cumulating, Hopping, Tumbling, Windows
-from test_properties import RULES_OFF
+from random_windows import RULES_OFF
 
 from tvfsql import Session
 

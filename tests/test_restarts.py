@@ -9,8 +9,8 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 import pytest
+from bids import create_table, write_files
 from streams import Event, Model, Out, at, ms
-from test_streaming import create_table, write_files
 
 from tvfsql import Session
 from tvfsql.plan.window import Cumulate, Hop, Tumble, Window

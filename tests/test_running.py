@@ -15,8 +15,8 @@ from types import SimpleNamespace
 from typing import TYPE_CHECKING, Any
 
 import pytest
+from bids import create_table, some_batches, write_files
 from pyspark.sql import Row
-from test_streaming import create_table, some_batches, write_files
 
 from tvfsql import Session, TvfSqlError
 from tvfsql.runtime.progress import Line, working

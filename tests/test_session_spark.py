@@ -10,10 +10,10 @@ from typing import TYPE_CHECKING, Any
 
 import naive
 import pytest
+from bids import TOTALS, bag, sessions, some_batches, write_files
 from hypothesis import given, settings
 from hypothesis import strategies as st
-from test_properties import AGGREGATES, FEW, RULES_OFF, STRATEGY, answer, assert_same, few, random_rows, register
-from test_streaming import TOTALS, bag, sessions, some_batches, write_files
+from random_windows import AGGREGATES, FEW, RULES_OFF, STRATEGY, answer, assert_same, few, random_rows, register
 
 from tvfsql import Session
 

@@ -10,9 +10,9 @@ from zoneinfo import ZoneInfo
 
 import numpy as np
 import pytest
+from bids import write_files
 from hypothesis import given, settings
 from hypothesis import strategies as st
-from test_streaming import write_files
 
 from tvfsql import Session
 from tvfsql.runtime.stream.control import END_OF_INPUT

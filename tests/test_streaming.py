@@ -2,15 +2,13 @@
 
 from __future__ import annotations
 
-import json
-import os
-import random
 from collections import Counter
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 import pytest
-from test_window_cases import CASES, JOINS, QUERIES, _bag, _options, _plain, inputs
+from bids import BIDS, TOTALS, WINDOWS, bag, create_table, sessions, some_batches, write_files
+from flink_cases import CASES, JOINS, QUERIES, inputs, options_of, plain, written
 
 from tvfsql import Session, TvfSqlError, compile
 
@@ -26,22 +24,6 @@ LATE_TOO = {
     "tumble_5s_timestamp_ltz_shanghai": 1,
     **dict.fromkeys(JOINS, 2),  # one in each of two aggregates
 }
-BIDS = "ts TIMESTAMP(3), item STRING, price DECIMAL(10, 2), n INT, WATERMARK FOR ts AS ts - INTERVAL '{delay}' SECOND"
-TOTALS = """SELECT window_start, window_end, item, SUM(price) AS total, COUNT(*) AS bids, AVG(n) AS mean,
-    MIN(n) FILTER (WHERE n > 3) AS least, MAX(item) AS last_item, COUNT(DISTINCT n) AS numbers, SUM(DISTINCT n) AS sum,
-    FIRST_VALUE(price) AS opening, LAST_VALUE(n) FILTER (WHERE n > 80) AS closing,
-    LISTAGG(CAST(n AS STRING), '; ') AS ns,
-    COLLECT(n) FILTER (WHERE n > 80) AS high, ARRAY_AGG(price) AS prices,
-    ARRAY_AGG(item) FILTER (WHERE n > 80) AS highs,
-    SUM(DISTINCT CAST(n AS DECIMAL(30, 10))) AS wide,
-    SUM(DISTINCT n / 8E0) AS eighths, AVG(DISTINCT CAST(n / 8E0 AS FLOAT)) FILTER (WHERE n > 3) AS eighth,
-    COUNT(DISTINCT ARRAY[n, 1]) AS pairs, MAX(ARRAY[n, price]) AS most, MIN(ARRAY[price]) AS cheapest
-FROM TABLE({window}) WHERE n < 90 GROUP BY window_start, window_end, item"""
-WINDOWS = {
-    "tumble": "TUMBLE(TABLE bid, DESCRIPTOR(ts), INTERVAL '10' SECOND, INTERVAL '3' SECOND)",
-    "hop": "HOP(TABLE bid, DESCRIPTOR(ts), INTERVAL '4' SECOND, INTERVAL '10' SECOND)",
-    "cumulate": "CUMULATE(TABLE bid, DESCRIPTOR(ts), INTERVAL '5' SECOND, INTERVAL '20' SECOND)",
-}
 
 TOTALS_OF_HOP = TOTALS.format(window=WINDOWS["hop"])
 
@@ -52,7 +34,7 @@ def test_a_row_a_batch_gives_the_rows_and_the_late_count_of_flink(
     name: str, spark: SparkSession, tmp_path: Path
 ) -> None:
     case = CASES[name]
-    session = Session(spark, mode="streaming", options=_options(case))
+    session = Session(spark, mode="streaming", options=options_of(case))
     for table in inputs(case):
         columns = [column for column, _ in table["columns"]]
         folder = tmp_path / table["name"]
@@ -64,8 +46,8 @@ def test_a_row_a_batch_gives_the_rows_and_the_late_count_of_flink(
     result = session.execute(case["query"])[-1]
     assert ("split" in name) == any(step.rule == "split_distinct" for step in result.query.steps)
     kinds = [field.type for field in result.query.physical.schema]
-    rows = [list(map(_plain, row, kinds)) for row in result.collect()]
-    assert _bag(rows) == _bag(case["expected_rows"])
+    rows = [list(map(plain, row, kinds)) for row in result.collect()]
+    assert written(rows) == written(case["expected_rows"])
     assert session.counts["numLateRecordsDropped"] == case.get("late_records_dropped", LATE_TOO.get(name, 0))
     rows_in = sum(len(table["rows"]) for table in inputs(case))
     assert (session.counts["rowsIn"], session.counts["rowsOut"]) == (rows_in, len(rows))
@@ -283,52 +265,6 @@ def test_what_streams_lack_is_refused_with_the_reason(query: str, says: str) -> 
 def new_step(row: Any) -> str:
     """All of a row but its window's end."""
     return repr([value for name, value in row.asDict().items() if name != "window_end"])
-
-
-def bag(rows: list[Any]) -> Counter[str]:
-    return Counter(map(repr, rows))
-
-
-def sessions(spark: SparkSession, folder: Path, delay: int) -> tuple[Session, Session]:
-    """A streaming session and a batch one over the same files."""
-    both = Session(spark, mode="streaming"), Session(spark)
-    for session in both:
-        create_table(session, "bid", BIDS.format(delay=delay), folder)
-    return both
-
-
-def create_table(session: Session, name: str, columns: str, folder: Path) -> None:
-    session.execute(
-        f"CREATE TABLE {name} ({columns}) WITH ('connector' = 'filesystem', 'path' = '{folder}', 'format' = 'json', "
-        "'maxFilesPerTrigger' = '1')"
-    )
-
-
-def write_files(folder: Path, batches: list[list[dict[str, Any]]]) -> None:
-    """A file a batch; Spark reads them in the order of their times of change. Files that are there stay."""
-    folder.mkdir(exist_ok=True)
-    for i, rows in enumerate(batches):
-        file = folder / f"{i:03d}.json"
-        if not file.exists():
-            file.write_text("".join(json.dumps(row) + "\n" for row in rows), encoding="utf-8")
-            os.utime(file, (1_600_000_000 + i, 1_600_000_000 + i))
-
-
-def some_batches(seed: int, disorder: int, batches: int = 5, rows: int = 120) -> list[list[dict[str, Any]]]:
-    """Bids out of order by up to `disorder` seconds, some with NULLs, in batches."""
-    draw = random.Random(seed)
-    made = []
-    for i in range(batches * rows):
-        ms = max(0, i * 200 - draw.randrange(disorder * 1000))
-        made.append(
-            {
-                "ts": f"2020-04-15 08:{ms // 60000:02d}:{ms // 1000 % 60:02d}.{ms % 1000:03d}",
-                "item": draw.choice(["A", "B", "C", None]),
-                "price": draw.choice([f"{draw.randrange(10000) / 100:.2f}", None]),
-                "n": draw.randrange(100),
-            }
-        )
-    return [made[i : i + rows] for i in range(0, len(made), rows)]
 
 
 @pytest.mark.spark

@@ -15,11 +15,11 @@ import naive
 import numpy as np
 import pyarrow as pa
 import pytest
+from bids import create_table, write_files
 from naive import Cumulating, Hopping, Tumbling, values
+from random_windows import STRATEGY, answer, assert_same, query, random_rows, register
 from streams import Event, Model
-from test_properties import STRATEGY, answer, assert_same, query, random_rows, register
 from test_restarts import BATCHES, COLUMNS, CUMULATE, HOP, TUMBLE, random_batches, shown
-from test_streaming import create_table, write_files
 from user_functions import Doubled, Median, Seen, WeightedAvg, initials
 
 import tvfsql
@@ -263,7 +263,7 @@ def test_names_of_functions_are_no_names_of_the_program(tmp_path: Path) -> None:
     assert space["F_"](2) == space["one_row"](2) == 2
 
 
-@pytest.mark.parametrize("found", [lambda x: x, 42, len, "text"], ids=repr)
+@pytest.mark.parametrize("found", [lambda x: x, 42, len, "text"], ids=["lambda", "number", "builtin", "text"])
 def test_what_no_program_can_import_is_refused(found: Any) -> None:
     def local(x: int) -> int:
         return x

@@ -8,13 +8,13 @@ from __future__ import annotations
 
 import csv
 import json
-from collections import Counter
-from datetime import UTC, datetime
+from datetime import datetime
 from decimal import Decimal
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 import pytest
+from flink_cases import CASES, HERE, JOINS, QUERIES, inputs, options_of, plain, written
 
 from tvfsql import Session
 from tvfsql.errors import UnsupportedError
@@ -22,13 +22,7 @@ from tvfsql.errors import UnsupportedError
 if TYPE_CHECKING:
     from pyspark.sql import SparkSession
 
-HERE = Path(__file__).parent
 SHARED = HERE.parents[1] / "shared" / "cases" / "window_tvf.json"
-CASES: dict[str, dict[str, Any]] = {
-    case["name"]: case for case in json.loads((HERE / "data" / "window_tvf.json").read_text(encoding="utf-8"))["cases"]
-}
-NOT_HERE = ("cdc",)  # other kinds of queries
-QUERIES = [name for name in CASES if not any(part in name for part in NOT_HERE)]
 
 NOON = "2020-10-10 00:00:"
 A_0_5 = (["a", NOON + "00.000", NOON + "05.000"], [4, "11.10", 5.0, 1.0, 2], [5, "16.65", 5.0, 1.0, 2])
@@ -68,7 +62,6 @@ LATE: dict[str, list[tuple[list[Any], list[Any]]]] = {  # rows with the late row
 # TUMBLE over a whole day closes no window before the late row comes; it ties with the last row and has a NULL more; a
 # window function alone drops no late row; where windows are joined another row has the late one's string too; it joins
 # a session that is open
-JOINS = [name for name in QUERIES if name.startswith("join_")]
 SESSIONS = ["tvf_standalone_session", "session_gap5_partition_by_name"]
 UNHARMED = {"tumble_1d_offset_plus_8h", "dedup_tumble_keep_last", "tvf_standalone_hop", *JOINS, *SESSIONS}
 
@@ -90,7 +83,7 @@ def test_every_case_with_a_late_row_says_what_it_changes() -> None:
 @pytest.mark.parametrize("name", QUERIES)
 def test_the_rows_are_those_of_flink(name: str, strategy: str, spark: SparkSession, tmp_path: Path) -> None:
     case = CASES[name]
-    session = Session(spark, options={"table.optimizer.agg-phase-strategy": strategy, **_options(case)})
+    session = Session(spark, options={"table.optimizer.agg-phase-strategy": strategy, **options_of(case)})
     form = {"AUTO": "json", "ONE_PHASE": "csv", "TWO_PHASE": "registered"}[strategy]
     _make_tables(session, case, form, tmp_path)
     if strategy == "ONE_PHASE" and "emit_only_on_update" in name:
@@ -104,8 +97,8 @@ def test_the_rows_are_those_of_flink(name: str, strategy: str, spark: SparkSessi
     assert result.query.columns == tuple(frame.columns)
     for field, (column, kind) in zip(result.query.physical.schema, frame.dtypes, strict=True):
         assert field.type == kind, f"the plan promises another type for {column}"
-    assert _bag([_plain(value, field.dataType.typeName()) for value, field in zip(row, frame.schema, strict=True)]
-                for row in frame.collect()) == _bag(_expected(name))  # fmt: skip
+    assert written([plain(value, field.dataType.typeName()) for value, field in zip(row, frame.schema, strict=True)]
+                for row in frame.collect()) == written(_expected(name))  # fmt: skip
 
 
 @pytest.mark.spark
@@ -117,8 +110,8 @@ def test_named_arguments_give_the_same_rows(spark: SparkSession, tmp_path: Path)
             _make_tables(session, CASES[name], "json", tmp_path)
             frame = session.sql(CASES[name]["alt_query_named_args"]).dataframe()
             kinds = [field.dataType.typeName() for field in frame.schema]
-            rows = _bag(list(map(_plain, row, kinds)) for row in frame.collect())
-            assert rows == _bag(_expected(name))
+            rows = written(list(map(plain, row, kinds)) for row in frame.collect())
+            assert rows == written(_expected(name))
             asked += 1
     assert asked
 
@@ -129,17 +122,6 @@ def _expected(name: str) -> list[list[Any]]:
         assert rows.count(dropped) == 1
         rows = [counted if row == dropped else row for row in rows]
     return rows
-
-
-def _options(case: dict[str, Any]) -> dict[str, str]:
-    zone = {"table.local-time-zone": case["local_time_zone"]} if "local_time_zone" in case else {}
-    return {**case.get("config", {}), **zone}
-
-
-def inputs(case: dict[str, Any]) -> list[dict[str, Any]]:
-    """The tables of a case, each with its `name`."""
-    found: list[dict[str, Any]] = case.get("inputs") or [{**case, "name": case["input_table"]}]
-    return found
 
 
 def _make_tables(session: Session, case: dict[str, Any], form: str, folder: Path) -> None:
@@ -190,16 +172,3 @@ def _typed(value: Any, kind: str) -> Any:
     if kind.startswith("DECIMAL"):
         return Decimal(value)
     return datetime.fromisoformat(value) if kind.startswith("TIMESTAMP") else value
-
-
-def _plain(value: Any, kind: str) -> Any:
-    """A value as the cases write it; an instant arrives as a wall clock of this process."""
-    if kind == "timestamp":
-        return value.astimezone(UTC).isoformat(timespec="milliseconds").replace("+00:00", "Z")
-    if isinstance(value, datetime):
-        return value.isoformat(" ", "milliseconds")
-    return str(value) if isinstance(value, Decimal) else value
-
-
-def _bag(rows: Any) -> Counter[str]:
-    return Counter(json.dumps(row) for row in rows)

@@ -11,9 +11,9 @@ from typing import TYPE_CHECKING, Any
 
 import pyarrow as pa
 import pytest
+from bids import create_table, write_files
 from naive import Cumulating, Hopping, Tumbling, Windows, at
 from streams import ms
-from test_streaming import create_table, write_files
 
 from tvfsql import Session, TvfSqlError, compile
 from tvfsql.rules import PHASES

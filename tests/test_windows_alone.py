@@ -8,7 +8,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 import pytest
-from test_streaming import WINDOWS, create_table, sessions, some_batches, write_files
+from bids import WINDOWS, create_table, sessions, some_batches, write_files
 
 from tvfsql import Session, TvfSqlError
 from tvfsql.runtime.counters import take_counts

@@ -14,9 +14,9 @@ from typing import TYPE_CHECKING, Any
 from zoneinfo import ZoneInfo
 
 import pytest
+from bids import write_files
 from naive import Cumulating, Hopping, Tumbling, Windows
 from streams import at
-from test_streaming import write_files
 
 from tvfsql import Session
 
