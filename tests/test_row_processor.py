@@ -12,6 +12,7 @@ from streams import Event
 
 from tvfsql.runtime.stream.control import END_OF_INPUT
 from tvfsql.runtime.stream.deduplicate import FIRST, KeepRow
+from tvfsql.runtime.stream.description import Description
 from tvfsql.runtime.stream.groups import key_group_labels
 from tvfsql.runtime.stream.interval_join import IntervalJoin
 from tvfsql.runtime.stream.local_rows import LocalRows
@@ -28,7 +29,7 @@ class Shell:
     """An operator in the tester. A micro-batch gives rows, control rows among them, and the row of counters."""
 
     def __init__(self, operator: RowOperator, sides: int) -> None:
-        self.tester = TwsTester(RowProcessor(operator))
+        self.tester = TwsTester(RowProcessor(operator, Description(type(operator).__name__)))
         columns = [(f"c{i}", kind) for i, kind in enumerate(TYPES * sides)]
         self.unpack = UnpackRows(pa.schema([*columns, *MARKS]), True)
 

@@ -36,6 +36,7 @@ from streams import (
 from tvfsql.plan.window import Cumulate, Hop, Tumble, Window
 from tvfsql.runtime.kernel import SliceKernel
 from tvfsql.runtime.stream.control import END_OF_INPUT
+from tvfsql.runtime.stream.description import Description
 from tvfsql.runtime.stream.groups import key_group_labels, spark_hash
 from tvfsql.runtime.stream.local import LocalSlices
 from tvfsql.runtime.stream.processor import SliceWindows, SlicingWindowProcessor, Unpack
@@ -380,7 +381,7 @@ def test_labels_of_key_groups_fill_partitions_evenly() -> None:
 
 def test_the_processor_is_the_operator_behind_rows() -> None:
     window = Hop(1000, 3000)
-    processor = SlicingWindowProcessor(window, LAYOUT, "rows")
+    processor = SlicingWindowProcessor(Description("GlobalWindowAggregate", ("key",), window), window, LAYOUT, "rows")
     tester = TwsTester(processor)
     (label,) = key_group_labels(1)
     out: list[Any] = []
@@ -401,7 +402,8 @@ def test_the_processor_is_the_operator_behind_rows() -> None:
     assert counters.newest == 4000
     assert (counters.rows_in, counters.late, counters.windows, counters.watermark) == (2, 0, 1, 999)
     assert (counters.state_rows, counters.open_slices) == (2, 2)
-    assert tester.peekValueState("index", label) == (END_OF_INPUT, '{"": [999, false, false]}', b"")
+    kept = (END_OF_INPUT, '{"": [999, false, false]}', b"", processor.description.dump())
+    assert tester.peekValueState("index", label) == kept
 
 
 @pytest.mark.parametrize("rows", [1, 5])

@@ -17,6 +17,7 @@ from streams import LAYOUT, Event, source
 from tvfsql.plan.window import Tumble
 from tvfsql.runtime.stream.control import CONTROL, END_OF_INPUT, tick
 from tvfsql.runtime.stream.counts import Counts, due
+from tvfsql.runtime.stream.description import Description
 from tvfsql.runtime.stream.groups import key_group_labels
 from tvfsql.runtime.stream.local import LocalSlices
 from tvfsql.runtime.stream.processor import (
@@ -93,7 +94,10 @@ def test_a_tick_reaches_every_key_group_and_moves_no_watermark(tmp_path: Path) -
 def test_an_operator_that_is_called_calls_those_above() -> None:
     """Also before it has a watermark, which it then hands on."""
     (label,) = key_group_labels(1)
-    window, tester = Tumble(1000), TwsTester(SlicingWindowProcessor(Tumble(1000), LAYOUT, "rows"))
+    window = Tumble(1000)
+    tester = TwsTester(
+        SlicingWindowProcessor(Description("GlobalWindowAggregate", ("key",), window), window, LAYOUT, "rows")
+    )
     kinds = {"BINARY": pa.binary(), "BIGINT": pa.int64()}
     schema = pa.schema([(name, kinds[kind]) for name, kind in (part.split() for part in OUT.split(", "))])
     above = pa.schema([(CONTROL, pa.int64()), ("$channel", pa.string())])

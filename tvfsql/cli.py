@@ -12,7 +12,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, TextIO
 
 from tvfsql.errors import DataError, TvfSqlError
-from tvfsql.options import EXPLAIN_FORMATS, STAGES
+from tvfsql.options import EXPLAIN_FORMATS, STAGES, STATE_TABLES
 from tvfsql.runtime.formats import FORMATS
 
 if TYPE_CHECKING:
@@ -84,6 +84,12 @@ def build_parser() -> argparse.ArgumentParser:
     rewrite = commands.add_parser("rewrite", help="print a script with GROUP BY TUMBLE(...) as window functions")
     _script(rewrite)
     rewrite.set_defaults(run=_rewrite)
+
+    state = commands.add_parser("state", help="what the streams over a checkpoint hold; reads only")
+    state.add_argument("checkpoint", metavar="CHECKPOINT", help="the folder that run --checkpoint was given")
+    state.add_argument("--show", choices=(*STATE_TABLES, "all"), default="all", help="which table (default: all)")
+    state.add_argument("--format", choices=FORMATS, default="table", help="how it is printed (default: table)")
+    state.set_defaults(run=_state)
 
     doctor = commands.add_parser("doctor", help="what of Java, Python, Spark and packages is found, and what to do")
     doctor.set_defaults(run=_doctor)
@@ -216,6 +222,16 @@ def _rewrite(given: argparse.Namespace, parser: argparse.ArgumentParser) -> int:
     for sql, name, _ in _scripts(given, parser):
         text = rewrite(sql, name)
         print(text, end="" if text.endswith("\n") else "\n")
+    return Exit.OK
+
+
+def _state(given: argparse.Namespace, parser: argparse.ArgumentParser) -> int:
+    from tvfsql.answers import APART
+    from tvfsql.api.state import show_state
+
+    if given.show == "all" and given.format not in APART:
+        parser.error(f"--format {given.format} is for one table: --show {' or '.join(STATE_TABLES)}")
+    show_state(given.checkpoint, STATE_TABLES if given.show == "all" else (given.show,), given.format, sys.stdout)
     return Exit.OK
 
 

@@ -23,6 +23,7 @@ class Option:
 
 BOOLEAN = ("true", "false")
 # The words of EXPLAIN: which stage is shown, and how.
+STATE_TABLES = ("streams", "operators", "channels", "windows", "timers", "key-groups")
 STAGES = ("ast", "logical", "trace", "physical", "code", "all")
 EXPLAIN_FORMATS = ("text", "json", "mermaid", "html")
 MODES = ("batch", "streaming", "automatic")

@@ -41,13 +41,14 @@ class IntervalJoin(Node):
         yield "joinType", KINDS[self.kind]
         yield "leftTime", self.left_time
         yield "rightTime", self.right_time
-        yield "leftLowerBound", _shown(self.low)
-        yield "leftUpperBound", _shown(self.high)
+        yield "leftLowerBound", bound(self.low)
+        yield "leftUpperBound", bound(self.high)
         yield "where", " AND ".join(map(str, self.pairs)) or "true"
         yield "select", ", ".join(self.columns)
 
 
-def _shown(micros: int) -> str:
+def bound(micros: int) -> str:
+    """A bound as EXPLAIN prints it: `-10 min`."""
     ms, rest = divmod(abs(micros), 1000)
     text = duration(ms) if not rest else f"{ms}.{rest:03d} ms"
     return f"-{text}" if micros < 0 else text

@@ -20,11 +20,13 @@ from pyspark.sql import DataFrame
 from pyspark.sql import types as T
 
 from tvfsql.options import KEY_GROUPS
+from tvfsql.plan.window import duration
 from tvfsql.runtime.columns import Ints, Mask
 from tvfsql.runtime.kernel import TIMESTAMP
 from tvfsql.runtime.stream.control import END_OF_INPUT
+from tvfsql.runtime.stream.description import Description
 from tvfsql.runtime.stream.keyed_rows import BUCKET_ROWS, KeyedRows, PlainRows, hashes_of
-from tvfsql.runtime.stream.local_rows import HASH, own_columns, rows_by_key
+from tvfsql.runtime.stream.local_rows import HASH, own_columns, rows_by_key, zone_of
 from tvfsql.runtime.stream.rank import DIRECTIONS, sort_codes
 from tvfsql.runtime.stream.row_processor import KeyGroup, behind, processed
 from tvfsql.runtime.stream.slice_rows import changes_in, joined, key_codes, sort_order
@@ -62,9 +64,12 @@ def deduplicate_stream(
     own = own_columns(rows)
     order = tuple((own.index(column), *DIRECTIONS[direction]) for column, direction in (ties or {}).items())
     operator = KeepRow(len(own), tuple(map(own.index, keys)), own.index(time), keep, order, retention, tuple(inputs))
+    about = f"keep=[{keep.capitalize()}Row]" + (f", retention=[{duration(retention)}]" if retention else "")
+    zone = zone_of(rows, time)
+    description = Description("Deduplicate", tuple(keys), about=about, zone=zone, inputs=tuple(inputs))
     sent = rows_by_key(rows, keys=keys, time=time, key_groups=key_groups, on_event=on_event)
     schema = T.StructType([rows.schema[column] for column in own])
-    return processed(sent, operator, schema, counters(), name, marks)
+    return processed(sent, operator, description, schema, counters(), name, marks)
 
 
 @dataclass(frozen=True)

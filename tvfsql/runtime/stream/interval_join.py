@@ -19,10 +19,13 @@ from pyspark.sql import functions as F
 from pyspark.sql import types as T
 
 from tvfsql.options import KEY_GROUPS
+from tvfsql.plan.interval_join import bound
+from tvfsql.plan.window_join import KINDS
 from tvfsql.runtime.columns import Ints, Mask
 from tvfsql.runtime.kernel import TIMESTAMP
+from tvfsql.runtime.stream.description import Description
 from tvfsql.runtime.stream.keyed_rows import PlainRows
-from tvfsql.runtime.stream.local_rows import HASH, own_columns, rows_by_key, side_of
+from tvfsql.runtime.stream.local_rows import HASH, own_columns, rows_by_key, side_of, zone_of
 from tvfsql.runtime.stream.row_processor import KeyGroup, behind, processed
 from tvfsql.runtime.stream.slice_rows import changes_in, joined, key_codes, sort_order
 from tvfsql.runtime.stream.slices import counters
@@ -74,6 +77,13 @@ def interval_join_stream(
         tuple(pair[0] in null_safe for pair in on),
         tuple(inputs),
     )
+    description = Description(
+        "IntervalJoin",
+        tuple(f"{a} = {b}" for a, b in on),
+        about=f"joinType=[{KINDS[kind]}], leftLowerBound=[{bound(between[0])}], leftUpperBound=[{bound(between[1])}]",
+        zone=zone_of(left, times[LEFT]),
+        inputs=tuple(inputs),
+    )
     sent = [
         rows_by_key(of_side(rows, side), keys=keys[i], time=times[i], key_groups=key_groups, side=side)
         for i, (rows, side) in enumerate(zip(sides, ("1/", "2/"), strict=True))
@@ -81,7 +91,7 @@ def interval_join_stream(
     fields = [rows.schema[column] for rows, of in zip(sides, columns, strict=True) for column in of]
     schema = T.StructType([T.StructField(each.name, each.dataType, True) for each in fields])
     late = F.sum("late_right").alias("numLateRecordsDroppedRight")
-    return processed(sent[0].union(sent[1]), operator, schema, [*counters(), late], name, marks)
+    return processed(sent[0].union(sent[1]), operator, description, schema, [*counters(), late], name, marks)
 
 
 @dataclass(frozen=True)

@@ -69,6 +69,11 @@ def own_columns(rows: DataFrame) -> list[str]:
     return [name for name in rows.columns if name not in MARKS]
 
 
+def zone_of(rows: DataFrame, time: str) -> str:
+    """On whose wall clock an operator has these times: that of UTC if they are instants, "" if of no zone."""
+    return "UTC" if rows.schema[time].dataType == T.TimestampType() else ""
+
+
 def side_of(payload: Any) -> str:
     """The side whose rows a payload holds."""
     side: str = payload.schema.metadata[SIDE.encode()].decode()

@@ -15,6 +15,7 @@ from pyspark.sql.streaming.stateful_processor import StatefulProcessor, Stateful
 from tvfsql.plan.window import Sliced
 from tvfsql.runtime.intervals import Intervals
 from tvfsql.runtime.stream.control import CHANNEL, CONTROL, NOW
+from tvfsql.runtime.stream.description import Description
 from tvfsql.runtime.stream.fire import Fire
 from tvfsql.runtime.stream.late import LATE, LateRows, missed
 from tvfsql.runtime.stream.said import SOURCE, Message
@@ -63,16 +64,17 @@ class WindowProcessor(StatefulProcessor):
     """For each key group: its windows in state, those that fire, and what that came to.
 
     State: `chunks` maps three numbers, which say what a chunk is of, to an Arrow IPC stream; `index` holds the
-    watermark, its channels and the list of chunks.
+    watermark, its channels, the list of chunks, and what the operator is (`Description`).
     A call costs 100-200 microseconds: their number depends on the chunks that are touched, never on keys.
     With `zone` windows lie on its wall clock; the times that are said of them (watermark, newest) are instants.
     `inputs` are those of `Valve`.
     """
 
     zone = ""
+    description: Description
 
     def init(self, handle: StatefulProcessorHandle) -> None:
-        self.state = SparkState.of(handle)
+        self.state = SparkState.of(handle, self.description)
 
     @abstractmethod
     def key_group(self, state: State, now: int) -> KeyGroup:
@@ -117,6 +119,7 @@ class SlicingWindowProcessor(WindowProcessor):
 
     def __init__(
         self,
+        description: Description,
         window: Sliced,
         layout: SliceRows,
         rows: str,
@@ -125,7 +128,7 @@ class SlicingWindowProcessor(WindowProcessor):
         inputs: Sequence[str] = ("",),
     ) -> None:
         self.span, self.layout, self.rows, self.late, self.zone = Span(window), layout, rows, late, zone
-        self.inputs = tuple(inputs)
+        self.inputs, self.description = tuple(inputs), description
 
     def key_group(self, state: State, now: int) -> KeyGroup:
         return Windows(self.span, self.layout, self.rows, SliceStore(self.layout, state, self.inputs), self.late)
@@ -136,6 +139,7 @@ class SessionWindowProcessor(WindowProcessor):
 
     def __init__(
         self,
+        description: Description,
         layout: Intervals,
         rows: str,
         late: LateRows[Intervals] | None = None,
@@ -143,7 +147,7 @@ class SessionWindowProcessor(WindowProcessor):
         inputs: Sequence[str] = ("",),
     ) -> None:
         self.layout, self.rows, self.late, self.zone = layout, rows, late, zone
-        self.inputs = tuple(inputs)
+        self.inputs, self.description = tuple(inputs), description
 
     def key_group(self, state: State, now: int) -> KeyGroup:
         return Sessions(self.layout, self.rows, SessionStore(self.layout, state, self.inputs), self.late)
@@ -151,17 +155,19 @@ class SessionWindowProcessor(WindowProcessor):
 
 @dataclass(frozen=True)
 class SparkState:
-    """The state of the key group at hand."""
+    """The state of the key group at hand, with what it says of itself."""
 
     value: Any
     chunks: Any
+    description: str
 
     @classmethod
-    def of(cls, handle: StatefulProcessorHandle) -> SparkState:
+    def of(cls, handle: StatefulProcessorHandle, description: Description) -> SparkState:
         """For `init` of a StatefulProcessor."""
         return cls(
-            handle.getValueState("index", "watermark BIGINT, channels STRING, chunks BINARY"),
+            handle.getValueState("index", "watermark BIGINT, channels STRING, chunks BINARY, description STRING"),
             handle.getMapState("chunks", "slice_end BIGINT, level INT, chunk INT", "data BINARY"),
+            description.dump(),
         )
 
     def index(self) -> Index | None:
@@ -169,7 +175,7 @@ class SparkState:
         return None if found is None else (found[0], found[1], bytes(found[2]))
 
     def set_index(self, index: Index) -> None:
-        self.value.update(index)
+        self.value.update((*index, self.description))
 
     def chunk(self, key: ChunkKey) -> bytes:
         return bytes(self.chunks.getValue(key)[0])

@@ -14,6 +14,7 @@ from pyspark.sql.pandas.types import to_arrow_schema
 from pyspark.sql.streaming.stateful_processor import StatefulProcessor, StatefulProcessorHandle
 
 from tvfsql.runtime.stream.control import CHANNEL, CONTROL, END_OF_INPUT, NOW, WATERMARK
+from tvfsql.runtime.stream.description import Description
 from tvfsql.runtime.stream.processor import OUT as COUNTED
 from tvfsql.runtime.stream.processor import SparkState, handed_on, in_order, out_row
 from tvfsql.runtime.stream.said import SOURCE, Message
@@ -100,11 +101,11 @@ class RowOperator(Protocol):
 class RowProcessor(StatefulProcessor):
     """For each key group: rows and timers in state, the rows that go on, and what that came to."""
 
-    def __init__(self, operator: RowOperator) -> None:
-        self.operator = operator
+    def __init__(self, operator: RowOperator, description: Description) -> None:
+        self.operator, self.description = operator, description
 
     def init(self, handle: StatefulProcessorHandle) -> None:
-        self.state, self.timers = SparkState.of(handle), SparkTimerState.of(handle)
+        self.state, self.timers = SparkState.of(handle, self.description), SparkTimerState.of(handle)
 
     def handleInputRows(self, key: Any, rows: Iterator[Row], timerValues: Any) -> Iterator[Row]:
         sent = list(rows)
@@ -134,7 +135,13 @@ class RowProcessor(StatefulProcessor):
 
 
 def processed(
-    messages: DataFrame, operator: RowOperator, schema: T.StructType, counters: Sequence[Column], name: str, marks: bool
+    messages: DataFrame,
+    operator: RowOperator,
+    description: Description,
+    schema: T.StructType,
+    counters: Sequence[Column],
+    name: str,
+    marks: bool,
 ) -> DataFrame:
     """The rows that an operator gives out, of what `rows_by_key` sends. `counters` are observed under `name`.
 
@@ -142,7 +149,10 @@ def processed(
     `with_watermarks` adds.
     """
     told = messages.groupBy("key_group").transformWithState(
-        statefulProcessor=RowProcessor(operator), outputStructType=OUT, outputMode="append", timeMode="None"
+        statefulProcessor=RowProcessor(operator, description),
+        outputStructType=OUT,
+        outputMode="append",
+        timeMode="None",
     )
     if marks:
         fields = [(WATERMARK, T.TimestampNTZType()), (CONTROL, T.LongType()), (CHANNEL, T.StringType())]

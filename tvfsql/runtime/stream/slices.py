@@ -18,6 +18,7 @@ from tvfsql.runtime.intervals import Intervals
 from tvfsql.runtime.merge import window_schema
 from tvfsql.runtime.partials import Merge, are_kinds
 from tvfsql.runtime.stream.control import CHANNEL, CONTROL, WATERMARK, with_now
+from tvfsql.runtime.stream.description import Description
 from tvfsql.runtime.stream.groups import key_group_labels
 from tvfsql.runtime.stream.late import LATE, WINDOW, LateRows
 from tvfsql.runtime.stream.local import LocalIntervals, LocalSlices
@@ -123,15 +124,20 @@ def merge_slice_stream(
     """
     if merges.get(rows) != "sum" or not are_kinds(merges.values(), but="running"):
         raise AssertionError(f"{rows} must be a sum, and all kinds ones that can be merged again: {dict(merges)}")
+    description = Description("GlobalWindowAggregate", tuple(keys), window, zone=zone, inputs=tuple(inputs))
     processor: WindowProcessor
     made: SliceWindows | SessionWindows
     if isinstance(window, Session):
         of_sessions = Intervals(len(keys), tuple(merges.items()), window.gap, window.limit)
-        processor = SessionWindowProcessor(of_sessions, rows, LateRows(of_sessions) if late else None, zone, inputs)
+        processor = SessionWindowProcessor(
+            description, of_sessions, rows, LateRows(of_sessions) if late else None, zone, inputs
+        )
         made = SessionWindows(of_sessions)
     else:
         of_slices = SliceRows(len(keys), tuple(merges.items()))
-        processor = SlicingWindowProcessor(window, of_slices, rows, LateRows(of_slices) if late else None, zone, inputs)
+        processor = SlicingWindowProcessor(
+            description, window, of_slices, rows, LateRows(of_slices) if late else None, zone, inputs
+        )
         made = SliceWindows(window, of_slices, rows)
     fires = slices.groupBy("key_group").transformWithState(
         statefulProcessor=processor,

@@ -6,6 +6,7 @@ that no date and no watermark overflows.
 
 from __future__ import annotations
 
+from collections.abc import Iterable, Iterator
 from dataclasses import dataclass
 from functools import cached_property
 
@@ -100,3 +101,13 @@ class Span:
         if isinstance(self.kernel, Hop):
             return window_end - self.width + 1
         return (window_end - 1) // self.width * self.width + 1
+
+    def open(self, slices: Iterable[int], fired: int | None) -> Iterator[int]:
+        """The ends of the windows that hold one of the slices, which ascend, and lie after `fired` (None: before all):
+        up to there all have fired."""
+        least = None if fired is None else self.latest(fired) + self.stride
+        for slice_ in slices:
+            first, last = self.first(slice_), self.last(slice_)
+            for end in range(first if least is None else max(first, least), last + 1, self.stride):
+                yield end
+                least = end + self.stride

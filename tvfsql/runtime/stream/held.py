@@ -1,0 +1,176 @@
+"""What the state of a key group holds: read with the stores that the operators keep it in, and never written."""
+
+from __future__ import annotations
+
+from bisect import bisect_right
+from collections import Counter
+from collections.abc import Iterable, Iterator, Mapping, Sequence
+from dataclasses import dataclass
+from itertools import accumulate
+from typing import Any, NamedTuple, Never
+
+from tvfsql.plan.window import Session, Sliced
+from tvfsql.runtime.intervals import Intervals
+from tvfsql.runtime.stream.description import Description
+from tvfsql.runtime.stream.keyed_rows import PlainRows
+from tvfsql.runtime.stream.sessions import SessionStore
+from tvfsql.runtime.stream.spans import Span
+from tvfsql.runtime.stream.store import ChunkKey, Index, SliceStore
+from tvfsql.runtime.stream.timer_queue import QueueName, TimerQueue
+from tvfsql.runtime.stream.timer_rows import TimerRows
+from tvfsql.runtime.stream.valve import ALL, Channel, Valve
+
+
+class OpenWindow(NamedTuple):
+    """A window that holds rows and has not fired: epoch ms on the operator's clock, and how many rows of the state it
+    would be made of by now. Those are partials of a key and a slice, or sessions."""
+
+    start: int
+    end: int
+    rows: int
+
+
+class SetTimers(NamedTuple):
+    """The timers of a service on one clock: how many, and when the first is due (epoch ms)."""
+
+    service: str
+    clock: str
+    timers: int
+    first: int | None
+
+
+class ChannelState(NamedTuple):
+    """What a channel has said: the number of its input, its partition (None: the input as a whole; *: all of it), the
+    watermark (epoch ms), and whether it counts."""
+
+    input: int
+    partition: str | None
+    watermark: int | None
+    status: str
+
+
+@dataclass(frozen=True)
+class Held:
+    """The state of one key group. Times are epoch ms on the operator's clock."""
+
+    watermark: int | None
+    channels: tuple[ChannelState, ...]
+    windows: tuple[OpenWindow, ...]
+    timers: tuple[SetTimers, ...]
+    rows: int
+    size: int
+
+
+@dataclass(frozen=True)
+class Snapshot:
+    """The state and the timers of a key group as they were read, for the stores: `State` and `TimerState`."""
+
+    kept: Index | None
+    chunks: Mapping[ChunkKey, bytes]
+
+    def index(self) -> Index | None:
+        return self.kept
+
+    def chunk(self, key: ChunkKey) -> bytes:
+        return self.chunks[key]
+
+    def _write(self, *_: Any) -> Never:
+        raise AssertionError("a snapshot is not written")
+
+    set_index = set_chunk = remove_chunk = _write
+
+
+@dataclass(frozen=True)
+class TimerSnapshot:
+    """The queues of timers of a key group as they were read; the timers themselves were not."""
+
+    queues: Mapping[QueueName, tuple[int | None, bytes]]
+
+    def queue(self, name: QueueName) -> tuple[int | None, bytes] | None:
+        return self.queues.get(name)
+
+    def chunk(self, *_: Any) -> Never:
+        raise AssertionError("timers were not read")
+
+    set_queue = set_chunk = remove_chunk = chunk
+
+
+def held(description: Description, state: Snapshot, timers: TimerSnapshot) -> Held:
+    """What a key group holds of what `description` says."""
+    window, inputs = description.window, description.inputs
+    store: SessionStore | SliceStore
+    windows: Iterable[OpenWindow] = ()
+    if isinstance(window, Session):
+        layout = Intervals(len(description.keys), (), window.gap, window.limit)
+        store = of_sessions = SessionStore(layout, state, inputs)
+        windows = open_sessions(layout, of_sessions.read())
+    else:
+        store = of_slices = SliceStore(PlainRows(), state, inputs)
+        if window is not None:
+            windows = open_windows(window, of_slices)
+    return Held(
+        store.valve.watermark,
+        tuple(channel_states(store.valve)),
+        tuple(windows),
+        tuple(set_timers(timers)),
+        store.rows,
+        store.size,
+    )
+
+
+def open_windows(window: Sliced, store: SliceStore) -> Iterator[OpenWindow]:
+    """The open windows that are made of slices, in the order of their ends."""
+    span, watermark = Span(window), store.valve.watermark
+    rows = {slice_: sum(chunk.rows for chunk in store.entries[(0, slice_)]) for slice_ in sorted(store.slices())}
+    slices, before = list(rows), [0, *accumulate(rows.values())]
+    for number in span.open(slices, None if watermark is None else span.number(watermark + 1)):
+        end = span.end(number)
+        of_window = before[bisect_right(slices, number)] - before[bisect_right(slices, span.opening(number) - 1)]
+        yield OpenWindow(window.window_start(end), end, of_window)
+
+
+def open_sessions(layout: Intervals, batches: Sequence[Any]) -> Iterator[OpenWindow]:
+    """The sessions that rows in state make by now; those that begin and end together are one window."""
+    if not batches:
+        return
+    merged = layout.merged([batch.select(layout.names) for batch in batches])
+    starts = (layout.starts(merged) // 1000).tolist()
+    for (end, start), rows in sorted(Counter(zip(layout.ends(merged).tolist(), starts, strict=True)).items()):
+        yield OpenWindow(start, end, rows)
+
+
+def set_timers(timers: TimerSnapshot) -> Iterator[SetTimers]:
+    for service, clock in sorted(timers.queues):
+        queue = TimerQueue(TimerRows(()), timers, (service, clock))
+        yield SetTimers(service, clock, len(queue), queue.earliest())
+
+
+def channel_states(valve: Valve) -> Iterator[ChannelState]:
+    """The channels by input, those too of which nothing was ever heard: windows wait for them."""
+    for number, name in enumerate(valve.inputs, 1):
+        channels = {known: one for known, one in valve.channels.items() if known.startswith(name)}
+        for known, channel in sorted(channels.items()):
+            yield ChannelState(number, known.removeprefix(name) or None, channel.watermark, _status(channel))
+        if name in valve.floors:
+            yield ChannelState(number, ALL, valve.floors[name], "active")
+        elif not channels:
+            yield ChannelState(number, None, None, "not heard of")
+
+
+def _status(channel: Channel) -> str:
+    if channel.idle:
+        return "idle"
+    if channel.behind:
+        return "catching up"
+    return "active" if channel.watermark is not None else "no watermark"
+
+
+def furthest_behind(groups: Iterable[Held]) -> list[ChannelState]:
+    """The channels of all key groups of an operator: each where it is furthest behind."""
+    found: dict[tuple[int, str], ChannelState] = {}
+    for one in (one for group in groups for one in group.channels):
+        key = one.input, one.partition or ""
+        known = found.setdefault(key, one)
+        if known.watermark is not None and (one.watermark is None or one.watermark < known.watermark):
+            found[key] = one
+    return [found[key] for key in sorted(found)]
