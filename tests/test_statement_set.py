@@ -1,20 +1,24 @@
-"""The INSERTs of a set in batch: what they have in common is computed once, and the rows are those without that."""
+"""The INSERTs of a set: what they have in common is computed once, and the rows are those without that."""
 
 from __future__ import annotations
 
 from collections import Counter
 from datetime import datetime, timedelta
 from pathlib import Path
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 import pytest
+from test_streaming import create_table, some_batches, write_files
+from user_functions import plus_one
 
 from tvfsql import Session, TvfSqlError
 from tvfsql.api.script import Inserts, Script
+from tvfsql.runtime import stream
 from tvfsql.runtime.counters import take_counts
+from tvfsql.runtime.stream.counts import ADDED
 
 if TYPE_CHECKING:
-    from pyspark.sql import SparkSession
+    from pyspark.sql import DataFrame, SparkSession
 
 SHARING = "table.optimizer.reuse-sub-plan-enabled"
 HOP = "HOP(TABLE t, DESCRIPTOR(ts), INTERVAL '5' SECOND, INTERVAL '10' SECOND)"
@@ -73,8 +77,8 @@ def test_what_they_share_is_let_go_after_a_failure_too(spark: SparkSession) -> N
     assert kept(spark) <= kept_before
 
 
-@pytest.mark.parametrize(("mode", "shared"), [("batch", 3), ("streaming", 0)])
-def test_streams_share_nothing(mode: str, shared: int) -> None:
+@pytest.mark.parametrize("mode", ["batch", "streaming"])
+def test_what_more_than_one_insert_needs_is_planned_once(mode: str) -> None:
     script = Script(mode=mode)
     columns = "(ts TIMESTAMP(3), k INT, v BIGINT, WATERMARK FOR ts AS ts)"
     tables = [f"CREATE TABLE t {columns} WITH ('connector' = 'filesystem', 'path' = 't', 'format' = 'json')"]
@@ -83,5 +87,71 @@ def test_streams_share_nothing(mode: str, shared: int) -> None:
     *_, inserts = script.outcomes(";".join([*tables, streamed]))
     assert isinstance(inserts, Inserts)
     plans = [query.explain("physical") for query in inserts.queries]
-    assert sum("reuse_id=[1]" in plan or "reference_id=[1]" in plan for plan in plans) == shared
-    assert sum("GlobalWindowAggregate" in plan for plan in plans) == (1 if shared else 3)
+    assert sum("reuse_id=[1]" in plan or "reference_id=[1]" in plan for plan in plans) == 3
+    assert sum("GlobalWindowAggregate" in plan for plan in plans) == 1
+
+
+OF_ONE_STREAM = """
+CREATE VIEW counts AS SELECT window_start, window_end, item, COUNT(*) AS bids
+FROM TABLE(TUMBLE(TABLE bid, DESCRIPTOR(ts), INTERVAL '10' SECOND)) GROUP BY window_start, window_end, item;
+EXECUTE STATEMENT SET
+BEGIN
+    INSERT INTO every SELECT window_end, item, bids FROM counts;
+    INSERT INTO some SELECT window_end, item, plusOne(bids) FROM counts WHERE bids > 14
+        UNION ALL SELECT window_end, 'none', bids FROM counts WHERE item IS NULL;
+    INSERT INTO best SELECT window_end, item, bids FROM counts
+        QUALIFY ROW_NUMBER() OVER (PARTITION BY window_start, window_end ORDER BY bids DESC, item) = 1;
+END"""
+
+
+@pytest.mark.spark
+def test_one_stream_fills_several_tables_and_a_kill_between_two_doubles_nothing(
+    spark: SparkSession, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """What the tables hold is worked out here from the rows of the view; late rows have a table of their own."""
+    write_files(tmp_path / "in", some_batches(seed=9, disorder=40, batches=3, rows=160))
+
+    def session(checkpoint: str | None = "checkpoint") -> Session:
+        made = Session(spark, mode="streaming", checkpoint=tmp_path / checkpoint if checkpoint else None)
+        create_table(made, "bid", "ts TIMESTAMP(3), item STRING, n INT, WATERMARK FOR ts AS ts", tmp_path / "in")
+        for name in ("every", "some", "best", "late"):
+            columns = "item STRING, n INT" if name == "late" else "ends TIMESTAMP(3), item STRING, n BIGINT"
+            files = f"'connector' = 'filesystem', 'path' = '{tmp_path / name}', 'format' = 'parquet'"
+            made.execute(f"CREATE TABLE {name} ({columns}) WITH ({files})")
+        made.create_function("plusOne", plus_one)
+        made.execute("SET 'tvfsql.late-output' = 'late'")
+        return made
+
+    def kill(rows: DataFrame, number: int, path: str, *args: Any, **options: Any) -> None:
+        if number == 1 and path.endswith("/some"):
+            raise RuntimeError("killed")
+        to_files(rows, number, path, *args, **options)
+
+    to_files = stream.write_files
+    first, second = session(), session()
+    with monkeypatch.context() as patch:
+        patch.setattr(stream, "write_files", kill, raising=False)
+        with pytest.raises(TvfSqlError, match="FOREACH_BATCH_USER_FUNCTION_ERROR"):
+            first.execute(OF_ONE_STREAM)
+    assert any((tmp_path / "every").glob("batch-*-000000001-*"))
+    assert not any((tmp_path / "some").glob("batch-*-000000001-*"))
+    second.execute(OF_ONE_STREAM)
+
+    found = {name: spark.read.parquet(str(tmp_path / name)).collect() for name in ("every", "some", "best", "late")}
+    rows = {name: Counter(map(tuple, found[name])) for name in found}
+    windows: dict[datetime, list[tuple[str | None, int]]] = {}
+    for ends, item, n in found["every"]:
+        windows.setdefault(ends, []).append((item, n))
+    assert len(found["every"]) == len({(row.ends, row.item) for row in found["every"]})
+    few = [(ends, item, n + 1) for ends, item, n in found["every"] if n > 14]
+    assert rows["some"] == Counter(few + [(ends, "none", n) for ends, item, n in found["every"] if item is None])
+    best = {ends: min(of, key=lambda row: (-row[1], row[0] is not None, row[0])) for ends, of in windows.items()}
+    assert rows["best"] == Counter((ends, *row) for ends, row in best.items())
+    assert sum(row.n for row in found["every"]) + len(found["late"]) == 3 * 160
+    counts = {name: first.counts[name] + second.counts[name] for name in ADDED}
+    assert counts["rowsOut"] == sum(map(len, found.values())) - len(found["late"])
+    assert counts["numLateRecordsDropped"] == len(found["late"]) > 50
+    assert first.counts["rowsIn"] + second.counts["rowsIn"] == 3 * 160
+    assert [path.name for path in (tmp_path / "checkpoint").iterdir()] == ["1"]
+    with pytest.raises(TvfSqlError, match="/every holds what another stream has written"):
+        session(None).execute(OF_ONE_STREAM)

@@ -11,6 +11,7 @@ from collections.abc import Sequence
 import batch
 import report
 import row_level
+import sharing
 import split
 import streams
 from cases import CASES, SPLIT_CASES, STREAM_CASES
@@ -50,7 +51,9 @@ def main(arguments: Sequence[str] | None = None) -> int:
         agree &= row_level.run(bids.rows, chosen.repeats)
     if only & GROUPS["split"]:
         cases = [case for case in SPLIT_CASES if case.name in only]
-        agree &= split.run(bids, cases, "sharing" in only, chosen.repeats)
+        agree &= not cases or split.run(bids, cases, chosen.repeats)
+    if "sharing" in only:
+        sharing.run(bids, chosen.repeats)
     report.say(f"\n{time.perf_counter() - started:.0f} s in all, load {os.getloadavg()[0]:.1f} at the end")
     return 0 if agree else 1
 

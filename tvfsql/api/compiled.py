@@ -2,26 +2,19 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
-from dataclasses import dataclass, replace
+from collections.abc import Callable, Iterable
+from dataclasses import dataclass
 from functools import cached_property
 from typing import TYPE_CHECKING, Any
 
-from tvfsql.bind.query import QueryBinder
-from tvfsql.bind.statement import bind_insert
-from tvfsql.catalog import Catalog, Table
+from tvfsql.catalog import Table
 from tvfsql.emit import program
-from tvfsql.errors import Span, TvfSqlError, UnsupportedError
-from tvfsql.options import Options
-from tvfsql.physical import lower
 from tvfsql.physical.operators import LateOutput
 from tvfsql.physical.row_operators import unbounded_state
-from tvfsql.plan.function import UserFunction, functions_in
+from tvfsql.plan.function import functions_in
 from tvfsql.plan.node import Node
-from tvfsql.plan.nodes import Scan
-from tvfsql.plan.sharing import share, shared_by, told_once
-from tvfsql.planner import Planner, Step
-from tvfsql.rules import PHASES
+from tvfsql.plan.sharing import by_itself, shared_by
+from tvfsql.planner import Step
 from tvfsql.syntax import ast, statements
 
 if TYPE_CHECKING:
@@ -48,17 +41,12 @@ class Compiled:
 
     @cached_property
     def code(self) -> str:
-        return program([(self.sql, self.physical, self.sink)])
+        return Program((self,)).code
 
     @property
     def awaits_start(self) -> bool:
         """Whether it is a stream that would never be done."""
         return self.mode == "streaming" and self.unbounded is not None
-
-    @property
-    def keeps_late(self) -> bool:
-        """Whether rows that come too late go into a table."""
-        return any(isinstance(node, LateOutput) for node in self.physical.walk())
 
     @property
     def warnings(self) -> tuple[str, ...]:
@@ -86,16 +74,48 @@ class Compiled:
         """The rows as a DataFrame: exactly what `code` says. Raises DataError or UnsupportedError."""
         from tvfsql.runtime.failures import translated
 
+        alone = Program((self,))
         with translated():
-            frame: DataFrame = self.run("query", spark)
+            if self.mode == "streaming" and shared_by([self.physical]):
+                frame: DataFrame = alone.function("query")(alone.run("shared", spark))
+            else:
+                frame = alone.run("query", spark)
         return frame
 
+
+@dataclass(frozen=True)
+class Program:
+    """What runs as one: a query, or the INSERTs of a set that share what they compute."""
+
+    queries: tuple[Compiled, ...]
+
+    @cached_property
+    def code(self) -> str:
+        return program([(query.sql, query.physical, query.sink) for query in self.queries])
+
+    @property
+    def awaits_start(self) -> bool:
+        """Whether it is a stream that would never be done."""
+        return any(query.awaits_start for query in self.queries)
+
+    @property
+    def operators(self) -> list[Node]:
+        """The physical operators, those that are shared once."""
+        plans = [query.physical for query in self.queries]
+        return [node for plan in (*plans, *shared_by(plans)) for node in by_itself(plan).walk()]
+
+    @property
+    def late(self) -> list[Table]:
+        """The tables for rows that come too late."""
+        return [node.table for node in self.operators if isinstance(node, LateOutput)]
+
     def run(self, function: str, spark: SparkSession) -> Any:
-        """Call a function of the module, `query` or `insert`."""
+        """Call a function of the module: `query`, `insert`, or `inserts`, which are all of a batch."""
         from tvfsql.runtime.failures import require_ansi
 
         require_ansi(spark)
-        if folders := {function.folder for function in functions_in(self.physical)} - {""}:
+        used = functions_in(tuple(query.physical for query in self.queries))
+        if folders := {function.folder for function in used} - {""}:
             from tvfsql.runtime.functions import share_folders
 
             share_folders(spark, sorted(folders))
@@ -107,111 +127,25 @@ class Compiled:
         return found
 
 
-def run_inserts(inserts: Sequence[Compiled], spark: SparkSession) -> None:
-    """Run INSERTs in batch, one after the other; what a set's INSERTs share is computed once."""
-    from tvfsql.runtime.failures import require_ansi
+def streams_of(queries: Iterable[Compiled]) -> list[Program]:
+    """The programs of streams: what share something run as one, in the place of the first of them."""
+    groups: dict[object, tuple[Compiled, ...]] = {}
+    for query in queries:
+        key = next(iter(shared_by([query.physical])), id(query))
+        groups[key] = (*groups.get(key, ()), query)
+    return [*map(Program, groups.values())]
 
-    if not shared_by([insert.physical for insert in inserts]):
-        for insert in inserts:
-            insert.run("insert", spark)
+
+def run_inserts(inserts: tuple[Compiled, ...], spark: SparkSession) -> None:
+    """Run INSERTs in batch, one after the other; what a set's INSERTs share is computed once."""
+    if shared_by([insert.physical for insert in inserts]):
+        Program(inserts).run("inserts", spark)
         return
-    require_ansi(spark)
-    code = program([(insert.sql, insert.physical, insert.sink) for insert in inserts])
-    _module(code)["inserts"](spark)
+    for insert in inserts:
+        Program((insert,)).run("insert", spark)
 
 
 def _module(code: str) -> dict[str, Any]:
     space: dict[str, Any] = {"__name__": "tvfsql.query"}
     exec(compile(code, "<tvfsql>", "exec"), space)  # the text is what runs
     return space
-
-
-def compile_statement(
-    statement: ast.Query | statements.Insert, source: str, catalog: Catalog, mode: str, options: Options
-) -> Compiled:
-    """Bind, plan, lower and emit one statement of the script `source`. Raises TvfSqlError."""
-    return _bound(statement, catalog, mode, options).compiled(source)
-
-
-def compile_set(
-    statements: Sequence[statements.Insert], source: str, catalog: Catalog, mode: str, options: Options
-) -> tuple[Compiled, ...]:
-    """The same for the INSERTs of a set. Those in batch share what they have in common."""
-    bound = [_bound(statement, catalog, mode, options) for statement in statements]
-    batch = [each for each in bound if each.mode != "streaming"]
-    if options["table.optimizer.reuse-sub-plan-enabled"] == "true":
-        for each, plan in zip(batch, share([each.logical for each in batch]), strict=True):
-            each.logical = plan
-    made = [each.compiled(source) for each in bound]
-    physical = told_once([each.physical for each in made])
-    return tuple(replace(each, physical=plan) for each, plan in zip(made, physical, strict=True))
-
-
-@dataclass
-class _Bound:
-    """A statement whose names have a meaning."""
-
-    statement: ast.Query | statements.Insert
-    logical: Node
-    table: Table | None
-    catalog: Catalog
-    mode: str
-    options: Options
-    endless: str | None
-
-    def compiled(self, source: str) -> Compiled:
-        span = self.statement.span
-        planner = Planner(PHASES, self.options)
-        optimized = planner.plan(self.logical)
-        try:
-            physical = lower(optimized, self.catalog, self.options)
-        except TvfSqlError as error:
-            error.span = error.span or span
-            raise
-        return Compiled(
-            source[span.start : span.end],
-            self.statement,
-            self.logical,
-            tuple(planner.steps),
-            optimized,
-            physical,
-            self.table,
-            self.mode,
-            self.endless,
-        )
-
-
-def _bound(statement: ast.Query | statements.Insert, catalog: Catalog, mode: str, options: Options) -> _Bound:
-    table: Table | None = None
-    options = options.with_value("execution.runtime-mode", mode)
-    if isinstance(statement, statements.Insert):
-        logical: Node = bind_insert(statement, catalog, options)
-        found = catalog.get(statement.table.text)
-        table = found if isinstance(found, Table) else None
-    else:
-        logical = QueryBinder(catalog, options).bind(statement).node
-    _refuse_namesakes(logical, statement.span)
-    endless = _unbounded(logical, catalog)
-    if mode == "automatic":
-        mode = "streaming" if endless else "batch"
-        options = options.with_value("execution.runtime-mode", mode)
-    return _Bound(statement, logical, table, catalog, mode, options, endless)
-
-
-def _refuse_namesakes(plan: Node, span: Span) -> None:
-    """Raise UnsupportedError for two functions of one name, as a view may have one that was dropped since."""
-    known: dict[str, UserFunction] = {}
-    for function in functions_in(plan):
-        other = known.setdefault(function.name.lower(), function)
-        if other != function:
-            message = f"{function.name} is {other.path} here, and {function.path} in a view that was made before"
-            raise UnsupportedError(message, span=span, hint="DROP VIEW, and CREATE it anew")
-
-
-def _unbounded(plan: Node, catalog: Catalog) -> str | None:
-    """The first table of the plan that goes on forever."""
-    tables = (catalog.find(node.table) for node in plan.walk() if isinstance(node, Scan))
-    endless = (
-        table.name for table in tables if isinstance(table, Table) and table.connector and table.connector.endless
-    )
-    return next(endless, None)

@@ -16,6 +16,8 @@ from tvfsql.syntax import show
 if TYPE_CHECKING:
     from tvfsql.api.compiled import Compiled
 
+Codes = dict[int, str]  # programs, by the identity of the query
+
 TITLES = {
     "ast": "Abstract Syntax Tree",
     "logical": "Logical Plan",
@@ -31,24 +33,37 @@ def explain(queries: Sequence[Compiled], stage: str, format: str) -> str:
         if word not in known:
             raise OptionError(f"there is no {what} {word}", hint=did_you_mean(word, known, otherwise=f"{what}s: "))
     stages = tuple(TITLES) if stage == "all" else (stage,)
+    codes = _codes(queries)
     if format == "html":
-        shown = [(query.sql, {TITLES[name]: _html(query, name) for name in stages}) for query in queries]
+        shown = [(query.sql, {TITLES[name]: _html(query, name, codes) for name in stages}) for query in queries]
         return explain_page.page("EXPLAIN", shown)
     if format == "json":
-        data = [{name: _data(query, name) for name in stages} for query in queries]
+        data = [{name: _data(query, name, codes) for name in stages} for query in queries]
         return json.dumps(data if len(data) > 1 else data[0], indent=2, ensure_ascii=False)
     if format == "mermaid":
         return "\n\n".join(_mermaid(query.logical if stage == "logical" else query.physical) for query in queries)
-    return "\n\n".join(_texts(query, stages) for query in queries)
+    return "\n\n".join(_texts(query, stages, codes) for query in queries)
 
 
-def _texts(query: Compiled, stages: tuple[str, ...]) -> str:
+def _codes(queries: Sequence[Compiled]) -> Codes:
+    """The program that runs each query. Of the INSERTs that are one stream it stands with the first."""
+    from tvfsql.api.compiled import streams_of
+
+    codes = {id(query): query.code for query in queries if query.mode != "streaming"}
+    for program in streams_of(query for query in queries if query.mode == "streaming"):
+        first, *others = program.queries
+        codes[id(first)] = program.code
+        codes |= {id(other): f"# in the program of {first.sql.splitlines()[0]}" for other in others}
+    return codes
+
+
+def _texts(query: Compiled, stages: tuple[str, ...], codes: Codes) -> str:
     if len(stages) == 1:
-        return _text(query, stages[0])
-    return "\n\n".join(f"== {TITLES[name]} ==\n{_text(query, name)}" for name in stages)
+        return _text(query, stages[0], codes)
+    return "\n\n".join(f"== {TITLES[name]} ==\n{_text(query, name, codes)}" for name in stages)
 
 
-def _text(query: Compiled, stage: str) -> str:
+def _text(query: Compiled, stage: str, codes: Codes) -> str:
     match stage:
         case "ast":
             return show.tree(query.ast)
@@ -59,10 +74,10 @@ def _text(query: Compiled, stage: str) -> str:
             return "\n".join(steps) or "(no rule applied)"
         case "physical":
             return tree(query.physical)
-    return query.code.rstrip()
+    return codes[id(query)].rstrip()
 
 
-def _html(query: Compiled, stage: str) -> str:
+def _html(query: Compiled, stage: str, codes: Codes) -> str:
     match stage:
         case "logical":
             return explain_page.plan(query.logical)
@@ -70,10 +85,10 @@ def _html(query: Compiled, stage: str) -> str:
             return explain_page.steps(query.steps)
         case "physical":
             return explain_page.plan(query.physical)
-    return explain_page.text(_text(query, stage))
+    return explain_page.text(_text(query, stage, codes))
 
 
-def _data(query: Compiled, stage: str) -> Any:
+def _data(query: Compiled, stage: str, codes: Codes) -> Any:
     match stage:
         case "ast":
             return show.data(query.ast)
@@ -91,7 +106,7 @@ def _data(query: Compiled, stage: str) -> Any:
             ]
         case "physical":
             return _node(query.physical)
-    return query.code
+    return codes[id(query)]
 
 
 def _node(node: Node) -> dict[str, Any]:

@@ -7,7 +7,8 @@ import re
 from collections.abc import Iterator
 from dataclasses import dataclass, field, replace
 
-from tvfsql.api.compiled import Compiled, compile_set, compile_statement
+from tvfsql.api.compiled import Compiled
+from tvfsql.api.compiling import compile_set, compile_statement
 from tvfsql.api.explain import explain
 from tvfsql.bind.call import AdvanceWatermark, bind_call
 from tvfsql.bind.function import bind_function

@@ -8,7 +8,7 @@ from functools import partial
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-from tvfsql.api.compiled import Compiled, run_inserts
+from tvfsql.api.compiled import Compiled, Program, run_inserts, streams_of
 from tvfsql.api.result import Result, Rows
 from tvfsql.api.script import Message, Script, queries_of
 from tvfsql.api.streams import Streams
@@ -111,10 +111,10 @@ class Session:
 
         streams = [query for query in queries if query.mode == "streaming"]
         with translated():
-            run_inserts([query for query in queries if query.mode != "streaming"], self.spark)
+            run_inserts(tuple(query for query in queries if query.mode != "streaming"), self.spark)
             if not streams:
                 return None
-            writers = [(query, partial(query.run, "insert", self.spark)) for query in streams]
+            writers = [(program, partial(program.run, "insert", self.spark)) for program in streams_of(streams)]
             return self.streams.run(self.spark, writers, self.options)
 
     def advance_watermark(self, when: datetime, table: str | None = None) -> int:
@@ -179,11 +179,14 @@ class Session:
                 raise
 
         def build() -> Any:
-            write = query.function("late_output")(take) if query.keeps_late else take
-            return counted_out(query.run("query", self.spark)).writeStream.foreachBatch(write)
+            rows = program.run("query", self.spark)
+            if program.late:
+                return rows.writeStream.foreachBatch(program.function("late_output")(take))
+            return counted_out(rows).writeStream.foreachBatch(take)
 
+        program = Program((query,))
         try:
-            self._wait(self.streams.run(self.spark, [(query, build)], self.options))
+            self._wait(self.streams.run(self.spark, [(program, build)], self.options))
         except Exception:
             if not raised:
                 raise

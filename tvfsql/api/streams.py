@@ -7,7 +7,7 @@ from dataclasses import dataclass, field
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-from tvfsql.api.compiled import Compiled
+from tvfsql.api.compiled import Program
 from tvfsql.catalog.connectors import Kafka
 from tvfsql.errors import DataError, OptionError
 from tvfsql.options import Options, duration
@@ -34,18 +34,18 @@ class Streams:
     runs: list[Running] = field(default_factory=list)
     begun: int = 0
 
-    def run(self, spark: SparkSession, queries: Sequence[tuple[Compiled, Build]], options: Options) -> Running:
+    def run(self, spark: SparkSession, programs: Sequence[tuple[Program, Build]], options: Options) -> Running:
         """Start streams, all at once. Raises OptionError if a checkpoint belongs to another query, DataError if
         a sink's files do."""
         from tvfsql.runtime.stream import Running, Stream
 
-        folders = [self.folder(query) for query, _ in queries]
-        for (query, _), folder in zip(queries, folders, strict=True):
-            _refuse_files_of_others(query, folder)
+        folders = [self.folder(program) for program, _ in programs]
+        for (program, _), folder in zip(programs, folders, strict=True):
+            _refuse_files_of_others(program, folder)
         advance = options["tvfsql.source.idle-advance"] == "true"
         streams = [
-            Stream(build, folder, query.awaits_start, self.flush, _sources(query, options), advance)
-            for (query, build), folder in zip(queries, folders, strict=True)
+            Stream(build, folder, program.awaits_start, self.flush, _sources(program, options), advance)
+            for (program, build), folder in zip(programs, folders, strict=True)
         ]
         running = Running(spark, streams)
         self.runs = [*(run for run in self.runs if run.active), running]
@@ -71,14 +71,14 @@ class Streams:
             advance(folder, watermark, table)
         return len(told)
 
-    def folder(self, query: Compiled) -> Path | None:
+    def folder(self, of: Program) -> Path | None:
         """Where the next stream keeps its state. The folder holds the program that it belongs to."""
         self.begun += 1
         if self.checkpoint is None:
             return None
         folder = self.checkpoint / str(self.begun)
         program = folder / "query.py"
-        if program.exists() and program.read_text(encoding="utf-8") != query.code:
+        if program.exists() and program.read_text(encoding="utf-8") != of.code:
             raise OptionError(
                 f"the checkpoint {folder} belongs to another query: {program} says which",
                 hint="choose a new folder, or run the script as it was",
@@ -86,25 +86,30 @@ class Streams:
         if not program.exists():
             folder.mkdir(parents=True, exist_ok=True)
             draft = folder / "query.draft"  # a kill while it is written must not leave half of a program
-            draft.write_text(query.code, encoding="utf-8")
+            draft.write_text(of.code, encoding="utf-8")
             draft.replace(program)
         return folder
 
 
-def _refuse_files_of_others(query: Compiled, checkpoint: Path | None) -> None:
+def _refuse_files_of_others(program: Program, checkpoint: Path | None) -> None:
     """Spark lists a sink's files by micro-batch, and passes over micro-batches that are in the list: those of a new
-    stream, whose numbers start at 0 again, would be lost without a trace. Raises DataError."""
-    path = query.sink.connector.path if query.sink and query.sink.connector else None
-    if path is None or (checkpoint is not None and any((checkpoint / "spark" / "offsets").glob("[0-9]*"))):
+    stream, whose numbers start at 0 again, would be lost without a trace. So would be files beside the list, for who
+    reads them through Spark. Late rows of several streams may go into one folder. Raises DataError."""
+    from tvfsql.runtime.stream.batches import FILES
+
+    if checkpoint is not None and any((checkpoint / "spark" / "offsets").glob("[0-9]*")):
         return
-    if any(Path(path.removeprefix("file:"), "_spark_metadata").glob("[0-9]*")):
-        raise DataError(
-            f"the folder {path} holds what another stream has written",
-            hint="another path, or the --checkpoint of that stream, to go on with it",
-        )
+    own = [(query.sink, ("_spark_metadata/[0-9]*", f"**/{FILES}*")) for query in program.queries if query.sink]
+    for table, patterns in (*own, *((late, ("_spark_metadata/[0-9]*",)) for late in program.late)):
+        path = table.connector.path if table.connector else None
+        if path is not None and any(any(Path(path.removeprefix("file:")).glob(pattern)) for pattern in patterns):
+            raise DataError(
+                f"the folder {path} holds what another stream has written",
+                hint="another path, or the --checkpoint of that stream, to go on with it",
+            )
 
 
-def _sources(query: Compiled, options: Options) -> tuple[Source, ...]:
+def _sources(program: Program, options: Options) -> tuple[Source, ...]:
     """The tables that a stream reads, in order, and when each is idle."""
     from tvfsql.runtime.stream.idle import Source
 
@@ -115,5 +120,5 @@ def _sources(query: Compiled, options: Options) -> tuple[Source, ...]:
             usual if table.idle_timeout is None else table.idle_timeout,
             isinstance(table.connector, Kafka) and table.connector.topic is None,
         )
-        for table in (node.source for node in query.physical.walk() if isinstance(node, TableSourceScan))
+        for table in (node.source for node in program.operators if isinstance(node, TableSourceScan))
     )

@@ -137,7 +137,10 @@ def _(node: LateOutput, script: Script) -> str:
 
 @emit.register
 def _(node: Shared, script: Script) -> str:
-    return script.assign(script.name("shared_rows"), f"{script.shared[node.input]}(spark)")
+    rows = script.shared[node.input]
+    if isinstance(node.input, LateOutput):
+        return script.assign(script.name("in_time_rows"), f"{script.need(STREAM, 'in_time')}({rows})")
+    return rows if rows.isidentifier() else script.assign(script.name("shared_rows"), rows)
 
 
 @emit.register

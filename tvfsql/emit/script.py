@@ -48,7 +48,7 @@ class Chain:
 
 @dataclass
 class Script:
-    """Statements of one function, and what they need imported. `shared` names the functions for shared plans."""
+    """Statements of one function, and what they need imported. `shared` is what the rows of shared plans are called."""
 
     lines: list[str] = field(default_factory=list)
     imports: set[tuple[str, str]] = field(default_factory=set)
@@ -56,9 +56,6 @@ class Script:
     names: set[str] = field(default_factory=lambda: {*PARAMETERS})
     last: tuple[str, Chain | str, int] | None = None
     shared: Mapping[Node, str] = field(default_factory=dict)
-
-    def __post_init__(self) -> None:
-        self.names |= set(self.shared.values())
 
     def need(self, module: str, name: str) -> str:
         """Import a name; gives the name."""

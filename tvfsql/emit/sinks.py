@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
+
 from tvfsql.catalog import Table
 from tvfsql.catalog.connectors import Connector, Kafka
 from tvfsql.emit.kafka import as_messages
@@ -11,11 +13,11 @@ from tvfsql.physical.operators import LateOutput
 from tvfsql.plan.nodes import Sink
 
 
-def insert(number: str, plan: Sink, table: Table, script: Script) -> str:
+def insert(number: str, plan: Sink, table: Table, script: Script) -> list[str]:
     """`insert(spark)`: the rows, written once."""
     mode = "overwrite" if plan.overwrite else "append"
     body = _write(f"query{number}(spark)", mode, table, script)
-    return "\n".join([f"def insert{number}(spark: SparkSession) -> None:", *body])
+    return ["\n".join([f"def insert{number}(spark: SparkSession) -> None:", *body])]
 
 
 def _write(rows: str, mode: str, table: Table, script: Script) -> list[str]:
@@ -29,38 +31,64 @@ def _write(rows: str, mode: str, table: Table, script: Script) -> list[str]:
     return Script().statement(chain.then("save", *([literal(target.path)] if target.path else [])))
 
 
-def stream_insert(number: str, plan: Sink, table: Table, script: Script) -> str:
+def stream_insert(number: str, plan: Sink, table: Table, script: Script) -> list[str]:
+    """`insert(spark)` of a stream, and what it needs."""
     target = table.connector
     assert target is not None, table.name
-    rows = f"{script.need(STREAM, 'counted_out')}(query{number}(spark))"
-    chain = _writer(rows, "writeStream", table)
-    take = ""
+    rows = f"query{number}(spark)"
     if isinstance(plan.input, LateOutput):
-        take = _take(f"write{number}", table, script) + "\n\n\n"
         chain = Chain(rows).get("writeStream").then("foreachBatch", f"late_output{number}(write{number})")
-    elif target.name == "print":
+        return [take(f"write{number}", table, script), _stream_insert(number, chain, script)]
+    chain = _writer(f"{script.need(STREAM, 'counted_out')}({rows})", "writeStream", table)
+    if target.name == "print":
         each = f"lambda rows, _: {script.need('tvfsql.runtime', 'print_rows')}(rows)"
         chain = chain.then("foreachBatch", each)
     else:
         chain = _options(_format(chain, target), target, table)
         chain = chain.then("option", '"path"', literal(target.path)) if target.path else chain
+    return [_stream_insert(number, chain, script)]
+
+
+def stream_inserts(numbers: Sequence[str], rows: str, late: Table | None, script: Script) -> list[str]:
+    """`insert(spark)` of a stream whose micro-batches go into several tables: by `query(shared_rows)` and `write` of
+    each number, and the late rows into one more."""
+    parts = [f"(query{number}, write{number})" for number in numbers]
+    made = late_rows("", late, script) if late is not None else []
+    parts += ["late=(late, write_late)"] if late is not None else []
+    chain = Chain(rows).get("writeStream").then("foreachBatch", Chain("", (_to_tables(parts, script),)))
+    return [*made, _stream_insert(numbers[0], chain, script)]
+
+
+def _stream_insert(number: str, chain: Chain, script: Script) -> str:
     script.need("pyspark.sql.streaming", "DataStreamWriter")
     body = Script()
     body.give_back(body.assign("writer", chain))
-    return take + "\n".join([f"def insert{number}(spark: SparkSession) -> DataStreamWriter:", *body.lines])
+    return "\n".join([f"def insert{number}(spark: SparkSession) -> DataStreamWriter:", *body.lines])
 
 
-def late_output(number: str, table: Table, script: Script) -> str:
+def late_output(number: str, table: Table, script: Script) -> list[str]:
     """`late_output(rest)`: what writes the late rows of a micro-batch into the table, and the others by `rest`."""
-    take = _take(f"write_late{number}", table, script)
     script.need("collections.abc", "Callable")
     write = "Callable[[DataFrame, int], None]"
+    parts = (f"({script.need(STREAM, 'in_time')}, rest)", f"late=(late{number}, write_late{number})")
+    body = f"    return {_to_tables(parts, script).flat()}"
+    return [*late_rows(number, table, script), f"def late_output{number}(rest: {write}) -> {write}:\n{body}"]
+
+
+def late_rows(number: str, table: Table, script: Script) -> list[str]:
+    """`late(rows)`: the late rows of a micro-batch, as the table has them; and `write_late(rows, number)`."""
+    body = Script()
     columns = literal([part.name for part in table.physical])
-    apart = f"{script.need(STREAM, 'apart')}(rest, write_late{number}, {columns})"
-    return f"{take}\n\n\ndef late_output{number}(rest: {write}) -> {write}:\n    return {apart}"
+    body.give_back(body.assign("late", f"{script.need(STREAM, 'late_rows')}(rows, {columns})"))
+    head = f"def late{number}(rows: DataFrame) -> DataFrame:"
+    return ["\n".join([head, *body.lines]), take(f"write_late{number}", table, script)]
 
 
-def _take(name: str, table: Table, script: Script) -> str:
+def _to_tables(parts: Sequence[str], script: Script) -> Call:
+    return Call(script.need(STREAM, "to_tables"), tuple(parts))
+
+
+def take(name: str, table: Table, script: Script) -> str:
     """A function that writes the rows of a micro-batch into a table; into files once, however often it is run."""
     target = table.connector
     assert target is not None, table.name

@@ -20,6 +20,7 @@ from tvfsql.physical.operators import (
 from tvfsql.plan.node import Node
 from tvfsql.plan.nodes import Item, Sink
 from tvfsql.plan.scalar import Scalar, column, quoted, template
+from tvfsql.plan.sharing import Shared
 from tvfsql.plan.types import ddl
 from tvfsql.plan.window_nodes import WINDOW_COLUMNS
 
@@ -29,13 +30,23 @@ OPTION = "tvfsql.late-output"
 def with_late_output(plan: Node, catalog: Catalog, options: Options) -> Node:
     """The plan of a stream, with its late rows on their way beside the others. Raises OptionError for a table that
     cannot take them, UnsupportedError for a plan that is more than an aggregate over windows of a table."""
-    if isinstance(plan, Sink):
-        return replace(plan, input=with_late_output(plan.input, catalog, options))
     found = catalog.find(options[OPTION])
     if not isinstance(found, Table) or found.connector is None:
         hint = did_you_mean(options[OPTION], catalog.names(Table)) or f"CREATE TABLE {options[OPTION]} (...) WITH (...)"
         raise OptionError(f"{OPTION} names no table that can be written: {options[OPTION]}", hint=hint)
-    return LateOutput(_passed_on(plan, found), found)
+    for sink in (node for node in plan.walk() if isinstance(node, Sink)):
+        target = catalog.get(sink.table)
+        if isinstance(target, Table) and target.connector and target.connector.path == found.connector.path is not None:
+            hint = f"CREATE TABLE ... WITH ('path' = '{found.connector.path}-late', ...)"
+            raise OptionError(f"{OPTION} names the files of {target.name}, which takes the other rows", hint=hint)
+    return _apart(plan, found)
+
+
+def _apart(node: Node, table: Table) -> Node:
+    """Late rows leave below the sink; of a stream that others share, where its micro-batches are split."""
+    if isinstance(node, Sink | Shared) or any(isinstance(below, Shared) for below in node.walk()):
+        return node.over(lambda child: _apart(child, table))
+    return LateOutput(_passed_on(node, table), table)
 
 
 def _passed_on(node: Node, table: Table) -> Node:

@@ -38,6 +38,7 @@ from tvfsql.plan.nodes import Item
 from tvfsql.plan.properties import window_of
 from tvfsql.plan.rank import Rank, WindowDeduplicate, WindowTopN
 from tvfsql.plan.scalar import Part, Ref, Scalar, column, template
+from tvfsql.plan.sharing import Shared
 from tvfsql.plan.window_join import WindowJoin, window_join
 from tvfsql.plan.window_nodes import LocalWindowAggregate
 from tvfsql.syntax import ast
@@ -192,7 +193,7 @@ def _goes_by_window_time(node: Node, time: str) -> bool:
 
 def comes_by_window(node: Node) -> bool:
     """Whether all rows of a window leave the operator in one micro-batch."""
-    if isinstance(node, nodes.Project | nodes.Filter | nodes.Unnest | WindowTopN | WindowDeduplicate):
+    if isinstance(node, nodes.Project | nodes.Filter | nodes.Unnest | WindowTopN | WindowDeduplicate | Shared):
         return comes_by_window(node.input)
     return isinstance(node, window_nodes.WindowAggregate | window_nodes.GlobalWindowAggregate)
 

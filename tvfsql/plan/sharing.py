@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections import Counter
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from functools import cached_property
@@ -9,6 +10,8 @@ from functools import cached_property
 from tvfsql.plan import nodes
 from tvfsql.plan.node import Node, Schema
 from tvfsql.plan.rank import Rank
+from tvfsql.plan.window import Session
+from tvfsql.plan.window_nodes import WindowTableFunction
 
 # What makes fewer rows of many: worth being kept. To read a table again costs less than to keep its rows.
 GATHERING = (nodes.Aggregate, nodes.Distinct, Rank, nodes.Limit, nodes.SparkSql)
@@ -57,26 +60,41 @@ def share(plans: Sequence[Node]) -> list[Node]:
     The largest parts are shared, and parts of these only if still other plans have them. What reads a table that one of
     the plans writes is not: it would be read before that.
     """
-    written = {node.table for plan in plans for node in plan.walk() if isinstance(node, nodes.Sink)}
+    written = _written(plans)
     readers: dict[Node, set[int]] = {}
     for i, plan in enumerate(plans):
         for node in plan.walk():
             readers.setdefault(node, set()).add(i)
     numbers: dict[Node, int] = {}
 
-    def worth_keeping(node: Node) -> bool:
-        parts = [*node.walk()]
-        tables = {part.table for part in parts if isinstance(part, nodes.Scan)}
-        return any(isinstance(part, GATHERING) for part in parts) and not tables & written
-
     def visit(node: Node, known: int) -> Node:
         count = len(readers[node])
-        if count <= max(known, 1) or not worth_keeping(node):
+        if count <= max(known, 1) or not _gathers(node) or _tables(node) & written:
             return node.over(lambda child: visit(child, known))
         number = numbers.setdefault(node, len(numbers) + 1)
         return Shared(node.over(lambda child: visit(child, count)), number)
 
     return [visit(plan, 0) for plan in plans]
+
+
+def trunks(plan: Node) -> tuple[Node, ...]:
+    """The parts of a plan through which all its rows pass, the plan first: both sides of a UNION ALL may have one."""
+    first, *others = [trunks(child) for child in plan.children] or [()]
+    return (plan, *(part for part in first if all(part in other for other in others)))
+
+
+def common_trunks(plans: Sequence[Node]) -> list[Node]:
+    """What one stream could compute for several of the plans, its micro-batches going on to each: trunks that keep
+    state and read none of the tables that the plans write. Those of most plans come first, and of these the largest."""
+    written = _written(plans)
+    counts = Counter(part for plan in plans for part in trunks(plan) if not isinstance(part, nodes.Sink))
+    several = (part for part, n in counts.items() if n > 1 and _keeps_state(part) and not _tables(part) & written)
+    return sorted(several, key=lambda part: -counts[part])
+
+
+def over_shared(plan: Node, part: Node, number: int) -> Node:
+    """The plan with a Shared above each place where it has the part."""
+    return Shared(part, number) if plan == part else plan.over(lambda child: over_shared(child, part, number))
 
 
 def told_once(plans: Sequence[Node]) -> list[Node]:
@@ -113,3 +131,21 @@ def shared_by(plans: Sequence[Node]) -> list[Node]:
     for plan in plans:
         visit(plan)
     return [*found]
+
+
+def _written(plans: Sequence[Node]) -> set[str]:
+    return {node.table for plan in plans for node in plan.walk() if isinstance(node, nodes.Sink)}
+
+
+def _tables(node: Node) -> set[str]:
+    return {part.table for part in node.walk() if isinstance(part, nodes.Scan)}
+
+
+def _gathers(node: Node) -> bool:
+    return any(isinstance(part, GATHERING) for part in node.walk())
+
+
+def _keeps_state(node: Node) -> bool:
+    """Whether streams hold rows for it: until windows end, or partners come."""
+    sessions = (isinstance(part, WindowTableFunction) and isinstance(part.window, Session) for part in node.walk())
+    return _gathers(node) or any(isinstance(part, nodes.Join) for part in node.walk()) or any(sessions)

@@ -13,6 +13,7 @@ from tvfsql.errors import BindError, Span, did_you_mean
 FORMATS = ("avro", "csv", "json", "orc", "parquet", "text")
 SINKS_ONLY = ("print", "blackhole")
 ENDLESS = ("rate", "socket")
+IN_PARTS = ("filesystem", "kafka", *SINKS_ONLY)
 
 
 @dataclass(frozen=True)
@@ -60,6 +61,11 @@ class Connector:
     @property
     def readable(self) -> bool:
         return self.name not in SINKS_ONLY
+
+    @property
+    def takes_micro_batches(self) -> bool:
+        """Whether one stream may write to it and to other tables, with the guarantees of a stream of its own."""
+        return self.name in IN_PARTS
 
     @property
     def changes(self) -> Changes | None:

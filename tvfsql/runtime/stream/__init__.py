@@ -6,11 +6,13 @@ from importlib import import_module
 from typing import TYPE_CHECKING, Any
 
 if TYPE_CHECKING:
+    from tvfsql.runtime.stream.batches import to_tables as to_tables
     from tvfsql.runtime.stream.batches import write_files as write_files
     from tvfsql.runtime.stream.counts import counted_out as counted_out
     from tvfsql.runtime.stream.deduplicate import deduplicate_stream as deduplicate_stream
     from tvfsql.runtime.stream.interval_join import interval_join_stream as interval_join_stream
-    from tvfsql.runtime.stream.late import apart as apart
+    from tvfsql.runtime.stream.late import in_time as in_time
+    from tvfsql.runtime.stream.late import late_rows as late_rows
     from tvfsql.runtime.stream.rank import top_n_stream as top_n_stream
     from tvfsql.runtime.stream.run import Running as Running
     from tvfsql.runtime.stream.run import Stream as Stream
@@ -23,21 +25,23 @@ if TYPE_CHECKING:
     from tvfsql.runtime.stream.watermarks import with_watermarks as with_watermarks
 
 _MODULE_OF = {
-    "write_files": "batches",
-    "apart": "late",
     "counted_out": "counts",
     "deduplicate_stream": "deduplicate",
     "drop_null_times": "watermarks",
+    "in_time": "late",
     "interval_join_stream": "interval_join",
+    "late_rows": "late",
     "local_sessions": "slices",
     "local_slices": "slices",
     "merge_session_stream": "slices",
     "merge_slice_stream": "slices",
     "Running": "run",
     "Stream": "run",
+    "to_tables": "batches",
     "top_n_stream": "rank",
     "union_streams": "union",
     "with_watermarks": "watermarks",
+    "write_files": "batches",
 }
 
 

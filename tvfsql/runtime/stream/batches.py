@@ -1,14 +1,46 @@
-"""Files of a stream, written micro-batch by micro-batch, where one stream fills several tables."""
+"""One stream that fills several tables: its micro-batches are computed once, and split to them."""
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from typing import Any
 from zlib import crc32
 
 from pyspark.sql import DataFrame
 
 from tvfsql.runtime.stream.control import FOLDER
+from tvfsql.runtime.stream.counts import count_given
+
+FILES = "batch-????????-?????????-"  # how the names of a micro-batch's files begin: the stream, its number
+
+Write = Callable[[DataFrame, int], None]  # what writes the rows of a micro-batch, given its number
+Part = tuple[Callable[[DataFrame], DataFrame], Write]  # what makes the rows of a table, and what writes them
+
+
+def to_tables(*parts: Part, late: Part | None = None) -> Write:
+    """What writes a micro-batch into several tables, those that get some rows of it. Rows of all but `late` are counted
+    as rowsOut. Run again, after a kill between two tables, it gives each of them the same rows."""
+
+    def write(rows: DataFrame, number: int) -> None:
+        held = rows.persist()  # else it would be computed for each table
+        try:
+            if late is not None:
+                _give(held, number, late)
+            given = sum(_give(held, number, part) for part in parts)
+        finally:
+            held.unpersist()
+        count_given(rows.sparkSession.conf.get(FOLDER, "") or "", number, given)
+
+    return write
+
+
+def _give(rows: DataFrame, number: int, part: Part) -> int:
+    """How many rows the table got."""
+    of, write = part
+    made = of(rows)
+    if count := made.count():
+        write(made, number)
+    return count
 
 
 def write_files(
@@ -25,8 +57,6 @@ def write_files(
     The names of its files begin with the stream (its control folder, in short) and the number. They are written
     aside, in a folder that readers pass over, and then moved.
     """
-    if rows.isEmpty():
-        return
     stream = crc32(str(rows.sparkSession.conf.get(FOLDER, "")).encode())
     before = f"batch-{stream:08x}-{number:09d}-"
     jvm: Any = rows.sparkSession._jvm

@@ -6,7 +6,7 @@ missed. Source: semantics.md e.3; the shape is that of the window function, whic
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
+from collections.abc import Sequence
 from dataclasses import dataclass, replace
 from typing import Any, Generic, TypeVar
 
@@ -14,7 +14,6 @@ import numpy as np
 import pyarrow as pa
 import pyarrow.compute as pc
 from pyspark.sql import DataFrame
-from pyspark.sql import functions as F
 
 from tvfsql.runtime.columns import Ints
 from tvfsql.runtime.expressions import column_of
@@ -27,7 +26,6 @@ from tvfsql.runtime.stream.zones import times_of
 LATE = "$late"
 WINDOW = ("window_start", "window_end", "window_time")
 Layout = TypeVar("Layout", bound=SliceRows | Intervals)
-Write = Callable[[DataFrame, int], None]  # what writes the rows of a micro-batch, given its number
 
 
 @dataclass(frozen=True)
@@ -78,21 +76,12 @@ def with_window(rows: Any, starts: Ints, ends: Ints, zone: str) -> Any:
     return pa.StructArray.from_arrays([*rows.flatten(), *times], names=[*(f.name for f in rows.type), *WINDOW])
 
 
-def apart(rest: Write, late: Write, columns: Sequence[str]) -> Write:
-    """What writes the rows of a micro-batch: late ones, their `columns`, to `late`, the others to `rest`."""
-
-    def write(rows: DataFrame, number: int) -> None:
-        held = rows.persist()  # else the windows would be made twice
-        try:
-            is_late = column_of(LATE).isNotNull()
-            late(held.where(is_late).select(*(column_of(LATE).getField(name).alias(name) for name in columns)), number)
-            rest(held.where(~is_late).drop(LATE), number)
-        finally:
-            held.unpersist()
-
-    return write
+def in_time(rows: DataFrame) -> DataFrame:
+    """The rows of the query, without the late ones."""
+    return rows.where(column_of(LATE).isNull()).drop(LATE)
 
 
-def count_of_rows(rows: DataFrame) -> Any:
-    """The number of rows of the query, late ones left out, as an aggregate."""
-    return F.count_if(column_of(LATE).isNull()) if LATE in rows.columns else F.count(F.lit(1))
+def late_rows(rows: DataFrame, columns: Sequence[str]) -> DataFrame:
+    """The late rows, their `columns`."""
+    late = rows.where(column_of(LATE).isNotNull())
+    return late.select(*(column_of(LATE).getField(name).alias(name) for name in columns))

@@ -221,7 +221,7 @@ def _ran(progress: Any) -> bool:
 @contextmanager
 def _channel(spark: SparkSession, control: Path) -> Iterator[None]:
     with _building:
-        spark.conf.set(FOLDER, str(control))
+        spark.conf.set(FOLDER, str(control.absolute()))
         try:
             yield
         finally:

@@ -1,0 +1,140 @@
+"""From a statement to its compiled form: bind, plan, lower. The INSERTs of a set share what they have in common."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass, replace
+
+from tvfsql.api.compiled import Compiled
+from tvfsql.bind.query import QueryBinder
+from tvfsql.bind.statement import bind_insert
+from tvfsql.catalog import Catalog, Table
+from tvfsql.errors import Span, TvfSqlError, UnsupportedError
+from tvfsql.options import Options
+from tvfsql.physical import lower
+from tvfsql.physical.micro_batch import goes_by_micro_batch
+from tvfsql.plan.function import UserFunction, functions_in
+from tvfsql.plan.node import Node
+from tvfsql.plan.nodes import Scan
+from tvfsql.plan.sharing import Shared, common_trunks, over_shared, share, told_once, trunks
+from tvfsql.planner import Planner
+from tvfsql.rules import PHASES
+from tvfsql.syntax import ast, statements
+
+
+def compile_statement(
+    statement: ast.Query | statements.Insert, source: str, catalog: Catalog, mode: str, options: Options
+) -> Compiled:
+    """Bind, plan, lower and emit one statement of the script `source`. Raises TvfSqlError."""
+    return _bound(statement, catalog, mode, options).compiled(source)
+
+
+def compile_set(
+    inserts: Sequence[statements.Insert], source: str, catalog: Catalog, mode: str, options: Options
+) -> tuple[Compiled, ...]:
+    """The same for the INSERTs of a set, which share what they have in common."""
+    bound = [_bound(insert, catalog, mode, options) for insert in inserts]
+    made: dict[int, Compiled] = {}
+    if options["table.optimizer.reuse-sub-plan-enabled"] == "true":
+        batch = [each for each in bound if each.mode != "streaming"]
+        for each, plan in zip(batch, share([each.logical for each in batch]), strict=True):
+            each.logical = plan
+        numbers = {node.number for each in batch for node in each.logical.walk() if isinstance(node, Shared)}
+        made = _of_one_stream([each for each in bound if each.mode == "streaming"], source, len(numbers) + 1)
+    compiled = [made.get(id(each)) or each.compiled(source) for each in bound]
+    physical = told_once([each.physical for each in compiled])
+    return tuple(replace(each, physical=plan) for each, plan in zip(compiled, physical, strict=True))
+
+
+def _of_one_stream(bound: Sequence[_Bound], source: str, number: int) -> dict[int, Compiled]:
+    """Those INSERTs, by identity, whose rows are made of the micro-batches of a stream together with those of others.
+    What makes them must need no state, which is seen when it is planned. `number` is that of the first stream."""
+    made: dict[int, Compiled] = {}
+    for part in common_trunks([each.logical for each in bound]):
+        found = {id(each): each.over_micro_batches(part, number, source) for each in bound if id(each) not in made}
+        together = {key: compiled for key, compiled in found.items() if compiled is not None}
+        if len(together) > 1:
+            made |= together
+            number += 1
+    return made
+
+
+@dataclass
+class _Bound:
+    """A statement whose names have a meaning."""
+
+    statement: ast.Query | statements.Insert
+    logical: Node
+    table: Table | None
+    catalog: Catalog
+    mode: str
+    options: Options
+    endless: str | None
+
+    def over_micro_batches(self, part: Node, number: int, source: str) -> Compiled | None:
+        """Compiled over a stream that is shared with others; None if it is none that can be."""
+        target = self.table.connector if self.table else None
+        if part not in trunks(self.logical) or target is None or not target.takes_micro_batches:
+            return None
+        try:
+            made = replace(self, logical=over_shared(self.logical, part, number)).compiled(source)
+        except UnsupportedError:  # as a part of one stream; by itself it may be fine
+            return None
+        return made if goes_by_micro_batch(made.physical) else None
+
+    def compiled(self, source: str) -> Compiled:
+        span = self.statement.span
+        planner = Planner(PHASES, self.options)
+        optimized = planner.plan(self.logical)
+        try:
+            physical = lower(optimized, self.catalog, self.options)
+        except TvfSqlError as error:
+            error.span = error.span or span
+            raise
+        return Compiled(
+            source[span.start : span.end],
+            self.statement,
+            self.logical,
+            tuple(planner.steps),
+            optimized,
+            physical,
+            self.table,
+            self.mode,
+            self.endless,
+        )
+
+
+def _bound(statement: ast.Query | statements.Insert, catalog: Catalog, mode: str, options: Options) -> _Bound:
+    table: Table | None = None
+    options = options.with_value("execution.runtime-mode", mode)
+    if isinstance(statement, statements.Insert):
+        logical: Node = bind_insert(statement, catalog, options)
+        found = catalog.get(statement.table.text)
+        table = found if isinstance(found, Table) else None
+    else:
+        logical = QueryBinder(catalog, options).bind(statement).node
+    _refuse_namesakes(logical, statement.span)
+    endless = _unbounded(logical, catalog)
+    if mode == "automatic":
+        mode = "streaming" if endless else "batch"
+        options = options.with_value("execution.runtime-mode", mode)
+    return _Bound(statement, logical, table, catalog, mode, options, endless)
+
+
+def _refuse_namesakes(plan: Node, span: Span) -> None:
+    """Raise UnsupportedError for two functions of one name, as a view may have one that was dropped since."""
+    known: dict[str, UserFunction] = {}
+    for function in functions_in(plan):
+        other = known.setdefault(function.name.lower(), function)
+        if other != function:
+            message = f"{function.name} is {other.path} here, and {function.path} in a view that was made before"
+            raise UnsupportedError(message, span=span, hint="DROP VIEW, and CREATE it anew")
+
+
+def _unbounded(plan: Node, catalog: Catalog) -> str | None:
+    """The first table of the plan that goes on forever."""
+    tables = (catalog.find(node.table) for node in plan.walk() if isinstance(node, Scan))
+    endless = (
+        table.name for table in tables if isinstance(table, Table) and table.connector and table.connector.endless
+    )
+    return next(endless, None)
