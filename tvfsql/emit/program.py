@@ -48,7 +48,7 @@ def program(queries: Sequence[Query]) -> str:
         if together[0][0] == number:
             made.stream(of, together)
     if made.inserts:
-        made.functions.append(_inserts(made.inserts, [made.shared[plan] for plan in shared if not _is_stream(plan)]))
+        made.functions.append(_inserts(made.inserts, made.kept))
         made.main.append("inserts(spark)")
     comment = [line for i, (sql, _, _) in enumerate(queries) for line in [""] * bool(i) + sql.splitlines()]
     return module(comment, made.imports, made.functions, made.main)
@@ -65,7 +65,12 @@ class _Module:
     imports: set[tuple[str, str]] = field(default_factory=set)
     functions: list[str] = field(default_factory=list)
     main: list[str] = field(default_factory=lambda: ["spark = SparkSession.builder.getOrCreate()"])
-    inserts: list[str] = field(default_factory=list)  # in batch, where rows are shared
+    inserts: list[str] = field(default_factory=list)  # in batch, where some rows are shared
+
+    @property
+    def kept(self) -> list[str]:
+        """The shared rows that are kept: those in batch."""
+        return [rows for plan, rows in self.shared.items() if not _is_stream(plan)]
 
     def shared_rows(self, name: str, plan: Node, readers: Iterable[Node]) -> None:
         """`shared(spark)`: rows that are computed once; in batch they are kept until they are let go."""
@@ -93,7 +98,7 @@ class _Module:
         if isinstance(plan, Sink):
             assert table is not None
             self.functions += (stream_insert if stream else insert)(number, plan, table, script)
-            if shared_by([plan]):
+            if self.kept and not stream:
                 self.inserts.append(f"insert{number}(spark)")
             else:
                 self.main.append(f"insert{number}(spark){_start(number) if stream else ''}")
