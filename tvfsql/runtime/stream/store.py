@@ -17,7 +17,8 @@ import numpy as np
 from tvfsql.runtime.stream.slice_rows import SliceRows, from_bytes, to_bytes
 from tvfsql.runtime.stream.valve import Valve
 
-Entry = tuple[int, int]  # (level, number): level 0 is a slice, higher ones are runs of slices
+# (level, number): level 0 is a slice, higher ones are runs of slices; negative ones are those of `firing`
+Entry = tuple[int, int]
 ChunkKey = tuple[int, int, int]  # (number, level, chunk)
 
 
@@ -66,7 +67,9 @@ class SliceStore:
             for level, number, rows, size in zip(
                 *np.frombuffer(chunks, dtype=np.int64).reshape(4, -1).tolist(), strict=True
             ):
-                self.entries.setdefault((level, number), []).append(Chunk(rows, size, None, True))
+                held = self.entries.setdefault((level, number), [])
+                if size:
+                    held.append(Chunk(rows, size, None, True))
 
     def slices(self) -> Iterator[int]:
         """The slices that hold rows."""
@@ -82,11 +85,16 @@ class SliceStore:
         if kept < len(chunks):
             older = [self._load(entry, at) for at in range(kept, len(chunks))]
             batch = self.layout.merged([*older, batch])
-        self._cut(entry, kept + 1)
-        if kept == len(chunks):
-            chunks.append(Chunk(0, 0))
-        chunk = chunks[kept]
-        chunk.batch, chunk.rows, chunk.size, chunk.changed = batch, batch.num_rows, batch.nbytes, True
+        self._put(entry, kept, batch)
+
+    def replace(self, entry: Entry, batch: Any) -> None:
+        """Put rows in the place of those of an entry."""
+        self.entries.setdefault(entry, [])
+        self._put(entry, 0, batch)
+
+    def mark(self, entry: Entry) -> None:
+        """Remember an entry that is nothing but its two numbers."""
+        self.entries.setdefault(entry, [])
 
     def read(self, entry: Entry) -> list[Any]:
         """The rows of an entry, oldest first; none if there is no such entry."""
@@ -108,6 +116,8 @@ class SliceStore:
                     chunk.size = len(data)
                     self.state.set_chunk((number, level, at), data)
                 index.append((level, number, chunk.rows, chunk.size))
+            if not chunks:
+                index.append((level, number, 0, 0))
         after = self.valve.watermark, self.valve.dump(), np.array(index, dtype=np.int64).T.tobytes()
         if after != self.before:
             self.state.set_index(after)
@@ -121,6 +131,15 @@ class SliceStore:
     def size(self) -> int:
         """About how many bytes."""
         return sum(chunk.size for chunks in self.entries.values() for chunk in chunks)
+
+    def _put(self, entry: Entry, at: int, batch: Any) -> None:
+        """Write rows as the chunk at a place, the last one of the entry."""
+        chunks = self.entries[entry]
+        self._cut(entry, at + 1)
+        if at == len(chunks):
+            chunks.append(Chunk(0, 0))
+        chunk = chunks[at]
+        chunk.batch, chunk.rows, chunk.size, chunk.changed = batch, batch.num_rows, batch.nbytes, True
 
     def _load(self, entry: Entry, at: int) -> Any:
         chunk = self.entries[entry][at]

@@ -6,7 +6,7 @@ have, its rows count in the later ones: the windows that fired are not given out
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass
 from typing import Any
 
@@ -50,31 +50,36 @@ class Windows:
 
     def add(self, batches: Sequence[Any]) -> None:
         """Take the slices of a micro-batch; they are judged by the watermark that stood before it."""
-        fired = self._fired(self.store.valve.watermark)
+        for number, batch in self.in_time(batches, self.fired):
+            self.keep(number, batch)
+
+    def in_time(self, batches: Sequence[Any], closed: int | None) -> Iterator[tuple[int, Any]]:
+        """The slices that come in a micro-batch, without late ones: those of which no window ends after `closed`."""
         fresh = (self.late.wide if self.late else self.layout).merged(batches)
         self.counts.rows_in += self.layout.total(fresh, self.rows)
         for number, batch in self.layout.by_slice(fresh).items():
             last = self.span.last(number)
             if last < number:  # it lies between two windows: late for none, part of none
                 continue
-            if fired is not None and last <= fired:
-                self.counts.late += self.layout.total(batch, self.rows)
-                if self.late:
-                    self.missed.append(self.late.of(batch))
+            if closed is None or last > closed:
+                yield number, self.late.without(batch) if self.late else batch
                 continue
+            self.counts.late += self.layout.total(batch, self.rows)
             if self.late:
-                batch = self.late.without(batch)
-            self.store.append((0, number), batch)
-            self.runs.add(number, batch)
+                self.missed.append(self.late.of(batch))
+
+    def keep(self, number: int, batch: Any) -> None:
+        """Add rows to a slice."""
+        self.store.append((0, number), batch)
+        self.runs.add(number, batch)
 
     def advance(self, messages: Iterable[Message]) -> Fire | None:
         """Hear what the channels say. Gives the windows that fire: a window does at its end - 1 ms."""
-        valve = self.store.valve
-        before = valve.watermark
+        already = self.fired
         for channel, said in messages:
-            valve.say(channel, said)
-        watermark = valve.settle()
-        already, fired = self._fired(before), self._fired(watermark)
+            self.store.valve.say(channel, said)
+        self.store.valve.settle()
+        fired = self.fired
         if fired is None or fired == already:
             return None
         fire = self._fire(already, fired)
@@ -98,8 +103,10 @@ class Windows:
     def due(self) -> int | None:
         return None
 
-    def _fired(self, watermark: int | None) -> int | None:
+    @property
+    def fired(self) -> int | None:
         """All windows that end on this slice or before have fired."""
+        watermark = self.store.valve.watermark
         return None if watermark is None else self.span.number(watermark + 1)
 
     def _fire(self, already: int | None, fired: int) -> Fire | None:

@@ -1,0 +1,184 @@
+"""Firing windows without Spark, and a plain model of what they must give."""
+
+from __future__ import annotations
+
+from collections import defaultdict
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass, field
+from typing import Any
+
+from streams import LAYOUT, SHOWN, Event, Memory, Operator, Out, results_of, rows_of
+
+from tvfsql.plan.firing import Firing
+from tvfsql.plan.window import Sliced
+from tvfsql.runtime.kernel import BEFORE
+from tvfsql.runtime.stream.control import END_OF_INPUT
+from tvfsql.runtime.stream.firing import FiringWindows
+from tvfsql.runtime.stream.given import OP, GivenWindows
+from tvfsql.runtime.stream.groups import key_group_labels
+from tvfsql.runtime.stream.processor import in_order
+from tvfsql.runtime.stream.spans import Span
+from tvfsql.runtime.stream.store import SliceStore
+from tvfsql.runtime.stream.windows import Windows
+
+Change = tuple[str, Out]  # op and the row
+
+
+@dataclass
+class FiringOperator(Operator):
+    """Local and global phase of a query whose windows fire early and late. It gives changes; of increments op is ""."""
+
+    firing: Firing = field(default_factory=Firing)
+    now: int = 0
+    due: dict[int, int | None] = field(default_factory=dict)
+
+    def changes(self, events: Sequence[Event], now: int) -> list[Change]:
+        self.now = now
+        return self.batch(events)  # type: ignore[return-value]
+
+    def of_group(self, group: int, rows: list[dict[str, Any]]) -> Iterator[Any]:
+        state = self.states.setdefault(group, Memory())
+        windows = Windows(Span(self.window), LAYOUT, "rows", SliceStore(LAYOUT, state))  # type: ignore[arg-type]
+        firing = FiringWindows(windows, self.firing, self.now)
+        given = []
+        for payloads, messages in in_order(rows):  # type: ignore[arg-type]
+            if payloads:
+                firing.add(payloads)
+            given += firing.advance(messages)
+        given += firing.settle()
+        firing.store.flush()
+        self.due[group] = firing.due
+        self.late += firing.counts.late
+        self.windows += firing.counts.windows
+        made = GivenWindows(self.window, LAYOUT, self.firing.purge)  # type: ignore[arg-type]
+        for batch in given:
+            for some in made.windows(batch):
+                yield from changes_of(some)
+
+
+def changes_of(made: Any) -> list[Change]:
+    """The rows of a batch, without those that differ in nothing that the query shows, as emitted code chooses them."""
+    if OP not in made.schema.names:
+        return [("", row) for row in rows_of(made)]
+    ops, rows = made.column(OP).to_pylist(), rows_of_all(made)
+    shown = [tuple(row[name] for name in SHOWN) for row in made.to_pylist()]
+    before = [None if row is None else tuple(row[name] for name in SHOWN) for row in made.column(BEFORE).to_pylist()]
+    return [(op, row) for op, row, now, then in zip(ops, rows, shown, before, strict=True) if now != then]
+
+
+def rows_of_all(made: Any) -> list[Out]:
+    return rows_of(made.drop_columns([OP, BEFORE]))
+
+
+@dataclass
+class Window:
+    """One window of one key: rows given out, rows that came since, what was given out last."""
+
+    rows: list[tuple[int, int]] = field(default_factory=list)
+    fresh: list[tuple[int, int]] = field(default_factory=list)
+    shown: Out | None = None
+
+
+class FiringModel:
+    """semantics.md e.3 as it reads, one row and one window at a time; no slices."""
+
+    def __init__(self, window: Sliced, firing: Firing, groups: int = 1) -> None:
+        self.window, self.firing, self.groups = window, firing, groups
+        self.watermark = -(2**62)
+        self.windows: dict[tuple[Any, int], Window] = defaultdict(Window)
+        self.since: dict[tuple[str, int], int] = {}  # since when rows of a key group wait
+        self.late = 0
+
+    def changes(self, events: Sequence[Event], now: int) -> list[Change]:
+        for event in events:
+            if event.ts is not None:
+                self._row(event.key, event.ts, event.value)
+        before = self.watermark
+        self.watermark = max([before, *(event.watermark for event in events if event.watermark is not None)])
+        out = [change for at in [*self.windows] if before < at[1] - 1 <= self.watermark for change in self._fire(at)]
+        for at in [at for at in self.windows if self._closed(at[1])]:
+            out += self._fire(at)
+            del self.windows[at]
+        for kind, delay in (("late", self.firing.late), ("early", self.firing.early)):
+            if delay is None:
+                continue
+            for group in range(self.groups):
+                out += self._waiting(kind, group, delay, now)
+        return out
+
+    def dues(self, now: int) -> list[int]:
+        """When rows that wait are due."""
+        delays = {"late": self.firing.late, "early": self.firing.early or 0}
+        return [since + delays[kind] for (kind, _), since in self.since.items()]
+
+    def _waiting(self, kind: str, group: int, delay: int, now: int) -> Iterator[Change]:
+        found = [
+            at
+            for at, window in self.windows.items()
+            if window.fresh and self._group(at[0]) == group and (at[1] - 1 > self.watermark) == (kind == "early")
+        ]
+        if not found:
+            self.since.pop((kind, group), None)
+            return
+        if now >= self.since.setdefault((kind, group), now) + delay:
+            del self.since[kind, group]
+            for at in found:
+                yield from self._fire(at)
+
+    def _row(self, key: Any, ts: int, value: int) -> None:
+        ends = self.window.window_ends(self.window.slice_end(ts))
+        kept = [end for end in ends if not self._closed(end)]
+        if ends and not kept:
+            self.late += 1
+        for end in kept:
+            self.windows[key, end].fresh.append((ts, value))
+
+    def _closed(self, end: int) -> bool:
+        lateness = 0 if self.watermark == END_OF_INPUT else self.firing.lateness
+        return end - 1 + lateness <= self.watermark
+
+    def _group(self, key: Any) -> int:
+        return sum(map(ord, key or "")) % self.groups
+
+    def _fire(self, at: tuple[Any, int]) -> Iterator[Change]:
+        key, end = at
+        window = self.windows[at]
+        if not window.fresh:
+            return
+        window.rows, fresh = [*window.rows, *window.fresh], window.fresh
+        window.fresh = []
+        rows = fresh if self.firing.purge else window.rows
+        now = (key, self.window.window_start(end), end, *results_of([value for _, value in sorted(rows)]))
+        if self.firing.purge:
+            yield "", now
+            return
+        before, window.shown = window.shown, now
+        if before is None:
+            yield "+I", now
+        elif before[4:6] != now[4:6]:  # what SHOWN names
+            yield "-U", before
+            yield "+U", now
+
+
+def folded(changes: Sequence[Change]) -> list[Out]:
+    """The rows that are left of changes, each of which must fit what was there."""
+    left: dict[Any, Out] = {}
+    for op, row in changes:
+        key = row[:3]
+        if op == "+I":
+            assert key not in left
+            left[key] = row
+        elif op == "-U":
+            assert shown(left.pop(key)) == shown(row)
+        else:
+            assert op == "+U" and key not in left
+            left[key] = row
+    return list(left.values())
+
+
+def shown(row: Out) -> Out:
+    return (*row[:3], *row[4:6])
+
+
+def labels(groups: int) -> tuple[int, ...]:
+    return key_group_labels(groups)
