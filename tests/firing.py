@@ -40,12 +40,11 @@ class FiringOperator(Operator):
         state = self.states.setdefault(group, Memory())
         windows = Windows(Span(self.window), LAYOUT, "rows", SliceStore(LAYOUT, state))  # type: ignore[arg-type]
         firing = FiringWindows(windows, self.firing, self.now)
-        given = []
         for payloads, messages in in_order(rows):  # type: ignore[arg-type]
             if payloads:
                 firing.add(payloads)
-            given += firing.advance(messages)
-        given += firing.settle()
+            firing.advance(messages)
+        given = [each.rows for each in firing.settle()]
         firing.store.flush()
         self.due[group] = firing.due
         self.late += firing.counts.late

@@ -2,18 +2,17 @@
 
 from __future__ import annotations
 
-from typing import Any
-
-from firing import FiringModel, FiringOperator, folded, labels, shown
+from firing import FiringModel, FiringOperator
 from hypothesis import given, settings
 from hypothesis import strategies as st
-from streams import LONG, MONTHS, OFFSETS, Event, Model, hops, micro_batches, ordered
+from streams import LONG, MONTHS, OFFSETS, Event, hops, micro_batches, ordered
 
 from tvfsql.plan.firing import Firing
-from tvfsql.plan.window import Cumulate, Hop, Sliced, Tumble
-from tvfsql.runtime.stream.control import END_OF_INPUT
+from tvfsql.plan.window import Cumulate, Sliced, Tumble
 
-CUMULATES = st.builds(lambda step, steps, offset: Cumulate(step, step * steps, offset), st.integers(1, 9), st.integers(1, 12), OFFSETS)
+CUMULATES = st.builds(
+    lambda step, steps, offset: Cumulate(step, step * steps, offset), st.integers(1, 9), st.integers(1, 12), OFFSETS
+)
 WINDOWS = st.one_of(st.builds(Tumble, st.integers(1, 30), OFFSETS), hops(), CUMULATES, MONTHS, LONG)
 DELAYS = st.sampled_from([0, 0, 5, 20])
 FIRINGS = st.builds(Firing, st.none() | DELAYS, DELAYS, st.sampled_from([0, 10, 40, 1000]), st.booleans())

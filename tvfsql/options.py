@@ -84,6 +84,31 @@ _KNOWN = (
         "which steps of CUMULATE come out: all, or those whose results differ from the step before",
         ("all", "changed"),
     ),
+    Option(
+        "table.exec.emit.early-fire.enabled",
+        "false",
+        "whether windows of a stream give out what they hold before their end",
+        BOOLEAN,
+    ),
+    Option("table.exec.emit.early-fire.delay", "0 ms", "how long after a row, by the clock; 0: in its micro-batch"),
+    Option(
+        "table.exec.emit.late-fire.enabled",
+        "false",
+        "whether rows that come after the end of their window are gathered; false: each micro-batch gives them out",
+        BOOLEAN,
+    ),
+    Option("table.exec.emit.late-fire.delay", "0 ms", "how long after the first of them, by the clock"),
+    Option(
+        "table.exec.emit.allow-lateness",
+        "0 ms",
+        "how long after its end, in event time, a window of a stream still takes rows",
+    ),
+    Option(
+        "tvfsql.emit.late",
+        "accumulate",
+        "what windows that fire more than once give out: changes of the whole result, or (purge) what came since",
+        ("accumulate", "purge"),
+    ),
     Option("tvfsql.late-output", "", "a table for the rows of a stream that come too late for all their windows"),
     Option("tvfsql.rules.disabled", "", "names of planner rules that must not fire, separated by commas"),
 )  # fmt: skip
@@ -150,7 +175,7 @@ def _checked(option: Option, value: str, span: Span | None) -> str:
         close = nearest(value, _zones())
         hint = f"did you mean {close}?" if close else "a name such as Europe/Berlin"
         raise OptionError(f"there is no time zone {value}", span=span, hint=hint)
-    if option.key.endswith(("idle-timeout", "state.ttl")):
+    if option.key.endswith(("idle-timeout", "state.ttl", "fire.delay", "allow-lateness")):
         duration(value, option.key, span)
     if option.key.endswith(("bucket-num", "max-parallelism")) and not (value.isdigit() and int(value) > 0):
         raise OptionError(f"{option.key} takes a positive whole number, not {value!r}", span=span)

@@ -119,7 +119,8 @@ def bind_view(create: statements.CreateView, binder: QueryBinder, source: str) -
 
 
 def bind_insert(insert: statements.Insert, catalog: Catalog, options: Options) -> nodes.Sink:
-    """The plan of an INSERT: its query's columns, by position, cast to the table's. Raises BindError."""
+    """The plan of an INSERT: its query's columns, by position, cast to the table's. Into a changelog rows
+    come (+I), unless they are changes of a stream (`physical.firing`). Raises BindError."""
     table = catalog.get(insert.table.text, insert.table.span)
     if not isinstance(table, Table) or table.connector is None:
         raise BindError(
@@ -127,13 +128,13 @@ def bind_insert(insert: statements.Insert, catalog: Catalog, options: Options) -
             span=insert.table.span,
             hint="INSERT INTO a table with a connector",
         )
-    if table.is_changelog:
+    if table.connector.changes:
         raise BindError(
-            f"{table.name} is a changelog, and a query gives rows, not changes",
+            f"{table.name} is a changelog of {table.connector.changes.format} messages, which are only read",
             span=insert.table.span,
-            hint="INSERT INTO a table of rows",
+            hint=f"INSERT INTO a table of rows, or one with '{OP}' = 'op'",
         )
-    stored = table.written
+    stored = tuple(part for part in table.written if part.name != table.op)
     metadata = {name: part.metadata for name, part in table.metadata.items() if part in stored and part.metadata}
     table.connector.refuse_insert(table.name, metadata, insert.overwrite, insert.table.span)
     bound = QueryBinder(catalog, options).bind(insert.query)
@@ -153,8 +154,11 @@ def bind_insert(insert: statements.Insert, catalog: Catalog, options: Options) -
                 f"{shown(given[part.name].type)}",
                 span=insert.query.span,
             )
-    items = tuple(_stored(part, given) for part in stored)
-    return nodes.Sink(Project(bound.node, items), table.name, insert.overwrite)
+    items = tuple(
+        Item(part.name, text("'+I'", "string")) if part.name == table.op else _stored(part, given)
+        for part in table.written
+    )
+    return nodes.Sink(Project(bound.node, items), table.name, insert.overwrite, insert.table.span)
 
 
 def _stored(part: TableColumn, given: Mapping[str, Field]) -> Item:

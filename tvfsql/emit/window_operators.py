@@ -19,6 +19,7 @@ from tvfsql.physical.operators import (
 )
 from tvfsql.plan import window_nodes
 from tvfsql.plan.aggregates import MergeKind
+from tvfsql.plan.firing import Firing
 from tvfsql.plan.scalar import template
 from tvfsql.plan.window import Cumulate, Hop, Session, Tumble, TumbleMonths, Window
 
@@ -131,6 +132,7 @@ def _(node: SliceMerge, script: Script) -> str:
         arguments += [f"name={literal(f'tvfsql_{windows}')}"] if windows != "windows" else []
         arguments += ["marks=True"] if node.marks else []
         arguments += ["late=True"] if node.late else []
+        arguments += [f"firing={_constructed(node.firing, 'tvfsql.plan.firing', script)}"] if node.firing else []
         arguments += [f"zone={literal(node.zone)}"] if node.zone else []
         arguments += [f"inputs={literal(node.inputs)}"] if node.inputs != ("",) else []
     return script.assign(windows, Chain("", (Call(merge, tuple(arguments)),)))
@@ -180,15 +182,19 @@ def _window(window: Window, time: str, zone: str, script: Script) -> Chain:
 
 
 def _python(window: Window, script: Script) -> str:
-    """A window as its constructor's call, times in milliseconds."""
-    script.need("tvfsql.plan.window", type(window).__name__)
-    parts = ((part.name, getattr(window, part.name), part.default) for part in fields(window))
+    return _constructed(window, "tvfsql.plan.window", script)
+
+
+def _constructed(value: Window | Firing, module: str, script: Script) -> str:
+    """A window, or when it fires, as its constructor's call, times in milliseconds."""
+    script.need(module, type(value).__name__)
+    parts = ((part.name, getattr(value, part.name), part.default) for part in fields(value))
     given = (
-        f"{name}={value:_}" if type(value) is int else f"{name}={value}"
-        for name, value, default in parts
-        if value != default
+        f"{name}={part:_}" if type(part) is int else f"{name}={part}"
+        for name, part, default in parts
+        if part != default
     )
-    return f"{type(window).__name__}({', '.join(given)})"
+    return f"{type(value).__name__}({', '.join(given)})"
 
 
 def _duration(ms: int) -> str:

@@ -14,6 +14,7 @@ from tvfsql.catalog import Catalog, Table
 from tvfsql.errors import UnsupportedError
 from tvfsql.options import Options
 from tvfsql.physical.changes import refuse_changes
+from tvfsql.physical.firing import firing_of, refuse_firing, with_changes
 from tvfsql.physical.late import with_late_output
 from tvfsql.physical.operators import (
     BEFORE,
@@ -52,7 +53,12 @@ def lower(plan: Node, catalog: Catalog, options: Options) -> Node:
         return plan.transform(visit)
     refuse_changes(plan)
     refuse_unbounded(plan)
+    firing = firing_of(options)
+    if firing is not None:
+        refuse_firing(plan, firing, options)
     physical = plan.transform(visit)
+    if any(isinstance(node, SliceMerge) and node.gives_changes for node in physical.walk()):
+        physical = with_changes(physical, catalog)
     physical = with_late_output(physical, catalog, options) if options["tvfsql.late-output"] else physical
     return physical.transform(calling_for_rows)
 
@@ -189,18 +195,27 @@ def _(node: window_nodes.GlobalWindowAggregate, catalog: Catalog, options: Optio
     exchange = Exchange(node.input, node.keys)
     zone = node.zone if options.streaming else ""  # in batch the slices are on the wall clock already
     inputs = inputs_of(node.input) if options.streaming else ("",)
+    firing = firing_of(options) if options.streaming else None
     made: Node = SliceMerge(
-        exchange, node.window, node.keys, node.merges, node.rows, options.streaming, zone=zone, inputs=inputs
+        exchange,
+        node.window,
+        node.keys,
+        node.merges,
+        node.rows,
+        options.streaming,
+        zone=zone,
+        inputs=inputs,
+        firing=firing,
     )
-    if node.window.emit_only_on_change:
-        made = Calc(made, (), (_differs_from_step_before(node),))
+    if BEFORE in made.columns:
+        made = Calc(made, (), (_differs_from_before(node),))
     ends = {kind: column(f"window_{kind}", "timestamp_ntz") for kind in ("start", "end")}
     keys = tuple(Item(key, column(key, node.type_of(key))) for key in node.keys)
     return calc(made, (*keys, *node.finish, *_properties(node.properties, ends, node.zone)))
 
 
-def _differs_from_step_before(node: window_nodes.GlobalWindowAggregate) -> Scalar:
-    """Whether a result of the query's aggregates is another one than in the step before, or there is none."""
+def _differs_from_before(node: window_nodes.GlobalWindowAggregate) -> Scalar:
+    """Whether a result of the query's aggregates is another one than in BEFORE, or there is none."""
     before = {name: Scalar((Ref(BEFORE), f".{quoted(name)}")) for name, _ in node.merges}
     results = tuple(dict.fromkeys(item.scalar for item in node.finish))
     if not results:

@@ -13,6 +13,7 @@ from functools import cached_property
 from tvfsql.catalog import Table
 from tvfsql.options import KEY_GROUPS
 from tvfsql.plan.aggregates import MergeKind
+from tvfsql.plan.firing import Firing
 from tvfsql.plan.node import Field, Node, Schema
 from tvfsql.plan.nodes import AggCall, Item
 from tvfsql.plan.rank import WindowDeduplicate, WindowTopN
@@ -25,9 +26,11 @@ WATERMARK = "$watermark"
 CONTROL = "$control"
 CHANNEL = "$channel"
 LATE = "$late"
+OP = "$op"  # what a row does, where windows fire more than once
 MARKS = (Field(WATERMARK, "timestamp_ntz"), Field(CONTROL, "bigint"), Field(CHANNEL, "string"))
 
-# What the step before holds, where CUMULATE gives out only steps that differ from it.
+# What the step before holds, where CUMULATE gives out only steps that differ from it; what a window gave out before,
+# where windows fire more than once.
 BEFORE = "before"
 
 
@@ -271,9 +274,10 @@ class StreamDeduplicate(WindowDeduplicate):
 class SliceMerge(Node):
     """Windows made from slices, or sessions from intervals; partials merged by their kinds.
 
-    With emit_only_on_change `before` holds the partials of the step before. On streams it hands its watermark on with
-    `marks`, and with `late` the rows that came too late. With `zone` windows lie on its wall clock. `inputs` are what
-    the names of its channels begin with: windows wait for each of them."""
+    With emit_only_on_change `before` holds the partials of the step before. With `firing`, unless that purges, it holds
+    in rows that come those of the row before, and in rows that go those of the next one; OP says which they are. On
+    streams it hands its watermark on with `marks`, and with `late` the rows that came too late. With `zone` windows lie
+    on its wall clock. `inputs` are what the names of its channels begin with: windows wait for each of them."""
 
     input: Node
     window: Window
@@ -285,20 +289,26 @@ class SliceMerge(Node):
     late: bool = False
     zone: str = ""
     inputs: tuple[str, ...] = ("",)
+    firing: Firing | None = None
 
     @cached_property
     def schema(self) -> Schema:
         keys = tuple(Field(key, self.input.type_of(key)) for key in self.keys)
         ends = (Field("window_start", "timestamp_ntz"), Field("window_end", "timestamp_ntz"))
-        before = (Field(BEFORE),) if self.window.emit_only_on_change else ()
+        before = (Field(BEFORE),) if self.window.emit_only_on_change or self.gives_changes else ()
         return (
             *keys,
             *ends,
             *(Field(name) for name, _ in self.merges),
             *before,
+            *((Field(OP, "string"),) if self.gives_changes else ()),
             *(MARKS if self.marks else ()),
             *((Field(LATE),) if self.late else ()),
         )
+
+    @property
+    def gives_changes(self) -> bool:
+        return self.firing is not None and not self.firing.purge
 
     def label(self) -> str:
         return "GlobalWindowAggregate" + super().label().removeprefix("SliceMerge")
@@ -310,6 +320,8 @@ class SliceMerge(Node):
         merged = (f"{kind}({name}) AS {name}" for name, kind in self.merges)
         ends = ("start('w$) AS window_start", "end('w$) AS window_end")
         yield "select", ", ".join((*self.keys, *merged, *ends))
+        if self.firing is not None:
+            yield "emit", self.firing.label
 
 
 @dataclass(frozen=True)

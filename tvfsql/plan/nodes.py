@@ -6,6 +6,7 @@ from collections.abc import Iterator, Mapping
 from dataclasses import dataclass, field, replace
 from functools import cached_property
 
+from tvfsql.errors import Span
 from tvfsql.plan.function import UserFunction
 from tvfsql.plan.node import Field, Node, Schema
 from tvfsql.plan.scalar import Scalar
@@ -291,6 +292,7 @@ class Sink(Node):
     input: Node
     table: str
     overwrite: bool = False
+    span: Span | None = field(default=None, compare=False, repr=False)
 
     @cached_property
     def schema(self) -> Schema:

@@ -4,8 +4,12 @@ from __future__ import annotations
 
 from pyspark.sql import DataFrame
 
+OP = "$op"  # the column that says what a row does, if rows are changes
+
 
 def print_rows(rows: DataFrame) -> None:
     """Print each row on stdout as Flink's print connector does: `+I[first, second, ...]`, NULL as null."""
+    at = rows.columns.index(OP) if OP in rows.columns else None
     for row in rows.toLocalIterator():
-        print(f"+I[{', '.join('null' if value is None else str(value) for value in row)}]")
+        shown = ("null" if value is None else str(value) for place, value in enumerate(row) if place != at)
+        print(f"{'+I' if at is None else row[at]}[{', '.join(shown)}]")

@@ -10,6 +10,7 @@ to the letter: sums of floating-point numbers that are worked out anew may diffe
 from __future__ import annotations
 
 from collections.abc import Iterable, Iterator, Sequence
+from dataclasses import dataclass
 from typing import Any
 
 import numpy as np
@@ -30,58 +31,66 @@ LATE, GIVEN, EARLY_SINCE, LATE_SINCE = -1, -2, -3, -4
 FIRE_ROWS = 500_000  # about so many rows are made at a time
 
 
-class FiringWindows:
-    """The operator: `add` and `advance` as `Windows` has them, which fires windows at their end, then `settle` at the
-    end of the micro-batch. What they give must be taken to its end before the next call.
+@dataclass(frozen=True)
+class Given:
+    """Rows that leave a key group: the keys, `$slice` (the number of the window's end), partials and, unless they are
+    increments, a struct of the partials given out before, NULL the first time."""
 
-    What is given out are batches: the keys, `$slice` (the number of the window's end), the partials and, unless
-    `purge`, a struct of the partials given out before, NULL the first time. `now` is the processing time of the
-    micro-batch in epoch ms; a delay runs from the first row that a key group has not given out.
+    rows: Any
+    first = last = 0  # a fire of slices says here which windows are to be made
+
+
+class FiringWindows:
+    """The operator: `add` and `advance` as `Windows` has them; what fires in a micro-batch comes out of `settle`, once
+    per key and window. `now` is the processing time of the micro-batch in epoch ms; a delay runs from the first row
+    that a key group has not given out.
     """
 
     def __init__(self, windows: Windows, firing: Firing, now: int) -> None:
         self.windows, self.firing, self.now = windows, firing, now
         self.span, self.layout, self.store = windows.span, windows.layout, windows.store
         self.counts, self.missed = windows.counts, windows.missed
-        self.due: int | None = None  # when it wants to be called though no rows come, in epoch ms
+        self.fires: list[Fire] = []
+        self.due: int | None = None
 
     def add(self, batches: Sequence[Any]) -> None:
         """Take the slices of a micro-batch; they are judged by the watermark that stood before it, window by window."""
         fired, closed = self.windows.fired, self._closed
         for number, batch in self.windows.in_time(batches, closed):
-            if fired is None:
-                self.windows.keep(number, batch)
-                continue
             last = self.span.last(number)
-            if last > fired:
+            if fired is None or last > fired:
                 self.windows.keep(number, batch)
-            ended = self.span.latest(min(fired, last))
-            if ended >= self.span.first(number) and (closed is None or ended > closed):
-                self.store.append((LATE, fired), batch)
+            if fired is not None:
+                ended = self.span.latest(min(fired, last))
+                if ended >= self.span.first(number) and (closed is None or ended > closed):
+                    self.store.append((LATE, fired), batch)
 
-    def advance(self, messages: Iterable[Message]) -> Iterator[Any]:
-        """Hear what the channels say. Gives the windows that end, and late rows of those that close."""
-        counted = self.counts.windows
+    def advance(self, messages: Iterable[Message]) -> None:
+        """Hear what the channels say. Windows fire that end, and those that close with late rows."""
         before = self._closed
         fire = self.windows.advance(messages)
-        self.counts.windows = counted
         closed = self._closed
-        closing = [] if closed is None else self._late_rows(before, closed)
-        yield from self._give([*([fire] if fire else []), *closing])
-        if closed is not None:
-            self._close(closed)
+        self.fires += [fire] if fire else []
+        if closed is not None and closed != before:
+            self.fires += self._late_rows(before, closed)
+            self._drop(entry for entry in self._entries(LATE) if entry[1] <= closed)
 
-    def settle(self) -> Iterator[Any]:
-        """Gives what is to be given out by now of rows that came late, and of open windows."""
+    def settle(self) -> Iterator[Given]:
+        """What the micro-batch gives out; rows that came late and open windows fire if it is time."""
+        fired, early = self.windows.fired, self.firing.early
         if self._is_due(LATE_SINCE, self.firing.late, waiting=bool(self._entries(LATE))):
-            fired = self.windows.fired
             assert fired is not None
-            yield from self._give(self._late_rows(self._closed, fired))
+            self.fires += self._late_rows(self._closed, fired)
             self._drop(self._entries(LATE))
-        early = self.firing.early
         if early is not None and self._is_due(EARLY_SINCE, early, waiting=any(True for _ in self.store.slices())):
-            yield from self._give([self._open()])
+            self.fires.append(self._open())
             self._drop(entry for entry in self.store.entries if entry[0] >= 0)
+        self.counts.windows = 0
+        for fresh in self._increments(self.fires):
+            self.counts.windows += fresh.num_rows
+            yield Given(fresh if self.firing.purge else self._accumulated(fresh))
+        closed = self._closed
+        self._drop(entry for entry in self._entries(GIVEN) if closed is not None and entry[1] <= closed)
 
     @property
     def newest(self) -> int | None:
@@ -121,11 +130,6 @@ class FiringWindows:
             if first <= last:
                 found.append(Fire(rows, self.span.end(first), self.span.end(last)))
         return found
-
-    def _give(self, fires: Sequence[Fire]) -> Iterator[Any]:
-        for fresh in self._increments(fires):
-            self.counts.windows += fresh.num_rows
-            yield fresh if self.firing.purge else self._accumulated(fresh)
 
     def _increments(self, fires: Sequence[Fire]) -> Iterator[Any]:
         """A row per key and window, out of all the fires."""
@@ -197,10 +201,6 @@ class FiringWindows:
             return False
         self._drop(marks)
         return waiting
-
-    def _close(self, closed: int) -> None:
-        """Forget windows that take no more rows."""
-        self._drop(entry for entry in self.store.entries if entry[0] in (LATE, GIVEN) and entry[1] <= closed)
 
     def _entries(self, level: int) -> list[tuple[int, int]]:
         return sorted(entry for entry in self.store.entries if entry[0] == level)

@@ -11,11 +11,11 @@ import pyarrow as pa
 
 from tvfsql.plan.window import Sliced
 from tvfsql.runtime.kernel import BATCH_ROWS, BEFORE, TIMESTAMP
+from tvfsql.runtime.output import OP
 from tvfsql.runtime.stream.late import missed
 from tvfsql.runtime.stream.slice_rows import SliceRows
 from tvfsql.runtime.stream.spans import Span
 
-OP = "op"
 OPS = pa.array(["+I", "-U", "+U"])
 
 
@@ -25,7 +25,7 @@ class GivenWindows:
 
     Out: keys, window_start, window_end and partials. Unless `purge` also `before`, a struct of the other partials: what
     the window gave out before in a row that comes, what it gives out now in one that goes; NULL the first time. And
-    `op`, +I the first time, then a row with -U and behind it one with +U.
+    `$op`, +I the first time, then a row with -U and behind it one with +U.
     """
 
     window: Sliced

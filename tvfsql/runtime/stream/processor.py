@@ -12,11 +12,14 @@ import pyarrow as pa
 from pyspark.sql import Row
 from pyspark.sql.streaming.stateful_processor import StatefulProcessor, StatefulProcessorHandle
 
+from tvfsql.plan.firing import Firing
 from tvfsql.plan.window import Sliced
 from tvfsql.runtime.intervals import Intervals
 from tvfsql.runtime.stream.control import CHANNEL, CONTROL, NOW
 from tvfsql.runtime.stream.description import Description
 from tvfsql.runtime.stream.fire import Fire
+from tvfsql.runtime.stream.firing import FiringWindows, Given
+from tvfsql.runtime.stream.given import GivenWindows
 from tvfsql.runtime.stream.late import LATE, LateRows, missed
 from tvfsql.runtime.stream.said import SOURCE, Message
 from tvfsql.runtime.stream.sessions import Closed, Sessions, SessionStore, SessionWindows
@@ -59,6 +62,9 @@ class KeyGroup(Protocol):
     def advance(self, messages: Iterable[Message]) -> Fire | Closed | None:
         """Hear what the channels say. Gives the windows that fire."""
 
+    def settle(self) -> Iterable[Fire | Closed | Given]:
+        """What else is given out at the end of the micro-batch."""
+
 
 class WindowProcessor(StatefulProcessor):
     """For each key group: its windows in state, those that fire, and what that came to.
@@ -89,7 +95,8 @@ class WindowProcessor(StatefulProcessor):
                 windows.add(payloads)
             fire = windows.advance(messages)
             if fire is not None:
-                yield out_row(payload=to_bytes(fire.rows), first=fire.first, last=fire.last)
+                yield _fire_row(fire)
+        yield from map(_fire_row, windows.settle())
         store.flush()
         if windows.missed:
             yield out_row(missed=to_bytes(pa.concat_batches(windows.missed)))
@@ -131,7 +138,21 @@ class SlicingWindowProcessor(WindowProcessor):
         self.inputs, self.description = tuple(inputs), description
 
     def key_group(self, state: State, now: int) -> KeyGroup:
+        return self.windows(state)
+
+    def windows(self, state: State) -> Windows:
         return Windows(self.span, self.layout, self.rows, SliceStore(self.layout, state, self.inputs), self.late)
+
+
+class FiringWindowProcessor(SlicingWindowProcessor):
+    """The same windows, which also fire early and late: a chunk may be of an entry of `FiringWindows`, too."""
+
+    def __init__(self, firing: Firing, *of_windows: Any) -> None:
+        super().__init__(*of_windows)
+        self.firing = firing
+
+    def key_group(self, state: State, now: int) -> KeyGroup:
+        return FiringWindows(self.windows(state), self.firing, now)
 
 
 class SessionWindowProcessor(WindowProcessor):
@@ -224,7 +245,7 @@ class Unpack:
     operator's watermark follows in control rows, with `$late` each late row follows, once per window that it missed.
     """
 
-    made: SliceWindows | SessionWindows
+    made: SliceWindows | SessionWindows | GivenWindows
     schema: Any = None
     zone: str = ""
 
@@ -255,6 +276,10 @@ class Unpack:
 def handed_on(batch: Any, name: str) -> Any:
     """What the key groups say to the operators above: the watermark in that column, or a TICK if there is none yet."""
     return batch.column(name).filter(batch.column("rows_in").is_valid()).fill_null(TICK)
+
+
+def _fire_row(fire: Fire | Closed | Given) -> Row:
+    return out_row(payload=to_bytes(fire.rows), first=fire.first, last=fire.last)
 
 
 def out_row(**values: Any) -> Row:

@@ -82,6 +82,10 @@ class Sessions:
         self.counts.windows += closed.num_rows
         return Closed(closed)
 
+    def settle(self) -> tuple[()]:
+        """Nothing fires but what `advance` gives."""
+        return ()
+
     @property
     def newest(self) -> int | None:
         """The end of the last session that is open, in epoch ms."""

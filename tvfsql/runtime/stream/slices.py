@@ -12,18 +12,22 @@ from pyspark.sql import types as T
 from pyspark.sql.pandas.types import to_arrow_schema
 
 from tvfsql.options import KEY_GROUPS
+from tvfsql.plan.firing import Firing
 from tvfsql.plan.window import Session, Window
 from tvfsql.runtime.expressions import column_of
 from tvfsql.runtime.intervals import Intervals
+from tvfsql.runtime.kernel import BEFORE
 from tvfsql.runtime.merge import window_schema
 from tvfsql.runtime.partials import Merge, are_kinds
 from tvfsql.runtime.stream.control import CHANNEL, CONTROL, WATERMARK, with_now
 from tvfsql.runtime.stream.description import Description
+from tvfsql.runtime.stream.given import OP, GivenWindows
 from tvfsql.runtime.stream.groups import key_group_labels
 from tvfsql.runtime.stream.late import LATE, WINDOW, LateRows
 from tvfsql.runtime.stream.local import LocalIntervals, LocalSlices
 from tvfsql.runtime.stream.processor import (
     OUT,
+    FiringWindowProcessor,
     SessionWindowProcessor,
     SliceWindows,
     SlicingWindowProcessor,
@@ -107,6 +111,7 @@ def merge_slice_stream(
     late: bool = False,
     zone: str = "",
     inputs: Sequence[str] = ("",),
+    firing: Firing | None = None,
 ) -> DataFrame:
     """Exchange and GlobalWindowAggregate: the windows of what `local_slices` gives, each when its end has passed.
 
@@ -121,12 +126,14 @@ def merge_slice_stream(
     due (epoch ms: when the operator is to be called though no rows come).
     With `zone` windows lie on its wall clock; watermarks and window_time are instants. `inputs` are the names that
     channels begin with where `union_streams` has put streams together: windows wait for each of them from the start.
+    With `firing` windows also fire before their end and after it, and give out increments, or changes: then `before` (a
+    struct of partials) and `$op` (string: +I, -U, +U) follow the partials, as `GivenWindows` makes them.
     """
     if merges.get(rows) != "sum" or not are_kinds(merges.values(), but="running"):
         raise AssertionError(f"{rows} must be a sum, and all kinds ones that can be merged again: {dict(merges)}")
     description = Description("GlobalWindowAggregate", tuple(keys), window, zone=zone, inputs=tuple(inputs))
     processor: WindowProcessor
-    made: SliceWindows | SessionWindows
+    made: SliceWindows | SessionWindows | GivenWindows
     if isinstance(window, Session):
         of_sessions = Intervals(len(keys), tuple(merges.items()), window.gap, window.limit)
         processor = SessionWindowProcessor(
@@ -135,10 +142,9 @@ def merge_slice_stream(
         made = SessionWindows(of_sessions)
     else:
         of_slices = SliceRows(len(keys), tuple(merges.items()))
-        processor = SlicingWindowProcessor(
-            description, window, of_slices, rows, LateRows(of_slices) if late else None, zone, inputs
-        )
-        made = SliceWindows(window, of_slices, rows)
+        of_windows = (description, window, of_slices, rows, LateRows(of_slices) if late else None, zone, inputs)
+        processor = FiringWindowProcessor(firing, *of_windows) if firing else SlicingWindowProcessor(*of_windows)
+        made = GivenWindows(window, of_slices, firing.purge) if firing else SliceWindows(window, of_slices, rows)
     fires = slices.groupBy("key_group").transformWithState(
         statefulProcessor=processor,
         outputStructType=OUT,
@@ -147,6 +153,8 @@ def merge_slice_stream(
     )
     types = T.StructType.fromJson(slices.schema["payload"].metadata[ROWS])
     schema = window_schema(types, window, keys, merges)
+    if firing and not firing.purge:
+        schema = schema.add(BEFORE, T.StructType(schema.fields[len(keys) + 2 :])).add(OP, T.StringType())
     if marks:
         schema = schema.add(WATERMARK, T.TimestampNTZType()).add(CONTROL, T.LongType()).add(CHANNEL, T.StringType())
     if late:

@@ -93,6 +93,10 @@ class Windows:
             self._fold(fired)
         return fire
 
+    def settle(self) -> tuple[()]:
+        """Nothing fires but what `advance` gives."""
+        return ()
+
     @property
     def newest(self) -> int | None:
         """The end of the last window that is open, in epoch ms."""

@@ -1,0 +1,164 @@
+"""Windows that fire early and late: Flink's emit options, and changes on their way to where rows go.
+
+The operator that makes windows gives changes a column OP, and every projection above it hands that on.
+Source: semantics.md e.3 and a.5.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable
+from dataclasses import replace
+
+from tvfsql.catalog import Catalog, Table
+from tvfsql.errors import OptionError, Span, UnsupportedError
+from tvfsql.options import Options, duration
+from tvfsql.physical.operators import OP, Calc, SliceMerge
+from tvfsql.plan import nodes
+from tvfsql.plan.firing import Firing
+from tvfsql.plan.node import Node
+from tvfsql.plan.nodes import Item
+from tvfsql.plan.scalar import Scalar, column, free_name, text
+from tvfsql.plan.sharing import Shared
+from tvfsql.plan.window import Cumulate, Session
+from tvfsql.plan.window import duration as shown
+from tvfsql.plan.window_nodes import GlobalWindowAggregate
+
+EMIT = "table.exec.emit"
+EARLY, LATE = f"{EMIT}.early-fire.enabled", f"{EMIT}.late-fire.enabled"
+LATENESS, PURGE = f"{EMIT}.allow-lateness", "tvfsql.emit.late"
+PLAIN = ("print", "blackhole")  # connectors that take rows of any columns
+
+
+def firing_of(options: Options) -> Firing | None:
+    """What the emit options say; None: windows fire when they end. Raises OptionError for some that do not fit."""
+    lateness = duration(options[LATENESS], LATENESS)
+    late = _delay(options, LATE)
+    if late is not None and not lateness:
+        raise OptionError(
+            f"{LATE} is for rows that are still taken when their window has ended, and {LATENESS} is 0",
+            hint=f"SET '{LATENESS}' = '10 min'",
+        )
+    if late is not None and late > lateness:
+        raise OptionError(
+            f"{EMIT}.late-fire.delay is {shown(late)}, longer than {LATENESS}, which is {shown(lateness)}",
+            hint=f"SET '{LATENESS}' = '{shown(late)}'",
+        )
+    early = _delay(options, EARLY)
+    if early is None and not lateness:
+        return None
+    return Firing(early, late or 0, lateness, options[PURGE] == "purge")
+
+
+def _delay(options: Options, enabled: str) -> int | None:
+    key = enabled.replace("enabled", "delay")
+    return duration(options[key], key) if options[enabled] == "true" else None
+
+
+def refuse_firing(plan: Node, firing: Firing, options: Options) -> None:
+    """Raise UnsupportedError for windows that cannot fire early or late, and operators that take what they give out for
+    final results."""
+    hint = ", ".join(f"RESET '{key}'" for key in (EARLY, LATENESS) if options[key] not in ("false", "0 ms"))
+    for node in plan.walk():
+        if isinstance(node, GlobalWindowAggregate) and (reason := _unfit(node)):
+            raise UnsupportedError(f"{reason}: {node.label()}", hint=hint)
+        if not any(map(_is_updating, node.children)):
+            continue
+        if not _hands_on(node):
+            given = "increments, and this operator takes them for whole results"
+            if not firing.purge:
+                given = "results that change later, and this operator takes them for final"
+            raise UnsupportedError(f"windows that fire early or late give out {given}: {node.label()}", hint=hint)
+        fleeting = next((one for one in _scalars(node) if not one.lasting), None)
+        if fleeting is not None and not firing.purge:
+            raise UnsupportedError(
+                f"a row that changes later cannot be taken back with {fleeting.sql}, which is another value then",
+                span=fleeting.span,
+                hint=f"SET '{PURGE}' = 'purge'",
+            )
+
+
+def _unfit(node: GlobalWindowAggregate) -> str | None:
+    if isinstance(node.window, Session):
+        return "a session does not fire early or late: what it gave out may become part of a longer one"
+    if isinstance(node.window, Cumulate) and (node.window.emit_only_on_change or node.window.emit_only_on_update):
+        return "steps that are left out, and windows that fire early or late, do not go together"
+    return None
+
+
+def _is_updating(node: Node) -> bool:
+    return isinstance(node, GlobalWindowAggregate) or (_hands_on(node) and any(map(_is_updating, node.children)))
+
+
+def _hands_on(node: Node) -> bool:
+    """Whether it does with each row alone what it does."""
+    of_rows = isinstance(node, nodes.Project | nodes.Filter | nodes.Sink | Shared)
+    return of_rows or (isinstance(node, nodes.SetOperation) and node.kind == "union" and node.all)
+
+
+def _scalars(node: Node) -> Iterable[Scalar]:
+    match node:
+        case nodes.Project(items=items):
+            return [item.scalar for item in items]
+        case nodes.Filter(conditions=conditions):
+            return conditions
+    return []
+
+
+def with_changes(plan: Node, catalog: Catalog) -> Node:
+    """The physical plan with OP among its columns: as `op` if it is a SELECT, else as the table has it. Raises
+    UnsupportedError for a table that takes no changes."""
+    if not isinstance(plan, nodes.Sink):
+        name = free_name("op", lambda name: name in {known.lower() for known in plan.columns})
+        return _renamed(_passed_on(plan), OP, name)
+    table = catalog.get(plan.table)
+    assert isinstance(table, Table) and table.connector is not None, plan.table
+    if table.op is None and table.connector.name not in PLAIN:
+        raise _takes_no_changes(table, plan.span)
+    made = _passed_on(plan.input)
+    if table.op is None:
+        return replace(plan, input=made)
+    kept = tuple(Item(part.name, column(OP if part.name == table.op else part.name, part.type)) for part in plan.schema)
+    return replace(plan, input=_projected(made, kept))
+
+
+def _takes_no_changes(table: Table, span: Span | None) -> UnsupportedError:
+    return UnsupportedError(
+        f"windows that fire early or late change their results, and {table.name} takes no changes",
+        span=span,
+        hint=f"a column op STRING first and 'changelog.op' = 'op' in CREATE TABLE {table.name}; "
+        f"or SET '{PURGE}' = 'purge'",
+    )
+
+
+def _passed_on(node: Node) -> Node:
+    """The operators with OP as their first column. Rows that are no changes come."""
+    if not any(isinstance(below, SliceMerge) and below.streaming for below in node.walk()):
+        return _with_op(node, text("'+I'", "string"))
+    match node:
+        case SliceMerge():
+            return node
+        case Calc(source, items, conditions):
+            kept = items or tuple(Item(part.name, column(part.name, part.type)) for part in node.schema)
+            return Calc(_passed_on(source), (Item(OP, column(OP, "string")), *kept), conditions)
+        case Shared(source):
+            return replace(node, input=_passed_on(source))
+        case nodes.SetOperation(left, right):
+            return replace(node, left=_passed_on(left), right=_passed_on(right))
+    raise AssertionError(f"hands no changes on: {node.label()}")
+
+
+def _with_op(node: Node, op: Scalar) -> Calc:
+    return Calc(node, (Item(OP, op), *(Item(part.name, column(part.name, part.type)) for part in node.schema)))
+
+
+def _renamed(node: Node, old: str, new: str) -> Node:
+    kept = (Item(new if part.name == old else part.name, column(part.name, part.type)) for part in node.schema)
+    return _projected(node, tuple(kept))
+
+
+def _projected(node: Node, items: tuple[Item, ...]) -> Node:
+    """Some columns under other names, in the projection below if there is one."""
+    if not isinstance(node, Calc):
+        return Calc(node, items)
+    computed = {item.name: item.scalar for item in node.items}
+    return replace(node, items=tuple(Item(item.name, computed[item.scalar.column or ""]) for item in items))
