@@ -18,10 +18,11 @@ from tvfsql.runtime.expressions import column_of
 from tvfsql.runtime.intervals import Intervals
 from tvfsql.runtime.kernel import BEFORE
 from tvfsql.runtime.merge import window_schema
+from tvfsql.runtime.output import OP
 from tvfsql.runtime.partials import Merge, are_kinds
 from tvfsql.runtime.stream.control import CHANNEL, CONTROL, WATERMARK, with_now
 from tvfsql.runtime.stream.description import Description
-from tvfsql.runtime.stream.given import OP, GivenWindows
+from tvfsql.runtime.stream.given import GivenWindows
 from tvfsql.runtime.stream.groups import key_group_labels
 from tvfsql.runtime.stream.late import LATE, WINDOW, LateRows
 from tvfsql.runtime.stream.local import LocalIntervals, LocalSlices
