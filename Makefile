@@ -27,8 +27,9 @@ test: lint  ## everything: linters, types, floors and all tests, in JOBS=2 proce
 check: lint  ## linters, types, floors and the fast tests: under a minute, no Java
 	$(BIN)/pytest -n $(JOBS) -m "not spark and not slow"
 
-golden: $(DONE)  ## write the golden plans and docs/rules.md anew; read the diff before you commit it
+golden: $(DONE)  ## write the golden plans, docs/rules.md and docs/pictures anew; read the diff before you commit it
 	$(BIN)/python tests/rules_page.py
+	$(BIN)/python docs/pictures
 	$(BIN)/pytest -m "not spark and not slow" --snapshot-update
 
 bench: $(DONE)  ## compare with Spark's window(), DuckDB and Flink: half an hour (ONLY=batch: some minutes)

@@ -4,7 +4,8 @@ What stands after ```sql says how a block is tested:
 
 - nothing: a script that compiles in batch and on streams, after the tables of the page (TABLES);
 - `batch` or `streaming`: it compiles in that mode, and the other one refuses it;
-- `fragment`: it is no script by itself, as the signature of a function is none.
+- `fragment`: it is no script by itself, as the signature of a function is none;
+- `stream`: the rows below it are those of a stream, a batch would give others; `late=2`: so many rows came too late.
 
 A block that is followed by a table of rows is run, and must give these rows, in the modes in which it compiles.
 A ```python block whose first line is `# name.py` is that file for the blocks below it.
@@ -20,7 +21,11 @@ from pathlib import Path
 
 ROOT = Path(__file__).parents[1]
 # The script that makes the tables of a page; its folder is where paths start.
-TABLES = {"README.md": "examples/flights.sql", "examples/README.md": "examples/flights.sql"}
+TABLES = {
+    "README.md": "examples/flights.sql",
+    "examples/README.md": "examples/flights.sql",
+    "docs/time.md": "docs/time.sql",
+}
 MODES = ("batch", "streaming")
 
 
@@ -45,6 +50,16 @@ class Block:
         if "fragment" in self.words:
             return ()
         return tuple(mode for mode in MODES if mode in self.words) or MODES
+
+    @property
+    def shown(self) -> tuple[str, ...]:
+        """The modes in which it gives the rows below it."""
+        return ("streaming",) if "stream" in self.words else self.modes
+
+    @property
+    def late(self) -> int:
+        """How many rows of a stream come too late."""
+        return next((int(word.removeprefix("late=")) for word in self.words if word.startswith("late=")), 0)
 
     def __str__(self) -> str:
         return f"{self.page}:{self.line}"

@@ -24,7 +24,7 @@ if TYPE_CHECKING:
 
 ENVIRONMENT = os.environ | {"PYTHONPATH": str(ROOT)}
 SQL = blocks("sql")
-SHOWN = [(block, mode) for block in SQL if block.rows for mode in block.modes]
+SHOWN = [(block, mode) for block in SQL if block.rows for mode in block.shown]
 COMMANDS = [
     (str(block), words)
     for block in blocks("")
@@ -80,6 +80,8 @@ def test_sql_gives_the_rows_that_are_shown(
     ordered = isinstance(result.outcome, Compiled) and "ORDER BY" in block.text.rpartition(")")[2]
     found, shown = result.text("table").splitlines(), block.rows.splitlines()
     assert (found if ordered else sorted(found)) == (shown if ordered else sorted(shown)), "\n".join(found)
+    if mode == "streaming":
+        assert session.counts["numLateRecordsDropped"] == block.late
 
 
 @pytest.mark.spark

@@ -12,6 +12,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 import pytest
+from firing import FiringOperator
 from hypothesis import given
 from hypothesis import strategies as st
 from row_streams import COLUMNS, RowStream
@@ -22,6 +23,7 @@ from tvfsql.api.state import GLANCE, read_streams, write_tables
 from tvfsql.cli import main
 from tvfsql.errors import DataError
 from tvfsql.options import STATE_TABLES
+from tvfsql.plan.firing import Firing
 from tvfsql.plan.window import Cumulate, Hop, Tumble, TumbleMonths
 from tvfsql.plan.window import Session as Sessions
 from tvfsql.runtime.checkpoint import Operator as OperatorState
@@ -99,6 +101,16 @@ def told(window: Any, operator: Operator, label: int) -> Held:
     found = held(Description("", ("key",), window), Snapshot(kept, chunks), NO_TIMERS)
     assert (memory.kept, memory.chunks) == (kept, chunks)
     return found
+
+
+def test_windows_that_gave_out_early_are_open_until_they_take_no_more_rows() -> None:
+    operator = FiringOperator(Tumble(1000), firing=Firing(early=0, lateness=500))
+    assert [op for op, _ in operator.changes([Event("a", 100, 50), Event("b", 200)], 0)] == ["+I", "+I"]
+    assert told(operator.window, operator, 0).windows == ((0, 1000, 2),)
+    assert operator.changes([Event(None, None, 1498)], 1) == []
+    assert told(operator.window, operator, 0).windows == ((0, 1000, 2),)
+    operator.changes([Event(None, None, 1499)], 2)
+    assert told(operator.window, operator, 0).windows == ()
 
 
 def test_rows_of_a_window_are_the_partials_of_its_slices() -> None:

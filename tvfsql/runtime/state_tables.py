@@ -46,7 +46,7 @@ def _operators(operator: Operator) -> Iterator[Row]:
     yield (
         about.operator,
         ", ".join(about.keys),
-        about.about if about.window is None else window_label(about.window),
+        ", ".join([*([window_label(about.window)] if about.window else []), *([about.about] if about.about else [])]),
         about.zone or None,
         _least(watermarks),
         None if about.window is None else len(_windows_of(operator)),

@@ -12,6 +12,7 @@ from typing import Any, NamedTuple, Never
 from tvfsql.plan.window import Session, Sliced
 from tvfsql.runtime.intervals import Intervals
 from tvfsql.runtime.stream.description import Description
+from tvfsql.runtime.stream.firing import GIVEN
 from tvfsql.runtime.stream.keyed_rows import PlainRows
 from tvfsql.runtime.stream.sessions import SessionStore
 from tvfsql.runtime.stream.spans import Span
@@ -22,8 +23,8 @@ from tvfsql.runtime.stream.valve import ALL, Channel, Valve
 
 
 class OpenWindow(NamedTuple):
-    """A window that holds rows and has not fired: epoch ms on the operator's clock, and how many rows of the state it
-    would be made of by now. Those are partials of a key and a slice, or sessions."""
+    """A window that is to give rows out, or to change those that it gave out: epoch ms on the operator's clock, and of
+    how many rows of the state it is made by now. Those are partials of a key and a slice, or sessions."""
 
     start: int
     end: int
@@ -121,12 +122,15 @@ def held(description: Description, state: Snapshot, timers: TimerSnapshot) -> He
 def open_windows(window: Sliced, store: SliceStore) -> Iterator[OpenWindow]:
     """The open windows that are made of slices, in the order of their ends."""
     span, watermark = Span(window), store.valve.watermark
-    rows = {slice_: sum(chunk.rows for chunk in store.entries[(0, slice_)]) for slice_ in sorted(store.slices())}
-    slices, before = list(rows), [0, *accumulate(rows.values())]
+    held = {entry: sum(chunk.rows for chunk in chunks) for entry, chunks in store.entries.items()}
+    slices = sorted(store.slices())
+    before = [0, *accumulate(held[0, slice_] for slice_ in slices)]
+    found = {number: rows for (level, number), rows in held.items() if level == GIVEN}
     for number in span.open(slices, None if watermark is None else span.number(watermark + 1)):
-        end = span.end(number)
-        of_window = before[bisect_right(slices, number)] - before[bisect_right(slices, span.opening(number) - 1)]
-        yield OpenWindow(window.window_start(end), end, of_window)
+        of_slices = before[bisect_right(slices, number)] - before[bisect_right(slices, span.opening(number) - 1)]
+        found[number] = found.get(number, 0) + of_slices
+    for number, rows in sorted(found.items()):
+        yield OpenWindow(window.window_start(span.end(number)), span.end(number), rows)
 
 
 def open_sessions(layout: Intervals, batches: Sequence[Any]) -> Iterator[OpenWindow]:

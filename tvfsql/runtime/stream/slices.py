@@ -132,7 +132,8 @@ def merge_slice_stream(
     """
     if merges.get(rows) != "sum" or not are_kinds(merges.values(), but="running"):
         raise AssertionError(f"{rows} must be a sum, and all kinds ones that can be merged again: {dict(merges)}")
-    description = Description("GlobalWindowAggregate", tuple(keys), window, zone=zone, inputs=tuple(inputs))
+    emit = f"emit=[{firing.label}]" if firing else ""
+    description = Description("GlobalWindowAggregate", tuple(keys), window, emit, zone, tuple(inputs))
     processor: WindowProcessor
     made: SliceWindows | SessionWindows | GivenWindows
     if isinstance(window, Session):
