@@ -48,7 +48,7 @@ def test_what_is_due_is_the_first_of_all_operators_as_of_their_last_call() -> No
 
     def told(**due: int | None) -> int | None:
         metrics = {name: Row(watermark=1, due=at) if at is not None else Row(watermark=1) for name, at in due.items()}
-        counts.take({"sources": [], "observedMetrics": metrics}, Path("control"))
+        counts.take({"batchId": 0, "sources": [], "observedMetrics": metrics}, Path("control"))
         return globals()["due"]([counts])
 
     assert due([counts]) is None
