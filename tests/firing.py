@@ -4,10 +4,11 @@ from __future__ import annotations
 
 from collections import defaultdict
 from collections.abc import Iterator, Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from typing import Any
 
-from streams import LAYOUT, SHOWN, Event, Memory, Operator, Out, results_of, rows_of
+from hypothesis import strategies as st
+from streams import LAYOUT, SHOWN, Event, Memory, Operator, Out, micro_batches, results_of, rows_of
 
 from tvfsql.plan.firing import Firing
 from tvfsql.plan.window import Sliced
@@ -15,13 +16,14 @@ from tvfsql.runtime.kernel import BEFORE
 from tvfsql.runtime.stream.control import END_OF_INPUT
 from tvfsql.runtime.stream.firing import FiringWindows
 from tvfsql.runtime.stream.given import OP, GivenWindows
-from tvfsql.runtime.stream.groups import key_group_labels
 from tvfsql.runtime.stream.processor import in_order
 from tvfsql.runtime.stream.spans import Span
 from tvfsql.runtime.stream.store import SliceStore
+from tvfsql.runtime.stream.valve import IDLE
 from tvfsql.runtime.stream.windows import Windows
 
 Change = tuple[str, Out]  # op and the row
+NONE = -(2**62)  # no watermark
 
 
 @dataclass
@@ -59,14 +61,10 @@ def changes_of(made: Any) -> list[Change]:
     """The rows of a batch, without those that differ in nothing that the query shows, as emitted code chooses them."""
     if OP not in made.schema.names:
         return [("", row) for row in rows_of(made)]
-    ops, rows = made.column(OP).to_pylist(), rows_of_all(made)
+    ops, rows = made.column(OP).to_pylist(), rows_of(made.drop_columns([OP, BEFORE]))
     shown = [tuple(row[name] for name in SHOWN) for row in made.to_pylist()]
     before = [None if row is None else tuple(row[name] for name in SHOWN) for row in made.column(BEFORE).to_pylist()]
     return [(op, row) for op, row, now, then in zip(ops, rows, shown, before, strict=True) if now != then]
-
-
-def rows_of_all(made: Any) -> list[Out]:
-    return rows_of(made.drop_columns([OP, BEFORE]))
 
 
 @dataclass
@@ -83,7 +81,10 @@ class FiringModel:
 
     def __init__(self, window: Sliced, firing: Firing, groups: int = 1) -> None:
         self.window, self.firing, self.groups = window, firing, groups
-        self.watermark = -(2**62)
+        self.watermark = NONE
+        self.channels: dict[str, int] = {}
+        self.idle: set[str] = set()
+        self.behind: set[str] = set()
         self.windows: dict[tuple[Any, int], Window] = defaultdict(Window)
         self.since: dict[tuple[str, int], int] = {}  # since when rows of a key group wait
         self.late = 0
@@ -93,7 +94,7 @@ class FiringModel:
             if event.ts is not None:
                 self._row(event.key, event.ts, event.value)
         before = self.watermark
-        self.watermark = max([before, *(event.watermark for event in events if event.watermark is not None)])
+        self._hear(events)
         out = [change for at in [*self.windows] if before < at[1] - 1 <= self.watermark for change in self._fire(at)]
         for at in [at for at in self.windows if self._closed(at[1])]:
             out += self._fire(at)
@@ -105,7 +106,28 @@ class FiringModel:
                 out += self._waiting(kind, group, delay, now)
         return out
 
-    def dues(self, now: int) -> list[int]:
+    def _hear(self, events: Sequence[Event]) -> None:
+        """The watermark is the smallest one of the channels that are not idle, nor behind since they were."""
+        idle = {event.channel or "" for event in events if event.watermark == IDLE}
+        self.idle |= idle
+        for event in events:
+            if event.watermark == IDLE:
+                self.channels.setdefault(event.channel or "", NONE)
+            elif event.ts is None and event.watermark is not None:  # of all channels
+                self.watermark = max(self.watermark, event.watermark)
+            elif event.ts is not None:
+                name = event.channel or ""
+                self.channels[name] = max(
+                    self.channels.get(name, NONE), NONE if event.watermark is None else event.watermark
+                )
+                if name in self.idle:
+                    self.idle.remove(name)
+                    self.behind.add(name)
+        self.behind = {name for name in self.behind if self.channels[name] < self.watermark}
+        counting = [mark for name, mark in self.channels.items() if name not in self.idle | self.behind]
+        self.watermark = max(self.watermark, min(counting, default=NONE))
+
+    def dues(self) -> list[int]:
         """When rows that wait are due."""
         delays = {"late": self.firing.late, "early": self.firing.early or 0}
         return [since + delays[kind] for (kind, _), since in self.since.items()]
@@ -179,5 +201,15 @@ def shown(row: Out) -> Out:
     return (*row[:3], *row[4:6])
 
 
-def labels(groups: int) -> tuple[int, ...]:
-    return key_group_labels(groups)
+@st.composite
+def busy_and_idle_channels(draw: st.DrawFn) -> list[list[Event]]:
+    """The rows of `micro_batches` in two channels, which turn idle now and then."""
+    batches = []
+    for batch in draw(micro_batches()):
+        events = [
+            event if event.ts is None else replace(event, channel=draw(st.sampled_from(["0", "0", "1"])))
+            for event in batch
+        ]
+        turns = draw(st.sampled_from([(), (), (), ("0",), ("1",), ("0", "1")]))
+        batches.append([*(Event(None, None, IDLE, channel=name) for name in turns), *events])
+    return batches
