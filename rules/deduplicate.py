@@ -6,6 +6,7 @@ from tvfsql.options import Options
 from tvfsql.plan.deduplicate import Deduplicate
 from tvfsql.plan.node import Node
 from tvfsql.plan.nodes import Filter, Item, Project
+from tvfsql.plan.proctime import is_proctime
 from tvfsql.plan.properties import window_of
 from tvfsql.plan.rank import RANK_TYPE, Rank
 from tvfsql.plan.scalar import text
@@ -38,7 +39,8 @@ def make_deduplicate(node: Node, options: Options) -> Node | None:
             ranges = {one: found for one in conditions if (found := rank_range(one, name))}
             if intersection(ranges.values()) != (1, 1) or window_of(source) is not None:
                 return None
-            made = Deduplicate(source, partition, key, ties)
+            proctime = key.scalar.column is not None and is_proctime(source, key.scalar.column)
+            made = Deduplicate(source, partition, key, ties, proctime)
             known = Project(made, (*passing(source.columns, made), Item(name, text("1L", RANK_TYPE))))
             rest = tuple(one for one in conditions if one not in ranges)
             return Filter(known, rest) if rest else known

@@ -41,14 +41,14 @@ def make_interval_join(node: Node, options: Options) -> Node | None:
 
 
 def _filtered(join: Join, found: Interval) -> Node:
-    made = IntervalJoin(join.left, join.right, join.kind, *found.parts, found.pairs)
+    made = IntervalJoin(join.left, join.right, join.kind, *found.parts, found.pairs, found.proctime)
     return Filter(made, found.rest) if found.rest else made
 
 
 def _with_flags(join: Join, found: Interval) -> Node:
     """The conditions of one side as a column of it, which must be true: that is the other one's."""
     if not found.rest:
-        return IntervalJoin(join.left, join.right, join.kind, *found.parts, found.pairs)
+        return IntervalJoin(join.left, join.right, join.kind, *found.parts, found.pairs, found.proctime)
     left, right, pairs = join.left, join.right, list(found.pairs)
     for one in found.rest:
         of_left = one.columns <= {*join.left.columns}
@@ -57,7 +57,7 @@ def _with_flags(join: Join, found: Interval) -> Node:
         left = _beside(left, mine, one if of_left else _TRUE)
         right = _beside(right, theirs, _TRUE if of_left else one)
         pairs.append(EqualPair(mine, theirs))
-    made = IntervalJoin(left, right, join.kind, *found.parts, tuple(pairs))
+    made = IntervalJoin(left, right, join.kind, *found.parts, tuple(pairs), found.proctime)
     return Project(made, passing(join.columns, made))
 
 

@@ -39,7 +39,8 @@ def split_local_global(node: Node, options: Options) -> Node | None:
 
     Holds because no window border cuts a slice, and each aggregate can be merged from partials. The cost
     is that of a tumbling window at slice width plus the output, whatever size/slide is. A SESSION has no slices: its
-    rows make intervals, and intervals that are no further apart than the gap are merged, in any order. Does not apply
+    rows make intervals, and intervals that are no further apart than the gap are merged, in any order. Processing time
+    is split like event time, where Flink keeps to one phase. Does not apply
     - with table.optimizer.agg-phase-strategy = ONE_PHASE;
     - if one aggregate cannot be merged (plan.aggregates tells);
     - on streams to changes that could not be made rows with a sign (`retract_changes`);

@@ -7,6 +7,7 @@ from collections.abc import Iterable
 from tvfsql.options import Options
 from tvfsql.plan.node import Node
 from tvfsql.plan.nodes import Filter, Item, Project
+from tvfsql.plan.proctime import is_proctime
 from tvfsql.plan.properties import window_of
 from tvfsql.plan.rank import RANK_TYPE, Rank, WindowDeduplicate, WindowTopN
 from tvfsql.plan.scalar import Ref, Scalar, text
@@ -91,7 +92,8 @@ def make_window_deduplicate(node: Node, options: Options) -> Node | None:
             told = window_of(source)
             if told is None or key.scalar.column not in told.rowtimes:
                 return None
-            made = WindowDeduplicate(source, window, partition, key, ties)
+            proctime = key.scalar.column is not None and is_proctime(source, key.scalar.column)
+            made = WindowDeduplicate(source, window, partition, key, ties, proctime)
             return Project(made, (*passing(source.columns, made), Item(name, text("1L", RANK_TYPE))))
     return None
 

@@ -12,10 +12,11 @@ import pyarrow as pa
 from streams import Event, Memory, at, ms
 from timers import Memory as TimerMemory
 
+from tvfsql.runtime.stream.description import Description
 from tvfsql.runtime.stream.groups import key_group_labels
 from tvfsql.runtime.stream.local_rows import LocalRows
-from tvfsql.runtime.stream.processor import in_order
-from tvfsql.runtime.stream.row_processor import RowOperator
+from tvfsql.runtime.stream.row_processor import RowOperator, RowProcessor
+from tvfsql.runtime.stream.slice_rows import from_bytes
 from tvfsql.runtime.stream.valve import ALL
 
 # a row is (key, time in epoch ms, value); key is column 0, time 1, value 2
@@ -33,6 +34,7 @@ class Group:
 
     rows: Memory = field(default_factory=Memory)
     timers: TimerMemory = field(default_factory=TimerMemory)
+    held: int = 0
 
     @property
     def empty(self) -> bool:
@@ -51,6 +53,7 @@ class RowStream:
     late: int = 0
     handed: int | None = None
     newest: int | None = None
+    due: int | None = None
     held: int = 0
     now: int = 0  # the time of the micro-batch
 
@@ -62,16 +65,18 @@ class RowStream:
         return [row for group in labels for row in self._of_group(self.state[group], sent[group])]
 
     def _of_group(self, state: Group, sent: list[dict[str, Any]]) -> Iterator[Row]:
-        opened = self.operator.opened(state.rows, state.timers, self.now)
-        for payloads, messages in in_order(sent):
-            if payloads:
-                opened.add(payloads)
-            for batch in opened.advance(messages):
-                yield from rows_of(batch)
-        opened.flush()
-        self.late += opened.counts.late
-        self.handed, self.newest = opened.handed, opened.newest
-        self.held += opened.held[0]
+        """The processor, as Spark calls it: if there is something for the key group."""
+        processor = RowProcessor(self.operator, Description(type(self.operator).__name__))
+        processor.state, processor.timers = state.rows, state.timers  # type: ignore[assignment]
+        given = iter([{**row, "now": self.now} for row in sent])
+        for out in processor.handleInputRows(0, given, None) if sent else ():  # type: ignore[arg-type]
+            if out.payload is not None:
+                yield from rows_of(from_bytes(out.payload))
+                continue
+            state.held = out.state_rows
+            self.late += out.late
+            self.handed, self.newest, self.due = out.handed, out.newest, out.due
+        self.held += state.held
 
     @property
     def empty(self) -> bool:

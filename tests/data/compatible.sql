@@ -321,3 +321,11 @@ SELECT item, price FROM bid QUALIFY ROW_NUMBER() OVER (PARTITION BY item ORDER B
 -- interval joins
 SELECT b.item, a.id FROM bid b FULL JOIN auction a
 ON b.item = a.item AND b.bidtime BETWEEN a.opened AND a.opened + INTERVAL '1' HOUR AND a.seller = 7;
+
+-- processing time: windows, top n, first rows, joins
+CREATE VIEW click AS SELECT item, price, PROCTIME() AS proc FROM bid;
+SELECT * FROM (SELECT window_start, window_end, item, COUNT(*) AS n FROM TABLE(HOP(TABLE click, DESCRIPTOR(proc), INTERVAL '10' SECOND, INTERVAL '1' MINUTE)) GROUP BY window_start, window_end, item)
+QUALIFY ROW_NUMBER() OVER (PARTITION BY window_start, window_end ORDER BY n DESC) <= 3;
+SELECT item, price FROM click QUALIFY ROW_NUMBER() OVER (PARTITION BY item ORDER BY proc) = 1;
+SELECT l.item FROM TABLE(TUMBLE(TABLE click, DESCRIPTOR(proc), INTERVAL '1' MINUTE)) l JOIN TABLE(TUMBLE(TABLE click, DESCRIPTOR(proc), INTERVAL '1' MINUTE)) r ON l.window_start = r.window_start AND l.window_end = r.window_end AND l.item = r.item;
+SELECT TUMBLE_PROCTIME(proc, INTERVAL '1' MINUTE) AS t, COUNT(*) AS n FROM click GROUP BY TUMBLE(proc, INTERVAL '1' MINUTE);

@@ -204,8 +204,8 @@ class Script:
                 (
                     part.name,
                     shown(part.type),
-                    part.scalar.sql if part.scalar else None,
-                    mark.scalar.sql if mark and mark.column == part.name else None,
+                    str(part.scalar) if part.scalar else None,
+                    str(mark.scalar) if mark and mark.column == part.name else None,
                 )
                 for part in entry.columns
             ),

@@ -24,6 +24,7 @@ BY_NAME = {
     "to_timestamp": "timestamp_ntz",
     "to_timestamp_ltz": "timestamp",
     "localtimestamp": "timestamp_ntz",
+    "proctime": "timestamp",
     "make_timestamp_ntz": "timestamp_ntz",
     "xxhash64": "bigint",
     "hash": "int",

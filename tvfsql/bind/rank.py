@@ -10,6 +10,7 @@ from tvfsql.bind.scalar import Resolved
 from tvfsql.bind.scope import Relation
 from tvfsql.plan.node import Node
 from tvfsql.plan.nodes import Item, Order, Project
+from tvfsql.plan.proctime import is_proctime
 from tvfsql.plan.properties import unique_key, window_of
 from tvfsql.plan.rank import RANK_TYPE, Rank
 from tvfsql.plan.scalar import Scalar, column, free_name
@@ -31,7 +32,8 @@ def ranks_by_time(over: ast.Over, relation: Relation) -> bool:
     if over.function != "ROW_NUMBER" or len(over.order_by) != 1 or window_of(relation.node) is not None:
         return False
     named = scalar.column_name(over.order_by[0].expr)
-    return named is not None and [part.plan for part in relation.matches(*named)] == [relation.time]
+    found = [part.plan for part in relation.matches(*named)] if named else []
+    return len(found) == 1 and (found[0] == relation.time or is_proctime(relation.node, found[0]))
 
 
 @dataclass(frozen=True)

@@ -14,6 +14,7 @@ from tvfsql.options import Options
 from tvfsql.plan import nodes
 from tvfsql.plan.node import Node
 from tvfsql.plan.nodes import Item, Project
+from tvfsql.plan.proctime import is_proctime
 from tvfsql.plan.scalar import Scalar, column, free_name
 from tvfsql.plan.types import is_time, shown
 from tvfsql.plan.window_join import EqualPair
@@ -90,6 +91,7 @@ class Sources:
                 span=bound.time.span,
                 hint=f"rt AS CAST({time.name} AS {sample}) in CREATE TABLE, then DESCRIPTOR(rt)",
             )
+        _check_clock(call.times, is_proctime(source.node, time.plan), time.name)
         clashing = [part for part in source.node.columns if part.lower() in WINDOW_COLUMNS]
         if clashing:
             source = _renamed(
@@ -148,6 +150,20 @@ class Sources:
             return found.node
         items = tuple(Item(part.name, column(part.plan, part.type)) for part in found.visible)
         return Project(found.node, items)
+
+
+def _check_clock(asked: Sequence[ast.Name], proctime: bool, time: str) -> None:
+    """Raise BindError for TUMBLE_ROWTIME of a window over processing time, or TUMBLE_PROCTIME of another."""
+    clocks = {True: ("PROCTIME", "processing time"), False: ("ROWTIME", "event time")}
+    for name in asked:
+        function, _, kind = name.text.partition("_")
+        wanted, meant = clocks[proctime]
+        if kind != wanted:
+            raise BindError(
+                f"{name.text} is of {clocks[not proctime][1]}, and {time} is {meant}",
+                span=name.span,
+                hint=f"{function}_{wanted}, with the same arguments",
+            )
 
 
 def beside(relation: Relation, others: Sequence[str]) -> Relation:

@@ -13,12 +13,12 @@ from dataclasses import dataclass
 from sqlglot import exp
 
 from tvfsql.bind.infer import infer
-from tvfsql.bind.spark_words import SparkTextWithHoles, function_name, in_spark_words
+from tvfsql.bind.spark_words import PROCTIME_HOLE, SparkTextWithHoles, function_name, in_spark_words
 from tvfsql.bind.users import user_of, users_in
 from tvfsql.errors import BindError, Span
 from tvfsql.plan.aggregates import AGGREGATES, ALIASES
 from tvfsql.plan.function import UserFunction
-from tvfsql.plan.scalar import Ref, Scalar
+from tvfsql.plan.scalar import Part, Proctime, Ref, Scalar
 from tvfsql.plan.types import UNKNOWN, SqlType, shown
 from tvfsql.syntax import ast
 from tvfsql.syntax.sql import span_of
@@ -137,9 +137,8 @@ def to_scalar(tree: exp.Expr, types: dict[str, SqlType], span: Span) -> Scalar:
     text = SparkTextWithHoles(dialect="spark").generate(tree)
     pieces = re.split("\x01(.*?)\x02", text)
     users = {f"\x03{function.name}": function for function in users_in(tree)}
-    parts = tuple(
-        (users.get(piece) or Ref(piece)) if i % 2 else piece for i, piece in enumerate(pieces) if i % 2 or piece
-    )
+    known: dict[str, Part] = {**users, PROCTIME_HOLE: Proctime()}
+    parts = tuple(known.get(piece, Ref(piece)) if i % 2 else piece for i, piece in enumerate(pieces) if i % 2 or piece)
     steady = not any(function_name(node) in RANDOM for node in tree.find_all(exp.Func))
     steady = steady and all(function.deterministic for function in users.values())
     return Scalar(parts, infer(tree, types), not isinstance(tree, NOT_ATOMIC), steady, span)

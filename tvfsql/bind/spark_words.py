@@ -11,13 +11,15 @@ from sqlglot.generators.spark import SparkGenerator
 
 from tvfsql.bind.infer import infer
 from tvfsql.bind.users import USERS, check_arguments, user_of
-from tvfsql.errors import BindError, Span, UnsupportedError, nearest
+from tvfsql.errors import BindError, Span, nearest
 from tvfsql.plan.aggregates import AGGREGATES, ALIASES
 from tvfsql.plan.function import UserFunction
+from tvfsql.plan.scalar import PROCTIME
 from tvfsql.plan.types import SqlType, is_integer
 from tvfsql.syntax.sql import parse_scalar, span_of
 
 T = exp.DataType.Type
+PROCTIME_HOLE = "\x04"
 # Flink's functions in Spark's words; {0} is the first argument.
 FLINK_FUNCTIONS = {
     ("TO_TIMESTAMP", 1): "CAST({0} AS TIMESTAMP_NTZ)",
@@ -47,6 +49,8 @@ class SparkText(SparkGenerator):
 
     def anonymous_sql(self, expression: exp.Anonymous) -> str:
         function = user_of(expression)
+        if is_proctime(expression):
+            return self.proctime()
         if function is None:
             return super().anonymous_sql(expression)
         return f"{self.name_of(function)}({self.format_args(*expression.expressions)})"
@@ -54,9 +58,12 @@ class SparkText(SparkGenerator):
     def name_of(self, function: UserFunction) -> str:
         return function.name
 
+    def proctime(self) -> str:
+        return PROCTIME.sql
+
 
 class SparkTextWithHoles(SparkText):
-    """The same with each column between two marks that no SQL text can hold, and so the user's functions."""
+    """The same with each column between two marks that no SQL text can hold; so the user's functions and PROCTIME()."""
 
     def column_sql(self, expression: exp.Column) -> str:
         return f"\x01{expression.name}\x02"
@@ -64,11 +71,19 @@ class SparkTextWithHoles(SparkText):
     def name_of(self, function: UserFunction) -> str:
         return f"\x01\x03{function.name}\x02"
 
+    def proctime(self) -> str:
+        return f"\x01{PROCTIME_HOLE}\x02"
+
 
 def in_spark_words(tree: exp.Expr, types: dict[str, SqlType], span: Span) -> exp.Expr:
     """The tree with Flink's functions replaced by Spark's. Raises BindError for a function that neither has."""
     _check_functions(tree, span)
     return tree.transform(lambda node: _in_spark_words(node, types))
+
+
+def is_proctime(node: exp.Expr) -> bool:
+    """Whether a node is Flink's PROCTIME()."""
+    return isinstance(node, exp.Anonymous) and not user_of(node) and function_name(node) == "proctime"
 
 
 def function_name(node: exp.Expr) -> str:
@@ -87,12 +102,10 @@ def _check_functions(tree: exp.Expr, span: Span) -> None:
             if not user.aggregate:
                 check_arguments(user, node.expressions, span_of(node, span))
             continue
-        if name == "proctime":
-            raise UnsupportedError(
-                "processing time is not supported yet",
-                span=span_of(node, span),
-                hint="name an event time column with DESCRIPTOR and WATERMARK FOR",
-            )
+        if is_proctime(node):
+            if node.expressions:
+                raise BindError("PROCTIME takes no arguments", span=span_of(node, span), hint="PROCTIME()")
+            continue
         flink = [arity for (flink_name, arity) in FLINK_FUNCTIONS if flink_name.lower() == name]
         if name in functions() or len(node.expressions) in flink or name == "to_timestamp_ltz":
             continue
@@ -108,7 +121,7 @@ def _check_functions(tree: exp.Expr, span: Span) -> None:
 
 def is_known(name: str) -> bool:
     """Whether SQL has a function of that name by itself."""
-    flink = {of_flink for of_flink, _ in FLINK_FUNCTIONS}
+    flink = {of_flink for of_flink, _ in FLINK_FUNCTIONS} | {"PROCTIME"}
     named = name.lower() in functions() or name.upper() in {*AGGREGATES, *ALIASES, *flink}
     return named or not isinstance(parse_scalar(f"{name}(x)", Span(0, 0)).tree, exp.Anonymous)
 

@@ -17,7 +17,7 @@ from tvfsql.options import Options
 from tvfsql.plan import nodes
 from tvfsql.plan.node import Field
 from tvfsql.plan.nodes import Item, Project
-from tvfsql.plan.scalar import Scalar, column, template, text
+from tvfsql.plan.scalar import PROCTIME, Scalar, column, template, text
 from tvfsql.plan.types import SqlType, ddl, is_number, is_time, shown
 from tvfsql.syntax import ast, statements
 
@@ -94,6 +94,12 @@ def bind_watermark(mark: statements.Watermark, columns: tuple[TableColumn, ...])
     """The watermark of a table with these columns. Raises BindError if its column is missing or is no time."""
     name = _known(mark.column, columns)
     kind = next(part.type for part in columns if part.name == name)
+    if any(part.name == name and part.scalar == PROCTIME for part in columns):
+        raise BindError(
+            f"a watermark tells how far event time has come, and {name} is processing time",
+            span=mark.column.span,
+            hint=f"leave out WATERMARK FOR {name}: DESCRIPTOR({name}) works without one",
+        )
     if not is_time(kind):
         raise BindError(
             f"a watermark needs a column of type TIMESTAMP(3) or TIMESTAMP_LTZ(3), and {name} is {shown(kind)}",

@@ -29,7 +29,7 @@ class TableColumn:
     def ddl(self) -> str:
         """The column as CREATE TABLE has it."""
         if self.scalar is not None:
-            return f"{_name(self.name)} AS {self.scalar.sql}"
+            return f"{_name(self.name)} AS {self.scalar}"
         virtual = " VIRTUAL" if self.virtual else ""
         metadata = f" METADATA FROM {_text(self.metadata)}{virtual}" if self.metadata is not None else ""
         return f"{_name(self.name)} {shown(self.type)}{metadata}"

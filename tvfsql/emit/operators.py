@@ -14,6 +14,7 @@ from tvfsql.physical.operators import (
     Calc,
     Exchange,
     LateOutput,
+    ProcessingTimeAssigner,
     RowTimeCheck,
     StreamUnion,
     TableSourceScan,
@@ -121,6 +122,12 @@ def _(node: WatermarkAssigner, script: Script) -> str:
     # what operators of one query observe needs names of their own
     arguments += [f"name={literal(f'tvfsql_{name}')}"] if name != node.table and node.nulls != "fail" else []
     return script.assign(name, Chain("", (Call(script.need(STREAM, "with_watermarks"), tuple(arguments)),)))
+
+
+@emit.register
+def _(node: ProcessingTimeAssigner, script: Script) -> str:
+    name = emit(node.input, script)
+    return script.assign(name, f"{script.need(STREAM, 'with_processing_time')}({name}, {literal(node.table)})")
 
 
 @emit.register

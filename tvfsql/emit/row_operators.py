@@ -51,4 +51,5 @@ def _called(
     # what operators of one query observe needs names of their own
     arguments += [f"name={literal(f'tvfsql_{name}')}"] if name != wanted else []
     arguments += ["marks=True"] if node.marks else []
+    arguments += ["proctime=True"] if node.proctime else []
     return script.assign(name, Chain("", (Call(script.need(STREAM, function), tuple(arguments)),)))

@@ -135,6 +135,7 @@ def _(node: SliceMerge, script: Script) -> str:
         arguments += [f"firing={_constructed(node.firing, 'tvfsql.plan.firing', script)}"] if node.firing else []
         arguments += [f"zone={literal(node.zone)}"] if node.zone else []
         arguments += [f"inputs={literal(node.inputs)}"] if node.inputs != ("",) else []
+        arguments += ["proctime=True"] if node.proctime else []
     return script.assign(windows, Chain("", (Call(merge, tuple(arguments)),)))
 
 

@@ -6,6 +6,7 @@ from dataclasses import dataclass
 
 from tvfsql.plan.interval_join import TIMES
 from tvfsql.plan.nodes import Join
+from tvfsql.plan.proctime import is_proctime
 from tvfsql.plan.properties import window_of
 from tvfsql.plan.scalar import Scalar
 from tvfsql.plan.window_join import EqualPair
@@ -14,7 +15,8 @@ from tvfsql.syntax.time_bounds import TimeBounds, time_bounds
 
 @dataclass(frozen=True)
 class Interval:
-    """The conditions of a join taken apart: its times and the bounds between them, pairs of equal columns, the rest."""
+    """The conditions of a join taken apart: its times and the bounds between them, pairs of equal columns, the rest.
+    Both times are event times, or `proctime`."""
 
     left_time: str
     right_time: str
@@ -22,6 +24,7 @@ class Interval:
     high: int
     pairs: tuple[EqualPair, ...]
     rest: tuple[Scalar, ...]
+    proctime: bool = False
 
     @property
     def parts(self) -> tuple[str, str, int, int]:
@@ -67,7 +70,13 @@ def interval_of(join: Join) -> Interval | NoInterval:
             f"is an outer one, with a condition on both sides that is no pair of equal columns of one type: {both.sql}",
             "an inner JOIN, or --mode batch",
         )
-    return Interval(bounds.first, bounds.second, bounds.low, bounds.high, tuple(pairs.values()), rest)
+    clocks = is_proctime(join.left, bounds.first), is_proctime(join.right, bounds.second)
+    if clocks[0] != clocks[1]:
+        return NoInterval(
+            f"compares {bounds.first} and {bounds.second}, of which one is processing time and the other one is not",
+            "the same kind of time on both sides",
+        )
+    return Interval(bounds.first, bounds.second, bounds.low, bounds.high, tuple(pairs.values()), rest, all(clocks))
 
 
 def _between_sides(condition: Scalar, join: Join) -> TimeBounds | None:

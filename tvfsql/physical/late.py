@@ -56,6 +56,8 @@ def _passed_on(node: Node, table: Table) -> Node:
             below = _passed_on(source, table)
             kept = items or tuple(Item(part.name, column(part.name, part.type)) for part in node.schema)
             return Calc(below, (*kept, Item(LATE, column(LATE))), tuple(map(_or_late, conditions)))
+        case SliceMerge(proctime=True):
+            raise UnsupportedError("by processing time no row comes too late", hint=f"RESET '{OPTION}'")
         case SliceMerge(Exchange(StreamSlices() as slices, keys)):
             return replace(node, input=Exchange(_kept(slices, table), keys), late=True)
     raise UnsupportedError(

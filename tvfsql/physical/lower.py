@@ -25,9 +25,11 @@ from tvfsql.physical.operators import (
     RowSlices,
     RowTimeCheck,
     SliceMerge,
+    StreamSlices,
     TableSourceScan,
     WindowExpand,
 )
+from tvfsql.physical.proctime import is_proctime
 from tvfsql.physical.row_level import stream_interval_join, stream_keep_row
 from tvfsql.physical.streaming import calling_for_rows, inputs_of, refuse_unbounded, stream_rank, stream_slices
 from tvfsql.plan import nodes, window_nodes
@@ -196,17 +198,9 @@ def _(node: window_nodes.GlobalWindowAggregate, catalog: Catalog, options: Optio
     zone = node.zone if options.streaming else ""  # in batch the slices are on the wall clock already
     inputs = inputs_of(node.input) if options.streaming else ("",)
     firing = firing_of(options) if options.streaming else None
-    made: Node = SliceMerge(
-        exchange,
-        node.window,
-        node.keys,
-        node.merges,
-        node.rows,
-        options.streaming,
-        zone=zone,
-        inputs=inputs,
-        firing=firing,
-    )
+    proctime = isinstance(node.input, StreamSlices) and node.input.proctime
+    merged = SliceMerge(exchange, node.window, node.keys, node.merges, node.rows, options.streaming, zone=zone)
+    made: Node = replace(merged, inputs=inputs, firing=firing, proctime=proctime)
     if BEFORE in made.columns:
         made = Calc(made, (), (_differs_from_before(node),))
     ends = {kind: column(f"window_{kind}", "timestamp_ntz") for kind in ("start", "end")}
@@ -296,6 +290,8 @@ def _ends(struct: str) -> dict[str, Scalar]:
 def _checked(source: Node, time: str, options: Options) -> Node:
     if isinstance(source, nodes.Expand):  # each row is checked, and counted, once
         return replace(source, input=_checked(source.input, time, options))
+    if is_proctime(source, time):  # is never NULL
+        return source
     nulls = options["table.exec.source.rowtime-null-handling"].lower()
     return RowTimeCheck(source, time, nulls, options.streaming)
 

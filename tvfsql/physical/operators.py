@@ -132,6 +132,18 @@ class WatermarkAssigner(Node):
 
 
 @dataclass(frozen=True)
+class ProcessingTimeAssigner(Node):
+    """A stream's rows and control rows, for operators that go by processing time: rows bring no watermark, in MARKS."""
+
+    input: Node
+    table: str
+
+    @cached_property
+    def schema(self) -> Schema:
+        return (*self.input.schema, *MARKS)
+
+
+@dataclass(frozen=True)
 class StreamUnion(Node):
     """UNION ALL of streams on their way to a window operator, MARKS in each; columns go by position."""
 
@@ -182,6 +194,7 @@ class StreamSlices(RowSlices):
     on_event: bool = False
     key_groups: int = KEY_GROUPS
     late: bool = False  # with the source's rows, should they come too late
+    proctime: bool = False  # the windows go by processing time
 
     def details(self) -> Iterator[tuple[str, str]]:
         yield from super().details()
@@ -277,7 +290,8 @@ class SliceMerge(Node):
     With emit_only_on_change `before` holds the partials of the step before. With `firing`, unless that purges, it holds
     in rows that come those of the row before, and in rows that go those of the next one; OP says which they are. On
     streams it hands its watermark on with `marks`, and with `late` the rows that came too late. With `zone` windows lie
-    on its wall clock. `inputs` are what the names of its channels begin with: windows wait for each of them."""
+    on its wall clock. `inputs` are what the names of its channels begin with: windows wait for each of them, but not by
+    `proctime`."""
 
     input: Node
     window: Window
@@ -290,6 +304,7 @@ class SliceMerge(Node):
     zone: str = ""
     inputs: tuple[str, ...] = ("",)
     firing: Firing | None = None
+    proctime: bool = False
 
     @cached_property
     def schema(self) -> Schema:
@@ -322,6 +337,8 @@ class SliceMerge(Node):
         yield "select", ", ".join((*self.keys, *merged, *ends))
         if self.firing is not None:
             yield "emit", self.firing.label
+        if self.proctime:
+            yield "time", "PROCTIME"
 
 
 @dataclass(frozen=True)

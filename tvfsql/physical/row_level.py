@@ -35,7 +35,7 @@ def stream_keep_row(node: Deduplicate, options: Options) -> StreamKeepRow:
     return StreamKeepRow(
         **{part.name: getattr(made, part.name) for part in fields(made)},
         retention=retention,
-        on_event=on_event(source),
+        on_event=on_event(source) and not node.proctime,
         inputs=inputs_of(source),
         key_groups=int(options["pipeline.max-parallelism"]),
     )

@@ -17,11 +17,13 @@ from tvfsql.plan.window import duration
 
 
 class RowOperator(Node):
-    """Keeps rows by key, and gives them out by event time."""
+    """Keeps rows by key, and gives them out by event time, or `proctime`."""
+
+    proctime: bool
 
     @property
     def times(self) -> tuple[str, ...]:
-        """The columns by which its rows lie in event time, for the operators above."""
+        """The columns by which its rows lie in time, for the operators above."""
         raise AssertionError(self.label())
 
     @property

@@ -19,6 +19,7 @@ from tvfsql.physical.operators import (
     MARKS,
     Calc,
     Exchange,
+    ProcessingTimeAssigner,
     RowTimeCheck,
     SliceMerge,
     StreamDeduplicate,
@@ -29,6 +30,7 @@ from tvfsql.physical.operators import (
     WatermarkAssigner,
     WindowExpand,
 )
+from tvfsql.physical.proctime import is_proctime
 from tvfsql.physical.row_operators import RowOperator
 from tvfsql.plan import nodes, window_nodes
 from tvfsql.plan.call import mergeable
@@ -37,7 +39,7 @@ from tvfsql.plan.node import Field, Node
 from tvfsql.plan.nodes import Item
 from tvfsql.plan.properties import window_of
 from tvfsql.plan.rank import Rank, WindowDeduplicate, WindowTopN
-from tvfsql.plan.scalar import Part, Ref, Scalar, column, template
+from tvfsql.plan.scalar import PROCTIME, Part, Ref, Scalar, column, template
 from tvfsql.plan.sharing import Shared
 from tvfsql.plan.window_join import WindowJoin, window_join
 from tvfsql.plan.window_nodes import LocalWindowAggregate
@@ -166,6 +168,8 @@ def _refuse_other_times(node: window_nodes.GlobalWindowAggregate) -> None:
     """Only the last moment of a window comes with watermarks out of an operator that makes windows."""
     local = node.input
     assert isinstance(local, LocalWindowAggregate), local.label()
+    if is_proctime(local.input, local.time):
+        return
     if node.attached is None and not all(_goes_by_window_time(*leg) for leg in _legs(local.input, local.time)):
         raise UnsupportedError(
             f"on streams a window over windows goes by their window_time, and {local.time} is another time",
@@ -213,8 +217,10 @@ def stream_slices(node: LocalWindowAggregate, options: Options) -> StreamSlices:
     made = Calc(source.input, (*keys, Item(node.time, items[node.time]), *partials, *mark_items()))
     merges = tuple((part.name, part.merge) for part in node.partials)
     key_groups = int(options["pipeline.max-parallelism"])
-    one_by_one = on_event(source)
-    return StreamSlices(made, node.window, node.time, node.keys, merges, node.zone, one_by_one, key_groups)
+    proctime = is_proctime(node.input, node.time)
+    one_by_one = on_event(source) and not proctime
+    slices = StreamSlices(made, node.window, node.time, node.keys, merges, node.zone, one_by_one, key_groups)
+    return replace(slices, proctime=proctime)
 
 
 def inputs_of(node: Node) -> tuple[str, ...]:
@@ -222,7 +228,7 @@ def inputs_of(node: Node) -> tuple[str, ...]:
     match node:
         case StreamUnion(sides):
             return tuple(f"{i}/{name}" for i, side in enumerate(sides, 1) for name in inputs_of(side))
-        case SliceMerge() | WatermarkAssigner() | RowOperator():
+        case SliceMerge() | WatermarkAssigner() | ProcessingTimeAssigner() | RowOperator():
             return ("",)
     (source,) = node.children
     return inputs_of(source)
@@ -232,14 +238,18 @@ def marked(node: Node, time: str, options: Options) -> Calc:
     """A stream's rows on their way to a window operator, computed from an input that has MARKS.
 
     Rows that a filter leaves out may bring a watermark, so they stay, with NULL as their `time`: they are rows of no
-    window. Control rows have none either. Raises UnsupportedError if nothing brings watermarks for `time`.
+    window. Control rows have none either. Where `time` is PROCTIME() no row brings a watermark. Raises UnsupportedError
+    if nothing brings watermarks for another `time`.
     """
     calc = node if isinstance(node, Calc) else Calc(node, ())
     kept = calc.items or tuple(Item(part.name, column(part.name, part.type)) for part in calc.schema)
     items = {item.name: item.scalar for item in kept}
     match calc.input:
+        case below if items[time] == PROCTIME:
+            source: Node = handing_marks_on(below)
+            items[time] = in_rows(PROCTIME, template(f"`{CONTROL}` IS NULL", {}, "boolean", atomic=False))
         case TableSourceScan() as scan:
-            source: Node = assigned(scan, items[time], options)
+            source = assigned(scan, items[time], options)
         case RowTimeCheck(below):  # where watermarks are assigned, times are looked at too
             return marked(replace(calc, input=below), time, options)
         case RowOperator() as kept_rows:
@@ -260,6 +270,7 @@ def marked(node: Node, time: str, options: Options) -> Calc:
                 items[time] = in_rows(items[time], within)
         case nodes.SetOperation() as union if len(items[time].columns) == 1:
             (inner,) = items[time].columns  # where it is NULL, so is the time
+            _refuse_two_clocks(union, inner)
             source = StreamUnion(tuple(_marked_sides(union, union.columns.index(inner), options)))
         case windows if _of_windows(windows):
             source = handing_marks_on(windows)
@@ -270,6 +281,17 @@ def marked(node: Node, time: str, options: Options) -> Calc:
     return Calc(
         source, tuple(Item(n, in_rows(s, all_of(calc.conditions)) if n == time else s) for n, s in items.items())
     )
+
+
+def _refuse_two_clocks(union: nodes.SetOperation, time: str) -> None:
+    """Raise UnsupportedError where processing time meets event time in a column."""
+    at = union.columns.index(time)
+    found = {is_proctime(side, side.columns[at]) for side in union.children}
+    if len(found) > 1:
+        raise UnsupportedError(
+            "rows of processing time and rows of event time have no time in common, so no window holds both",
+            hint="windows over PROCTIME() on both sides, or over columns with a WATERMARK",
+        )
 
 
 def _marked_sides(node: Node, at: int, options: Options) -> Iterator[Calc]:
@@ -290,17 +312,26 @@ def _of_windows(node: Node) -> bool:
 
 
 def handing_marks_on(node: Node) -> Node:
-    """Operators that make no windows, down to the one that does, with MARKS beside their columns. Control rows pass."""
+    """Operators that make no windows, down to the one that does or to the source, with MARKS beside their columns.
+    Control rows pass; of a source there is nothing else in MARKS."""
     match node:
         case SliceMerge():
             return replace(node, marks=True)
+        case TableSourceScan():
+            return ProcessingTimeAssigner(node, node.source.name)
+        case RowOperator():
+            return node.with_marks()
+        case nodes.SetOperation(left, right):
+            return StreamUnion((handing_marks_on(left), handing_marks_on(right)))
         case Calc():
             kept = node.items or tuple(Item(part.name, column(part.name, part.type)) for part in node.schema)
             passes = all_of(node.conditions)
             either = template(f"`{CONTROL}` IS NOT NULL OR ({{p}})", {"p": passes}, "boolean") if passes else None
             return Calc(handing_marks_on(node.input), (*kept, *mark_items()), (either,) if either else ())
-        case Exchange() | nodes.Unnest() | StreamTopN() | StreamDeduplicate():
+        case Exchange() | nodes.Unnest() | StreamTopN() | StreamDeduplicate() | nodes.Expand() | WindowExpand():
             return replace(node, input=handing_marks_on(node.input))
+        case RowTimeCheck():
+            return handing_marks_on(node.input)
     raise AssertionError(node.label())
 
 

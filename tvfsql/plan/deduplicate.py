@@ -13,7 +13,8 @@ from tvfsql.plan.rank import orders_of, reads_of
 
 @dataclass(frozen=True)
 class Deduplicate(Node):
-    """Of the rows that agree on `partition` the first by event time, or the last: `order` is their time attribute.
+    """Of the rows that agree on `partition` the first, or the last: `order` is their time attribute, of event time or
+    `proctime`.
 
     `ties` order the rows of one time, in the direction of the time.
     """
@@ -22,6 +23,7 @@ class Deduplicate(Node):
     partition: tuple[str, ...]
     order: Order
     ties: tuple[Order, ...]
+    proctime: bool = False
 
     @cached_property
     def schema(self) -> Schema:
@@ -48,4 +50,4 @@ class Deduplicate(Node):
             yield "key", ", ".join(self.partition)
         yield "orderKey", self.time
         yield from orders_of((), self.ties)
-        yield "order", "ROWTIME"
+        yield "order", "PROCTIME" if self.proctime else "ROWTIME"

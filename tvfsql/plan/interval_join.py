@@ -16,7 +16,7 @@ TIMES = ("timestamp_ntz", "timestamp")
 @dataclass(frozen=True)
 class IntervalJoin(Node):
     """Pairs of rows that agree in `pairs`, and for which the left time less the right one is at least `low` and at
-    most `high` microseconds. `kind` is inner, left, right or full."""
+    most `high` microseconds. `kind` is inner, left, right or full. Both times are event times, or `proctime`."""
 
     left: Node
     right: Node
@@ -26,6 +26,7 @@ class IntervalJoin(Node):
     low: int
     high: int
     pairs: tuple[EqualPair, ...]
+    proctime: bool = False
 
     @cached_property
     def schema(self) -> Schema:
@@ -41,6 +42,8 @@ class IntervalJoin(Node):
         yield "joinType", KINDS[self.kind]
         yield "leftTime", self.left_time
         yield "rightTime", self.right_time
+        if self.proctime:
+            yield "times", "PROCTIME"
         yield "leftLowerBound", bound(self.low)
         yield "leftUpperBound", bound(self.high)
         yield "where", " AND ".join(map(str, self.pairs)) or "true"

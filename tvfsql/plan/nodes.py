@@ -21,7 +21,7 @@ class Item:
     scalar: Scalar
 
     def __str__(self) -> str:
-        return self.scalar.sql if self.scalar.column == self.name else f"{self.scalar.sql} AS {self.name}"
+        return str(self.scalar) if self.scalar.column == self.name else f"{self.scalar} AS {self.name}"
 
 
 @dataclass(frozen=True)
@@ -54,9 +54,9 @@ class AggCall:
         )
 
     def __str__(self) -> str:
-        inner = ", ".join(argument.sql for argument in self.arguments)
+        inner = ", ".join(map(str, self.arguments))
         distinct = "DISTINCT " if self.distinct else ""
-        where = f" FILTER (WHERE {self.filter.sql})" if self.filter else ""
+        where = f" FILTER (WHERE {self.filter})" if self.filter else ""
         return f"{self.function}({distinct}{inner}){where} AS {self.name}"
 
 
@@ -222,7 +222,7 @@ class Order:
 
     def __str__(self) -> str:
         nulls = "" if self.nulls_first != self.descending else f" NULLS {'FIRST' if self.nulls_first else 'LAST'}"
-        return f"{self.scalar.sql} {'DESC' if self.descending else 'ASC'}{nulls}"
+        return f"{self.scalar} {'DESC' if self.descending else 'ASC'}{nulls}"
 
 
 @dataclass(frozen=True)

@@ -84,7 +84,7 @@ class WindowTopN(Node):
 
 @dataclass(frozen=True)
 class WindowDeduplicate(Node):
-    """One row of each window, and of each `partition` in it: the first by event time, or the last.
+    """One row of each window, and of each `partition` in it: the first by event time (or `proctime`), or the last.
 
     The window columns are part of `partition`. `ties` order the rows of one time, in the direction of the time.
     """
@@ -94,6 +94,7 @@ class WindowDeduplicate(Node):
     partition: tuple[str, ...]
     order: Order
     ties: tuple[Order, ...]
+    proctime: bool = False
 
     @cached_property
     def schema(self) -> Schema:
@@ -110,7 +111,7 @@ class WindowDeduplicate(Node):
         yield "partitionKeys", ", ".join(self.window.without(self.partition))
         yield "orderKey", self.order.scalar.sql
         yield from orders_of((), self.ties)
-        yield "order", "ROWTIME"
+        yield "order", "PROCTIME" if self.proctime else "ROWTIME"
 
 
 def reads_of(partition: tuple[str, ...], order: tuple[Order, ...], ties: tuple[Order, ...]) -> frozenset[str]:

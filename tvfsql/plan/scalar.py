@@ -36,7 +36,18 @@ class Ref:
     name: str
 
 
-Part = str | Ref | UserFunction  # a function stands for its name
+@dataclass(frozen=True)
+class Proctime:
+    """Flink's PROCTIME(): the time at which a row is worked on. On streams that of its micro-batch, in batch that of
+    the run."""
+
+    sql = "date_trunc('MILLISECOND', current_timestamp())"
+
+    def __str__(self) -> str:
+        return "PROCTIME()"
+
+
+Part = str | Ref | UserFunction | Proctime  # a function stands for its name
 
 
 @dataclass(frozen=True)
@@ -52,7 +63,7 @@ class Scalar:
     @property
     def sql(self) -> str:
         """The text, in Spark's dialect."""
-        return "".join(part if isinstance(part, str) else quoted(part.name) for part in self.parts)
+        return "".join(part.sql if isinstance(part, Proctime) else _text(part) for part in self.parts)
 
     @property
     def columns(self) -> frozenset[str]:
@@ -70,7 +81,9 @@ class Scalar:
     @property
     def lasting(self) -> bool:
         """Whether it gives the same for a row whenever it is worked out, also in another micro-batch."""
-        return self.deterministic and not any(CLOCK.search(part) for part in self.parts if isinstance(part, str))
+        return self.deterministic and not any(
+            CLOCK.search(part) if isinstance(part, str) else isinstance(part, Proctime) for part in self.parts
+        )
 
     def substitute(self, columns: Mapping[str, Scalar]) -> Scalar:
         """The expression with other expressions in the place of columns; unnamed columns stay."""
@@ -93,7 +106,11 @@ class Scalar:
         return self.substitute({old: column(new) for old, new in names.items()})
 
     def __str__(self) -> str:
-        return self.sql
+        """The text as EXPLAIN has it."""
+        return "".join(str(part) if isinstance(part, Proctime) else _text(part) for part in self.parts)
+
+
+PROCTIME = Scalar((Proctime(),), "timestamp")
 
 
 def column(name: str, kind: SqlType = UNKNOWN, span: Span | None = None) -> Scalar:
@@ -135,6 +152,10 @@ def free_name(wanted: str, taken: Callable[[str], bool]) -> str:
     if not taken(wanted):
         return wanted
     return next(name for i in range(999) if not taken(name := f"{wanted}{i}"))
+
+
+def _text(part: str | Ref | UserFunction) -> str:
+    return part if isinstance(part, str) else quoted(part.name)
 
 
 def _joined(parts: list[Part]) -> tuple[Part, ...]:

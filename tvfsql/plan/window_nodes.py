@@ -10,6 +10,7 @@ from tvfsql.plan.aggregates import MergeKind
 from tvfsql.plan.function import UserFunction
 from tvfsql.plan.node import Field, Node, Schema
 from tvfsql.plan.nodes import AggCall, Item
+from tvfsql.plan.proctime import is_proctime
 from tvfsql.plan.scalar import Scalar
 from tvfsql.plan.types import SqlType
 from tvfsql.plan.window import INTERVAL_LAST, INTERVAL_START, Session, Window
@@ -50,8 +51,9 @@ class WindowProperty:
     kind: str
     type: SqlType = "timestamp_ntz"
 
-    def __str__(self) -> str:
-        function = "rowtime" if self.kind == "time" else self.kind
+    def label(self, proctime: bool) -> str:
+        """As EXPLAIN has it; `proctime`: of windows over processing time."""
+        function = self.kind if self.kind != "time" else "proctime" if proctime else "rowtime"
         return f"{function}('w$) AS {self.name}"
 
 
@@ -100,7 +102,9 @@ class WindowAggregate(Node):
             yield "groupBy", ", ".join(self.keys)
         own = window_label(self.window, ("time_col", self.time), zone=self.zone, keys=self.keys)
         yield "window", str(self.attached or own)
-        yield "select", ", ".join((*self.keys, *map(str, self.calls), *map(str, self.properties)))
+        proctime = is_proctime(self.input, self.time)
+        told = (part.label(proctime) for part in self.properties)
+        yield "select", ", ".join((*self.keys, *map(str, self.calls), *told))
 
 
 @dataclass(frozen=True)
@@ -115,7 +119,7 @@ class PartialColumn:
     type: SqlType = field(default="", compare=False)
 
     def __str__(self) -> str:
-        return f"{self.scalar.sql} AS {self.name}"
+        return f"{self.scalar} AS {self.name}"
 
 
 @dataclass(frozen=True)
@@ -129,8 +133,8 @@ class DistinctValues:
     sum: str = ""
 
     def __str__(self) -> str:
-        where = f" FILTER (WHERE {self.filter.sql})" if self.filter else ""
-        return f"DISTINCT({self.value.sql}){where} AS {', '.join(filter(None, (self.count, self.sum)))}"
+        where = f" FILTER (WHERE {self.filter})" if self.filter else ""
+        return f"DISTINCT({self.value}){where} AS {', '.join(filter(None, (self.count, self.sum)))}"
 
 
 @dataclass(frozen=True)
@@ -198,7 +202,37 @@ class GlobalWindowAggregate(Node):
             yield "groupBy", ", ".join(self.keys)
         yield "window", global_label(self.window, self.zone, self.keys)
         yield "merge", ", ".join(f"{kind}({name})" for name, kind in self.merges)
-        yield "select", ", ".join((*self.keys, *map(str, self.finish), *map(str, self.properties)))
+        told = (part.label(_of_proctime(self)) for part in self.properties)
+        yield "select", ", ".join((*self.keys, *map(str, self.finish), *told))
+
+
+@is_proctime.register(WindowTableFunction)
+def _(node: WindowTableFunction, name: str) -> bool:
+    source = node.time if name == "window_time" else name
+    return source in node.input.columns and is_proctime(node.input, source)
+
+
+@is_proctime.register(WindowAggregate)
+def _(node: WindowAggregate, name: str) -> bool:
+    if any(part.name == name for part in node.properties):
+        return _kind(node, name) == "time" and is_proctime(node.input, node.time)
+    return name in node.keys and is_proctime(node.input, name)
+
+
+@is_proctime.register(GlobalWindowAggregate)
+def _(node: GlobalWindowAggregate, name: str) -> bool:
+    if any(part.name == name for part in node.properties):
+        return _kind(node, name) == "time" and _of_proctime(node)
+    return name in node.keys and is_proctime(node.input, name)
+
+
+def _kind(node: WindowAggregate | GlobalWindowAggregate, name: str) -> str:
+    return next(part.kind for part in node.properties if part.name == name)
+
+
+def _of_proctime(node: GlobalWindowAggregate) -> bool:
+    below = node.input
+    return isinstance(below, LocalWindowAggregate) and is_proctime(below.input, below.time)
 
 
 def local_columns(window: Window) -> Schema:

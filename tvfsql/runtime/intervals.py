@@ -56,6 +56,12 @@ class Intervals:
         """The ends of the windows that intervals are, in epoch ms: a window closes with the millisecond before."""
         return self._ends(self.starts(batch), self.lasts(batch)) // 1000
 
+    def not_before(self, batch: Any, first: int) -> Any:
+        """The intervals, with no time in them before `first` (epoch ms)."""
+        for at, times in enumerate((self.starts(batch), self.lasts(batch)), self.keys):
+            batch = batch.set_column(at, batch.schema.names[at], pa.array(np.maximum(times, first * 1000)))
+        return batch
+
     def first_end(self, batch: Any) -> int:
         """No window with one of the intervals ends before this, in epoch ms."""
         return int(self.ends(batch).min() if self.limit is None else self.starts(batch).min() // 1000)

@@ -86,11 +86,13 @@ class Argument:
 
 @dataclass(frozen=True)
 class WindowCall:
-    """TUMBLE(...), HOP(...), CUMULATE(...) or SESSION(...) where a table may stand."""
+    """TUMBLE(...), HOP(...), CUMULATE(...) or SESSION(...) where a table may stand. Of a group window `times` are the
+    calls beside it that ask for its time: TUMBLE_ROWTIME, TUMBLE_PROCTIME."""
 
     function: str
     arguments: tuple[Argument, ...]
     span: Span = place()
+    times: tuple[Name, ...] = ()
 
 
 @dataclass(frozen=True)

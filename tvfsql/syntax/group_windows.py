@@ -7,14 +7,14 @@ window function over what the SELECT reads. Source: semantics.md a.5 (legacy gro
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
 from sqlglot import exp
 
 from tvfsql.errors import Span, SqlSyntaxError, UnsupportedError
 from tvfsql.syntax import ast
 
-COLUMNS = {"START": "window_start", "END": "window_end", "ROWTIME": "window_time"}
+COLUMNS = {"START": "window_start", "END": "window_end", "ROWTIME": "window_time", "PROCTIME": "window_time"}
 GROUPED = ("expressions", "having", "order", "qualify")  # the clauses that come after GROUP BY
 
 Calls = Mapping[str, ast.WindowCall]  # by the column that stands in their place
@@ -54,17 +54,20 @@ def modern(tree: exp.Select, calls: Calls) -> Modern | None:
     partition = _partition(tree, calls) if window.function == "SESSION" else ()
     tree = tree.copy()
     used: dict[Span, str] = {}
+    times: list[ast.Name] = []
 
     def column(node: exp.Expr) -> exp.Expr:
         if not _is_call(node, calls):
             return node
         call = calls[node.name]
         used[call.span] = _column_of(call, window)
+        if used[call.span] == "window_time":
+            times.append(ast.Name(call.function, call.span))
         return _column(used[call.span], call.span)
 
     for key in GROUPED:
         _set(tree, key, lambda part: part.transform(column))
-    keys = [name for name in COLUMNS.values() if name != "window_time" or name in used.values()]
+    keys = [name for name in dict.fromkeys(COLUMNS.values()) if name != "window_time" or times]
     made = [_column(name, window.span) for name in keys]
     grouped = [part for item in tree.args["group"].expressions for part in (made if _is_call(item, calls) else [item])]
     tree.args["group"].set("expressions", grouped)
@@ -82,6 +85,7 @@ def modern(tree: exp.Select, calls: Calls) -> Modern | None:
                 hint="FROM (SELECT * FROM t WHERE ...) GROUP BY SESSION(ts, gap)",
             )
         tree.set("where", None)
+    window = replace(window, times=tuple(times))
     group = ast.GroupWindow(window, tuple(used.items()), one_table, partition, where is not None)
     return Modern(tree, names[0], group, where.this if where else None)
 
@@ -128,10 +132,6 @@ def _is_call(node: exp.Expr, calls: Calls) -> bool:
 def _column_of(call: ast.WindowCall, window: ast.WindowCall) -> str:
     """The window column that a call such as TUMBLE_START stands for."""
     function, _, kind = call.function.partition("_")
-    if kind == "PROCTIME":
-        raise UnsupportedError(
-            "processing time is not supported yet", span=call.span, hint=f"{function}_ROWTIME is the event time"
-        )
     if not kind:
         raise SqlSyntaxError(
             f"{function} stands in GROUP BY alone", span=call.span, hint=f"{function}_START or {function}_END"

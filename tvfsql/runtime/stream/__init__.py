@@ -22,6 +22,7 @@ if TYPE_CHECKING:
     from tvfsql.runtime.stream.slices import merge_slice_stream as merge_slice_stream
     from tvfsql.runtime.stream.union import union_streams as union_streams
     from tvfsql.runtime.stream.watermarks import drop_null_times as drop_null_times
+    from tvfsql.runtime.stream.watermarks import with_processing_time as with_processing_time
     from tvfsql.runtime.stream.watermarks import with_watermarks as with_watermarks
 
 _MODULE_OF = {
@@ -40,6 +41,7 @@ _MODULE_OF = {
     "to_tables": "batches",
     "top_n_stream": "rank",
     "union_streams": "union",
+    "with_processing_time": "watermarks",
     "with_watermarks": "watermarks",
     "write_files": "batches",
 }

@@ -27,6 +27,7 @@ from tvfsql.runtime.stream.control import END_OF_INPUT
 from tvfsql.runtime.stream.description import Description
 from tvfsql.runtime.stream.keyed_rows import BUCKET_ROWS, KeyedRows, PlainRows, hashes_of
 from tvfsql.runtime.stream.local_rows import HASH, own_columns, rows_by_key, zone_of
+from tvfsql.runtime.stream.proctime import goes_on
 from tvfsql.runtime.stream.rank import DIRECTIONS, sort_codes
 from tvfsql.runtime.stream.row_processor import KeyGroup, behind, processed
 from tvfsql.runtime.stream.slice_rows import changes_in, joined, key_codes, sort_order
@@ -53,18 +54,23 @@ def deduplicate_stream(
     on_event: bool = False,
     name: str = "tvfsql_kept",
     marks: bool = False,
+    proctime: bool = False,
 ) -> DataFrame:
     """Exchange and Deduplicate: of the rows that agree on `keys` the `first` by `time`, or the `last`.
 
     In: any columns, and the marks of `with_watermarks`. `retention` is in ms of event time, 0: for ever. `ties` order
     rows of one time (DIRECTIONS): the first one is kept. Out: the same columns without marks, or `marks` of its own.
     Rows at or before the watermark that stands are late: dropped, and counted. What happened is in the query's
-    progress under `name`, as `merge_slice_stream` tells it. `inputs` are those of `merge_slice_stream`.
+    progress under `name`, as `merge_slice_stream` tells it. `inputs` are those of `merge_slice_stream`. By
+    processing time (`proctime`) the watermark is the time of the micro-batch: a first row goes on in its own, and none
+    is late.
     """
     own = own_columns(rows)
     order = tuple((own.index(column), *DIRECTIONS[direction]) for column, direction in (ties or {}).items())
-    operator = KeepRow(len(own), tuple(map(own.index, keys)), own.index(time), keep, order, retention, tuple(inputs))
+    by, at = tuple(map(own.index, keys)), own.index(time)
+    operator = KeepRow(len(own), by, at, keep, order, retention, tuple(inputs), proctime=proctime)
     about = f"keep=[{keep.capitalize()}Row]" + (f", retention=[{duration(retention)}]" if retention else "")
+    about += ", order=[PROCTIME]" if proctime else ""
     zone = zone_of(rows, time)
     description = Description("Deduplicate", tuple(keys), about=about, zone=zone, inputs=tuple(inputs))
     sent = rows_by_key(rows, keys=keys, time=time, key_groups=key_groups, on_event=on_event)
@@ -84,6 +90,7 @@ class KeepRow:
     retention: int = 0
     inputs: tuple[str, ...] = ("",)
     bucket_rows: int = BUCKET_ROWS
+    proctime: bool = False
 
     def opened(self, state: State, timers: TimerState, now: int) -> Deduplication:
         return Deduplication(self, SliceStore(PlainRows(), state, self.inputs), TimerServices(timers))
@@ -91,7 +98,10 @@ class KeepRow:
     def fresh(self, rows: Any, watermark: int | None) -> Any:
         """Rows as the state holds them, each a span of its own, without those that the watermark has passed."""
         micros: Ints = rows.column(self.time).cast(TIMESTAMP).view(pa.int64()).to_numpy()
-        if watermark is not None:
+        behind = goes_on(watermark) if self.proctime else None
+        if behind is not None:
+            micros = np.maximum(micros, behind * 1000)
+        elif watermark is not None:
             on_time: Mask = micros // 1000 > watermark
             rows, micros = rows.filter(pa.array(on_time)), micros[on_time]
         own = [micros, micros, np.full(len(micros), NEVER), np.zeros(len(micros), dtype=np.bool_)]
@@ -144,7 +154,9 @@ class Deduplication(KeyGroup):
         super().__init__(store, services)
         self.spec = spec
         self.rows = KeyedRows(store, spec.bucket_rows)
-        self.final, self.clean_up = (services.get(name, [pa.int64()]).event_time for name in ("final", "clean-up"))
+        self.final, self.clean_up = (
+            services.get(name, [pa.int64()]).queue(spec.proctime) for name in ("final", "clean-up")
+        )
         self.waiting: list[Any] = []
 
     def add(self, payloads: Sequence[Any]) -> None:
@@ -176,8 +188,12 @@ class Deduplication(KeyGroup):
 
     @property
     def newest(self) -> int | None:
-        latest = self.final.latest() if self.spec.keep == FIRST else None
+        latest = self.final.latest() if self.spec.keep == FIRST and not self.spec.proctime else None
         return None if latest is None else latest + 1
+
+    @property
+    def due(self) -> int | None:
+        return self.clean_up.earliest() if self.spec.proctime and self.spec.keep == LAST else None
 
     def _due(self, watermark: int | None) -> Ints:
         """The hashes of the keys whose timers fire."""

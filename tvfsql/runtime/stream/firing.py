@@ -100,6 +100,11 @@ class FiringWindows:
         return max([*given, *([] if self.windows.newest is None else [self.windows.newest])], default=None)
 
     @property
+    def first_end(self) -> int | None:
+        """The end of the next window that fires with rows that it has not given out, in epoch ms."""
+        return self.windows.first_end
+
+    @property
     def _closed(self) -> int | None:
         """All windows that end on this slice or before take no more rows."""
         watermark = self.store.valve.watermark

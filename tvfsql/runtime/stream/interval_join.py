@@ -26,6 +26,7 @@ from tvfsql.runtime.kernel import TIMESTAMP
 from tvfsql.runtime.stream.description import Description
 from tvfsql.runtime.stream.keyed_rows import PlainRows
 from tvfsql.runtime.stream.local_rows import HASH, own_columns, rows_by_key, side_of, zone_of
+from tvfsql.runtime.stream.proctime import goes_on
 from tvfsql.runtime.stream.row_processor import KeyGroup, behind, processed
 from tvfsql.runtime.stream.slice_rows import changes_in, joined, key_codes, sort_order
 from tvfsql.runtime.stream.slices import counters
@@ -54,6 +55,7 @@ def interval_join_stream(
     key_groups: int = KEY_GROUPS,
     name: str = "tvfsql_joined",
     marks: bool = False,
+    proctime: bool = False,
 ) -> DataFrame:
     """Exchange and IntervalJoin: pairs of a left and a right row whose columns `on` are equal, and for which the left
     time less the right one is one of `between`, in microseconds, both included.
@@ -63,7 +65,8 @@ def interval_join_stream(
     Out: the columns of both without marks, or with `marks` the operator's own. A pair comes out in the micro-batch of
     its later row, a row without a partner (the other columns are NULL) when none can come any more. Rows at or before
     the watermark that stands, the smaller one of both sides, are late: dropped, and counted (those of the right side
-    once more as numLateRecordsDroppedRight). `inputs` are what the names of channels begin with (`Valve`).
+    once more as numLateRecordsDroppedRight). `inputs` are what the names of channels begin with (`Valve`). By
+    processing time (`proctime`) the watermark is the time of the micro-batch, and no row is late.
     """
     sides = (left, right)
     columns = tuple(own_columns(side) for side in sides)
@@ -76,6 +79,7 @@ def interval_join_stream(
         kind,
         tuple(pair[0] in null_safe for pair in on),
         tuple(inputs),
+        proctime=proctime,
     )
     description = Description(
         "IntervalJoin",
@@ -107,6 +111,7 @@ class IntervalJoin:
     null_safe: tuple[bool, ...]
     inputs: tuple[str, ...] = ("1/", "2/")
     least_slot: int = LEAST_SLOT
+    proctime: bool = False
 
     def opened(self, state: State, timers: TimerState, now: int) -> JoinedRows:
         return JoinedRows(self, SliceStore(PlainRows(), state, self.inputs), TimerServices(timers))
@@ -182,11 +187,13 @@ class JoinedRows(KeyGroup):
     def __init__(self, spec: IntervalJoin, store: SliceStore, services: TimerServices) -> None:
         super().__init__(store, services)
         self.spec = spec
-        self.timers = services.get("interval join", [pa.int8()]).event_time
+        self.timers = services.get("interval join", [pa.int8()]).queue(spec.proctime)
         self.fresh: tuple[list[Any], list[Any]] = ([], [])
 
     def add(self, payloads: Sequence[Any]) -> None:
         watermark = self.watermark
+        if self.spec.proctime and goes_on(watermark) is not None:
+            watermark = None  # it judges no row
         for rows in payloads:
             side = LEFT if side_of(rows) == "1/" else RIGHT
             self.counts.rows_in += rows.num_rows
@@ -212,6 +219,10 @@ class JoinedRows(KeyGroup):
     @property
     def newest(self) -> int | None:
         return None
+
+    @property
+    def due(self) -> int | None:
+        return self.timers.earliest() if self.spec.proctime and self.spec.preserved else None
 
     # ---- pairs
 

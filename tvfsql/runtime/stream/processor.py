@@ -21,6 +21,7 @@ from tvfsql.runtime.stream.fire import Fire
 from tvfsql.runtime.stream.firing import FiringWindows, Given
 from tvfsql.runtime.stream.given import GivenWindows
 from tvfsql.runtime.stream.late import LATE, LateRows, missed
+from tvfsql.runtime.stream.proctime import by_clock, passed
 from tvfsql.runtime.stream.said import SOURCE, Message
 from tvfsql.runtime.stream.sessions import Closed, Sessions, SessionStore, SessionWindows
 from tvfsql.runtime.stream.slice_rows import SliceRows, from_bytes, to_bytes
@@ -49,6 +50,10 @@ class KeyGroup(Protocol):
         """The end of the last window that is open, in epoch ms."""
 
     @property
+    def first_end(self) -> int | None:
+        """The end of the next window that fires, in epoch ms."""
+
+    @property
     def due(self) -> int | None:
         """When it is to be called though no rows come, in processing time (epoch ms)."""
 
@@ -73,11 +78,13 @@ class WindowProcessor(StatefulProcessor):
     watermark, its channels, the list of chunks, and what the operator is (`Description`).
     A call costs 100-200 microseconds: their number depends on the chunks that are touched, never on keys.
     With `zone` windows lie on its wall clock; the times that are said of them (watermark, newest) are instants.
-    `inputs` are those of `Valve`.
+    `inputs` are those of `Valve`. By processing time (`proctime`) the watermark is that of the clock.
     """
 
     zone = ""
     description: Description
+    inputs: tuple[str, ...] = ("",)
+    proctime = False
 
     def init(self, handle: StatefulProcessorHandle) -> None:
         self.state = SparkState.of(handle, self.description)
@@ -88,11 +95,14 @@ class WindowProcessor(StatefulProcessor):
 
     def handleInputRows(self, key: Any, rows: Iterator[Row], timerValues: Any) -> Iterator[Row]:
         sent = list(rows)
-        windows = self.key_group(self.state, sent[0][NOW])
+        now = sent[0][NOW]
+        windows = self.key_group(self.state, now)
         store = windows.store
         for payloads, messages in in_order(sent):
             if payloads:
                 windows.add(payloads)
+            if self.proctime:
+                messages = by_clock(messages, passed(now, self.zone), self.inputs)
             fire = windows.advance(messages)
             if fire is not None:
                 yield _fire_row(fire)
@@ -106,12 +116,20 @@ class WindowProcessor(StatefulProcessor):
             late=counts.late,
             windows=counts.windows,
             watermark=self._instant(store.valve.watermark),
-            newest=None if windows.newest is None else self._instant(windows.newest - 1) + 1,
+            newest=None if self.proctime else self._instant_of_end(windows.newest),
             state_rows=store.rows,
             state_bytes=store.size,
             open_slices=sum(1 for _ in store.slices()),
-            due=windows.due,
+            due=self._due(windows),
         )
+
+    def _due(self, windows: KeyGroup) -> int | None:
+        times = (windows.due, self._instant_of_end(windows.first_end) if self.proctime else None)
+        return min((time for time in times if time is not None), default=None)
+
+    def _instant_of_end(self, end: int | None) -> Any:
+        """The instant (epoch ms) that the end of a window is."""
+        return None if end is None else self._instant(end - 1) + 1
 
     def _instant(self, watermark: int | None) -> Any:
         """The first instant (epoch ms) at which the operator has this watermark."""
@@ -133,15 +151,17 @@ class SlicingWindowProcessor(WindowProcessor):
         late: LateRows[SliceRows] | None = None,
         zone: str = "",
         inputs: Sequence[str] = ("",),
+        proctime: bool = False,
     ) -> None:
         self.span, self.layout, self.rows, self.late, self.zone = Span(window), layout, rows, late, zone
-        self.inputs, self.description = tuple(inputs), description
+        self.inputs, self.description, self.proctime = tuple(inputs), description, proctime
 
     def key_group(self, state: State, now: int) -> KeyGroup:
         return self.windows(state)
 
     def windows(self, state: State) -> Windows:
-        return Windows(self.span, self.layout, self.rows, SliceStore(self.layout, state, self.inputs), self.late)
+        store = SliceStore(self.layout, state, self.inputs)
+        return Windows(self.span, self.layout, self.rows, store, self.late, self.proctime)
 
 
 class FiringWindowProcessor(SlicingWindowProcessor):
@@ -166,12 +186,14 @@ class SessionWindowProcessor(WindowProcessor):
         late: LateRows[Intervals] | None = None,
         zone: str = "",
         inputs: Sequence[str] = ("",),
+        proctime: bool = False,
     ) -> None:
         self.layout, self.rows, self.late, self.zone = layout, rows, late, zone
-        self.inputs, self.description = tuple(inputs), description
+        self.inputs, self.description, self.proctime = tuple(inputs), description, proctime
 
     def key_group(self, state: State, now: int) -> KeyGroup:
-        return Sessions(self.layout, self.rows, SessionStore(self.layout, state, self.inputs), self.late)
+        store = SessionStore(self.layout, state, self.inputs)
+        return Sessions(self.layout, self.rows, store, self.late, self.proctime)
 
 
 @dataclass(frozen=True)

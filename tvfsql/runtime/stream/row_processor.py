@@ -17,6 +17,7 @@ from tvfsql.runtime.stream.control import CHANNEL, CONTROL, END_OF_INPUT, NOW, W
 from tvfsql.runtime.stream.description import Description
 from tvfsql.runtime.stream.processor import OUT as COUNTED
 from tvfsql.runtime.stream.processor import SparkState, handed_on, in_order, out_row
+from tvfsql.runtime.stream.proctime import by_clock
 from tvfsql.runtime.stream.said import SOURCE, Message
 from tvfsql.runtime.stream.slice_rows import from_bytes, to_bytes
 from tvfsql.runtime.stream.slices import nullable_type
@@ -92,7 +93,14 @@ class KeyGroup(ABC):
 
 
 class RowOperator(Protocol):
-    """What an operator is told by the plan; it travels to Spark's workers."""
+    """What an operator is told by the plan; it travels to Spark's workers. `inputs` are those of `Valve`; by processing
+    time (`proctime`) its watermark is that of the clock."""
+
+    @property
+    def inputs(self) -> tuple[str, ...]: ...
+
+    @property
+    def proctime(self) -> bool: ...
 
     def opened(self, state: State, timers: TimerState, now: int) -> KeyGroup:
         """A key group, in a micro-batch at that time (epoch ms)."""
@@ -109,10 +117,13 @@ class RowProcessor(StatefulProcessor):
 
     def handleInputRows(self, key: Any, rows: Iterator[Row], timerValues: Any) -> Iterator[Row]:
         sent = list(rows)
-        group = self.operator.opened(self.state, self.timers, sent[0][NOW])
+        operator, now = self.operator, sent[0][NOW]
+        group = operator.opened(self.state, self.timers, now)
         for payloads, messages in in_order(sent):
             if payloads:
                 group.add(payloads)
+            if operator.proctime:  # what comes later is never before now
+                messages = by_clock(messages, now, operator.inputs)
             for batch in group.advance(messages):
                 yield out_row(payload=to_bytes(batch), handed=None, late_right=None)
         group.flush()

@@ -18,6 +18,7 @@ import pyarrow as pa
 from tvfsql.runtime.columns import Ints
 from tvfsql.runtime.intervals import Intervals
 from tvfsql.runtime.stream.late import LATE, LateRows, lengths, with_window
+from tvfsql.runtime.stream.proctime import goes_on
 from tvfsql.runtime.stream.said import Message
 from tvfsql.runtime.stream.slice_rows import from_bytes, to_bytes
 from tvfsql.runtime.stream.store import State
@@ -37,20 +38,29 @@ class Closed:
 
 
 class Sessions:
-    """The operator: `add` the micro-batch's intervals, then `advance` the watermark; the caller writes the store."""
+    """The operator: `add` the micro-batch's intervals, then `advance` the watermark; the caller writes the store. By
+    processing time (`proctime`) rows that lie behind the watermark are rows of the first ms that it has not passed."""
 
     def __init__(
-        self, layout: Intervals, rows: str, store: SessionStore, late: LateRows[Intervals] | None = None
+        self,
+        layout: Intervals,
+        rows: str,
+        store: SessionStore,
+        late: LateRows[Intervals] | None = None,
+        proctime: bool = False,
     ) -> None:
-        self.layout, self.rows, self.store, self.late = layout, rows, store, late
+        self.layout, self.rows, self.store, self.late, self.proctime = layout, rows, store, late, proctime
         self.missed: list[Any] = []  # late sessions with their rows, if these are kept (`late`)
         self.counts = Counts()
 
     def add(self, batches: Sequence[Any]) -> None:
         """Take the intervals of a micro-batch; they are judged by the watermark that stood before it."""
+        watermark = self.store.valve.watermark
+        behind = goes_on(watermark) if self.proctime else None
+        if behind is not None:
+            batches = [self.layout.not_before(batch, behind + 1) for batch in batches]
         fresh = (self.late.wide if self.late else self.layout).kept.merged(batches)
         self.counts.rows_in += self._total(fresh)
-        watermark = self.store.valve.watermark
         if watermark is not None and self.layout.first_end(fresh) - 1 <= watermark:
             ends = self.layout.session_ends([fresh, *self.store.read()])[: fresh.num_rows]
             in_time = ends - 1 > watermark
@@ -90,6 +100,13 @@ class Sessions:
     def newest(self) -> int | None:
         """The end of the last session that is open, in epoch ms."""
         return self.store.last_end
+
+    @property
+    def first_end(self) -> int | None:
+        """When the first of the open sessions ends unless it goes on, in epoch ms."""
+        if self.layout.limit is None or not self.store.runs:
+            return self.store.first_end
+        return int(self.layout.session_ends(self.store.read()).min())
 
     @property
     def due(self) -> int | None:

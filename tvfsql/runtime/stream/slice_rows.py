@@ -40,6 +40,10 @@ class SliceRows:
         numbers: Ints = batch.column(self.keys).to_numpy()
         return numbers
 
+    def not_before(self, batch: Any, first: int) -> Any:
+        """The rows, those of earlier slices in the slice `first`."""
+        return batch.set_column(self.keys, SLICE, pa.array(np.maximum(self.slices(batch), first)))
+
     def total(self, batch: Any, name: str) -> int:
         """The sum of an integer partial."""
         return int(batch.column(name).sum().as_py() or 0) if batch.num_rows else 0

@@ -113,6 +113,7 @@ def merge_slice_stream(
     zone: str = "",
     inputs: Sequence[str] = ("",),
     firing: Firing | None = None,
+    proctime: bool = False,
 ) -> DataFrame:
     """Exchange and GlobalWindowAggregate: the windows of what `local_slices` gives, each when its end has passed.
 
@@ -129,22 +130,24 @@ def merge_slice_stream(
     channels begin with where `union_streams` has put streams together: windows wait for each of them from the start.
     With `firing` windows also fire before their end and after it, and give out increments, or changes: then `before` (a
     struct of partials) and `$op` (string: +I, -U, +U) follow the partials, as `GivenWindows` makes them.
+    By processing time (`proctime`) they wait for none: the watermark is the micro-batch's time, and no row is late.
     """
     if merges.get(rows) != "sum" or not are_kinds(merges.values(), but="running"):
         raise AssertionError(f"{rows} must be a sum, and all kinds ones that can be merged again: {dict(merges)}")
-    emit = f"emit=[{firing.label}]" if firing else ""
-    description = Description("GlobalWindowAggregate", tuple(keys), window, emit, zone, tuple(inputs))
+    about = [*([f"emit=[{firing.label}]"] if firing else []), *(["time=[PROCTIME]"] if proctime else [])]
+    description = Description("GlobalWindowAggregate", tuple(keys), window, ", ".join(about), zone, tuple(inputs))
     processor: WindowProcessor
     made: SliceWindows | SessionWindows | GivenWindows
     if isinstance(window, Session):
         of_sessions = Intervals(len(keys), tuple(merges.items()), window.gap, window.limit)
         processor = SessionWindowProcessor(
-            description, of_sessions, rows, LateRows(of_sessions) if late else None, zone, inputs
+            description, of_sessions, rows, LateRows(of_sessions) if late else None, zone, inputs, proctime
         )
         made = SessionWindows(of_sessions)
     else:
         of_slices = SliceRows(len(keys), tuple(merges.items()))
-        of_windows = (description, window, of_slices, rows, LateRows(of_slices) if late else None, zone, inputs)
+        kept = LateRows(of_slices) if late else None
+        of_windows = (description, window, of_slices, rows, kept, zone, inputs, proctime)
         processor = FiringWindowProcessor(firing, *of_windows) if firing else SlicingWindowProcessor(*of_windows)
         made = GivenWindows(window, of_slices, firing.purge) if firing else SliceWindows(window, of_slices, rows)
     fires = slices.groupBy("key_group").transformWithState(

@@ -115,6 +115,10 @@ class TimerService:
     def _timer(self, namespace: int, time: int) -> Timer:
         return Timer(self.current_key, int(namespace), int(time))
 
+    def queue(self, proctime: bool) -> TimerQueue:
+        """The timers of an operator that goes by one of the clocks."""
+        return self.processing_time if proctime else self.event_time
+
     def _queue(self, clock: str) -> TimerQueue:
         """A clock that is never asked for costs no state call."""
         if clock not in self.queues:

@@ -36,6 +36,14 @@ def with_watermarks(
     return kept.withColumn(WATERMARK, mark)
 
 
+def with_processing_time(rows: DataFrame, table: str) -> DataFrame:
+    """The rows of a table and the query's control rows, for operators that go by processing time.
+
+    Out: as `with_watermarks`; rows bring no watermark, as that is the time of their micro-batch.
+    """
+    return with_control(rows, table).withColumn(WATERMARK, F.lit(None).cast("timestamp_ntz"))
+
+
 def drop_null_times(rows: DataFrame, time: str, *, name: str) -> DataFrame:
     """The rows of a stream whose `time` is not NULL; how many the others were is in its progress, under `name`."""
     missing = column_of(time).isNull()

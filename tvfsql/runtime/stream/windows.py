@@ -13,6 +13,7 @@ from typing import Any
 from tvfsql.plan.window import Cumulate
 from tvfsql.runtime.stream.fire import Fire
 from tvfsql.runtime.stream.late import LateRows
+from tvfsql.runtime.stream.proctime import goes_on
 from tvfsql.runtime.stream.runs import Runs
 from tvfsql.runtime.stream.said import Message
 from tvfsql.runtime.stream.slice_rows import SliceRows
@@ -36,13 +37,21 @@ class Windows:
     HOP: a fire reads the slices at both edges of its windows and a few runs of slices between them (`Runs`), not
     all slices of a window. CUMULATE: the slices of a cycle that have fired are merged into one, so a fire reads
     that and the new ones, or with `emit_only_on_change` they are kept apart from the new ones (`Steps`). TUMBLE: a
-    window is its slice.
+    window is its slice. By processing time (`proctime`) rows that lie behind the watermark are rows of the first slice
+    that is open.
     """
 
     def __init__(
-        self, span: Span, layout: SliceRows, rows: str, store: SliceStore, late: LateRows[SliceRows] | None = None
+        self,
+        span: Span,
+        layout: SliceRows,
+        rows: str,
+        store: SliceStore,
+        late: LateRows[SliceRows] | None = None,
+        proctime: bool = False,
     ) -> None:
         self.span, self.layout, self.rows, self.store, self.late = span, layout, rows, store, late
+        self.proctime = proctime
         self.missed: list[Any] = []  # late rows, if they are kept (`late`), as `LateRows.of` gives them
         self.runs = Runs(span, store)
         self.steps = Steps(span, store) if span.window.emit_only_on_change else None
@@ -55,6 +64,10 @@ class Windows:
 
     def in_time(self, batches: Sequence[Any], closed: int | None) -> Iterator[tuple[int, Any]]:
         """The slices that come in a micro-batch, without late ones: those of which no window ends after `closed`."""
+        behind = goes_on(self.store.valve.watermark) if self.proctime else None
+        if behind is not None:
+            opening = self.span.number(behind + 1) + 1
+            batches = [self.layout.not_before(batch, opening) for batch in batches]
         fresh = (self.late.wide if self.late else self.layout).merged(batches)
         self.counts.rows_in += self.layout.total(fresh, self.rows)
         for number, batch in self.layout.by_slice(fresh).items():
@@ -104,6 +117,12 @@ class Windows:
         return None if last is None else self.span.end(last)
 
     @property
+    def first_end(self) -> int | None:
+        """The end of the next window that fires, in epoch ms."""
+        first = min(self.store.slices(), default=None)
+        return None if first is None else self.span.end(self._first_open(first, self.fired))
+
+    @property
     def due(self) -> int | None:
         return None
 
@@ -117,9 +136,7 @@ class Windows:
         slices = sorted(self.store.slices())
         if not slices:
             return None
-        first = self.span.first(slices[0])
-        if already is not None:  # the first window after those
-            first = max(first, self.span.latest(already) + self.span.stride)
+        first = self._first_open(slices[0], already)
         last = self.span.latest(min(fired, self.span.last(slices[-1])))
         if last < first:
             return None
@@ -129,6 +146,11 @@ class Windows:
             return None
         rows = self.layout.by_key(batches) if self.steps is None else self.steps.fire(batches, already)
         return Fire(rows, self.span.end(first), self.span.end(last))
+
+    def _first_open(self, first: int, fired: int | None) -> int:
+        """The end of the first window that has not fired; the slice `first` is the first one with rows."""
+        of_rows = self.span.first(first)
+        return of_rows if fired is None else max(of_rows, self.span.latest(fired) + self.span.stride)
 
     def _expire(self, fired: int) -> None:
         """Drop the slices whose last window has fired."""

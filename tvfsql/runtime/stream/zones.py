@@ -41,6 +41,7 @@ def wall_watermarks(instants: Ints, zone: str) -> Ints:
     return walls
 
 
+@lru_cache(maxsize=4096)
 def instant_of(wall: int, zone: str) -> int:
     """The first instant whose watermark on the wall clock of `zone` is `wall` or later; both in epoch ms."""
     if abs(wall) >= NO_DATE:

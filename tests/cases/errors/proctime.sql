@@ -1,1 +1,0 @@
-CREATE TABLE t (a INT, pt AS PROCTIME()) WITH ('connector' = 'parquet', 'path' = 'x');

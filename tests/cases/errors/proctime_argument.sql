@@ -1,0 +1,1 @@
+SELECT PROCTIME(3) AS now FROM bid;
