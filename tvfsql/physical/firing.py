@@ -59,6 +59,11 @@ def refuse_firing(plan: Node, firing: Firing, options: Options) -> None:
     final results."""
     hint = ", ".join(f"RESET '{key}'" for key in (EARLY, LATENESS) if options[key] not in ("false", "0 ms"))
     for node in plan.walk():
+        if isinstance(node, nodes.Scan) and node.sign and firing.purge:
+            raise UnsupportedError(
+                f"{node.table} is a changelog, and an increment cannot take back what went into another one",
+                hint=f"RESET '{PURGE}'",
+            )
         if isinstance(node, GlobalWindowAggregate) and (reason := _unfit(node)):
             raise UnsupportedError(f"{reason}: {node.label()}", hint=hint)
         if not any(map(_is_updating, node.children)):
