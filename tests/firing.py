@@ -33,6 +33,7 @@ class FiringOperator(Operator):
     firing: Firing = field(default_factory=Firing)
     now: int = 0
     due: dict[int, int | None] = field(default_factory=dict)
+    newest: int | None = None  # of the last key group
 
     def changes(self, events: Sequence[Event], now: int) -> list[Change]:
         self.now = now
@@ -48,7 +49,7 @@ class FiringOperator(Operator):
             firing.advance(messages)
         given = [each.rows for each in firing.settle()]
         firing.store.flush()
-        self.due[group] = firing.due
+        self.due[group], self.newest = firing.due, firing.newest
         self.late += firing.counts.late
         self.windows += firing.counts.windows
         made = GivenWindows(self.window, LAYOUT, self.firing.purge)  # type: ignore[arg-type]

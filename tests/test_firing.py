@@ -2,22 +2,31 @@
 
 from __future__ import annotations
 
-from collections import defaultdict
+import random
+from collections import Counter, defaultdict
 from collections.abc import Sequence
 from dataclasses import replace
 from typing import Any
 
+import numpy as np
+import pyarrow as pa
 import pytest
 from firing import Change, FiringModel, FiringOperator, busy_and_idle_channels, folded, shown
 from hypothesis import given, settings
 from hypothesis import strategies as st
-from streams import LONG, MONTHS, OFFSETS, Event, Operator, Out, hops, micro_batches, ordered
+from streams import LONG, MONTHS, OFFSETS, Event, Memory, Operator, Out, hops, micro_batches, ms, ordered
 
 from tvfsql.plan.firing import Firing
 from tvfsql.plan.window import Cumulate, Hop, Sliced, Tumble
 from tvfsql.runtime.stream import firing as of_firing
 from tvfsql.runtime.stream.control import END_OF_INPUT
+from tvfsql.runtime.stream.firing import FiringWindows
+from tvfsql.runtime.stream.given import GivenWindows
 from tvfsql.runtime.stream.groups import key_group_labels
+from tvfsql.runtime.stream.slice_rows import SliceRows
+from tvfsql.runtime.stream.spans import Span
+from tvfsql.runtime.stream.store import SliceStore
+from tvfsql.runtime.stream.windows import Windows
 
 CUMULATES = st.builds(
     lambda step, steps, offset: Cumulate(step, step * steps, offset), st.integers(1, 9), st.integers(1, 12), OFFSETS
@@ -52,7 +61,7 @@ def test_late_rows_update_what_their_window_gave_out() -> None:
     ]  # fmt: skip
     assert counts(operator, 0, Event("a", 9), Event(None, None, 2999)) == [("-U", "a", 1000, 3), ("+U", "a", 1000, 4)]
     assert counts(operator, 0, Event("a", 9)) == []
-    assert operator.late == 1, "the window was closed at its end - 1 ms + 2 s"
+    assert (operator.late, operator.newest) == (1, None), "the window was closed at its end - 1 ms + 2 s"
     assert counts(operator, 0, END) == []
     assert all(not state.chunks for state in operator.states.values())
 
@@ -83,6 +92,7 @@ def test_early_results_of_every_micro_batch() -> None:
     operator = FiringOperator(Cumulate(1000, 3000), firing=Firing(early=0))
     assert counts(operator, 0, Event("a", 1500)) == [("+I", "a", 2000, 1), ("+I", "a", 3000, 1)]
     assert counts(operator, 0, Event("a", 2500, 1999)) == [("-U", "a", 3000, 1), ("+U", "a", 3000, 2)]
+    assert operator.newest == 3000, "it is to end, though its rows have been given out"
     assert counts(operator, 0, END) == [], "all has been given out"
 
 
@@ -135,6 +145,34 @@ def test_windows_are_made_in_pieces(monkeypatch: pytest.MonkeyPatch) -> None:
     assert operator.windows == len(whole) > 40
 
 
+def test_changes_are_by_all_keys_and_take_back_floating_point_sums_to_the_letter() -> None:
+    layout, state, window = SliceRows(2, (("rows", "sum"), ("total", "sum"))), Memory(), Hop(10, 30)
+    made, draw = GivenWindows(window, layout, purge=False), random.Random(1)
+    left: Counter[Any] = Counter()
+    total: dict[Any, float] = defaultdict(float)
+    for step in range(30):
+        firing = FiringWindows(
+            Windows(Span(window), layout, "rows", SliceStore(layout, state)), Firing(early=0, lateness=2**40), step
+        )
+        rows = [(draw.randrange(3), draw.randrange(3), draw.randrange(9), draw.random()) for _ in range(6)]
+        for a, b, slice_, value in rows:
+            for end in range(slice_, slice_ + 3):
+                total[a, b, end * 10] += value
+        ones, twos, slices, values = zip(*rows, strict=True)
+        firing.add(
+            [layout.batch([pa.array(ones), pa.array(twos)], np.array(slices), [pa.array([1] * 6), pa.array(values)])]
+        )
+        firing.advance([("", step * 5)])
+        changes = [row for each in firing.settle() for rows in made.windows(each.rows) for row in rows.to_pylist()]
+        firing.store.flush()
+        assert {row["$op"] for row in changes} <= {"+I", "-U", "+U"}
+        for row in changes:
+            key = row["$0"], row["$1"], ms(row["window_end"]), row["total"]
+            left[key] += -1 if row["$op"] == "-U" else 1
+            assert left[key] >= 0
+    assert {key[:3]: pytest.approx(key[3]) for key, number in left.items() if number} == total
+
+
 # ---- against a plain model
 
 
@@ -162,7 +200,7 @@ def test_changes_folded_are_increments_added_up_and_the_rows_of_plain_windows(
     window: Sliced, firing: Firing, batches: list[list[Event]], ticks: list[int]
 ) -> None:
     """Lateness allows every row, so that none is dropped; plain windows get all rows before any watermark."""
-    patient = replace(firing, lateness=10**15)
+    patient = replace(firing, lateness=2**70)
     given_out: dict[bool, list[Change]] = {}
     for purge in (False, True):
         operator = FiringOperator(window, 2, firing=replace(patient, purge=purge))
@@ -171,6 +209,7 @@ def test_changes_folded_are_increments_added_up_and_the_rows_of_plain_windows(
             change for events, now in zip(batches, clock, strict=True) for change in operator.changes(events, now)
         ]
         assert operator.late == 0
+        assert all(not state.chunks for state in operator.states.values())
     rows = [replace(event, watermark=None) for batch in batches for event in batch if event.ts is not None]
     plain = Operator(window).batch([*rows, END])
     assert ordered(map(shown, folded(given_out[False]))) == ordered(map(shown, plain))

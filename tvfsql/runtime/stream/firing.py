@@ -168,33 +168,30 @@ class FiringWindows:
 
     def _accumulated(self, fresh: Any) -> Any:
         """Increments added to what was given out before, which is remembered while their window may change."""
-        closed = self._closed
-        parts = []
-        for number, batch in self.layout.by_slice(fresh).items():
-            entry = (GIVEN, number)
-            held = self.store.read(entry)
-            before = joined(held) if held else batch.slice(0, 0)
-            now, touched, at = self._sum(before, batch, number)
-            if closed is None or number > closed:
-                kept = before.filter(pa.array(~touched))
-                self.store.replace(entry, joined([kept, now]) if kept.num_rows else now)
-            partials = before.take(at).columns[self.layout.keys + 1 :]
-            names = [name for name, _ in self.layout.merges]
-            struct = pa.StructArray.from_arrays(partials, names=names, mask=at.is_null())
-            parts.append(now.append_column(BEFORE, struct))
-        return joined(parts)
-
-    def _sum(self, before: Any, fresh: Any, number: int) -> tuple[Any, Any, Any]:
-        """For each key of `fresh`: it and what was before, of which rows, and which one is of the key (NULL: none)."""
-        keys = range(self.layout.keys)
-        both = [pa.concat_arrays([before.column(key), fresh.column(key)]) for key in keys]
-        codes = key_codes(both, before.num_rows + fresh.num_rows)
-        old, new = codes[: before.num_rows], codes[before.num_rows :]
+        windows = np.unique(self.layout.slices(fresh)).tolist()
+        held = [batch for number in windows for batch in self.store.read((GIVEN, number))]
+        before = joined(held) if held else fresh.slice(0, 0)
+        old, new = self._codes(before, fresh)
         touched = np.isin(old, new)
-        now = self.layout.merged([before.filter(pa.array(touched)), fresh], into=number)
-        place = np.full(fresh.num_rows, -1)  # `merged` gives the keys in the order of their codes
-        place[np.searchsorted(np.sort(new), old[touched])] = np.flatnonzero(touched)
-        return now, touched, pa.array(place, mask=place < 0)
+        changed = before.filter(pa.array(touched))
+        now = self.layout.merged([changed, fresh])
+        kept = self.layout.by_slice(before.filter(pa.array(~touched)))
+        for number, batch in self.layout.by_slice(now).items():
+            if self._closed is None or number > self._closed:
+                self.store.replace((GIVEN, number), joined([kept[number], batch]) if number in kept else batch)
+        old, new = self._codes(changed, now)
+        order = np.argsort(new)
+        at = np.full(now.num_rows, -1)
+        at[order[np.searchsorted(new[order], old)]] = np.arange(changed.num_rows)
+        partials = changed.take(pa.array(at, mask=at < 0)).columns[self.layout.keys + 1 :]
+        names = [name for name, _ in self.layout.merges]
+        return now.append_column(BEFORE, pa.StructArray.from_arrays(partials, names=names, mask=pa.array(at < 0)))
+
+    def _codes(self, one: Any, other: Any) -> tuple[Ints, Ints]:
+        """Numbers for the rows of two batches: the same for the same key and window."""
+        both = [pa.concat_arrays([one.column(place), other.column(place)]) for place in range(self.layout.keys + 1)]
+        codes = key_codes(both, one.num_rows + other.num_rows)
+        return codes[: one.num_rows], codes[one.num_rows :]
 
     def _is_due(self, since: int, delay: int, *, waiting: bool) -> bool:
         """Whether rows that are waiting have waited long enough: since a mark in the store, or else from now on."""

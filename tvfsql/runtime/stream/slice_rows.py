@@ -9,6 +9,7 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import dataclass
+from itertools import pairwise
 from typing import Any
 
 import numpy as np
@@ -78,9 +79,8 @@ class SliceRows:
     def by_slice(self, batch: Any) -> dict[int, Any]:
         """A batch in the order of its slices, cut into them."""
         slices = self.slices(batch)
-        starts = np.flatnonzero(changes_in(slices))
-        stops = np.append(starts[1:], len(slices))
-        return {int(slices[a]): batch.slice(a, b - a) for a, b in zip(starts.tolist(), stops.tolist(), strict=True)}
+        cuts = [*np.flatnonzero(changes_in(slices)).tolist(), len(slices)]
+        return {int(slices[a]): batch.slice(a, b - a) for a, b in pairwise(cuts)}
 
 
 def to_bytes(batch: Any) -> bytes:
