@@ -60,7 +60,7 @@ def test_windows_end_with_the_clock_though_rows_have_stopped(spark: SparkSession
 
     def run() -> Running:
         def build() -> Any:
-            return query.run("query", spark).writeStream.foreachBatch(take)
+            return query.dataframe(spark).writeStream.foreachBatch(take)
 
         return Running(spark, [Stream(build, tmp_path / "checkpoint", endless=True)])
 

@@ -293,7 +293,7 @@ def test_the_last_windows_come_when_all_sources_are_idle(spark: SparkSession, tm
     rows: list[Any] = []
 
     def build() -> Any:
-        return compiled.run("query", spark).writeStream.foreachBatch(lambda batch, _: rows.extend(batch.collect()))
+        return compiled.dataframe(spark).writeStream.foreachBatch(lambda batch, _: rows.extend(batch.collect()))
 
     stream = Stream(build, tmp_path / "checkpoint", endless=True, sources=(Source("bid", timeout=1500),))
     running = Running(spark, [stream])
