@@ -17,13 +17,16 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 from streams import EVEN, KEYS, LAYOUT, LONG, MERGES, MONTHS, Event, Memory, Out, ordered, rows_of, source
 
+from tvfsql.plan.firing import Firing
 from tvfsql.plan.window import Cumulate, Hop, Session, Sliced, Tumble, Window
 from tvfsql.runtime.intervals import Intervals
 from tvfsql.runtime.stream.control import END_OF_INPUT
 from tvfsql.runtime.stream.description import Description
+from tvfsql.runtime.stream.given import GivenWindows
 from tvfsql.runtime.stream.groups import key_group_labels
 from tvfsql.runtime.stream.local import LocalIntervals, LocalSlices
 from tvfsql.runtime.stream.processor import (
+    FiringWindowProcessor,
     SessionWindowProcessor,
     SliceWindows,
     SlicingWindowProcessor,
@@ -46,6 +49,7 @@ class Stream:
     groups: int = 1
     zone: str = ""
     inputs: tuple[str, ...] = ("",)
+    firing: Firing | None = None
     states: dict[int, Memory] = field(default_factory=dict)
     told: list[dict[str, Any]] = field(default_factory=list)  # what each key group said of the last micro-batch
 
@@ -94,10 +98,14 @@ class Stream:
             for batch in Unpack(made, zone=self.zone)(iter([fire])):
                 yield from rows_of(batch)
 
-    def _operator(self) -> tuple[WindowProcessor, SliceWindows | SessionWindows]:
+    def _operator(self) -> tuple[WindowProcessor, SliceWindows | SessionWindows | GivenWindows]:
         more: dict[str, Any] = {"zone": self.zone, "inputs": self.inputs, "proctime": True}
         if isinstance(self.window, Session):
             return SessionWindowProcessor(ABOUT, self._intervals, "rows", **more), SessionWindows(self._intervals)
+        if self.firing is not None:
+            of_windows = (ABOUT, self.window, LAYOUT, "rows", None, self.zone, self.inputs, True)
+            given = GivenWindows(self.window, LAYOUT, self.firing.purge)  # type: ignore[arg-type]
+            return FiringWindowProcessor(self.firing, *of_windows), given
         windows = SliceWindows(self.window, LAYOUT, "rows")  # type: ignore[arg-type]
         return SlicingWindowProcessor(ABOUT, self.window, LAYOUT, "rows", **more), windows  # type: ignore[arg-type]
 
@@ -206,6 +214,18 @@ def test_windows_lie_on_the_wall_clock_when_it_changes(zone: str, days: tuple[tu
         assert {*expected.values()} == ({2} if month == 3 else {2, 4})
 
 
+def test_early_results_and_the_end_of_a_window_are_both_due() -> None:
+    stream = Stream(Tumble(1000), firing=Firing(early=300, purge=True))
+    assert stream.rows(100, [("a", 1)]) == []
+    assert stream.due == 400
+    assert counts(stream.batch(400, [A_TICK])) == [("a", 0, 1000, 1)]
+    assert stream.due is None, "all rows have been given out"
+    assert stream.rows(800, [("a", 1), ("b", 1)]) == []
+    assert stream.due == 1000
+    assert counts(stream.batch(1000, [A_TICK])) == [("a", 0, 1000, 1), ("b", 0, 1000, 1)]
+    assert stream.due is None
+
+
 # ---- against plain models
 
 
@@ -268,3 +288,21 @@ def test_sessions_hold_what_came_without_a_gap(
     gap: int, batches: list[tuple[int, list[Row] | None]], groups: int
 ) -> None:
     check(Stream(Session(gap), groups), test_session_stream.Model(gap), batches)
+
+
+@given((EVEN | MONTHS | LONG).filter(plain), clocks(), st.sampled_from([0, 5, 40]))
+@settings(max_examples=40)
+def test_increments_of_windows_that_fire_early_add_up(
+    window: Sliced, batches: list[tuple[int, list[Row] | None]], early: int
+) -> None:
+    stream, at_end = Stream(window, firing=Firing(early=early, purge=True)), Stream(window)
+    sums: dict[tuple[Any, ...], list[int]] = {}
+    for now, rows in [*batches, (0, [])]:
+        events = [END] if (now, rows) == (0, []) else [A_TICK] if rows is None else None
+        for row in stream.rows(now, rows or []) if events is None else stream.batch(now, events):
+            so_far = sums.setdefault(row[:3], [0, 0])
+            so_far[:] = so_far[0] + row[3], so_far[1] + row[4]
+        for row in at_end.rows(now, rows or []) if events is None else at_end.batch(now, events):
+            assert sums.pop(row[:3]) == [*row[3:5]], "a window has not given out all that it had when it ended"
+    assert not sums
+    assert all(not state.chunks for state in stream.states.values())
