@@ -5,8 +5,8 @@ from __future__ import annotations
 from dataclasses import dataclass, field, replace
 
 from tvfsql.options import Options
-from tvfsql.plan.aggregates import AGGREGATES, templates
-from tvfsql.plan.call import counted, finished, holes, needs_slices, retractable
+from tvfsql.plan.aggregates import AGGREGATES, EACH, templates
+from tvfsql.plan.call import counted, finished, holes, needs_slices, retractable, row_of
 from tvfsql.plan.node import Node
 from tvfsql.plan.nodes import AggCall, Expand, Filter, Item, Project, Scan, SetOperation
 from tvfsql.plan.properties import is_changelog
@@ -78,9 +78,13 @@ class Signed:
 
     def result(self, call: AggCall) -> Scalar:
         """The call's result over its parts."""
-        row = AGGREGATES[call.function]
+        row = row_of(call)
+        assert row is not None, call
         kind = call.arguments[0].type
         _, finish, of_counts = templates(row, kind)
+        if call.user:
+            left = "{net}.x" if call.distinct else EACH
+            return finished(call, finish, {"state": template(left, {"net": self._net(call, "{row}", nulls=True)})})
         if call.distinct:
             values = template("{v}.x", {"v": self._net(call, "{x}", nulls=False)})
             total = template(sum_of_list(kind), {"v": values}) if "{sum}" in of_counts else text("NULL")

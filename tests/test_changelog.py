@@ -29,6 +29,7 @@ from random_windows import (
     query,
     random_rows,
 )
+from user_functions import Median, Seen
 
 from tvfsql import Session
 from tvfsql.errors import DataError
@@ -51,7 +52,8 @@ STOCK = (
 )
 TOTALS = """SELECT window_start, window_end, item, COUNT(*) AS n, SUM(n) AS total, AVG(price) AS mean, MIN(n) AS least,
     MAX(price) AS most, COUNT(DISTINCT n) AS numbers, LISTAGG(CAST(n AS STRING)) AS list, LAST_VALUE(price) AS newest,
-    ROUND(VAR_POP(n) FILTER (WHERE n > 10), 6) AS spread
+    ROUND(VAR_POP(n) FILTER (WHERE n > 10), 6) AS spread, seen(n, price) FILTER (WHERE n > 5) AS seen,
+    seen(DISTINCT item) AS items, middle(n) AS middle
 FROM TABLE({}) WHERE n < 90 GROUP BY window_start, window_end, item"""
 
 
@@ -105,6 +107,10 @@ def test_streams_of_changes_give_the_rows_of_batch(spark: SparkSession, tmp_path
     changes = stream_of_changes(random.Random(3), 900, delay * 1000)
     write_files(tmp_path / "in", cut(random.Random(4), changes))
     stream, batch = Session(spark, mode="streaming"), Session(spark)
+    plain = Session(spark)
+    for session in (stream, batch, plain):
+        session.create_function("seen", Seen)
+        session.create_function("middle", Median)  # has no merge()
     for session in (stream, batch):
         create_changelog(session, "stock", STOCK.format(delay), tmp_path / "in")
     for window in WINDOWS.values():
@@ -114,7 +120,6 @@ def test_streams_of_changes_give_the_rows_of_batch(spark: SparkSession, tmp_path
         assert bag(rows) == bag(batch.sql(TOTALS.format(window)).collect())
         assert len(rows) > 20
     write_files(tmp_path / "left", [left(changes)])
-    plain = Session(spark)
     create_table(plain, "stock", STOCK.format(delay).replace("op STRING, ", ""), tmp_path / "left")
     for window in WINDOWS.values():
         assert bag(plain.sql(TOTALS.format(window)).collect()) == bag(batch.sql(TOTALS.format(window)).collect())

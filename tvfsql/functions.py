@@ -6,7 +6,6 @@ A scalar function is a function, or a class with `eval`. An aggregate is a class
         def create_accumulator(self): ...                   # a new one, of anything that pickles
         def accumulate(self, accumulator, value, weight): ...       # changes it, for each row
         def merge(self, accumulator, accumulators): ...     # changes it, for others of the same kind
-        def retract(self, accumulator, value, weight): ...  # if a row can be taken back
         def get_value(self, accumulator) -> float: ...      # the result
 
 Its result type is that of the hint, or what `returns` says. docs/sql.md has the rest.

@@ -11,6 +11,7 @@ from tvfsql.bind import scalar
 from tvfsql.bind.grouping_sets import GroupingSets
 from tvfsql.bind.scalar import Call, Resolved
 from tvfsql.bind.scope import Relation
+from tvfsql.bind.spark_words import check_functions
 from tvfsql.bind.users import check_arguments
 from tvfsql.errors import BindError, Span, UnsupportedError
 from tvfsql.plan.aggregates import AGGREGATES, accepted
@@ -71,6 +72,7 @@ class Grouping:
     def over(self, expression: Resolved) -> Scalar:
         """The expression over the Aggregate's columns. Raises BindError for a column that is not grouped."""
         tree = scalar.replace_parts(expression.tree, self.parts)
+        check_functions(tree, expression.span)  # before a column is missed that only an unknown aggregate reads
         types = {**{part.name: part.type for part in self.node.schema}, **self.above}
         for name, span in scalar.columns_of(tree):
             if name not in types:
@@ -132,7 +134,7 @@ class Grouping:
         approximate = isinstance(call.tree.find(exp.ApproxDistinct), exp.ApproxDistinct)
         function = "COUNT" if approximate else call.function
         time = self.relation.time if function in EVENT_TIME else None
-        if function is None or (function in EVENT_TIME and time is None) or call.respects_nulls:
+        if function is None or (function in EVENT_TIME and time is None) or call.as_in_spark:
             return self._sparks_own(call, where, wanted, span)
         row = AGGREGATES[function]
         if call.star:
@@ -177,6 +179,7 @@ class Grouping:
     def _sparks_own(self, call: Call, where: Resolved, wanted: str | None, span: Span) -> AggCall:
         """An aggregate that Spark computes by its own rules: its whole text is the argument."""
         whole = scalar.to_scalar(call.tree, where.types, span)
+        scalar.refuse_no_aggregate(call.tree, whole, span)
         name = self._name(wanted, call.function or "value", (whole,))
         return AggCall(name, "SPARK", (whole,), type=UNKNOWN)
 

@@ -24,7 +24,7 @@ from tvfsql.plan.types import SqlType
 from tvfsql.syntax import statements
 from tvfsql.syntax.dialect import parse_type
 
-AGGREGATE = ("create_accumulator", "accumulate", "get_value")  # what an aggregate has; merge and retract are a choice
+AGGREGATE = ("create_accumulator", "accumulate", "get_value")  # what an aggregate has; merge is a choice
 SIGNATURES = {
     "create_accumulator": "def create_accumulator(self)",
     "accumulate": "def accumulate(self, accumulator, value)",
@@ -147,7 +147,6 @@ def _aggregate(name: str, module: str, path: str, found: Any, span: Span | None)
         (max(least, 1), most),
         aggregate=True,
         merges=callable(getattr(found, "merge", None)),
-        retracts=callable(getattr(found, "retract", None)),
     )
 
 

@@ -13,7 +13,14 @@ from dataclasses import dataclass
 from sqlglot import exp
 
 from tvfsql.bind.infer import infer
-from tvfsql.bind.spark_words import PROCTIME_HOLE, SparkTextWithHoles, function_name, in_spark_words
+from tvfsql.bind.spark_words import (
+    PROCTIME_HOLE,
+    SparkTextWithHoles,
+    function_name,
+    functions,
+    in_spark_words,
+    no_function,
+)
 from tvfsql.bind.users import user_of, users_in
 from tvfsql.errors import BindError, Span
 from tvfsql.plan.aggregates import AGGREGATES, ALIASES
@@ -83,7 +90,7 @@ class Call:
     distinct: bool
     filter: exp.Expr | None
     star: bool = False
-    respects_nulls: bool = False
+    as_in_spark: bool = False  # with RESPECT NULLS, or WITHIN GROUP
     user: UserFunction | None = None
 
 
@@ -216,6 +223,13 @@ def has_aggregate(tree: exp.Expr) -> bool:
     return any(_as_call(node) for node in tree.walk())
 
 
+def refuse_no_aggregate(tree: exp.Expr, made: Scalar, span: Span) -> None:
+    """Raise BindError for a call that sqlglot takes for an aggregate, and Spark, given the text `made`, does not."""
+    name = re.match(r"(\w+)\(", made.sql)
+    if name and name.group(1).lower() not in functions():
+        raise no_function(name.group(1), span)
+
+
 PLAN = "\x05"  # the qualifier of a column that goes by its plan's name: what a star is spelled out with
 
 
@@ -269,12 +283,14 @@ def place_of(call: Call | exp.Expr, fallback: Span) -> Span:
 
 
 def _as_call(node: exp.Expr) -> Call | None:
-    condition, respects = None, False
+    condition, as_in_spark = None, False
     inner = node
     if isinstance(inner, exp.Filter):
         condition, inner = inner.expression.this, inner.this
     if isinstance(inner, exp.IgnoreNulls | exp.RespectNulls):
-        respects, inner = isinstance(inner, exp.RespectNulls), inner.this
+        as_in_spark, inner = isinstance(inner, exp.RespectNulls), inner.this
+    if isinstance(inner, exp.WithinGroup):
+        as_in_spark, inner = True, inner.this
     name = _aggregate_name(inner)
     if name is None:
         return None
@@ -290,7 +306,7 @@ def _as_call(node: exp.Expr) -> Call | None:
     star = bool(arguments) and isinstance(arguments[0], exp.Star)
     user = user_of(inner)
     function = name if name in AGGREGATES and user is None else None
-    return Call(node, function, tuple(arguments), distinct, condition, star, respects, user)
+    return Call(node, function, tuple(arguments), distinct, condition, star, as_in_spark, user)
 
 
 def _aggregate_name(node: exp.Expr) -> str | None:

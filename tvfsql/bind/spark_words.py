@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import re
+from collections.abc import Iterable
 from functools import cache
 from importlib.resources import files
 
@@ -29,6 +30,14 @@ FLINK_FUNCTIONS = {
     ("JSON_VALUE", 2): "GET_JSON_OBJECT({0}, {1})",
     ("TRUNCATE", 2): "ROUND({0}, {1})",
 }
+# Flink's aggregates that Spark lacks, in words that both modes have.
+IN_OTHER_WORDS = {
+    "json_arrayagg": "TO_JSON(COLLECT(x)), which leaves NULLs out; ARRAY_AGG keeps them",
+    "json_objectagg": "TO_JSON(MAP_FROM_ENTRIES(COLLECT(STRUCT(key, value))))",
+    "single_value": "ANY_VALUE(x), which takes one of several",
+}
+# They rank rows, or look at those beside a row.
+OF_ROWS = "lead lag ntile cume_dist percent_rank rank dense_rank row_number nth_value".split()
 
 
 class SparkText(SparkGenerator):
@@ -77,7 +86,7 @@ class SparkTextWithHoles(SparkText):
 
 def in_spark_words(tree: exp.Expr, types: dict[str, SqlType], span: Span) -> exp.Expr:
     """The tree with Flink's functions replaced by Spark's. Raises BindError for a function that neither has."""
-    _check_functions(tree, span)
+    check_functions(tree, span)
     return tree.transform(lambda node: _in_spark_words(node, types))
 
 
@@ -95,7 +104,13 @@ def function_name(node: exp.Expr) -> str:
     return node.sql_name().lower() if isinstance(node, exp.Func) else ""
 
 
-def _check_functions(tree: exp.Expr, span: Span) -> None:
+def check_functions(tree: exp.Expr, span: Span) -> None:
+    """Raise BindError for a function that neither Flink nor Spark has, or that lacks its OVER."""
+    for call in tree.find_all(exp.Func):
+        if function_name(call) in OF_ROWS and call.find_ancestor(exp.Window) is None:
+            name = function_name(call).upper()
+            hint = f"{name}(...) OVER (PARTITION BY window_start, window_end ORDER BY ...), not beside GROUP BY"
+            raise BindError(f"{name} looks at the rows around a row", span=span_of(call, span), hint=hint)
     for node in tree.find_all(exp.Anonymous):
         name = function_name(node)
         if user := user_of(node):
@@ -109,14 +124,15 @@ def _check_functions(tree: exp.Expr, span: Span) -> None:
         flink = [arity for (flink_name, arity) in FLINK_FUNCTIONS if flink_name.lower() == name]
         if name in functions() or len(node.expressions) in flink or name == "to_timestamp_ltz":
             continue
-        ours = {*(flink_name.lower() for flink_name, _ in FLINK_FUNCTIONS), *(n.lower() for n in AGGREGATES)}
-        known = functions() | ours | {*node.meta.get(USERS, ())}
-        close = nearest(name, known)
-        raise BindError(
-            f"there is no function {node.name}",
-            span=span_of(node, span),
-            hint=f"did you mean {close}?" if close else "SHOW FUNCTIONS lists them",
-        )
+        raise no_function(node.name, span_of(node, span), node.meta.get(USERS, ()))
+
+
+def no_function(name: str, span: Span, users: Iterable[str] = ()) -> BindError:
+    """The error that there is no such function, with one that it may be, or how else to say it."""
+    ours = {*(flink_name.lower() for flink_name, _ in FLINK_FUNCTIONS), *(n.lower() for n in AGGREGATES)}
+    close = nearest(name.lower(), functions() | ours | {*users})
+    known = f"did you mean {close}?" if close else "SHOW FUNCTIONS lists them"
+    return BindError(f"there is no function {name}", span=span, hint=IN_OTHER_WORDS.get(name.lower(), known))
 
 
 def is_known(name: str) -> bool:

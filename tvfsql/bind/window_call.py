@@ -52,7 +52,16 @@ def bind_window(call: ast.WindowCall, options: Options) -> BoundCall:
             span=data.partition_by[0].span,
             hint=f"GROUP BY {data.partition_by[0].text} does what you want",
         )
+    if data.order_by and call.function != "SESSION":
+        raise BindError(f"{call.function} takes no ORDER BY", span=data.order_by[0].span, hint="leave it out")
     if not isinstance(time, ast.Descriptor):
+        if data.partition_by and isinstance(time, ast.Other):
+            keys = ", ".join((*(name.text for name in data.partition_by), time.text))
+            raise BindError(
+                "several columns of PARTITION BY stand in parentheses",
+                span=time.span,
+                hint=f"write PARTITION BY ({keys})",
+            )
         text = time.text if isinstance(time, ast.Other) else "ts"
         raise BindError(
             f"the time column of {call.function} is named by a descriptor",
@@ -61,6 +70,13 @@ def bind_window(call: ast.WindowCall, options: Options) -> BoundCall:
         )
     if len(time.columns) > 1:
         raise BindError("a window runs over one time column", span=time.columns[1].span)
+    for name in data.order_by:
+        if name.text.lower() != time.columns[0].text.lower() or name in data.descending:
+            raise BindError(
+                f"SESSION takes its rows in the order of {time.columns[0].text}, and no other",
+                span=name.span,
+                hint="leave out ORDER BY",
+            )
     return BoundCall(data, time.columns[0], _window(call, given, options))
 
 
@@ -158,11 +174,11 @@ def _length(function: str, name: str, argument: ast.Argument) -> int:
 def _interval(function: str, name: str, argument: ast.Argument) -> int:
     value = argument.value
     if not isinstance(value, ast.Interval):
-        raise BindError(
-            f"the {name.lower()} of {function} is an interval literal",
-            span=value.span,
-            hint="write INTERVAL '10' MINUTE",
-        )
+        hint = "write INTERVAL '10' MINUTE"
+        if isinstance(value, ast.Descriptor) and function == "SESSION":
+            keys = ", ".join(column.text for column in value.columns)
+            hint = f"keys stand behind the table: TABLE t PARTITION BY {f'({keys})' if ',' in keys else keys}"
+        raise BindError(f"the {name.lower()} of {function} is an interval literal", span=value.span, hint=hint)
     if value.months:
         years, months = divmod(value.months, 12)
         alone = "" if function == "TUMBLE" else "; only TUMBLE has windows of calendar months"

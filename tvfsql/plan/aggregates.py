@@ -68,7 +68,9 @@ class AggregateFunction:
         return bool(self.partials)
 
     def retractable(self, distinct: bool) -> bool:
-        """Whether values that came can be taken back."""
+        """Whether values that came can be taken back. What a user wrote gets the rows that are left."""
+        if self.user:
+            return True
         of_bag = all(part.net for part in self.partials)
         return bool(self.distinct if distinct and not self.ignores_distinct else self.distinct or of_bag)
 

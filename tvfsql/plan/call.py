@@ -24,7 +24,8 @@ def retractable(call: AggCall) -> bool:
     """Whether the call's result can be worked out of rows that come and go."""
     row = row_of(call)
     lasting = all(part.lasting for part in (*call.arguments, *([call.filter] if call.filter else [])))
-    return lasting and row is not None and mergeable(call, streaming=True) and row.retractable(call.distinct)
+    merges = row is not None and (row.user is not None or mergeable(call, streaming=True))
+    return lasting and row is not None and merges and row.retractable(call.distinct)
 
 
 def needs_slices(call: AggCall) -> bool:

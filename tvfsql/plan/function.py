@@ -16,8 +16,8 @@ MANY = 1 << 10  # what a function with *arguments takes at most
 class UserFunction:
     """A function called `name` in SQL: `object` of the Python module `module`.
 
-    Of an aggregate `merges` tells whether its accumulators can be merged and `retracts` whether rows can be taken
-    back. `folder` is where the module was found, if that is no place that Python looks at by itself.
+    Of an aggregate `merges` tells whether its accumulators can be merged. `folder` is where the module was found, if
+    that is no place that Python looks at by itself.
     """
 
     name: str
@@ -27,7 +27,6 @@ class UserFunction:
     arguments: tuple[int, int]
     aggregate: bool = False
     merges: bool = False
-    retracts: bool = False
     deterministic: bool = True
     folder: str = ""
     of_rows: bool = False

@@ -61,10 +61,13 @@ class Flag:
 
 @dataclass(frozen=True)
 class Input:
-    """The table argument of a window call; of its rows those that meet `where` go in."""
+    """The table argument of a window call; of its rows those that meet `where` go in. `descending` are those columns of
+    `order_by` that are so."""
 
     relation: Relation
     partition_by: tuple[Name, ...] = ()
+    order_by: tuple[Name, ...] = ()
+    descending: tuple[Name, ...] = ()
     where: Expr | None = None
     span: Span = place()
 

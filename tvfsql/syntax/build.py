@@ -83,12 +83,11 @@ class WindowCallBuilder(_Builder):
         span = self.span(tree)
         match tree.data:
             case "table":
-                partition = child(tree, "partition")
                 source = tree.children[1]
                 assert isinstance(source, Tree)
-                return ast.Input(self.source(source), self.names(partition), span=span)
+                return self.input(tree, source)
             case "subquery":
-                return ast.Input(self.source(tree), self.names(child(tree, "partition")), span=span)
+                return self.input(tree, tree)
             case "descriptor":
                 return ast.Descriptor(self.names(tree), span)
             case "interval":
@@ -96,6 +95,15 @@ class WindowCallBuilder(_Builder):
             case "true" | "false":
                 return ast.Flag(tree.data == "true", span)
         return ast.Other(self.text(tree), span)
+
+    def input(self, tree: Node, source: Node) -> ast.Input:
+        keys = self.names(child(tree, "partition"))
+        order = [
+            (self.name(found(part, "identifier")), part.children[1:])
+            for part in children(child(tree, "order"), "sorted")
+        ]
+        down = tuple(name for name, how in order if how and str(how[0]).upper() != "ASC")
+        return ast.Input(self.source(source), keys, tuple(name for name, _ in order), down, span=self.span(tree))
 
     def source(self, tree: Node) -> ast.Relation:
         span = self.span(tree)

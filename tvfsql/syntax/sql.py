@@ -148,7 +148,7 @@ class _Reader:
             return self._query(tree)
         group = found.group
         where = self._expr(found.where) if found.where else None
-        source = ast.Input(self._sources(tree), group.partition_by, where, span=group.call.span)
+        source = ast.Input(self._sources(tree), group.partition_by, where=where, span=group.call.span)
         arguments = (ast.Argument(None, source, source.span), *group.call.arguments)
         self.windows[found.over] = replace(group.call, arguments=arguments)
         return replace(self._query(found.tree), group_window=group)

@@ -1,0 +1,2 @@
+SELECT window_end, SUMM(price)
+FROM TABLE(TUMBLE(TABLE bid, DESCRIPTOR(bidtime), INTERVAL '10' MINUTE)) GROUP BY window_start, window_end;
