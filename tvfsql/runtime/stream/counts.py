@@ -53,7 +53,7 @@ class Counts:
                 held = {name: int(known[name]) for name in LATEST if name in known}
                 if held:
                     self.latest[operator] = held
-        self.added["rowsOut"] += _given.pop((str(control.absolute()), progress["batchId"]), 0)
+        self.added["rowsOut"] += _given.pop((str(control.absolute()), progress.get("batchId", -1)), 0)
 
 
 def of_tables(progress: Mapping[str, Any], control: Path) -> list[Any]:
