@@ -151,6 +151,10 @@ def test_channels_say_where_they_stand_and_which_were_never_heard_of() -> None:
         valve.say(channel, watermark)
         valve.settle()
     assert [*channel_states(valve)][1] == ChannelState(1, "1", 100, "catching up")
+    valve = Valve()
+    assert [*channel_states(valve)] == [ChannelState(1, None, None, "not heard of")]
+    valve.say("*", 500)
+    assert [*channel_states(valve)] == [ChannelState(1, "*", 500, "active")]
 
 
 def test_of_several_key_groups_a_channel_is_where_it_is_furthest_behind() -> None:
