@@ -10,7 +10,8 @@ from xml.etree import ElementTree
 
 import pytest
 
-from tvfsql.cli import build_parser, main
+from tvfsql.arguments import build_parser
+from tvfsql.cli import COMMANDS, main
 
 TABLE = """CREATE TABLE bid (ts TIMESTAMP(3), price DECIMAL(10, 2), item STRING)
 WITH ('connector' = 'filesystem', 'path' = 'bid.csv', 'format' = 'csv');
@@ -162,7 +163,7 @@ def test_every_command_has_help_and_stands_in_the_docs() -> None:
     docs = (REPOSITORY / "docs" / "cli.md").read_text()
     parser = build_parser()
     commands = next(action for action in parser._actions if action.dest == "command")
-    assert commands.choices is not None
+    assert commands.choices is not None and {*commands.choices} == {*COMMANDS}
     for name, command in dict(commands.choices).items():
         assert f"tvfsql {name}" in docs
         assert all(action.help for action in command._actions), name

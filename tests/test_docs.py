@@ -17,7 +17,7 @@ from pages import MODES, ROOT, Block, blocks, commands
 from tvfsql import Session, TvfSqlError
 from tvfsql.api import Compiled
 from tvfsql.api.script import Outcome
-from tvfsql.cli import build_parser
+from tvfsql.arguments import build_parser
 
 if TYPE_CHECKING:
     from pyspark.sql import SparkSession

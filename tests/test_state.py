@@ -27,7 +27,7 @@ from tvfsql.plan.firing import Firing
 from tvfsql.plan.window import Cumulate, Hop, Tumble, TumbleMonths
 from tvfsql.plan.window import Session as Sessions
 from tvfsql.runtime.checkpoint import Operator as OperatorState
-from tvfsql.runtime.checkpoint import StreamState
+from tvfsql.runtime.checkpoint import StreamState, streams_of
 from tvfsql.runtime.stream.control import END_OF_INPUT
 from tvfsql.runtime.stream.counts import time_text
 from tvfsql.runtime.stream.deduplicate import FIRST, LAST, KeepRow
@@ -203,6 +203,15 @@ def test_what_is_no_checkpoint_is_an_error_with_a_hint(
     assert said.out == "" and str(folder) in said.err
     message = {"nothing": "there is no folder", "folder": "no checkpoint", "stream": "no micro-batch"}[made]
     assert message in said.err and "hint: " in said.err
+
+
+def test_streams_come_in_their_order_or_alone(tmp_path: Path) -> None:
+    for name in ("10", "2", "1", "other"):
+        (tmp_path / name).mkdir()
+        if name != "other":
+            (tmp_path / name / "query.py").write_text("")
+    assert [folder.name for folder in streams_of(tmp_path)] == ["1", "2", "10"]
+    assert streams_of(tmp_path / "2") == [tmp_path / "2"]
 
 
 def test_formats_for_programs_are_for_one_table(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
