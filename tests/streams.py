@@ -16,12 +16,13 @@ from tvfsql.runtime.intervals import Intervals
 from tvfsql.runtime.stream.control import END_OF_INPUT
 from tvfsql.runtime.stream.groups import key_group_labels
 from tvfsql.runtime.stream.local import LocalIntervals, LocalSlices
-from tvfsql.runtime.stream.processor import SliceWindows, in_order
+from tvfsql.runtime.stream.processor import in_order
 from tvfsql.runtime.stream.runs import FAN, SHORTEST
 from tvfsql.runtime.stream.sessions import Sessions, SessionStore, SessionWindows
 from tvfsql.runtime.stream.slice_rows import SliceRows, from_bytes
 from tvfsql.runtime.stream.spans import Span
 from tvfsql.runtime.stream.store import Index, SliceStore
+from tvfsql.runtime.stream.unpack import SliceWindows
 from tvfsql.runtime.stream.windows import Windows
 
 EPOCH = datetime(1970, 1, 1)

@@ -11,10 +11,24 @@ from typing import Any
 import numpy as np
 import pyarrow as pa
 import pytest
-from firing import Change, FiringModel, FiringOperator, busy_and_idle_channels, folded, shown
+from firing import Change, FiringModel, FiringOperator, busy_and_idle_channels, changes_of, folded, shown
 from hypothesis import given, settings
 from hypothesis import strategies as st
-from streams import LONG, MONTHS, OFFSETS, Event, Memory, Operator, Out, hops, micro_batches, ms, ordered
+from streams import (
+    LAYOUT,
+    LONG,
+    MONTHS,
+    OFFSETS,
+    Event,
+    Memory,
+    Operator,
+    Out,
+    hops,
+    micro_batches,
+    ms,
+    ordered,
+    source,
+)
 
 from tvfsql.plan.firing import Firing
 from tvfsql.plan.window import Cumulate, Hop, Sliced, Tumble
@@ -26,6 +40,7 @@ from tvfsql.runtime.stream.groups import key_group_labels
 from tvfsql.runtime.stream.slice_rows import SliceRows
 from tvfsql.runtime.stream.spans import Span
 from tvfsql.runtime.stream.store import SliceStore
+from tvfsql.runtime.stream.valve import ALL
 from tvfsql.runtime.stream.windows import Windows
 
 CUMULATES = st.builds(
@@ -121,6 +136,23 @@ def test_within_a_micro_batch_a_window_fires_once() -> None:
     operator = FiringOperator(Tumble(1000), on_event=True, firing=Firing(early=0, lateness=5000))
     rows = [Event("a", 10), Event("a", 1500, 1500), Event("a", 20), Event("b", 2100, 2100), Event("a", 30)]
     assert counts(operator, 0, *rows) == [("+I", "a", 1000, 3), ("+I", "a", 2000, 1), ("+I", "b", 3000, 1)]
+
+
+def test_windows_of_processing_time_fire_early_too() -> None:
+    state, given_out = Memory(), []
+    for now in (500, 900, 950, 1100, 6100):
+        windows = Windows(Span(Tumble(1000)), LAYOUT, "rows", SliceStore(LAYOUT, state), proctime=True)
+        firing = FiringWindows(windows, Firing(early=300, lateness=5000), now)
+        if now < 1000:
+            row = source([Event("a", now)], (LABEL,)).columns
+            firing.add([LAYOUT.merged([LAYOUT.batch(row[:1], np.array([1]), row[6:])])])
+        firing.advance([(ALL, now - 1)])
+        made = GivenWindows(Tumble(1000), LAYOUT, purge=False)
+        changes = [each for given in firing.settle() for rows in made.windows(given.rows) for each in changes_of(rows)]
+        given_out.append([(op, row[2], row[3]) for op, row in changes])
+        firing.store.flush()
+    assert given_out == [[], [("+I", 1000, 2)], [], [("-U", 1000, 2), ("+U", 1000, 3)], []]
+    assert not state.chunks
 
 
 def test_the_state_calls_depend_on_windows_not_on_keys(monkeypatch: pytest.MonkeyPatch) -> None:

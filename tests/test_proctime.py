@@ -28,12 +28,11 @@ from tvfsql.runtime.stream.local import LocalIntervals, LocalSlices
 from tvfsql.runtime.stream.processor import (
     FiringWindowProcessor,
     SessionWindowProcessor,
-    SliceWindows,
     SlicingWindowProcessor,
-    Unpack,
     WindowProcessor,
 )
 from tvfsql.runtime.stream.sessions import SessionWindows
+from tvfsql.runtime.stream.unpack import SliceWindows, Unpack
 from tvfsql.runtime.stream.valve import TICK
 
 ABOUT = Description("GlobalWindowAggregate", ("key",))

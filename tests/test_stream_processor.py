@@ -39,10 +39,11 @@ from tvfsql.runtime.stream.control import END_OF_INPUT
 from tvfsql.runtime.stream.description import Description
 from tvfsql.runtime.stream.groups import key_group_labels, spark_hash
 from tvfsql.runtime.stream.local import LocalSlices
-from tvfsql.runtime.stream.processor import SliceWindows, SlicingWindowProcessor, Unpack
+from tvfsql.runtime.stream.processor import SlicingWindowProcessor
 from tvfsql.runtime.stream.slice_rows import SliceRows, from_bytes, key_codes, to_bytes
 from tvfsql.runtime.stream.spans import Span
 from tvfsql.runtime.stream.store import SliceStore
+from tvfsql.runtime.stream.unpack import SliceWindows, Unpack
 from tvfsql.runtime.stream.valve import IDLE
 from tvfsql.runtime.stream.windows import Windows
 

@@ -20,15 +20,10 @@ from tvfsql.runtime.stream.counts import Counts, due
 from tvfsql.runtime.stream.description import Description
 from tvfsql.runtime.stream.groups import key_group_labels
 from tvfsql.runtime.stream.local import LocalSlices
-from tvfsql.runtime.stream.processor import (
-    OUT,
-    SliceWindows,
-    SlicingWindowProcessor,
-    Unpack,
-    in_order,
-)
+from tvfsql.runtime.stream.processor import OUT, SlicingWindowProcessor, in_order
 from tvfsql.runtime.stream.run import Stream, _Run
 from tvfsql.runtime.stream.ticks import Ticks
+from tvfsql.runtime.stream.unpack import SliceWindows, Unpack
 from tvfsql.runtime.stream.valve import TICK
 
 LABELS = key_group_labels(3)

@@ -4,8 +4,7 @@ from __future__ import annotations
 
 from abc import abstractmethod
 from collections import defaultdict
-from collections.abc import Iterable, Iterator, Mapping, Sequence
-from dataclasses import dataclass
+from collections.abc import Iterable, Iterator, Sequence
 from typing import Any, Protocol
 
 import pyarrow as pa
@@ -15,18 +14,18 @@ from pyspark.sql.streaming.stateful_processor import StatefulProcessor, Stateful
 from tvfsql.plan.firing import Firing
 from tvfsql.plan.window import Sliced
 from tvfsql.runtime.intervals import Intervals
-from tvfsql.runtime.stream.control import CHANNEL, CONTROL, NOW
+from tvfsql.runtime.stream.control import NOW
 from tvfsql.runtime.stream.description import Description
 from tvfsql.runtime.stream.fire import Fire
 from tvfsql.runtime.stream.firing import FiringWindows, Given
-from tvfsql.runtime.stream.given import GivenWindows
-from tvfsql.runtime.stream.late import LATE, LateRows, missed
+from tvfsql.runtime.stream.late import LateRows
 from tvfsql.runtime.stream.proctime import by_clock, passed
-from tvfsql.runtime.stream.said import SOURCE, Message
-from tvfsql.runtime.stream.sessions import Closed, Sessions, SessionStore, SessionWindows
+from tvfsql.runtime.stream.said import Message
+from tvfsql.runtime.stream.sessions import Closed, Sessions, SessionStore
 from tvfsql.runtime.stream.slice_rows import SliceRows, from_bytes, to_bytes
 from tvfsql.runtime.stream.spans import Span
-from tvfsql.runtime.stream.store import ChunkKey, Index, SliceStore, State
+from tvfsql.runtime.stream.spark_state import SparkState
+from tvfsql.runtime.stream.store import SliceStore, State
 from tvfsql.runtime.stream.valve import IDLE, TICK
 from tvfsql.runtime.stream.windows import Counts, Windows
 from tvfsql.runtime.stream.zones import instant_of
@@ -196,40 +195,6 @@ class SessionWindowProcessor(WindowProcessor):
         return Sessions(self.layout, self.rows, store, self.late, self.proctime)
 
 
-@dataclass(frozen=True)
-class SparkState:
-    """The state of the key group at hand, with what it says of itself."""
-
-    value: Any
-    chunks: Any
-    description: str
-
-    @classmethod
-    def of(cls, handle: StatefulProcessorHandle, description: Description) -> SparkState:
-        """For `init` of a StatefulProcessor."""
-        return cls(
-            handle.getValueState("index", "watermark BIGINT, channels STRING, chunks BINARY, description STRING"),
-            handle.getMapState("chunks", "slice_end BIGINT, level INT, chunk INT", "data BINARY"),
-            description.dump(),
-        )
-
-    def index(self) -> Index | None:
-        found = self.value.get()
-        return None if found is None else (found[0], found[1], bytes(found[2]))
-
-    def set_index(self, index: Index) -> None:
-        self.value.update((*index, self.description))
-
-    def chunk(self, key: ChunkKey) -> bytes:
-        return bytes(self.chunks.getValue(key)[0])
-
-    def set_chunk(self, key: ChunkKey, data: bytes) -> None:
-        self.chunks.updateValue(key, (data,))
-
-    def remove_chunk(self, key: ChunkKey) -> None:
-        self.chunks.removeKey(key)
-
-
 def in_order(rows: Iterable[Row]) -> Iterator[tuple[list[Any], list[Message]]]:
     """The slices and then the messages of each seq, as `local_slices` sent them. Idle channels come first. A TICK has
     come to its end here: it made the micro-batch happen, and called the operator."""
@@ -242,62 +207,6 @@ def in_order(rows: Iterable[Row]) -> Iterator[tuple[list[Any], list[Message]]]:
             messages.append((row["channel"], row["watermark"]))
     for _, (payloads, messages) in sorted(by_seq.items()):
         yield payloads, sorted(messages, key=lambda message: message[1] != IDLE)
-
-
-@dataclass(frozen=True)
-class SliceWindows:
-    """How windows are made of the slices that leave a key group."""
-
-    window: Sliced
-    layout: SliceRows
-    rows: str
-
-    def windows(self, fired: Any, first: int, last: int) -> Iterator[Any]:
-        return Fire(fired, first, last).windows(Span(self.window), self.layout, self.rows)
-
-    def missed(self, late: Any, zone: str) -> Any:
-        return missed(Span(self.window), late, zone)
-
-
-@dataclass(frozen=True)
-class Unpack:
-    """What `mapInArrow` runs behind the processor: the windows of each fire, as batches of bounded size.
-
-    `schema` is the Arrow schema of what comes out, if that is more than windows: with `$control` among its columns the
-    operator's watermark follows in control rows, with `$late` each late row follows, once per window that it missed.
-    """
-
-    made: SliceWindows | SessionWindows | GivenWindows
-    schema: Any = None
-    zone: str = ""
-
-    def __call__(self, batches: Iterator[Any]) -> Iterator[Any]:
-        names = () if self.schema is None else self.schema.names
-        for batch in batches:
-            columns = (batch.column(name) for name in ("payload", "first", "last"))
-            for payload, first, last in zip(*columns, strict=True):
-                if payload.is_valid:
-                    fired = from_bytes(payload.as_buffer())
-                    for made in self.made.windows(fired, first.as_py(), last.as_py()):
-                        yield made if self.schema is None else self._wide(made.num_rows, made.columns)
-            if LATE in names:
-                for late in batch.column("missed").drop_null():
-                    rows = self.made.missed(from_bytes(late.as_buffer()), self.zone)
-                    yield self._wide(len(rows), [], {LATE: rows})
-            if CONTROL in names and len(watermarks := handed_on(batch, "watermark")):
-                said = {CONTROL: watermarks, CHANNEL: pa.array([SOURCE] * len(watermarks))}
-                yield self._wide(len(watermarks), [], said)
-
-    def _wide(self, rows: int, first: list[Any], named: Mapping[str, Any] | None = None) -> Any:
-        """Rows with all columns: the first ones, and some by name; the others are NULL."""
-        found = dict(zip(self.schema.names, first, strict=False)) | dict(named or {})
-        columns = [found.get(name, pa.nulls(rows)).cast(self.schema.field(name).type) for name in self.schema.names]
-        return pa.RecordBatch.from_arrays(columns, schema=self.schema)
-
-
-def handed_on(batch: Any, name: str) -> Any:
-    """What the key groups say to the operators above: the watermark in that column, or a TICK if there is none yet."""
-    return batch.column(name).filter(batch.column("rows_in").is_valid()).fill_null(TICK)
 
 
 def _fire_row(fire: Fire | Closed | Given) -> Row:

@@ -16,14 +16,16 @@ from pyspark.sql.streaming.stateful_processor import StatefulProcessor, Stateful
 from tvfsql.runtime.stream.control import CHANNEL, CONTROL, END_OF_INPUT, NOW, WATERMARK
 from tvfsql.runtime.stream.description import Description
 from tvfsql.runtime.stream.processor import OUT as COUNTED
-from tvfsql.runtime.stream.processor import SparkState, handed_on, in_order, out_row
+from tvfsql.runtime.stream.processor import in_order, out_row
 from tvfsql.runtime.stream.proctime import by_clock
 from tvfsql.runtime.stream.said import SOURCE, Message
 from tvfsql.runtime.stream.slice_rows import from_bytes, to_bytes
 from tvfsql.runtime.stream.slices import nullable_type
+from tvfsql.runtime.stream.spark_state import SparkState
 from tvfsql.runtime.stream.store import SliceStore, State
 from tvfsql.runtime.stream.timer_queue import TimerState
 from tvfsql.runtime.stream.timers import SparkTimerState, TimerServices
+from tvfsql.runtime.stream.unpack import handed_on
 
 OUT_ROWS = 50_000
 # `handed`: the watermark that operators above hear of

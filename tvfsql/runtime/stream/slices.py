@@ -30,13 +30,12 @@ from tvfsql.runtime.stream.processor import (
     OUT,
     FiringWindowProcessor,
     SessionWindowProcessor,
-    SliceWindows,
     SlicingWindowProcessor,
-    Unpack,
     WindowProcessor,
 )
 from tvfsql.runtime.stream.sessions import SessionWindows
 from tvfsql.runtime.stream.slice_rows import SliceRows
+from tvfsql.runtime.stream.unpack import SliceWindows, Unpack
 from tvfsql.runtime.windows import local_time
 
 COUNTERS = "tvfsql"  # the name under which a query's progress shows them
