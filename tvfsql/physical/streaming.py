@@ -365,6 +365,11 @@ def assigned(scan: TableSourceScan, time: Scalar, options: Options) -> Watermark
     computed = {part.name: part.scalar for part in table.columns if part.scalar is not None}
     of = computed.get(mark.column, column(mark.column)) if mark else None
     if mark is None or of is None or of != time:
+        if not time.lasting:
+            raise UnsupportedError(
+                f"{time} is computed of the clock, and on streams windows go by PROCTIME() itself",
+                hint="DESCRIPTOR(proc), where proc is PROCTIME() AS proc",
+            )
         raise UnsupportedError(
             f"table {table.name} has no watermark for {time.sql}, so its windows would never be final",
             hint=f"WATERMARK FOR {time.sql} AS {time.sql} - INTERVAL '5' SECOND in CREATE TABLE {table.name}",
