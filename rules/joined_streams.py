@@ -11,6 +11,7 @@ from tvfsql.plan.node import Field, Node
 from tvfsql.plan.nodes import AggCall, Filter, Item, Project, SetOperation, Unnest
 from tvfsql.plan.properties import window_of
 from tvfsql.plan.scalar import Scalar, column, free_name, quoted, template, text
+from tvfsql.plan.sharing import of_shared
 from tvfsql.plan.types import SqlType
 from tvfsql.plan.window import Session, one_per_end
 from tvfsql.plan.window_join import EqualPair, WindowJoin
@@ -60,10 +61,10 @@ def pair_rows_when_window_ends(node: Node, options: Options) -> Node | None:
     row may match, and the aggregate is final when the window is, for both sides. A row whose key is NULL matches none
     by `=`: it is left out, or where it must come out unmatched it is kept apart from those of the other side. Rows
     straight from window functions are kept once, however many windows hold them; others by the window that they have.
-    Does not apply in batch.
+    Does not apply in batch, nor to what INSERTs of a set share, as rows of a window are in one micro-batch there.
     """
     match node:
-        case WindowJoin() if options.streaming:
+        case WindowJoin() if options.streaming and not of_shared(node):
             turned = replace(
                 node,
                 left=node.right,

@@ -9,6 +9,7 @@ from tvfsql.plan.node import Node
 from tvfsql.plan.nodes import AggCall, Aggregate, Filter, Item, Project
 from tvfsql.plan.properties import window_of
 from tvfsql.plan.scalar import column, free_name, template
+from tvfsql.plan.sharing import of_shared
 from tvfsql.plan.window import Session, one_per_end
 from tvfsql.plan.window_nodes import WINDOW_COLUMNS, WindowAggregate, WindowProperty, WindowTableFunction
 from tvfsql.planner import rule
@@ -123,11 +124,12 @@ def aggregate_attached_windows(node: Node, options: Options) -> Node | None:
          +- WindowAggregate(groupBy=[k], window=[HOP(...)], select=[k, COUNT(*) AS n, start('w$), end('w$)])
 
     Holds because rows of different windows differ in a key, and those of one window lie at one time, the last of the
-    window. Does not apply in batch, where any GROUP BY ends, nor without both window columns among the keys.
+    window. Does not apply in batch, where any GROUP BY ends, nor without both window columns among the keys, nor to
+    what INSERTs of a set share: its rows of a window come in one micro-batch, in which any GROUP BY ends too.
     Source: semantics.md a.5, the relaxed form of cascades.
     """
     match node:
-        case Aggregate(source, keys, calls) if options.streaming:
+        case Aggregate(source, keys, calls) if options.streaming and not of_shared(source):
             known = window_of(source)
             named = known.named_by(keys) if known else None
             if known is None or named is None:

@@ -91,6 +91,7 @@ def test_what_more_than_one_insert_needs_is_planned_once(mode: str) -> None:
     assert sum("GlobalWindowAggregate" in plan for plan in plans) == 1
 
 
+TABLES = ("every", "some", "best", "most", "late")
 OF_ONE_STREAM = """
 CREATE VIEW counts AS SELECT window_start, window_end, item, COUNT(*) AS bids
 FROM TABLE(TUMBLE(TABLE bid, DESCRIPTOR(ts), INTERVAL '10' SECOND)) GROUP BY window_start, window_end, item;
@@ -101,6 +102,9 @@ BEGIN
         UNION ALL SELECT window_end, 'none', bids FROM counts WHERE item IS NULL;
     INSERT INTO best SELECT window_end, item, bids FROM counts
         QUALIFY ROW_NUMBER() OVER (PARTITION BY window_start, window_end ORDER BY bids DESC, item) = 1;
+    INSERT INTO most SELECT c.window_end, c.item, m.most FROM counts AS c
+        JOIN (SELECT window_start, window_end, MAX(bids) AS most FROM counts GROUP BY window_start, window_end) AS m
+        ON c.window_start = m.window_start AND c.window_end = m.window_end AND c.bids = m.most;
 END"""
 
 
@@ -114,7 +118,7 @@ def test_one_stream_fills_several_tables_and_a_kill_between_two_doubles_nothing(
     def session(checkpoint: str | None = "checkpoint") -> Session:
         made = Session(spark, mode="streaming", checkpoint=tmp_path / checkpoint if checkpoint else None)
         create_table(made, "bid", "ts TIMESTAMP(3), item STRING, n INT, WATERMARK FOR ts AS ts", tmp_path / "in")
-        for name in ("every", "some", "best", "late"):
+        for name in TABLES:
             columns = "item STRING, n INT" if name == "late" else "ends TIMESTAMP(3), item STRING, n BIGINT"
             files = f"'connector' = 'filesystem', 'path' = '{tmp_path / name}', 'format' = 'parquet'"
             made.execute(f"CREATE TABLE {name} ({columns}) WITH ({files})")
@@ -137,7 +141,9 @@ def test_one_stream_fills_several_tables_and_a_kill_between_two_doubles_nothing(
     assert not any((tmp_path / "some").glob("batch-*-000000001-*"))
     second.execute(OF_ONE_STREAM)
 
-    found = {name: spark.read.parquet(str(tmp_path / name)).collect() for name in ("every", "some", "best", "late")}
+    found = {
+        name: spark.read.parquet(str(tmp_path / name)).collect() for name in ("every", "some", "best", "most", "late")
+    }
     rows = {name: Counter(map(tuple, found[name])) for name in found}
     windows: dict[datetime, list[tuple[str | None, int]]] = {}
     for ends, item, n in found["every"]:
@@ -147,6 +153,8 @@ def test_one_stream_fills_several_tables_and_a_kill_between_two_doubles_nothing(
     assert rows["some"] == Counter(few + [(ends, "none", n) for ends, item, n in found["every"] if item is None])
     best = {ends: min(of, key=lambda row: (-row[1], row[0] is not None, row[0])) for ends, of in windows.items()}
     assert rows["best"] == Counter((ends, *row) for ends, row in best.items())
+    top = {ends: max(n for _, n in of) for ends, of in windows.items()}
+    assert rows["most"] == Counter(tuple(row) for row in found["every"] if row.n == top[row.ends])
     assert sum(row.n for row in found["every"]) + len(found["late"]) == 3 * 160
     counts = {name: first.counts[name] + second.counts[name] for name in ADDED}
     assert counts["rowsOut"] == sum(map(len, found.values())) - len(found["late"])

@@ -2,18 +2,48 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterator
+from dataclasses import fields, is_dataclass
+from typing import Any
+
 from tvfsql.physical.operators import Calc, Exchange, StreamDeduplicate, StreamTopN
 from tvfsql.plan import nodes
 from tvfsql.plan.node import Node
+from tvfsql.plan.scalar import Scalar
 from tvfsql.plan.sharing import Shared
+from tvfsql.plan.window_join import WindowJoin
 
-WITHOUT_STATE = (nodes.Sink, Calc, Exchange, nodes.Unnest, nodes.SetOperation, StreamTopN, StreamDeduplicate)
+WITHOUT_STATE = (
+    nodes.Sink,
+    Calc,
+    Exchange,
+    nodes.Unnest,
+    nodes.SetOperation,
+    StreamTopN,
+    StreamDeduplicate,
+    nodes.Expand,
+    # over rows of windows that come together, as they do here
+    nodes.Aggregate,
+    WindowJoin,
+)
 
 
 def goes_by_micro_batch(node: Node) -> bool:
     """Whether nothing above what is Shared keeps state, or gives other rows when a micro-batch is run again."""
     if isinstance(node, Shared):
         return True
-    if isinstance(node, Calc) and not all(one.lasting for one in (*(i.scalar for i in node.items), *node.conditions)):
-        return False
-    return isinstance(node, WITHOUT_STATE) and all(map(goes_by_micro_batch, node.children))
+    own = (getattr(node, part.name) for part in fields(node))
+    lasting = all(scalar.lasting for value in own for scalar in _scalars(value))
+    return isinstance(node, WITHOUT_STATE) and lasting and all(map(goes_by_micro_batch, node.children))
+
+
+def _scalars(value: Any) -> Iterator[Scalar]:
+    """Those in the fields of an operator, not of those below it."""
+    if isinstance(value, Scalar):
+        yield value
+    elif isinstance(value, tuple):
+        for part in value:
+            yield from _scalars(part)
+    elif is_dataclass(value) and not isinstance(value, Node):
+        for part in fields(value):
+            yield from _scalars(getattr(value, part.name))

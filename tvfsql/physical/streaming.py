@@ -40,7 +40,7 @@ from tvfsql.plan.nodes import Item
 from tvfsql.plan.properties import window_of
 from tvfsql.plan.rank import Rank, WindowDeduplicate, WindowTopN
 from tvfsql.plan.scalar import PROCTIME, Part, Ref, Scalar, column, template
-from tvfsql.plan.sharing import Shared
+from tvfsql.plan.sharing import Shared, of_shared
 from tvfsql.plan.window_join import WindowJoin, window_join
 from tvfsql.plan.window_nodes import LocalWindowAggregate
 from tvfsql.syntax import ast
@@ -75,7 +75,7 @@ def refuse_unbounded(plan: Node) -> None:
         if isinstance(node, nodes.Join):
             reason, hint = _other_join(node)
             raise UnsupportedError(f"{reason}: {node.label()}", hint=hint)
-        if type(node) in REFUSED:
+        if type(node) in REFUSED and not _in_micro_batches(node):
             found = _lacking_set(node) or _of_several_windows(node) or _lacking_merge(node) or _rank_of_rows(node)
             reason, hint = found or REFUSED[type(node)]
             if isinstance(node, nodes.SparkSql) and node.reason == ast.OVER:
@@ -199,7 +199,17 @@ def comes_by_window(node: Node) -> bool:
     """Whether all rows of a window leave the operator in one micro-batch."""
     if isinstance(node, nodes.Project | nodes.Filter | nodes.Unnest | WindowTopN | WindowDeduplicate | Shared):
         return comes_by_window(node.input)
-    return isinstance(node, window_nodes.WindowAggregate | window_nodes.GlobalWindowAggregate)
+    made = isinstance(node, window_nodes.WindowAggregate | window_nodes.GlobalWindowAggregate)
+    return made or _in_micro_batches(node)
+
+
+def _in_micro_batches(node: Node) -> bool:
+    """Whether it is an aggregate by window or a join of windows over what INSERTs of a set share: all rows of a window
+    are in the micro-batch that it works on, as in batch."""
+    if not isinstance(node, nodes.Aggregate | nodes.Expand | WindowJoin) or not of_shared(node):
+        return False
+    known = window_of(node)
+    return known is not None and known.named_by(node.columns) is not None and all(map(comes_by_window, node.children))
 
 
 def stream_rank(node: WindowTopN | WindowDeduplicate) -> StreamTopN | StreamDeduplicate:

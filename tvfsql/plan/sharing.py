@@ -83,6 +83,11 @@ def trunks(plan: Node) -> tuple[Node, ...]:
     return (plan, *(part for part in first if all(part in other for other in others)))
 
 
+def of_shared(node: Node) -> bool:
+    """Whether all rows of an operator are made of those of one Shared."""
+    return any(isinstance(part, Shared) for part in trunks(node))
+
+
 def common_trunks(plans: Sequence[Node]) -> list[Node]:
     """What one stream could compute for several of the plans, its micro-batches going on to each: trunks that keep
     state and read none of the tables that the plans write. Those of most plans come first, and of these the largest."""

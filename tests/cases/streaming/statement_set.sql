@@ -1,18 +1,23 @@
--- One stream makes the windows of three tables; the best of a window need no state. What keeps more state, or just
--- reads the table, is a stream of its own, and so is what another clock would change when it is run again.
+-- One stream makes the windows of several tables: of rows of a window, which come together, aggregates, joins and ranks
+-- need no state. A window over windows is a stream of its own, and so is what just reads the table, and what another
+-- clock would change when it is run again.
 SET 'execution.runtime-mode' = 'streaming';
 CREATE VIEW hot AS
-SELECT window_start, window_end, item, COUNT(*) AS n, SUM(price) AS total
+SELECT window_start, window_end, window_time, item, COUNT(*) AS n, SUM(price) AS total
 FROM TABLE(HOP(TABLE bid, DESCRIPTOR(bidtime), INTERVAL '5' MINUTE, INTERVAL '10' MINUTE))
-GROUP BY window_start, window_end, item;
+GROUP BY window_start, window_end, window_time, item;
 EXPLAIN PHYSICAL STATEMENT SET BEGIN
-    INSERT INTO nowhere SELECT 'all', MAX(n) FROM hot GROUP BY window_start, window_end;
+    INSERT INTO nowhere SELECT 'all', SUM(n) FROM TABLE(TUMBLE((SELECT window_time AS rowtime, n FROM hot), DESCRIPTOR(rowtime), INTERVAL '1' HOUR))
+        GROUP BY window_start, window_end;
     INSERT INTO totals SELECT window_start, item, total FROM hot;
     INSERT INTO nowhere SELECT item, 1 FROM bid;
     INSERT INTO screen SELECT item, n FROM hot WHERE n > 1 UNION ALL SELECT 'all', n FROM hot;
     INSERT INTO nowhere SELECT item, n FROM hot WHERE window_end > LOCALTIMESTAMP - INTERVAL '1' DAY;
     INSERT INTO nowhere SELECT item, n FROM hot
         QUALIFY ROW_NUMBER() OVER (PARTITION BY window_start, window_end ORDER BY n DESC) = 1;
+    INSERT INTO nowhere SELECT h.item, h.n FROM hot AS h
+        JOIN (SELECT window_start, window_end, MAX(n) AS most FROM hot GROUP BY window_start, window_end) AS m
+        ON h.window_start = m.window_start AND h.window_end = m.window_end AND h.n = m.most;
 END;
 EXPLAIN CODE STATEMENT SET BEGIN
     INSERT INTO totals SELECT window_start, item, total FROM hot;
