@@ -8,10 +8,10 @@ from typing import Any
 import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
+from proctime import A_TICK, END, clocks
+from proctime import Row as Pair
 from row_streams import COLUMNS, Row, RowStream
 from streams import Event, ordered
-from test_proctime import A_TICK, END, clocks
-from test_proctime import Row as Pair
 
 from tvfsql.runtime.stream.deduplicate import FIRST, LAST, KeepRow
 from tvfsql.runtime.stream.interval_join import IntervalJoin
