@@ -16,6 +16,7 @@ from tvfsql.options import Options
 from tvfsql.physical.changes import refuse_changes
 from tvfsql.physical.firing import firing_of, refuse_firing, with_changes
 from tvfsql.physical.late import with_late_output
+from tvfsql.physical.marks import inputs_of
 from tvfsql.physical.operators import (
     BEFORE,
     AppliedChanges,
@@ -30,8 +31,9 @@ from tvfsql.physical.operators import (
     WindowExpand,
 )
 from tvfsql.physical.proctime import is_proctime
+from tvfsql.physical.refused import refuse_unbounded
 from tvfsql.physical.row_level import stream_interval_join, stream_keep_row
-from tvfsql.physical.streaming import calling_for_rows, inputs_of, refuse_unbounded, stream_rank, stream_slices
+from tvfsql.physical.streaming import calling_for_rows, stream_rank, stream_slices
 from tvfsql.plan import nodes, window_nodes
 from tvfsql.plan.deduplicate import Deduplicate
 from tvfsql.plan.interval_join import IntervalJoin

@@ -8,9 +8,9 @@ from dataclasses import fields, replace
 from tvfsql.errors import UnsupportedError
 from tvfsql.options import Options
 from tvfsql.options import duration as duration_of
+from tvfsql.physical.marks import inputs_of, mark_items, marked, on_event
 from tvfsql.physical.operators import Calc, Exchange, TableSourceScan
 from tvfsql.physical.row_operators import StreamIntervalJoin, StreamKeepRow
-from tvfsql.physical.streaming import inputs_of, mark_items, marked, on_event
 from tvfsql.plan.deduplicate import Deduplicate
 from tvfsql.plan.interval_join import IntervalJoin
 from tvfsql.plan.node import Node
