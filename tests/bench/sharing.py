@@ -49,7 +49,8 @@ def run(bids: Bids, repeats: int) -> None:
     report.say(
         f"\nThree INSERTs over one view, HOP 1 min/1 h, {bids.rows:,} rows; medians of {repeats} after a warm-up"
     )
-    report.say(*(_line(way, session, repeats) for way in ways))
+    for way in ways:
+        report.say(_line(way, session, repeats))
     session.spark.stop()
 
 
