@@ -85,6 +85,9 @@ def spark_type(tree: exp.DataType, span: Span | None = None) -> str:
             return f"{tree.this.value.lower()}<{args}>"
         case T.DECIMAL:
             numbers = [part.name for part in tree.expressions] or ["10"]
+            if len(numbers) > 2 or not all(number.isdecimal() for number in numbers):
+                message = "a DECIMAL has two numbers: its digits, and those of them after the point"
+                raise SqlSyntaxError(message, span=span, hint="DECIMAL(10, 2)")
             return f"decimal({','.join([*numbers, '0'][:2])})"
         case T.INTERVAL | T.TIME:
             raise UnsupportedError(f"{tree.sql()} columns have no counterpart in Spark", span=span)

@@ -1,0 +1,1 @@
+CREATE TABLE t (price DECIMAL(10, COUNT)) WITH ('connector' = 'blackhole');
