@@ -55,9 +55,8 @@ class Running:
         self.runs = [_Run(self, stream) for stream in streams]
         self.stopping, self.at_once = threading.Event(), threading.Event()
         self.failures: list[BaseException] = []
-        self._threads = [threading.Thread(target=run.drive, name="tvfsql-stream", daemon=True) for run in self.runs]
-        for thread in self._threads:
-            thread.start()
+        for run in self.runs:
+            threading.Thread(target=run.drive, name="tvfsql-stream", daemon=True).start()
 
     @property
     def counts(self) -> list[Counts]:
@@ -66,7 +65,7 @@ class Running:
 
     @property
     def active(self) -> bool:
-        return any(thread.is_alive() for thread in self._threads)
+        return not all(run.ended.is_set() for run in self.runs)
 
     def wait(self) -> None:
         """Until all have ended. If one fails, the others are stopped, and what it raised is raised here.
@@ -105,8 +104,8 @@ class Running:
         return [run.query for run in self.runs if run.query is not None]
 
     def _join(self) -> None:
-        for thread in self._threads:
-            thread.join()
+        for run in self.runs:
+            run.ended.wait()  # a Ctrl-C during Thread.join() would make the thread look as if it had ended
 
 
 class _Run:
@@ -115,7 +114,7 @@ class _Run:
     def __init__(self, running: Running, stream: Stream) -> None:
         self.running, self.stream = running, stream
         self.counts = Counts()
-        self.started = threading.Event()
+        self.started, self.ended = threading.Event(), threading.Event()
         self.query: StreamingQuery | None = None
         self.control: Path | None = None
         self.seen: int | None = None  # the last micro-batch that was counted
@@ -136,6 +135,7 @@ class _Run:
             self.running.stopping.set()
         finally:
             self.started.set()
+            self.ended.set()
 
     def _to_end(self, checkpoint: Path) -> None:
         control = checkpoint / "control"
