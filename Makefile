@@ -25,7 +25,7 @@ test: lint  ## everything: linters, types, floors and all tests, in JOBS=2 proce
 	$(BIN)/pytest -n $(JOBS) --dist loadfile
 
 check: lint  ## linters, types, floors and the fast tests: under a minute, no Java
-	$(BIN)/pytest -n $(JOBS) -m "not spark and not slow"
+	TVFSQL_EXAMPLES_ONE_IN=5 $(BIN)/pytest -n $(JOBS) -m "not spark and not slow"
 
 golden: $(DONE)  ## write the golden plans, docs/rules.md and docs/pictures anew; read the diff before you commit it
 	$(BIN)/python tests/rules_page.py

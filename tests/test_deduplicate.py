@@ -6,11 +6,12 @@ from collections import defaultdict
 from collections.abc import Iterator, Sequence
 
 import pytest
-from hypothesis import given, settings
+from hypothesis import given
 from hypothesis import strategies as st
 from row_streams import COLUMNS, Row, RowStream
 from streams import Event, micro_batches, ordered
 
+from examples import examples
 from tvfsql.runtime.stream.control import END_OF_INPUT
 from tvfsql.runtime.stream.deduplicate import FIRST, LAST, KeepRow
 
@@ -128,7 +129,7 @@ def split(rows: list[tuple[int, int]], retention: int) -> Iterator[list[tuple[in
 
 
 @pytest.mark.parametrize("keep", [FIRST, LAST])
-@settings(max_examples=50)
+@examples(50)
 @given(
     batches=micro_batches(),
     retention=st.sampled_from([0, 1, 7, 25, 60]),
@@ -151,7 +152,7 @@ def test_random_streams(
 
 
 @pytest.mark.parametrize("keep", [FIRST, LAST])
-@settings(max_examples=25)
+@examples(25)
 @given(batches=micro_batches(), retention=st.sampled_from([0, 7, 25]))
 def test_random_streams_by_event(keep: str, batches: list[list[Event]], retention: int) -> None:
     stream = RowStream(keeping(keep, retention), on_event=True)
@@ -161,6 +162,7 @@ def test_random_streams_by_event(keep: str, batches: list[list[Event]], retentio
     assert stream.empty
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("keep", [FIRST, LAST])
 def test_state_is_bounded_over_days(keep: str) -> None:
     """New keys every hour, for 30 days: with a retention of a day the state holds about a day of them."""

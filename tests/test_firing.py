@@ -12,7 +12,7 @@ import numpy as np
 import pyarrow as pa
 import pytest
 from firing import Change, FiringModel, FiringOperator, busy_and_idle_channels, changes_of, folded, shown
-from hypothesis import given, settings
+from hypothesis import given
 from hypothesis import strategies as st
 from streams import (
     LAYOUT,
@@ -30,6 +30,7 @@ from streams import (
     source,
 )
 
+from examples import examples
 from tvfsql.plan.firing import Firing
 from tvfsql.plan.window import Cumulate, Hop, Sliced, Tumble
 from tvfsql.runtime.stream import firing as of_firing
@@ -209,7 +210,7 @@ def test_changes_are_by_all_keys_and_take_back_floating_point_sums_to_the_letter
 
 
 @given(WINDOWS, FIRINGS, micro_batches() | busy_and_idle_channels(), TICKS, st.integers(1, 3), st.integers(1, 3))
-@settings(max_examples=80)
+@examples(80)
 def test_every_micro_batch_gives_the_changes_of_the_model(
     window: Sliced, firing: Firing, batches: list[list[Event]], ticks: list[int], groups: int, partitions: int
 ) -> None:
@@ -227,7 +228,7 @@ def test_every_micro_batch_gives_the_changes_of_the_model(
 
 
 @given(WINDOWS, FIRINGS, micro_batches(), TICKS)
-@settings(max_examples=15)
+@examples(15)
 def test_changes_folded_are_increments_added_up_and_the_rows_of_plain_windows(
     window: Sliced, firing: Firing, batches: list[list[Event]], ticks: list[int]
 ) -> None:
@@ -259,6 +260,7 @@ def added_up(increments: Sequence[Change]) -> list[Out]:
 # ---- retention
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("purge", [False, True])
 def test_the_state_of_simulated_days_is_bounded(purge: bool) -> None:
     hour, day = 3_600_000, 86_400_000

@@ -6,11 +6,12 @@ from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, field
 
 import pytest
-from hypothesis import given, settings
+from hypothesis import given
 from hypothesis import strategies as st
 from row_streams import COLUMNS, Row, RowStream
 from streams import Event, micro_batches, ordered
 
+from examples import examples
 from tvfsql.runtime.stream.control import END_OF_INPUT
 from tvfsql.runtime.stream.interval_join import PRESERVED, IntervalJoin
 
@@ -111,7 +112,7 @@ def model(
 
 
 @pytest.mark.parametrize("kind", PRESERVED)
-@settings(max_examples=50)
+@examples(50)
 @given(
     left=micro_batches(),
     right=micro_batches(),
@@ -147,6 +148,7 @@ def test_random_streams(
     assert stream.empty
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("kind", ["inner", "full"])
 def test_state_is_bounded_over_days(kind: str) -> None:
     """Rows every minute for 3 days, bounds of an hour: the state holds about an hour of both sides."""

@@ -14,9 +14,10 @@ from typing import Any
 
 import pyarrow as pa
 import pytest
-from hypothesis import example, given, settings
+from hypothesis import example, given
 from hypothesis import strategies as st
 
+from examples import examples
 from tvfsql.plan.window import Cumulate, Hop
 from tvfsql.runtime import kernel
 from tvfsql.runtime.kernel import SliceKernel
@@ -136,7 +137,7 @@ def sizes(draw: st.DrawFn) -> dict[str, int]:
     return small | {"chunk_bytes": draw(st.sampled_from([1, 300, 1 << 30])), "cut": draw(st.integers(1, 9))}
 
 
-@settings(max_examples=200, deadline=None)
+@examples(200)
 @given(slices(), sizes())
 @example(Slices(Hop(1, 3), []), {"cut": 1})
 def test_the_kernel_gives_every_window_what_its_slices_hold(data: Slices, small: dict[str, int]) -> None:

@@ -11,11 +11,12 @@ from zoneinfo import ZoneInfo
 import pytest
 import session_models
 import streams
-from hypothesis import given, settings
+from hypothesis import given
 from hypothesis import strategies as st
 from proctime import A_TICK, END, Row, Stream, clocks
 from streams import EVEN, LONG, MONTHS, Event, Out, ordered
 
+from examples import examples
 from tvfsql.plan.firing import Firing
 from tvfsql.plan.window import Cumulate, Hop, Session, Sliced, Tumble, Window
 
@@ -168,7 +169,7 @@ def check(
 
 
 @given((EVEN | MONTHS | LONG).filter(plain), clocks(), st.integers(1, 3))
-@settings(max_examples=80)
+@examples(80)
 def test_windows_hold_what_came_while_they_were_open(
     window: Sliced, batches: list[tuple[int, list[Row] | None]], groups: int
 ) -> None:
@@ -176,7 +177,7 @@ def test_windows_hold_what_came_while_they_were_open(
 
 
 @given(st.sampled_from([1, 2, 5, 9, 25, 80]), clocks(), st.integers(1, 3))
-@settings(max_examples=60)
+@examples(60)
 def test_sessions_hold_what_came_without_a_gap(
     gap: int, batches: list[tuple[int, list[Row] | None]], groups: int
 ) -> None:
@@ -184,7 +185,7 @@ def test_sessions_hold_what_came_without_a_gap(
 
 
 @given((EVEN | MONTHS | LONG).filter(plain), clocks(), st.sampled_from([0, 5, 40]))
-@settings(max_examples=40)
+@examples(40)
 def test_increments_of_windows_that_fire_early_add_up(
     window: Sliced, batches: list[tuple[int, list[Row] | None]], early: int
 ) -> None:

@@ -6,13 +6,14 @@ from copy import deepcopy
 from typing import Any
 
 import pytest
-from hypothesis import given, settings
+from hypothesis import given
 from hypothesis import strategies as st
 from proctime import A_TICK, END, clocks
 from proctime import Row as Pair
 from row_streams import COLUMNS, Row, RowStream
 from streams import Event, ordered
 
+from examples import examples
 from tvfsql.runtime.stream.deduplicate import FIRST, LAST, KeepRow
 from tvfsql.runtime.stream.interval_join import IntervalJoin
 
@@ -71,7 +72,7 @@ def test_pairs_and_rows_without_a_partner() -> None:
 
 
 @given(clocks(), st.sampled_from([0, 5, 40]), st.integers(1, 3))
-@settings(max_examples=60)
+@examples(60)
 def test_the_first_row_of_each_key_after_it_was_quiet(
     batches: list[tuple[int, list[Pair] | None]], retention: int, groups: int
 ) -> None:
@@ -93,7 +94,7 @@ def test_the_first_row_of_each_key_after_it_was_quiet(
 
 @pytest.mark.parametrize("retention", [1, 15, 60])
 @given(clocks())
-@settings(max_examples=40)
+@examples(40)
 def test_the_last_row_of_each_key_once_it_is_quiet(
     retention: int, batches: list[tuple[int, list[Pair] | None]]
 ) -> None:

@@ -6,11 +6,12 @@ import random
 from typing import Any
 
 import pytest
-from hypothesis import given, settings
+from hypothesis import given
 from hypothesis import strategies as st
 from session_models import Cutting, Model
 from streams import Event, Operator, Out, micro_batches, ordered
 
+from examples import examples
 from tvfsql.plan.window import Session
 from tvfsql.runtime.stream.control import END_OF_INPUT
 
@@ -67,7 +68,7 @@ def test_with_watermarks_on_event_a_session_fires_before_the_next_row_behind_it(
     assert counts(operator, Event(None, None, END_OF_INPUT)) == [(25, 35, 1), (30, 40, 1)]
 
 
-@settings(max_examples=150)
+@examples(150)
 @given(GAPS, micro_batches(), st.integers(1, 3), st.integers(1, 3))
 def test_random_streams_give_the_rows_of_the_model(
     gap: int, batches: list[list[Event]], groups: int, partitions: int
@@ -79,7 +80,7 @@ def test_random_streams_give_the_rows_of_the_model(
     assert not any(state.chunks for state in operator.states.values())
 
 
-@settings(max_examples=150)
+@examples(150)
 @given(GAPS, micro_batches(), st.integers(1, 3))
 def test_random_streams_with_watermarks_on_event(gap: int, batches: list[list[Event]], groups: int) -> None:
     operator, model = Operator(Session(gap), groups, on_event=True), Model(gap)
@@ -97,7 +98,7 @@ def test_a_long_session_is_cut_from_its_first_row_on_and_fires_at_the_cut() -> N
     assert counts(operator, Event(None, None, END_OF_INPUT)) == [(32, 57, 3)]
 
 
-@settings(max_examples=150)
+@examples(150)
 @given(GAPS, st.integers(1, 60), micro_batches(), st.integers(1, 3), st.integers(1, 3))
 def test_random_streams_of_sessions_with_a_maximum_duration(
     gap: int, more: int, batches: list[list[Event]], groups: int, partitions: int

@@ -18,6 +18,7 @@ from hypothesis import strategies as st
 from row_streams import COLUMNS, RowStream
 from streams import WINDOWS, Event, Operator, micro_batches
 
+from examples import examples
 from tvfsql import Session
 from tvfsql.api.state import GLANCE, read_streams, write_tables
 from tvfsql.cli import main
@@ -72,6 +73,7 @@ def test_state_of_another_layout_is_refused(text: str | None) -> None:
     assert refused.value.hint
 
 
+@examples(60)
 @given(
     window=WINDOWS | st.builds(Sessions, st.integers(1, 40), st.none() | st.integers(41, 90)), batches=micro_batches()
 )

@@ -8,7 +8,7 @@ from typing import Any
 import numpy as np
 import pyarrow as pa
 import pytest
-from hypothesis import given, settings
+from hypothesis import given
 from hypothesis import strategies as st
 from pyspark.sql import Row
 from pyspark.sql.streaming.tws_tester import TwsTester
@@ -33,6 +33,7 @@ from streams import (
     source,
 )
 
+from examples import examples
 from tvfsql.plan.window import Cumulate, Hop, Tumble, Window
 from tvfsql.runtime.kernel import SliceKernel
 from tvfsql.runtime.stream.control import END_OF_INPUT
@@ -221,7 +222,7 @@ def test_on_event_a_later_row_of_the_same_micro_batch_is_late() -> None:
 
 
 @given(WINDOWS | LONG, micro_batches())
-@settings(max_examples=60)
+@examples(60)
 def test_on_event_every_row_moves_the_watermark(window: Window, batches: list[list[Event]]) -> None:
     operator, model = Operator(window, groups=2, on_event=True), Model(window)
     for events in batches:
@@ -231,7 +232,7 @@ def test_on_event_every_row_moves_the_watermark(window: Window, batches: list[li
 
 
 @given(WINDOWS | LONG, micro_batches(), st.integers(1, 4), st.integers(1, 3))
-@settings(max_examples=150)
+@examples(150)
 def test_every_micro_batch_gives_the_rows_of_the_model(
     window: Window, batches: list[list[Event]], groups: int, partitions: int
 ) -> None:
@@ -248,7 +249,7 @@ def test_every_micro_batch_gives_the_rows_of_the_model(
 
 
 @given(EVEN | LONG, micro_batches())
-@settings(max_examples=100)
+@examples(100)
 def test_without_late_rows_the_stream_gives_the_rows_of_the_batch_kernel(
     window: Window, batches: list[list[Event]]
 ) -> None:

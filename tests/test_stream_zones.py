@@ -11,9 +11,10 @@ from zoneinfo import ZoneInfo
 import numpy as np
 import pytest
 from bids import write_files
-from hypothesis import given, settings
+from hypothesis import given
 from hypothesis import strategies as st
 
+from examples import examples
 from tvfsql import Session
 from tvfsql.runtime.stream.control import END_OF_INPUT
 from tvfsql.runtime.stream.valve import IDLE
@@ -55,7 +56,7 @@ def instants(draw: st.DrawFn) -> tuple[str, int]:
 
 
 @given(instants())
-@settings(max_examples=150)
+@examples(150)
 def test_no_later_row_has_a_time_up_to_the_watermark(case: tuple[str, int]) -> None:
     zone, instant = case
     (wall,) = wall_watermarks(np.array([instant]), zone).tolist()

@@ -9,10 +9,11 @@ from typing import Any
 
 import pyarrow as pa
 import pytest
-from hypothesis import given, settings
+from hypothesis import given
 from hypothesis import strategies as st
 from timers import Memory
 
+from examples import examples
 from tvfsql.runtime.stream import timer_queue
 from tvfsql.runtime.stream.timer_queue import TimerQueue
 from tvfsql.runtime.stream.timer_rows import Timer, TimerRows, each
@@ -131,7 +132,7 @@ class Both:
             (model.delete if deletes else model.register)(Timer(timer.key, timer.namespace - down, timer.time + on))
 
 
-@settings(max_examples=300)
+@examples(300)
 @given(st.lists(STEPS, max_size=14), REACTIONS, st.integers(1, 5))
 def test_the_service_does_what_the_plain_model_does(steps: list[Step], reactions: Any, chunk_rows: int) -> None:
     with pytest.MonkeyPatch.context() as patch:

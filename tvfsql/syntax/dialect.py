@@ -84,14 +84,23 @@ def spark_type(tree: exp.DataType, span: Span | None = None) -> str:
             args = ",".join(spark_type(part, span) for part in inner if isinstance(part, exp.DataType))
             return f"{tree.this.value.lower()}<{args}>"
         case T.DECIMAL:
-            numbers = [part.name for part in tree.expressions] or ["10"]
-            if len(numbers) > 2 or not all(number.isdecimal() for number in numbers):
-                message = "a DECIMAL has two numbers: its digits, and those of them after the point"
-                raise SqlSyntaxError(message, span=span, hint="DECIMAL(10, 2)")
-            return f"decimal({','.join([*numbers, '0'][:2])})"
+            return f"decimal({','.join(_digits(tree, span))})"
         case T.INTERVAL | T.TIME:
             raise UnsupportedError(f"{tree.sql()} columns have no counterpart in Spark", span=span)
     return tree.sql(dialect="spark").lower()
+
+
+def _digits(tree: exp.DataType, span: Span | None) -> list[str]:
+    """Precision and scale of a DECIMAL."""
+    numbers = [*(part.name for part in tree.expressions), *["10", "0"][len(tree.expressions) :]]
+    right = len(numbers) == 2 and all(map(str.isdecimal, numbers)) and int(numbers[0]) > 0
+    if not right or not int(numbers[1]) <= int(numbers[0]) <= 38:
+        raise SqlSyntaxError(
+            "DECIMAL takes the number of its digits, 1 to 38, and how many of them are behind the point",
+            span=span,
+            hint="DECIMAL(10, 2)",
+        )
+    return numbers
 
 
 def nearest_type(text: str) -> str | None:

@@ -1,0 +1,1 @@
+SELECT CAST(price AS DECIMAL(39, 2)) AS p FROM bid;
