@@ -6,6 +6,7 @@ user's cache. Spark's package is named there by its parts, because a Spark may b
 
 from __future__ import annotations
 
+import fcntl
 import hashlib
 import shutil
 import socket
@@ -48,8 +49,13 @@ class Unreachable(Exception):
 def jars() -> Path | Unreachable:
     """The folder of the jars, fetched if it is not there: `broker` and `client` in it."""
     kept = cache_folder() / f"kafka-{hashlib.sha256(IVY_FILE.read_bytes()).hexdigest()[:12]}"
-    if kept.is_dir():
-        return kept
+    kept.parent.mkdir(parents=True, exist_ok=True)
+    with kept.with_name(f"{kept.name}.lock").open("w") as lock:
+        fcntl.flock(lock, fcntl.LOCK_EX)  # tests run in several processes
+        return kept if kept.is_dir() else _fetched(kept)
+
+
+def _fetched(kept: Path) -> Path | Unreachable:
     draft = kept.with_name(f"{kept.name}.draft")
     (ivy,) = SPARK_JARS.glob("ivy-*.jar")
     pattern = f"{draft}/[conf]/[artifact]-[revision].[ext]"
@@ -63,10 +69,7 @@ def jars() -> Path | Unreachable:
         told = [line.strip() for line in error.stdout.splitlines() if "not found" in line.lower()]
         return Unreachable(f"the jars of Kafka cannot be fetched from Maven Central: {told[-1:]}")
     shutil.rmtree(draft / "ivy")
-    try:
-        draft.rename(kept)
-    except OSError:  # another process was faster
-        shutil.rmtree(draft)
+    draft.rename(kept)
     return kept
 
 
