@@ -22,7 +22,7 @@ demo: $(DONE)  ## run an example: its plans, its code, its rows (DEMO=FILE for a
 	@echo; echo "== tvfsql run $(DEMO)"; $(BIN)/tvfsql run $(DEMO)
 
 test: lint  ## everything: linters, types, floors and all tests, in JOBS=2 processes, each with its Spark
-	$(BIN)/pytest -n $(JOBS) --dist loadfile
+	$(BIN)/pytest -n $(JOBS) --dist loadfile --no-loadscope-reorder
 
 check: lint  ## linters, types, floors and the fast tests: under a minute, no Java
 	TVFSQL_EXAMPLES_ONE_IN=5 $(BIN)/pytest -n $(JOBS) -m "not spark and not slow"

@@ -19,6 +19,12 @@ settings.register_profile(
 settings.load_profile("tvfsql")
 
 
+def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
+    """Files with tests that run for long go first, so that in the end no process waits for another one."""
+    slow = {item.path for item in items if item.get_closest_marker("slow")}
+    items.sort(key=lambda item: item.path not in slow)
+
+
 @pytest.fixture(scope="session")
 def spark(request: pytest.FixtureRequest) -> Iterator[SparkSession]:
     """The local Spark, started once. Tests that take it are marked `spark`. If there are tests of Kafka among those

@@ -38,7 +38,7 @@ def run(bids: Bids, cases: Sequence[Case], repeats: int, memory: bool) -> bool:
     peaks = _peaks(bids) if memory else {}
     if peaks:
         report.say(*report.memory(peaks))
-    report.say(*report.targets(times, peaks))
+    report.say(*report.under("Targets", report.targets(times, peaks)))
     return agree
 
 

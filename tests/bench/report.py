@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from statistics import median
 
 from cases import Case
@@ -58,9 +58,14 @@ def memory(peaks: Mapping[str, int]) -> Iterator[str]:
         yield f"  {title:<20} {peak / 2**20:6.0f} MiB"
 
 
+def under(title: str, lines: Iterable[str]) -> list[str]:
+    """The lines below a title, if there are any."""
+    found = [*lines]
+    return [f"\n{title}", *found] if found else []
+
+
 def targets(times: Mapping[str, Sequence[Timed]], peaks: Mapping[str, int]) -> Iterator[str]:
     """One line per target of batch whose cases were run."""
-    yield "\nTargets"
     if "hop-1h" in times:
         own, windows, *_ = times["hop-1h"]
         ratio, cpu = windows.seconds / own.seconds, windows.cpu / own.cpu
@@ -82,7 +87,6 @@ def targets(times: Mapping[str, Sequence[Timed]], peaks: Mapping[str, int]) -> I
 
 def stream_targets(times: Mapping[str, Sequence[Timed]]) -> Iterator[str]:
     """One line per target of streams whose cases were run."""
-    yield "\nTargets of streams"
     for name, engine, least, text in AGAINST:
         by_engine = {each.engine: each for each in times.get(name, ())}
         if engine in by_engine:

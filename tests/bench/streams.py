@@ -36,7 +36,7 @@ def run(bids: Bids, cases: Sequence[StreamCase], repeats: int) -> bool:
             report.say(*report.answers(case, found))
             times[case.name] = list(bench.timed(case, found))
             report.say(*report.timed(times[case.name]))
-        report.say(*report.stream_targets(times))
+        report.say(*report.under("Targets of streams", report.stream_targets(times)))
         session.spark.stop()
     return agree
 
