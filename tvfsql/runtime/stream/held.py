@@ -155,9 +155,8 @@ def channel_states(valve: Valve) -> Iterator[ChannelState]:
         channels = {known: one for known, one in valve.channels.items() if known.startswith(name)}
         for known, channel in sorted(channels.items()):
             yield ChannelState(number, known.removeprefix(name) or None, channel.watermark, _status(channel))
-        of_all = (
-            valve.floors.get(name) if name else valve.watermark
-        )  # what is said of all of the only input counts at once
+        # what is said of all of the only input counts at once
+        of_all = valve.floors.get(name) if name else valve.watermark
         if name in valve.floors or (not channels and of_all is not None):
             yield ChannelState(number, ALL, of_all, "active")
         elif not channels:
