@@ -1,4 +1,4 @@
-# Needs Python 3.11 or later, and nothing else: Java comes with the packages if the machine has none.
+# Needs Python 3.11 or later, and nothing else: the packages include a Java runtime.
 # Everything is installed into .venv, once, and again when pyproject.toml changes.
 
 BIN  := .venv/bin
@@ -11,31 +11,38 @@ PYTHON ?= $(shell for each in python3 python3.13 python3.12 python3.11 python; d
 	"$$each" -c '$(AT_LEAST_3_11)' 2>/dev/null && echo "$$each" && break; done)
 
 .DEFAULT_GOAL := help
-.PHONY: help demo test check golden bench bench-flink lint
+.PHONY: help demo test soak check golden bench bench-flink fuzz lint
 
 help:  ## show this list
 	@awk -F ':.*## ' '/^[a-z-]+:.*## /{printf "  make %-11s %s\n", $$1, $$2}' Makefile
 
-demo: $(DONE)  ## run an example: its plans, its code, its rows (DEMO=FILE for another one)
+demo: $(DONE)  ## run an example: plans, code, rows (DEMO=FILE for another one)
 	@echo "== tvfsql explain $(DEMO)"; $(BIN)/tvfsql explain $(DEMO)
 	@echo; echo "== tvfsql compile $(DEMO)"; $(BIN)/tvfsql compile $(DEMO)
 	@echo; echo "== tvfsql run $(DEMO)"; $(BIN)/tvfsql run $(DEMO)
 
-test: lint  ## everything: linters, types, floors and all tests, in JOBS=2 processes, each with its Spark
-	$(BIN)/pytest -n $(JOBS) --dist loadfile --no-loadscope-reorder
+test: lint  ## everything: linters, types, layers and all tests, in JOBS=2 processes with a Spark each
+	$(BIN)/pytest -n $(JOBS) --dist worksteal --durations 25
 
-check: lint  ## linters, types, floors and the fast tests: under a minute, no Java
+soak: $(DONE)  ## the tests that `make test` has a short version of, at length: more random examples, cuts and kills
+	TVFSQL_SOAK=1 $(BIN)/pytest -n $(JOBS) --dist worksteal --durations 25 -m soak
+
+check: lint  ## linters, types, layers and the fast tests: no Java
 	TVFSQL_EXAMPLES_ONE_IN=5 $(BIN)/pytest -n $(JOBS) -m "not spark and not slow"
 
-golden: $(DONE)  ## write the golden plans, docs/rules.md and docs/pictures anew; read the diff before you commit it
-	$(BIN)/python tests/rules_page.py
+golden: $(DONE)  ## rewrite the golden plans, docs/rules.md and docs/pictures; read the diff before you commit it
+	$(BIN)/python tests/support/rules_page.py
+	$(BIN)/python tests/support/functions_page.py
 	$(BIN)/python docs/pictures
 	$(BIN)/pytest -m "not spark and not slow" --snapshot-update
 
 bench: $(DONE)  ## compare with Spark's window(), DuckDB and Flink: half an hour (ONLY=batch: some minutes)
 	$(BIN)/python tests/bench $(if $(ONLY),--only $(ONLY))
 
-bench-flink: .venv-flink/.installed  ## install Flink for `make bench`, in .venv-flink: 1 GB; without it, bench says so
+bench-flink: .venv-flink/.installed  ## install Flink for `make bench`, in .venv-flink (1 GB)
+
+fuzz: $(DONE)  ## try N=100000 mutants of SQL texts: each is refused, or makes a program
+	$(BIN)/python tests/support/fuzz.py $(or $(N),100000)
 
 lint: $(DONE)
 	$(BIN)/ruff check

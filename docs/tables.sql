@@ -1,4 +1,4 @@
--- The tables of the examples in sql.md: tvfsql run -i docs/tables.sql -e "SELECT ..."
+-- The tables of the examples in sql/: tvfsql run -i docs/tables.sql -e "SELECT ..."
 
 CREATE TABLE bid (
     bidtime TIMESTAMP(3),

@@ -1,5 +1,5 @@
--- TUMBLE: the year cut into hours that follow each other.
--- Departures, cancellations and mean delay of each carrier in each hour; shown are the twenty hours that were worst.
+-- TUMBLE: the year in consecutive hours.
+-- Departures, cancellations and mean delay of each carrier in each hour; shows the twenty worst hours.
 
 CREATE TABLE flights (
     sched_dep TIMESTAMP(3) NOT NULL,   -- scheduled departure, New York time

@@ -1,4 +1,4 @@
--- The table of the other scripts, by itself: every departure from New York City in 2013.
+-- Only the table of the other scripts: every departure from New York City in 2013.
 -- To try queries of your own:
 --   tvfsql run -i examples/flights.sql -e "SELECT carrier, COUNT(*) FROM flights GROUP BY carrier"
 

@@ -1,5 +1,5 @@
 -- Nexmark, query 5: hot items. Of the last ten seconds, every two, the auctions that had most bids.
--- Runs in both modes and gives the same rows: tvfsql run --mode streaming examples/nexmark_q5.sql
+-- Runs in both modes and returns the same rows: tvfsql run --mode streaming examples/nexmark_q5.sql
 
 CREATE TABLE bid (
     auction    BIGINT,
@@ -14,8 +14,8 @@ CREATE TABLE bid (
     'connector' = 'nexmark',
     'nexmark.table' = 'bid',
     'first-event.rate' = '1000',     -- events a second of event time; 46 of 50 are bids
-    'disorder' = '4 s',              -- so far a bid may be behind
-    'number-of-rows' = '100000',     -- without it the bids never end
+    'disorder' = '4 s',              -- how late a bid may arrive
+    'number-of-rows' = '100000',     -- without it the table is unbounded
     'rows-per-batch' = '20000'       -- of a stream: five micro-batches
 );
 

@@ -1,5 +1,5 @@
--- Nexmark, query 8: new users. Who came and opened an auction within the same ten seconds.
--- Runs in both modes and gives the same rows: tvfsql run --mode streaming examples/nexmark_q8.sql
+-- Nexmark, query 8: new users. Who joined and opened an auction within the same ten seconds.
+-- Runs in both modes and returns the same rows: tvfsql run --mode streaming examples/nexmark_q8.sql
 
 CREATE TABLE person (
     id         BIGINT,
@@ -11,8 +11,8 @@ CREATE TABLE person (
     'connector' = 'nexmark',
     'nexmark.table' = 'person',
     'first-event.rate' = '1000',     -- events a second of event time; one of 50 is a person
-    'disorder' = '4 s',              -- so far a person may be behind
-    'number-of-rows' = '2000',       -- without it people never stop coming
+    'disorder' = '4 s',              -- how late a person may arrive
+    'number-of-rows' = '2000',       -- without it the table is unbounded
     'rows-per-batch' = '400'         -- of a stream: five micro-batches
 );
 

@@ -1,6 +1,6 @@
 -- HOP: windows of 24 hours, a new one every 15 minutes, so each flight is in 96 of them.
--- tvfsql counts a flight once, in its slice of 15 minutes, and makes the windows from slices.
--- Shown are the twelve in which an airport cancelled most, whatever the hour they begin at.
+-- tvfsql counts a flight once, in its slice of 15 minutes, and computes the windows from slices.
+-- Shows the twelve windows in which an airport cancelled most.
 
 CREATE TABLE flights (
     sched_dep TIMESTAMP(3) NOT NULL,   -- scheduled departure, New York time

@@ -1,4 +1,4 @@
--- Functions in Python: how late flights left in each hour, a flight counting by the miles that it had to go.
+-- Functions in Python: how late flights left in each hour, weighted by the distance of the flight.
 -- weighted.py, beside this script, has the two functions. With --mode streaming the accumulators are in the state.
 
 CREATE FUNCTION weightedAvg AS 'weighted.WeightedAvg' LANGUAGE PYTHON;

@@ -2,26 +2,28 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass, field, replace
+from dataclasses import dataclass, replace
 
 from tvfsql.options import Options
-from tvfsql.plan.aggregates import AGGREGATES, EACH, templates
-from tvfsql.plan.call import counted, finished, holes, needs_slices, retractable, row_of
+from tvfsql.plan.aggregates import AGGREGATES, EACH
+from tvfsql.plan.call import counted, finished, holes, needs_slices, retractable, row_of, sum_of_list
+from tvfsql.plan.collector import Collector
+from tvfsql.plan.columns import SIGN
 from tvfsql.plan.node import Node
 from tvfsql.plan.nodes import AggCall, Expand, Filter, Item, Project, Scan, SetOperation
 from tvfsql.plan.properties import is_changelog
 from tvfsql.plan.scalar import Scalar, column, free_name, template, text
 from tvfsql.plan.types import is_float, is_integer
-from tvfsql.plan.window import Session, TumbleMonths, Window
+from tvfsql.plan.window import Session
 from tvfsql.plan.window_nodes import WindowAggregate, WindowTableFunction
 from tvfsql.planner import rule
 from tvfsql.rules.projection import passing
-from tvfsql.rules.two_phase import split_local_global, sum_of_list
+from tvfsql.rules.strategy import has_slices
 
 
 @rule
 def retract_changes(node: Node, options: Options) -> Node | None:
-    """Aggregate changes with their signs: a row that goes takes back what it added when it came.
+    """Aggregate changes with their signs: a delete subtracts what the insert added.
 
     Before:
       WindowAggregate(groupBy=[k], window=[w], select=[k, SUM(x) AS total])
@@ -32,14 +34,15 @@ def retract_changes(node: Node, options: Options) -> Node | None:
          +- WindowAggregate(groupBy=[k], window=[w], select=[k, SUM(sign) AS net_rows, SUM(x * sign) AS total_sum, ...])
             +- Scan(table=[t], fields=[k, x, ts, sign])
 
-    Holds because a row that goes has the key and the time of the row that came, so both are in the same windows, and
-    counts, sums and numbers of occurrences can be taken back. A window in which as many rows went as came does not
-    exist. Does not apply
-    - if one aggregate has no such form (plan.aggregates tells);
-    - to a SESSION: without a row it may have other borders, or be two;
-    - to CUMULATE that gives out only steps that differ: those of sums and counts differ more often than results;
-    - where an aggregate needs occurrences of values, which only slices have, and slices are switched off.
-    Source: semantics.md a.5 and b.1.
+    Holds because a deleted row has the key and the time of the inserted one, so both are in the same windows, and
+    counts, sums and numbers of occurrences can be subtracted. A window with as many deletes as inserts does not exist.
+    Does not apply
+    - if an aggregate has no such form (see plan.aggregates);
+    - to a SESSION: without a row it may have other borders, or be two sessions;
+    - to a CUMULATE that emits only changed steps: its sums and counts change more often than its results;
+    - if an aggregate needs occurrences of values, which only slices have, and slices are turned off.
+
+    Source: semantics.md#changelogs.
     """
     match node:
         case WindowAggregate(source, window, calls=calls) if is_changelog(source):
@@ -47,41 +50,32 @@ def retract_changes(node: Node, options: Options) -> Node | None:
                 return None
             names = (*node.columns, *(name for below in source.walk() for name in below.columns))
             taken = {name.lower() for name in names}
-            sign = free_name("sign", lambda name: name in taken)
-            signed = Signed(column(sign, "bigint"), taken | {sign})
+            sign = free_name(SIGN, lambda name: name in taken)
+            signed = Signed(column(sign, "bigint"), Collector(taken | {sign}))
             rows = signed.part("net_rows", "SUM", (signed.sign,))
             results = {call.name: signed.result(call) for call in calls}
-            if any(map(needs_slices, signed.calls)) and not has_slices(window, options):
+            if any(map(needs_slices, signed.calls.parts)) and not has_slices(window, options):
                 return None
-            made = replace(node, input=with_sign(source, sign), calls=tuple(signed.calls))
+            made = replace(node, input=with_sign(source, sign), calls=tuple(signed.calls.parts))
             left = Filter(made, (template("{n} <> 0", {"n": rows}, "boolean", atomic=False),))
             columns = ((part.name, column(part.name, part.type)) for part in node.schema)
             return Project(left, tuple(Item(name, results.get(name, same)) for name, same in columns))
     return None
 
 
-def has_slices(window: Window, options: Options) -> bool:
-    """Whether windows are made from slices at all. Months are not in batch."""
-    strategy = options["table.optimizer.agg-phase-strategy"]
-    if isinstance(window, TumbleMonths) and not options.streaming:
-        return False
-    return strategy != "ONE_PHASE" and split_local_global.name not in options.disabled_rules
-
-
 @dataclass
 class Signed:
-    """Gathers the calls over signed rows that results are made of; results that need the same one share it."""
+    """Gathers the calls over signed rows that results are made of."""
 
     sign: Scalar
-    taken: set[str]
-    calls: list[AggCall] = field(default_factory=list)
+    calls: Collector[AggCall]
 
     def result(self, call: AggCall) -> Scalar:
         """The call's result over its parts."""
         row = row_of(call)
         assert row is not None, call
         kind = call.arguments[0].type
-        _, finish, of_counts = templates(row, kind)
+        _, finish, of_counts = row.templates(kind)
         if call.user:
             left = "{net}.x" if call.distinct else EACH
             return finished(call, finish, {"state": template(left, {"net": self._net(call, "{row}", nulls=True)})})
@@ -105,13 +99,7 @@ class Signed:
     def part(self, wanted: str, function: str, arguments: tuple[Scalar, ...], where: Scalar | None = None) -> Scalar:
         """The column of a call that computes this."""
         kind = AGGREGATES["SUM"].result(arguments[0].type) if function == "SUM" else ""
-        for known in self.calls:
-            if (known.function, known.arguments, known.filter) == (function, arguments, where):
-                return column(known.name, known.type)
-        name = free_name(wanted, lambda name: name.lower() in self.taken)
-        self.taken.add(name.lower())
-        self.calls.append(AggCall(name, function, arguments, filter=where, type=kind))
-        return column(name, kind)
+        return self.calls.column(AggCall(wanted, function, arguments, filter=where, type=kind))
 
     def _count(self, call: AggCall) -> Scalar:
         x = call.arguments[0]

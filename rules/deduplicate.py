@@ -27,20 +27,21 @@ def make_deduplicate(node: Node, options: Options) -> Node | None:
       +- Project(select=[..., 1 AS rn])
          +- Deduplicate(keep=[FirstRow], key=[item], orderKey=[bidtime])
 
-    Holds because the row of rank 1 by time is the first row, or with DESC the last, and its rank is known. The binder
-    makes ranks without windows by the time attribute alone. Does not apply
+    Holds because the row of rank 1 by time is the first row, or with DESC the last one, and its rank is known. Without
+    windows, the binder creates ranks by the time attribute only. Does not apply
     - in batch, where all rows are there to be ranked;
-    - to a limit other than the first rank: rows that come in between would move the others;
-    - to rows of windows: PARTITION BY lacks their start or their end, and was meant to have both, more likely than not.
+    - to a limit other than the first rank: later rows would move the others;
+    - to rows with windows: a PARTITION BY that lacks their start or end is probably a mistake.
+
     Flink: StreamPhysicalRankRule and its RankUtil.canConvertToDeduplicate.
     """
     match node:
-        case Filter(Rank(source, "ROW_NUMBER", partition, (key,), ties, name), conditions) if options.streaming:
+        case Filter(Rank(source, "ROW_NUMBER", partition, (key,), ties, name) as rank, conditions) if options.streaming:
             ranges = {one: found for one in conditions if (found := rank_range(one, name))}
             if intersection(ranges.values()) != (1, 1) or window_of(source) is not None:
                 return None
             proctime = key.scalar.column is not None and is_proctime(source, key.scalar.column)
-            made = Deduplicate(source, partition, key, ties, proctime)
+            made = Deduplicate(source, partition, key, ties, proctime, span=rank.span)
             known = Project(made, (*passing(source.columns, made), Item(name, text("1L", RANK_TYPE))))
             rest = tuple(one for one in conditions if one not in ranges)
             return Filter(known, rest) if rest else known

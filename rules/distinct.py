@@ -4,9 +4,10 @@ from __future__ import annotations
 
 from dataclasses import replace
 
-from tvfsql.options import Options
-from tvfsql.plan.aggregates import AGGREGATES, TIMED, templates
+from tvfsql.options import BUCKETS, DISTINCT_SPLIT, LATE_OUTPUT, Options
+from tvfsql.plan.aggregates import AGGREGATES, Share
 from tvfsql.plan.call import counted, finished, holes, row_of
+from tvfsql.plan.collector import Collector
 from tvfsql.plan.node import Node
 from tvfsql.plan.nodes import AggCall, Aggregate, Expand, Item, Project
 from tvfsql.plan.properties import is_changelog
@@ -17,12 +18,10 @@ from tvfsql.plan.window_nodes import WindowAggregate
 from tvfsql.planner import rule
 from tvfsql.rules.projection import passing
 
-ENABLED, BUCKETS = (f"table.optimizer.distinct-agg.split.{name}" for name in ("enabled", "bucket-num"))
-
 
 @rule
 def split_distinct(node: Node, options: Options) -> Node | None:
-    """Aggregate in buckets of the distinct values first, and then join the buckets.
+    """Aggregate in buckets of the distinct values first, then merge the buckets.
 
     Before:
       WindowAggregate(groupBy=[k], window=[w], select=[k, SUM(x) AS s, COUNT(DISTINCT a) AS n, start('w$), end('w$)])
@@ -33,28 +32,29 @@ def split_distinct(node: Node, options: Options) -> Node | None:
             +- Project(select=[k, x, a, pmod(hash(a), 1024) AS a_bucket])
 
     Holds because equal values have equal hashes: a value is in one bucket, so it is counted once. With several DISTINCT
-    arguments each has buckets of its own in a copy of the rows (Expand); the other aggregates go with the first one.
-    On streams aggregate_attached_windows then makes a window aggregate of the outer step. Does not apply
-    - without table.optimizer.distinct-agg.split.enabled, or without a DISTINCT;
-    - if an aggregate cannot be joined from its results over parts of the rows: lists (LISTAGG, COLLECT, ARRAY_AGG),
-      whose order goes by time, spreads (STDDEV, VAR), Spark's own and a user's;
-    - to CUMULATE that leaves out steps: what leaves out a bucket would have to look at all of them;
-    - where late rows are kept: they come out of one window operator;
-    - to a SESSION, which rows of all buckets make together;
-    - to changes: a row that goes may leave one bucket and the row in its place come into another, and only both
-      together tell whether the window has rows.
+    arguments each one has its own buckets in a copy of the rows (Expand), and the other aggregates use the first copy.
+    On streams aggregate_attached_windows then makes the outer step a window aggregate. Does not apply
+    - without table.optimizer.distinct-agg.split.enabled, or without DISTINCT;
+    - if an aggregate cannot be merged from its results over parts of the rows: lists (LISTAGG, COLLECT, ARRAY_AGG),
+      whose order follows time, STDDEV and VAR, Spark's own aggregates, and those in Python;
+    - to a CUMULATE that skips steps: a bucket alone cannot decide which ones;
+    - if late rows are kept: one window operator emits them;
+    - to a SESSION, which the rows of all buckets form together;
+    - to changes: an update can leave one bucket and enter another, and only both together show whether the window has
+      rows.
+
     Flink: SplitAggregateRule.
     """
     match node:
-        case WindowAggregate(source, window, buckets=()) if options[ENABLED] == "true":
+        case WindowAggregate(source, window, buckets=()) if options[DISTINCT_SPLIT]:
             values = distinct_values(node.calls)
-            if not values or leaves_out_steps(window) or is_changelog(source) or options["tvfsql.late-output"]:
+            if not values or leaves_out_steps(window) or is_changelog(source) or options[LATE_OUTPUT]:
                 return None
             if isinstance(window, Session):
                 return None
             if not all(can_be_joined(call) for call in node.calls):
                 return None
-            taken = {*source.columns, *node.columns}
+            taken = {name.lower() for name in (*source.columns, *node.columns)}
             names = [_free(f"{value.column}_bucket" if value.column else "bucket", taken) for value in values]
             hashed = (
                 Item(name, template(f"pmod(hash({{x}}), {options[BUCKETS]})", {"x": value}, "int"))
@@ -72,10 +72,10 @@ def split_distinct(node: Node, options: Options) -> Node | None:
             split = _Split(copy, copy.get(values[0]), taken)
             results = {call.name: split.result(call) for call in node.calls}
             inner = replace(
-                node, input=below, keys=(*node.keys, *names), calls=tuple(split.inner), buckets=tuple(names)
+                node, input=below, keys=(*node.keys, *names), calls=tuple(split.inner.parts), buckets=tuple(names)
             )
             keys = (*node.keys, *(part.name for part in node.properties))
-            outer = Aggregate(inner, keys, tuple(split.outer))
+            outer = Aggregate(inner, keys, tuple(split.outer.parts))
             kept = (
                 Item(part.name, results[part.name] if part.name in results else column(part.name, part.type))
                 for part in node.schema
@@ -98,7 +98,7 @@ def can_be_joined(call: AggCall) -> bool:
     row = row_of(call)
     if call.distinct and not (call.arguments[0].deterministic and is_orderable(call.arguments[0].type)):
         return False
-    return row is not None and (bool(row.again) or call.function in ("AVG", "FIRST_VALUE", "LAST_VALUE"))
+    return row is not None and bool(row.shares)
 
 
 class _Split:
@@ -106,56 +106,37 @@ class _Split:
     for calls without DISTINCT; there are none if rows are not copied."""
 
     def __init__(self, copy: dict[Scalar | None, Scalar], plain: Scalar | None, taken: set[str]) -> None:
-        self.copy, self.plain, self.taken = copy, plain, taken
-        self.inner: list[AggCall] = []
-        self.outer: list[AggCall] = []
+        self.copy, self.plain = copy, plain
+        self.inner: Collector[AggCall] = Collector(taken)
+        self.outer: Collector[AggCall] = Collector(set())
 
     def result(self, call: AggCall) -> Scalar:
         """What is over the outer step's columns the call's result."""
         row = AGGREGATES[call.function]
         kind = call.arguments[0].type
-        match call.function:
-            case "AVG":
-                total = self._joined(replace(call, name=f"{call.name}_sum", function="SUM", type=_sum(kind)), "SUM")
-                count = self._joined(replace(call, name=f"{call.name}_count", function="COUNT", type="bigint"), "SUM0")
-                return finished(call, templates(row, kind)[1], {"sum": total, "count": count})
-            case "FIRST_VALUE" | "LAST_VALUE" as function:
-                timed = template(TIMED, holes(call))  # a value stands beside its time until buckets are joined
-                smallest = "MIN" if function == "FIRST_VALUE" else "MAX"
-                found = replace(call, function=smallest, arguments=(timed,), filter=counted(call), time=None, type="")
-                return template("{v}.x", {"v": self._joined(found, smallest)}, call.type)
-        inner = replace(call, type=_sum(kind)) if call.function in ("SUM", "SUM0") else call
-        return self._joined(inner, row.again, call.type)
+        if not row.shares[0].suffix:
+            return self._joined(replace(call, type=row.widest(kind)), row.shares[0].again, call.type)
+        parts = {share.suffix: self._share(call, share, alone=len(row.shares) == 1) for share in row.shares}
+        return finished(call, row.templates(kind).finish, parts)
 
-    def _joined(self, call: AggCall, again: str, kind: SqlType | None = None) -> Scalar:
+    def _share(self, call: AggCall, share: Share, *, alone: bool) -> Scalar:
+        """What is joined from one of the shares that make the call's result."""
+        own = replace(call, name=call.name if alone else f"{call.name}_{share.suffix}", function=share.function)
+        if share.value != "{x}":
+            own = replace(own, arguments=(template(share.value, holes(call)),), filter=counted(call), time=None)
+        kind = AGGREGATES[share.function].widest(own.arguments[0].type)
+        return self._joined(replace(own, type=kind), share.again, kind)
+
+    def _joined(self, call: AggCall, again: str, kind: SqlType) -> Scalar:
         """The call in the inner step, and its results joined in the outer one: that one's column."""
-        kind = call.type if kind is None else kind
         condition = self.copy.get(call.arguments[0]) if call.distinct else self.plain
         if condition is not None and call.filter is not None:
             condition = template("{a} AND {b}", {"a": call.filter, "b": condition}, "boolean", atomic=False)
-        call = replace(call, filter=condition or call.filter)
-        known = next((each for each in self.inner if replace(each, name=call.name) == call), None)
-        if known is None:
-            known = replace(call, name=_free(call.name, self.taken))
-            self.inner.append(known)
-        joined = AggCall(call.name, again, (column(known.name, known.type),), type=kind)
-        for each in self.outer:
-            if replace(each, name=joined.name) == joined and each.type == kind:
-                return column(each.name, kind)
-        self.outer.append(joined)
-        return column(joined.name, kind)
-
-
-def _sum(kind: SqlType) -> SqlType:
-    """The type in which parts of a sum are kept: Spark's, so that one that is too large for the result may be made up
-    for by others."""
-    row = AGGREGATES["SUM"]
-    assert row.natural is not None
-    return row.natural(kind) or row.result(kind)
+        inner = self.inner.column(replace(call, filter=condition or call.filter))
+        return self.outer.column(AggCall(call.name, again, (inner,), type=kind, span=call.span))
 
 
 def _free(wanted: str, taken: set[str]) -> str:
-    lowered = {name.lower() for name in taken}
-    name = free_name(wanted, lambda known: known.lower() in lowered)
-    taken.add(name)
+    name = free_name(wanted, lambda known: known.lower() in taken)
+    taken.add(name.lower())
     return name

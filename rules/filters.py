@@ -27,9 +27,9 @@ def push_filter_below_set_operation(node: Node, options: Options) -> Node | None
       +- Filter(where=[reserve > 10])
          +- Scan(table=[auction], fields=[name, reserve])
 
-    Holds because equal rows pass or fail together, whichever side they come from, so it is the same whether they are
-    united, counted or compared before or after. Does not apply where the sides' types of a column differ: a condition
-    would see the value before it is made one of the other type. Conditions that differ from call to call stay.
+    Holds because equal rows pass or fail together, whichever side they come from, so filtering before or after a union,
+    intersection or difference gives the same rows. Does not apply to a column whose types differ between the sides,
+    because the condition would see the value before its conversion, nor to non-deterministic conditions.
     """
     match node:
         case Filter(SetOperation(left, right) as sides, conditions):
@@ -52,8 +52,8 @@ def push_filter_below_expand(node: Node, options: Options) -> Node | None:
       Expand(projects=[{item, price, 0 AS $e}, {NULL AS item, price, 1 AS $e}])
       +- Filter(where=[price > 10])
 
-    Holds because the copies of a row have its values in all columns but the keys of the sets: they all pass or none.
-    Does not apply to conditions over those keys, which are NULL in some copies.
+    Holds because the copies of a row differ only in the keys of the sets, so they all pass or all fail. Does not apply
+    to conditions on those keys, which are NULL in some copies.
     """
     match node:
         case Filter(Expand(source, keys) as expand, conditions):

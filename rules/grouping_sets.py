@@ -3,18 +3,19 @@
 from __future__ import annotations
 
 from tvfsql.options import Options
+from tvfsql.plan.columns import WINDOW_COLUMNS
 from tvfsql.plan.node import Node
 from tvfsql.plan.nodes import Expand, Filter, Item, Project
 from tvfsql.plan.scalar import Scalar, column, free_name
 from tvfsql.plan.window import Session
-from tvfsql.plan.window_nodes import WINDOW_COLUMNS, WindowTableFunction
+from tvfsql.plan.window_nodes import WindowTableFunction
 from tvfsql.planner import rule
 from tvfsql.rules.projection import passing
 
 
 @rule
 def push_expand_below_window(node: Node, options: Options) -> Node | None:
-    """Multiply rows by grouping sets before they are given windows.
+    """Copy rows for grouping sets before they are assigned to windows.
 
     Before:
       Expand(projects=[{item, s, e, 0 AS $e}, {NULL AS item, s, e, 1 AS $e}])
@@ -26,10 +27,10 @@ def push_expand_below_window(node: Node, options: Options) -> Node | None:
          +- Expand(projects=[{item, ts, 0 AS $e}, {NULL AS item, ts, 1 AS $e}])
             +- Project(select=[item, ts])
 
-    Holds because each copy of a row lies in the windows of the row. The projection and a filter over window columns
-    may be missing. Does not apply where a set lacks a window column (its groups are of no window), where a filter
-    or a column looks at the row and its window together, nor to a SESSION, whose rows make its windows.
-    Flink: ExpandWindowTableFunctionTransposeRule.
+    Holds because each copy of a row belongs to the windows of the row. The projection and a filter on window columns
+    are optional. Does not apply if a set lacks a window column (its groups belong to no window), if a filter or a
+    column uses both the row and its window, nor to a SESSION, whose rows form its windows. Flink:
+    ExpandWindowTableFunctionTransposeRule.
     """
     match node:
         case Expand(Project(below, items), keys, sets, id):

@@ -6,6 +6,7 @@ from dataclasses import replace
 
 from tvfsql.options import Options
 from tvfsql.plan.aggregates import ROWS
+from tvfsql.plan.columns import WINDOW_COLUMNS
 from tvfsql.plan.node import Field, Node
 from tvfsql.plan.nodes import AggCall, Filter, Project, Unnest
 from tvfsql.plan.properties import is_changelog
@@ -13,14 +14,14 @@ from tvfsql.plan.rank import WindowDeduplicate, WindowTopN
 from tvfsql.plan.scalar import column, free_name, quoted, template
 from tvfsql.plan.types import is_orderable
 from tvfsql.plan.window import Session
-from tvfsql.plan.window_nodes import WINDOW_COLUMNS, WindowAggregate, WindowProperty, WindowTableFunction
+from tvfsql.plan.window_nodes import WindowAggregate, WindowProperty, WindowTableFunction
 from tvfsql.planner import rule
 from tvfsql.rules.projection import passing
 
 
 @rule
 def hold_rows_until_window_ends(node: Node, options: Options) -> Node | None:
-    """On streams, collect the rows of a window and hand them on together when it ends.
+    """On streams, buffer the rows of a window and pass them on together when it ends.
 
     Before:
       WindowDeduplicate(window=[w], keep=[LastRow], partitionKeys=[item], orderKey=[bidtime])
@@ -32,11 +33,11 @@ def hold_rows_until_window_ends(node: Node, options: Options) -> Node | None:
          +- WindowAggregate(groupBy=[item], window=[w], select=[item, $ROWS(struct(price, bidtime)) AS rows, ...])
             +- Scan(table=[bid], fields=[item, price, bidtime])
 
-    Holds because a rank within a window needs all its rows and no others, and a list of rows is merged from slices
-    like any aggregate: a row is kept once, however many windows hold it. Does not apply in batch, where all rows are
-    there, nor over changes, which are no rows, nor over aggregates, whose rows come together as they are. The rows of
-    a SESSION are collected whatever is above: before its end they have no window. One with a maximum duration is cut
-    by the operator that collects them, in batch too.
+    Holds because a rank within a window needs all its rows and no others, and a list of rows is merged from slices like
+    any aggregate: a row is buffered once, however many windows contain it. Does not apply in batch, where all rows are
+    there, over changes, or over aggregates, whose rows arrive together anyway. The rows of a SESSION are buffered
+    whatever is above, because they have no window before it ends. For a SESSION with a maximum duration, the operator
+    that buffers rows also cuts sessions, in batch too.
     """
     match node:
         case WindowTableFunction(window=Session(limit=limit)) if options.streaming or limit:
@@ -63,7 +64,7 @@ def _held(node: Node, keys: tuple[str, ...]) -> Node | None:
 
 
 def _collected(node: WindowTableFunction, keys: tuple[str, ...], function: str) -> Node:
-    """The same rows, given out when their window ends: ROWS in any order, ARRAY_AGG by time."""
+    """The same rows, emitted when their window ends: ROWS in any order, ARRAY_AGG by time."""
     kept = tuple(field for field in node.input.schema if field.name not in keys)
     holes = {f"c{i}": column(field.name, field.type) for i, field in enumerate(kept)}
     row = ", ".join(f"{{c{i}}} AS {quoted(field.name)}" for i, field in enumerate(kept))
@@ -74,7 +75,7 @@ def _collected(node: WindowTableFunction, keys: tuple[str, ...], function: str) 
     held = template(f"struct({row})", holes, kind)
     call = AggCall(rows, function, (held,), time=node.time if function != ROWS else None)
     parts = (WindowProperty(name, name.removeprefix("window_"), node.type_of(name)) for name in WINDOW_COLUMNS)
-    made = WindowAggregate(node.input, node.window, node.time, keys, (call,), tuple(parts), node.zone)
+    made = WindowAggregate(node.input, node.window, node.time, keys, (call,), tuple(parts), node.zone, span=node.span)
     unnested = Unnest(made, rows, kept)
     return Project(unnested, passing(node.columns, unnested))
 

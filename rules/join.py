@@ -18,7 +18,7 @@ MATCHING = {"inner": "lr", "semi": "lr", "left": "r", "anti": "r", "right": "l",
 
 @rule
 def push_filter_below_join(node: Node, options: Options) -> Node | None:
-    """Filter rows before they are joined; conditions on both sides become those of the join.
+    """Filter rows before they are joined. Conditions on both sides become conditions of the join.
 
     Before:
       Filter(where=[price > 5 AND seller = 7 AND item = item0])
@@ -32,8 +32,9 @@ def push_filter_below_join(node: Node, options: Options) -> Node | None:
       +- Filter(where=[seller = 7])
          +- Scan(table=[auction], fields=[item0, seller])
 
-    Holds because an inner join gives the pairs that meet its condition, and all others the rows of the side that is
-    kept as they are. Does not apply to the side that an outer join fills with NULL: the condition is on what comes out.
+    Holds because an inner join returns the pairs that meet its condition, and any other join returns the rows of the
+    preserved side. Does not apply to the side that an outer join fills with NULL, because the condition refers to the
+    result of the join.
     """
     match node:
         case Filter(Join() as join, conditions):
@@ -53,7 +54,7 @@ def push_filter_below_join(node: Node, options: Options) -> Node | None:
 
 @rule
 def push_join_condition_below(node: Node, options: Options) -> Node | None:
-    """Leave out rows that cannot match before they are joined.
+    """Drop rows that cannot match before they are joined.
 
     Before:
       Join(joinType=[left], where=[item = item0 AND seller = 7 AND price > 5])
@@ -65,8 +66,8 @@ def push_join_condition_below(node: Node, options: Options) -> Node | None:
       +- Filter(where=[seller = 7])
          +- Scan(table=[auction], fields=[item0, seller])
 
-    Holds because such a row is in no pair, and does not come out alone. Does not apply to the side whose rows an outer
-    join gives out without a match.
+    Holds because such a row is in no pair, and is not emitted alone. Does not apply to a side whose rows an outer join
+    emits without a match.
     """
     match node:
         case Join():

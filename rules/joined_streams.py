@@ -7,6 +7,7 @@ from dataclasses import dataclass, field, replace
 
 from tvfsql.options import Options
 from tvfsql.plan.aggregates import ROWS
+from tvfsql.plan.columns import WINDOW_COLUMNS
 from tvfsql.plan.node import Field, Node
 from tvfsql.plan.nodes import AggCall, Filter, Item, Project, SetOperation, Unnest
 from tvfsql.plan.properties import window_of
@@ -15,13 +16,7 @@ from tvfsql.plan.sharing import of_shared
 from tvfsql.plan.types import SqlType
 from tvfsql.plan.window import Session, one_per_end
 from tvfsql.plan.window_join import EqualPair, WindowJoin
-from tvfsql.plan.window_nodes import (
-    WINDOW_COLUMNS,
-    AttachedWindow,
-    WindowAggregate,
-    WindowProperty,
-    WindowTableFunction,
-)
+from tvfsql.plan.window_nodes import AttachedWindow, WindowAggregate, WindowProperty, WindowTableFunction
 from tvfsql.planner import rule
 from tvfsql.rules.projection import passing, typed
 
@@ -35,7 +30,7 @@ EXACT = ("string", "boolean", "tinyint", "smallint", "int", "bigint", "date", "t
 
 @rule
 def pair_rows_when_window_ends(node: Node, options: Options) -> Node | None:
-    """On streams, gather the rows of both sides of a window join, and pair them when the window ends.
+    """On streams, buffer the rows of both sides of a window join, and pair them when the window ends.
 
     Before:
       WindowJoin(leftWindow=[w], rightWindow=[w], joinType=[InnerJoin], where=[item = item0 AND price > reserve])
@@ -57,11 +52,12 @@ def pair_rows_when_window_ends(node: Node, options: Options) -> Node | None:
                         +- Project(select=[item, opened AS rowtime, NULL AS left_row, struct(reserve) AS right_row])
                            +- Scan(table=[auction], fields=[item, reserve, opened])
 
-    Holds because rows match only within a window and where their keys agree, so that those of a group are all that a
-    row may match, and the aggregate is final when the window is, for both sides. A row whose key is NULL matches none
-    by `=`: it is left out, or where it must come out unmatched it is kept apart from those of the other side. Rows
-    straight from window functions are kept once, however many windows hold them; others by the window that they have.
-    Does not apply in batch, nor to what INSERTs of a set share, as rows of a window are in one micro-batch there.
+    Holds because rows match only within a window and if their keys are equal, so a group contains all possible partners
+    of a row, and the aggregate is final when the window is, for both sides. A row with a NULL key matches nothing by
+    `=`: it is dropped, or, if it must be emitted without a partner, kept apart from the rows of the other side. Rows
+    directly from window functions are buffered once, however many windows contain them; other rows are buffered in
+    their window. Does not apply in batch, nor to the shared part of a statement set, where the rows of a window are in
+    one micro-batch.
     """
     match node:
         case WindowJoin() if options.streaming and not of_shared(node):

@@ -6,6 +6,7 @@ from dataclasses import replace
 from functools import singledispatch
 
 from tvfsql.options import Options
+from tvfsql.plan.columns import WINDOW_COLUMNS
 from tvfsql.plan.deduplicate import Deduplicate
 from tvfsql.plan.interval_join import IntervalJoin
 from tvfsql.plan.node import Node
@@ -25,13 +26,13 @@ from tvfsql.plan.nodes import (
 from tvfsql.plan.rank import Rank, WindowDeduplicate, WindowTopN
 from tvfsql.plan.scalar import Ref, Scalar, column
 from tvfsql.plan.window_join import WindowJoin
-from tvfsql.plan.window_nodes import WINDOW_COLUMNS, WindowAggregate, WindowTableFunction
+from tvfsql.plan.window_nodes import WindowAggregate, WindowTableFunction
 from tvfsql.planner import rule
 
 
 @rule
 def merge_projects(node: Node, options: Options) -> Node | None:
-    """Make one projection of two.
+    """Combine two projections into one.
 
     Before:
       Project(select=[a + 1 AS b])
@@ -39,8 +40,8 @@ def merge_projects(node: Node, options: Options) -> Node | None:
     After:
       Project(select=[(x * 2) + 1 AS b])
 
-    Holds because an expression may take the place of the column that it computes. Does not apply where a
-    computed column that differs from call to call, or is costly, would be worked out more than once.
+    Holds because an expression can replace the column that it computes. Does not apply if an expensive or
+    non-deterministic column would be computed more than once.
     """
     match node:
         case Project(Project(source, inner), outer):
@@ -55,7 +56,7 @@ def merge_projects(node: Node, options: Options) -> Node | None:
 
 @rule
 def drop_idle_project(node: Node, options: Options) -> Node | None:
-    """Drop a projection that gives exactly the columns it gets.
+    """Drop a projection that returns exactly its input columns.
 
     Before:
       Project(select=[a, b])
@@ -74,7 +75,7 @@ def drop_idle_project(node: Node, options: Options) -> Node | None:
 
 @rule
 def merge_filters(node: Node, options: Options) -> Node | None:
-    """Make one filter of two.
+    """Combine two filters into one.
 
     Before:
       Filter(where=[a > 1])
@@ -82,7 +83,8 @@ def merge_filters(node: Node, options: Options) -> Node | None:
     After:
       Filter(where=[b > 2 AND a > 1])
 
-    Holds because a row passes both filters if it meets all their conditions; the lower ones stay first.
+    Holds because a row passes both filters if it meets all their conditions. The conditions of the lower filter stay
+    first.
     """
     match node:
         case Filter(Filter(source, inner), outer):
@@ -101,8 +103,8 @@ def push_filter_below_project(node: Node, options: Options) -> Node | None:
       Project(select=[a, x * 2 AS b])
       +- Filter(where=[(x * 2) > 2])
 
-    Holds because a condition may be stated over what the column is computed from. Does not apply to
-    expressions that differ from call to call.
+    Holds because a condition on a computed column can be written over the inputs of that column. Does not apply to
+    non-deterministic expressions.
     """
     match node:
         case Filter(Project(source, items), conditions):
@@ -115,7 +117,7 @@ def push_filter_below_project(node: Node, options: Options) -> Node | None:
 
 @rule
 def push_filter_below_aggregate(node: Node, options: Options) -> Node | None:
-    """Leave out groups before they are aggregated.
+    """Drop groups before they are aggregated.
 
     Before:
       Filter(where=[item = 'a' AND n > 1])
@@ -125,10 +127,10 @@ def push_filter_below_aggregate(node: Node, options: Options) -> Node | None:
       +- Aggregate(groupBy=[item], select=[item, COUNT(*) AS n])
          +- Filter(where=[item = 'a'])
 
-    Holds because a condition over keys alone is the same for all rows of a group. Conditions over window
-    columns stay: below, they would part the aggregate from its window function. So do those over no column
-    at all: a global aggregate gives a row even if there are none below; and those over keys that some grouping sets
-    lack, which an Expand makes NULL.
+    Holds because a condition on keys is the same for all rows of a group. Three kinds of conditions stay above: those
+    on window columns, which would separate the aggregate from its window function; those on no column, because a global
+    aggregate returns a row even for empty input; and those on keys that some grouping sets lack, because Expand makes
+    them NULL.
     """
     match node:
         case Filter(Aggregate(source, keys, calls), conditions):
@@ -145,7 +147,7 @@ def push_filter_below_aggregate(node: Node, options: Options) -> Node | None:
 
 @rule
 def prune_columns(node: Node, options: Options) -> Node | None:
-    """Read and compute only the columns that something above needs.
+    """Read and compute only the columns that operators above use.
 
     Before:
       Aggregate(groupBy=[k], select=[k, SUM(a) AS s])
@@ -154,7 +156,7 @@ def prune_columns(node: Node, options: Options) -> Node | None:
       Aggregate(groupBy=[k], select=[k, SUM(a) AS s])
       +- Scan(table=[t], fields=[k, a])
 
-    Holds because a column that no operator above reads changes no row of the result.
+    Holds because a column that no operator above reads does not affect the result.
     """
     match node:
         case Project(source, items):

@@ -15,7 +15,7 @@ from tvfsql.rules.projection import passing
 
 @rule
 def make_interval_join(node: Node, options: Options) -> Node | None:
-    """On streams, join rows whose times are no further apart than the condition says.
+    """On streams, join rows whose times differ by no more than the condition allows.
 
     Before:
       Join(joinType=[inner], where=[k = k0 AND ts BETWEEN ts0 - INTERVAL '5' MINUTE AND ts0 AND price > price0])
@@ -23,12 +23,13 @@ def make_interval_join(node: Node, options: Options) -> Node | None:
       Filter(where=[price > price0])
       +- IntervalJoin(joinType=[InnerJoin], leftLowerBound=[-5 min], leftUpperBound=[0 ms], where=[k = k0])
 
-    Holds because the conditions are the same; those that are neither pairs of equal columns nor bounds of time come
-    after an inner join. In an outer join they decide who has a partner: conditions on one side are computed beside its
-    columns, and one more pair says that they are true. Does not apply
+    Holds because the conditions are the same. In an inner join, conditions that are neither equal columns nor time
+    bounds are checked afterwards. In an outer join they decide which rows have a partner: a condition on one side is
+    computed as a column of that side, and compared with true. Does not apply
     - in batch, where Spark joins all rows;
-    - where the time between the rows has no lower or no upper bound: then rows would be kept for ever;
-    - to an outer join with other conditions on both sides, nor to rows of windows.
+    - if the time between the rows has no lower or no upper bound: rows would be kept forever;
+    - to an outer join with other conditions on both sides, nor to rows with windows.
+
     Flink: StreamPhysicalIntervalJoinRule.
     """
     match node:

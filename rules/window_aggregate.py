@@ -5,20 +5,21 @@ from __future__ import annotations
 from dataclasses import replace
 
 from tvfsql.options import Options
+from tvfsql.plan.columns import WINDOW_COLUMNS
 from tvfsql.plan.node import Node
 from tvfsql.plan.nodes import AggCall, Aggregate, Filter, Item, Project
 from tvfsql.plan.properties import window_of
 from tvfsql.plan.scalar import column, free_name, template
 from tvfsql.plan.sharing import of_shared
 from tvfsql.plan.window import Session, one_per_end
-from tvfsql.plan.window_nodes import WINDOW_COLUMNS, WindowAggregate, WindowProperty, WindowTableFunction
+from tvfsql.plan.window_nodes import WindowAggregate, WindowProperty, WindowTableFunction
 from tvfsql.planner import rule
 from tvfsql.rules.projection import passing, typed
 
 
 @rule
 def pull_up_window_table_function(node: Node, options: Options) -> Node | None:
-    """Fold a window function into the aggregate that groups by both its window columns.
+    """Merge a window function into the aggregate that groups by both its window columns.
 
     Before:
       Aggregate(groupBy=[window_start, window_end, k], select=[..., COUNT(*) AS n])
@@ -27,10 +28,10 @@ def pull_up_window_table_function(node: Node, options: Options) -> Node | None:
       Project(select=[window_start, window_end, k, n])
       +- WindowAggregate(groupBy=[k], window=[w], select=[k, COUNT(*) AS n, start('w$), end('w$)])
 
-    Holds because a window function only adds window columns, and start and end together name one window.
-    Does not apply with one of the two alone (rows of several windows fall together), nor where an
-    aggregate reads a window column, nor to a SESSION of other keys than those of the groups.
-    Flink: PullUpWindowTableFunctionIntoWindowAggregateRule.
+    Holds because a window function only adds window columns, and start and end together identify a window. Does not
+    apply with only one of the two (rows of several windows would fall together), if an aggregate uses a window column,
+    nor to a SESSION whose keys differ from those of the groups. Flink:
+    PullUpWindowTableFunctionIntoWindowAggregateRule.
     """
     match node:
         case Aggregate(WindowTableFunction(source, window, time, zone, partition) as windowed, keys, calls):
@@ -41,14 +42,14 @@ def pull_up_window_table_function(node: Node, options: Options) -> Node | None:
             if isinstance(window, Session) and set(own) != set(partition):
                 return None
             properties = tuple(WindowProperty(key, kind, windowed.type_of(key)) for key, kind in kinds.items())
-            made = WindowAggregate(source, window, time, own, calls, properties, zone)
+            made = WindowAggregate(source, window, time, own, calls, properties, zone, span=windowed.span)
             return Project(made, passing(node.columns, made))
     return None
 
 
 @rule
 def pull_window_filter_above_aggregate(node: Node, options: Options) -> Node | None:
-    """Choose windows after they are aggregated, so that slices can make them.
+    """Filter windows after they are aggregated, so that they can be made from slices.
 
     Before:
       Aggregate(groupBy=[window_start, window_end, k], select=[...])
@@ -59,9 +60,9 @@ def pull_window_filter_above_aggregate(node: Node, options: Options) -> Node | N
       +- Aggregate(groupBy=[window_start, window_end, k], select=[...])
          +- WindowTableFunction(window=[w])
 
-    Holds because the condition reads group keys alone: it is the same for all rows of a group, so a group
-    passes as a whole or not at all. Does not apply to CUMULATE that gives out a step only if it differs from the
-    one before: the filter may leave out that one. Flink leaves the window function apart and copies each row.
+    Holds because the condition uses group keys only. It is the same for all rows of a group, so a group passes as a
+    whole or not at all. Does not apply to a CUMULATE that emits only changed steps, because the filter could remove the
+    step to compare with. Flink keeps the window function separate and copies each row.
     """
     match node:
         case Aggregate(Filter(WindowTableFunction() as source, conditions), keys, calls):
@@ -73,7 +74,7 @@ def pull_window_filter_above_aggregate(node: Node, options: Options) -> Node | N
 
 @rule
 def pull_project_above_window_aggregate(node: Node, options: Options) -> Node | None:
-    """Group by the window function's own columns; what they are called, and what follows from them, comes after.
+    """Group by the window function's own columns. Renamed and derived columns are computed afterwards.
 
     Before:
       Aggregate(groupBy=[s, e, hour, k], select=[..., SUM(x) AS total])
@@ -84,8 +85,8 @@ def pull_project_above_window_aggregate(node: Node, options: Options) -> Node | 
       +- Aggregate(groupBy=[window_start, window_end, item], select=[..., SUM(price) AS total])
          +- WindowTableFunction(window=[w])
 
-    Holds because each key is a column, or is worked out from keys that are columns: it splits no group further.
-    A filter may stand above the window function. Does not apply without both window columns among the keys.
+    Holds because each key is a column, or is computed from keys that are columns, so it does not split any group. A
+    filter can be above the window function. Does not apply unless both window columns are keys.
     """
     match node:
         case Aggregate(Project(source, items), keys, calls):
@@ -113,7 +114,7 @@ def pull_project_above_window_aggregate(node: Node, options: Options) -> Node | 
 
 @rule
 def aggregate_attached_windows(node: Node, options: Options) -> Node | None:
-    """On streams, group rows by a window that they have from the operators below: it is final when that window is.
+    """On streams, aggregate rows by the window columns that they already carry. A group is final when its window is.
 
     Before:
       Aggregate(groupBy=[window_start, window_end], select=[MAX(n) AS most])
@@ -123,10 +124,10 @@ def aggregate_attached_windows(node: Node, options: Options) -> Node | None:
       +- Project(select=[window_start, window_end, n, window_end - INTERVAL '0.001' SECOND AS rowtime])
          +- WindowAggregate(groupBy=[k], window=[HOP(...)], select=[k, COUNT(*) AS n, start('w$), end('w$)])
 
-    Holds because rows of different windows differ in a key, and those of one window lie at one time, the last of the
-    window. Does not apply in batch, where any GROUP BY ends, nor without both window columns among the keys, nor to
-    what INSERTs of a set share: its rows of a window come in one micro-batch, in which any GROUP BY ends too.
-    Source: semantics.md a.5, the relaxed form of cascades.
+    Holds because rows of different windows differ in a key, and all rows of a window have the same time, the last one
+    of the window. Does not apply in batch, where any GROUP BY ends, unless both window columns are keys, nor to the
+    shared part of a statement set: the rows of a window arrive in one micro-batch, where any GROUP BY ends too. Source:
+    semantics.md#windows-over-windows.
     """
     match node:
         case Aggregate(source, keys, calls) if options.streaming and not of_shared(source):

@@ -22,10 +22,11 @@ def make_window_join(node: Node, options: Options) -> Node | None:
       :- Aggregate(groupBy=[window_start, window_end, item], ...)
       +- Aggregate(groupBy=[window_start0, window_end0, item0], ...)
 
-    Holds because start and end name one window, so rows match only within it, and it is final when its end has passed.
-    Does not apply
-    - where the condition lacks the starts or the ends: rows of several windows match;
-    - to different windows: rows that match would be final at different times.
+    Holds because start and end identify a window, so rows match only within it, and the window is final when it has
+    ended. Does not apply
+    - if the condition lacks the starts or the ends: rows of several windows match;
+    - to different windows: matching rows would be final at different times.
+
     Flink: StreamPhysicalWindowJoinRule.
     """
     match node:

@@ -20,7 +20,7 @@ Range = tuple[int, int | None]
 
 @rule
 def push_filter_below_rank(node: Node, options: Options) -> Node | None:
-    """Leave out whole partitions before their rows are ranked.
+    """Drop whole partitions before their rows are ranked.
 
     Before:
       Filter(where=[item = 'a' AND rn <= 3])
@@ -30,8 +30,8 @@ def push_filter_below_rank(node: Node, options: Options) -> Node | None:
       +- Rank(rankType=[ROW_NUMBER], partitionBy=[window_start, window_end, item], ...)
          +- Filter(where=[item = 'a'])
 
-    Holds because a condition over columns of PARTITION BY alone is the same for all rows of a partition, and no
-    rank depends on other partitions. Conditions over other columns stay: below, they would change the ranks.
+    Holds because a condition on columns of PARTITION BY is the same for all rows of a partition, and no rank depends on
+    other partitions. Conditions on other columns would change the ranks, so they stay above.
     """
     match node:
         case Filter(Rank(source, function, partition, order, ties, name), conditions):
@@ -54,20 +54,21 @@ def make_window_top_n(node: Node, options: Options) -> Node | None:
       Filter(where=[total > 5])
       +- WindowTopN(window=[w], rankType=[ROW_NUMBER], rankRange=[rankStart=1, rankEnd=3], orderBy=[total DESC])
 
-    Holds because a window is complete when it is given out, so its ranks are final. Does not apply
-    - without an upper limit that is a number (`rn > 2`, `rn <= n`): every row of a window may pass;
-    - where PARTITION BY lacks the start or the end of a window: rows of several windows are ranked together.
-    Flink: StreamPhysicalWindowRankRule, for ROW_NUMBER alone.
+    Holds because a window is complete when it is emitted, so its ranks are final. Does not apply
+    - without a literal upper limit (`rn > 2`, `rn <= n`): every row of a window could pass;
+    - if PARTITION BY lacks the start or the end of a window: rows of several windows are ranked together.
+
+    Flink: StreamPhysicalWindowRankRule, for ROW_NUMBER only.
     """
     match node:
-        case Filter(Rank(source, function, partition, order, ties, name), conditions):
+        case Filter(Rank(source, function, partition, order, ties, name) as rank, conditions):
             window = window_of(source)
             attached = window.named_by(partition) if window else None
             ranges = {one: found for one in conditions if (found := rank_range(one, name))}
             first, last = intersection(ranges.values())
             if attached is None or last is None:
                 return None
-            made = WindowTopN(source, attached, function, partition, order, ties, first, last, name)
+            made = WindowTopN(source, attached, function, partition, order, ties, first, last, name, span=rank.span)
             rest = tuple(one for one in conditions if one not in ranges)
             return Filter(made, rest) if rest else made
     return None
@@ -83,8 +84,8 @@ def make_window_deduplicate(node: Node, options: Options) -> Node | None:
       Project(select=[..., 1 AS rn])
       +- WindowDeduplicate(keep=[LastRow], partitionKeys=[item], orderKey=[bidtime])
 
-    Holds because the row of rank 1 by time is the first row, or with DESC the last; its rank is known. Does not apply
-    to RANK and DENSE_RANK, which keep all rows of that time, nor to an order by more than the one time attribute.
+    Holds because the row of rank 1 by time is the first row, or with DESC the last one, and its rank is known. Does not
+    apply to RANK and DENSE_RANK, which keep all rows of that time, nor to an order by more than the time attribute.
     Flink: StreamPhysicalWindowDeduplicateRule.
     """
     match node:

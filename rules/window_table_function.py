@@ -5,18 +5,19 @@ from __future__ import annotations
 from dataclasses import replace
 
 from tvfsql.options import Options
+from tvfsql.plan.columns import WINDOW_COLUMNS
 from tvfsql.plan.node import Node
 from tvfsql.plan.nodes import Filter, Item, Project
 from tvfsql.plan.scalar import Scalar, column, free_name
 from tvfsql.plan.window import Session
-from tvfsql.plan.window_nodes import WINDOW_COLUMNS, WindowTableFunction
+from tvfsql.plan.window_nodes import WindowTableFunction
 from tvfsql.planner import rule
 from tvfsql.rules.projection import passing
 
 
 @rule
 def push_filter_below_window(node: Node, options: Options) -> Node | None:
-    """Filter rows before they are given windows.
+    """Filter rows before they are assigned to windows.
 
     Before:
       Filter(where=[price > 10 AND window_start > x])
@@ -26,9 +27,9 @@ def push_filter_below_window(node: Node, options: Options) -> Node | None:
       +- WindowTableFunction(window=[...])
          +- Filter(where=[price > 10])
 
-    Holds because a window function hands every input column through to each copy of the row: a copy passes
-    a condition over them just if the row does. Conditions over window columns stay above, and so do those over a
-    SESSION's rows, which make its windows: only whole partitions may be left out before.
+    Holds because a window function passes every input column on to each copy of a row, so a copy passes the condition
+    if and only if the row does. Conditions on window columns stay above. So do conditions on the rows of a SESSION,
+    because its rows form its windows; only whole partitions can be dropped below.
     """
     match node:
         case Filter(WindowTableFunction(source) as windowed, conditions):
@@ -42,7 +43,7 @@ def push_filter_below_window(node: Node, options: Options) -> Node | None:
 
 @rule
 def push_project_below_window(node: Node, options: Options) -> Node | None:
-    """Compute columns before rows are given windows.
+    """Compute columns before rows are assigned to windows.
 
     Before:
       Project(select=[upper(item) AS key, price, window_start, window_end])
@@ -52,8 +53,8 @@ def push_project_below_window(node: Node, options: Options) -> Node | None:
       +- WindowTableFunction(window=[TUMBLE(time_col=[ts], size=[10 min])])
          +- Project(select=[price, ts, upper(item) AS key])
 
-    Holds because a column of one row has the same value in each of the row's windows. A filter over window
-    columns may stand between the two. Expressions over window columns, or that differ from call to call, stay.
+    Holds because a column of a row has the same value in each of the row's windows. A filter on window columns can be
+    between the two. Expressions on window columns and non-deterministic ones stay above.
     """
     match node:
         case Project(WindowTableFunction() as windowed, items):

@@ -7,14 +7,21 @@ from typing import TYPE_CHECKING
 
 import pytest
 from hypothesis import HealthCheck, settings
+from small_spark import SMALL
+
+from examples import SOAK
 
 if TYPE_CHECKING:
     from broker import Broker
     from pyspark.sql import SparkSession
 
-# derandomize: a test that fails fails for everyone; no deadline: two cores may be busy with a JVM
+# derandomize: a test that fails fails for everyone, and only `make soak` looks for what is new; no deadline: two cores
+# may be busy with a JVM
 settings.register_profile(
-    "tvfsql", derandomize=True, deadline=None, suppress_health_check=[HealthCheck.too_slow, HealthCheck.data_too_large]
+    "tvfsql",
+    derandomize=not SOAK,
+    deadline=None,
+    suppress_health_check=[HealthCheck.too_slow, HealthCheck.data_too_large],
 )
 settings.load_profile("tvfsql")
 
@@ -29,17 +36,29 @@ def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
 def spark(request: pytest.FixtureRequest) -> Iterator[SparkSession]:
     """The local Spark, started once. Tests that take it are marked `spark`. If there are tests of Kafka among those
     that run, it can read topics."""
-    from tvfsql.runtime.spark import local_spark
+    from tvfsql.runtime.host.spark import local_spark
 
+    arguments = SMALL
+    if any(item.get_closest_marker("kafka") for item in request.session.items):
+        from broker import client_jars
+
+        if jars := client_jars():
+            arguments += f" --jars {jars}"
     with pytest.MonkeyPatch.context() as patch:
-        if any(item.get_closest_marker("kafka") for item in request.session.items):
-            from broker import client_jars
-
-            if jars := client_jars():
-                patch.setenv("PYSPARK_SUBMIT_ARGS", f"--jars {jars} pyspark-shell")
+        patch.setenv("PYSPARK_SUBMIT_ARGS", f"{arguments} pyspark-shell")
         session = local_spark()
     yield session
     session.stop()
+
+
+@pytest.fixture
+def several_partitions(spark: SparkSession) -> Iterator[None]:
+    """Three partitions after each shuffle."""
+    key = "spark.sql.shuffle.partitions"
+    before = spark.conf.get(key)
+    spark.conf.set(key, 3)
+    yield
+    spark.conf.set(key, before)
 
 
 @pytest.fixture(scope="session")

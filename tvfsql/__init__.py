@@ -1,7 +1,7 @@
 """tvfsql: Flink's window SQL on Spark.
 
-`compile(sql)` gives a query at every stage, `Session` runs scripts; `TvfSqlError` is what a user can get wrong.
-Names load on first use: importing tvfsql loads no parser and no Spark.
+`compile(sql)` returns a query with all its stages, `Session` runs scripts, and `TvfSqlError` is the base of all errors
+that a user can cause. Names are loaded on first use: `import tvfsql` loads no parser and no Spark.
 """
 
 from __future__ import annotations

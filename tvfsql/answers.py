@@ -1,4 +1,4 @@
-"""Statements carried out where a person waits for them: rows on stdout, all else on stderr, a line while it takes."""
+"""Executes statements for a person who waits: rows on stdout, messages and a progress line on stderr."""
 
 from __future__ import annotations
 
@@ -12,22 +12,24 @@ from typing import TYPE_CHECKING, TextIO
 from zoneinfo import ZoneInfo
 
 from tvfsql.api import Compiled, Result, Session
-from tvfsql.api.script import Message, Outcome, queries_of
+from tvfsql.api.script import Message, Outcome, Script, queries_of
 from tvfsql.bind.call import AdvanceWatermark
 from tvfsql.errors import UnsupportedError
-from tvfsql.runtime.formats import write_rows
-from tvfsql.runtime.progress import working
+from tvfsql.options import ZONE
+from tvfsql.runtime.host.row_formats import write_rows
+from tvfsql.runtime.host.status_line import working
 
 if TYPE_CHECKING:
     from tvfsql.api.result import Rows
-    from tvfsql.runtime.stream.live import Live
+    from tvfsql.runtime.frames.dropped_rows import DroppedRows
+    from tvfsql.runtime.stream.driver.progress_text import ProgressText
 
 APART = ("table", "markdown", "vertical")  # formats with an empty line between two answers
 
 
 @dataclass
 class Answers:
-    """Prints what statements give, in `format`, to `out`. With `messages` a statement that worked says so."""
+    """Prints the results of statements to `out`, in `format`. With `messages` it also reports other statements."""
 
     session: Session
     format: str = "table"
@@ -36,7 +38,10 @@ class Answers:
     answered: bool = False  # whether there was an answer, so that the next is set apart from it
 
     def give(self, outcome: Outcome) -> None:
-        """Carry out a statement and print its answer. Raises TvfSqlError; KeyboardInterrupt once all has stopped."""
+        """Execute a statement and print its result.
+
+        Raises TvfSqlError, and KeyboardInterrupt after everything has stopped.
+        """
         if isinstance(outcome, AdvanceWatermark):
             outcome = self.session.call(outcome)
         queries = queries_of(outcome)
@@ -48,16 +53,19 @@ class Answers:
             self._print(Result(self.session, outcome).text(self.format))
         else:
             streams = any(query.mode == "streaming" for query in queries)
-            try:
-                text = self._run(queries)
-            except KeyboardInterrupt:
-                self._tell_counts(streams)
-                raise
-            self._tell_counts(streams)
+            from tvfsql.runtime.frames.dropped_rows import counting_dropped
+
+            with counting_dropped() as dropped:
+                try:
+                    text = self._run(queries)
+                except KeyboardInterrupt:
+                    self._tell_counts(dropped, streams)
+                    raise
+            self._tell_counts(dropped, streams)
             self._print(text)
 
     def _run(self, queries: tuple[Compiled, ...]) -> str:
-        """Run a query or the INSERTs of a set. Gives what is still to be printed when the line has gone."""
+        """Run a query or the INSERTs of a set. Returns what is to be printed after the progress line is gone."""
         query = queries[0]
         with working("running", self._live()) as line, closing(line.above(self.out)) as above:
             self.session.spark  # noqa: B018  (start it under the progress line)
@@ -74,10 +82,10 @@ class Answers:
         return ""
 
     def _follow(self, query: Compiled, above: TextIO) -> None:
-        """Print the rows of a SELECT without end as they come: a table for each micro-batch that has some."""
+        """Print the rows of an unbounded SELECT as they arrive: a table for each micro-batch with rows."""
         if self.format == "json":
             raise UnsupportedError(
-                f"table {query.unbounded} has no end, so its rows cannot be one JSON array", hint="--format ndjson"
+                f"table {query.unbounded} is unbounded, so its rows cannot be one JSON array", hint="--format ndjson"
             )
         begun = False
 
@@ -98,33 +106,29 @@ class Answers:
             self.out.flush()
             self.answered = True
 
-    def _tell_counts(self, streams: bool) -> None:
-        from tvfsql.runtime.counters import take_counts
-
-        counts: dict[str, int | str] = {**take_counts()}
+    def _tell_counts(self, dropped: DroppedRows, streams: bool) -> None:
+        lines = [f"{name}: {count}" for name, count in dropped.counts.items()]
         if streams:
-            from tvfsql.runtime.stream.counts import time_text
+            from tvfsql.runtime.stream.driver.progress_text import counter_lines
 
-            counts |= {
-                name: time_text(count) if name == "watermark" else count for name, count in self.session.counts.items()
-            }
-        for name, told in counts.items():
-            print(f"{name}: {told}", file=sys.stderr)
+            lines += counter_lines(self.session.counts)
+        for line in lines:
+            print(line, file=sys.stderr)
 
     def _live(self) -> Callable[[], str | None]:
         """What the progress line says while streams run."""
-        zone = ZoneInfo(self.session.options["table.local-time-zone"])
-        lives: list[Live] = []
+        zone = ZoneInfo(self.session.options[ZONE])
+        texts: list[ProgressText] = []
 
         def say() -> str | None:
             running = [run for run in self.session.streams.runs if run.active]
             if not running:
                 return None
-            from tvfsql.runtime.stream.live import Live
+            from tvfsql.runtime.stream.driver.progress_text import ProgressText
 
-            if not lives:
-                lives.append(Live(lambda: round(datetime.now(zone).replace(tzinfo=UTC).timestamp() * 1000)))
-            return lives[0].text(running[0])
+            if not texts:
+                texts.append(ProgressText(lambda: round(datetime.now(zone).replace(tzinfo=UTC).timestamp() * 1000)))
+            return texts[0].text(running[0])
 
         return say
 
@@ -132,5 +136,14 @@ class Answers:
 def tell_warnings(queries: Iterable[Compiled]) -> None:
     """What the compiler warns of, on stderr."""
     for query in queries:
-        for warning in query.warnings:
-            print(f"warning: {warning}", file=sys.stderr)
+        _tell(query.warnings)
+
+
+def tell_rest(script: Script) -> None:
+    """What a script that has ended warns of, if none of its queries did."""
+    _tell(script.take_warnings())
+
+
+def _tell(warnings: Iterable[str]) -> None:
+    for warning in warnings:
+        print(f"warning: {warning}", file=sys.stderr)

@@ -3,62 +3,75 @@
 from __future__ import annotations
 
 import argparse
+from typing import TYPE_CHECKING
 
-from tvfsql.options import EXPLAIN_FORMATS, STAGES, STATE_TABLES
-from tvfsql.runtime.formats import FORMATS
+from tvfsql.runtime.host.row_formats import FORMATS
+from tvfsql.runtime.stream.inspect import STATE_TABLES
+from tvfsql.syntax import explain_words
+
+if TYPE_CHECKING:
+    Commands = argparse._SubParsersAction[argparse.ArgumentParser]
 
 
 def build_parser() -> argparse.ArgumentParser:
     """The commands and their options."""
     parser = argparse.ArgumentParser(
-        prog="tvfsql", description="Flink's window SQL on Spark. Without a command: a shell."
+        prog="tvfsql", description="Flink's window SQL on Spark. Without a command, starts the interactive shell."
     )
+    parser.add_argument("--version", action="store_true", help="print the versions of tvfsql, pyspark and sqlglot")
     _common(parser)
     commands = parser.add_subparsers(dest="command", metavar="COMMAND")
 
-    run = commands.add_parser("run", help="run a script; rows of each SELECT go to stdout")
+    run = _command(commands, "run", "run a script and print the rows of each SELECT")
     _script(run)
-    run.add_argument("--format", choices=FORMATS, default="table", help="how rows are printed (default: table)")
+    run.add_argument("--format", choices=FORMATS, default="table", help="output format of rows (default: table)")
     run.add_argument("--output", metavar="PATH", help="write the rows to a file instead of stdout")
-    run.add_argument("--checkpoint", metavar="DIR", help="where a stream keeps its state, to go on from there")
-    run.add_argument("--no-flush", action="store_true", help="leave a stream's last windows open in the checkpoint")
+    run.add_argument("--checkpoint", metavar="DIR", help="where streams keep their state; the next run resumes from it")
+    run.add_argument("--no-flush", action="store_true", help="keep a stream's last windows open in the checkpoint")
 
-    explain = commands.add_parser("explain", help="show the plans of a script's queries; starts no JVM")
+    explain = _command(commands, "explain", "print the plans of a script's queries; does not start Java")
     _script(explain)
-    explain.add_argument("--stage", choices=STAGES, default="all", help="which stage (default: all)")
-    explain.add_argument("--format", choices=EXPLAIN_FORMATS, default="text", help="how it is shown (default: text)")
+    explain.add_argument(
+        "--stage", choices=explain_words.STAGES, default="all", help="which stage to print (default: all)"
+    )
+    explain.add_argument(
+        "--format", choices=explain_words.FORMATS, default="text", help="output format (default: text)"
+    )
 
-    compiled = commands.add_parser("compile", help="print the PySpark program of a script's queries; starts no JVM")
+    compiled = _command(commands, "compile", "print the PySpark program of a script's queries; does not start Java")
     _script(compiled)
     compiled.add_argument("-o", metavar="FILE", dest="output", help="write it to a file instead of stdout")
 
-    check = commands.add_parser("check", help="parse and bind only; starts no JVM")
-    _script(check)
+    _script(_command(commands, "check", "parse and bind only; does not start Java"))
+    _script(_command(commands, "rewrite", "convert GROUP BY TUMBLE(...) to window functions"))
 
-    rewrite = commands.add_parser("rewrite", help="print a script with GROUP BY TUMBLE(...) as window functions")
-    _script(rewrite)
+    state = _command(commands, "state", "show the state of the streams in a checkpoint; only reads")
+    state.add_argument("checkpoint", metavar="CHECKPOINT", help="the folder passed to run --checkpoint")
+    tables = (*STATE_TABLES, "all")
+    state.add_argument("--show", choices=tables, default="all", help="which table to print (default: all)")
+    state.add_argument("--format", choices=FORMATS, default="table", help="output format (default: table)")
 
-    state = commands.add_parser("state", help="what the streams over a checkpoint hold; reads only")
-    state.add_argument("checkpoint", metavar="CHECKPOINT", help="the folder that run --checkpoint was given")
-    state.add_argument("--show", choices=(*STATE_TABLES, "all"), default="all", help="which table (default: all)")
-    state.add_argument("--format", choices=FORMATS, default="table", help="how it is printed (default: table)")
-
-    commands.add_parser("doctor", help="what of Java, Python, Spark and packages is found, and what to do")
+    _command(commands, "doctor", "check Java, Python, Spark and packages, and say what to do")
     return parser
 
 
+def _command(commands: Commands, name: str, summary: str) -> argparse.ArgumentParser:
+    """A command whose summary is in the list of commands and in its own help."""
+    return commands.add_parser(name, help=summary, description=f"{summary[0].upper()}{summary[1:]}.")
+
+
 def _common(parser: argparse.ArgumentParser, default: str | None = None) -> None:
-    """The options that stand before a command or after it; after it, SUPPRESS keeps what stood before."""
+    """Options that are valid before and after a command. After it, `default=SUPPRESS` keeps the value from before."""
     modes = ("batch", "streaming")
-    help_of_mode = "default: streaming only if a source has no end"
-    parser.add_argument("--mode", choices=modes, default=default, help=help_of_mode)
-    parser.add_argument(
-        "--set", metavar="KEY=VALUE", action="append", default=default, help="set an option, as SET does"
-    )
-    parser.add_argument("-i", metavar="INIT.sql", dest="init", action="append", default=default, help="run it first")
+    of_mode = "plan for batch or for streams (default: streaming only if a source is unbounded)"
+    of_set = "set an option, as SET does; repeatable"
+    of_init = "run this script first; repeatable"
+    parser.add_argument("--mode", choices=modes, default=default, help=of_mode)
+    parser.add_argument("--set", metavar="KEY=VALUE", action="append", default=default, help=of_set)
+    parser.add_argument("-i", metavar="INIT.sql", dest="init", action="append", default=default, help=of_init)
 
 
 def _script(parser: argparse.ArgumentParser) -> None:
-    parser.add_argument("files", nargs="*", metavar="FILE", help="a script; - is stdin")
-    parser.add_argument("-e", metavar="SQL", dest="sql", action="append", help="a script as text")
+    parser.add_argument("files", nargs="*", metavar="FILE", help="a script; - reads stdin")
+    parser.add_argument("-e", metavar="SQL", dest="sql", action="append", help="a script as text; repeatable")
     _common(parser, argparse.SUPPRESS)

@@ -1,4 +1,4 @@
-"""The command line: stdout is the answer, stderr everything else, the exit code says how it went."""
+"""The command line: results on stdout, messages on stderr, and an exit code."""
 
 from __future__ import annotations
 
@@ -13,7 +13,7 @@ from typing import TYPE_CHECKING, TextIO
 
 from tvfsql.arguments import build_parser
 from tvfsql.errors import DataError, TvfSqlError
-from tvfsql.options import STATE_TABLES
+from tvfsql.runtime.stream.inspect import STATE_TABLES
 
 if TYPE_CHECKING:
     from tvfsql.api import Compiled, Session
@@ -28,9 +28,12 @@ class Exit(IntEnum):
 
 
 def main(arguments: Sequence[str] | None = None) -> int:
-    """Run a command. Gives the exit code."""
+    """Run a command. Returns the exit code."""
     parser = build_parser()
     given = parser.parse_args(arguments)
+    if given.version:
+        print(_versions())
+        return Exit.OK
     try:
         if given.command is None:
             from tvfsql.shell import run_shell
@@ -46,12 +49,25 @@ def main(arguments: Sequence[str] | None = None) -> int:
         print("interrupted", file=sys.stderr)
         return Exit.INTERRUPTED
     except BrokenPipeError:
-        os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())  # nothing more to say to who has gone
+        os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())  # the reader has gone: discard the rest
         return Exit.OK
 
 
+def _versions() -> str:
+    """One line. Reads package metadata only: Spark is not imported."""
+    from importlib import metadata
+
+    def version(package: str) -> str:
+        try:
+            return f"{package} {metadata.version(package)}"
+        except metadata.PackageNotFoundError:
+            return f"{package} (not installed)"
+
+    return f"{version('tvfsql')} ({version('pyspark')}, {version('sqlglot')})"
+
+
 def _session(given: argparse.Namespace) -> Session:
-    """A session with the options of the command line, in which the initial scripts have run."""
+    """A session with the options of the command line, after the scripts of `-i` have run."""
     from tvfsql.api import Session
     from tvfsql.errors import OptionError
 
@@ -93,24 +109,26 @@ def _scripts(given: argparse.Namespace, parser: argparse.ArgumentParser) -> list
 
 
 def _outcomes(given: argparse.Namespace, parser: argparse.ArgumentParser) -> list[Outcome]:
-    """What every statement of the scripts gives, without Spark; warnings go to stderr."""
-    from tvfsql.answers import tell_warnings
+    """The outcome of every statement of the scripts, without Spark. Warnings go to stderr."""
+    from tvfsql.answers import tell_rest, tell_warnings
     from tvfsql.api.script import queries_of
 
     session = _session(given)
+    session.script.warehouse = None
     outcomes: list[Outcome] = []
     for sql, name, folder in _scripts(given, parser):
         session.script.folder = folder
         for outcome in session.script.outcomes(sql, name):
             outcomes.append(outcome)
             tell_warnings(queries_of(outcome))
+    tell_rest(session.script)
     return outcomes
 
 
 def _run(given: argparse.Namespace, parser: argparse.ArgumentParser) -> int:
-    from tvfsql.answers import Answers
+    from tvfsql.answers import Answers, tell_rest
 
-    signal.signal(signal.SIGTERM, signal.default_int_handler)  # who is told to go stops as cleanly as on Ctrl-C
+    signal.signal(signal.SIGTERM, signal.default_int_handler)  # SIGTERM stops as cleanly as Ctrl-C
     session = _session(given)
     with _target(given.output) as out:
         answers = Answers(session, given.format, out)
@@ -118,33 +136,35 @@ def _run(given: argparse.Namespace, parser: argparse.ArgumentParser) -> int:
             session.script.folder = folder
             for outcome in session.script.outcomes(sql, name):
                 answers.give(outcome)
+    tell_rest(session.script)
     return Exit.OK
 
 
 def _explain(given: argparse.Namespace, parser: argparse.ArgumentParser) -> int:
     from tvfsql.api.explain import explain
 
-    print(explain(_queries(given, parser), given.stage, given.format))
+    queries = [query for statement in _statements(given, parser) for query in statement]
+    print(explain(queries, given.stage, given.format))
     return Exit.OK
 
 
 def _compile(given: argparse.Namespace, parser: argparse.ArgumentParser) -> int:
-    from tvfsql.emit import program
+    from tvfsql.api.program import code_of
 
-    queries = _queries(given, parser)
-    code = program([(query.sql, query.physical, query.sink) for query in queries])
+    code = code_of(_statements(given, parser))
     with _target(given.output) as out:
         out.write(code)
     return Exit.OK
 
 
-def _queries(given: argparse.Namespace, parser: argparse.ArgumentParser) -> list[Compiled]:
+def _statements(given: argparse.Namespace, parser: argparse.ArgumentParser) -> list[tuple[Compiled, ...]]:
+    """The queries of each statement that has some."""
     from tvfsql.api.script import queries_of
 
-    queries = [query for outcome in _outcomes(given, parser) for query in queries_of(outcome)]
-    if not queries:
+    statements = [queries for outcome in _outcomes(given, parser) if (queries := queries_of(outcome))]
+    if not statements:
         raise DataError("the script has no query", hint="add a SELECT or an INSERT")
-    return queries
+    return statements
 
 
 def _check(given: argparse.Namespace, parser: argparse.ArgumentParser) -> int:
@@ -173,7 +193,7 @@ def _state(given: argparse.Namespace, parser: argparse.ArgumentParser) -> int:
 
 
 def _doctor(given: argparse.Namespace, parser: argparse.ArgumentParser) -> int:
-    from tvfsql.runtime.doctor import checks
+    from tvfsql.runtime.host.doctor import checks
 
     found = checks()
     width = max(len(check.name) for check in found)
@@ -196,7 +216,7 @@ COMMANDS = {
 
 
 class _target:
-    """The file that the answer goes to; stdout stays open."""
+    """The file that receives the result, or stdout, which stays open."""
 
     def __init__(self, path: str | None) -> None:
         self.path = path

@@ -1,11 +1,13 @@
-"""What a user can get wrong, as data: a message, the place in the SQL, and a hint that can be typed."""
+"""Errors that a user can cause, as data: a message, the place in the SQL, and a hint that can be typed."""
 
 from __future__ import annotations
 
 import difflib
-from collections.abc import Iterable
+from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 from unicodedata import combining, east_asian_width
+
+from tvfsql.secrets import stars
 
 
 @dataclass(frozen=True)
@@ -16,10 +18,15 @@ class Span:
     end: int
 
 
-class TvfSqlError(Exception):
-    """A mistake in the SQL, its options or its data. `str()` draws the caret when the source is known.
+def spanning(spans: Sequence[Span]) -> Span | None:
+    """From the first of some places to the last one."""
+    return Span(min(each.start for each in spans), max(each.end for each in spans)) if spans else None
 
-    `span` counts characters of `source`; `hint` is text that the user can type or do next.
+
+class TvfSqlError(Exception):
+    """A mistake in the SQL, its options or its data. `str()` draws the caret if the source is known.
+
+    `span` is in characters of `source`; `hint` is what the user can type or do next.
     """
 
     def __init__(self, message: str, *, span: Span | None = None, hint: str | None = None) -> None:
@@ -31,7 +38,7 @@ class TvfSqlError(Exception):
         self.file: str | None = None
 
     def within(self, source: str, file: str | None = None) -> TvfSqlError:
-        """The same error, knowing the text that its span counts in. The innermost text wins."""
+        """The same error with the text that its span refers to. The innermost text wins."""
         if self.source is None:
             self.source, self.file = source, file
         return self
@@ -41,7 +48,7 @@ class TvfSqlError(Exception):
 
 
 class SqlSyntaxError(TvfSqlError):
-    """The text is not in the language."""
+    """The text is not valid SQL."""
 
 
 class BindError(TvfSqlError):
@@ -49,38 +56,45 @@ class BindError(TvfSqlError):
 
 
 class UnsupportedError(TvfSqlError):
-    """The SQL is meaningful, but tvfsql has no plan for it (in this mode)."""
+    """The SQL is valid, but tvfsql does not support it, or not in this mode."""
 
 
 class OptionError(TvfSqlError):
-    """An option is unknown, or its value is."""
+    """An option is unknown, or its value is invalid."""
 
 
 class DataError(TvfSqlError):
-    """The SQL is fine and the data are not: a missing file, an unreadable row, an overflow."""
+    """The SQL is valid, but the data are not: a missing file, an unreadable row, an overflow."""
 
 
 def render(error: TvfSqlError) -> str:
     """The error as a terminal shows it: message, place with a caret, hint."""
-    lines = [f"error: {error.message}"]
+    lines = [f"error: {_printable(error.message)}"]
     if error.span is not None and error.source is not None:
         lines += _excerpt(error.source, error.span, error.file)
     if error.hint:
-        lines.append(f"hint: {error.hint}")
+        lines.append(f"hint: {_printable(error.hint)}")
     return "\n".join(lines)
 
 
-def nearest(word: str, known: Iterable[str]) -> str | None:
-    """The known name closest to `word`, or None if nothing is close."""
+def _printable(text: str) -> str:
+    """The text with what would steer a terminal as escapes."""
+    return "".join(char if char.isprintable() or char == "\n" else repr(char)[1:-1] for char in text)
+
+
+def nearest(word: str, known: Iterable[str], cutoff: float = 0.6) -> str | None:
+    """The known name closest to `word`, or None if nothing is close: at least `cutoff`, of 1 for the same word."""
     by_lower = {name.lower(): name for name in sorted(known, reverse=True)}
-    close = difflib.get_close_matches(word.lower(), by_lower, n=1, cutoff=0.6)
+    close = difflib.get_close_matches(word.lower(), by_lower, n=1, cutoff=cutoff)
     return by_lower[close[0]] if close else None
 
 
-def did_you_mean(word: str, known: Iterable[str], *, otherwise: str = "known: ") -> str | None:
-    """A hint: the nearest name, or else the first few that exist."""
+def did_you_mean(
+    word: str, known: Iterable[str], *, otherwise: str = "known: ", rare: Iterable[str] = ()
+) -> str | None:
+    """A hint: the nearest name, or else the first few that exist. `rare` are names that only a close word meant."""
     names = sorted(known)
-    if close := nearest(word, names):
+    if close := nearest(word, [*names, *rare]):
         return f"did you mean {close}?"
     if not names:
         return None
@@ -102,7 +116,7 @@ def _excerpt(source: str, span: Span, file: str | None, width: int = 120) -> lis
     end = len(source) if end < 0 else end
     number = source.count("\n", 0, start) + 1
     column = start - begin
-    text = source[begin:end].replace("\t", " ").rstrip("\r")
+    text = "".join(char if char.isprintable() else " " for char in stars(source)[begin:end].rstrip("\r"))
     marked = source[start : max(start + 1, min(span.end, end))]
     cut = max(0, column - width + 40)
     shown = ("..." + text[cut + 3 :] if cut else text)[:width]

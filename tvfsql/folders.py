@@ -1,4 +1,4 @@
-"""Where tvfsql keeps what it can make again: the user's cache."""
+"""The user's cache folder, for files that tvfsql can create again."""
 
 from __future__ import annotations
 
@@ -14,3 +14,11 @@ def cache_folder() -> Path:
         return root.expanduser() / "tvfsql"
     except RuntimeError as error:  # no home folder at all
         raise OSError(str(error)) from error
+
+
+def is_ours(path: Path) -> bool:
+    """Whether a file or folder belongs to who runs this, and nobody else may write it. Raises OSError."""
+    if not hasattr(os, "getuid"):  # Windows: the user's own folders are the user's
+        return True
+    found = path.lstat()
+    return found.st_uid == os.getuid() and not found.st_mode & 0o022 and not path.is_symlink()

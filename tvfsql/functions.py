@@ -1,14 +1,14 @@
-"""For Python functions that SQL is to call: what cannot be said by a type hint.
+"""For Python functions that SQL calls: declarations that a type hint cannot express.
 
-A scalar function is a function, or a class with `eval`. An aggregate is a class, shaped as in PyFlink:
+A scalar function is a function, or a class with `eval`. An aggregate is a class with the methods of PyFlink:
 
     class WeightedAvg:
-        def create_accumulator(self): ...                   # a new one, of anything that pickles
-        def accumulate(self, accumulator, value, weight): ...       # changes it, for each row
-        def merge(self, accumulator, accumulators): ...     # changes it, for others of the same kind
-        def get_value(self, accumulator) -> float: ...      # the result
+        def create_accumulator(self): ...                       # a new one; anything that can be pickled
+        def accumulate(self, accumulator, value, weight): ...   # modifies it, for each row
+        def merge(self, accumulator, accumulators): ...         # modifies it, optional: merges others into it
+        def get_value(self, accumulator) -> float: ...          # the result
 
-Its result type is that of the hint, or what `returns` says. docs/sql.md has the rest.
+The result type is the type hint, or the argument of `returns`. See docs/sql/python-functions.md.
 """
 
 from __future__ import annotations
@@ -22,8 +22,11 @@ RETURNS, DETERMINISTIC = "__tvfsql_returns__", "__tvfsql_deterministic__"
 
 
 def returns(type: str, *, deterministic: bool = True) -> Callable[[Made], Made]:
-    """A decorator for functions and classes: the SQL type of the result ("DECIMAL(10, 2)"), and whether the same
-    arguments give the same result, so that Spark may call the function once more or once less."""
+    """Decorate a function or class with the SQL type of its result, for example "DECIMAL(10, 2)".
+
+    With `deterministic=False` equal arguments may give different results, so Spark does not change the number of
+    calls. Does not check `type`: CREATE FUNCTION does, and raises BindError.
+    """
 
     def mark(made: Made) -> Made:
         setattr(made, RETURNS, type)

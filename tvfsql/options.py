@@ -1,124 +1,270 @@
-"""The options that SET and `--set` know: Flink's names where Flink has one, `tvfsql.` where it has none."""
+"""The options that SET and `--set` know: Flink's names where Flink has one, `tvfsql.` where it has none.
+
+`options[STATE_TTL]` is a value of the option's type; the text that was set is read here alone.
+"""
 
 from __future__ import annotations
 
-import re
-from collections.abc import Iterator, Mapping
+from collections.abc import Callable, Iterator, Mapping
 from dataclasses import dataclass, field
+from enum import Enum
 from functools import cache
+from typing import Any, Generic, TypeVar
 from zoneinfo import available_timezones
 
+from tvfsql import ignored_options
 from tvfsql.errors import OptionError, Span, did_you_mean, nearest
+from tvfsql.plan.durations import milliseconds
+from tvfsql.plan.stream import KEY_GROUPS as USUAL_KEY_GROUPS
+
+T = TypeVar("T")
+E = TypeVar("E", bound=Enum)
+Reader = Callable[[str, str, Span | None], T]  # of a text, the key that has it and its place. Raises OptionError
 
 
 @dataclass(frozen=True)
-class Option:
-    """A known key. `values` are the words it takes; none: free text."""
+class StreamOptions:
+    """How a stream is run. `idle_timeout`: ms without rows after which a source is idle whose table does not say; 0:
+    never. `idle_advance`: whether open windows fire when all sources are idle. `count_missing_files`: whether files
+    that are deleted before they are read are counted; otherwise they are an error. `interval`: ms between the starts
+    of two micro-batches of a stream without end; 0: as soon as there are rows. `name`: of the query; "": none."""
+
+    idle_timeout: int = 0
+    idle_advance: bool = True
+    count_missing_files: bool = False
+    interval: int = 0
+    name: str = ""
+
+
+@dataclass(frozen=True)
+class Option(Generic[T]):
+    """A known key. `read` makes its value of a text, such as `default`."""
 
     key: str
+    read: Reader[T]
     default: str
     doc: str
-    values: tuple[str, ...] = ()
 
 
-BOOLEAN = ("true", "false")
-# The words of EXPLAIN: which stage is shown, and how.
-STATE_TABLES = ("streams", "operators", "channels", "windows", "timers", "key-groups")
-STAGES = ("ast", "logical", "trace", "physical", "code", "all")
-EXPLAIN_FORMATS = ("text", "json", "mermaid", "html")
-MODES = ("batch", "streaming", "automatic")
-KEY_GROUPS = 4  # each costs its state calls in every micro-batch
+class Mode(Enum):
+    BATCH = "batch"
+    STREAMING = "streaming"
+    AUTOMATIC = "automatic"
 
-_KNOWN = (
-    Option("execution.runtime-mode", "automatic", "batch or streaming; automatic: batch over bounded tables", MODES),
-    Option("table.local-time-zone", "UTC", "the wall clock that windows over TIMESTAMP_LTZ follow"),
-    Option(
-        "table.optimizer.agg-phase-strategy",
-        "AUTO",
-        "whether windows are made from slices (two phases) or from a copy of each row per window (one)",
-        ("AUTO", "ONE_PHASE", "TWO_PHASE"),
-    ),
-    Option(
-        "table.exec.source.rowtime-null-handling",
-        "FAIL",
-        "what a NULL in the time column does: fail; or be counted and dropped; or be counted and in no window",
-        ("FAIL", "DROP", "SKIP_WATERMARK"),
-    ),
-    Option(
-        "table.exec.source.idle-timeout",
-        "0 ms",
-        "after how long without rows a channel of a stream's source no longer holds windows up; 0: never",
-    ),
-    Option(
-        "tvfsql.source.idle-advance",
-        "true",
-        "whether the open windows end when all sources of a stream are idle; false: as in Flink they wait",
-        BOOLEAN,
-    ),
-    Option(
-        "table.exec.state.ttl",
-        "0 ms",
-        "after how long without rows (of event time) deduplication on streams forgets a key; 0: never",
-    ),
-    Option(
-        "table.optimizer.distinct-agg.split.enabled",
-        "false",
-        "whether aggregates with DISTINCT work in buckets of the values first, so that tasks share a hot key",
-        BOOLEAN,
-    ),
-    Option("table.optimizer.distinct-agg.split.bucket-num", "1024", "how many buckets of DISTINCT values there are"),
-    Option(
-        "table.optimizer.reuse-sub-plan-enabled",
-        "true",
-        "whether what several INSERTs of a set have in common is computed once; in batch",
-        BOOLEAN,
-    ),
-    Option(
-        "pipeline.max-parallelism",
-        str(KEY_GROUPS),
-        "the key groups of a stream's window operators: as many tasks can share the work; a checkpoint keeps its own",
-    ),
-    Option(
-        "tvfsql.cumulate.emit",
-        "all",
-        "which steps of CUMULATE come out: all, or those whose results differ from the step before",
-        ("all", "changed"),
-    ),
-    Option(
-        "table.exec.emit.early-fire.enabled",
-        "false",
-        "whether windows of a stream give out what they hold before their end",
-        BOOLEAN,
-    ),
-    Option("table.exec.emit.early-fire.delay", "0 ms", "how long after a row, by the clock; 0: in its micro-batch"),
-    Option(
-        "table.exec.emit.late-fire.enabled",
-        "false",
-        "whether rows that come after the end of their window are gathered; false: each micro-batch gives them out",
-        BOOLEAN,
-    ),
-    Option("table.exec.emit.late-fire.delay", "0 ms", "how long after the first of them, by the clock"),
-    Option(
-        "table.exec.emit.allow-lateness",
-        "0 ms",
-        "how long after its end, in event time, a window of a stream still takes rows",
-    ),
-    Option(
-        "tvfsql.emit.late",
-        "accumulate",
-        "what windows that fire more than once give out: changes of the whole result, or (purge) what came since",
-        ("accumulate", "purge"),
-    ),
-    Option("tvfsql.late-output", "", "a table for the rows of a stream that come too late for all their windows"),
-    Option("tvfsql.rules.disabled", "", "names of planner rules that must not fire, separated by commas"),
-)  # fmt: skip
 
-KNOWN = {option.key: option for option in _KNOWN}
+class Phases(Enum):
+    AUTO = "AUTO"
+    ONE = "ONE_PHASE"
+    TWO = "TWO_PHASE"
+
+
+class NullTimes(Enum):
+    """What becomes of rows whose time is NULL."""
+
+    FAIL = "FAIL"
+    DROP = "DROP"
+    SKIP_WATERMARK = "SKIP_WATERMARK"
+
+    def __str__(self) -> str:
+        """As EXPLAIN has it."""
+        return self.value.lower()
+
+
+class MissingFiles(Enum):
+    """What becomes of files that are deleted before a stream reads them."""
+
+    FAIL = "FAIL"
+    COUNT = "COUNT"
+
+
+class Steps(Enum):
+    ALL = "all"
+    CHANGED = "changed"
+
+
+class LateResults(Enum):
+    ACCUMULATE = "accumulate"
+    PURGE = "purge"
+
+
+def _choice(kind: type[E]) -> Reader[E]:
+    """One of the words of an enum, in any case."""
+
+    def read(text: str, key: str, span: Span | None) -> E:
+        words = {one.value.lower(): one for one in kind}
+        if text.strip().lower() not in words:
+            hint = did_you_mean(text, [one.value for one in kind], otherwise="values: ")
+            raise OptionError(f"{key} cannot be {text!r}", span=span, hint=hint)
+        return words[text.strip().lower()]
+
+    return read
+
+
+class _Flag(Enum):
+    TRUE = "true"
+    FALSE = "false"
+
+
+def _flag(text: str, key: str, span: Span | None) -> bool:
+    return _choice(_Flag)(text, key, span) is _Flag.TRUE
+
+
+def _count(text: str, key: str, span: Span | None) -> int:
+    if not (text.isdigit() and int(text) > 0):
+        raise OptionError(f"{key} takes a positive whole number, not {text!r}", span=span, hint="'128'")
+    return int(text)
+
+
+def _zone(text: str, key: str, span: Span | None) -> str:
+    if text not in _zones():
+        close = nearest(text, _zones())
+        hint = f"did you mean {close}?" if close else "'Europe/Berlin'"
+        raise OptionError(f"there is no time zone {text}", span=span, hint=hint)
+    return text
+
+
+def _text(text: str, key: str, span: Span | None) -> str:
+    return text
+
+
+def _names(text: str, key: str, span: Span | None) -> frozenset[str]:
+    return frozenset(filter(None, (name.strip() for name in text.split(","))))
+
+
+def duration(text: str, key: str, span: Span | None = None) -> int:
+    """Milliseconds of a duration; a bare number is milliseconds. Raises OptionError that names the option `key`."""
+    ms = milliseconds(text)
+    if ms is None:
+        raise OptionError(f"{key} takes a duration, not {text!r}", span=span, hint="'10 s', '500 ms', '5 min' or '1 h'")
+    return ms
+
+
+KNOWN: dict[str, Option[Any]] = {}
+
+
+def _known(key: str, read: Reader[T], default: str, doc: str) -> Option[T]:
+    option = Option(key, read, default, doc)
+    KNOWN[key] = option
+    return option
+
+
+RUNTIME_MODE = _known(
+    "execution.runtime-mode",
+    _choice(Mode),
+    "automatic",
+    "batch, streaming, or automatic: streaming only if a table is unbounded",
+)
+ZONE = _known("table.local-time-zone", _zone, "UTC", "the time zone whose wall clock windows over TIMESTAMP_LTZ follow")
+INTERVAL = _known(
+    "execution.checkpointing.interval",
+    duration,
+    "0 ms",
+    "how often a stream without end has a micro-batch; 0: as soon as rows come",
+)
+NAME = _known("pipeline.name", _text, "", "the name of a stream's query in Spark")
+PHASES = _known(
+    "table.optimizer.agg-phase-strategy",
+    _choice(Phases),
+    "AUTO",
+    "whether windows are made from slices (two phases) or from a copy of each row per window (one)",
+)
+NULL_TIMES = _known(
+    "table.exec.source.rowtime-null-handling",
+    _choice(NullTimes),
+    "FAIL",
+    "what a NULL in the time column does: fail the query, drop the row, or keep it out of windows",
+)
+IDLE_TIMEOUT = _known(
+    "table.exec.source.idle-timeout",
+    duration,
+    "0 ms",
+    "how long a channel without rows holds windows back until it is idle; 0: forever",
+)
+IDLE_ADVANCE = _known(
+    "tvfsql.source.idle-advance",
+    _flag,
+    "true",
+    "whether open windows fire when all sources of a stream are idle; false: they wait, as in Flink",
+)
+MISSING_FILES = _known(
+    "tvfsql.source.missing-files",
+    _choice(MissingFiles),
+    "FAIL",
+    "whether a file that is deleted before a stream reads it is an error, or counted",
+)
+STATE_TTL = _known(
+    "table.exec.state.ttl",
+    duration,
+    "0 ms",
+    "how long deduplication on streams remembers a key without rows, in event time; 0: forever",
+)
+DISTINCT_SPLIT = _known(
+    "table.optimizer.distinct-agg.split.enabled",
+    _flag,
+    "false",
+    "whether aggregates with DISTINCT are computed in buckets of values first, so that tasks share a hot key",
+)
+BUCKETS = _known(
+    "table.optimizer.distinct-agg.split.bucket-num", _count, "1024", "the number of buckets of DISTINCT values"
+)
+REUSE = _known(
+    "table.optimizer.reuse-sub-plan-enabled",
+    _flag,
+    "true",
+    "whether what several INSERTs of a statement set have in common is computed once",
+)
+KEY_GROUPS = _known(
+    "pipeline.max-parallelism",
+    _count,
+    str(USUAL_KEY_GROUPS),
+    "the number of key groups of a stream, which limits its parallelism; fixed for a checkpoint",
+)
+STEPS = _known(
+    "tvfsql.cumulate.emit",
+    _choice(Steps),
+    "all",
+    "which steps CUMULATE emits: all, or those whose results differ from the step before",
+)
+EARLY_FIRE = _known(
+    "table.exec.emit.early-fire.enabled",
+    _flag,
+    "false",
+    "whether windows of a stream emit results before their end",
+)
+EARLY_DELAY = _known(
+    "table.exec.emit.early-fire.delay", duration, "0 ms", "how long after a row; 0: in its micro-batch"
+)
+LATE_FIRE = _known(
+    "table.exec.emit.late-fire.enabled",
+    _flag,
+    "false",
+    "whether late rows that are allowed are collected and emitted together; false: in each micro-batch",
+)
+LATE_DELAY = _known("table.exec.emit.late-fire.delay", duration, "0 ms", "how long after the first of them")
+LATENESS = _known(
+    "table.exec.emit.allow-lateness",
+    duration,
+    "0 ms",
+    "how long after its end, in event time, a window of a stream accepts rows",
+)
+LATE_RESULTS = _known(
+    "tvfsql.emit.late",
+    _choice(LateResults),
+    "accumulate",
+    "what a window emits when it fires again: changes of its whole result, or with purge only what arrived since",
+)
+LATE_OUTPUT = _known(
+    "tvfsql.late-output", _text, "", "a table for rows of a stream that are late for all their windows"
+)
+WAREHOUSE = _known(
+    "tvfsql.warehouse", _text, "", "the folder of tables without a connector; by default one that goes with the session"
+)
+DISABLED_RULES = _known("tvfsql.rules.disabled", _names, "", "planner rules that must not fire, separated by commas")
 
 
 @dataclass(frozen=True)
 class Options:
-    """Values by key; what is not set has its default. Immutable: `with_value` gives a new one."""
+    """What was set, as text by key; what was not has its default. Immutable: `with_value` gives a new one."""
 
     values: Mapping[str, str] = field(default_factory=dict)
 
@@ -130,74 +276,57 @@ class Options:
             options = options.with_value(key, value)
         return options
 
-    def __getitem__(self, key: str) -> str:
-        return self.values.get(key, KNOWN[key].default)
+    def __getitem__(self, option: Option[T]) -> T:
+        return option.read(self.text(option.key), option.key, None)
+
+    def text(self, key: str) -> str:
+        """The value as SET shows it."""
+        return self.values[key] if key in self.values else KNOWN[key].default
+
+    @property
+    def ignored(self) -> tuple[str, ...]:
+        """Those that are set and change no row here, in order."""
+        return tuple(key for key in self.values if key not in KNOWN and key not in ignored_options.SETTLED)
 
     def with_value(self, key: str, value: str, span: Span | None = None) -> Options:
         """The same options with one more set. Raises OptionError."""
-        known = _option(key, span)
-        return Options({**self.values, key: _checked(known, value, span)})
+        if ignored_options.is_ignored(key) and key not in KNOWN:
+            if hint := ignored_options.instead(key, value):
+                raise OptionError(f"{key} cannot be {value!r}", span=span, hint=hint)
+            return Options({**self.values, key: value})
+        read = _option(key, span).read(value, key, span)
+        shown = read.value if isinstance(read, Enum) else str(read).lower() if isinstance(read, bool) else value
+        return Options({**self.values, key: shown})
 
     def without(self, key: str | None, span: Span | None = None) -> Options:
         """The same options with one (None: every one) back at its default. Raises OptionError."""
         if key is None:
             return Options()
-        return Options({k: v for k, v in self.values.items() if k != _option(key, span).key})
+        if not ignored_options.is_ignored(key):
+            _option(key, span)
+        return Options({k: v for k, v in self.values.items() if k != key})
 
     def listed(self) -> Iterator[tuple[str, str]]:
-        """Every known key with its value, in order."""
-        return ((key, self[key]) for key in sorted(KNOWN))
+        """Every key that has a meaning, and those that are set, with their values in order."""
+        return ((key, self.text(key)) for key in sorted({*KNOWN, *self.values}))
 
     @property
     def streaming(self) -> bool:
         """Whether the plan is for a stream."""
-        return self["execution.runtime-mode"] == "streaming"
+        return self[RUNTIME_MODE] is Mode.STREAMING
 
     @property
-    def disabled_rules(self) -> frozenset[str]:
-        return frozenset(filter(None, (name.strip() for name in self["tvfsql.rules.disabled"].split(","))))
+    def of_streams(self) -> StreamOptions:
+        counted = self[MISSING_FILES] is MissingFiles.COUNT
+        return StreamOptions(self[IDLE_TIMEOUT], self[IDLE_ADVANCE], counted, self[INTERVAL], self[NAME])
 
 
-def _option(key: str, span: Span | None) -> Option:
+def _option(key: str, span: Span | None) -> Option[Any]:
     if key not in KNOWN:
-        raise OptionError(f"there is no option {key}", span=span, hint=did_you_mean(key, KNOWN))
+        raise OptionError(
+            f"there is no option {key}", span=span, hint=did_you_mean(key, KNOWN, rare=ignored_options.names())
+        )
     return KNOWN[key]
-
-
-def _checked(option: Option, value: str, span: Span | None) -> str:
-    if option.values:
-        fitting = next((known for known in option.values if known.lower() == value.strip().lower()), None)
-        if fitting is None:
-            allowed = ", ".join(option.values)
-            raise OptionError(f"{option.key} cannot be {value!r}", span=span, hint=f"values: {allowed}")
-        return fitting
-    if option.key == "table.local-time-zone" and value not in _zones():
-        close = nearest(value, _zones())
-        hint = f"did you mean {close}?" if close else "a name such as Europe/Berlin"
-        raise OptionError(f"there is no time zone {value}", span=span, hint=hint)
-    if option.key.endswith(("idle-timeout", "state.ttl", "fire.delay", "allow-lateness")):
-        duration(value, option.key, span)
-    if option.key.endswith(("bucket-num", "max-parallelism")) and not (value.isdigit() and int(value) > 0):
-        raise OptionError(f"{option.key} takes a positive whole number, not {value!r}", span=span)
-    return value
-
-
-DURATION = re.compile(
-    r"\s*(\d+)\s*(?:(ms|milli(?:s|seconds?)?)|(s|sec(?:onds?)?)|(m|min(?:utes?)?)|(h|hours?)|(d|days?))?\s*"
-)
-
-
-def duration(text: str, of: str, span: Span | None = None) -> int:
-    """Milliseconds of a duration such as `500 ms`, `10 s`, `5 min`, `1 h`; a bare number is milliseconds.
-
-    Raises OptionError that names the option `of`.
-    """
-    found = DURATION.fullmatch(text.lower())
-    if found is None:
-        raise OptionError(f"{of} takes a duration, not {text!r}", span=span, hint="'10 s', '500 ms', '5 min' or '1 h'")
-    factors = (1, 1_000, 60_000, 3_600_000, 86_400_000)
-    factor = next((factor for factor, unit in zip(factors, found.groups()[1:], strict=True) if unit), 1)
-    return int(found.group(1)) * factor
 
 
 @cache

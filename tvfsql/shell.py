@@ -1,4 +1,4 @@
-"""The interactive shell: statements end with a semicolon; a failed one leaves the session as it was."""
+"""The interactive shell. Statements end with a semicolon; a failed statement leaves the session unchanged."""
 
 from __future__ import annotations
 
@@ -8,12 +8,12 @@ from contextlib import suppress
 from tvfsql.api import Session
 from tvfsql.errors import TvfSqlError
 
-BANNER = "tvfsql: Flink's window SQL on Spark. Statements end with ;  Ctrl-D or QUIT; leaves."
+BANNER = "tvfsql: Flink's window SQL on Spark. End statements with a semicolon. QUIT; or Ctrl-D exits."
 LEAVE = ("quit", "exit")
 
 
 def run_shell(session: Session) -> int:
-    """Read and run statements until the input ends. Gives the exit code."""
+    """Read and run statements until the input ends. Returns the exit code."""
     with suppress(ImportError):
         import readline  # noqa: F401  (line editing and history for input())
     terminal = sys.stdin.isatty()
@@ -43,12 +43,13 @@ def run_shell(session: Session) -> int:
 
 
 def _run(session: Session, sql: str) -> None:
-    from tvfsql.answers import Answers
+    from tvfsql.answers import Answers, tell_rest
 
     answers = Answers(session, messages=True)
     try:
         for outcome in session.script.outcomes(sql):
             answers.give(outcome)
+        tell_rest(session.script)
     except TvfSqlError as error:
         print(error, file=sys.stderr)
     except KeyboardInterrupt:

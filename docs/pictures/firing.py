@@ -25,14 +25,15 @@ from canvas import (
     clock,
 )
 
+from tvfsql.plan.columns import OP
+from tvfsql.plan.durations import duration
 from tvfsql.plan.firing import Firing
-from tvfsql.plan.window import Tumble, duration
-from tvfsql.runtime.stream.firing import FiringWindows
-from tvfsql.runtime.stream.given import OP, GivenWindows
-from tvfsql.runtime.stream.slice_rows import SliceRows
-from tvfsql.runtime.stream.spans import Span
-from tvfsql.runtime.stream.store import ChunkKey, Index, SliceStore
-from tvfsql.runtime.stream.windows import Windows
+from tvfsql.plan.stream import StreamContext
+from tvfsql.plan.window import Tumble
+from tvfsql.runtime.merge.slice_rows import SliceRows
+from tvfsql.runtime.stream.state.chunk_store import ChunkKey, Index
+from tvfsql.runtime.stream.time.slice_clock import Span
+from tvfsql.runtime.stream.windows.slicing_operator import SlicingOperator
 
 WINDOW_SHOWN = Tumble(10 * MINUTE)
 END = at("12:10")
@@ -68,30 +69,31 @@ class Memory:
 
 
 def replay(purge: bool) -> Iterator[tuple[int, int, int | None, list[tuple[str, int]]]]:
-    """A micro-batch a minute: its time, how many rows are late by then, the watermark, what the window gives out."""
+    """A micro-batch a minute: its time, how many rows are late by then, the watermark, what the window emits."""
     state, late = Memory(), 0
     firing = Firing(early=EARLY, late=LATE_DELAY, lateness=LATENESS, purge=purge)
+    operator = SlicingOperator(WINDOW_SHOWN, LAYOUT, "rows", StreamContext(firing=firing))
     for now in range(at("12:00"), at("12:20"), MINUTE):
-        store = SliceStore(LAYOUT, state)
-        windows = FiringWindows(Windows(Span(WINDOW_SHOWN), LAYOUT, "rows", store), firing, now)
+        windows = operator.open(state, None, now)
+        emitted: list[Any] = []
         row = ROWS.get(clock(now))
         if row is not None:
             numbers = Span(WINDOW_SHOWN).numbers(pa.array([at(row)]).to_numpy()) + 1
             windows.add([LAYOUT.batch([], numbers, [pa.array([1])])])
-            windows.advance([("", at(row) - DELAY)])
-        given = list(windows.settle())
-        store.flush()
+            emitted += windows.advance([("", at(row) - DELAY)])
+        emitted += windows.finish()
+        windows.flush()
         late += windows.counts.late
-        yield now, late, store.valve.watermark, [change for each in given for change in _changes(each.rows, purge)]
+        changes = [made for message in emitted for made in operator.unpack(message)]
+        yield now, late, windows.watermark, [change for made in changes for change in _changes(made, purge)]
 
 
-def _changes(given: Any, purge: bool) -> Iterator[tuple[str, int]]:
-    for made in GivenWindows(WINDOW_SHOWN, LAYOUT, purge).windows(given):
-        ops = made.column(OP).to_pylist() if not purge else [""] * made.num_rows
-        ends = made.column("window_end").cast(pa.int64()).to_pylist()
-        for op, end, rows in zip(ops, ends, made.column("rows").to_pylist(), strict=True):
-            if end // 1000 == END:
-                yield op, rows
+def _changes(made: pa.RecordBatch, purge: bool) -> Iterator[tuple[str, int]]:
+    ops = made.column(OP).to_pylist() if not purge else [""] * made.num_rows
+    ends = made.column("window_end").cast(pa.int64()).to_pylist()
+    for op, end, rows in zip(ops, ends, made.column("rows").to_pylist(), strict=True):
+        if end // 1000 == END:
+            yield op, rows
 
 
 def picture() -> str:
@@ -101,7 +103,7 @@ def picture() -> str:
     delays = zip(("early", "late"), (EARLY, LATE_DELAY), strict=True)
     settings = [*(f"{name}-fire.delay {duration(delay)}" for name, delay in delays), f"lateness {duration(LATENESS)}"]
     canvas.text(836, 20, ", ".join(settings), MUTED, size=12, anchor="end")
-    for text, y in (("the clock", 42), ("rows come", 86), ("with times", 106)):
+    for text, y in (("clock", 42), ("rows arrive", 86), ("with times", 106)):
         canvas.text(16, y, text, MUTED, size=12)
     for ms in range(at("12:00"), at("12:20") + 1, 2 * MINUTE):
         canvas.line([(x(ms), 52), (x(ms), 58)], MUTED)
@@ -125,7 +127,7 @@ def _phases(canvas: Canvas, x: Scale, steps: list) -> None:
     closed = next(now for now, _, watermark, _ in steps if watermark is not None and watermark >= END - 1 + LATENESS)
     spans = (
         (at("12:00"), ended, "open", STRONG, STRONG_EDGE),
-        (ended, closed, "takes late rows", WINDOW, WINDOW_EDGE),
+        (ended, closed, "accepts late rows", WINDOW, WINDOW_EDGE),
         (closed, at("12:20"), "closed", PASSED, GRID),
     )
     for first, last, text, fill, edge in spans:

@@ -22,19 +22,19 @@ from canvas import (
     clock,
 )
 
-from tvfsql.runtime.intervals import Intervals
+from tvfsql.runtime.merge.session_merge import Intervals
 
 SESSIONS = Intervals(0, (), 10 * MINUTE)
 DELAY = 15 * MINUTE
 ARRIVALS = arrivals("click.csv")
 SAYS = (
     "a session: from its row to 10 minutes after it",
-    "comes within the gap: the session grows",
-    "comes later than the gap: another session",
-    "late: a session of its own would be over",
-    "grows the second one; the watermark moves",
-    "late by itself, but it reaches an open session",
-    "exactly the gap before the next one: two become one",
+    "arrives within the gap: the session grows",
+    "arrives after the gap: another session",
+    "late: its own session would have ended",
+    "extends the second one; the watermark advances",
+    "late alone, but it reaches an open session",
+    "exactly the gap before the next one: the two merge",
 )
 TOP, STEP = 76, 64
 

@@ -23,11 +23,11 @@ def picture() -> str:
         canvas.line([(x(minute), 52), (x(minute), 57)], MUTED)
         anchor = {at("11:45"): "start", at("12:45"): "end"}.get(minute, "middle")
         canvas.text(x(minute), 42, clock(minute), MUTED, size=12, anchor=anchor)
-    canvas.text(20, 18, "Rows go into slices, windows are made of slices", INK, bold=True)
+    canvas.text(20, 18, "Rows go into slices, and windows are computed from slices", INK, bold=True)
     canvas.text(20, 68, "rows", INK)
     for row in ROWS:
         canvas.dot(x(row), 68, ROW, hollow=row != MARKED)
-    canvas.text(20, 98, "slices of 5 minutes: a row is in one, and is aggregated once", INK)
+    canvas.text(20, 98, "slices of 5 minutes: each row is in one, and is aggregated once", INK)
     for end, count in sorted(counts.items()):
         strong = end == hop.slice_end(MARKED)
         width = x(end) - x(end - hop.slice_size)

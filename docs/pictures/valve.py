@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from canvas import FIRE, GRID, INK, LATE_GROUND, MUTED, ROW, WATERMARK, Canvas, Scale, at, clock
 
-from tvfsql.runtime.stream.valve import IDLE, Valve
+from tvfsql.runtime.stream.time.valve import IDLE, Valve
 
 # What the channels say in each micro-batch: a watermark, nothing, or that nothing comes any more
 SAYS: tuple[tuple[str, str], ...] = (
@@ -33,7 +33,7 @@ def picture() -> str:
         for channel, text in enumerate(said):
             known[channel] = at(text) if ":" in text else known[channel]
             if text:
-                valve.say(str(channel), IDLE if text == "idle" else at(text))
+                valve.receive(str(channel), IDLE if text == "idle" else at(text))
         watermark = valve.settle()
         assert watermark is not None
         for of, value in zip(points, (*known, watermark), strict=True):
@@ -53,7 +53,7 @@ def picture() -> str:
     for of, color, name in zip(points, COLORS, NAMES, strict=False):
         canvas.line(of, color, 2)
         canvas.text(RIGHT + 8, of[-1][1] + (-6 if color == ROW else 6), name, color, size=12)
-    canvas.text(_x(2) + 4, points[2][9][1] + 14, "operator: the smallest", WATERMARK, size=12, bold=True)
+    canvas.text(_x(2) + 4, points[2][9][1] + 14, "operator: the minimum", WATERMARK, size=12, bold=True)
     canvas.text(RIGHT, 346, "micro-batches →", MUTED, size=12, anchor="end")
     canvas.text(16, TOP - 8, "watermark ↑", MUTED, size=12)
     return canvas.svg()

@@ -32,7 +32,7 @@ STEP, TOP = 34, 118
 
 @dataclass
 class Replay:
-    """The rows one by one, as a stream with watermarks on event takes them. Source: semantics.md b.3."""
+    """The rows one by one, as a stream with watermarks on event takes them. Source: semantics.md#late-rows."""
 
     watermark: int = -(2**62)
     counts: dict[int, int] = field(default_factory=dict)  # by the ends of open windows

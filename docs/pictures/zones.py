@@ -43,9 +43,9 @@ def _day(canvas: Canvas, y: float, day: date) -> None:
         canvas.text(x + CELL / 2, y + 68, f"{wall // HOUR % 24:02}", INK, size=12, anchor="middle", bold=again)
         if jump and not again:
             canvas.line([(x, y + 52), (x, y + 84)], LATE, 3)
-            canvas.text(x, y + 30, "02 is left out", LATE, size=12, anchor="middle")
+            canvas.text(x, y + 30, "02 is skipped", LATE, size=12, anchor="middle")
         if again and wall in walls[:i]:
-            canvas.text(x, y + 30, "02 comes twice", LATE, size=12, anchor="middle")
+            canvas.text(x, y + 30, "02 occurs twice", LATE, size=12, anchor="middle")
     for size, line in ((4 * HOUR, 94), (24 * HOUR, 120)):
         window, x = Tumble(size), float(LEFT)
         for end, of in groupby(walls, window.slice_end):

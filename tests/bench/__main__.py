@@ -9,6 +9,7 @@ import time
 from collections.abc import Sequence
 
 import batch
+import functions
 import report
 import row_level
 import sharing
@@ -20,6 +21,7 @@ from data import Bids
 GROUPS = {
     "batch": {"memory", *(case.name for case in CASES)},
     "streams": {"one-of-each-key", *(case.name for case in STREAM_CASES)},
+    "functions": {"functions"},
     "split": {"sharing", *(case.name for case in SPLIT_CASES)},
 }
 
@@ -52,6 +54,8 @@ def main(arguments: Sequence[str] | None = None) -> int:
     if only & GROUPS["split"]:
         cases = [case for case in SPLIT_CASES if case.name in only]
         agree &= not cases or split.run(bids, cases, chosen.repeats)
+    if "functions" in only:
+        functions.run(min(bids.rows, 1_000_000), chosen.repeats)
     if "sharing" in only:
         sharing.run(bids, chosen.repeats)
     report.say(f"\n{time.perf_counter() - started:.0f} s in all, load {os.getloadavg()[0]:.1f} at the end")

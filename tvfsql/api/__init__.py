@@ -1,4 +1,4 @@
-"""The Python face: compile() and Session."""
+"""The Python API: compile() and Session."""
 
 from tvfsql.api.compiled import Compiled
 from tvfsql.api.result import Result

@@ -1,78 +1,61 @@
-"""A compiled query: one attribute per stage, from the syntax tree to the Python text that runs."""
+"""A compiled query, with one attribute per stage: from the syntax tree to the Python text that runs."""
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable
 from dataclasses import dataclass
 from functools import cached_property
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
 
-from tvfsql.catalog import Table
-from tvfsql.emit import program
-from tvfsql.physical.operators import LateOutput
+from tvfsql.api.explain import explain
+from tvfsql.api.program import Program, Stages
 from tvfsql.physical.row_operators import unbounded_state
-from tvfsql.plan.function import functions_in
-from tvfsql.plan.node import Node
-from tvfsql.plan.sharing import by_itself, shared_by
-from tvfsql.planner import Step
-from tvfsql.syntax import ast, statements
+from tvfsql.plan.sharing import shared_by
+from tvfsql.room import with_room
 
 if TYPE_CHECKING:
     from pyspark.sql import DataFrame, SparkSession
 
 
 @dataclass(frozen=True)
-class Compiled:
-    """A SELECT or an INSERT at every stage. `str()` is the code.
+class Compiled(Stages):
+    """A SELECT or an INSERT with all its stages. `str()` returns the code.
 
-    `sql` is its text, `ast` its syntax tree, `logical` the plan before rules, `steps` what each rule did,
-    `optimized` the plan after them, `physical` the operators that run, `code` the PySpark module.
+    `sql`: its text. `ast`: the syntax tree. `logical`: the plan before rules. `steps`: what each rule changed.
+    `optimized`: the plan after rules. `physical`: the operators that run. `code`: the PySpark module.
+    `sink`: the table of an INSERT. `mode`: "batch" or "streaming".
     """
-
-    sql: str
-    ast: ast.Query | statements.Insert
-    logical: Node
-    steps: tuple[Step, ...]
-    optimized: Node
-    physical: Node
-    sink: Table | None = None
-    mode: str = "batch"
-    unbounded: str | None = None  # a table that it reads and that has no end
 
     @cached_property
     def code(self) -> str:
         return Program((self,)).code
 
     @property
-    def awaits_start(self) -> bool:
-        """Whether it is a stream that would never be done."""
-        return self.mode == "streaming" and self.unbounded is not None
-
-    @property
     def warnings(self) -> tuple[str, ...]:
-        """What may go wrong in the long run: operators of a stream whose state has no bound."""
-        return unbounded_state(self.physical)
+        """A line on the options that do nothing, in the first query of a script; one for each operator of a stream with
+        unbounded state."""
+        return (*self.of_script, *unbounded_state(self.physical))
 
     def __str__(self) -> str:
         return self.code
 
     @property
     def columns(self) -> tuple[str, ...]:
-        """The names of the columns that come out."""
+        """The names of the output columns."""
         return self.physical.columns
 
     def explain(self, stage: str = "all", format: str = "text") -> str:
-        """One stage or all of them: ast, logical, trace, physical, code; as text, json or mermaid.
+        """Explain a stage (ast, logical, trace, physical, code, or all) as text, json, mermaid or html.
 
-        The same from run to run. Raises OptionError for a word that is none of these.
+        The output is deterministic. Raises OptionError for any other stage or format.
         """
-        from tvfsql.api.explain import explain
-
-        return explain([self], stage, format)
+        return with_room(lambda: explain([self], stage, format))
 
     def dataframe(self, spark: SparkSession) -> DataFrame:
-        """The rows as a DataFrame: exactly what `code` says. Raises DataError or UnsupportedError."""
-        from tvfsql.runtime.failures import translated
+        """The rows as a DataFrame that runs exactly `code`; a streaming one in streaming mode.
+
+        Raises DataError if a source cannot be read, OptionError if the ANSI mode of `spark` is off.
+        """
+        from tvfsql.runtime.host.failures import translated
 
         alone = Program((self,))
         with translated():
@@ -81,71 +64,3 @@ class Compiled:
             else:
                 frame = alone.run("query", spark)
         return frame
-
-
-@dataclass(frozen=True)
-class Program:
-    """What runs as one: a query, or the INSERTs of a set that share what they compute."""
-
-    queries: tuple[Compiled, ...]
-
-    @cached_property
-    def code(self) -> str:
-        return program([(query.sql, query.physical, query.sink) for query in self.queries])
-
-    @property
-    def awaits_start(self) -> bool:
-        """Whether it is a stream that would never be done."""
-        return any(query.awaits_start for query in self.queries)
-
-    @property
-    def operators(self) -> list[Node]:
-        """The physical operators, those that are shared once."""
-        plans = [query.physical for query in self.queries]
-        return [node for plan in (*plans, *shared_by(plans)) for node in by_itself(plan).walk()]
-
-    @property
-    def late(self) -> list[Table]:
-        """The tables for rows that come too late."""
-        return [node.table for node in self.operators if isinstance(node, LateOutput)]
-
-    def run(self, function: str, spark: SparkSession) -> Any:
-        """Call a function of the module: `query`, `insert`, or `inserts`, which are all of a batch."""
-        from tvfsql.runtime.failures import require_ansi
-
-        require_ansi(spark)
-        used = functions_in(tuple(query.physical for query in self.queries))
-        if folders := {function.folder for function in used} - {""}:
-            from tvfsql.runtime.functions import share_folders
-
-            share_folders(spark, sorted(folders))
-        return self.function(function)(spark)
-
-    def function(self, name: str) -> Callable[[Any], Any]:
-        """A function of the module."""
-        found: Callable[[Any], Any] = _module(self.code)[name]
-        return found
-
-
-def streams_of(queries: Iterable[Compiled]) -> list[Program]:
-    """The programs of streams: what share something run as one, in the place of the first of them."""
-    groups: dict[object, tuple[Compiled, ...]] = {}
-    for query in queries:
-        key = next(iter(shared_by([query.physical])), id(query))
-        groups[key] = (*groups.get(key, ()), query)
-    return [*map(Program, groups.values())]
-
-
-def run_inserts(inserts: tuple[Compiled, ...], spark: SparkSession) -> None:
-    """Run INSERTs in batch, one after the other; what a set's INSERTs share is computed once."""
-    if shared_by([insert.physical for insert in inserts]):
-        Program(inserts).run("inserts", spark)
-        return
-    for insert in inserts:
-        Program((insert,)).run("insert", spark)
-
-
-def _module(code: str) -> dict[str, Any]:
-    space: dict[str, Any] = {"__name__": "tvfsql.query"}
-    exec(compile(code, "<tvfsql>", "exec"), space)  # the text is what runs
-    return space

@@ -1,16 +1,19 @@
-"""From a statement to its compiled form: bind, plan, lower. The INSERTs of a set share what they have in common."""
+"""Compiling: bind, plan, lower. The INSERTs of a set share what they have in common."""
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+import re
+from collections.abc import Iterator, Sequence
+from contextlib import contextmanager
 from dataclasses import dataclass, replace
 
 from tvfsql.api.compiled import Compiled
+from tvfsql.bind.flink.zone import in_local_zone
 from tvfsql.bind.query import QueryBinder
 from tvfsql.bind.statement import bind_insert
 from tvfsql.catalog import Catalog, Table
-from tvfsql.errors import Span, TvfSqlError, UnsupportedError
-from tvfsql.options import Options
+from tvfsql.errors import OptionError, Span, TvfSqlError, UnsupportedError
+from tvfsql.options import REUSE, RUNTIME_MODE, Options
 from tvfsql.physical import lower
 from tvfsql.physical.micro_batch import goes_by_micro_batch
 from tvfsql.plan.function import UserFunction, functions_in
@@ -26,16 +29,20 @@ def compile_statement(
     statement: ast.Query | statements.Insert, source: str, catalog: Catalog, mode: str, options: Options
 ) -> Compiled:
     """Bind, plan, lower and emit one statement of the script `source`. Raises TvfSqlError."""
-    return _bound(statement, catalog, mode, options).compiled(source)
+    with _placed(statement.span, source):
+        return _bound(statement, catalog, mode, options).compiled(source)
 
 
 def compile_set(
     inserts: Sequence[statements.Insert], source: str, catalog: Catalog, mode: str, options: Options
 ) -> tuple[Compiled, ...]:
     """The same for the INSERTs of a set, which share what they have in common."""
-    bound = [_bound(insert, catalog, mode, options) for insert in inserts]
+    bound = []
+    for insert in inserts:
+        with _placed(insert.span, source):
+            bound.append(_bound(insert, catalog, mode, options))
     made: dict[int, Compiled] = {}
-    if options["table.optimizer.reuse-sub-plan-enabled"] == "true":
+    if options[REUSE]:
         batch = [each for each in bound if each.mode != "streaming"]
         for each, plan in zip(batch, share([each.logical for each in batch]), strict=True):
             each.logical = plan
@@ -47,8 +54,10 @@ def compile_set(
 
 
 def _of_one_stream(bound: Sequence[_Bound], source: str, number: int) -> dict[int, Compiled]:
-    """Those INSERTs, by identity, whose rows are made of the micro-batches of a stream together with those of others.
-    What makes them must need no state, which is seen when it is planned. `number` is that of the first stream."""
+    """The INSERTs, by identity, that share a stream and compute their rows from its micro-batches.
+
+    What they compute above it must need no state; planning shows whether it does. `number` is that of the first stream.
+    """
     made: dict[int, Compiled] = {}
     for part in common_trunks([each.logical for each in bound]):
         found = {id(each): each.over_micro_batches(part, number, source) for each in bound if id(each) not in made}
@@ -61,7 +70,7 @@ def _of_one_stream(bound: Sequence[_Bound], source: str, number: int) -> dict[in
 
 @dataclass
 class _Bound:
-    """A statement whose names have a meaning."""
+    """A bound statement."""
 
     statement: ast.Query | statements.Insert
     logical: Node
@@ -72,7 +81,7 @@ class _Bound:
     endless: str | None
 
     def over_micro_batches(self, part: Node, number: int, source: str) -> Compiled | None:
-        """Compiled over a stream that is shared with others; None if it is none that can be."""
+        """Compiled over a stream that it shares with others; None if it cannot be."""
         target = self.table.connector if self.table else None
         if part not in trunks(self.logical) or target is None or not target.takes_micro_batches:
             return None
@@ -86,49 +95,63 @@ class _Bound:
         span = self.statement.span
         planner = Planner(PHASES, self.options)
         optimized = planner.plan(self.logical)
-        try:
+        with _placed(span, source):
             physical = lower(optimized, self.catalog, self.options)
-        except TvfSqlError as error:
-            error.span = error.span or span
-            raise
         return Compiled(
-            source[span.start : span.end],
-            self.statement,
-            self.logical,
-            tuple(planner.steps),
-            optimized,
-            physical,
-            self.table,
-            self.mode,
-            self.endless,
+            sql=source[span.start : span.end],
+            ast=self.statement,
+            logical=self.logical,
+            steps=tuple(planner.steps),
+            optimized=optimized,
+            physical=physical,
+            sink=self.table,
+            mode=self.mode,
+            unbounded=self.endless,
+            options=self.options.of_streams,
         )
 
 
 def _bound(statement: ast.Query | statements.Insert, catalog: Catalog, mode: str, options: Options) -> _Bound:
     table: Table | None = None
-    options = options.with_value("execution.runtime-mode", mode)
+    options = options.with_value(RUNTIME_MODE.key, mode)
+    with in_local_zone(options):
+        if isinstance(statement, statements.Insert):
+            logical: Node = bind_insert(statement, catalog, options)
+        else:
+            logical = QueryBinder(catalog, options).bind(statement).node
+    if mode == "streaming" and not any(isinstance(node, Scan) for node in logical.walk()):
+        return _bound(statement, catalog, "batch", options)  # it reads no table, as INSERT INTO t VALUES
     if isinstance(statement, statements.Insert):
-        logical: Node = bind_insert(statement, catalog, options)
         found = catalog.get(statement.table.text)
         table = found if isinstance(found, Table) else None
-    else:
-        logical = QueryBinder(catalog, options).bind(statement).node
-    _refuse_namesakes(logical, statement.span)
+    _refuse_namesakes(logical)
     endless = _unbounded(logical, catalog)
     if mode == "automatic":
         mode = "streaming" if endless else "batch"
-        options = options.with_value("execution.runtime-mode", mode)
+        options = options.with_value(RUNTIME_MODE.key, mode)
     return _Bound(statement, logical, table, catalog, mode, options, endless)
 
 
-def _refuse_namesakes(plan: Node, span: Span) -> None:
+@contextmanager
+def _placed(statement: Span, source: str) -> Iterator[None]:
+    """What is wrong with a statement as a whole has the place of its first word; options have none in it."""
+    try:
+        yield
+    except TvfSqlError as error:
+        if error.span is None and not isinstance(error, OptionError):
+            first = re.compile(r"\w+|.").match(source, statement.start)
+            error.span = Span(*first.span()) if first else statement
+        raise
+
+
+def _refuse_namesakes(plan: Node) -> None:
     """Raise UnsupportedError for two functions of one name, as a view may have one that was dropped since."""
     known: dict[str, UserFunction] = {}
     for function in functions_in(plan):
         other = known.setdefault(function.name.lower(), function)
         if other != function:
-            message = f"{function.name} is {other.path} here, and {function.path} in a view that was made before"
-            raise UnsupportedError(message, span=span, hint="DROP VIEW, and CREATE it anew")
+            message = f"two functions are named {function.name}: {other.path} and {function.path}"
+            raise UnsupportedError(message, hint="DROP the view that uses the old one, and CREATE it again")
 
 
 def _unbounded(plan: Node, catalog: Catalog) -> str | None:

@@ -1,20 +1,20 @@
-"""EXPLAIN: the stages of compiled queries as text, JSON, a mermaid drawing or a page."""
+"""EXPLAIN: the stages of compiled queries as text, JSON, a Mermaid diagram or an HTML page."""
 
 from __future__ import annotations
 
 import json
 from collections.abc import Sequence
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 from tvfsql.api import explain_page
+from tvfsql.api.program import Program, Stages, streams_of
 from tvfsql.errors import OptionError, did_you_mean
-from tvfsql.options import EXPLAIN_FORMATS, STAGES
-from tvfsql.plan.node import Node, tree
+from tvfsql.plan.node import Node
 from tvfsql.plan.nodes import Sink
+from tvfsql.plan.plan_text import tree
+from tvfsql.secrets import without
 from tvfsql.syntax import show
-
-if TYPE_CHECKING:
-    from tvfsql.api.compiled import Compiled
+from tvfsql.syntax.explain_words import FORMATS, STAGES
 
 Codes = dict[int, str]  # programs, by the identity of the query
 
@@ -27,9 +27,9 @@ TITLES = {
 }
 
 
-def explain(queries: Sequence[Compiled], stage: str, format: str) -> str:
-    """The wanted stages of queries. Raises OptionError for an unknown stage or format."""
-    for word, known, what in ((stage, STAGES, "stage"), (format, EXPLAIN_FORMATS, "format")):
+def explain(queries: Sequence[Stages], stage: str, format: str) -> str:
+    """Explain one stage or all stages of queries. Raises OptionError for an unknown stage or format."""
+    for word, known, what in ((stage, STAGES, "stage"), (format, FORMATS, "format")):
         if word not in known:
             raise OptionError(f"there is no {what} {word}", hint=did_you_mean(word, known, otherwise=f"{what}s: "))
     stages = tuple(TITLES) if stage == "all" else (stage,)
@@ -45,25 +45,23 @@ def explain(queries: Sequence[Compiled], stage: str, format: str) -> str:
     return "\n\n".join(_texts(query, stages, codes) for query in queries)
 
 
-def _codes(queries: Sequence[Compiled]) -> Codes:
-    """The program that runs each query. Of the INSERTs that are one stream it stands with the first."""
-    from tvfsql.api.compiled import streams_of
-
-    codes = {id(query): query.code for query in queries if query.mode != "streaming"}
+def _codes(queries: Sequence[Stages]) -> Codes:
+    """The program of each query. INSERTs that are one stream have it at the first of them."""
+    codes = {id(query): without(Program((query,)).code) for query in queries if query.mode != "streaming"}
     for program in streams_of(query for query in queries if query.mode == "streaming"):
         first, *others = program.queries
-        codes[id(first)] = program.code
+        codes[id(first)] = without(program.code)
         codes |= {id(other): f"# in the program of {first.sql.splitlines()[0]}" for other in others}
     return codes
 
 
-def _texts(query: Compiled, stages: tuple[str, ...], codes: Codes) -> str:
+def _texts(query: Stages, stages: tuple[str, ...], codes: Codes) -> str:
     if len(stages) == 1:
         return _text(query, stages[0], codes)
     return "\n\n".join(f"== {TITLES[name]} ==\n{_text(query, name, codes)}" for name in stages)
 
 
-def _text(query: Compiled, stage: str, codes: Codes) -> str:
+def _text(query: Stages, stage: str, codes: Codes) -> str:
     match stage:
         case "ast":
             return show.tree(query.ast)
@@ -77,7 +75,7 @@ def _text(query: Compiled, stage: str, codes: Codes) -> str:
     return codes[id(query)].rstrip()
 
 
-def _html(query: Compiled, stage: str, codes: Codes) -> str:
+def _html(query: Stages, stage: str, codes: Codes) -> str:
     match stage:
         case "logical":
             return explain_page.plan(query.logical)
@@ -88,7 +86,7 @@ def _html(query: Compiled, stage: str, codes: Codes) -> str:
     return explain_page.text(_text(query, stage, codes))
 
 
-def _data(query: Compiled, stage: str, codes: Codes) -> Any:
+def _data(query: Stages, stage: str, codes: Codes) -> Any:
     match stage:
         case "ast":
             return show.data(query.ast)

@@ -1,46 +1,65 @@
-"""What a statement gives."""
+"""The result of a statement."""
 
 from __future__ import annotations
 
 from dataclasses import dataclass
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, Protocol
 
 from tvfsql.api.compiled import Compiled
 from tvfsql.api.script import Listing, Message, Outcome, Text
 from tvfsql.errors import UnsupportedError
+from tvfsql.options import ZONE, Options
 
 if TYPE_CHECKING:
-    from pyspark.sql import DataFrame, Row
+    from pyspark.sql import DataFrame, Row, SparkSession
 
-    from tvfsql.api.session import Session
-    from tvfsql.runtime.stream.run import Running
+    from tvfsql.runtime.stream.driver.running import Running
 
 Rows = tuple[list[str], list[str], "list[Row]"]  # names, Spark types, rows
 
 
+class Runner(Protocol):
+    """What a result needs of its session."""
+
+    @property
+    def spark(self) -> SparkSession: ...
+
+    @property
+    def options(self) -> Options: ...
+
+    def stream(self, query: Compiled) -> list[Row]:
+        """The rows of a streaming SELECT over all that its sources have now."""
+
+
 @dataclass
 class Result:
-    """A query's rows, when asked for; or a message, a listing, a text. An INSERT from a source without end runs
-    from the start: then `start()` and `stop()` are its handle."""
+    """The result of a statement: a query whose rows can be asked for, a message, a listing, or a text.
 
-    session: Session
+    For an INSERT from an unbounded source, which is already running, `start()` and `stop()` control it.
+    """
+
+    session: Runner
     outcome: Outcome
     running: Running | None = None
 
     @property
     def query(self) -> Compiled:
-        """The compiled query. Raises UnsupportedError if the statement has none."""
+        """The compiled query. Raises UnsupportedError if the statement is not a query."""
         if not isinstance(self.outcome, Compiled):
-            raise UnsupportedError("this statement is no query")
+            raise UnsupportedError("this statement is not a query")
         return self.outcome
 
     def dataframe(self) -> DataFrame:
-        """The rows as a DataFrame, which runs exactly `query.code`."""
+        """The rows as a DataFrame that runs exactly `query.code`. Raises UnsupportedError and DataError."""
         return self.query.dataframe(self.session.spark)
 
     def collect(self) -> list[Row]:
-        """All rows. Raises DataError if the data are not what the SQL needs."""
-        from tvfsql.runtime.failures import translated
+        """All rows; of a stream, after its input has ended.
+
+        Raises DataError if the data do not fit the SQL, UnsupportedError if the statement is not a query or a source
+        of a stream is unbounded.
+        """
+        from tvfsql.runtime.host.failures import translated
 
         if self.query.mode == "streaming":
             return self.session.stream(self.query)
@@ -49,27 +68,27 @@ class Result:
             return frame.collect()
 
     def show(self) -> None:
-        """Print the rows (or the message, listing or text) as a table on stdout."""
+        """Print the rows as a table on stdout, or the message, listing or text. Raises as `collect`."""
         print(self.text(), end="")
 
     def start(self) -> Any:
-        """The StreamingQuery of an INSERT whose source has no end. It runs until it, or this, is stopped.
+        """The StreamingQuery of an INSERT from an unbounded source. It runs until it is stopped, by `stop()` too.
 
         Raises UnsupportedError for any other statement.
         """
         if self.running is None:
             raise UnsupportedError(
-                "start() gives the running query of an INSERT from a source without end",
-                hint="collect() gives the rows of a SELECT; an INSERT that ends is done already",
+                "start() needs an INSERT from an unbounded table",
+                hint="collect() returns the rows of a SELECT; a bounded INSERT is done already",
             )
-        from tvfsql.runtime.failures import translated
+        from tvfsql.runtime.host.failures import translated
 
         with translated():
             return self.running.started()[0]
 
     def stop(self) -> None:
-        """Stop an INSERT that runs, after the micro-batch that it is at. Raises DataError if it had failed."""
-        from tvfsql.runtime.failures import translated
+        """Stop a running INSERT after its current micro-batch. Raises DataError if it has failed."""
+        from tvfsql.runtime.host.failures import translated
 
         if self.running is not None:
             with translated():
@@ -77,10 +96,10 @@ class Result:
                 self.running.wait()
 
     def text(self, format: str = "table") -> str:
-        """The answer in one of the formats of `tvfsql run`."""
+        """The result as text, in a format of `tvfsql run`: table, csv, tsv, json, ndjson, markdown or vertical."""
         import io
 
-        from tvfsql.runtime.formats import write_rows
+        from tvfsql.runtime.host.row_formats import write_rows
 
         out = io.StringIO()
         match self.outcome:
@@ -93,14 +112,14 @@ class Result:
         return out.getvalue()
 
     def rows(self) -> Rows:
-        """Names, Spark types and rows; instants as wall clocks of `table.local-time-zone`."""
-        from tvfsql.runtime.failures import translated
-        from tvfsql.runtime.windows import with_local_times
+        """Column names, Spark types and rows; instants as wall clocks of `table.local-time-zone`."""
+        from tvfsql.runtime.frames.assigned_windows import with_local_times
+        from tvfsql.runtime.host.failures import translated
 
         if self.query.mode == "streaming":
             kinds = {part.name: part.type for part in self.query.physical.schema}
             return list(kinds), list(kinds.values()), self.session.stream(self.query)
         frame = self.dataframe()
         with translated():
-            local = with_local_times(frame, self.session.options["table.local-time-zone"])
+            local = with_local_times(frame, self.session.options[ZONE])
             return list(frame.columns), [kind for _, kind in frame.dtypes], local.collect()

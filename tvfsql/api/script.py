@@ -1,4 +1,4 @@
-"""Scripts, statement by statement: what each does to the catalog and the options, and what it gives. No Spark."""
+"""Scripts, statement by statement: the effect of each on catalog and options, and its outcome. Starts no Spark."""
 
 from __future__ import annotations
 
@@ -6,28 +6,36 @@ import os
 import re
 from collections.abc import Iterator
 from dataclasses import dataclass, field, replace
+from functools import partial
 
 from tvfsql.api.compiled import Compiled
 from tvfsql.api.compiling import compile_set, compile_statement
 from tvfsql.api.explain import explain
+from tvfsql.api.warehouse import Warehouse
 from tvfsql.bind.call import AdvanceWatermark, bind_call
+from tvfsql.bind.definitions import altered, definition_of, derived, of_query
+from tvfsql.bind.flink.zone import in_local_zone
 from tvfsql.bind.function import bind_function
 from tvfsql.bind.query import QueryBinder
-from tvfsql.bind.spark_words import functions
+from tvfsql.bind.spark_functions import functions
 from tvfsql.bind.statement import bind_table, bind_view
-from tvfsql.bind.users import with_functions
+from tvfsql.bind.user_function_calls import with_functions
 from tvfsql.catalog import Catalog, Table, View
-from tvfsql.errors import BindError, TvfSqlError, UnsupportedError, did_you_mean
-from tvfsql.options import EXPLAIN_FORMATS, STAGES, Options
+from tvfsql.catalog.connectors import Connector, Managed
+from tvfsql.errors import BindError, Span, TvfSqlError, UnsupportedError, did_you_mean
+from tvfsql.options import RUNTIME_MODE, WAREHOUSE, Options
 from tvfsql.plan.aggregates import AGGREGATES
+from tvfsql.plan.nodes import Scan
 from tvfsql.plan.types import shown
+from tvfsql.room import with_room
 from tvfsql.syntax import ast, statements
+from tvfsql.syntax.explain_words import DETAILS, FORMATS, JSON_PLAN, STAGES
 from tvfsql.syntax.parser import parse
 
 
 @dataclass(frozen=True)
 class Message:
-    """A statement that was carried out, and a word about it."""
+    """A statement that was executed, and a short message about it."""
 
     text: str
 
@@ -49,7 +57,7 @@ class Text:
 
 @dataclass(frozen=True)
 class Inserts:
-    """The INSERTs of a STATEMENT SET: streams among them run at once."""
+    """The INSERTs of a STATEMENT SET. Streams among them run at the same time."""
 
     queries: tuple[Compiled, ...]
 
@@ -58,7 +66,7 @@ Outcome = Message | Listing | Text | Compiled | Inserts | AdvanceWatermark
 
 
 def queries_of(outcome: Outcome) -> tuple[Compiled, ...]:
-    """The queries that a statement has: none, one, or those of a set."""
+    """The queries of a statement: none, one, or those of a set."""
     match outcome:
         case Compiled():
             return (outcome,)
@@ -75,54 +83,83 @@ class Script:
     options: Options = field(default_factory=Options)
     mode: str | None = None
     folder: str = ""
+    ignored: dict[str, bool] = field(default_factory=dict)  # options that do nothing, and whether that has been told
+    notes: list[str] = field(default_factory=list)  # what is still to be told of tables
+
+    warehouse: Warehouse | None = None  # None: nothing is run
+
+    def __post_init__(self) -> None:
+        self._ignore(self.options.ignored)
 
     def outcomes(self, sql: str, file: str | None = None) -> Iterator[Outcome]:
-        """What each statement gives, in order; each is carried out when it is asked for. Raises TvfSqlError."""
+        """The outcome of each statement, in order. A statement is executed when its outcome is requested.
+
+        Raises TvfSqlError with the place in `sql`; `file` is the name that it shows.
+        """
         try:
-            for statement in parse(sql):
-                yield from self._outcome(with_functions(statement, self.catalog.functions), sql)
+            for statement in with_room(lambda: parse(sql)):
+                yield with_room(partial(self._outcome, statement, sql))
         except TvfSqlError as error:
             raise error.within(sql, file) from error.__cause__
 
-    def _outcome(self, statement: statements.Statement, sql: str) -> Iterator[Outcome]:
+    def _outcome(self, statement: statements.Statement, sql: str) -> Outcome:
+        statement = with_functions(statement, self.catalog.functions)
         match statement:
             case ast.Query() | statements.Insert():
-                yield self._compile(statement, sql)
+                return replace(self._compile(statement, sql), of_script=self.take_warnings())
             case statements.StatementSet(inserts):
-                yield Inserts(self._compile_set(inserts, sql))
+                first, *others = self._compile_set(inserts, sql)
+                return Inserts((replace(first, of_script=self.take_warnings()), *others))
             case statements.Explain(inner, words):
                 stage, form = _explain_words(words, statement)
+                self._ignore(tuple(word.upper() for word in words if word in DETAILS))
                 if isinstance(inner, statements.StatementSet):
                     queries = self._compile_set(inner.inserts, sql)
                 else:
                     queries = (self._compile(inner, sql),)
-                yield Text(explain(queries, stage, form))
+                return Text(explain(queries, stage, form))
+            case statements.CreateTable(query=None):
+                return self._create_table(statement)
             case statements.CreateTable():
-                yield self._create_table(statement)
+                return self._create_table_as(statement, sql)
+            case statements.AlterTable():
+                return self._alter_table(statement)
             case statements.CreateView():
-                yield self._create_view(statement, sql)
+                return self._create_view(statement, sql)
             case statements.CreateFunction():
-                yield self._create_function(statement)
+                return self._create_function(statement)
             case statements.Drop():
-                yield self._drop(statement)
+                return self._drop(statement)
             case statements.Call():
-                yield bind_call(statement, self.catalog)
+                return bind_call(statement, self.catalog)
             case statements.SetOption(None):
-                yield Listing(("key", "value"), tuple(self.options.listed()))
+                return Listing(("key", "value"), tuple(self.options.listed()))
             case statements.SetOption(str() as key, str() as value):
                 self.options = self.options.with_value(key, value, statement.span)
-                yield Message(f"set {key} = {self.options[key]}")
+                self._ignore((key,) if key in self.options.ignored else ())
+                return Message(f"set {key} = {self.options.text(key)}")
             case statements.Reset(key):
                 self.options = self.options.without(key, statement.span)
-                yield Message(f"reset {key or 'all options'}")
+                return Message(f"reset {key or 'all options'}")
             case statements.Show():
-                yield self._show(statement)
+                return self._show(statement)
             case statements.ShowCreate(name):
-                yield Text(self.catalog.get(name.text, name.span).ddl())
+                return Text(self.catalog.get(name.text, name.span).ddl())
             case statements.Describe(name):
-                yield self._describe(name)
+                return self._describe(name)
             case _:
                 raise AssertionError(f"no way to carry out {type(statement).__name__}")
+
+    def take_warnings(self) -> tuple[str, ...]:
+        """What is to be told of the statements so far: options that do nothing, in one line, and notes on tables."""
+        names = [name for name, told in self.ignored.items() if not told]
+        lines = [f"these options do nothing here: {', '.join(names)}"] if names else []
+        lines += self.notes
+        self.ignored, self.notes = dict.fromkeys(self.ignored, True), []
+        return tuple(lines)
+
+    def _ignore(self, names: tuple[str, ...]) -> None:
+        self.ignored |= {name: False for name in names if name not in self.ignored}
 
     def _compile(self, statement: ast.Query | statements.Insert, sql: str) -> Compiled:
         return compile_statement(statement, sql, self.catalog, self._mode, self.options)
@@ -134,22 +171,92 @@ class Script:
 
     @property
     def _mode(self) -> str:
-        return self.mode or self.options["execution.runtime-mode"]
+        return self.mode or self.options[RUNTIME_MODE].value
 
     def _create_table(self, create: statements.CreateTable) -> Message:
         if create.if_not_exists and self.catalog.find(create.name.text):
             return Message(f"table {create.name.text} exists")
-        table = bind_table(create)
-        if table.connector and table.connector.path:
-            path = resolved_path(table.connector.path, self.folder)
-            table = replace(table, connector=replace(table.connector, path=path))
-        self.catalog.add(table, span=create.name.span)
+        if create.like:
+            name = create.like.table
+            create = derived(create, definition_of(self.catalog.get(name.text, name.span), name.span))
+        table = self._bound(create)
+        if create.or_replace:
+            self._delete_rows(table.name)
+        self.catalog.add(table, replace=create.or_replace, span=create.name.span)
         return Message(f"created table {table.name}")
+
+    def _create_table_as(self, create: statements.CreateTable, sql: str) -> Outcome:
+        """CREATE TABLE ... AS: the table, then an INSERT into it."""
+        if create.if_not_exists and self.catalog.find(create.name.text):
+            return Message(f"table {create.name.text} exists")
+        assert create.query is not None
+        before = self.catalog.copy()
+        with in_local_zone(self.options):
+            bound = QueryBinder(self.catalog, self.options).bind(create.query)
+        self._create_table(of_query(create, bound))
+        names = tuple(ast.Name(name, create.name.span) for name in bound.names)
+        insert = statements.Insert(create.name, names, create.query, span=create.span)
+        try:
+            return replace(self._compile(insert, sql), of_script=self.take_warnings())
+        except TvfSqlError:
+            self.catalog = before
+            raise
+
+    def _bound(self, create: statements.CreateTable) -> Table:
+        """The table of a CREATE TABLE, with what is to be told of it."""
+        with in_local_zone(self.options):
+            table = bind_table(create)
+        if table.connector and table.connector.path:
+            table = replace(table, connector=replace(table.connector, path=self._path(table.connector)))
+        self._ignore(table.ignored)
+        self.notes += table.connector.notes(table.name) if table.connector else ()
+        return table
+
+    def _path(self, connector: Connector) -> str:
+        """Where a table's files are."""
+        path = connector.path or ""
+        if not isinstance(connector, Managed):
+            return resolved_path(path, self.folder)
+        root = self.options[WAREHOUSE]
+        root = resolved_path(root, self.folder) if root else ""
+        return self.warehouse.folder(root, path) if self.warehouse else os.path.join(root or "warehouse", path)
+
+    def _delete_rows(self, name: str) -> None:
+        """Delete the files of a table without a connector."""
+        entry = self.catalog.find(name)
+        connector = entry.connector if isinstance(entry, Table) else None
+        if self.warehouse and isinstance(connector, Managed) and not self.warehouse.delete(connector.path or ""):
+            self.notes.append(f"the rows of {name} stay in {connector.path}")
+
+    def _alter_table(self, alter: statements.AlterTable) -> Message:
+        name = alter.table
+        if alter.if_exists and self.catalog.find(name.text) is None:
+            return Message(f"there is no table {name.text}")
+        old = self.catalog.get(name.text, name.span)
+        definition = altered(definition_of(old, name.span), alter.change)
+        own = old.connector if isinstance(old, Table) and isinstance(old.connector, Managed) else None
+        if own and isinstance(alter.change, statements.RenameColumn):
+            raise BindError(f"the files of {old.name} have the column's old name", span=name.span, hint="ADD a column")
+        try:
+            table = self._bound(definition)
+        except TvfSqlError as error:  # of what an earlier statement says, the place is not in this one
+            inside = error.span is not None and alter.span.start <= error.span.start < alter.span.end
+            error.span = error.span if inside else name.span
+            raise
+        if own and isinstance(table.connector, Managed):
+            table = replace(table, connector=own)
+        if not isinstance(alter.change, statements.Add | statements.SetOptions | statements.ResetOptions):
+            _refuse_read(old.name, self.catalog, name.span)
+        self.catalog.add(table, replace=table.name == old.name, span=definition.name.span)
+        if table.name != old.name:
+            self.catalog.drop(old.name, "table")
+        return Message(f"changed table {old.name}")
 
     def _create_view(self, create: statements.CreateView, sql: str) -> Message:
         if create.if_not_exists and self.catalog.find(create.name.text):
             return Message(f"view {create.name.text} exists")
-        view = bind_view(create, QueryBinder(self.catalog, self.options), sql)
+        with in_local_zone(self.options):
+            view = bind_view(create, QueryBinder(self.catalog, self.options), sql)
         self.catalog.add(view, replace=create.or_replace, span=create.name.span)
         return Message(f"created view {view.name}")
 
@@ -167,6 +274,8 @@ class Script:
             return Message(f"dropped function {drop.name.text}")
         if drop.if_exists and self.catalog.find(drop.name.text) is None:
             return Message(f"there is no {drop.kind} {drop.name.text}")
+        if drop.kind == "table":
+            self._delete_rows(drop.name.text)
         self.catalog.drop(drop.name.text, drop.kind, span=drop.name.span)
         return Message(f"dropped {drop.kind} {drop.name.text}")
 
@@ -183,11 +292,11 @@ class Script:
             "functions": tuple({*functions(), *(name.lower() for name in AGGREGATES if name.isidentifier()), *own}),
         }
         if show.what not in known:
-            hint = did_you_mean(show.what, (*known, "user functions")) or ""
+            hint = did_you_mean(show.what.upper(), [what.upper() for what in (*known, "user functions")])
             raise BindError(
                 f"there is no SHOW {show.what.upper()}",
                 span=show.span,
-                hint=hint.upper() if "?" not in hint else hint,
+                hint=hint,
             )
         return Listing((f"{show.what.removesuffix('s')} name",), tuple((name,) for name in sorted(known[show.what])))
 
@@ -212,37 +321,49 @@ class Script:
         )
 
 
+def _refuse_read(table: str, catalog: Catalog, span: Span) -> None:
+    """Raise BindError if a view reads a table: its plan has the table's columns as they were."""
+    for entry in catalog.entries.values():
+        if isinstance(entry, View) and any(
+            isinstance(node, Scan) and node.table == table for node in entry.plan.walk()
+        ):
+            raise BindError(f"view {entry.name} reads {table}", span=span, hint=f"DROP VIEW {entry.name}")
+
+
 def resolved_path(path: str, folder: str) -> str:
-    """A path of a script as seen from the current folder; absolute ones and URLs stay."""
+    """A path of a script relative to the current folder. Absolute paths and URLs are unchanged."""
     if not folder or os.path.isabs(path) or re.match(r"[a-zA-Z][\w+.-]*:", path):
         return path
     return os.path.normpath(os.path.join(folder, path))
 
 
 def _refuse_shared_folders(inserts: tuple[Compiled, ...]) -> None:
-    """Raise UnsupportedError for streams of one set that write the same files: Spark keeps one list of them."""
+    """Raise UnsupportedError if two streams of a set write to one folder: Spark keeps one log of files per folder."""
     written: set[str] = set()
     for insert in inserts:
         path = insert.sink.connector.path if insert.sink and insert.sink.connector else None
-        if insert.mode == "streaming" and path is not None:
+        shared = insert.sink is not None and isinstance(insert.sink.connector, Managed)
+        if insert.mode == "streaming" and path is not None and not shared:
             if path in written:
                 raise UnsupportedError(
-                    f"two streams cannot write the files of {path}",
-                    span=insert.ast.span,
-                    hint="one INSERT of both queries, with UNION ALL between them",
+                    f"two streams of a statement set write to {path}",
+                    span=insert.ast.table.span if isinstance(insert.ast, statements.Insert) else insert.ast.span,
+                    hint="one INSERT with UNION ALL",
                 )
             written.add(path)
 
 
 def _explain_words(words: tuple[str, ...], statement: statements.Explain) -> tuple[str, str]:
-    """The stage and the format that stand between EXPLAIN and the statement: EXPLAIN PHYSICAL JSON SELECT ..."""
+    """The stage and the format between EXPLAIN and the statement, as in EXPLAIN PHYSICAL JSON SELECT ..."""
     stage, form = "all", "text"
     for word in words:
-        if word in STAGES:
+        if word == JSON_PLAN:
+            stage, form = "physical", "json"
+        elif word in STAGES:
             stage = word
-        elif word in EXPLAIN_FORMATS:
+        elif word in FORMATS:
             form = word
-        elif word not in ("plan", "for"):
-            hint = did_you_mean(word, (*STAGES, *EXPLAIN_FORMATS))
+        elif word not in ("plan", "for", *DETAILS):
+            hint = did_you_mean(word.upper(), [known.upper() for known in (*STAGES, *FORMATS)])
             raise BindError(f"there is no EXPLAIN {word.upper()}", span=statement.span, hint=hint)
     return stage, form

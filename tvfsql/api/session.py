@@ -1,4 +1,4 @@
-"""A session: a catalog, options, and a Spark that starts when rows are needed."""
+"""A session: a catalog, options, and a Spark that starts when it is needed."""
 
 from __future__ import annotations
 
@@ -8,31 +8,38 @@ from functools import partial
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-from tvfsql.api.compiled import Compiled, Program, run_inserts, streams_of
+from tvfsql.api.compiled import Compiled
+from tvfsql.api.program import Program, run_inserts, streams_of
 from tvfsql.api.result import Result, Rows
 from tvfsql.api.script import Message, Script, queries_of
 from tvfsql.api.streams import Streams
+from tvfsql.api.warehouse import Warehouse
 from tvfsql.bind.call import AdvanceWatermark, epoch_ms, table_with_watermark
 from tvfsql.bind.function import function_of
 from tvfsql.bind.statement import bind_watermark
 from tvfsql.catalog import Catalog, Table, TableColumn
 from tvfsql.catalog.changelog import op_column
 from tvfsql.errors import BindError, DataError, Span, TvfSqlError, UnsupportedError
-from tvfsql.options import Options
+from tvfsql.options import ZONE, Options
+from tvfsql.physical.operators import LateOutput
 from tvfsql.plan.node import Field
 
 if TYPE_CHECKING:
     from pyspark.sql import DataFrame, Row, SparkSession
 
-    from tvfsql.runtime.stream.run import Running
+    from tvfsql.runtime.stream.driver.running import Running
 
 
 class Session:
-    """Runs scripts. `spark` is made on first use if none is given: a local one.
+    """Runs scripts.
 
-    `mode` is batch or streaming, None: by the tables; `options` are those of SET. Streams keep their state in
-    the folder `checkpoint`, the first of the session in its folder 1 and so on, or in one that goes with the
-    query; with `flush` the end of a bounded input fires every window. Raises OptionError.
+    `spark`: the SparkSession to use; None starts a local one on first use.
+    `mode`: "batch" or "streaming"; None chooses streaming only if a table is unbounded.
+    `options`: those of SET, by key. Raises OptionError for an unknown key or a bad value.
+    `catalog`: its tables, views and functions; the session adds to it. None starts with an empty one.
+    `checkpoint`: the folder for the state of streams, the first one in its subfolder 1, the second in 2, and so on.
+    None keeps the state in a temporary folder that is deleted with the query.
+    `flush`: whether the end of a bounded input fires every window. If not, open windows wait for the next run.
     """
 
     def __init__(
@@ -46,13 +53,13 @@ class Session:
     ) -> None:
         self._spark = spark
         self.streams = Streams(Path(checkpoint) if checkpoint is not None else None, flush)
-        self.script = Script(catalog or Catalog(), Options.of(options), mode)
+        self.script = Script(catalog or Catalog(), Options.of(options), mode, warehouse=Warehouse())
 
     @property
     def spark(self) -> SparkSession:
-        """The SparkSession in use. Raises DataError if there is no Java to start one."""
+        """The SparkSession in use; starts a local one if there is none. Raises DataError if no Java is found."""
         if self._spark is None:
-            from tvfsql.runtime.spark import local_spark
+            from tvfsql.runtime.host.spark import local_spark
 
             self._spark = local_spark(self.catalog.packages())
         return self._spark
@@ -67,14 +74,18 @@ class Session:
 
     @property
     def counts(self) -> dict[str, int]:
-        """What the streams that run, or ran last, have read, written, left out and hold: rowsIn, rowsOut,
-        numLateRecordsDropped, numNullRowTimeRecordsDropped and -Skipped; with windows also watermark (epoch ms),
-        stateRows and stateBytes. Empty if there was none."""
+        """The counters of the running streams, or of the last ones: rowsIn, rowsOut, numLateRecordsDropped,
+        numNullRowTimeRecordsDropped and numNullRowTimeRecordsSkipped (rows). With a stateful operator also watermark
+        (epoch ms), stateRows and stateBytes. Empty if no stream has run. See docs/semantics.md#counters."""
         return self.streams.counts
 
     def execute(self, sql: str, *, file: str | None = None) -> list[Result]:
-        """Run a script: one result per statement, in a STATEMENT SET one per INSERT. An INSERT is done when this
-        returns, unless a source has no end: then it runs, and its result is the handle. A SELECT waits to be asked."""
+        """Run a script. Returns one result per statement, and one per INSERT of a STATEMENT SET.
+
+        An INSERT has completed when this returns. If its source is unbounded, it keeps running, and its result
+        stops it. A SELECT runs when its result is asked for rows. `file` is the name that errors show.
+        Raises TvfSqlError.
+        """
         results = []
         for outcome in self.script.outcomes(sql, file):
             inserts = [query for query in queries_of(outcome) if query.sink is not None]
@@ -92,81 +103,89 @@ class Session:
         return results
 
     def sql(self, sql: str) -> Result:
-        """The result of one statement. Raises BindError if there are several."""
+        """Run one statement. Raises BindError if `sql` has none or several, and TvfSqlError as `execute` does."""
         results = self.execute(sql)
         if len(results) != 1:
             raise BindError(f"sql() takes one statement, not {len(results)}", hint="use execute()")
         return results[0]
 
     def insert(self, *queries: Compiled) -> None:
-        """Run INSERTs until they have ended: streams all at once, others one after the other.
+        """Run INSERTs until they have completed: batch INSERTs one after the other, then all streams together.
 
-        Raises DataError, and KeyboardInterrupt (Ctrl-C) once all streams have stopped.
+        Raises DataError, and KeyboardInterrupt (Ctrl-C) after all streams have stopped.
         """
         self._wait(self.start(*queries))
 
     def start(self, *queries: Compiled) -> Running | None:
-        """Run the INSERTs that are no streams, and start those that are. Raises DataError."""
-        from tvfsql.runtime.failures import translated
+        """Run the batch INSERTs, and start the streaming ones. Returns their handle, None without streams.
+
+        Raises DataError, and OptionError if a checkpoint belongs to another query.
+        """
+        from tvfsql.runtime.host.failures import translated
 
         streams = [query for query in queries if query.mode == "streaming"]
         with translated():
             run_inserts(tuple(query for query in queries if query.mode != "streaming"), self.spark)
             if not streams:
                 return None
-            writers = [(program, partial(program.run, "insert", self.spark)) for program in streams_of(streams)]
-            return self.streams.run(self.spark, writers, self.options)
+            return self.streams.run(
+                self.spark, [(program, partial(program.run, "insert")) for program in streams_of(streams)]
+            )
 
     def advance_watermark(self, when: datetime, table: str | None = None) -> int:
-        """Say that event time has come to `when` (a wall clock): of `table`, or of all that the streams read that
-        run here, and with a checkpoint also those that another process runs over it.
+        """Advance the watermark of `table`, or of all tables, to `when` (a wall clock without zone).
 
-        Gives how many streams were told. Raises BindError if there is no such table, DataError if no stream runs.
+        Affects the running streams of this session, and all streams that use its checkpoint, in any process.
+        Returns their number. Raises BindError if the table does not exist or has no watermark, DataError if no
+        stream is running.
         """
         name = table_with_watermark(table, self.catalog).name if table is not None else None
         told = self.streams.advance(epoch_ms(when), name)
         if not told:
             raise DataError(
-                "no stream is running whose watermark could move",
-                hint="--checkpoint DIR names the streams that another process runs",
+                "no running stream has a watermark to advance",
+                hint="--checkpoint DIR finds the streams of another process",
             )
         return told
 
     def call(self, asked: AdvanceWatermark) -> Message:
-        """Carry out a CALL. Raises DataError."""
+        """Execute a CALL. Raises DataError if no stream is running."""
         when = datetime(1970, 1, 1) + timedelta(milliseconds=asked.watermark)
         told = self.advance_watermark(when, asked.table)
         return Message(f"moved the watermark of {told} stream{'s' if told != 1 else ''}")
 
     def stream(self, query: Compiled) -> list[Row]:
-        """The rows of a streaming SELECT over all that its sources have now, as they came out.
+        """All rows of a streaming SELECT, in the order in which they are emitted.
 
-        Raises DataError, and UnsupportedError if they would never end.
+        Raises DataError, and UnsupportedError if a source is unbounded.
         """
         if query.awaits_start:
             raise UnsupportedError(
-                f"table {query.unbounded} has no end, so its rows cannot be awaited",
-                hint="INSERT INTO a table runs until it is stopped; or --mode batch",
+                f"table {query.unbounded} is unbounded, so collect() would never return",
+                hint="INSERT INTO a table, or --mode batch",
             )
         rows: list[Row] = []
         self._each(query, lambda batch: rows.extend(batch.collect()))
         return rows
 
     def follow(self, query: Compiled, take: Callable[[Rows], None]) -> None:
-        """Run a streaming SELECT until it ends or KeyboardInterrupt stops it, and give `take` the rows of each
-        micro-batch that has some; instants as wall clocks of `table.local-time-zone`. Raises DataError."""
-        from tvfsql.runtime.windows import with_local_times
+        """Run a streaming SELECT until it ends or KeyboardInterrupt stops it.
+
+        Calls `take` with each micro-batch that has rows: column names, Spark types, rows. Instants are wall clocks
+        of `table.local-time-zone`. Raises DataError, and whatever `take` raises.
+        """
+        from tvfsql.runtime.frames.assigned_windows import with_local_times
 
         def each(batch: DataFrame) -> None:
-            local = with_local_times(batch, self.options["table.local-time-zone"])
+            local = with_local_times(batch, self.options[ZONE])
             if rows := local.collect():
                 take((batch.columns, [kind for _, kind in batch.dtypes], rows))
 
         self._each(query, each)
 
     def _each(self, query: Compiled, each: Callable[[DataFrame], None]) -> None:
-        """Run a streaming SELECT, and call `each` with every micro-batch. Raises what that raises."""
-        from tvfsql.runtime.failures import translated
+        """Run a streaming SELECT, and call `each` with every micro-batch. Raises whatever `each` raises."""
+        from tvfsql.runtime.host.failures import translated
         from tvfsql.runtime.stream import counted_out
 
         raised: list[BaseException] = []
@@ -174,19 +193,19 @@ class Session:
         def take(batch: DataFrame, number: int) -> None:
             try:
                 each(batch)
-            except BaseException as error:  # Spark would only tell its text
+            except BaseException as error:  # Spark would keep only its text
                 raised.append(error)
                 raise
 
-        def build() -> Any:
-            rows = program.run("query", self.spark)
-            if program.late:
+        def build(spark: SparkSession) -> Any:
+            rows = program.run("query", spark)
+            if isinstance(query.physical, LateOutput):
                 return rows.writeStream.foreachBatch(program.function("late_output")(take))
             return counted_out(rows).writeStream.foreachBatch(take)
 
         program = Program((query,))
         try:
-            self._wait(self.streams.run(self.spark, [(program, build)], self.options))
+            self._wait(self.streams.run(self.spark, [(program, build)]))
         except Exception:
             if not raised:
                 raise
@@ -194,7 +213,7 @@ class Session:
                 raise raised[0] from None
 
     def _wait(self, running: Running | None) -> None:
-        from tvfsql.runtime.failures import translated
+        from tvfsql.runtime.host.failures import translated
 
         if running is not None:
             with translated():
@@ -203,9 +222,12 @@ class Session:
     def register(
         self, name: str, dataframe: DataFrame, watermark: str | None = None, changelog_op: str | None = None
     ) -> None:
-        """Make a DataFrame a table. `watermark` is the expression of WATERMARK FOR, over its time column:
-        "bidtime - INTERVAL '5' SECOND". `changelog_op` names the column that says what a row does, if rows are
-        changes: +I, -U, +U or -D. Raises BindError if a column is missing or of another type."""
+        """Register a DataFrame as a table, and replace any table of that name.
+
+        `watermark`: the expression of WATERMARK FOR, over the time column, such as "bidtime - INTERVAL '5' SECOND".
+        `changelog_op`: if the rows are changes, the STRING column with +I, -U, +U or -D.
+        Raises BindError if such a column is missing or has the wrong type.
+        """
         from tvfsql.syntax.parser import parse_watermark
 
         columns = tuple(TableColumn(column, kind) for column, kind in dataframe.dtypes)
@@ -220,8 +242,11 @@ class Session:
         self.catalog.add(Table(name, columns, None, mark, op=op), replace=True)
 
     def create_function(self, name: str, object: Any) -> None:
-        """Make a Python function or class known to SQL, in the place of any other function of that name. It stands at
-        the top level of a module, or of the script that runs. Raises BindError if it cannot be used so."""
+        """Register a Python function or class under a SQL name, and replace any other function of that name.
+
+        It must be defined at the top level of a module or of the running script. Raises BindError if not, if its result
+        type is unknown, or if `name` is a built-in function.
+        """
         self.catalog.add_function(function_of(name, object), replace=True)
 
 
@@ -231,14 +256,15 @@ def compile(
     mode: str = "batch",
     options: Mapping[str, str] | None = None,
 ) -> Compiled:
-    """The one query (or INSERT) of a script, compiled; statements before it may create what it needs.
+    """Compile the one query or INSERT of a script. Other statements may create tables, views and functions for it.
 
-    `catalog` is only read. No Spark and no JVM is started. Raises TvfSqlError.
+    `catalog` provides more of them, and is not changed. `mode` is "batch" or "streaming"; `options` are those of SET.
+    Starts neither Spark nor Java. Raises TvfSqlError, and BindError if the script has no query or several.
     """
     script = Script(catalog.copy() if catalog else Catalog(), Options.of(options), mode)
     queries = [query for outcome in script.outcomes(sql) for query in queries_of(outcome)]
     if len(queries) != 1:
         found = "none" if not queries else str(len(queries))
-        error = BindError(f"compile() takes a script with one query, and this has {found}", span=Span(0, len(sql)))
+        error = BindError(f"compile() takes a script with one query, but this has {found}", span=Span(0, len(sql)))
         raise error.within(sql)
     return queries[0]

@@ -1,4 +1,4 @@
-"""What the streams over a checkpoint hold, for a person: what `tvfsql state` prints."""
+"""`tvfsql state`: print the state of the streams in a checkpoint."""
 
 from __future__ import annotations
 
@@ -7,19 +7,19 @@ from pathlib import Path
 from typing import TYPE_CHECKING, TextIO
 
 from tvfsql.errors import DataError
-from tvfsql.runtime.formats import write_rows
-from tvfsql.runtime.progress import working
+from tvfsql.runtime.host.row_formats import write_rows
+from tvfsql.runtime.host.status_line import working
 
 if TYPE_CHECKING:
-    from tvfsql.runtime.checkpoint import StreamState
+    from tvfsql.runtime.stream.inspect.checkpoint import StreamState
 
-GLANCE = 20  # rows of a table that are shown beside others
+GLANCE = 20  # rows per table, if several are printed
 
 
 def show_state(checkpoint: str, tables: Sequence[str], format: str, out: TextIO) -> None:
-    """Write tables of STATE_TABLES about a checkpoint. Starts a Spark if none runs.
+    """Write tables of STATE_TABLES about a checkpoint. Starts Spark if it is not running.
 
-    Raises DataError for what is no checkpoint, holds no finished micro-batch, or was written by another version.
+    Raises DataError if the folder is not a checkpoint, has no completed micro-batch, or is of another version.
     """
     with working("reading the checkpoint"):
         streams = read_streams(checkpoint)
@@ -27,20 +27,22 @@ def show_state(checkpoint: str, tables: Sequence[str], format: str, out: TextIO)
 
 
 def read_streams(checkpoint: str) -> list[StreamState]:
-    """What the streams over a checkpoint hold. Raises DataError as `show_state`."""
-    from tvfsql.runtime.checkpoint import finished, stream_state, streams_of
-    from tvfsql.runtime.spark import local_spark
+    """The state of the streams in a checkpoint. Raises DataError as `show_state` does."""
+    from tvfsql.runtime.host.spark import local_spark
+    from tvfsql.runtime.stream.inspect.checkpoint import finished, stream_state, streams_of
 
     folders = streams_of(Path(checkpoint))
     if all(finished(folder) is None for folder in folders):
-        raise DataError(f"no micro-batch of {checkpoint} has finished yet", hint="there is state once one has")
+        raise DataError(
+            f"no micro-batch of {checkpoint} has finished yet", hint="try again after its first micro-batch"
+        )
     spark = local_spark()
     return [stream_state(spark, folder) for folder in folders]
 
 
 def write_tables(streams: Sequence[StreamState], tables: Sequence[str], format: str, out: TextIO) -> None:
-    """One table comes whole; several stand under their titles, cut if they are long, left out if they are empty."""
-    from tvfsql.runtime.state_tables import TABLES
+    """Write one table in full, or several with titles: long ones truncated, empty ones omitted."""
+    from tvfsql.runtime.stream.inspect.state_tables import TABLES
 
     found = [(name, TABLES[name], list(TABLES[name].rows(streams))) for name in tables]
     if len(found) == 1:

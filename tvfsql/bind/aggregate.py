@@ -1,9 +1,9 @@
-"""GROUP BY and aggregates: a SELECT's expressions over the columns of an Aggregate."""
+"""GROUP BY and aggregates: the expressions of a SELECT over the columns of an Aggregate."""
 
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 
 from sqlglot import exp
 
@@ -11,10 +11,10 @@ from tvfsql.bind import scalar
 from tvfsql.bind.grouping_sets import GroupingSets
 from tvfsql.bind.scalar import Call, Resolved
 from tvfsql.bind.scope import Relation
-from tvfsql.bind.spark_words import check_functions
-from tvfsql.bind.users import check_arguments
+from tvfsql.bind.spark_functions import check_functions
+from tvfsql.bind.user_function_calls import check_arguments
 from tvfsql.errors import BindError, Span, UnsupportedError
-from tvfsql.plan.aggregates import AGGREGATES, accepted
+from tvfsql.plan.aggregates import AGGREGATES, Accepts
 from tvfsql.plan.function import UserFunction
 from tvfsql.plan.node import Node
 from tvfsql.plan.nodes import AggCall, Aggregate, Item, Project
@@ -40,7 +40,9 @@ class Grouping:
     def add_key(self, key: Resolved, wanted: str | None) -> str:
         """Group by an expression, called `wanted` if it is more than a column. Gives the key's column."""
         if scalar.has_aggregate(key.tree):
-            raise BindError("GROUP BY cannot hold an aggregate", span=key.span)
+            raise BindError(
+                "aggregates are not allowed in GROUP BY", span=key.span, hint="aggregate in a subquery first"
+            )
         made = key.scalar()
         name = made.column
         if name is None:
@@ -78,7 +80,7 @@ class Grouping:
             if name not in types:
                 missing = self._spelled(name)
                 raise BindError(
-                    f"column {missing} is neither grouped nor aggregated",
+                    f"column {missing} must be in GROUP BY or inside an aggregate",
                     span=span if span.end else expression.span,
                     hint=f"GROUP BY {', '.join([*map(self._spelled, self.keys), missing])}",
                 )
@@ -98,6 +100,11 @@ class Grouping:
                 alone = len(self.relation.matches(None, part.name)) == 1
                 return part.name if alone else f"{part.qualifier}.{part.name}"
         return plan
+
+    @property
+    def first_place(self) -> Span | None:
+        """The place of the first call."""
+        return next((call.span for call in self.calls), None)
 
     @property
     def node(self) -> Aggregate:
@@ -139,7 +146,7 @@ class Grouping:
         row = AGGREGATES[function]
         if call.star:
             if function != "COUNT":
-                raise BindError(f"{function}(*) means nothing", span=span, hint=f"{function}(column)")
+                raise BindError(f"{function}(*) is not allowed", span=span, hint=f"{function}(column)")
             arguments = (text("*"),)
         least, most = row.arguments
         if not least <= len(arguments) <= most:
@@ -147,41 +154,46 @@ class Grouping:
             raise BindError(f"{function} takes {takes}, not {len(arguments)}", span=span, hint=f"{function}(column)")
         if len(arguments) == 2 and scalar.constant_string(call.arguments[1]) is None:
             raise BindError(
-                f"the separator of {function} is a string literal",
+                f"the separator of {function} must be a string literal",
                 span=scalar.place_of(call.arguments[1], span),
                 hint=f"{function}({arguments[0].sql}, ';')",
             )
         if function == "LISTAGG" and len(arguments) == 1:
             arguments = (*arguments, text("','", "string"))
         kind = arguments[0].type
-        if not accepted(row, kind):
+        if not row.accepts.takes(kind):
             raise BindError(
-                f"{function} takes a {row.accepts}, and {arguments[0].sql} is {shown(kind)}",
+                f"{function} takes a {row.accepts.value}, but {arguments[0].sql} is {shown(kind)}",
                 span=span,
-                hint=f"{function}(CAST({arguments[0].sql} AS DOUBLE))" if row.accepts == "number" else None,
+                hint=f"{function}(CAST({arguments[0].sql} AS DOUBLE))" if row.accepts is Accepts.NUMBER else None,
             )
         distinct = (call.distinct or approximate) and not row.ignores_distinct
-        if distinct and "{d}" not in row.whole and function != "AVG":
-            raise UnsupportedError(f"{function}(DISTINCT ...) is not supported", span=span)
+        if distinct and not row.templates(kind).take_distinct:
+            raise UnsupportedError(
+                f"{function}(DISTINCT ...) is not supported", span=span, hint="FROM (SELECT DISTINCT ...) in a subquery"
+            )
         name = self._name(wanted, function, arguments)
-        return AggCall(name, function, arguments, distinct, condition, time, row.result(kind))
+        return AggCall(name, function, arguments, distinct, condition, time, row.result(kind), span=span)
 
     def _users(self, call: Call, function: UserFunction, where: Resolved, wanted: str | None, span: Span) -> AggCall:
         """An aggregate that a user wrote. NULLs go to it like any other value."""
         if call.star:
-            raise BindError(f"{function.name}(*) means nothing", span=span, hint=f"{function.name}(column)")
+            raise BindError(f"{function.name}(*) is not allowed", span=span, hint=f"{function.name}(column)")
         check_arguments(function, call.arguments, span)
         condition = scalar.to_scalar(call.filter, where.types, span) if call.filter is not None else None
         arguments = tuple(scalar.to_scalar(tree, where.types, span) for tree in call.arguments)
         name = self._name(wanted, function.name, arguments)
-        return AggCall(name, function.name, arguments, call.distinct, condition, type=function.result, user=function)
+        kind = function.result
+        return AggCall(name, function.name, arguments, call.distinct, condition, type=kind, user=function, span=span)
 
     def _sparks_own(self, call: Call, where: Resolved, wanted: str | None, span: Span) -> AggCall:
         """An aggregate that Spark computes by its own rules: its whole text is the argument."""
+        if call.function in ("COLLECT", "ARRAY_AGG") and not call.as_in_spark and not call.star:
+            call = replace(call, tree=scalar.listed(call))
         whole = scalar.to_scalar(call.tree, where.types, span)
         scalar.refuse_no_aggregate(call.tree, whole, span)
         name = self._name(wanted, call.function or "value", (whole,))
-        return AggCall(name, "SPARK", (whole,), type=UNKNOWN)
+        return AggCall(name, "SPARK", (whole,), type=UNKNOWN, span=span)
 
     def _name(self, wanted: str | None, function: str, arguments: tuple[Scalar, ...]) -> str:
         """What the call's column is called: as the SELECT wants, else after what it holds."""

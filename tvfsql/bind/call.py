@@ -1,4 +1,4 @@
-"""CALL: procedures, which act on the streams of the session."""
+"""CALL: procedures that act on the streams of the session."""
 
 from __future__ import annotations
 
@@ -16,7 +16,10 @@ USAGE = "CALL advance_watermark(TIMESTAMP '2020-04-15 08:20:00'), or ('bid', TIM
 
 @dataclass(frozen=True)
 class AdvanceWatermark:
-    """Event time has come to `watermark` (epoch ms): of the channels of `table`, None: of all. Source: DESIGN 7."""
+    """Event time has come to `watermark` (epoch ms): of the channels of `table`, None: of all.
+
+    Source: semantics.md#watermarks.
+    """
 
     watermark: int
     table: str | None = None
@@ -30,9 +33,7 @@ def bind_call(call: statements.Call, catalog: Catalog) -> AdvanceWatermark:
         raise BindError(f"there is no procedure {name}", span=call.procedure.span, hint=hint)
     *tables, time = call.arguments or (None,)
     if time is None or len(tables) > 1:
-        raise BindError(
-            f"{name} takes a TIMESTAMP, and before it the table if it is for one", span=call.span, hint=USAGE
-        )
+        raise BindError(f"{name} takes a TIMESTAMP, or a table and a TIMESTAMP", span=call.span, hint=USAGE)
     watermark = _time(time)
     return AdvanceWatermark(watermark, _table(tables[0], catalog) if tables else None)
 
@@ -46,9 +47,11 @@ def table_with_watermark(name: str, catalog: Catalog) -> Table:
     """The table of that name. Raises BindError if there is none, or if it has no watermark."""
     table = catalog.get(name)
     if not isinstance(table, Table):
-        raise BindError(f"{table.name} is a view, and watermarks are the tables'", hint="SHOW TABLES lists both")
+        raise BindError(f"{table.name} is a view, which has no watermark", hint="name a table of the view")
     if table.watermark is None:
-        raise BindError(f"table {table.name} has no watermark", hint="WATERMARK FOR ts AS ts in CREATE TABLE")
+        raise BindError(
+            f"table {table.name} has no watermark", hint=f"WATERMARK FOR ts AS ts in CREATE TABLE {table.name}"
+        )
     return table
 
 
@@ -57,13 +60,13 @@ def _time(argument: statements.Constant | ast.Other) -> int:
         try:
             return epoch_ms(datetime.fromisoformat(argument.text.strip()))
         except (ValueError, TypeError):  # no time, or one of a zone
-            raise BindError(f"{argument.text!r} is no TIMESTAMP", span=argument.span, hint=USAGE) from None
-    raise BindError("a watermark is a TIMESTAMP literal", span=argument.span, hint=USAGE)
+            raise BindError(f"{argument.text!r} is not a TIMESTAMP", span=argument.span, hint=USAGE) from None
+    raise BindError("the watermark must be a TIMESTAMP literal", span=argument.span, hint=USAGE)
 
 
 def _table(argument: statements.Constant | ast.Other, catalog: Catalog) -> str:
     if not isinstance(argument, statements.Constant) or argument.type:
-        raise BindError("a table is named in a string", span=argument.span, hint=USAGE)
+        raise BindError("the table must be named in a string", span=argument.span, hint=USAGE)
     try:
         return table_with_watermark(argument.text, catalog).name
     except BindError as error:

@@ -1,4 +1,4 @@
-"""CREATE FUNCTION: the user's Python is loaded here and looked at, and calls of it in queries are found."""
+"""CREATE FUNCTION: loads and inspects the user's Python, and finds its calls in queries."""
 
 from __future__ import annotations
 
@@ -16,7 +16,7 @@ from datetime import date, datetime
 from decimal import Decimal
 from typing import Any
 
-from tvfsql.bind.spark_words import is_known
+from tvfsql.bind.spark_functions import is_known
 from tvfsql.errors import BindError, Span, SqlSyntaxError, nearest
 from tvfsql.functions import DETERMINISTIC, RETURNS
 from tvfsql.plan.function import MANY, UserFunction
@@ -45,16 +45,14 @@ HINTS: dict[Any, SqlType] = {
 def bind_function(create: statements.CreateFunction, folder: str) -> UserFunction:
     """The function that a CREATE FUNCTION names; its module is imported, from `folder` too. Raises BindError."""
     if create.language != "PYTHON":
-        what = f"a function in {create.language}" if create.language else "a function without a LANGUAGE is Java's, and"
-        raise BindError(f"{what} cannot be called here", span=create.span, hint=f"AS '{create.path}' LANGUAGE PYTHON")
+        what = f"LANGUAGE {create.language} is not supported" if create.language else "LANGUAGE PYTHON is missing"
+        raise BindError(what, span=create.path_span, hint=f"AS '{create.path}' LANGUAGE PYTHON")
     _check_name(create.name.text, create.name.span)
     module, _, name = create.path.rpartition(".")
     parts = [*module.split("."), name]
     if not module or not all(part.isidentifier() and not keyword.iskeyword(part) for part in parts):
-        hint = "AS 'module.name': a function or class at the top level of a module"
-        raise BindError(
-            f"{create.path or 'nothing'} names no object of a Python module", span=create.path_span, hint=hint
-        )
+        hint = "AS 'module.name', a function or class at the top level of a module"
+        raise BindError(f"{create.path!r} is not the path of a Python function", span=create.path_span, hint=hint)
     place = os.path.abspath(folder)
     found = _loaded(module, name, place, create.path_span)
     made = _described(create.name.text, module, name, found, create.path_span)
@@ -69,7 +67,7 @@ def function_of(name: str, found: Any) -> UserFunction:
     module, path = str(getattr(found, "__module__", None)), str(getattr(found, "__qualname__", type(found).__name__))
     if getattr(sys.modules.get(module), path, None) is not found:
         raise BindError(
-            f"{path} cannot be imported from {module}, as the program of a query does",
+            f"{path} cannot be imported from {module}, as generated programs do",
             hint="define it at the top level of a module, under its own name",
         )
     return _described(name, module, path, found, None)
@@ -77,9 +75,9 @@ def function_of(name: str, found: Any) -> UserFunction:
 
 def _check_name(name: str, span: Span | None) -> None:
     if not re.fullmatch(r"[A-Za-z_][A-Za-z0-9_]*", name):
-        raise BindError(f"{name} is no name for a function", span=span, hint="letters, digits and _")
+        raise BindError(f"{name} is not a valid name of a function", span=span, hint="use letters, digits and _")
     if is_known(name):
-        raise BindError(f"there is a function {name} already", span=span, hint=f"my_{name.lower()}")
+        raise BindError(f"function {name} already exists", span=span, hint=f"CREATE FUNCTION my_{name.lower()}")
 
 
 def _loaded(module: str, name: str, folder: str, span: Span) -> Any:
@@ -91,7 +89,7 @@ def _loaded(module: str, name: str, folder: str, span: Span) -> Any:
         loaded = importlib.import_module(module)
     except ModuleNotFoundError as error:
         if error.name is not None and f"{module}.".startswith(f"{error.name}."):
-            hint = f"{error.name.replace('.', '/')}.py beside the script, or a folder of PYTHONPATH"
+            hint = f"put {error.name.replace('.', '/')}.py beside the script, or its folder into PYTHONPATH"
             raise BindError(f"there is no Python module {error.name}", span=span, hint=hint) from None
         raise _broken(module, error, span) from error
     except Exception as error:
@@ -118,12 +116,12 @@ def _described(name: str, module: str, path: str, found: Any, span: Span | None)
         _check_made_without_arguments(found, where, span)
         if not of_aggregate and not callable(getattr(found, "eval", None)):
             hint = "def eval(self, value) for a function, def accumulate(self, accumulator, value) for an aggregate"
-            raise BindError(f"class {where} has neither eval nor accumulate", span=span, hint=hint)
+            raise BindError(f"class {where} has neither eval() nor accumulate()", span=span, hint=hint)
     if of_aggregate:
         return _aggregate(name, module, path, found, span)
     called = getattr(found, "eval", found)
     if not callable(called):
-        raise BindError(f"{where} is no function: it is {_a(type(found).__name__)}", span=span)
+        raise BindError(f"{where} is not a function but {_a(type(found).__name__)}", span=span)
     result = _result(found, called, where, span)
     arguments = _arguments(called, where, span, 1 if isinstance(found, type) else 0)
     return UserFunction(name, module, path, result, arguments, deterministic=getattr(found, DETERMINISTIC, True))
@@ -138,7 +136,7 @@ def _aggregate(name: str, module: str, path: str, found: Any, span: Span | None)
     of_self = 1 if isinstance(found, type) else 0
     least, most = _arguments(found.accumulate, where, span, of_self + 1)
     if not most:
-        raise BindError(f"accumulate of {where} takes no value", span=span, hint=SIGNATURES["accumulate"])
+        raise BindError(f"accumulate() of {where} takes no value", span=span, hint=SIGNATURES["accumulate"])
     return UserFunction(
         name,
         module,
@@ -155,7 +153,7 @@ def _check_made_without_arguments(found: type, where: str, span: Span | None) ->
         inspect.signature(found).bind()
     except TypeError:
         raise BindError(
-            f"class {where} cannot be made without arguments", span=span, hint="def __init__(self)"
+            f"class {where} cannot be created without arguments", span=span, hint="def __init__(self)"
         ) from None
     except ValueError:  # made in C: its signature is not known
         return
@@ -169,7 +167,7 @@ def _arguments(called: Callable[..., Any], where: str, span: Span | None, own: i
         return 0, MANY
     named = [part for part in parameters if part.kind is part.KEYWORD_ONLY and part.default is part.empty]
     if named:
-        raise BindError(f"{where} needs {named[0].name} by name, and SQL gives arguments by position", span=span)
+        raise BindError(f"parameter {named[0].name} of {where} is keyword-only, which SQL cannot pass", span=span)
     positional = [part for part in parameters if part.kind in (part.POSITIONAL_ONLY, part.POSITIONAL_OR_KEYWORD)]
     least = sum(part.default is part.empty for part in positional[own:])
     open_ended = any(part.kind is part.VAR_POSITIONAL for part in parameters)
@@ -192,11 +190,11 @@ def _result(found: Any, called: Callable[..., Any], where: str, span: Span | Non
     kind = _of_hint(hint)
     if kind is None:
         what = (
-            "has no result type" if hint is None else f"gives {getattr(hint, '__name__', hint)}, which is no SQL type"
+            "has no return type"
+            if hint is None
+            else f"returns {getattr(hint, '__name__', hint)}, which is not an SQL type"
         )
-        raise BindError(
-            f"{where} {what}", span=span, hint="from tvfsql.functions import returns, then @returns('DOUBLE') above it"
-        )
+        raise BindError(f"{where} {what}", span=span, hint="@tvfsql.functions.returns('DOUBLE') above it")
     return kind
 
 

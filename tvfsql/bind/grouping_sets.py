@@ -1,4 +1,4 @@
-"""GROUPING SETS in plans: which keys a set lacks, the Expand that makes it so, and what GROUPING() gives."""
+"""GROUPING SETS in plans: the keys that a set lacks, the Expand that makes them NULL, and the value of GROUPING()."""
 
 from __future__ import annotations
 
@@ -58,15 +58,15 @@ class GroupingSets:
         arguments = call.expressions
         if not arguments:
             name = call.sql_name()
-            raise BindError(f"{name} takes keys of GROUP BY", span=span, hint=f"{name}(key)")
+            raise BindError(f"{name} needs a key of GROUP BY", span=span, hint=f"{name}(key)")
         positions: list[int | None] = []
         for argument in arguments:
             key = names.get(argument)
             if key is None:
                 raise BindError(
-                    f"{argument.sql(dialect='spark')} is no key of GROUP BY, so no grouping set can lack it",
+                    f"{argument.name or argument.sql(dialect='spark')} is not a key of GROUP BY",
                     span=scalar.place_of(argument, span),
-                    hint="GROUPING and GROUPING_ID take keys of GROUPING SETS, CUBE or ROLLUP",
+                    hint="GROUPING and GROUPING_ID take a key of GROUPING SETS, CUBE or ROLLUP",
                 )
             lowest_first = self.keys[::-1]
             positions.append(lowest_first.index(key.name) if key.name in lowest_first else None)

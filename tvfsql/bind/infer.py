@@ -1,19 +1,16 @@
-"""Types of expressions, where they are certain. What is not is UNKNOWN, and Spark decides."""
+"""Types of expressions, if they are certain. Otherwise the type is UNKNOWN, and Spark decides."""
 
 from __future__ import annotations
 
 from sqlglot import exp
 
+from tvfsql.bind.flink.made import USER, Made
 from tvfsql.plan.arithmetic import arithmetic
-from tvfsql.plan.types import INTEGERS, ORDER, UNKNOWN, SqlType, is_decimal, is_float, is_integer
+from tvfsql.plan.types import INTEGERS, ORDER, UNKNOWN, SqlType, fields, is_decimal, is_float, is_integer, is_time
 from tvfsql.syntax.dialect import spark_type
 
-USER = "function"  # where a call of a user's function has it, in its `meta`
 INT_MAX, BIGINT_MAX = 2**31, 2**63
-STRINGS = (exp.Upper, exp.Lower, exp.ConcatWs, exp.Substring, exp.Trim, exp.DPipe, exp.RegexpReplace,
-           exp.RegexpExtract, exp.TimeToStr, exp.Replace, exp.Initcap)  # fmt: skip
-INTS = (exp.Length, exp.Year, exp.Month, exp.Day)
-DOUBLES = (exp.Sqrt, exp.Exp, exp.Ln, exp.Pow)
+STRINGS = (exp.Substring, exp.Trim, exp.DPipe)
 BOOLEANS = (exp.Predicate, exp.Connector, exp.Not, exp.Boolean)
 SAME = (exp.Paren, exp.Neg, exp.Abs, exp.BitwiseLeftShift, exp.BitwiseRightShift)
 OPERATORS: dict[type[exp.Expr], str] = {exp.Add: "+", exp.Sub: "-", exp.Mul: "*", exp.Div: "/", exp.Mod: "%"}
@@ -27,12 +24,12 @@ BY_NAME = {
     "proctime": "timestamp",
     "make_timestamp_ntz": "timestamp_ntz",
     "xxhash64": "bigint",
-    "hash": "int",
-    "year": "int",
-    "month": "int",
-    "hour": "int",
-    "minute": "int",
-    "second": "int",
+    **dict.fromkeys(("upper", "ucase", "lower", "lcase", "concat_ws", "regexp_replace", "regexp_extract"), "string"),
+    **dict.fromkeys(("date_format", "replace", "initcap"), "string"),
+    **dict.fromkeys(("length", "len", "char_length", "character_length", "hash"), "int"),
+    **dict.fromkeys(("year", "month", "day", "hour", "minute", "second"), "int"),
+    **dict.fromkeys(("sqrt", "exp", "ln", "pow", "power"), "double"),
+    **dict.fromkeys(("regexp_like", "rlike", "ilike", "like", "array_contains", "exists", "not"), "boolean"),
 }
 
 
@@ -41,27 +38,46 @@ def infer(tree: exp.Expr, types: dict[str, SqlType]) -> SqlType:
     match tree:
         case exp.Column():
             return types.get(tree.name, UNKNOWN)
+        case Made():
+            return tree.kind
+        case exp.Dot():
+            known = {name.lower(): kind for name, kind in fields(infer(tree.this, types)).items()}
+            return known.get(tree.expression.name.lower(), UNKNOWN)
         case exp.Literal():
             return _literal(tree)
+        case exp.Interval():
+            return _interval(tree)
+        case exp.HexString():
+            return "binary"
+        case exp.Array():
+            inner = _common(tree.expressions, types)
+            return f"array<{inner}>" if inner else UNKNOWN
         case exp.Cast():
             return spark_type(tree.to)
         case _ if isinstance(tree, BOOLEANS):
             return "boolean"
         case _ if isinstance(tree, STRINGS):
             return "string"
-        case _ if isinstance(tree, INTS):
-            return "int"
-        case _ if isinstance(tree, DOUBLES):
-            return "double"
         case _ if isinstance(tree, SAME):
             return infer(tree.this, types)
         case exp.Extract():
             return UNKNOWN if tree.name.upper().startswith("SECOND") else "int"
         case exp.Concat():
             return "string" if all(infer(part, types) == "string" for part in tree.expressions) else UNKNOWN
-        case exp.Nullif():
+        case exp.Nullif() | exp.Window() | exp.Filter() | exp.Min() | exp.Max():
             return infer(tree.this, types)
-        case exp.Coalesce():
+        case exp.Count():
+            return "bigint"
+        case exp.RowNumber() | exp.Rank() | exp.DenseRank():
+            return "int"
+        case exp.Sum():
+            return "bigint" if is_integer(infer(tree.this, types)) else UNKNOWN
+        case exp.TimestampAdd():  # of a date it is made otherwise
+            kind = infer(tree.this, types)
+            return kind if is_time(kind) else UNKNOWN
+        case exp.CurrentTimestamp():
+            return "timestamp"
+        case exp.Coalesce() | exp.Greatest() | exp.Least():
             return _common([tree.this, *tree.expressions], types)
         case exp.If():
             return _common([tree.args["true"], *filter(None, [tree.args.get("false")])], types)
@@ -81,9 +97,16 @@ def infer(tree: exp.Expr, types: dict[str, SqlType]) -> SqlType:
             return str(tree.meta[USER].result)
         case exp.Anonymous():
             return BY_NAME.get(tree.name.lower(), UNKNOWN)
-        case exp.Hour() | exp.Minute() | exp.Second():
-            return "int"
     return UNKNOWN
+
+
+def _interval(tree: exp.Interval) -> SqlType:
+    unit = tree.args.get("unit")
+    first = unit.this if isinstance(unit, exp.IntervalSpan) else unit
+    name = first.name.upper().removesuffix("S") if isinstance(first, exp.Expr) else ""
+    if not name:
+        return UNKNOWN
+    return "interval year to month" if name in ("YEAR", "MONTH", "QUARTER") else "interval day to second"
 
 
 def _literal(tree: exp.Literal) -> SqlType:
@@ -101,13 +124,20 @@ def _literal(tree: exp.Literal) -> SqlType:
 
 def _arithmetic(tree: exp.Binary, types: dict[str, SqlType]) -> SqlType:
     left, right = infer(tree.left, types), infer(tree.right, types)
-    if isinstance(tree.right, exp.Interval) and left.startswith("timestamp"):
+    if _is_interval(tree.right) and left.startswith("timestamp"):
         return left
-    if isinstance(tree.left, exp.Interval) and right.startswith("timestamp"):
+    if _is_interval(tree.left) and right.startswith("timestamp"):
         return right
     if is_decimal(left) != is_decimal(right):  # Spark takes an integer literal for the decimal of its digits
         left, right = _as_literal(tree.left, left), _as_literal(tree.right, right)
     return arithmetic(OPERATORS[type(tree)], left, right)
+
+
+def _is_interval(tree: exp.Expr) -> bool:
+    """An interval, or one so many times."""
+    tree = tree.unnest()
+    sides = (tree.left.unnest(), tree.right.unnest()) if isinstance(tree, exp.Mul) else (tree,)
+    return any(isinstance(side, exp.Interval) for side in sides)
 
 
 def _as_literal(tree: exp.Expr, kind: SqlType) -> SqlType:

@@ -1,21 +1,22 @@
-"""Queries become logical plans: names are looked up, stars spelled out, every mistake placed."""
+"""Queries to logical plans: resolves names, expands stars, and gives every error its place."""
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field, replace
-from itertools import repeat
+from itertools import count, repeat, zip_longest
+from typing import Generic, TypeVar
 
 from tvfsql.bind import scalar
 from tvfsql.bind.aggregate import Grouping
-from tvfsql.bind.matches import matched
-from tvfsql.bind.ordinary import bind_ordinary
 from tvfsql.bind.rank import Ranking, ranks_by_time, ranks_windows
 from tvfsql.bind.relation import Sources, filtered
 from tvfsql.bind.scalar import Resolved
 from tvfsql.bind.scope import Bound, Relation, resolve
+from tvfsql.bind.semi_joins import matched
+from tvfsql.bind.spark_queries import bind_ordinary
 from tvfsql.catalog import Catalog
-from tvfsql.errors import BindError, Span, nearest
+from tvfsql.errors import BindError, Span, nearest, spanning
 from tvfsql.options import Options
 from tvfsql.plan import nodes
 from tvfsql.plan.node import Node
@@ -25,10 +26,39 @@ from tvfsql.plan.scalar import Scalar, column, free_name
 from tvfsql.plan.types import SqlType
 from tvfsql.syntax import ast
 
+T = TypeVar("T")
+U = TypeVar("U")
+
+
+@dataclass(frozen=True)
+class SelectParts(Generic[T]):
+    """The expressions of a SELECT by what they are for: with their names looked up, or over what lies below the
+    projection."""
+
+    items: tuple[T, ...]
+    hidden: tuple[T, ...]  # what only ORDER BY needs
+    ranks: tuple[T, ...] = ()  # PARTITION BY and ORDER BY of a ranking function
+    limits: tuple[T, ...] = ()  # QUALIFY
+
+    @property
+    def shown(self) -> tuple[T, ...]:
+        """What the projection computes."""
+        return (*self.items, *self.hidden)
+
+    def each(self, make: Callable[[T], U]) -> SelectParts[U]:
+        """What is made of each of them."""
+        items, hidden, ranks, limits = (
+            tuple(map(make, part)) for part in (self.items, self.hidden, self.ranks, self.limits)
+        )
+        return SelectParts(items, hidden, ranks, limits)
+
+    def __iter__(self) -> Iterator[T]:
+        return iter((*self.shown, *self.ranks, *self.limits))
+
 
 @dataclass(frozen=True)
 class QueryBinder:
-    """Binds queries against a catalog and the common tables in sight."""
+    """Binds queries against a catalog and the CTEs in sight."""
 
     catalog: Catalog
     options: Options
@@ -41,7 +71,7 @@ class QueryBinder:
             bound = binder.bind(cte.query)
             names = cte.columns or bound.names
             if len(names) != len(bound.names):
-                raise BindError(f"{cte.name} names {len(names)} columns and has {len(bound.names)}", span=cte.span)
+                raise BindError(f"{cte.name} lists {len(names)} columns, but has {len(bound.names)}", span=cte.span)
             binder = replace(binder, ctes={**binder.ctes, cte.name.lower(): replace(bound, names=names)})
         return binder._body(query)
 
@@ -67,7 +97,7 @@ class QueryBinder:
             case ast.Query() as inner:
                 bound = self._sorted(self.bind(inner), query.order_by)
         if query.limit is not None or query.offset:
-            bound = replace(bound, node=nodes.Limit(bound.node, query.limit, query.offset))
+            bound = replace(bound, node=nodes.Limit(bound.node, query.limit, query.offset, span=query.limited))
         return bound
 
     def _ordinary(self, ordinary: ast.Ordinary) -> Bound:
@@ -94,100 +124,97 @@ class QueryBinder:
             relation = filtered(relation, select.where)
         items = [part for item in select.items for part in self._spread(item, relation)]
         self._refuse_repeated(items)
-        resolved = [resolve(item.expr, relation) for item in items if item.expr]
-        orders = [self._order_target(item, items, relation) for item in order_by]
+        resolved = tuple(resolve(item.expr, relation) for item in items if item.expr)
+        targets = [self._order_target(item, items, relation) for item in order_by]
+        parts = SelectParts(resolved, tuple(target for target in targets if isinstance(target, Resolved)))
         having = resolve(select.having, relation) if select.having else None
         ranking = self._ranking(select, items, relation)
         if ranking:
-            resolved = list(map(ranking.in_place, resolved))
-            orders = [target if isinstance(target, int) else ranking.in_place(target) for target in orders]
-        limits = self._qualify(select, items, relation, ranking)
-        within = [*(ranking.parts if ranking else ()), *limits]
-        grouped = (
-            select.group_by
-            or select.grouping_sets
-            or any(
-                scalar.has_aggregate(part.tree)
-                for part in (*resolved, *orders, *within, *([having] if having else []))
-                if isinstance(part, Resolved)
-            )
-        )
-        names = [self._output_name(item, i) for i, item in enumerate(items)]
-        extra = [target for target in orders if isinstance(target, Resolved)]
-        if grouped:
+            limits = self._qualify(select, items, relation, ranking)
+            parts = replace(parts.each(ranking.in_place), ranks=ranking.parts, limits=limits)
+        aggregates = any(scalar.has_aggregate(part.tree) for part in (*parts, *([having] if having else [])))
+        if select.group_by or select.grouping_sets or aggregates:
             above = {ranking.name: RANK_TYPE} if ranking else {}
-            node, scalars = self._grouped(select, relation, items, [*resolved, *extra, *within], having, above)
+            node, made = self._grouped(select, relation, items, parts, having, above)
         elif having:
             raise BindError("HAVING needs a GROUP BY or an aggregate", span=having.span, hint="use WHERE")
         else:
-            node, scalars = relation.node, [part.scalar() for part in (*resolved, *extra, *within)]
+            node, made = relation.node, parts.each(Resolved.scalar)
         if ranking:
-            scalars, inside = scalars[: -len(within)], scalars[-len(within) :]
-            parts, conditions = inside[: len(ranking.parts)], inside[len(ranking.parts) :]
-            node = ranking.on(node, parts, scalars)
-            if conditions:
-                kept = map(scalar.checked, conditions, limits, repeat("QUALIFY"))
-                node = nodes.Filter(node, tuple(kept))
-        return self._projected(select, node, names, scalars, orders, order_by, relation)
+            node = ranking.on(node, made.ranks, made.shown, relation.time)
+            if made.limits:
+                kept = map(scalar.checked, made.limits, parts.limits, repeat("QUALIFY"))
+                node = nodes.Filter(node, tuple(kept), span=select.qualify.span if select.qualify else None)
+        names = tuple(self._output_name(item, i) for i, item in enumerate(items))
+        hidden = count(len(items))
+        order = [
+            (target if isinstance(target, int) else next(hidden), item)
+            for target, item in zip(targets, order_by, strict=True)
+        ]
+        return self._projected(select, node, names, made, order, relation.time)
 
     def _projected(
         self,
         select: ast.Select,
         node: Node,
-        names: list[str],
-        scalars: list[Scalar],
-        orders: list[Resolved | int],
-        order_by: Sequence[ast.OrderItem],
-        relation: Relation,
+        names: tuple[str, ...],
+        parts: SelectParts[Scalar],
+        order: Sequence[tuple[int, ast.OrderItem]],
+        time: str | None,
     ) -> Bound:
-        """SELECT list, DISTINCT and ORDER BY above the rows; what only ORDER BY needs is dropped at the end."""
+        """SELECT list, DISTINCT and ORDER BY above the rows; what only ORDER BY needs is dropped at the end. `order`
+        has places in `parts.shown`, `time` is the event time of the rows."""
         unique: list[str] = []
-        for name in [*names, *(f"order{i}" for i in range(len(scalars) - len(names)))]:
+        for name in [*names, *(f"order{i}" for i in range(len(parts.hidden)))]:
             unique.append(free_name(name, lambda taken: taken.lower() in (known.lower() for known in unique)))
-        project: Node = Project(node, tuple(map(Item, unique, scalars)))
+        span = spanning([item.span for item in select.items])
+        project: Node = Project(node, tuple(map(Item, unique, parts.shown)), span=span)
         if select.distinct:
-            if len(scalars) > len(names):
-                raise BindError("SELECT DISTINCT can only be ordered by what it selects", span=select.span)
-            project = nodes.Distinct(project)
-        if order_by:
-            hidden = iter(unique[len(names) :])
-            keys = [unique[target] if isinstance(target, int) else next(hidden) for target in orders]
-            project = nodes.Sort(project, tuple(map(self._order, keys, order_by)))
-        if len(scalars) > len(names):
-            project = Project(project, tuple(Item(name, column(name)) for name in unique[: len(names)]))
-        kept = [unique[i] for i in range(len(names)) if scalars[i].column and scalars[i].column == relation.time]
-        return Bound(project, tuple(names), kept[0] if kept else None)
+            if parts.hidden:
+                unselected = next(item.expr.span for place, item in order if place >= len(names))
+                raise BindError("SELECT DISTINCT can only be ordered by selected columns", span=unselected)
+            project = nodes.Distinct(project, span=span)
+        if order:
+            places = spanning([item.expr.span for _, item in order])
+            keys = tuple(self._order(unique[place], item) for place, item in order)
+            project = nodes.Sort(project, keys, span=places)
+        if parts.hidden:
+            project = Project(project, tuple(Item(name, column(name)) for name in unique[: len(names)]), span=span)
+        kept = [name for name, made in zip(unique, parts.items, strict=False) if made.column and made.column == time]
+        return Bound(project, names, kept[0] if kept else None)
 
     def _grouped(
         self,
         select: ast.Select,
         relation: Relation,
         items: list[ast.SelectItem],
-        resolved: list[Resolved],
+        parts: SelectParts[Resolved],
         having: Resolved | None,
         above: Mapping[str, SqlType],
-    ) -> tuple[Node, list[Scalar]]:
+    ) -> tuple[Node, SelectParts[Scalar]]:
         """The Aggregate (and HAVING above it) of a SELECT, and its expressions over that and the columns `above`."""
         grouping = Grouping(relation, above)
         aliases = [item.alias.text if item.alias else None for item in items]
 
         def add_key(expr: ast.Expr) -> str:
             at = self._group_target(expr, items, relation)
-            key = resolved[at] if at is not None else resolve(expr, relation)
-            same = next((i for i in range(len(items)) if resolved[i].tree == key.tree), at)
+            key = parts.items[at] if at is not None else resolve(expr, relation)
+            same = next((i for i, item in enumerate(parts.items) if item.tree == key.tree), at)
             return grouping.add_key(key, aliases[same] if same is not None else None)
 
         keys = [add_key(expr) for expr in select.group_by]
         if select.grouping_sets:
             grouping.add_sets([(*keys, *map(add_key, each.keys)) for each in select.grouping_sets])
-        for i, part in enumerate(resolved):
-            grouping.add_calls(part, aliases[i] if i < len(aliases) else None)
+        for part, alias in zip_longest(parts, aliases):
+            grouping.add_calls(part, alias)
         if having:
             grouping.add_calls(having, None)
-        node: Node = grouping.node
+        by = [expr.span for expr in (*select.group_by, *(key for each in select.grouping_sets for key in each.keys))]
+        node: Node = replace(grouping.node, span=spanning(by) or grouping.first_place)
         if having:
-            node = nodes.Filter(node, tuple(grouping.condition(part) for part in scalar.conjuncts(having)))
-        return node, [grouping.over(part) for part in resolved]
+            conditions = tuple(grouping.condition(part) for part in scalar.conjuncts(having))
+            node = nodes.Filter(node, conditions, span=having.span)
+        return node, parts.each(grouping.over)
 
     def _ranking(self, select: ast.Select, items: list[ast.SelectItem], relation: Relation) -> Ranking | None:
         if select.over is None:
@@ -195,13 +222,13 @@ class QueryBinder:
         return Ranking.of(select.over, items, relation, lambda expr: resolve(_spelled(expr, items, relation), relation))
 
     def _qualify(
-        self, select: ast.Select, items: list[ast.SelectItem], relation: Relation, ranking: Ranking | None
-    ) -> list[Resolved]:
+        self, select: ast.Select, items: list[ast.SelectItem], relation: Relation, ranking: Ranking
+    ) -> tuple[Resolved, ...]:
         """The conditions of QUALIFY."""
-        if select.qualify is None or ranking is None:
-            return []
+        if select.qualify is None:
+            return ()
         meant = _spelled(select.qualify, items, relation)
-        return list(scalar.conjuncts(ranking.in_place(resolve(meant, relation))))
+        return tuple(scalar.conjuncts(ranking.in_place(resolve(meant, relation))))
 
     def _group_target(self, expr: ast.Expr, items: list[ast.SelectItem], relation: Relation) -> int | None:
         """The item that GROUP BY 2 or GROUP BY alias means; a column of the input goes before an alias."""
@@ -228,7 +255,7 @@ class QueryBinder:
     @staticmethod
     def _position(number: int, items: list[ast.SelectItem], span: Span) -> int:
         if not 1 <= number <= len(items):
-            raise BindError(f"there is no column {number} in this SELECT", span=span)
+            raise BindError(f"there is no column {number} in this SELECT", span=span, hint=f"1 to {len(items)}")
         return number - 1
 
     def _set_operation(self, operation: ast.SetOperation) -> Bound:
@@ -242,7 +269,8 @@ class QueryBinder:
             a for a, b in zip(left.node.columns, right.node.columns, strict=True) if (a, b) == (left.time, right.time)
         ]
         time = of_both[0] if of_both and operation.kind == "union" else None
-        return Bound(nodes.SetOperation(left.node, right.node, operation.kind, operation.all), left.names, time)
+        node = nodes.SetOperation(left.node, right.node, operation.kind, operation.all, span=operation.span)
+        return Bound(node, left.names, time)
 
     def _sorted(self, bound: Bound, order_by: Sequence[ast.OrderItem]) -> Bound:
         """ORDER BY over a whole query: by its columns, or by their numbers."""
@@ -253,12 +281,15 @@ class QueryBinder:
         for item in order_by:
             number = scalar.ordinal(item.expr)
             if number is not None and not 1 <= number <= len(bound.names):
-                raise BindError(f"there is no column {number} in this query", span=item.expr.span)
+                raise BindError(
+                    f"there is no column {number} in this query", span=item.expr.span, hint=f"1 to {len(bound.names)}"
+                )
             key = (
                 column(bound.node.columns[number - 1]) if number is not None else resolve(item.expr, relation).scalar()
             )
             keys.append(Order(key, item.descending, item.nulls_first))
-        return replace(bound, node=nodes.Sort(bound.node, tuple(keys)))
+        span = spanning([item.expr.span for item in order_by])
+        return replace(bound, node=nodes.Sort(bound.node, tuple(keys), span=span))
 
     @staticmethod
     def _order(name: str, item: ast.OrderItem) -> Order:
@@ -274,13 +305,14 @@ class QueryBinder:
         if item.table is not None:
             columns = [part for part in columns if part.qualifier.lower() == item.table.lower()]
         if not columns:
-            what = f"table {item.table}" if item.table else "FROM"
+            reason = f"there is no table {item.table} in this FROM" if item.table else "SELECT * needs a FROM clause"
             known = {part.qualifier for part in relation.visible if part.qualifier}
             close = nearest(item.table, known) if item.table else None
             hint = f"did you mean {close}.*?" if close else None
-            raise BindError(f"there is no {what} for this * to stand for", span=item.span, hint=hint)
-        return [ast.SelectItem(scalar.column_expr(part.plan, item.span), ast.Name(part.name, item.span), "*", item.span)
-                for part in columns]  # fmt: skip
+            raise BindError(reason, span=item.span, hint=hint)
+        exprs = (scalar.column_expr(part.plan, part.type, item.span) for part in columns)
+        names = (ast.Name(part.name, item.span) for part in columns)
+        return [ast.SelectItem(expr, name, "*", item.span) for expr, name in zip(exprs, names, strict=True)]
 
     @staticmethod
     def _refuse_repeated(items: list[ast.SelectItem]) -> None:
@@ -291,7 +323,7 @@ class QueryBinder:
                 continue
             if item.alias.text.lower() in seen:
                 raise BindError(
-                    f"two columns are called {item.alias.text}",
+                    f"two columns are named {item.alias.text}",
                     span=item.alias.span,
                     hint=f"AS {item.alias.text}_2",
                 )

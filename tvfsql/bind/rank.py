@@ -73,10 +73,11 @@ class Ranking:
         tree = scalar.replace_parts(part.tree, {self.call.tree: scalar.column_tree(self.name)})
         return Resolved(tree, {**part.types, self.name: RANK_TYPE}, part.span)
 
-    def on(self, source: Node, parts: Sequence[Scalar], shown: Iterable[Scalar]) -> Rank:
+    def on(self, source: Node, parts: Sequence[Scalar], shown: Iterable[Scalar], time: str | None) -> Rank:
         """The rows of `source` ranked. `parts` are its own over the columns of `source`, `shown` what the SELECT gives.
 
-        Rows that ORDER BY leaves equal go by what else tells them apart: the key of `source` if that has one, else the
+        Rows that ORDER BY leaves equal go by their event time, `time`, the earlier first, as they do in Flink if they
+        arrive in order. After that they go by what else tells them apart: the key of `source` if that has one, else the
         columns that the SELECT shows; in the direction of the last key, so that DESC is ASC from behind.
         """
         source, names = _named(source, parts, self.name)
@@ -85,21 +86,26 @@ class Ranking:
             Order(column(name), item.descending, item.nulls_first)
             for name, item in zip(keys, self.over.order_by, strict=True)
         )
-        ties = _ties(source, order[-1], {*names}, shown) if self.over.function == "ROW_NUMBER" else ()
-        return Rank(source, self.over.function, tuple(dict.fromkeys(partition)), order, ties, self.name)
+        ties = _ties(source, order[-1], {*names}, shown, time) if self.over.function == "ROW_NUMBER" else ()
+        partition = list(dict.fromkeys(partition))
+        span = self.over.call.span
+        return Rank(source, self.over.function, tuple(partition), order, ties, self.name, span=span)
 
 
-def _ties(source: Node, last: Order, used: set[str], shown: Iterable[Scalar]) -> tuple[Order, ...]:
-    """What orders rows that are equal so far: columns of a type that has an order, and not the window's."""
+def _ties(source: Node, last: Order, used: set[str], shown: Iterable[Scalar], time: str | None) -> tuple[Order, ...]:
+    """What orders rows that are equal so far: the event time, then columns of a type that has an order. The window's
+    columns are the same for all of them."""
     window = window_of(source)
     key = unique_key(source)
     telling = key or frozenset().union(*(part.columns for part in shown))
-    return tuple(
+    own = [field for field in source.schema if window is None or window.kind(field.name) is None]
+    first = [Order(column(field.name), False, True) for field in own if field.name == time and time not in used]
+    others = (
         Order(column(field.name), last.descending, not last.descending)
-        for field in source.schema
-        if field.name in telling - used and is_orderable(field.type) and (key or field.type)
-        if window is None or window.kind(field.name) is None
+        for field in own
+        if field.name in telling - used - {time} and is_orderable(field.type) and (key or field.type)
     )
+    return (*first, *others)
 
 
 def _named(source: Node, parts: Sequence[Scalar], own: str) -> tuple[Node, list[str]]:

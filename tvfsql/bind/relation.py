@@ -1,4 +1,4 @@
-"""What stands in FROM becomes a relation: tables, views, common tables, queries, window calls and joins of them."""
+"""The items of FROM to relations: tables, views, CTEs, subqueries, window calls and joins."""
 
 from __future__ import annotations
 
@@ -10,21 +10,23 @@ from tvfsql.bind.scope import Bound, Relation, Visible, resolve
 from tvfsql.bind.window_call import bind_window
 from tvfsql.catalog import Catalog, Table
 from tvfsql.errors import BindError, UnsupportedError
-from tvfsql.options import Options
+from tvfsql.options import ZONE, Options
 from tvfsql.plan import nodes
+from tvfsql.plan.columns import WINDOW_COLUMNS
 from tvfsql.plan.node import Node
 from tvfsql.plan.nodes import Item, Project
+from tvfsql.plan.places import at, moved
 from tvfsql.plan.proctime import is_proctime
 from tvfsql.plan.scalar import Scalar, column, free_name
 from tvfsql.plan.types import is_time, shown
 from tvfsql.plan.window_join import EqualPair
-from tvfsql.plan.window_nodes import WINDOW_COLUMNS, WindowTableFunction
+from tvfsql.plan.window_nodes import WindowTableFunction
 from tvfsql.syntax import ast
 
 
 @dataclass(frozen=True)
 class Sources:
-    """Binds what a query reads, against a catalog and the common tables in sight. `query` binds a query in it."""
+    """Binds what a query reads, against a catalog and the CTEs in sight. `query` binds a query in it."""
 
     catalog: Catalog
     options: Options
@@ -50,15 +52,14 @@ class Sources:
             return Relation.of(bound.node, table.name, bound.names, bound.time)
         entry = self.catalog.get(table.name, table.span, also=tuple(self.ctes))
         if not isinstance(entry, Table):
-            return Relation.of(entry.plan, entry.name, entry.columns, entry.time)
+            return Relation.of(moved(entry.plan, table.span), entry.name, entry.columns, entry.time)
         if entry.connector is not None and not entry.connector.readable:
-            raise BindError(
-                f"{entry.name} can only be written: its connector is {entry.connector.name}", span=table.span
-            )
+            raise BindError(f"{entry.name} is write-only: its connector is {entry.connector.name}", span=table.span)
         fields = tuple(part for part in entry.physical if part.name != entry.op)
-        node: Node = nodes.Scan(entry.name, fields, entry.is_changelog)
+        node: Node = nodes.Scan(entry.name, fields, entry.is_changelog, span=table.span)
         if any(part.scalar for part in entry.visible):
-            node = Project(node, tuple(Item(c.name, c.scalar or column(c.name, c.type)) for c in entry.visible))
+            items = (Item(c.name, at(c.scalar or column(c.name, c.type), table.span)) for c in entry.visible)
+            node = Project(node, tuple(items), span=table.span)
         return Relation.of(node, entry.name, None, entry.watermark.column if entry.watermark else None)
 
     def _aliased(self, found: Relation, relation: ast.TableName | ast.Derived | ast.WindowTable) -> Relation:
@@ -67,7 +68,7 @@ class Sources:
             return found
         if alias.columns and len(alias.columns) != len(found.visible):
             raise BindError(
-                f"{alias.name} names {len(alias.columns)} columns and has {len(found.visible)}",
+                f"{alias.name} lists {len(alias.columns)} columns, but has {len(found.visible)}",
                 span=relation.span,
             )
         names = alias.columns or tuple(part.name for part in found.visible)
@@ -86,10 +87,9 @@ class Sources:
         if not is_time(time.type):
             sample = "TIMESTAMP(3)"
             raise BindError(
-                f"a window needs a time column of type TIMESTAMP(3) or TIMESTAMP_LTZ(3), "
-                f"and {time.name} is {shown(time.type)}",
+                f"a window needs a TIMESTAMP(3) or TIMESTAMP_LTZ(3) column, but {time.name} is {shown(time.type)}",
                 span=bound.time.span,
-                hint=f"rt AS CAST({time.name} AS {sample}) in CREATE TABLE, then DESCRIPTOR(rt)",
+                hint=f"declare rt AS CAST({time.name} AS {sample}) in CREATE TABLE, then DESCRIPTOR(rt)",
             )
         _check_clock(call.times, is_proctime(source.node, time.plan), time.name)
         clashing = [part for part in source.node.columns if part.lower() in WINDOW_COLUMNS]
@@ -98,9 +98,10 @@ class Sources:
                 source, {name: free_name(name + "0", lambda n: n in source.node.columns) for name in clashing}
             )
             time = source.lookup(None, bound.time.text, bound.time.span)
-        zone = self.options["table.local-time-zone"] if time.type == "timestamp" else ""
+        zone = self.options[ZONE] if time.type == "timestamp" else ""
         keys = (source.lookup(None, name.text, name.span).plan for name in bound.input.partition_by)
-        node = WindowTableFunction(source.node, bound.window, time.plan, zone, tuple(dict.fromkeys(keys)))
+        partition = tuple(dict.fromkeys(keys))
+        node = WindowTableFunction(source.node, bound.window, time.plan, zone, partition, span=call.span)
         qualifier = source.visible[0].qualifier if source.visible else ""
         added = tuple(Visible(qualifier, part.name, part.name, part.type) for part in node.schema[-3:])
         return Relation(node, (*source.visible, *added), time.plan)
@@ -114,7 +115,9 @@ class Sources:
         if join.condition:
             resolved = resolve(join.condition, both)
             if scalar.has_aggregate(resolved.tree):
-                raise BindError("ON cannot hold an aggregate", span=join.condition.span)
+                raise BindError(
+                    "aggregates are not allowed in ON", span=join.condition.span, hint="aggregate in a subquery first"
+                )
             conditions = tuple(scalar.condition(part, "ON") for part in scalar.conjuncts(resolved))
         elif join.using:
             if join.kind in ("right", "full"):
@@ -132,7 +135,8 @@ class Sources:
             visible = (*left.visible, *(replace(v, hidden=v.plan in merged) for v in right.visible))
         elif join.kind not in ("cross",):
             raise BindError(f"this {join.kind.upper()} JOIN has no condition", span=join.span, hint="ON l.key = r.key")
-        node = nodes.Join(left.node, right.node, join.kind, conditions)
+        span = join.condition.span if join.condition else join.span
+        node = nodes.Join(left.node, right.node, join.kind, conditions, span=span)
         return Relation(node, left.visible if join.kind in ("semi", "anti") else visible, left.time)
 
     def under_its_names(self, relation: ast.Relation) -> Node:
@@ -144,7 +148,7 @@ class Sources:
             raise BindError(
                 f"column {repeated[0]} is ambiguous",
                 span=relation.span,
-                hint=f"rename one: {repeated[0]} AS ...",
+                hint=f"rename one of them: {repeated[0]} AS ...",
             )
         if tuple(names) == found.node.columns:
             return found.node
@@ -160,7 +164,7 @@ def _check_clock(asked: Sequence[ast.Name], proctime: bool, time: str) -> None:
         wanted, meant = clocks[proctime]
         if kind != wanted:
             raise BindError(
-                f"{name.text} is of {clocks[not proctime][1]}, and {time} is {meant}",
+                f"{name.text} is for {clocks[not proctime][1]}, but {time} is {meant}",
                 span=name.span,
                 hint=f"{function}_{wanted}, with the same arguments",
             )
@@ -181,9 +185,9 @@ def filtered(relation: Relation, where: ast.Expr) -> Relation:
     """The rows that meet the conditions of WHERE."""
     resolved = resolve(where, relation)
     if scalar.has_aggregate(resolved.tree):
-        raise BindError("WHERE cannot hold an aggregate", span=where.span, hint="use HAVING")
+        raise BindError("aggregates are not allowed in WHERE", span=where.span, hint="use HAVING")
     conditions = tuple(scalar.condition(part, "WHERE") for part in scalar.conjuncts(resolved))
-    return relation.on(nodes.Filter(relation.node, conditions))
+    return relation.on(nodes.Filter(relation.node, conditions, span=where.span))
 
 
 def _renamed(relation: Relation, names: Mapping[str, str]) -> Relation:

@@ -12,27 +12,31 @@ from dataclasses import dataclass
 
 from sqlglot import exp
 
+from tvfsql.bind.flink.made import made
 from tvfsql.bind.infer import infer
-from tvfsql.bind.spark_words import (
-    PROCTIME_HOLE,
-    SparkTextWithHoles,
+from tvfsql.bind.spark_functions import (
     function_name,
     functions,
     in_spark_words,
     no_function,
+    with_holes,
+    written,
 )
-from tvfsql.bind.users import user_of, users_in
-from tvfsql.errors import BindError, Span
+from tvfsql.bind.user_function_calls import user_of, users_in
+from tvfsql.errors import BindError, Span, TvfSqlError
 from tvfsql.plan.aggregates import AGGREGATES, ALIASES
 from tvfsql.plan.function import UserFunction
-from tvfsql.plan.scalar import Part, Proctime, Ref, Scalar
+from tvfsql.plan.scalar import Scalar
 from tvfsql.plan.types import UNKNOWN, SqlType, shown
 from tvfsql.syntax import ast
-from tvfsql.syntax.sql import span_of
+from tvfsql.syntax.places import span_of
 
 Lookup = Callable[[str | None, str, Span | None], tuple[str, SqlType]]
 
-RANDOM = ("rand", "randn", "random", "uuid", "shuffle", "monotonically_increasing_id", "spark_partition_id")
+TYPE = "type"  # where a PlanColumn has it, in its `meta`
+RANDOM = (
+    "rand", "rand_integer", "randn", "random", "uuid", "shuffle", "monotonically_increasing_id", "spark_partition_id"
+)  # fmt: skip
 NOT_ATOMIC = (
     exp.Binary,
     exp.Unary,
@@ -58,7 +62,8 @@ CLASSES: dict[type[exp.Expr], str] = {
 }
 # Spark's aggregates that sqlglot does not know as such.
 SPARK_AGGREGATES = frozenset(
-    "approx_percentile approx_top_k bitmap_construct_agg bitmap_or_agg bit_and bit_or bit_xor count_if "
+    "approx_percentile approx_top_k approx_top_k_accumulate approx_top_k_combine "
+    "bitmap_construct_agg bitmap_or_agg bit_and bit_or bit_xor count_if "
     "count_min_sketch group_id grouping grouping_id histogram_numeric hll_sketch_agg hll_union_agg kurtosis mode "
     "percentile percentile_approx percentile_cont percentile_disc regr_avgx regr_avgy regr_count "
     "regr_intercept regr_r2 regr_slope regr_sxx regr_sxy regr_syy skewness try_avg try_sum any_value "
@@ -118,6 +123,8 @@ def resolve(expr: ast.Expr, lookup: Lookup) -> Resolved:
 def _column(node: exp.Column, lookup: Lookup, span: Span) -> tuple[str, SqlType, list[str]]:
     """The plan's column, its type, and the fields of a struct that are taken from it: `t.c`, `c.field`."""
     parts = [part.name for part in node.parts]
+    if isinstance(node, PlanColumn):
+        return parts[0], node.meta[TYPE], []
     if len(parts) == 1:
         plan, kind = lookup(None, parts[0], span)
         return plan, kind, []
@@ -140,25 +147,33 @@ def lookup_or_none(lookup: Lookup, name: str, span: Span) -> tuple[str, SqlType]
 
 def to_scalar(tree: exp.Expr, types: dict[str, SqlType], span: Span) -> Scalar:
     """Spark SQL text with holes. Raises BindError for a function that does not exist."""
-    tree = in_spark_words(tree, types, span)
-    text = SparkTextWithHoles(dialect="spark").generate(tree)
-    pieces = re.split("\x01(.*?)\x02", text)
-    users = {f"\x03{function.name}": function for function in users_in(tree)}
-    known: dict[str, Part] = {**users, PROCTIME_HOLE: Proctime()}
-    parts = tuple(known.get(piece, Ref(piece)) if i % 2 else piece for i, piece in enumerate(pieces) if i % 2 or piece)
+    try:
+        return _to_scalar(tree, types, span)
+    except TvfSqlError as error:
+        error.span = error.span or span_of(tree, span)
+        raise
+
+
+def _to_scalar(tree: exp.Expr, types: dict[str, SqlType], span: Span) -> Scalar:
     steady = not any(function_name(node) in RANDOM for node in tree.find_all(exp.Func))
-    steady = steady and all(function.deterministic for function in users.values())
-    return Scalar(parts, infer(tree, types), not isinstance(tree, NOT_ATOMIC), steady, span)
+    as_written = written(tree)
+    tree = in_spark_words(tree, types, span)
+    parts = with_holes(tree, span)
+    steady = steady and all(function.deterministic for function in users_in(tree))
+    return Scalar(parts, infer(tree, types), not isinstance(tree, NOT_ATOMIC), steady, span, as_written)
 
 
 def conjuncts(resolved: Resolved) -> Iterator[Resolved]:
     """The conditions that AND joins, one by one."""
-    tree = resolved.tree.unnest()
-    if isinstance(tree, exp.And):
-        for side in (tree.left, tree.right):
-            yield from conjuncts(Resolved(side, resolved.types, resolved.span))
-    else:
-        yield Resolved(tree, resolved.types, resolved.span)
+    top = resolved.tree.unnest()
+    waiting = [top]
+    while waiting:
+        tree = waiting.pop().unnest()
+        if isinstance(tree, exp.And):
+            waiting += [tree.right, tree.left]
+        else:
+            span = resolved.span if tree is top else span_of(tree, resolved.span)
+            yield Resolved(tree, resolved.types, span)
 
 
 def condition(resolved: Resolved, clause: str) -> Scalar:
@@ -170,7 +185,7 @@ def checked(made: Scalar, of: Resolved, clause: str) -> Scalar:
     """What a part of WHERE, HAVING, ON or QUALIFY became. Raises BindError if that is certainly no condition."""
     if made.type not in (UNKNOWN, "boolean"):
         span = span_of(of.tree, of.span)
-        raise BindError(f"{clause} takes a condition, and this is {shown(made.type)}", span=span)
+        raise BindError(f"{clause} takes a condition, but this is {shown(made.type)}", span=span)
     return made
 
 
@@ -202,6 +217,16 @@ def columns_of(tree: exp.Expr) -> Iterator[tuple[str, Span]]:
         yield node.name, span_of(node, Span(0, 0))
 
 
+def listed(call: Call) -> exp.Expr:
+    """A list of values that go by no event time, for Spark: COLLECT leaves NULLs out, and ARRAY_AGG keeps them."""
+    value = call.arguments[0]
+    item = value if call.function == "COLLECT" else exp.Struct(expressions=[exp.alias_(value.copy(), "x")])
+    rows: exp.Expr = exp.ArrayAgg(this=exp.Distinct(expressions=[item]) if call.distinct else item)
+    if call.filter is not None:
+        rows = exp.Filter(this=rows, expression=exp.Where(this=call.filter))
+    return rows if call.function == "COLLECT" else made("TRANSFORM({0}, item -> item.x)", [rows], UNKNOWN)
+
+
 def aggregate_calls(tree: exp.Expr, span: Span) -> Iterator[Call]:
     """The aggregate calls of an expression. Raises BindError if one stands inside another."""
     for node in tree.walk(prune=lambda node: _as_call(node) is not None):
@@ -212,7 +237,7 @@ def aggregate_calls(tree: exp.Expr, span: Span) -> Iterator[Call]:
             inner = next((found for found in part.walk() if _as_call(found)), None)
             if inner is not None:
                 raise BindError(
-                    "an aggregate cannot stand inside another",
+                    "aggregates cannot be nested",
                     span=span_of(inner, span),
                     hint="aggregate in a subquery first: SELECT ... FROM (SELECT ... GROUP BY ...)",
                 )
@@ -230,12 +255,15 @@ def refuse_no_aggregate(tree: exp.Expr, made: Scalar, span: Span) -> None:
         raise no_function(name.group(1), span)
 
 
-PLAN = "\x05"  # the qualifier of a column that goes by its plan's name: what a star is spelled out with
+class PlanColumn(exp.Column):
+    """A column that goes by its plan's name, with its type in `meta`: what a star is spelled out with."""
 
 
-def column_expr(plan: str, span: Span) -> ast.Expr:
+def column_expr(plan: str, kind: SqlType, span: Span) -> ast.Expr:
     """A column by its plan's name, as an expression that is still to be resolved."""
-    return ast.Expr(exp.column(exp.to_identifier(plan, quoted=True), table=exp.to_identifier(PLAN, quoted=True)), span)
+    tree = PlanColumn(this=exp.to_identifier(plan, quoted=True))
+    tree.meta[TYPE] = kind
+    return ast.Expr(tree, span)
 
 
 def constant_string(tree: exp.Expr) -> str | None:
@@ -263,7 +291,7 @@ def ordinal(expr: ast.Expr) -> int | None:
 def bare_name(expr: ast.Expr) -> str | None:
     """The name of an expression that is just an unqualified column name."""
     tree = expr.tree
-    return tree.name if isinstance(tree, exp.Column) and not tree.table else None
+    return tree.name if isinstance(tree, exp.Column) and not isinstance(tree, PlanColumn) and not tree.table else None
 
 
 def column_name(expr: ast.Expr) -> tuple[str | None, str] | None:

@@ -1,4 +1,4 @@
-"""Which columns a name can mean at some place of a query."""
+"""Scopes: the columns that a name can refer to."""
 
 from __future__ import annotations
 
@@ -7,9 +7,9 @@ from dataclasses import dataclass, replace
 from tvfsql.bind import scalar
 from tvfsql.bind.scalar import Resolved
 from tvfsql.errors import BindError, Span, did_you_mean, nearest
+from tvfsql.plan.columns import WINDOW_COLUMNS
 from tvfsql.plan.node import Node
 from tvfsql.plan.types import SqlType
-from tvfsql.plan.window_nodes import WINDOW_COLUMNS
 from tvfsql.syntax import ast
 
 
@@ -45,9 +45,9 @@ class Relation:
         if not found:
             raise self._missing(table, name, span)
         if len({column.plan for column in found}) > 1:
-            where = ", ".join(sorted(f"{column.qualifier}.{column.name}" for column in found))
+            where = " or ".join(sorted(f"{column.qualifier}.{column.name}" for column in found))
             several = len({column.qualifier for column in found}) > 1
-            hint = f"write one of {where}" if several else f"rename one where it comes from: {name} AS ..."
+            hint = where if several else f"rename one of them where they come from: {name} AS ..."
             raise BindError(f"column {name} is ambiguous", span=span, hint=hint)
         return found[0]
 
@@ -73,12 +73,12 @@ class Relation:
         names = [column.name for column in self.visible if table is None or column.qualifier == table]
         if name.lower() in WINDOW_COLUMNS:
             return BindError(
-                f"there is no window here to have a {name}",
+                f"{name} needs a window function in FROM",
                 span=span,
-                hint="FROM TABLE(TUMBLE(TABLE t, DESCRIPTOR(ts), INTERVAL '10' MINUTE)) makes window columns",
+                hint="FROM TABLE(TUMBLE(TABLE t, DESCRIPTOR(ts), INTERVAL '10' MINUTE))",
             )
         if not names:
-            return BindError(f"there is no FROM to take column {name} from", span=span)
+            return BindError(f"column {name} needs a FROM clause", span=span, hint="FROM a table")
         if table is None and len(qualifiers) == 1 and all(column.qualifier for column in self.visible):
             (table,) = qualifiers
         close = nearest(name, names)
@@ -104,8 +104,6 @@ def resolve(expr: ast.Expr, relation: Relation) -> Resolved:
     """An expression over the relation: every name looked up."""
 
     def lookup(table: str | None, name: str, span: Span | None) -> tuple[str, str]:
-        if table == scalar.PLAN:
-            return name, relation.node.type_of(name)
         found = relation.lookup(table, name, span)
         return found.plan, found.type
 

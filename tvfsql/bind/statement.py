@@ -1,4 +1,4 @@
-"""CREATE TABLE, CREATE VIEW and INSERT: what goes into the catalog, and plans that end in a table."""
+"""CREATE TABLE, CREATE VIEW and INSERT: entries of the catalog, and plans that end in a table."""
 
 from __future__ import annotations
 
@@ -10,7 +10,7 @@ from tvfsql.bind.query import QueryBinder
 from tvfsql.bind.scope import Relation, Visible
 from tvfsql.catalog import Catalog, Table, TableColumn, View, Watermark
 from tvfsql.catalog.changelog import OP, changelog_option
-from tvfsql.catalog.connectors import Connector, connector_of
+from tvfsql.catalog.connectors import Connector, connector_of, without_ignored
 from tvfsql.catalog.watermarks import watermark_options
 from tvfsql.errors import BindError, Span, did_you_mean
 from tvfsql.options import Options
@@ -28,6 +28,9 @@ OF_MESSAGE = ("offset", "timestamp")
 def bind_table(create: statements.CreateTable) -> Table:
     """The table that a CREATE TABLE describes. Raises BindError."""
     _refuse_repeated([part.name for part in create.columns])
+    if create.names:
+        name = create.names[0]
+        raise BindError(f"column {name.text} has no type", span=name.span, hint=f"{name.text} STRING")
     stored = [
         TableColumn(part.name.text, part.type, None, part.comment, part.metadata, part.virtual)
         for part in create.columns
@@ -53,16 +56,20 @@ def bind_table(create: statements.CreateTable) -> Table:
     places = {part.name.text: part.name.span for part in create.columns}
     moves, of_connector = watermark_options(others, spans)
     mark = bind_watermark(create.watermark, columns) if create.watermark else None
-    connector = connector_of(of_connector, spans, create.name.span, of_rows, places)
+    with_meaning, ignored = without_ignored(of_connector, spans)
+    key = tuple(_known(name, columns) for name in create.primary_key)
+    connector = connector_of(with_meaning, spans, create.name.span, of_rows, places, create.name.text, key)
     if op and connector.changes:
-        problem = f"{OP} is for rows that hold what they do, and {connector.changes.format} says it"
+        problem = f"{OP} does not work with format {connector.changes.format}"
         raise BindError(problem, span=spans[OP], hint=f"leave out {OP}")
     for part in stored:
         _check_metadata(part, connector, places[part.name])
         if (op or connector.changes) and part.metadata in OF_MESSAGE:
-            problem = f"the {part.metadata} is a message's: where a row goes it is another one than where it came"
-            hint = f"leave out {part.name}: {create.name.text} is a changelog"
+            problem = f"a changelog cannot have the metadata column {part.metadata}"
+            hint = f"leave out {part.name}"
             raise BindError(problem, span=places[part.name], hint=hint)
+    for name in create.distributed_by:
+        _known(name, columns)
     return Table(
         create.name.text,
         columns,
@@ -72,6 +79,8 @@ def bind_table(create: statements.CreateTable) -> Table:
         tuple(options.items()),
         moves.idle_timeout,
         op,
+        (*ignored, *(["DISTRIBUTED"] if create.distributed else [])),
+        create,
     )
 
 
@@ -96,13 +105,13 @@ def bind_watermark(mark: statements.Watermark, columns: tuple[TableColumn, ...])
     kind = next(part.type for part in columns if part.name == name)
     if any(part.name == name and part.scalar == PROCTIME for part in columns):
         raise BindError(
-            f"a watermark tells how far event time has come, and {name} is processing time",
+            f"{name} is processing time, which needs no watermark",
             span=mark.column.span,
-            hint=f"leave out WATERMARK FOR {name}: DESCRIPTOR({name}) works without one",
+            hint=f"leave out WATERMARK FOR {name}",
         )
     if not is_time(kind):
         raise BindError(
-            f"a watermark needs a column of type TIMESTAMP(3) or TIMESTAMP_LTZ(3), and {name} is {shown(kind)}",
+            f"a watermark needs a TIMESTAMP(3) or TIMESTAMP_LTZ(3) column, but {name} is {shown(kind)}",
             span=mark.column.span,
             hint=f"rt AS CAST({name} AS TIMESTAMP(3)), WATERMARK FOR rt AS rt",
         )
@@ -117,7 +126,7 @@ def bind_view(create: statements.CreateView, binder: QueryBinder, source: str) -
     names = tuple(name.text for name in create.columns) or bound.names
     if len(names) != len(bound.names):
         raise BindError(
-            f"view {create.name.text} names {len(names)} columns and its query has {len(bound.names)}",
+            f"view {create.name.text} lists {len(names)} columns, but its query has {len(bound.names)}",
             span=create.name.span,
         )
     span = create.query.span
@@ -130,15 +139,15 @@ def bind_insert(insert: statements.Insert, catalog: Catalog, options: Options) -
     table = catalog.get(insert.table.text, insert.table.span)
     if not isinstance(table, Table) or table.connector is None:
         raise BindError(
-            f"{table.name} cannot be written",
+            f"{table.name} is {'a view' if not isinstance(table, Table) else 'a table without a connector'}",
             span=insert.table.span,
             hint="INSERT INTO a table with a connector",
         )
     if table.connector.changes:
         raise BindError(
-            f"{table.name} is a changelog of {table.connector.changes.format} messages, which are only read",
+            f"{table.name} is read-only: its format is {table.connector.changes.format}",
             span=insert.table.span,
-            hint=f"INSERT INTO a table of rows, or one with '{OP}' = 'op'",
+            hint=f"INSERT INTO a table with another format; '{OP}' = 'op' writes changes as rows",
         )
     stored = tuple(part for part in table.written if part.name != table.op)
     metadata = {name: part.metadata for name, part in table.metadata.items() if part in stored and part.metadata}
@@ -148,7 +157,7 @@ def bind_insert(insert: statements.Insert, catalog: Catalog, options: Options) -
     _refuse_repeated(list(insert.columns))
     if len(wanted) != len(bound.names):
         raise BindError(
-            f"{table.name} takes {len(wanted)} columns and the query gives {len(bound.names)}",
+            f"{table.name} has {_columns(len(wanted))}, but the query has {len(bound.names)}",
             span=insert.query.span,
             hint=f"INSERT INTO {table.name} ({', '.join(wanted)}) SELECT ...",
         )
@@ -156,7 +165,7 @@ def bind_insert(insert: statements.Insert, catalog: Catalog, options: Options) -
     for part in stored:
         if part.name in given and not _castable(given[part.name].type, part.type):
             raise BindError(
-                f"column {part.name} of {table.name} is {shown(part.type)}, and the query gives "
+                f"column {part.name} of {table.name} is {shown(part.type)}, but the query gives "
                 f"{shown(given[part.name].type)}",
                 span=insert.query.span,
             )
@@ -164,7 +173,8 @@ def bind_insert(insert: statements.Insert, catalog: Catalog, options: Options) -
         Item(part.name, text("'+I'", "string")) if part.name == table.op else _stored(part, given)
         for part in table.written
     )
-    return nodes.Sink(Project(bound.node, items), table.name, insert.overwrite, insert.table.span)
+    rows = Project(bound.node, items, span=insert.query.span)
+    return nodes.Sink(rows, table.name, insert.overwrite, span=insert.table.span)
 
 
 def _stored(part: TableColumn, given: Mapping[str, Field]) -> Item:
@@ -198,8 +208,12 @@ def _scalar(expr: ast.Expr, relation: Relation) -> Scalar:
 
     resolved = scalar.resolve(expr, lookup)
     if scalar.has_aggregate(resolved.tree):
-        raise BindError("a column cannot be computed by an aggregate", span=expr.span)
+        raise BindError("aggregates are not allowed in computed columns", span=expr.span)
     return resolved.scalar()
+
+
+def _columns(count: int) -> str:
+    return f"{count} column{'s' if count != 1 else ''}"
 
 
 def _known(name: ast.Name, columns: tuple[TableColumn, ...]) -> str:
@@ -214,5 +228,5 @@ def _refuse_repeated(names: list[ast.Name]) -> None:
     seen: set[str] = set()
     for name in names:
         if name.text.lower() in seen:
-            raise BindError(f"two columns are called {name.text}", span=name.span)
+            raise BindError(f"two columns are named {name.text}", span=name.span)
         seen.add(name.text.lower())

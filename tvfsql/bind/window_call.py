@@ -1,12 +1,13 @@
-"""A window call's arguments become a window, checked. Source: semantics.md a.1 to a.4."""
+"""The arguments of a window call to a window, with all checks. Source: semantics.md#window-functions."""
 
 from __future__ import annotations
 
 from dataclasses import dataclass
 
 from tvfsql.errors import BindError, UnsupportedError, did_you_mean
-from tvfsql.options import Options
-from tvfsql.plan.window import Cumulate, Hop, Session, Tumble, TumbleMonths, Window, calendar, duration
+from tvfsql.options import STEPS, Options, Steps
+from tvfsql.plan.durations import calendar, duration
+from tvfsql.plan.window import Cumulate, Hop, Session, Tumble, TumbleMonths, Window
 from tvfsql.syntax import ast
 
 PARAMETERS = {
@@ -44,13 +45,13 @@ def bind_window(call: ast.WindowCall, options: Options) -> BoundCall:
     data, time = given["DATA"].value, given["TIMECOL"].value
     if not isinstance(data, ast.Input):
         text = data.text if isinstance(data, ast.Other) else "t"
-        hint = f"write TABLE {text}" if text.replace("_", "").isalnum() else USAGE[call.function]
-        raise BindError(f"the first argument of {call.function} is a table", span=data.span, hint=hint)
+        hint = f"TABLE {text}" if text.replace("_", "").isalnum() else USAGE[call.function]
+        raise BindError(f"the first argument of {call.function} must be a table", span=data.span, hint=hint)
     if data.partition_by and call.function != "SESSION":
         raise BindError(
             f"{call.function} takes no PARTITION BY",
             span=data.partition_by[0].span,
-            hint=f"GROUP BY {data.partition_by[0].text} does what you want",
+            hint=f"GROUP BY {data.partition_by[0].text}, window_start, window_end",
         )
     if data.order_by and call.function != "SESSION":
         raise BindError(f"{call.function} takes no ORDER BY", span=data.order_by[0].span, hint="leave it out")
@@ -58,22 +59,24 @@ def bind_window(call: ast.WindowCall, options: Options) -> BoundCall:
         if data.partition_by and isinstance(time, ast.Other):
             keys = ", ".join((*(name.text for name in data.partition_by), time.text))
             raise BindError(
-                "several columns of PARTITION BY stand in parentheses",
+                "several columns of PARTITION BY need parentheses",
                 span=time.span,
-                hint=f"write PARTITION BY ({keys})",
+                hint=f"PARTITION BY ({keys})",
             )
         text = time.text if isinstance(time, ast.Other) else "ts"
         raise BindError(
-            f"the time column of {call.function} is named by a descriptor",
+            f"the time column of {call.function} must be in DESCRIPTOR()",
             span=time.span,
-            hint=f"write DESCRIPTOR({text})",
+            hint=f"DESCRIPTOR({text})",
         )
     if len(time.columns) > 1:
-        raise BindError("a window runs over one time column", span=time.columns[1].span)
+        raise BindError(
+            "DESCRIPTOR takes one time column", span=time.columns[1].span, hint=f"DESCRIPTOR({time.columns[0].text})"
+        )
     for name in data.order_by:
         if name.text.lower() != time.columns[0].text.lower() or name in data.descending:
             raise BindError(
-                f"SESSION takes its rows in the order of {time.columns[0].text}, and no other",
+                f"SESSION can only be ordered by {time.columns[0].text}",
                 span=name.span,
                 hint="leave out ORDER BY",
             )
@@ -88,9 +91,9 @@ def _window(call: ast.WindowCall, given: dict[str, ast.Argument], options: Optio
         limit = lengths.get("MAX_DURATION")
         if limit is not None and limit <= lengths["GAP"]:
             raise BindError(
-                f"SESSION lasts {duration(limit)} at most, and its gap of {duration(lengths['GAP'])} is no shorter",
+                f"the gap of SESSION ({duration(lengths['GAP'])}) is not shorter than its limit ({duration(limit)})",
                 span=given["MAX_DURATION"].span,
-                hint="the gap comes before it: SESSION(TABLE t, DESCRIPTOR(ts), gap, max duration)",
+                hint="the gap comes first: SESSION(TABLE t, DESCRIPTOR(ts), gap, max duration)",
             )
         return Session(lengths["GAP"], limit)
     offset = _interval(call.function, "OFFSET", given["OFFSET"]) if "OFFSET" in given else 0
@@ -101,8 +104,7 @@ def _window(call: ast.WindowCall, given: dict[str, ast.Argument], options: Optio
         slide = lengths["SLIDE"]
         if slide > size:
             raise BindError(
-                f"the slide of HOP ({duration(slide)}) is longer than its size ({duration(size)}): "
-                "rows between two windows would be lost",
+                f"the slide of HOP ({duration(slide)}) is longer than its size ({duration(size)})",
                 span=given["SLIDE"].span,
                 hint=_swapped(call, "SLIDE", slide, size),
             )
@@ -118,26 +120,29 @@ def _window(call: ast.WindowCall, given: dict[str, ast.Argument], options: Optio
         raise BindError(
             f"the size of CUMULATE ({duration(size)}) is not a multiple of its step ({duration(step)})",
             span=given["SIZE"].span,
-            hint=f"a size of {_literal(size - size % step)} or {_literal(size - size % step + step)} would do",
+            hint=f"{_literal(size - size % step)} or {_literal(size - size % step + step)}",
         )
     on_update = "EMITONLYONUPDATE" in given and _flag(given["EMITONLYONUPDATE"])
-    return Cumulate(step, size, offset, on_update, options["tvfsql.cumulate.emit"] == "changed")
+    return Cumulate(step, size, offset, on_update, options[STEPS] is Steps.CHANGED)
 
 
 def _by_name(call: ast.WindowCall) -> dict[str, ast.Argument]:
     """The arguments by parameter name, whether they were named or not."""
+    if call.function not in PARAMETERS:
+        hint = did_you_mean(call.function, PARAMETERS, otherwise="window functions: ")
+        raise BindError(f"there is no window function {call.function}", span=call.span, hint=hint)
     names = PARAMETERS[call.function]
     given: dict[str, ast.Argument] = {}
     for i, argument in enumerate(call.arguments):
         if argument.name is None and i >= len(names):
             raise BindError(
-                f"{call.function} takes {len(names)} arguments at most",
+                f"{call.function} takes at most {len(names)} arguments",
                 span=argument.span,
                 hint=USAGE[call.function],
             )
         if argument.name is None and any(before.name for before in call.arguments[:i]):
             raise BindError(
-                "behind an argument with a name, every argument has one",
+                "arguments after a named one must be named, too",
                 span=argument.span,
                 hint=f"{call.function}({', '.join(f'{name} => ...' for name in names if name not in OPTIONAL)})",
             )
@@ -165,7 +170,7 @@ def _length(function: str, name: str, argument: ast.Argument) -> int:
     ms = _interval(function, name, argument)
     if ms <= 0:
         raise BindError(
-            f"the {name.lower()} of {function} must be longer than nothing, not {duration(ms)}",
+            f"the {name.lower()} of {function} must be positive, not {duration(ms)}",
             span=argument.span,
         )
     return ms
@@ -174,19 +179,18 @@ def _length(function: str, name: str, argument: ast.Argument) -> int:
 def _interval(function: str, name: str, argument: ast.Argument) -> int:
     value = argument.value
     if not isinstance(value, ast.Interval):
-        hint = "write INTERVAL '10' MINUTE"
+        hint = "INTERVAL '10' MINUTE"
         if isinstance(value, ast.Descriptor) and function == "SESSION":
             keys = ", ".join(column.text for column in value.columns)
-            hint = f"keys stand behind the table: TABLE t PARTITION BY {f'({keys})' if ',' in keys else keys}"
-        raise BindError(f"the {name.lower()} of {function} is an interval literal", span=value.span, hint=hint)
+            hint = f"keys come after the table: TABLE t PARTITION BY {f'({keys})' if ',' in keys else keys}"
+        raise BindError(f"the {name.lower()} of {function} must be an interval literal", span=value.span, hint=hint)
     if value.months:
         years, months = divmod(value.months, 12)
-        alone = "" if function == "TUMBLE" else "; only TUMBLE has windows of calendar months"
+        alone = "" if function == "TUMBLE" else ": only TUMBLE has calendar windows"
         raise UnsupportedError(
-            f"the {name.lower()} of {function} is given in {'months' if months else 'years'}, which differ in length"
-            + alone,
+            f"the {name.lower()} of {function} cannot be in {'months' if months else 'years'}{alone}",
             span=value.span,
-            hint=f"write INTERVAL '{years * 365 + months * 30}' DAY",
+            hint=f"INTERVAL '{years * 365 + months * 30}' DAY",
         )
     return value.ms
 
@@ -200,9 +204,7 @@ def _months(given: dict[str, ast.Argument]) -> TumbleMonths:
     size, offset = given["SIZE"].value, given.get("OFFSET")
     assert isinstance(size, ast.Interval), size
     if size.months < 0:
-        raise BindError(
-            f"the size of TUMBLE must be longer than nothing, not {calendar(size.months)}", span=given["SIZE"].span
-        )
+        raise BindError(f"the size of TUMBLE must be positive, not {calendar(size.months)}", span=given["SIZE"].span)
     if offset is None:
         return TumbleMonths(size.months)
     if _in_months(offset):
@@ -213,7 +215,7 @@ def _months(given: dict[str, ast.Argument]) -> TumbleMonths:
 
 def _flag(argument: ast.Argument) -> bool:
     if not isinstance(argument.value, ast.Flag):
-        raise BindError("this argument is TRUE or FALSE", span=argument.span)
+        raise BindError("this argument must be TRUE or FALSE", span=argument.span)
     return argument.value.value
 
 

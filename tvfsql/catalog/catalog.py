@@ -1,4 +1,4 @@
-"""Tables, views and functions by name. A catalog belongs to one session; compile() gets one, or starts with none."""
+"""Tables, views and functions by name. A catalog belongs to one session; compile() copies the one that it gets."""
 
 from __future__ import annotations
 
@@ -7,9 +7,11 @@ from dataclasses import dataclass, field
 from tvfsql.catalog.connectors import Connector
 from tvfsql.errors import BindError, Span, did_you_mean
 from tvfsql.plan.function import UserFunction
+from tvfsql.plan.names import refused
 from tvfsql.plan.node import Field, Node
 from tvfsql.plan.scalar import Scalar
 from tvfsql.plan.types import SqlType, shown
+from tvfsql.secrets import shown as shown_option
 
 
 @dataclass(frozen=True)
@@ -39,7 +41,7 @@ class TableColumn:
 class Watermark:
     """How far event time has come: `scalar`, worked out per row of `column`.
 
-    It moves with each micro-batch, or `on_event` with each row (semantics.md e.2).
+    It moves with each micro-batch, or `on_event` with each row (semantics.md#watermarks).
     """
 
     column: str
@@ -50,7 +52,8 @@ class Watermark:
 @dataclass(frozen=True)
 class Table:
     """A table. `connector` is None for a DataFrame registered under the name. `op` is the column that says what a row
-    does, if the table is a changelog; queries do not see it."""
+    does, if the table is a changelog; queries do not see it. `ignored` are options that do nothing.
+    `definition` is the CREATE TABLE, which LIKE and ALTER TABLE start from; None if it has none."""
 
     name: str
     columns: tuple[TableColumn, ...]
@@ -60,6 +63,8 @@ class Table:
     options: tuple[tuple[str, str], ...] = ()
     idle_timeout: int | None = None  # ms without a row after which a channel is idle; None: as the session says
     op: str | None = None
+    ignored: tuple[str, ...] = ()
+    definition: object = field(default=None, compare=False, repr=False)
 
     @property
     def physical(self) -> tuple[Field, ...]:
@@ -87,13 +92,13 @@ class Table:
         return {column.name: column for column in self.columns if column.metadata is not None}
 
     def ddl(self) -> str:
-        """The CREATE TABLE statement that makes this table."""
+        """The CREATE TABLE statement that makes this table; passwords are replaced by stars."""
         lines = [f"  {column.ddl()}" for column in self.columns]
         if self.watermark:
             lines.append(f"  WATERMARK FOR {_name(self.watermark.column)} AS {self.watermark.scalar.sql}")
         body = ",\n".join(lines)
         by = f" PARTITIONED BY ({', '.join(map(_name, self.partitioned_by))})" if self.partitioned_by else ""
-        options = ",\n".join(f"  {_text(key)} = {_text(value)}" for key, value in self.options)
+        options = ",\n".join(f"  {_text(key)} = {_text(shown_option(key, value))}" for key, value in self.options)
         return f"CREATE TABLE {_name(self.name)} (\n{body}\n){by}" + (f" WITH (\n{options}\n)" if options else "")
 
 
@@ -133,18 +138,19 @@ class Catalog:
         entry = self.find(name)
         if entry is None:
             known = (*self.entries, *also)
-            hint = did_you_mean(name, known) or "CREATE TABLE makes one"
+            hint = did_you_mean(name, known) or f"CREATE TABLE {name} (...)"
             raise BindError(f"there is no table {name}", span=span, hint=hint)
         return entry
 
     def add(self, entry: Table | View, *, replace: bool = False, span: Span | None = None) -> None:
-        """Raises BindError if the name is taken and `replace` is not asked for."""
+        """Raises BindError if the name is taken and `replace` is not asked for, or a column's cannot be used."""
+        for column in entry.visible if isinstance(entry, Table) else ():
+            if why := refused(column.name):
+                raise BindError(f"the column {column.name} of {entry.name}: {why}", span=span, hint="another name")
         found = self.find(entry.name)
         if found is not None and not replace:
             kind = "view" if isinstance(found, View) else "table"
-            raise BindError(
-                f"there is a {kind} {found.name} already", span=span, hint=f"DROP {kind.upper()} {found.name}"
-            )
+            raise BindError(f"{kind} {found.name} already exists", span=span, hint=f"DROP {kind.upper()} {found.name}")
         if found is not None:
             del self.entries[found.name]
         self.entries[entry.name] = entry
@@ -161,14 +167,14 @@ class Catalog:
         """Raises BindError if the name is taken and `replace` is not asked for."""
         known = self.functions.get(function.name.lower())
         if known is not None and not replace:
-            raise BindError(f"there is a function {known.name} already", span=span, hint=f"DROP FUNCTION {known.name}")
+            raise BindError(f"function {known.name} already exists", span=span, hint=f"DROP FUNCTION {known.name}")
         self.functions[function.name.lower()] = function
 
     def drop_function(self, name: str, *, span: Span | None = None) -> None:
         """Raises BindError if there is none."""
         if self.functions.pop(name.lower(), None) is None:
             names = [function.name for function in self.functions.values()]
-            raise BindError(f"there is no function {name} to drop", span=span, hint=did_you_mean(name, names))
+            raise BindError(f"there is no function {name}", span=span, hint=did_you_mean(name, names))
 
     def packages(self) -> frozenset[str]:
         """The packages of Spark's that the tables need."""

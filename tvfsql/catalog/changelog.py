@@ -27,8 +27,8 @@ def op_column(name: str, columns: Sequence[Field], span: Span | None) -> str:
     found = next((part for part in columns if part.name.lower() == name.lower()), None)
     if found is None:
         hint = did_you_mean(name, [part.name for part in columns], otherwise="columns: ")
-        raise BindError(f"{OP} names no column of the table's rows: {name}", span=span, hint=hint)
+        raise BindError(f"there is no column {name} for {OP}", span=span, hint=hint)
     if found.type != "string":
-        problem = f"{OP} takes a STRING column with +I, -U, +U or -D, and {found.name} is {shown(found.type)}"
+        problem = f"{OP} needs a STRING column, but {found.name} is {shown(found.type)}"
         raise BindError(problem, span=span, hint=f"{found.name} STRING")
     return found.name

@@ -1,6 +1,6 @@
-"""The options of a table's WITH clause that say how its watermarks move, whatever its connector.
+"""The watermark options of a table's WITH clause, for every connector.
 
-Source: semantics.md a.7 and e.2.
+Source: semantics.md#watermarks.
 """
 
 from __future__ import annotations

@@ -1,5 +1,5 @@
-"""Physical plans to Python text."""
+"""Physical plans to the text of a Python module."""
 
-from tvfsql.emit.program import program
+from tvfsql.emit.program import Query, program
 
-__all__ = ["program"]
+__all__ = ["Query", "program"]

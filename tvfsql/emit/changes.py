@@ -1,18 +1,18 @@
-"""Changes out of messages: code for the formats debezium-json and canal-json."""
+"""Code that reads changes from messages: the formats debezium-json and canal-json."""
 
 from __future__ import annotations
 
 from collections.abc import Sequence
 
 from tvfsql.catalog.connectors.changes import DEBEZIUM, Changes
-from tvfsql.emit.script import Call, Chain, Script, literal
+from tvfsql.emit.python_module import Call, Chain, PythonModule, literal
 from tvfsql.plan.node import Field
 from tvfsql.plan.types import ddl
 
 
-def captured(messages: str, changes: Changes, fields: Sequence[Field], sign: str, script: Script) -> Chain:
+def captured(messages: str, changes: Changes, fields: Sequence[Field], sign: str, module: PythonModule) -> Chain:
     """The messages in the variable of that name, each as the changes that it says: its value is the row."""
-    read = script.need("tvfsql.runtime", "debezium_changes" if changes.format == DEBEZIUM else "canal_changes")
+    read = module.need("tvfsql.runtime", "debezium_changes" if changes.format == DEBEZIUM else "canal_changes")
     kinds = literal({field.name: ddl(field.type) for field in fields})
     options = (f"{name}={literal(value)}" for name, value in changes.options)
     return Chain("", (Call(read, (messages, kinds, f"sign={literal(sign)}", *options)),))

@@ -5,7 +5,7 @@ from __future__ import annotations
 import re
 from collections.abc import Iterable
 
-from tvfsql.emit.script import Chain, literal
+from tvfsql.emit.python_module import Chain, literal
 from tvfsql.plan.call import whole
 from tvfsql.plan.nodes import AggCall, Item, Order
 from tvfsql.plan.scalar import Scalar

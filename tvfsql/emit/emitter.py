@@ -1,4 +1,4 @@
-"""What writes an operator: `emit`, with the operators of all families."""
+"""`emit`, which writes an operator, with the operators of all families."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""The user's functions in a program: imported by their names, and registered with Spark."""
+"""User-defined functions in a program: imported by name, and registered with Spark."""
 
 from __future__ import annotations
 
@@ -7,7 +7,7 @@ import re
 from collections.abc import Iterable, Mapping
 
 from tvfsql import runtime
-from tvfsql.emit.script import PARAMETERS, Call, Chain, Script, literal
+from tvfsql.emit.python_module import PARAMETERS, Call, Chain, PythonModule, literal
 from tvfsql.plan import window
 from tvfsql.plan.function import UserFunction, functions_in
 from tvfsql.plan.node import Node
@@ -28,31 +28,36 @@ def imported(plans: Iterable[Node]) -> dict[UserFunction, str]:
     return names
 
 
-def declare(names: Mapping[UserFunction, str], plan: Node, script: Script) -> None:
+def declare(names: Mapping[UserFunction, str], plan: Node, module: PythonModule) -> None:
     """Write the statements that make the functions of a plan known to Spark."""
     for function in dict.fromkeys(functions_in(plan)):
+        if function.of_flink:
+            known = module.need(function.module, names[function])
+            register = Chain("spark.udf").then("register", literal(function.name), known)
+            module.lines += module.statement(register)
+            continue
         result = literal(function.result)
-        variable = _variable(function.plain, names[function], script)
-        called = f"{script.need('tvfsql.runtime', 'OfRows')}({variable})" if function.of_rows else variable
+        variable = _variable(function.plain, names[function], module)
+        called = f"{module.need('tvfsql.runtime', 'OfRows')}({variable})" if function.of_rows else variable
         if function.deterministic:
             register = Chain("spark.udf").then("register", literal(function.name), called, result)
         else:
             made = Chain("F").then("udf", called, result).then("asNondeterministic")
             register = Chain("spark.udf").then("register", literal(function.name), made)
-        script.lines += script.statement(register)
+        module.lines += module.statement(register)
 
 
-def _variable(function: UserFunction, name: str, script: Script) -> str:
+def _variable(function: UserFunction, name: str, module: PythonModule) -> str:
     """The variable that holds a function, called `name` in the program; it is written once."""
-    if function not in script.functions:
-        script.need(function.module, name if name == function.object else f"{function.object} as {name}")
-        kind = script.need("tvfsql.runtime", "AggregateFunction" if function.aggregate else "ScalarFunction")
+    if function not in module.functions:
+        module.need(function.module, name if name == function.object else f"{function.object} as {name}")
+        kind = module.need("tvfsql.runtime", "AggregateFunction" if function.aggregate else "ScalarFunction")
         wanted = re.sub(r"(?<=[a-z0-9])(?=[A-Z])", "_", function.name).lower()
-        variable = script.name(f"{wanted}_function" if wanted in script.names else wanted)
-        script.functions[function] = variable
+        variable = module.name(f"{wanted}_function" if wanted in module.names else wanted)
+        module.functions[function] = variable
         arguments = (literal(function.name), name, literal(function.result))
-        script.assign(variable, Chain("", (Call(kind, arguments),)))
-    return script.functions[function]
+        module.assign(variable, Chain("", (Call(kind, arguments),)))
+    return module.functions[function]
 
 
 def _apart(name: str) -> str:

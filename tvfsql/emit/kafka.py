@@ -8,8 +8,9 @@ from tvfsql.catalog.connectors.changes import OPTIONS
 from tvfsql.catalog.connectors.kafka import Part
 from tvfsql.emit import columns
 from tvfsql.emit.changes import captured
-from tvfsql.emit.script import Chain, Script, literal
-from tvfsql.physical.operators import CHANNEL, TableSourceScan
+from tvfsql.emit.python_module import Chain, PythonModule, literal, option_value
+from tvfsql.physical.operators import TableSourceScan
+from tvfsql.plan.columns import CHANNEL
 from tvfsql.plan.node import Field
 from tvfsql.plan.scalar import quoted
 from tvfsql.plan.types import ddl
@@ -18,25 +19,25 @@ from tvfsql.plan.types import ddl
 SPARK_TYPES = {"topic": "string", "partition": "int", "offset": "bigint", "timestamp": "timestamp", "key": "binary"}
 
 
-def read_messages(node: TableSourceScan, source: Kafka, table: str, script: Script) -> str:
+def read_messages(node: TableSourceScan, source: Kafka, table: str, module: PythonModule) -> str:
     """Load messages into the variable `table`, parse their keys and values, and select the columns of the scan."""
     rows = Chain("spark.readStream" if node.streaming else "spark.read").then("format", literal(source.format))
     for option, value in (*source.options, *source.reading):
-        rows = rows.then("option", literal(option), literal(value))
-    script.assign(table, rows.then("load"))
+        rows = rows.then("option", literal(option), option_value(value, module))
+    module.assign(table, rows.then("load"))
     sides = {field.name: source.side_of(field.name) for field in node.fields}
     parsed = Chain(table)
     for side, part in source.parts.items():
         if part.format not in ("raw", *OPTIONS) and side in sides.values():
             parsed = parsed.then("withColumn", literal(side), _parsed(side, part, node.source))
     if parsed.calls:
-        script.assign(table, parsed)
+        module.assign(table, parsed)
     if source.changes:
         of_value = [field for field in node.fields if sides[field.name] == "value"]
-        script.assign(table, captured(table, source.changes, of_value, node.sign, script))
-    wanted = (_column(field, sides[field.name], node, source, script) for field in node.fields)
+        module.assign(table, captured(table, source.changes, of_value, node.sign, module))
+    wanted = (_column(field, sides[field.name], node, source, module) for field in node.fields)
     signs = [literal(node.sign)] if node.sign else []
-    return script.assign(table, Chain(table).then("select", *wanted, *signs))
+    return module.assign(table, Chain(table).then("select", *wanted, *signs))
 
 
 def as_messages(rows: Chain, table: Table, target: Kafka) -> Chain:
@@ -58,34 +59,34 @@ def _parsed(side: str, part: Part, table: Table) -> Chain:
 def _written(part: Part, table: Table) -> Chain:
     if part.format == "raw":
         return _column_of(part.columns[0])
-    options = {name: value for name, value in part.options if name != "mode"}  # the mode of reading
+    options = {name: value for name, value in (*part.options, *part.written) if name != "mode"}  # the mode of reading
     if part.format == "json":
         options = {"ignoreNullFields": "false"} | options
     struct = Chain("F").then("struct", *columns.names(part.columns))
     return Chain("F").then(f"to_{part.format}", struct, *([literal(options)] if options else []))
 
 
-def _column(field: Field, side: str | None, node: TableSourceScan, source: Kafka, script: Script) -> str | Chain:
+def _column(field: Field, side: str | None, node: TableSourceScan, source: Kafka, module: PythonModule) -> str | Chain:
     """A column of the scan, out of parsed messages. `side`: whether it is in the key or in the value."""
     if field.name == CHANNEL:
         channel = Chain("F").then("concat_ws", '"-"', '"topic"', '"partition"')
         channel = channel if source.topic is None else _as(_column_of("partition"), "string")
         return channel.then("alias", literal(CHANNEL))
     if side is None:
-        return _metadata(field, node, script)
+        return _metadata(field, node, module)
     if source.parts[side].format == "raw":
         value = _column_of(side) if field.type == "binary" else _as(_column_of(side), "string")
         return value.then("alias", literal(field.name))
     return literal(f"{side}.{columns.reference(field.name)}")
 
 
-def _metadata(field: Field, node: TableSourceScan, script: Script) -> str | Chain:
+def _metadata(field: Field, node: TableSourceScan, module: PythonModule) -> str | Chain:
     key = node.source.metadata[field.name].metadata
     assert key is not None, field.name
     if field.type == SPARK_TYPES[key]:
         return literal(key) if field.name == key else _column_of(key).then("alias", literal(field.name))
     if field.type == "timestamp_ntz":
-        clock = f"{script.need('tvfsql.runtime', 'local_time')}({literal(key)}, {literal(node.zone)})"
+        clock = f"{module.need('tvfsql.runtime', 'local_time')}({literal(key)}, {literal(node.zone)})"
         return Chain(clock).then("alias", literal(field.name))
     return _as(_column_of(key), field.type).then("alias", literal(field.name))
 

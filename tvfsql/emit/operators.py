@@ -5,11 +5,10 @@ from __future__ import annotations
 from functools import singledispatch
 
 from tvfsql.emit import columns
-from tvfsql.emit.script import Call, Chain, Script, literal
+from tvfsql.emit.python_module import Call, Chain, PythonModule, literal
 from tvfsql.emit.sources import RUNTIME, STREAM, read_table
+from tvfsql.options import NullTimes
 from tvfsql.physical.operators import (
-    CONTROL,
-    WATERMARK,
     AppliedChanges,
     Calc,
     Exchange,
@@ -21,6 +20,7 @@ from tvfsql.physical.operators import (
     WatermarkAssigner,
 )
 from tvfsql.plan import nodes
+from tvfsql.plan.columns import CONTROL, WATERMARK
 from tvfsql.plan.node import Node
 from tvfsql.plan.scalar import column, template, text
 from tvfsql.plan.sharing import Reused, Shared
@@ -28,42 +28,42 @@ from tvfsql.plan.window_join import WindowJoin
 
 
 @singledispatch
-def emit(node: Node, script: Script) -> str:
+def emit(node: Node, module: PythonModule) -> str:
     """Write the operator and all below it. Gives the name of the DataFrame that holds its rows."""
     raise AssertionError(f"no code for {node.label()}")
 
 
 @emit.register
-def _(node: TableSourceScan, script: Script) -> str:
-    return read_table(node, script)
+def _(node: TableSourceScan, module: PythonModule) -> str:
+    return read_table(node, module)
 
 
 @emit.register
-def _(node: AppliedChanges, script: Script) -> str:
-    name = emit(node.input, script)
-    applied = script.need(RUNTIME, "applied_changes")
-    return script.assign(name, f"{applied}({name}, {literal(node.sign)}, {literal(node.table)})")
+def _(node: AppliedChanges, module: PythonModule) -> str:
+    name = emit(node.input, module)
+    applied = module.need(RUNTIME, "applied_changes")
+    return module.assign(name, f"{applied}({name}, {literal(node.sign)}, {literal(node.table)})")
 
 
 @emit.register
-def _(node: nodes.Values, script: Script) -> str:
-    return script.assign(script.name("one_row"), Chain("spark").then("range", "1"))
+def _(node: nodes.Values, module: PythonModule) -> str:
+    return module.assign(module.name("one_row"), Chain("spark").then("range", "1"))
 
 
 @emit.register
-def _(node: Calc, script: Script) -> str:
-    name = emit(node.input, script)
+def _(node: Calc, module: PythonModule) -> str:
+    name = emit(node.input, module)
     rows = Chain(name)
     if node.conditions:
         rows = rows.then("where", columns.condition(node.conditions))
     if node.items:
         rows = rows.then("select", *map(columns.item, node.items))
-    return script.assign(name, rows)
+    return module.assign(name, rows)
 
 
 @emit.register
-def _(node: nodes.Expand, script: Script) -> str:
-    name = emit(node.input, script)
+def _(node: nodes.Expand, module: PythonModule) -> str:
+    name = emit(node.input, module)
     last, id = node.sets[-1], column(node.id)
     sets = f"array({', '.join(f'{number}L' for number in node.sets)})"
     if marked := CONTROL in node.columns:  # one of each control row is enough
@@ -75,100 +75,101 @@ def _(node: nodes.Expand, script: Script) -> str:
     if marked:  # a row's watermark comes after the row, so it goes with the last of its copies
         value = template(f"CASE WHEN {{e}} = {last} THEN {{w}} END", {"e": id, "w": column(WATERMARK)})
         rows = rows.then("withColumn", literal(WATERMARK), columns.value(value))
-    return script.assign(name, rows)
+    return module.assign(name, rows)
 
 
 @emit.register
-def _(node: Exchange, script: Script) -> str:
+def _(node: Exchange, module: PythonModule) -> str:
     # groupBy, join and merge_slices bring rows together by themselves
-    return emit(node.input, script)
+    return emit(node.input, module)
 
 
 @emit.register
-def _(node: RowTimeCheck, script: Script) -> str:
-    name = emit(node.input, script)
+def _(node: RowTimeCheck, module: PythonModule) -> str:
+    name = emit(node.input, module)
     arguments = [name, literal(node.time)]
-    if node.nulls == "fail":
-        check = script.need(RUNTIME, "refuse_null_times")
+    if node.nulls is NullTimes.FAIL:
+        check = module.need(RUNTIME, "refuse_null_times")
     elif not node.streaming:
-        check = script.need(RUNTIME, "drop_null_times")
+        check = module.need(RUNTIME, "drop_null_times")
     else:
-        check = script.need(STREAM, "drop_null_times")
+        check = module.need(STREAM, "drop_null_times")
         # what operators of one query observe needs names of their own
-        arguments.append(f"name={literal('tvfsql_' + script.name('no_time'))}")
-    return script.assign(name, f"{check}({', '.join(arguments)})")
+        arguments.append(f"name={literal('tvfsql_' + module.name('no_time'))}")
+    return module.assign(name, f"{check}({', '.join(arguments)})")
 
 
 @emit.register
-def _(node: nodes.Aggregate, script: Script) -> str:
-    source = emit(node.input, script)
+def _(node: nodes.Aggregate, module: PythonModule) -> str:
+    source = emit(node.input, module)
     if node.keys and not node.calls:
         distinct = Chain(source).then("select", *columns.names(node.keys)).then("distinct")
-        return script.assign(script.name("groups"), distinct)
+        return module.assign(module.name("groups"), distinct)
     groups = Chain(source).then("groupBy", *columns.names(node.keys))
-    return script.assign(script.name("groups"), aggregated(groups, node.calls))
+    return module.assign(module.name("groups"), aggregated(groups, node.calls))
 
 
 @emit.register
-def _(node: WatermarkAssigner, script: Script) -> str:
-    name = emit(node.input, script)
+def _(node: WatermarkAssigner, module: PythonModule) -> str:
+    name = emit(node.input, module)
     arguments = [
         name,
         literal(node.table),
         f"time={literal(node.rowtime.sql)}",
         f"watermark={literal(node.watermark.sql)}",
     ]
-    arguments += [f"nulls={literal(node.nulls.upper())}"] if node.nulls != "fail" else []
+    counted = node.nulls is not NullTimes.FAIL
+    arguments += [f"nulls={literal(node.nulls.value)}"] if counted else []
     # what operators of one query observe needs names of their own
-    arguments += [f"name={literal(f'tvfsql_{name}')}"] if name != node.table and node.nulls != "fail" else []
-    return script.assign(name, Chain("", (Call(script.need(STREAM, "with_watermarks"), tuple(arguments)),)))
+    arguments += [f"name={literal(f'tvfsql_{name}')}"] if name != node.table and counted else []
+    return module.assign(name, Chain("", (Call(module.need(STREAM, "with_watermarks"), tuple(arguments)),)))
 
 
 @emit.register
-def _(node: ProcessingTimeAssigner, script: Script) -> str:
-    name = emit(node.input, script)
-    return script.assign(name, f"{script.need(STREAM, 'with_processing_time')}({name}, {literal(node.table)})")
+def _(node: ProcessingTimeAssigner, module: PythonModule) -> str:
+    name = emit(node.input, module)
+    return module.assign(name, f"{module.need(STREAM, 'with_processing_time')}({name}, {literal(node.table)})")
 
 
 @emit.register
-def _(node: StreamUnion, script: Script) -> str:
-    sides = tuple(emit(side, script) for side in node.sides)
-    return script.assign(script.name("both"), Chain("", (Call(script.need(STREAM, "union_streams"), sides),)))
+def _(node: StreamUnion, module: PythonModule) -> str:
+    sides = tuple(emit(side, module) for side in node.sides)
+    return module.assign(module.name("both"), Chain("", (Call(module.need(STREAM, "union_streams"), sides),)))
 
 
 @emit.register
-def _(node: LateOutput, script: Script) -> str:
+def _(node: LateOutput, module: PythonModule) -> str:
     # the rows are told apart where they are written
-    return emit(node.input, script)
+    return emit(node.input, module)
 
 
 @emit.register
-def _(node: Shared, script: Script) -> str:
-    rows = script.shared[node.input]
+def _(node: Shared, module: PythonModule) -> str:
+    rows = module.shared[node.input]
     if isinstance(node.input, LateOutput):
-        return script.assign(script.name("in_time_rows"), f"{script.need(STREAM, 'in_time')}({rows})")
-    return rows if rows.isidentifier() else script.assign(script.name("shared_rows"), rows)
+        return module.assign(module.name("in_time_rows"), f"{module.need(STREAM, 'in_time')}({rows})")
+    return rows if rows.isidentifier() else module.assign(module.name("shared_rows"), rows)
 
 
 @emit.register
-def _(node: Reused, script: Script) -> str:
-    return emit(node.of.plan, script)
+def _(node: Reused, module: PythonModule) -> str:
+    return emit(node.of.plan, module)
 
 
 @emit.register(nodes.Join)
 @emit.register(WindowJoin)
-def _(node: nodes.Join | WindowJoin, script: Script) -> str:
-    left, right = emit(node.left, script), emit(node.right, script)
+def _(node: nodes.Join | WindowJoin, module: PythonModule) -> str:
+    left, right = emit(node.left, module), emit(node.right, module)
     if not node.conditions:
-        return script.assign(script.name("joined"), Chain(left).then("crossJoin", right))
+        return module.assign(module.name("joined"), Chain(left).then("crossJoin", right))
     condition = Chain("F").then("expr", columns.condition(node.conditions))
     kind = {"semi": "left_semi", "anti": "left_anti"}.get(node.kind, node.kind)
-    return script.assign(script.name("joined"), Chain(left).then("join", right, condition, literal(kind)))
+    return module.assign(module.name("joined"), Chain(left).then("join", right, condition, literal(kind)))
 
 
 @emit.register
-def _(node: nodes.SetOperation, script: Script) -> str:
-    left, right = emit(node.left, script), emit(node.right, script)
+def _(node: nodes.SetOperation, module: PythonModule) -> str:
+    left, right = emit(node.left, module), emit(node.right, module)
     methods = {
         ("union", True): ("union",),
         ("union", False): ("union", "distinct"),
@@ -181,49 +182,49 @@ def _(node: nodes.SetOperation, script: Script) -> str:
     rows = Chain(left).then(first, right)
     for method in rest:
         rows = rows.then(method)
-    return script.assign(script.name("both"), rows)
+    return module.assign(module.name("both"), rows)
 
 
 @emit.register
-def _(node: nodes.Unnest, script: Script) -> str:
-    name = emit(node.input, script)
+def _(node: nodes.Unnest, module: PythonModule) -> str:
+    name = emit(node.input, module)
     kept = columns.names(column for column in node.input.columns if column != node.rows)
     # outer: control rows have no list
-    return script.assign(
+    return module.assign(
         name, Chain(name).then("select", *kept, Chain("F").then("inline_outer", columns.name(node.rows)))
     )
 
 
 @emit.register
-def _(node: nodes.Distinct, script: Script) -> str:
-    name = emit(node.input, script)
-    return script.assign(name, Chain(name).then("distinct"))
+def _(node: nodes.Distinct, module: PythonModule) -> str:
+    name = emit(node.input, module)
+    return module.assign(name, Chain(name).then("distinct"))
 
 
 @emit.register
-def _(node: nodes.Sort, script: Script) -> str:
-    name = emit(node.input, script)
-    return script.assign(name, Chain(name).then("orderBy", *map(columns.order, node.order)))
+def _(node: nodes.Sort, module: PythonModule) -> str:
+    name = emit(node.input, module)
+    return module.assign(name, Chain(name).then("orderBy", *map(columns.order, node.order)))
 
 
 @emit.register
-def _(node: nodes.Limit, script: Script) -> str:
-    name = emit(node.input, script)
+def _(node: nodes.Limit, module: PythonModule) -> str:
+    name = emit(node.input, module)
     rows = Chain(name)
     if node.offset:
         rows = rows.then("offset", str(node.offset))
     if node.count is not None:
         rows = rows.then("limit", str(node.count))
-    return script.assign(name, rows)
+    return module.assign(name, rows)
 
 
 @emit.register
-def _(node: nodes.SparkSql, script: Script) -> str:
-    inputs = [emit(child, script) for child in node.inputs]
+def _(node: nodes.SparkSql, module: PythonModule) -> str:
+    inputs = [emit(child, module) for child in node.inputs]
     given = tuple(f"{hole}={variable}" for hole, variable in zip(node.names, inputs, strict=True))
     # without inputs spark.sql() fills no holes, so braces stand for themselves
     sql = node.sql if given else node.sql.replace("{{", "{").replace("}}", "}")
-    return script.assign(script.name("rows"), Chain("spark").then("sql", literal(sql), *given))
+    return module.assign(module.name("rows"), Chain("spark").then("sql", literal(sql), *given))
 
 
 def aggregated(groups: Chain, calls: tuple[nodes.AggCall, ...]) -> Chain:

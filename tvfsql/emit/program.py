@@ -7,51 +7,108 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
+from typing import Any
 
 from tvfsql.catalog import Table
 from tvfsql.emit.emitter import emit
 from tvfsql.emit.functions import declare, imported
-from tvfsql.emit.script import PARAMETERS, Chain, Script, module
+from tvfsql.emit.jobs import imports, job_arguments, job_text
+from tvfsql.emit.python_module import PARAMETERS, Chain, PythonModule, module_text
 from tvfsql.emit.sinks import insert, late_output, stream_insert, stream_inserts, take
+from tvfsql.emit.sources import STREAM
+from tvfsql.options import StreamOptions
 from tvfsql.physical.operators import LateOutput, TableSourceScan
 from tvfsql.plan.function import UserFunction
 from tvfsql.plan.node import Node
 from tvfsql.plan.nodes import Sink
 from tvfsql.plan.sharing import by_itself, shared_by
 
-Query = tuple[str, Node, Table | None]  # its SQL, its physical plan, the table that it fills
+
+@dataclass(frozen=True)
+class Query:
+    """A query of a program: its SQL, its physical plan, the table that it fills, and which statement of the script it
+    belongs to: streams of one statement start at once."""
+
+    sql: str
+    plan: Node
+    table: Table | None = None
+    statement: int = 0
+    options: StreamOptions = field(default_factory=StreamOptions)
 
 
 def program(queries: Sequence[Query]) -> str:
     """The module that runs queries.
 
-    On streams `insert(spark)` gives the DataStreamWriter, for the caller to start. Where late rows are kept, rows of
+    On streams `insert(spark)` gives the DataStreamWriter, for `run_streams` to start. Where late rows are kept, rows of
     `query(spark)` have one column more, and `late_output(rest)` gives what tells them apart in each micro-batch.
     Rows that several queries share are those of `shared(spark)`. In batch they are kept when the first query asks;
     `inserts(spark)` runs all INSERTs, and then lets them go. On streams `query(shared_rows)` takes a micro-batch of
     them, and `insert(spark)` writes into all tables.
     """
-    plans = [plan for _, plan, _ in queries]
+    plans = [query.plan for query in queries]
     shared = {plan: f"shared{f'_{i + 1}' if i else ''}" for i, plan in enumerate(shared_by(plans))}
     modules = imported([*plans, *shared])
     made = _Module(modules, {plan: f"{name}(spark)" for plan, name in shared.items()})
     made.names |= {*PARAMETERS, *modules.values(), *shared.values()}
     for plan, name in shared.items():
         made.shared_rows(name, plan, [other for other in plans if plan in shared_by([other])])
-    numbered = [(f"_{i + 1}" if i else "", *query) for i, query in enumerate(queries)]
-    for number, _, plan, table in numbered:
-        of = next(iter(shared_by([plan])), None)
-        if of is None or not _is_stream(plan):
-            made.query(number, plan, table)
+    numbered = [(f"_{i + 1}" if i else "", query) for i, query in enumerate(queries)]
+    for number, query in numbered:
+        of = next(iter(shared_by([query.plan])), None)
+        if of is None or not _is_stream(query.plan):
+            made.query(number, query)
             continue
-        together = [(n, other, to) for n, _, other, to in numbered if of in shared_by([other])]
+        together = [(n, other) for n, other in numbered if of in shared_by([other.plan])]
         if together[0][0] == number:
             made.stream(of, together)
     if made.inserts:
         made.functions.append(_inserts(made.inserts, made.kept))
-        made.main.append("inserts(spark)")
-    comment = [line for i, (sql, _, _) in enumerate(queries) for line in [""] * bool(i) + sql.splitlines()]
-    return module(comment, made.imports, made.functions, made.main)
+        made.main.add(queries[-1].statement, "inserts(spark)")
+    comment = [line for i, query in enumerate(queries) for line in [""] * bool(i) + query.sql.splitlines()]
+    return module_text(comment, made.imports | made.main.imports, made.functions, made.main.lines)
+
+
+# of `query(spark)` of a stream: who embeds it must know what it is without
+UNSTARTED = '''    """The rows of a stream, which `run_streams` starts.
+
+    Started in another way it has no end of its input, which fires the last windows, no idle sources,
+    and no processing-time triggers. Its checkpoint and Spark's state store (RocksDB) are then yours.
+    """'''
+
+
+@dataclass
+class _Main:
+    """What runs where the module is run by itself, statement by statement: what is in batch, then its streams."""
+
+    batch: dict[int, list[str]] = field(default_factory=dict)
+    jobs: dict[int, list[tuple[str, Mapping[str, Any], bool]]] = field(default_factory=dict)
+
+    def add(self, statement: int, line: str) -> None:
+        self.batch.setdefault(statement, []).append(line)
+
+    def start(self, build: str, *queries: Query) -> None:
+        """Start a stream, which is all the queries; `build` is the text of what makes its writer."""
+        first = queries[0]
+        plans, sinks = [query.plan for query in queries], [query.table for query in queries]
+        arguments = job_arguments(plans, sinks, first.options)
+        self.jobs.setdefault(first.statement, []).append((build, arguments, first.table is not None))
+
+    @property
+    def imports(self) -> set[tuple[str, str]]:
+        jobs = [arguments for of in self.jobs.values() for _, arguments, _ in of]
+        return imports(jobs) if jobs else set()
+
+    @property
+    def lines(self) -> list[str]:
+        lines, number = ["spark = SparkSession.builder.getOrCreate()"], 0
+        for statement in sorted({*self.batch, *self.jobs}):
+            lines += self.batch.get(statement, ())
+            texts = []
+            for build, arguments, kept in self.jobs.get(statement, ()):
+                number += 1
+                texts.append(job_text(build, arguments, number if kept else None))
+            lines += [f"run_streams(spark, {', '.join(texts)}, program=__file__)"] if texts else []
+        return lines
 
 
 @dataclass
@@ -64,7 +121,7 @@ class _Module:
     names: set[str] = field(default_factory=set)
     imports: set[tuple[str, str]] = field(default_factory=set)
     functions: list[str] = field(default_factory=list)
-    main: list[str] = field(default_factory=lambda: ["spark = SparkSession.builder.getOrCreate()"])
+    main: _Main = field(default_factory=_Main)
     inserts: list[str] = field(default_factory=list)  # in batch, where some rows are shared
 
     @property
@@ -74,75 +131,73 @@ class _Module:
 
     def shared_rows(self, name: str, plan: Node, readers: Iterable[Node]) -> None:
         """`shared(spark)`: rows that are computed once; in batch they are kept until they are let go."""
-        script = self._script()
+        module = self._module()
         stream = _is_stream(plan)
         for part in (plan, *(readers if stream else ())):
-            declare(self.modules, by_itself(part), script)
-        rows = emit(plan, script)
+            declare(self.modules, by_itself(part), module)
+        rows = emit(plan, module)
         if not stream:
-            script.need("functools", "cache")
-            rows = script.assign(rows, Chain(rows).then("persist"))
-        script.give_back(rows)
-        self._add(script, *([] if stream else ["@cache"]), f"def {name}(spark: SparkSession) -> DataFrame:")
+            module.need("functools", "cache")
+            rows = module.assign(rows, Chain(rows).then("persist"))
+        module.give_back(rows)
+        head = f"def {name}(spark: SparkSession) -> DataFrame:"
+        self._add(module, *([head, UNSTARTED] if stream else ["@cache", head]))
 
-    def query(self, number: str, plan: Node, table: Table | None) -> None:
+    def query(self, number: str, query: Query) -> None:
         """`query(spark)`, and `insert(spark)` for an INSERT."""
-        script = self._script()
-        declare(self.modules, by_itself(plan), script)
+        plan, table = query.plan, query.table
+        module = self._module()
+        declare(self.modules, by_itself(plan), module)
         rows = plan.input if isinstance(plan, Sink) else plan
-        script.give_back(emit(rows, script))
-        self._add(script, f"def query{number}(spark: SparkSession) -> DataFrame:")
+        module.give_back(emit(rows, module))
         stream = _is_stream(plan)
+        self._add(module, f"def query{number}(spark: SparkSession) -> DataFrame:", *([UNSTARTED] if stream else []))
         if isinstance(rows, LateOutput):
-            self.functions += late_output(number, rows.table, script)
+            self.functions += late_output(number, rows.table, module)
         if isinstance(plan, Sink):
             assert table is not None
-            self.functions += (stream_insert if stream else insert)(number, plan, table, script)
-            if self.kept and not stream:
+            self.functions += (stream_insert if stream else insert)(number, plan, table, module)
+            if stream:
+                self.main.start(f"insert{number}", query)
+            elif self.kept:
                 self.inserts.append(f"insert{number}(spark)")
             else:
-                self.main.append(f"insert{number}(spark){_start(number) if stream else ''}")
-        elif isinstance(rows, LateOutput):
-            show = f"late_output{number}(lambda rows, _: rows.show(truncate=False))"
-            self.main.append(f"query{number}(spark).writeStream.foreachBatch({show}){_start(number)}")
+                self.main.add(query.statement, f"insert{number}(spark)")
         elif stream:
-            self.main.append(f'query{number}(spark).writeStream.format("console"){_start(number)}')
+            late = f", late_output{number}" if isinstance(rows, LateOutput) else ""
+            self.main.start(f"{module.need(STREAM, 'printed')}(query{number}{late})", query)
         else:
-            self.main.append(f"query{number}(spark).show(truncate=False)")
-        self.imports |= script.imports
+            self.main.add(query.statement, f"query{number}(spark).show(truncate=False)")
+        self.imports |= module.imports
 
-    def stream(self, of: Node, together: Sequence[tuple[str, Node, Table | None]]) -> None:
+    def stream(self, of: Node, together: Sequence[tuple[str, Query]]) -> None:
         """`query(shared_rows)` for each INSERT over the micro-batches of one stream, and `insert(spark)` for all."""
         first = together[0][0]
-        for number, plan, table in together:
+        for number, query in together:
+            plan, table = query.plan, query.table
             assert isinstance(plan, Sink) and table is not None
-            script = Script(names={*self.names, "shared_rows"}, shared={of: "shared_rows"})
-            script.give_back(emit(plan.input, script))
-            self._add(script, f"def query{number}(shared_rows: DataFrame) -> DataFrame:")
-            self.functions.append(take(f"write{number}", table, script))
-            self.imports |= script.imports
-        script = self._script()
+            module = PythonModule(names={*self.names, "shared_rows"}, shared={of: "shared_rows"})
+            module.give_back(emit(plan.input, module))
+            self._add(module, f"def query{number}(shared_rows: DataFrame) -> DataFrame:")
+            self.functions.append(take(f"write{number}", table, module))
+            self.imports |= module.imports
+        module = self._module()
         late = of.table if isinstance(of, LateOutput) else None
-        self.functions += stream_inserts([number for number, _, _ in together], self.shared[of], late, script)
-        self.imports |= script.imports
-        self.main.append(f"insert{first}(spark){_start(first)}")
+        self.functions += stream_inserts([number for number, _ in together], self.shared[of], late, module)
+        self.imports |= module.imports
+        self.main.start(f"insert{first}", *(query for _, query in together))
 
-    def _script(self) -> Script:
-        return Script(names={*self.names}, shared=self.shared)
+    def _module(self) -> PythonModule:
+        return PythonModule(names={*self.names}, shared=self.shared)
 
-    def _add(self, script: Script, *head: str) -> None:
-        self.functions.append("\n".join([*head, *script.lines]))
-        self.imports |= script.imports
+    def _add(self, module: PythonModule, *head: str) -> None:
+        self.functions.append("\n".join([*head, *module.lines]))
+        self.imports |= module.imports
 
 
 def _is_stream(plan: Node) -> bool:
     parts = (node for part in (plan, *shared_by([plan])) for node in part.walk())
     return any(isinstance(node, TableSourceScan) and node.streaming for node in parts)
-
-
-def _start(number: str) -> str:
-    """How a stream is started where the module is run by itself: over all that its sources have now."""
-    return f'.option("checkpointLocation", "checkpoint{number}").trigger(availableNow=True).start().awaitTermination()'
 
 
 def _inserts(calls: Sequence[str], shared: Iterable[str]) -> str:

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from tvfsql.emit import columns
 from tvfsql.emit.operators import emit
-from tvfsql.emit.script import Call, Chain, Script, literal
+from tvfsql.emit.python_module import Call, Chain, PythonModule, literal
 from tvfsql.emit.sources import STREAM
 from tvfsql.physical.operators import (
     StreamDeduplicate,
@@ -16,38 +16,38 @@ from tvfsql.plan.scalar import free_name, quoted
 
 
 @emit.register
-def _(node: Rank, script: Script) -> str:
-    name = emit(node.input, script)
-    return script.assign(name, _ranked(name, node, script))
+def _(node: Rank, module: PythonModule) -> str:
+    name = emit(node.input, module)
+    return module.assign(name, _ranked(name, node, module))
 
 
 @emit.register
-def _(node: WindowTopN, script: Script) -> str:
-    name = emit(node.input, script)
+def _(node: WindowTopN, module: PythonModule) -> str:
+    name = emit(node.input, module)
     first, last = node.first, node.last
     kept = f"= {last}" if first == last else f"<= {last}" if first == 1 else f"BETWEEN {first} AND {last}"
-    return script.assign(name, _ranked(name, node, script).then("where", literal(f"{quoted(node.name)} {kept}")))
+    return module.assign(name, _ranked(name, node, module).then("where", literal(f"{quoted(node.name)} {kept}")))
 
 
 @emit.register
-def _(node: WindowDeduplicate, script: Script) -> str:
-    name = emit(node.input, script)
+def _(node: WindowDeduplicate, module: PythonModule) -> str:
+    name = emit(node.input, module)
     taken = {column.lower() for column in node.columns}
     rank = free_name("row_number", lambda wanted: wanted in taken)
-    ordered = _ordered(node.partition, (node.order, *node.ties), script)
+    ordered = _ordered(node.partition, (node.order, *node.ties), module)
     ranked = Chain(name).then("withColumn", literal(rank), Chain("F").then("row_number").then("over", ordered))
-    return script.assign(name, ranked.then("where", literal(f"{rank} = 1")).then("drop", literal(rank)))
+    return module.assign(name, ranked.then("where", literal(f"{rank} = 1")).then("drop", literal(rank)))
 
 
 @emit.register
-def _(node: StreamTopN, script: Script) -> str:
+def _(node: StreamTopN, module: PythonModule) -> str:
     more = [f"ranks=({node.first}, {node.last})", f"name={literal(node.name)}"]
-    return _top_n_stream(node, node.function.lower(), node.order, more, script)
+    return _top_n_stream(node, node.function.lower(), node.order, more, module)
 
 
 @emit.register
-def _(node: StreamDeduplicate, script: Script) -> str:
-    return _top_n_stream(node, "row_number", (node.order,), ["ranks=(1, 1)"], script)
+def _(node: StreamDeduplicate, module: PythonModule) -> str:
+    return _top_n_stream(node, "row_number", (node.order,), ["ranks=(1, 1)"], module)
 
 
 def _top_n_stream(
@@ -55,9 +55,9 @@ def _top_n_stream(
     function: str,
     order: tuple[nodes.Order, ...],
     more: list[str],
-    script: Script,
+    module: PythonModule,
 ) -> str:
-    name = emit(node.input, script)
+    name = emit(node.input, module)
     arguments = (
         name,
         literal(function),
@@ -66,17 +66,17 @@ def _top_n_stream(
         *([f"ties={literal(columns.directions(node.ties))}"] if node.ties else []),
         *more,
     )
-    return script.assign(name, Chain("", (Call(script.need(STREAM, "top_n_stream"), arguments),)))
+    return module.assign(name, Chain("", (Call(module.need(STREAM, "top_n_stream"), arguments),)))
 
 
-def _ranked(rows: str, node: Rank | WindowTopN, script: Script) -> Chain:
+def _ranked(rows: str, node: Rank | WindowTopN, module: PythonModule) -> Chain:
     """The rows with their rank as a BIGINT, as Flink has it: Spark's is an INT."""
-    ordered = _ordered(node.partition, (*node.order, *node.ties), script)
+    ordered = _ordered(node.partition, (*node.order, *node.ties), module)
     rank = Chain("F").then(node.function.lower()).then("over", ordered).then("cast", '"bigint"')
     return Chain(rows).then("withColumn", literal(node.name), rank)
 
 
-def _ordered(partition: tuple[str, ...], order: tuple[nodes.Order, ...], script: Script) -> str:
+def _ordered(partition: tuple[str, ...], order: tuple[nodes.Order, ...], module: PythonModule) -> str:
     """A variable that holds the partitions and the order in them."""
     partitions = Chain("Window").then("partitionBy", *columns.names(partition))
-    return script.assign(script.name("ordered"), partitions.then("orderBy", *map(columns.order, order)))
+    return module.assign(module.name("ordered"), partitions.then("orderBy", *map(columns.order, order)))

@@ -3,16 +3,17 @@
 from __future__ import annotations
 
 from tvfsql.emit import columns
+from tvfsql.emit.context import options, own_name
 from tvfsql.emit.operators import emit
-from tvfsql.emit.script import Call, Chain, Script, literal
+from tvfsql.emit.python_module import Call, Chain, PythonModule, literal
 from tvfsql.emit.sources import STREAM
-from tvfsql.options import KEY_GROUPS
 from tvfsql.physical.row_operators import StreamIntervalJoin, StreamKeepRow
+from tvfsql.plan.stream import TWO_INPUTS
 
 
 @emit.register
-def _(node: StreamKeepRow, script: Script) -> str:
-    source = emit(node.input, script)
+def _(node: StreamKeepRow, module: PythonModule) -> str:
+    source = emit(node.input, module)
     arguments = [
         source,
         f"keys={literal(list(node.partition))}",
@@ -20,15 +21,14 @@ def _(node: StreamKeepRow, script: Script) -> str:
         f"keep={literal('last' if node.order.descending else 'first')}",
         *([f"retention={node.retention:_}"] if node.retention else []),
         *([f"ties={literal(columns.directions(node.ties))}"] if node.ties else []),
-        *(["on_event=True"] if node.on_event else []),
-        *([f"inputs={literal(node.inputs)}"] if node.inputs != ("",) else []),
+        *options(node.context, "on_event", "inputs", module=module),
     ]
-    return _called("deduplicate_stream", arguments, node, "kept", script)
+    return _called("deduplicate_stream", arguments, node, "kept", module)
 
 
 @emit.register
-def _(node: StreamIntervalJoin, script: Script) -> str:
-    sides = [emit(node.left, script), emit(node.right, script)]
+def _(node: StreamIntervalJoin, module: PythonModule) -> str:
+    sides = [emit(node.left, module), emit(node.right, module)]
     null_safe = [pair.left for pair in node.pairs if pair.null_safe]
     arguments = [
         *sides,
@@ -37,19 +37,17 @@ def _(node: StreamIntervalJoin, script: Script) -> str:
         f"between=({node.low:_}, {node.high:_})",
         *([f"kind={literal(node.kind)}"] if node.kind != "inner" else []),
         *([f"null_safe={literal(null_safe)}"] if null_safe else []),
-        *([f"inputs={literal(node.inputs)}"] if node.inputs != ("1/", "2/") else []),
+        *options(node.context, "inputs", module=module, usual=TWO_INPUTS),
     ]
-    return _called("interval_join_stream", arguments, node, "joined", script)
+    return _called("interval_join_stream", arguments, node, "joined", module)
 
 
 def _called(
-    function: str, arguments: list[str], node: StreamKeepRow | StreamIntervalJoin, wanted: str, script: Script
+    function: str, arguments: list[str], node: StreamKeepRow | StreamIntervalJoin, wanted: str, module: PythonModule
 ) -> str:
     """The call of a runtime function over its rows, and what all of them may be told."""
-    name = script.name(wanted)
-    arguments += [f"key_groups={node.key_groups}"] if node.key_groups != KEY_GROUPS else []
-    # what operators of one query observe needs names of their own
-    arguments += [f"name={literal(f'tvfsql_{name}')}"] if name != wanted else []
-    arguments += ["marks=True"] if node.marks else []
-    arguments += ["proctime=True"] if node.proctime else []
-    return script.assign(name, Chain("", (Call(script.need(STREAM, function), tuple(arguments)),)))
+    name = module.name(wanted)
+    arguments += options(node.context, "key_groups", module=module)
+    arguments += own_name(name, wanted)
+    arguments += options(node.context, "marks", "proctime", module=module)
+    return module.assign(name, Chain("", (Call(module.need(STREAM, function), tuple(arguments)),)))

@@ -1,105 +1,112 @@
-"""Tables that take rows: the functions of a program that write."""
+"""Code that writes to tables."""
 
 from __future__ import annotations
 
 from collections.abc import Sequence
 
 from tvfsql.catalog import Table
-from tvfsql.catalog.connectors import Connector, Kafka
+from tvfsql.catalog.connectors import Connector, Kafka, Managed
 from tvfsql.emit.kafka import as_messages
-from tvfsql.emit.script import Call, Chain, Script, literal
+from tvfsql.emit.python_module import Call, Chain, PythonModule, literal, option_value
 from tvfsql.emit.sources import STREAM
 from tvfsql.physical.operators import LateOutput
 from tvfsql.plan.nodes import Sink
 
 
-def insert(number: str, plan: Sink, table: Table, script: Script) -> list[str]:
+def insert(number: str, plan: Sink, table: Table, module: PythonModule) -> list[str]:
     """`insert(spark)`: the rows, written once."""
     mode = "overwrite" if plan.overwrite else "append"
-    body = _write(f"query{number}(spark)", mode, table, script)
+    body = _write(f"query{number}(spark)", mode, table, module)
     return ["\n".join([f"def insert{number}(spark: SparkSession) -> None:", *body])]
 
 
-def _write(rows: str, mode: str, table: Table, script: Script) -> list[str]:
+def _write(rows: str, mode: str, table: Table, module: PythonModule) -> list[str]:
     """The statement that writes a DataFrame into a table."""
     target = table.connector
     assert target is not None, table.name
     if target.name == "print":
-        return [f"    {script.need('tvfsql.runtime', 'print_rows')}({rows})"]
+        return [f"    {module.need('tvfsql.runtime', 'print_rows')}({rows})"]
     mode = "overwrite" if target.name == "blackhole" else mode
-    chain = _options(_format(_writer(rows, "write", table), target).then("mode", literal(mode)), target, table)
-    return Script().statement(chain.then("save", *([literal(target.path)] if target.path else [])))
+    chain = _options(_format(_writer(rows, "write", table), target).then("mode", literal(mode)), target, table, module)
+    return PythonModule().statement(chain.then("save", *([literal(target.path)] if target.path else [])))
 
 
-def stream_insert(number: str, plan: Sink, table: Table, script: Script) -> list[str]:
+def stream_insert(number: str, plan: Sink, table: Table, module: PythonModule) -> list[str]:
     """`insert(spark)` of a stream, and what it needs."""
     target = table.connector
     assert target is not None, table.name
     rows = f"query{number}(spark)"
     if isinstance(plan.input, LateOutput):
         chain = Chain(rows).get("writeStream").then("foreachBatch", f"late_output{number}(write{number})")
-        return [take(f"write{number}", table, script), _stream_insert(number, chain, script)]
-    chain = _writer(f"{script.need(STREAM, 'counted_out')}({rows})", "writeStream", table)
+        return [take(f"write{number}", table, module), _stream_insert(number, chain, module)]
+    if isinstance(target, Managed):  # Spark's own list of a folder's files would hide what others write into it
+        chain = Chain(f"{module.need(STREAM, 'counted_out')}({rows})").get("writeStream")
+        return [
+            take(f"write{number}", table, module),
+            _stream_insert(number, chain.then("foreachBatch", f"write{number}"), module),
+        ]
+    chain = _writer(f"{module.need(STREAM, 'counted_out')}({rows})", "writeStream", table)
     if target.name == "print":
-        each = f"lambda rows, _: {script.need('tvfsql.runtime', 'print_rows')}(rows)"
+        each = f"lambda rows, _: {module.need('tvfsql.runtime', 'print_rows')}(rows)"
         chain = chain.then("foreachBatch", each)
     else:
-        chain = _options(_format(chain, target), target, table)
+        chain = _options(_format(chain, target), target, table, module)
         chain = chain.then("option", '"path"', literal(target.path)) if target.path else chain
-    return [_stream_insert(number, chain, script)]
+    return [_stream_insert(number, chain, module)]
 
 
-def stream_inserts(numbers: Sequence[str], rows: str, late: Table | None, script: Script) -> list[str]:
+def stream_inserts(numbers: Sequence[str], rows: str, late: Table | None, module: PythonModule) -> list[str]:
     """`insert(spark)` of a stream whose micro-batches go into several tables: by `query(shared_rows)` and `write` of
     each number, and the late rows into one more."""
     parts = [f"(query{number}, write{number})" for number in numbers]
-    made = late_rows("", late, script) if late is not None else []
+    made = late_rows("", late, module) if late is not None else []
     parts += ["late=(late, write_late)"] if late is not None else []
-    chain = Chain(rows).get("writeStream").then("foreachBatch", Chain("", (_to_tables(parts, script),)))
-    return [*made, _stream_insert(numbers[0], chain, script)]
+    chain = Chain(rows).get("writeStream").then("foreachBatch", Chain("", (_to_tables(parts, module),)))
+    return [*made, _stream_insert(numbers[0], chain, module)]
 
 
-def _stream_insert(number: str, chain: Chain, script: Script) -> str:
-    script.need("pyspark.sql.streaming", "DataStreamWriter")
-    body = Script()
+def _stream_insert(number: str, chain: Chain, module: PythonModule) -> str:
+    module.need("pyspark.sql.streaming", "DataStreamWriter")
+    body = PythonModule()
     body.give_back(body.assign("writer", chain))
     return "\n".join([f"def insert{number}(spark: SparkSession) -> DataStreamWriter:", *body.lines])
 
 
-def late_output(number: str, table: Table, script: Script) -> list[str]:
+def late_output(number: str, table: Table, module: PythonModule) -> list[str]:
     """`late_output(rest)`: what writes the late rows of a micro-batch into the table, and the others by `rest`."""
-    script.need("collections.abc", "Callable")
+    module.need("collections.abc", "Callable")
     write = "Callable[[DataFrame, int], None]"
-    parts = (f"({script.need(STREAM, 'in_time')}, rest)", f"late=(late{number}, write_late{number})")
-    body = f"    return {_to_tables(parts, script).flat()}"
-    return [*late_rows(number, table, script), f"def late_output{number}(rest: {write}) -> {write}:\n{body}"]
+    parts = (f"({module.need(STREAM, 'in_time')}, rest)", f"late=(late{number}, write_late{number})")
+    body = f"    return {_to_tables(parts, module).flat()}"
+    return [*late_rows(number, table, module), f"def late_output{number}(rest: {write}) -> {write}:\n{body}"]
 
 
-def late_rows(number: str, table: Table, script: Script) -> list[str]:
+def late_rows(number: str, table: Table, module: PythonModule) -> list[str]:
     """`late(rows)`: the late rows of a micro-batch, as the table has them; and `write_late(rows, number)`."""
-    body = Script()
+    body = PythonModule()
     columns = literal([part.name for part in table.physical])
-    body.give_back(body.assign("late", f"{script.need(STREAM, 'late_rows')}(rows, {columns})"))
+    body.give_back(body.assign("late", f"{module.need(STREAM, 'late_rows')}(rows, {columns})"))
     head = f"def late{number}(rows: DataFrame) -> DataFrame:"
-    return ["\n".join([head, *body.lines]), take(f"write_late{number}", table, script)]
+    return ["\n".join([head, *body.lines]), take(f"write_late{number}", table, module)]
 
 
-def _to_tables(parts: Sequence[str], script: Script) -> Call:
-    return Call(script.need(STREAM, "to_tables"), tuple(parts))
+def _to_tables(parts: Sequence[str], module: PythonModule) -> Call:
+    return Call(module.need(STREAM, "to_tables"), tuple(parts))
 
 
-def take(name: str, table: Table, script: Script) -> str:
+def take(name: str, table: Table, module: PythonModule) -> str:
     """A function that writes the rows of a micro-batch into a table; into files once, however often it is run."""
     target = table.connector
     assert target is not None, table.name
-    if target.name == "filesystem":
-        options = {key: value for key, value in target.writing if key != "mode"}
+    if target.name in ("filesystem", "managed"):
+        pairs = ((key, value) for key, value in target.writing if key != "mode")
+        options = ", ".join(f"{literal(key)}: {option_value(value, module)}" for key, value in pairs)
         arguments = ["rows", "number", literal(target.path), literal(target.format)]
-        arguments += [f"options={literal(options)}"] if options else []
+        arguments += [f"options={{{options}}}"] if options else []
         arguments += [f"partition_by={literal(list(table.partitioned_by))}"] if table.partitioned_by else []
-        body = Script().statement(Chain("", (Call(script.need(STREAM, "write_files"), tuple(arguments)),)))
+        body = PythonModule().statement(Chain("", (Call(module.need(STREAM, "write_files"), tuple(arguments)),)))
     else:
-        body = _write("rows", "append", table, script)
+        body = _write("rows", "append", table, module)
     return "\n".join([f"def {name}(rows: DataFrame, number: int) -> None:", *body])
 
 
@@ -114,8 +121,8 @@ def _format(chain: Chain, target: Connector) -> Chain:
     return chain.then("format", literal("noop" if target.name == "blackhole" else target.format))
 
 
-def _options(chain: Chain, target: Connector, table: Table) -> Chain:
+def _options(chain: Chain, target: Connector, table: Table, module: PythonModule) -> Chain:
     for key, value in target.writing:
         if key != "mode":  # the mode of reading
-            chain = chain.then("option", literal(key), literal(value))
+            chain = chain.then("option", literal(key), option_value(value, module))
     return chain.then("partitionBy", *map(literal, table.partitioned_by)) if table.partitioned_by else chain

@@ -1,76 +1,78 @@
-"""Tables that are read: the code of a scan, by its connector."""
+"""Code that reads tables, by connector."""
 
 from __future__ import annotations
 
 from dataclasses import replace
 
-from tvfsql.catalog.connectors import Connector, Generated, Kafka
+from tvfsql.catalog.connectors import Connector, Generated, Kafka, Managed
 from tvfsql.emit import columns
 from tvfsql.emit.changes import captured
 from tvfsql.emit.kafka import read_messages
-from tvfsql.emit.script import Chain, Script, literal
+from tvfsql.emit.python_module import Chain, PythonModule, literal, option_value
 from tvfsql.physical.operators import TableSourceScan
 from tvfsql.plan.scalar import quoted
 from tvfsql.plan.types import ddl
 
 RUNTIME = "tvfsql.runtime"
 STREAM = "tvfsql.runtime.stream"
-SOURCES = {"datagen": "DatagenSource", "nexmark": "NexmarkSource"}
+SOURCES = {"datagen": "DatagenSource", "faker": "FakerSource", "nexmark": "NexmarkSource"}
 
 
-def read_table(node: TableSourceScan, script: Script) -> str:
+def read_table(node: TableSourceScan, module: PythonModule) -> str:
     """Write what reads the columns of the scan. Gives the name of the variable that holds them."""
     source = node.source.connector
     if node.sign and node.source.op is not None:
-        return _signed(node, node.source.op, script)
-    table = script.name(node.source.name)
+        return _signed(node, node.source.op, module)
+    table = module.name(node.source.name)
     if source is None:
         rows = Chain("spark").then("table", columns.name(node.source.name))
         narrow = node.fields != node.source.physical  # set operations go by position
-        return script.assign(table, rows.then("select", *columns.names(node.columns)) if narrow else rows)
+        return module.assign(table, rows.then("select", *columns.names(node.columns)) if narrow else rows)
     if isinstance(source, Kafka):
-        return read_messages(node, source, table, script)
+        return read_messages(node, source, table, module)
     if source.changes:
-        script.assign(table, _loaded(node, source, _reader(node, source)))
-        script.assign(table, captured(table, source.changes, node.fields, node.sign, script))
+        module.assign(table, _loaded(node, source, _reader(node, source), module))
+        module.assign(table, captured(table, source.changes, node.fields, node.sign, module))
         values = (literal(f"value.{columns.reference(field.name)}") for field in node.fields)
-        return script.assign(table, Chain(table).then("select", *values, literal(node.sign)))
+        return module.assign(table, Chain(table).then("select", *values, literal(node.sign)))
     fields = node.source.physical
     if isinstance(source, Generated):
-        script.once(Chain("spark.dataSource").then("register", script.need(RUNTIME, SOURCES[source.format])))
+        module.once(Chain("spark.dataSource").then("register", module.need(RUNTIME, SOURCES[source.format])))
         fields = node.fields or fields[:1]  # only these are made
     rows = _reader(node, source)
     if source.takes_schema:
         schema = ", ".join(f"{quoted(field.name)} {ddl(field.type)}" for field in fields)
         rows = rows.then("schema", literal(schema))
-    script.assign(table, _loaded(node, source, rows))
+    module.assign(table, _loaded(node, source, rows, module))
     if not source.takes_schema:
         wanted = (
             Chain("F").then("col", columns.name(field.name)).then("cast", literal(field.type)) for field in node.fields
         )
-        script.assign(table, Chain(table).then("select", *wanted))
+        module.assign(table, Chain(table).then("select", *wanted))
     elif node.fields != fields:
-        script.assign(table, Chain(table).then("select", *columns.names(node.columns)))
+        module.assign(table, Chain(table).then("select", *columns.names(node.columns)))
     return table
 
 
-def _signed(node: TableSourceScan, op: str, script: Script) -> str:
+def _signed(node: TableSourceScan, op: str, module: PythonModule) -> str:
     """The changes of a table, what the column `op` says of each as its sign."""
     stored = node.source.physical
     read = tuple(field for field in stored if field in node.fields or field.name == op)
     read += tuple(field for field in node.fields if field not in stored)
-    table = read_table(replace(node, fields=read, sign=""), script)
-    sign = Chain(f"{script.need(RUNTIME, 'change_sign')}({columns.name(op)})").then("alias", literal(node.sign))
+    table = read_table(replace(node, fields=read, sign=""), module)
+    sign = Chain(f"{module.need(RUNTIME, 'change_sign')}({columns.name(op)})").then("alias", literal(node.sign))
     kept = (field.name for field in node.fields)
-    return script.assign(table, Chain(table).then("select", *columns.names(kept), sign))
+    return module.assign(table, Chain(table).then("select", *columns.names(kept), sign))
 
 
 def _reader(node: TableSourceScan, source: Connector) -> Chain:
     return Chain("spark.readStream" if node.streaming else "spark.read").then("format", literal(source.format))
 
 
-def _loaded(node: TableSourceScan, source: Connector, rows: Chain) -> Chain:
+def _loaded(node: TableSourceScan, source: Connector, rows: Chain, module: PythonModule) -> Chain:
     for key, value in source.options:
-        rows = rows.then("option", literal(key), literal(value))
+        rows = rows.then("option", literal(key), option_value(value, module))
+    if isinstance(source, Managed):
+        return rows.then("load", f"{module.need(RUNTIME, 'managed_folder')}({literal(source.path)})")
     path = source.streamed_path if node.streaming else source.path
     return rows.then("load", *([literal(path)] if path else []))

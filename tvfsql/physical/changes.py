@@ -1,52 +1,68 @@
-"""Changes on streams: what cannot take back rows is refused, with the reason."""
+"""Changes on streams: operators that need insert-only input are refused, with the reason."""
 
 from __future__ import annotations
 
 from tvfsql.errors import UnsupportedError
+from tvfsql.physical.words import called, noun, written
 from tvfsql.plan.call import retractable
 from tvfsql.plan.node import Node
-from tvfsql.plan.nodes import Aggregate, Filter, Project, Scan
+from tvfsql.plan.nodes import AggCall, Aggregate, Filter, Project, Scan
 from tvfsql.plan.properties import is_changelog
+from tvfsql.plan.scalar import Scalar
 from tvfsql.plan.window import Session
 from tvfsql.plan.window_nodes import WindowAggregate
 
-BATCH = "--mode batch, where the rows that are left of all changes are read"
-STRATEGY = "RESET 'table.optimizer.agg-phase-strategy', RESET 'tvfsql.rules.disabled'"
-WINDOWS = "aggregate them: GROUP BY window_start, window_end of a window function"
+BATCH = "--mode batch, which reads the rows that remain after all changes"
+STRATEGY = "RESET 'table.optimizer.agg-phase-strategy'; RESET 'tvfsql.rules.disabled'"
+WINDOWS = "aggregate it first: GROUP BY window_start, window_end of a window function; or use --mode batch"
 
 
 def refuse_changes(plan: Node) -> None:
     """Raise UnsupportedError if changes reach an operator that takes them for rows, or come out of the plan."""
     if is_changelog(plan):
-        raise UnsupportedError(f"{_table(plan)} is a changelog, and its changes are no rows", hint=WINDOWS)
+        scan = _scan(plan)
+        raise UnsupportedError(
+            f"on streams the changelog {scan.table} can only be aggregated by windows", span=scan.span, hint=WINDOWS
+        )
     for node in plan.walk():
         changes = next((child for child in node.children if is_changelog(child)), None)
         if changes is not None:
-            reason, hint = _why(node)
-            raise UnsupportedError(f"{_table(changes)} is a changelog, and {reason}: {node.label()}", hint=hint)
+            raise _refusal(node, _scan(changes).table)
 
 
-def _why(node: Node) -> tuple[str, str]:
-    """The reason, and what to do."""
+def _refusal(node: Node, table: str) -> UnsupportedError:
+    reason, hint, span = f"{noun(node)} needs insert-only input, and {table} is a changelog", WINDOWS, node.span
     match node:
         case WindowAggregate(window=window, calls=calls):
             final = next((call for call in calls if not retractable(call)), None)
-            if final is not None and final.function.startswith("$"):
-                return "rows of windows are held until these end, but no changes", WINDOWS
-            if final is not None:
-                name = final.arguments[0].sql if final.function == "SPARK" else final.function
-                return f"{name} cannot take back a value", BATCH
-            if isinstance(window, Session):
-                return "a session without one of its rows may have other borders", BATCH
-            if window.emit_only_on_change:
-                return "tvfsql.cumulate.emit = changed needs rows", "RESET 'tvfsql.cumulate.emit'"
-            return "values are taken back in slices, which are switched off", STRATEGY
+            if final is not None and not final.function.startswith("$"):
+                hint, span = BATCH, final.span or span
+                fleeting = next((part for part in _read(final) if not part.lasting), None)
+                reason = _unstable(node, fleeting, table) if fleeting else f"{called(final)} cannot retract values"
+            elif isinstance(window, Session):
+                reason, hint = f"SESSION needs insert-only input, and {table} is a changelog", BATCH
+            elif window.emit_only_on_change:
+                reason = f"tvfsql.cumulate.emit = 'changed' needs insert-only input, and {table} is a changelog"
+                hint = "RESET 'tvfsql.cumulate.emit'"
+            elif final is None:
+                reason, hint = "retractions need aggregation in two phases, which is switched off", STRATEGY
         case Aggregate():
-            return "this aggregate has no window, so on a stream it would never be final", WINDOWS
+            reason = f"on streams the changelog {table} can only be aggregated by windows"
         case Project() | Filter():
-            return "what is another value at another time cannot be taken back", BATCH
-    return "this operator cannot take back a row", WINDOWS
+            scalars = (item.scalar for item in node.items) if isinstance(node, Project) else iter(node.conditions)
+            fleeting = next((part for part in scalars if not part.lasting), None)
+            if fleeting is not None:
+                reason, hint, span = _unstable(node, fleeting, table), BATCH, fleeting.span or span
+    return UnsupportedError(reason, span=span, hint=hint)
 
 
-def _table(node: Node) -> str:
-    return next(scan.table for scan in node.walk() if isinstance(scan, Scan) and scan.changelog)
+def _unstable(node: Node, scalar: Scalar, table: str) -> str:
+    return f"{written(node, scalar)} is not deterministic, so rows of the changelog {table} cannot be retracted"
+
+
+def _read(call: AggCall) -> tuple[Scalar, ...]:
+    return (*call.arguments, *([call.filter] if call.filter else []))
+
+
+def _scan(node: Node) -> Scan:
+    return next(scan for scan in node.walk() if isinstance(scan, Scan) and scan.changelog)

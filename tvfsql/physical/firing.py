@@ -1,7 +1,7 @@
 """Windows that fire early and late: Flink's emit options, and changes on their way to where rows go.
 
 The operator that makes windows gives changes a column OP, and every projection above it hands that on.
-Source: semantics.md e.3 and a.5.
+Source: semantics.md#early-and-late-firing.
 """
 
 from __future__ import annotations
@@ -11,82 +11,78 @@ from dataclasses import replace
 
 from tvfsql.catalog import Catalog, Table
 from tvfsql.errors import OptionError, Span, UnsupportedError
-from tvfsql.options import Options, duration
-from tvfsql.physical.operators import OP, Calc, SliceMerge
+from tvfsql.options import EARLY_DELAY, EARLY_FIRE, LATE_DELAY, LATE_FIRE, LATE_RESULTS, LATENESS, LateResults, Options
+from tvfsql.physical.operators import Calc, StreamSliceMerge
+from tvfsql.physical.words import noun, written
 from tvfsql.plan import nodes
+from tvfsql.plan.columns import OP
+from tvfsql.plan.durations import duration
 from tvfsql.plan.firing import Firing
 from tvfsql.plan.node import Node
 from tvfsql.plan.nodes import Item
 from tvfsql.plan.scalar import Scalar, column, free_name, text
 from tvfsql.plan.sharing import Shared
 from tvfsql.plan.window import Cumulate, Session
-from tvfsql.plan.window import duration as shown
 from tvfsql.plan.window_nodes import GlobalWindowAggregate
 
-EMIT = "table.exec.emit"
-EARLY, LATE = f"{EMIT}.early-fire.enabled", f"{EMIT}.late-fire.enabled"
-LATENESS, PURGE = f"{EMIT}.allow-lateness", "tvfsql.emit.late"
 PLAIN = ("print", "blackhole")  # connectors that take rows of any columns
 
 
 def firing_of(options: Options) -> Firing | None:
     """What the emit options say; None: windows fire when they end. Raises OptionError for some that do not fit."""
-    lateness = duration(options[LATENESS], LATENESS)
-    late = _delay(options, LATE)
+    lateness = options[LATENESS]
+    late = options[LATE_DELAY] if options[LATE_FIRE] else None
     if late is not None and not lateness:
         raise OptionError(
-            f"{LATE} is for rows that are still taken when their window has ended, and {LATENESS} is 0",
-            hint=f"SET '{LATENESS}' = '10 min'",
+            f"{LATE_FIRE.key} needs {LATENESS.key}, which is 0",
+            hint=f"SET '{LATENESS.key}' = '10 min'",
         )
     if late is not None and late > lateness:
         raise OptionError(
-            f"{EMIT}.late-fire.delay is {shown(late)}, longer than {LATENESS}, which is {shown(lateness)}",
-            hint=f"SET '{LATENESS}' = '{shown(late)}'",
+            f"{LATE_DELAY.key} ({duration(late)}) is longer than {LATENESS.key} ({duration(lateness)})",
+            hint=f"SET '{LATENESS.key}' = '{duration(late)}'",
         )
-    early = _delay(options, EARLY)
+    early = options[EARLY_DELAY] if options[EARLY_FIRE] else None
     if early is None and not lateness:
         return None
-    return Firing(early, late or 0, lateness, options[PURGE] == "purge")
-
-
-def _delay(options: Options, enabled: str) -> int | None:
-    key = enabled.replace("enabled", "delay")
-    return duration(options[key], key) if options[enabled] == "true" else None
+    return Firing(early, late or 0, lateness, options[LATE_RESULTS] is LateResults.PURGE)
 
 
 def refuse_firing(plan: Node, firing: Firing, options: Options) -> None:
     """Raise UnsupportedError for windows that cannot fire early or late, and operators that take what they give out for
     final results."""
-    hint = ", ".join(f"RESET '{key}'" for key in (EARLY, LATENESS) if options[key] not in ("false", "0 ms"))
+    fires = ((EARLY_FIRE.key, options[EARLY_FIRE]), (LATENESS.key, options[LATENESS]))
+    hint = ", ".join(f"RESET '{key}'" for key, is_set in fires if is_set)
     for node in plan.walk():
         if isinstance(node, nodes.Scan) and node.sign and firing.purge:
             raise UnsupportedError(
-                f"{node.table} is a changelog, and an increment cannot take back what went into another one",
-                hint=f"RESET '{PURGE}'",
+                f"{LATE_RESULTS.key} = 'purge' needs insert-only input, and {node.table} is a changelog",
+                span=node.span,
+                hint=f"RESET '{LATE_RESULTS.key}'",
             )
         if isinstance(node, GlobalWindowAggregate) and (reason := _unfit(node)):
-            raise UnsupportedError(f"{reason}: {node.label()}", hint=hint)
+            raise UnsupportedError(reason, span=node.span, hint=hint)
         if not any(map(_is_updating, node.children)):
             continue
         if not _hands_on(node):
-            given = "increments, and this operator takes them for whole results"
-            if not firing.purge:
-                given = "results that change later, and this operator takes them for final"
-            raise UnsupportedError(f"windows that fire early or late give out {given}: {node.label()}", hint=hint)
+            reason = f"{noun(node)} needs final results, and its windows fire early or late"
+            if firing.purge:
+                reason = f"{noun(node)} needs whole results, and {LATE_RESULTS.key} = 'purge' emits increments"
+            raise UnsupportedError(reason, span=node.span, hint=hint)
         fleeting = next((one for one in _scalars(node) if not one.lasting), None)
         if fleeting is not None and not firing.purge:
             raise UnsupportedError(
-                f"a row that changes later cannot be taken back with {fleeting.sql}, which is another value then",
-                span=fleeting.span,
-                hint=f"SET '{PURGE}' = 'purge'",
+                f"{written(node, fleeting)} is not deterministic, so early or late results cannot retract it",
+                span=fleeting.span or node.span,
+                hint=f"SET '{LATE_RESULTS.key}' = 'purge'",
             )
 
 
 def _unfit(node: GlobalWindowAggregate) -> str | None:
     if isinstance(node.window, Session):
-        return "a session does not fire early or late: what it gave out may become part of a longer one"
+        return "SESSION cannot fire early or late: a session may still grow, or merge with another"
     if isinstance(node.window, Cumulate) and (node.window.emit_only_on_change or node.window.emit_only_on_update):
-        return "steps that are left out, and windows that fire early or late, do not go together"
+        return "a CUMULATE that emits only changed steps cannot fire early or late"
     return None
 
 
@@ -128,19 +124,19 @@ def with_changes(plan: Node, catalog: Catalog) -> Node:
 
 def _takes_no_changes(table: Table, span: Span | None) -> UnsupportedError:
     return UnsupportedError(
-        f"windows that fire early or late change their results, and {table.name} takes no changes",
+        f"windows that fire early or late emit retractions, which {table.name} cannot take",
         span=span,
-        hint=f"a column op STRING first and 'changelog.op' = 'op' in CREATE TABLE {table.name}; "
-        f"or SET '{PURGE}' = 'purge'",
+        hint=f"declare op STRING and WITH ('changelog.op' = 'op') for {table.name}, "
+        f"or SET '{LATE_RESULTS.key}' = 'purge'",
     )
 
 
 def _passed_on(node: Node) -> Node:
     """The operators with OP as their first column. Rows that are no changes come."""
-    if not any(isinstance(below, SliceMerge) and below.streaming for below in node.walk()):
+    if not any(isinstance(below, StreamSliceMerge) for below in node.walk()):
         return _with_op(node, text("'+I'", "string"))
     match node:
-        case SliceMerge():
+        case StreamSliceMerge():
             return node
         case Calc(source, items, conditions):
             kept = items or tuple(Item(part.name, column(part.name, part.type)) for part in node.schema)

@@ -1,9 +1,10 @@
-"""Whether a join is an interval join, and if not, why: rules ask here, and the refusals of streams."""
+"""Whether a join is an interval join, and if not, why. Used by rules, and by the errors of streams."""
 
 from __future__ import annotations
 
 from dataclasses import dataclass
 
+from tvfsql.physical.words import origin, written
 from tvfsql.plan.interval_join import TIMES
 from tvfsql.plan.nodes import Join
 from tvfsql.plan.proctime import is_proctime
@@ -33,7 +34,7 @@ class Interval:
 
 @dataclass(frozen=True)
 class NoInterval:
-    """Why a join is none of rows within bounds of time: a sentence about "this join"; and what to type."""
+    """Why a join is not an interval join: a sentence about it, and a hint."""
 
     reason: str
     hint: str = "AND l.ts BETWEEN r.ts - INTERVAL '10' MINUTE AND r.ts + INTERVAL '10' MINUTE"
@@ -42,24 +43,26 @@ class NoInterval:
 def interval_of(join: Join) -> Interval | NoInterval:
     """The join as one of rows within bounds of time, or why it is none."""
     if join.kind not in ("inner", "left", "right", "full", "cross"):
-        return NoInterval(f"is a {join.kind.upper()} JOIN", "JOIN, or --mode batch")
+        return NoInterval(f"on streams a {join.kind.upper()} JOIN needs windows on both sides", "JOIN, or --mode batch")
     if window_of(join.left) is not None or window_of(join.right) is not None:
-        return NoInterval("has rows of windows on a side")
+        return NoInterval("one side of this join has windows and the other has not", "--mode batch")
     said = {one: found for one in join.conditions if (found := _between_sides(one, join))}
     if not said:
-        return NoInterval("does not bound the time between its rows")
+        return NoInterval("this join has no bounds of time, so a stream would keep its rows forever")
     first = next((each for each in said.values() if _whole(each, said)), next(iter(said.values())))
     bounds = _whole_of(first, said)
     if bounds.low is None or bounds.high is None:
         far, sign = ("before", ">= {} -") if bounds.low is None else ("after", "<= {} +")
+        first_time, second_time = origin(join.left, bounds.first), origin(join.right, bounds.second)
         return NoInterval(
-            f"does not say how far {bounds.first} may be {far} {bounds.second}, so rows would be kept for ever",
-            f"AND {bounds.first} {sign.format(bounds.second)} INTERVAL '10' MINUTE",
+            f"this join does not bound how long {first_time} may be {far} {second_time}, so rows would stay forever",
+            f"AND {first_time} {sign.format(second_time)} INTERVAL '10' MINUTE",
         )
     if bounds.low > bounds.high:
-        return NoInterval(f"asks for a time between {bounds.first} and {bounds.second} that does not exist")
+        times = f"{origin(join.left, bounds.first)} and {origin(join.right, bounds.second)}"
+        return NoInterval(f"no row can meet the bounds of this join between {times}")
     if not all(one.deterministic for one in join.conditions):
-        return NoInterval("has a condition that differs from call to call", "--mode batch")
+        return NoInterval("this join has a condition that is not deterministic", "--mode batch")
     used = {one for one, each in said.items() if each.of(bounds.first, bounds.second)}
     pairs = {one: pair for one in join.conditions if one not in used and (pair := _pair(one, join))}
     rest = tuple(one for one in join.conditions if one not in used and one not in pairs)
@@ -67,14 +70,14 @@ def interval_of(join: Join) -> Interval | NoInterval:
     both = next((one for one in rest if not any(one.columns <= side for side in sides)), None)
     if join.kind != "inner" and both is not None:
         return NoInterval(
-            f"is an outer one, with a condition on both sides that is no pair of equal columns of one type: {both.sql}",
-            "an inner JOIN, or --mode batch",
+            "on streams an outer join may compare its sides only by = and by bounds of time",
+            f"an inner JOIN, --mode batch, or leave out {written(join, both)}",
         )
     clocks = is_proctime(join.left, bounds.first), is_proctime(join.right, bounds.second)
     if clocks[0] != clocks[1]:
         return NoInterval(
-            f"compares {bounds.first} and {bounds.second}, of which one is processing time and the other one is not",
-            "the same kind of time on both sides",
+            "this join compares processing time with event time",
+            "PROCTIME() on both sides, or columns with a WATERMARK",
         )
     return Interval(bounds.first, bounds.second, bounds.low, bounds.high, tuple(pairs.values()), rest, all(clocks))
 

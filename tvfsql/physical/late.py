@@ -1,4 +1,4 @@
-"""Late rows go into a table of their own: `tvfsql.late-output`. Source: semantics.md e.3."""
+"""Late output: the table for late rows (`tvfsql.late-output`). Source: semantics.md#late-rows."""
 
 from __future__ import annotations
 
@@ -6,39 +6,39 @@ from dataclasses import replace
 
 from tvfsql.catalog import Catalog, Table
 from tvfsql.errors import OptionError, UnsupportedError, did_you_mean
-from tvfsql.options import Options
+from tvfsql.options import LATE_OUTPUT, Options
 from tvfsql.physical.operators import (
-    LATE,
     Calc,
     Exchange,
     LateOutput,
-    SliceMerge,
+    StreamSliceMerge,
     StreamSlices,
     TableSourceScan,
     WatermarkAssigner,
 )
+from tvfsql.plan.columns import LATE, WINDOW_COLUMNS
 from tvfsql.plan.node import Node
 from tvfsql.plan.nodes import Item, Sink
 from tvfsql.plan.scalar import Scalar, column, quoted, template
 from tvfsql.plan.sharing import Shared
+from tvfsql.plan.stream import StreamContext
 from tvfsql.plan.types import ddl
-from tvfsql.plan.window_nodes import WINDOW_COLUMNS
-
-OPTION = "tvfsql.late-output"
 
 
 def with_late_output(plan: Node, catalog: Catalog, options: Options) -> Node:
     """The plan of a stream, with its late rows on their way beside the others. Raises OptionError for a table that
     cannot take them, UnsupportedError for a plan that is more than an aggregate over windows of a table."""
-    found = catalog.find(options[OPTION])
+    name = options[LATE_OUTPUT]
+    found = catalog.find(name)
     if not isinstance(found, Table) or found.connector is None:
-        hint = did_you_mean(options[OPTION], catalog.names(Table)) or f"CREATE TABLE {options[OPTION]} (...) WITH (...)"
-        raise OptionError(f"{OPTION} names no table that can be written: {options[OPTION]}", hint=hint)
+        hint = did_you_mean(name, catalog.names(Table)) or f"CREATE TABLE {name} (...) WITH (...)"
+        known = "is a view" if found else "does not exist"
+        raise OptionError(f"table {name} of {LATE_OUTPUT.key} {known}", hint=hint)
     for sink in (node for node in plan.walk() if isinstance(node, Sink)):
         target = catalog.get(sink.table)
         if isinstance(target, Table) and target.connector and target.connector.path == found.connector.path is not None:
             hint = f"CREATE TABLE ... WITH ('path' = '{found.connector.path}-late', ...)"
-            raise OptionError(f"{OPTION} names the files of {target.name}, which takes the other rows", hint=hint)
+            raise OptionError(f"table {found.name} of {LATE_OUTPUT.key} has the same path as {target.name}", hint=hint)
     return _apart(plan, found)
 
 
@@ -56,13 +56,16 @@ def _passed_on(node: Node, table: Table) -> Node:
             below = _passed_on(source, table)
             kept = items or tuple(Item(part.name, column(part.name, part.type)) for part in node.schema)
             return Calc(below, (*kept, Item(LATE, column(LATE))), tuple(map(_or_late, conditions)))
-        case SliceMerge(proctime=True):
-            raise UnsupportedError("by processing time no row comes too late", hint=f"RESET '{OPTION}'")
-        case SliceMerge(Exchange(StreamSlices() as slices, keys)):
-            return replace(node, input=Exchange(_kept(slices, table), keys), late=True)
+        case StreamSliceMerge(context=StreamContext(proctime=True)):
+            raise UnsupportedError(
+                "processing time has no late rows", span=node.span, hint=f"RESET '{LATE_OUTPUT.key}'"
+            )
+        case StreamSliceMerge(Exchange(StreamSlices() as slices, keys)):
+            return replace(node.told(late=True), input=Exchange(_kept(slices, table), keys))
     raise UnsupportedError(
-        f"late rows are kept of one window aggregate over a table, and not through {node.label()}",
-        hint=f"RESET '{OPTION}'",
+        f"{LATE_OUTPUT.key} works for a single window aggregate over a table",
+        span=node.span,
+        hint=f"RESET '{LATE_OUTPUT.key}'",
     )
 
 
@@ -74,7 +77,8 @@ def _kept(slices: StreamSlices, table: Table) -> StreamSlices:
     """The slices, with the source's row in each, in the columns and types of the table."""
     calc = slices.input
     if not isinstance(calc, Calc) or not isinstance(calc.input, WatermarkAssigner):
-        raise UnsupportedError("late rows are kept of windows over a table alone", hint=f"RESET '{OPTION}'")
+        reason = f"{LATE_OUTPUT.key} works for a single window aggregate over a table"
+        raise UnsupportedError(reason, span=slices.span, hint=f"RESET '{LATE_OUTPUT.key}'")
     assigner = calc.input
     scan = assigner.input
     assert isinstance(scan, TableSourceScan), scan.label()
@@ -84,7 +88,8 @@ def _kept(slices: StreamSlices, table: Table) -> StreamSlices:
     for part in wanted:
         if part.name not in known:
             raise OptionError(
-                f"table {table.name} of {OPTION} has a column {part.name}, and {source.name} has none",
+                f"table {table.name} of {LATE_OUTPUT.key} has a column {part.name}, which {source.name} lacks",
+                span=scan.span,
                 hint=did_you_mean(part.name, (*known, *WINDOW_COLUMNS), otherwise="columns: "),
             )
     holes = {f"c{i}": known[part.name] for i, part in enumerate(wanted)}
@@ -93,4 +98,4 @@ def _kept(slices: StreamSlices, table: Table) -> StreamSlices:
     fields = tuple(part for part in source.physical if part.name in late.columns or part in scan.fields)
     hidden = tuple(part for part in scan.fields if part not in source.physical)
     read = replace(assigner, input=replace(scan, fields=(*fields, *hidden)))
-    return replace(slices, input=Calc(read, (*calc.items, Item(LATE, late)), calc.conditions), late=True)
+    return replace(slices.told(late=True), input=Calc(read, (*calc.items, Item(LATE, late)), calc.conditions))

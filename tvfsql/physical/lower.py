@@ -11,34 +11,36 @@ from dataclasses import replace
 from functools import singledispatch
 
 from tvfsql.catalog import Catalog, Table
-from tvfsql.errors import UnsupportedError
-from tvfsql.options import Options
+from tvfsql.errors import TvfSqlError, UnsupportedError
+from tvfsql.options import LATE_OUTPUT, NULL_TIMES, ZONE, Options
 from tvfsql.physical.changes import refuse_changes
 from tvfsql.physical.firing import firing_of, refuse_firing, with_changes
 from tvfsql.physical.late import with_late_output
-from tvfsql.physical.marks import inputs_of
 from tvfsql.physical.operators import (
-    BEFORE,
     AppliedChanges,
+    BatchSlices,
     Calc,
     Exchange,
     GroupByWindow,
-    RowSlices,
     RowTimeCheck,
     SliceMerge,
-    StreamSlices,
+    StreamSliceMerge,
     TableSourceScan,
     WindowExpand,
 )
 from tvfsql.physical.proctime import is_proctime
-from tvfsql.physical.refused import refuse_unbounded
+from tvfsql.physical.refused_on_streams import refuse_unbounded
 from tvfsql.physical.row_level import stream_interval_join, stream_keep_row
-from tvfsql.physical.streaming import calling_for_rows, stream_rank, stream_slices
+from tvfsql.physical.streaming import calling_for_rows, stream_merge, stream_rank, stream_slices
+from tvfsql.physical.words import called
 from tvfsql.plan import nodes, window_nodes
+from tvfsql.plan.call import mergeable
+from tvfsql.plan.columns import BEFORE, SIGN, WINDOW_COLUMNS
 from tvfsql.plan.deduplicate import Deduplicate
 from tvfsql.plan.interval_join import IntervalJoin
 from tvfsql.plan.node import Node
 from tvfsql.plan.nodes import Item
+from tvfsql.plan.places import placed
 from tvfsql.plan.rank import Rank, WindowDeduplicate, WindowTopN
 from tvfsql.plan.scalar import Ref, Scalar, column, free_name, quoted, template
 from tvfsql.plan.types import SqlType
@@ -51,19 +53,23 @@ def lower(plan: Node, catalog: Catalog, options: Options) -> Node:
     """The physical plan of a logical one."""
 
     def visit(node: Node) -> Node:
-        return _lower(node, catalog, options)
+        try:
+            return placed(_lower(node, catalog, options), node)
+        except TvfSqlError as error:
+            error.span = error.span or node.span
+            raise
 
     if not options.streaming:
         return plan.transform(visit)
     refuse_changes(plan)
-    refuse_unbounded(plan)
+    refuse_unbounded(plan, options)
     firing = firing_of(options)
     if firing is not None:
         refuse_firing(plan, firing, options)
     physical = plan.transform(visit)
-    if any(isinstance(node, SliceMerge) and node.gives_changes for node in physical.walk()):
+    if any(isinstance(node, StreamSliceMerge) and node.context.emits_changes for node in physical.walk()):
         physical = with_changes(physical, catalog)
-    physical = with_late_output(physical, catalog, options) if options["tvfsql.late-output"] else physical
+    physical = with_late_output(physical, catalog, options) if options[LATE_OUTPUT] else physical
     return physical.transform(calling_for_rows)
 
 
@@ -78,10 +84,8 @@ def _(node: nodes.Scan, catalog: Catalog, options: Options) -> Node:
     assert isinstance(table, Table), node.table
     if not options.streaming and table.connector is not None:
         table.connector.refuse_batch(table.name)
-    sign = free_name("sign", lambda name: name in {column.lower() for column in node.columns})
-    scan = TableSourceScan(
-        table, node.fields, options.streaming, options["table.local-time-zone"], sign if node.changelog else node.sign
-    )
+    sign = free_name(SIGN, lambda name: name in {column.lower() for column in node.columns})
+    scan = TableSourceScan(table, node.fields, options.streaming, options[ZONE], sign if node.changelog else node.sign)
     return AppliedChanges(scan, table.name, sign) if node.changelog else scan
 
 
@@ -109,12 +113,12 @@ def _(node: nodes.Filter, catalog: Catalog, options: Options) -> Node:
 def _(node: window_nodes.WindowTableFunction, catalog: Catalog, options: Options) -> Node:
     if isinstance(node.window, Session) and (options.streaming or node.window.limit):
         raise UnsupportedError(
-            "the rows of a SESSION are held until it ends, and the rule hold_rows_until_window_ends is switched off",
+            "SESSION needs the rule hold_rows_until_window_ends, which is disabled",
             hint="RESET 'tvfsql.rules.disabled'",
         )
     made = _expanded(node.input, node.window, node.time, node.zone, options, keys=node.partition)
     kept = tuple(Item(name, column(name, node.type_of(name))) for name in node.input.columns)
-    own = tuple(WindowProperty(name, name.removeprefix("window_")) for name in window_nodes.WINDOW_COLUMNS)
+    own = tuple(WindowProperty(name, name.removeprefix("window_")) for name in WINDOW_COLUMNS)
     return calc(made, (*kept, *_properties(own, _ends(made.struct), node.zone)))
 
 
@@ -156,13 +160,14 @@ def _(node: window_nodes.WindowAggregate, catalog: Catalog, options: Options) ->
     it knows no CUMULATE, so there the copies are made first."""
     made: Node
     if isinstance(node.window, Session) and node.window.limit:
-        raise UnsupportedError(
-            "SESSION with a maximum duration needs aggregates that can be merged, in two phases",
-            hint="leave out MAX_DURATION, or the aggregates that only Spark knows",
-        )
+        raise _unmerged(node, "SESSION with a maximum duration", "leave out the maximum duration")
+    if node.window.emit_only_on_change:
+        raise _unmerged(node, "tvfsql.cumulate.emit = 'changed'", "RESET 'tvfsql.cumulate.emit'")
+    if isinstance(node.window, Cumulate) and node.window.emit_only_on_update:
+        raise _unmerged(node, "CUMULATE that emits only on update", "leave out its sixth argument")
     if isinstance(node.window, Cumulate):
-        called = tuple(call.name for call in node.calls)
-        copies = _expanded(node.input, node.window, node.time, node.zone, options, called)
+        results = tuple(call.name for call in node.calls)
+        copies = _expanded(node.input, node.window, node.time, node.zone, options, results)
         struct, keys = copies.struct, (*node.keys, copies.struct)
         made = nodes.Aggregate(Exchange(copies, keys), keys, node.calls)
     else:
@@ -188,7 +193,7 @@ def _(node: window_nodes.LocalWindowAggregate, catalog: Catalog, options: Option
         partials = tuple(Item(part.name, part.row) for part in node.partials)
         merges = tuple((part.name, part.merge) for part in node.partials)
         rows = calc(source, (*passed, *partials))
-        return RowSlices(rows, node.window, node.time, node.keys, merges, node.zone)
+        return BatchSlices(rows, node.window, node.time, node.keys, merges, node.zone)
     return window_nodes.LocalWindowAggregate(
         source, node.window, node.time, node.keys, node.partials, node.distincts, node.rows, node.zone
     )
@@ -196,13 +201,8 @@ def _(node: window_nodes.LocalWindowAggregate, catalog: Catalog, options: Option
 
 @_lower.register
 def _(node: window_nodes.GlobalWindowAggregate, catalog: Catalog, options: Options) -> Node:
-    exchange = Exchange(node.input, node.keys)
-    zone = node.zone if options.streaming else ""  # in batch the slices are on the wall clock already
-    inputs = inputs_of(node.input) if options.streaming else ("",)
-    firing = firing_of(options) if options.streaming else None
-    proctime = isinstance(node.input, StreamSlices) and node.input.proctime
-    merged = SliceMerge(exchange, node.window, node.keys, node.merges, node.rows, options.streaming, zone=zone)
-    made: Node = replace(merged, inputs=inputs, firing=firing, proctime=proctime)
+    merged = SliceMerge(Exchange(node.input, node.keys), node.window, node.keys, node.merges, node.rows)
+    made: Node = stream_merge(merged, node.input, options) if options.streaming else merged
     if BEFORE in made.columns:
         made = Calc(made, (), (_differs_from_before(node),))
     ends = {kind: column(f"window_{kind}", "timestamp_ntz") for kind in ("start", "end")}
@@ -265,18 +265,29 @@ def _expanded(
 ) -> WindowExpand:
     if window.emit_only_on_change:
         raise UnsupportedError(
-            "tvfsql.cumulate.emit = changed needs an aggregate that is made from slices",
+            "tvfsql.cumulate.emit = 'changed' needs GROUP BY window_start, window_end, and no filter before it",
             hint="RESET 'tvfsql.cumulate.emit'",
         )
     if isinstance(window, Cumulate) and window.emit_only_on_update:
         raise UnsupportedError(
-            "emit-only-on-update needs an aggregate that is made from slices",
-            hint="leave out CUMULATE's sixth argument, or the aggregates that cannot be merged",
+            "CUMULATE that emits only on update needs GROUP BY window_start, window_end, and no filter before it",
+            hint="leave out its sixth argument",
         )
     source = _checked(source, time, options)
     if isinstance(window, Session):
         source = Exchange(source, keys)
     return WindowExpand(source, window, time, _struct((*source.columns, *taken)), zone, keys)
+
+
+def _unmerged(node: window_nodes.WindowAggregate, what: str, hint: str) -> UnsupportedError:
+    """What needs results that are merged from slices, and is asked of others."""
+    alone = next((call for call in node.calls if not mergeable(call, streaming=False)), None)
+    if alone is None:
+        return UnsupportedError(
+            f"{what} needs aggregation in two phases",
+            hint="RESET 'table.optimizer.agg-phase-strategy'; RESET 'tvfsql.rules.disabled'",
+        )
+    return UnsupportedError(f"{called(alone)} does not work with {what}", span=alone.span, hint=hint)
 
 
 def _struct(taken: tuple[str, ...]) -> str:
@@ -294,9 +305,8 @@ def _checked(source: Node, time: str, options: Options) -> Node:
         return replace(source, input=_checked(source.input, time, options))
     if is_proctime(source, time):  # is never NULL
         return source
-    nulls = options["table.exec.source.rowtime-null-handling"].lower()
-    return RowTimeCheck(source, time, nulls, options.streaming)
+    return RowTimeCheck(source, time, options[NULL_TIMES], options.streaming)
 
 
 def _typed(scalar: Scalar, kind: SqlType) -> Scalar:
-    return Scalar(scalar.parts, kind or scalar.type, scalar.atomic, scalar.deterministic, scalar.span)
+    return replace(scalar, type=kind or scalar.type)

@@ -1,4 +1,4 @@
-"""What a stream does with each micro-batch by itself, behind the operators that keep state."""
+"""What a stream computes within each micro-batch, after its stateful operators."""
 
 from __future__ import annotations
 

@@ -7,31 +7,23 @@ inputs that are physical.
 from __future__ import annotations
 
 from collections.abc import Iterator
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from functools import cached_property
+from typing import Self, Unpack
 
 from tvfsql.catalog import Table
-from tvfsql.options import KEY_GROUPS
+from tvfsql.options import NullTimes
 from tvfsql.plan.aggregates import MergeKind
-from tvfsql.plan.firing import Firing
+from tvfsql.plan.columns import BEFORE, LATE, MARKS, OP
 from tvfsql.plan.node import Field, Node, Schema
 from tvfsql.plan.nodes import AggCall, Item
 from tvfsql.plan.rank import WindowDeduplicate, WindowTopN
 from tvfsql.plan.scalar import Scalar
+from tvfsql.plan.stream import KEY_GROUPS, StreamContext, StreamOptions
 from tvfsql.plan.window import Window
 from tvfsql.plan.window_nodes import global_label, local_columns, local_labels, window_label
 
-# Columns that a stream's rows have besides their own; no SQL name holds a $ at its start.
-WATERMARK = "$watermark"
-CONTROL = "$control"
-CHANNEL = "$channel"
-LATE = "$late"
-OP = "$op"  # what a row does, where windows fire more than once
-MARKS = (Field(WATERMARK, "timestamp_ntz"), Field(CONTROL, "bigint"), Field(CHANNEL, "string"))
-
-# What the step before holds, where CUMULATE gives out only steps that differ from it; what a window gave out before,
-# where windows fire more than once.
-BEFORE = "before"
+MARK_FIELDS = tuple(map(Field, MARKS, ("timestamp_ntz", "bigint", "string")))
 
 
 @dataclass(frozen=True)
@@ -96,12 +88,12 @@ class Calc(Node):
 
 @dataclass(frozen=True)
 class RowTimeCheck(Node):
-    """What becomes of rows whose time column is NULL: `fail`, or leave them out and count them (`drop`, and
-    `skip_watermark` too, as no window holds them)."""
+    """Looks for rows whose time column is NULL: it fails, or leaves them out and counts them (with SKIP_WATERMARK too,
+    as no window holds them)."""
 
     input: Node
     time: str
-    nulls: str
+    nulls: NullTimes
     streaming: bool = field(default=False, repr=False)
 
     @cached_property
@@ -111,24 +103,24 @@ class RowTimeCheck(Node):
 
 @dataclass(frozen=True)
 class WatermarkAssigner(Node):
-    """A stream's rows with the watermark that each brings, and control rows: MARKS are their columns. `nulls` says what
-    becomes of rows whose `rowtime` is NULL: `fail`, `drop` or `skip_watermark`; `table` is whose rows they are."""
+    """A stream's rows with the watermark that each brings, and control rows: MARKS are their columns. `nulls` is for
+    rows whose `rowtime` is NULL; `table` is whose rows they are."""
 
     input: Node
     table: str
     rowtime: Scalar
     watermark: Scalar
-    nulls: str = "fail"
+    nulls: NullTimes = NullTimes.FAIL
 
     @cached_property
     def schema(self) -> Schema:
-        return (*self.input.schema, *MARKS)
+        return (*self.input.schema, *MARK_FIELDS)
 
     def details(self) -> Iterator[tuple[str, str]]:
         yield "rowtime", self.rowtime.sql
         yield "watermark", self.watermark.sql
-        if self.nulls != "fail":
-            yield "nulls", self.nulls
+        if self.nulls is not NullTimes.FAIL:
+            yield "nulls", str(self.nulls)
 
 
 @dataclass(frozen=True)
@@ -140,7 +132,7 @@ class ProcessingTimeAssigner(Node):
 
     @cached_property
     def schema(self) -> Schema:
-        return (*self.input.schema, *MARKS)
+        return (*self.input.schema, *MARK_FIELDS)
 
 
 @dataclass(frozen=True)
@@ -149,12 +141,30 @@ class StreamUnion(Node):
 
     sides: tuple[Node, ...]
 
+    operator = "Union"
+
     @cached_property
     def schema(self) -> Schema:
         return self.sides[0].schema
 
-    def label(self) -> str:
-        return f"Union(all=[true], union=[{', '.join(self.columns)}])"
+    def details(self) -> Iterator[tuple[str, str]]:
+        yield "all", "true"
+        yield "union", ", ".join(self.columns)
+
+
+class StreamOperator(Node):
+    """An operator of a stream; `context` is what the plan decides for it."""
+
+    context: StreamContext
+
+    def told(self, **options: Unpack[StreamOptions]) -> Self:
+        """The same operator with some of its context changed."""
+        return replace(self, context=replace(self.context, **options))  # type: ignore[call-arg]
+
+    @property
+    def own_marks(self) -> Schema:
+        """The columns of its own watermark, if it emits that."""
+        return MARK_FIELDS if self.context.marks else ()
 
 
 @dataclass(frozen=True)
@@ -167,15 +177,17 @@ class RowSlices(Node):
     time: str
     keys: tuple[str, ...]
     merges: tuple[tuple[str, MergeKind], ...]
-    zone: str = ""
+
+    operator = "LocalWindowAggregate"
+
+    @property
+    def zone(self) -> str:
+        raise AssertionError(type(self).__name__)
 
     @cached_property
     def schema(self) -> Schema:
         of_keys = (Field(key, self.input.type_of(key)) for key in self.keys)
         return (*of_keys, *local_columns(self.window), *(Field(name) for name, _ in self.merges))
-
-    def label(self) -> str:
-        return "LocalWindowAggregate" + super().label().removeprefix(type(self).__name__)
 
     def details(self) -> Iterator[tuple[str, str]]:
         if self.keys:
@@ -186,22 +198,28 @@ class RowSlices(Node):
 
 
 @dataclass(frozen=True)
-class StreamSlices(RowSlices):
-    """The same of a stream, key groups apart.
+class BatchSlices(RowSlices):
+    """Those of all rows."""
 
-    Watermarks count from the next micro-batch on, or `on_event` from the next row. With `zone` they are instants."""
+    zone: str = ""
 
-    on_event: bool = False
-    key_groups: int = KEY_GROUPS
-    late: bool = False  # with the source's rows, should they come too late
-    proctime: bool = False  # the windows go by processing time
+
+@dataclass(frozen=True)
+class StreamSlices(StreamOperator, RowSlices):
+    """Those of a micro-batch, key groups apart. With `late` in its context rows come with the source's row."""
+
+    context: StreamContext
+
+    @property
+    def zone(self) -> str:
+        return self.context.zone
 
     def details(self) -> Iterator[tuple[str, str]]:
         yield from super().details()
-        if self.on_event:
+        if self.context.on_event:
             yield "watermarks", "on-event"
-        if self.key_groups != KEY_GROUPS:
-            yield "key groups", str(self.key_groups)
+        if self.context.key_groups != KEY_GROUPS:
+            yield "key groups", str(self.context.key_groups)
 
 
 @dataclass(frozen=True)
@@ -230,13 +248,14 @@ class WindowExpand(Node):
     zone: str = ""
     partition: tuple[str, ...] = ()
 
+    operator = "WindowTableFunction"
+
     @cached_property
     def schema(self) -> Schema:
         return (*self.input.schema, Field(self.struct))
 
-    def label(self) -> str:
-        window = window_label(self.window, ("time_col", self.time), zone=self.zone, keys=self.partition)
-        return f"WindowTableFunction(window=[{window}])"
+    def details(self) -> Iterator[tuple[str, str]]:
+        yield "window", window_label(self.window, ("time_col", self.time), zone=self.zone, keys=self.partition)
 
 
 @dataclass(frozen=True)
@@ -251,13 +270,12 @@ class GroupByWindow(Node):
     struct: str
     zone: str = ""
 
+    operator = "WindowAggregate"
+
     @cached_property
     def schema(self) -> Schema:
         keys = tuple(Field(key, self.input.type_of(key)) for key in self.keys)
         return (*keys, Field(self.struct), *(Field(call.name, call.type) for call in self.calls))
-
-    def label(self) -> str:
-        return "WindowAggregate" + super().label().removeprefix("GroupByWindow")
 
     def details(self) -> Iterator[tuple[str, str]]:
         if self.keys:
@@ -271,62 +289,41 @@ class GroupByWindow(Node):
 class StreamTopN(WindowTopN):
     """WindowTopN of a stream: of the rows that one micro-batch brings."""
 
-    def label(self) -> str:
-        return "WindowTopN" + super().label().removeprefix("StreamTopN")
+    operator = "WindowTopN"
 
 
 @dataclass(frozen=True)
 class StreamDeduplicate(WindowDeduplicate):
     """WindowDeduplicate of a stream: of the rows that one micro-batch brings."""
 
-    def label(self) -> str:
-        return "WindowDeduplicate" + super().label().removeprefix("StreamDeduplicate")
+    operator = "WindowDeduplicate"
 
 
 @dataclass(frozen=True)
 class SliceMerge(Node):
     """Windows made from slices, or sessions from intervals; partials merged by their kinds.
 
-    With emit_only_on_change `before` holds the partials of the step before. With `firing`, unless that purges, it holds
-    in rows that come those of the row before, and in rows that go those of the next one; OP says which they are. On
-    streams it hands its watermark on with `marks`, and with `late` the rows that came too late. With `zone` windows lie
-    on its wall clock. `inputs` are what the names of its channels begin with: windows wait for each of them, but not by
-    `proctime`."""
+    With emit_only_on_change BEFORE holds the partials of the step before."""
 
     input: Node
     window: Window
     keys: tuple[str, ...]
     merges: tuple[tuple[str, MergeKind], ...]
     rows: str
-    streaming: bool = False
-    marks: bool = False
-    late: bool = False
-    zone: str = ""
-    inputs: tuple[str, ...] = ("",)
-    firing: Firing | None = None
-    proctime: bool = False
+
+    operator = "GlobalWindowAggregate"
+
+    @property
+    def zone(self) -> str:
+        """On whose wall clock it places windows; in batch the slices are on that already."""
+        return ""
 
     @cached_property
     def schema(self) -> Schema:
         keys = tuple(Field(key, self.input.type_of(key)) for key in self.keys)
         ends = (Field("window_start", "timestamp_ntz"), Field("window_end", "timestamp_ntz"))
-        before = (Field(BEFORE),) if self.window.emit_only_on_change or self.gives_changes else ()
-        return (
-            *keys,
-            *ends,
-            *(Field(name) for name, _ in self.merges),
-            *before,
-            *((Field(OP, "string"),) if self.gives_changes else ()),
-            *(MARKS if self.marks else ()),
-            *((Field(LATE),) if self.late else ()),
-        )
-
-    @property
-    def gives_changes(self) -> bool:
-        return self.firing is not None and not self.firing.purge
-
-    def label(self) -> str:
-        return "GlobalWindowAggregate" + super().label().removeprefix("SliceMerge")
+        before = (Field(BEFORE),) if self.window.emit_only_on_change else ()
+        return (*keys, *ends, *(Field(name) for name, _ in self.merges), *before)
 
     def details(self) -> Iterator[tuple[str, str]]:
         if self.keys:
@@ -335,9 +332,32 @@ class SliceMerge(Node):
         merged = (f"{kind}({name}) AS {name}" for name, kind in self.merges)
         ends = ("start('w$) AS window_start", "end('w$) AS window_end")
         yield "select", ", ".join((*self.keys, *merged, *ends))
-        if self.firing is not None:
-            yield "emit", self.firing.label
-        if self.proctime:
+
+
+@dataclass(frozen=True)
+class StreamSliceMerge(StreamOperator, SliceMerge):
+    """Those of a stream, each when its end has passed.
+
+    If it emits changes, BEFORE holds in rows that come the partials of the row before, in rows that go those of the
+    next one; OP says which they are."""
+
+    context: StreamContext
+
+    @property
+    def zone(self) -> str:
+        return self.context.zone
+
+    @cached_property
+    def schema(self) -> Schema:
+        changes = (Field(BEFORE), Field(OP, "string")) if self.context.emits_changes else ()
+        late = (Field(LATE),) if self.context.late else ()
+        return (*super().schema, *changes, *self.own_marks, *late)
+
+    def details(self) -> Iterator[tuple[str, str]]:
+        yield from super().details()
+        if self.context.firing is not None:
+            yield "emit", self.context.firing.label
+        if self.context.proctime:
             yield "time", "PROCTIME"
 
 

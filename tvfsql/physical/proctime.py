@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from tvfsql.physical.operators import Calc, SliceMerge, WindowExpand
+from tvfsql.physical.operators import Calc, StreamSliceMerge, WindowExpand
 from tvfsql.physical.row_operators import RowOperator
 from tvfsql.plan.proctime import is_proctime
 from tvfsql.plan.scalar import PROCTIME
@@ -25,11 +25,11 @@ def _(node: WindowExpand, name: str) -> bool:
     return is_proctime(node.input, node.time if name == node.struct else name)
 
 
-@is_proctime.register(SliceMerge)
-def _(node: SliceMerge, name: str) -> bool:
-    return node.proctime and (name == "window_end" or name in node.keys)
+@is_proctime.register(StreamSliceMerge)
+def _(node: StreamSliceMerge, name: str) -> bool:
+    return node.context.proctime and (name == "window_end" or name in node.keys)
 
 
 @is_proctime.register(RowOperator)
 def _(node: RowOperator, name: str) -> bool:
-    return node.proctime and name in node.times
+    return node.context.proctime and name in node.times

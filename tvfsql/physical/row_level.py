@@ -1,4 +1,4 @@
-"""Row-level operators of streams: what they need of their inputs, and what they refuse."""
+"""Row-level operators of streams: what they require of their inputs, and what they reject."""
 
 from __future__ import annotations
 
@@ -6,16 +6,14 @@ from collections.abc import Iterator
 from dataclasses import fields, replace
 
 from tvfsql.errors import UnsupportedError
-from tvfsql.options import Options
-from tvfsql.options import duration as duration_of
-from tvfsql.physical.marks import inputs_of, mark_items, marked, on_event
+from tvfsql.options import KEY_GROUPS, STATE_TTL, Options
 from tvfsql.physical.operators import Calc, Exchange, TableSourceScan
 from tvfsql.physical.row_operators import StreamIntervalJoin, StreamKeepRow
+from tvfsql.physical.stream_inputs import inputs_of, mark_items, marked, on_event
 from tvfsql.plan.deduplicate import Deduplicate
 from tvfsql.plan.interval_join import IntervalJoin
 from tvfsql.plan.node import Node
-
-TTL = "table.exec.state.ttl"
+from tvfsql.plan.stream import StreamContext
 
 
 def stream_keep_row(node: Deduplicate, options: Options) -> StreamKeepRow:
@@ -23,21 +21,24 @@ def stream_keep_row(node: Deduplicate, options: Options) -> StreamKeepRow:
 
     Raises UnsupportedError for last rows that would never be final.
     """
-    retention = duration_of(options[TTL], TTL)
+    retention = options[STATE_TTL]
     endless = next(endless_tables(node), None)
     if node.order.descending and not retention and endless:
         raise UnsupportedError(
-            f"the last row of a key is known when no later one can come, and {endless} has no end: {node.label()}",
-            hint=f"SET '{TTL}' = '1 h': the row comes out when its key has been quiet for that long",
+            f"the last row of a key is never final, as {endless} has no end",
+            hint=f"SET '{STATE_TTL.key}' = '1 h' emits it when its key has been idle for an hour",
         )
     source = marked_rows(node.input, node.time, options)
     made = replace(node, input=Exchange(source, node.partition))
     return StreamKeepRow(
         **{part.name: getattr(made, part.name) for part in fields(made)},
+        context=StreamContext(
+            inputs=inputs_of(source),
+            proctime=node.proctime,
+            on_event=on_event(source) and not node.proctime,
+            key_groups=options[KEY_GROUPS],
+        ),
         retention=retention,
-        on_event=on_event(source) and not node.proctime,
-        inputs=inputs_of(source),
-        key_groups=int(options["pipeline.max-parallelism"]),
     )
 
 
@@ -52,8 +53,11 @@ def stream_interval_join(node: IntervalJoin, options: Options) -> StreamInterval
     )
     return StreamIntervalJoin(
         **{part.name: getattr(made, part.name) for part in fields(made)},
-        inputs=tuple(f"{i}/{name}" for i, side in enumerate((left, right), 1) for name in inputs_of(side)),
-        key_groups=int(options["pipeline.max-parallelism"]),
+        context=StreamContext(
+            inputs=tuple(f"{i}/{name}" for i, side in enumerate((left, right), 1) for name in inputs_of(side)),
+            proctime=node.proctime,
+            key_groups=options[KEY_GROUPS],
+        ),
     )
 
 

@@ -1,25 +1,21 @@
-"""Operators as streams have them: slices of single rows, ranks of micro-batches, functions called for rows alone."""
+"""Lowering for streams: slices of single rows, ranks within micro-batches, functions of single rows."""
 
 from __future__ import annotations
 
 from dataclasses import fields, replace
 
-from tvfsql.options import Options
-from tvfsql.physical.marks import mark_items, marked, on_event
-from tvfsql.physical.operators import (
-    CONTROL,
-    LATE,
-    Calc,
-    StreamDeduplicate,
-    StreamSlices,
-    StreamTopN,
-)
+from tvfsql.options import KEY_GROUPS, Options
+from tvfsql.physical.firing import firing_of
+from tvfsql.physical.operators import Calc, SliceMerge, StreamDeduplicate, StreamSliceMerge, StreamSlices, StreamTopN
 from tvfsql.physical.proctime import is_proctime
+from tvfsql.physical.stream_inputs import inputs_of, mark_items, marked, on_event
+from tvfsql.plan.columns import CONTROL, LATE
 from tvfsql.plan.function import UserFunction, functions_in
 from tvfsql.plan.node import Node
 from tvfsql.plan.nodes import Item
 from tvfsql.plan.rank import WindowDeduplicate, WindowTopN
 from tvfsql.plan.scalar import Part, Ref, Scalar
+from tvfsql.plan.stream import StreamContext
 from tvfsql.plan.window_nodes import LocalWindowAggregate
 
 
@@ -37,11 +33,22 @@ def stream_slices(node: LocalWindowAggregate, options: Options) -> StreamSlices:
     partials = tuple(Item(part.name, part.row.substitute(items)) for part in node.partials)
     made = Calc(source.input, (*keys, Item(node.time, items[node.time]), *partials, *mark_items()))
     merges = tuple((part.name, part.merge) for part in node.partials)
-    key_groups = int(options["pipeline.max-parallelism"])
     proctime = is_proctime(node.input, node.time)
-    one_by_one = on_event(source) and not proctime
-    slices = StreamSlices(made, node.window, node.time, node.keys, merges, node.zone, one_by_one, key_groups)
-    return replace(slices, proctime=proctime)
+    context = StreamContext(
+        zone=node.zone,
+        proctime=proctime,
+        on_event=on_event(source) and not proctime,
+        key_groups=options[KEY_GROUPS],
+    )
+    return StreamSlices(made, node.window, node.time, node.keys, merges, context)
+
+
+def stream_merge(merged: SliceMerge, slices: Node, options: Options) -> StreamSliceMerge:
+    """The windows of a stream; `slices` are what they are made from. Raises OptionError for emit options that do not
+    fit."""
+    assert isinstance(slices, StreamSlices), slices.label()
+    context = replace(slices.context, inputs=inputs_of(slices), firing=firing_of(options))
+    return StreamSliceMerge(**{part.name: getattr(merged, part.name) for part in fields(merged)}, context=context)
 
 
 def calling_for_rows(node: Node) -> Node:

@@ -4,7 +4,8 @@ A row says how Spark computes the function over plain rows (`whole`), which part
 (`partials`: how Spark makes one, and how two merge), and how the result is finished from merged partials.
 Templates are Spark SQL: `{x}` is the argument, `{y}` the second one, `{t}` the event time, `{d}` stands
 where DISTINCT goes, `{f}` where FILTER goes, `{nn}` is the FILTER that also leaves out NULL arguments;
-`finish` names partials by their suffix. Result types: semantics.md (d). An aggregate that a user wrote is such a
+`finish` names partials by their suffix.
+Result types: semantics.md#aggregate-functions. An aggregate that a user wrote is such a
 row too (`of_user`), with `{function}` for its name, `{all}` for its arguments and `{row}` for a struct of them.
 
 Values that changes take back: what has a rule for `distinct` is made of a count and a sum, in which a value that goes
@@ -15,12 +16,32 @@ from __future__ import annotations
 
 from collections.abc import Callable
 from dataclasses import dataclass
+from enum import Enum
+from typing import NamedTuple
 
 from tvfsql.plan.function import UserFunction
 from tvfsql.plan.types import UNKNOWN, SqlType, is_decimal, is_float, is_integer, is_number, is_orderable, scale_of
 
 TypeRule = Callable[[SqlType], SqlType]
+Template = str | Callable[[SqlType], str]  # where it depends on the argument's type, made of that
 MergeKind = str | UserFunction  # a kind of runtime.partials, or the aggregate that merges its own accumulators
+
+
+class Accepts(Enum):
+    """What an argument must be, as errors put it."""
+
+    ANY = "value of any type"
+    NUMBER = "number"
+    BOOLEAN = "boolean"
+    ORDERED = "value that can be ordered"
+
+    def takes(self, kind: SqlType) -> bool:
+        """Whether an argument of this type will do; of an unknown type only Spark can tell."""
+        if self is Accepts.ANY or kind == UNKNOWN:
+            return True
+        if self is Accepts.NUMBER:
+            return is_number(kind)
+        return kind == "boolean" if self is Accepts.BOOLEAN else is_orderable(kind)
 
 
 @dataclass(frozen=True)
@@ -40,22 +61,55 @@ class Partial:
 
 
 @dataclass(frozen=True)
+class Share:
+    """A result over some of the rows: the aggregate `function` of `value`. `again` joins those of all rows. Without a
+    suffix what comes out is the result; else `finish` takes it under that name."""
+
+    function: str
+    again: str
+    suffix: str = ""
+    value: str = "{x}"
+
+
+class Templates(NamedTuple):
+    """Those of a function, for the type of its argument."""
+
+    whole: str
+    finish: str
+    distinct: str
+
+    @property
+    def take_distinct(self) -> bool:
+        return "{d}" in self.whole
+
+
+@dataclass(frozen=True)
 class AggregateFunction:
-    """One aggregate. `accepts` says what the argument must be, for the error that it is not."""
+    """One aggregate."""
 
     name: str
-    whole: str
+    whole: Template
     result: TypeRule
     natural: TypeRule | None = None  # the type that Spark's expression has, where that is not `result`
     partials: tuple[Partial, ...] = ()
-    finish: str = ""
-    distinct: str = ""  # finishes {count} and {sum}: of distinct values, or of rows; "": DISTINCT cannot be merged
+    finish: Template = ""
+    distinct: Template = ""  # finishes {count} and {sum}: of distinct values, or of rows; "": DISTINCT cannot be merged
     ignores_distinct: bool = False
     distinct_rows: Partial | None = None  # where DISTINCT is finished, by `finish`, out of the rows that differ
     user: UserFunction | None = None
-    again: str = ""  # the aggregate that joins results over parts of the rows; "": none does
+    shares: tuple[Share, ...] = ()  # what results over parts of the rows are joined from; none: they cannot be
     arguments: tuple[int, int] = (1, 1)
-    accepts: str = "value of any type"
+    accepts: Accepts = Accepts.ANY
+
+    def templates(self, kind: SqlType) -> Templates:
+        """Its templates for an argument of this type."""
+        parts = (self.whole, self.finish, self.distinct)
+        return Templates(*(part if isinstance(part, str) else part(kind) for part in parts))
+
+    def widest(self, kind: SqlType) -> SqlType:
+        """The type in which results over parts of the rows are kept: Spark's, so that one that is too large for the
+        result may be made up for by others."""
+        return (self.natural and self.natural(kind)) or self.result(kind)
 
     def mergeable(self, kind: SqlType, distinct: bool, streaming: bool) -> bool:
         """Whether windows can be made from slices. Sums of distinct floats cannot in batch, where values that come
@@ -105,6 +159,12 @@ def average(kind: SqlType) -> str:
     return "{sum} / nullif({count}, 0)"
 
 
+def _whole_average(kind: SqlType) -> str:
+    if is_float(kind) or not kind:
+        return "avg({d}{x}){f}"
+    return average(kind).replace("{sum}", "sum({d}{x}){f}").replace("{count}", "count({d}{x}){f}")
+
+
 # values in the order of their times, ties in their own: a value stands beside its time until the window is finished
 TIMED = "struct({t} AS t, {x} AS x)"
 VALUES = "transform(sort_array({list}), e -> e.x)"
@@ -140,10 +200,23 @@ BAG = Partial("bag", f"collect_list({OCCURRENCE}){{f}}", "bag", f"array({OCCURRE
 
 
 def _spread(name: str, spark: str, finish: str) -> AggregateFunction:
-    """A standard deviation or variance, merged by its moments."""
+    """A standard deviation or variance, merged by its moments. It has the type of an average, as in Flink."""
+
+    def of(template: str) -> Callable[[SqlType], str]:
+        return lambda kind: template if _spread_type(kind) == "double" else f"CAST({template} AS {_avg(kind).upper()})"
+
     return AggregateFunction(
-        name, f"{spark}({{x}}){{f}}", _always("double"), partials=(MOMENTS,), finish=finish, accepts="number"
+        name,
+        of(f"{spark}({{d}}{{x}}){{f}}"),
+        _spread_type,
+        partials=(MOMENTS,),
+        finish=of(finish),
+        accepts=Accepts.NUMBER,
     )
+
+
+def _spread_type(kind: SqlType) -> SqlType:
+    return _avg(kind) if is_number(kind) else "double"
 
 
 def _list(name: str, values: Partial) -> AggregateFunction:
@@ -154,7 +227,7 @@ def _list(name: str, values: Partial) -> AggregateFunction:
         lambda kind: f"array<{kind}>" if kind else UNKNOWN,
         partials=(values,),
         finish=f"coalesce({VALUES}, array())",
-        accepts="value that can be ordered",
+        accepts=Accepts.ORDERED,
     )
 
 
@@ -189,7 +262,7 @@ _ROWS = (
         partials=(COUNT_OF,),
         finish="{count}",  # never NULL: a window holds a slice with rows
         distinct="{count}",
-        again="SUM0",
+        shares=(Share("COUNT", "SUM0"),),
     ),
     AggregateFunction(
         "SUM",
@@ -199,8 +272,8 @@ _ROWS = (
         partials=(SUM_OF,),
         finish="{sum}",
         distinct="CASE WHEN {count} <> 0 THEN {sum} END",
-        again="SUM",
-        accepts="number",
+        shares=(Share("SUM", "SUM"),),
+        accepts=Accepts.NUMBER,
     ),
     AggregateFunction(
         "SUM0",
@@ -210,18 +283,19 @@ _ROWS = (
         partials=(SUM_OF,),
         finish="coalesce({sum}, 0)",
         distinct="coalesce({sum}, 0)",
-        again="SUM0",
-        accepts="number",
+        shares=(Share("SUM0", "SUM0"),),
+        accepts=Accepts.NUMBER,
     ),
     AggregateFunction(
         "AVG",
-        "",  # by type, see `templates`
+        _whole_average,
         _avg,
-        lambda kind: "bigint" if is_integer(kind) else "double" if is_float(kind) else UNKNOWN,
+        _natural_sum,
         partials=(SUM_OF, COUNT_OF),
-        finish="average",
-        distinct="average",
-        accepts="number",
+        finish=average,
+        distinct=average,
+        shares=(Share("SUM", "SUM", "sum"), Share("COUNT", "SUM0", "count")),
+        accepts=Accepts.NUMBER,
     ),
     AggregateFunction(
         "MIN",
@@ -230,8 +304,8 @@ _ROWS = (
         partials=(Partial("min", "min({x}){f}", "min", net=LEAST),),
         finish="{min}",
         ignores_distinct=True,
-        again="MIN",
-        accepts="value that can be ordered",
+        shares=(Share("MIN", "MIN"),),
+        accepts=Accepts.ORDERED,
     ),
     AggregateFunction(
         "MAX",
@@ -240,8 +314,8 @@ _ROWS = (
         partials=(Partial("max", "max({x}){f}", "max", net=GREATEST),),
         finish="{max}",
         ignores_distinct=True,
-        again="MAX",
-        accepts="value that can be ordered",
+        shares=(Share("MAX", "MAX"),),
+        accepts=Accepts.ORDERED,
     ),
     AggregateFunction(
         "BOOL_AND",
@@ -250,8 +324,8 @@ _ROWS = (
         partials=(Partial("and", "bool_and({x}){f}", "min", net=LEAST),),
         finish="{and}",
         ignores_distinct=True,
-        again="BOOL_AND",
-        accepts="boolean",
+        shares=(Share("BOOL_AND", "BOOL_AND"),),
+        accepts=Accepts.BOOLEAN,
     ),
     AggregateFunction(
         "BOOL_OR",
@@ -260,8 +334,8 @@ _ROWS = (
         partials=(Partial("or", "bool_or({x}){f}", "max", net=GREATEST),),
         finish="{or}",
         ignores_distinct=True,
-        again="BOOL_OR",
-        accepts="boolean",
+        shares=(Share("BOOL_OR", "BOOL_OR"),),
+        accepts=Accepts.BOOLEAN,
     ),
     AggregateFunction(
         "FIRST_VALUE",
@@ -270,7 +344,8 @@ _ROWS = (
         partials=(FIRST,),
         finish="{first}.x",
         ignores_distinct=True,
-        accepts="value that can be ordered",
+        shares=(Share("MIN", "MIN", "first", TIMED),),
+        accepts=Accepts.ORDERED,
     ),
     AggregateFunction(
         "LAST_VALUE",
@@ -279,7 +354,8 @@ _ROWS = (
         partials=(LAST,),
         finish="{last}.x",
         ignores_distinct=True,
-        accepts="value that can be ordered",
+        shares=(Share("MAX", "MAX", "last", TIMED),),
+        accepts=Accepts.ORDERED,
     ),
     AggregateFunction(
         "LISTAGG",
@@ -288,7 +364,7 @@ _ROWS = (
         partials=(LIST,),
         finish=JOINED,
         arguments=(1, 2),
-        accepts="value that can be ordered",
+        accepts=Accepts.ORDERED,
     ),
     _list("COLLECT", LIST),
     _list("ARRAY_AGG", LIST_WITH_NULLS),
@@ -326,23 +402,3 @@ ALIASES = {
     "STRING_AGG": "LISTAGG",
     "COLLECT_LIST": "COLLECT",
 }
-
-
-def accepted(function: AggregateFunction, kind: SqlType) -> bool:
-    """Whether the function takes an argument of this type; of an unknown type only Spark can tell."""
-    checks: dict[str, Callable[[SqlType], bool]] = {
-        "value of any type": lambda _: True,
-        "number": is_number,
-        "boolean": lambda known: known == "boolean",
-        "value that can be ordered": is_orderable,
-    }
-    return kind == UNKNOWN or checks[function.accepts](kind)
-
-
-def templates(function: AggregateFunction, kind: SqlType) -> tuple[str, str, str]:
-    """(whole, finish, distinct) of a function for an argument type."""
-    if function.name != "AVG":
-        return function.whole, function.finish, function.distinct
-    rule = average(kind)
-    whole = rule.replace("{sum}", "sum({d}{x}){f}").replace("{count}", "count({d}{x}){f}")
-    return ("avg({d}{x}){f}" if is_float(kind) or not kind else whole), rule, rule

@@ -1,4 +1,4 @@
-"""The type that Spark gives `left op right` in ANSI mode, by its rules of coercion and decimal precision."""
+"""The type of `left op right` in Spark's ANSI mode, by its rules for coercion and decimal precision."""
 
 from __future__ import annotations
 

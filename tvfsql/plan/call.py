@@ -1,12 +1,13 @@
-"""Aggregate calls put into words: the templates of plan.aggregates filled in for one call."""
+"""Aggregate calls as SQL text: the templates of plan.aggregates, filled in for one call."""
 
 from __future__ import annotations
 
 from collections.abc import Mapping
 
-from tvfsql.plan.aggregates import FUNCTIONS, ONE, AggregateFunction, of_user, templates
+from tvfsql.plan.aggregates import FUNCTIONS, ONE, AggregateFunction, of_user
 from tvfsql.plan.nodes import AggCall
 from tvfsql.plan.scalar import Scalar, column, template, text
+from tvfsql.plan.types import SqlType, is_decimal, is_float, scale_of
 
 
 def row_of(call: AggCall) -> AggregateFunction | None:
@@ -31,7 +32,7 @@ def retractable(call: AggCall) -> bool:
 def needs_slices(call: AggCall) -> bool:
     """Whether Spark has no aggregate for the call."""
     row = row_of(call)
-    return row is not None and not templates(row, call.arguments[0].type)[0]
+    return row is not None and not row.templates(call.arguments[0].type).whole
 
 
 def whole(call: AggCall) -> Scalar:
@@ -39,8 +40,7 @@ def whole(call: AggCall) -> Scalar:
     row = row_of(call)
     if row is None:
         return call.arguments[0]
-    pattern, _, _ = templates(row, call.arguments[0].type)
-    return finished(call, pattern, holes(call))
+    return finished(call, row.templates(call.arguments[0].type).whole, holes(call))
 
 
 def holes(call: AggCall) -> dict[str, Scalar]:
@@ -91,6 +91,19 @@ def finished(call: AggCall, pattern: str, parts: Mapping[str, Scalar]) -> Scalar
     if call.type and row.natural and row.natural(kind) != call.type:
         pattern = f"CAST({pattern} AS {call.type.upper()})"
     return template(pattern, parts, call.type, atomic=pattern.endswith(")") or pattern.startswith("{"))
+
+
+def sum_of_list(kind: SqlType) -> str:
+    """The sum of the list `{v}` in the type of Spark's sum(). Floating numbers are added from the smallest up, so
+    that the sum does not depend on the order in which they came."""
+    if is_decimal(kind) and scale_of(kind) > 6:  # Spark would round a sum that may have 39 digits
+        whole = f"DECIMAL(37, {scale_of(kind)})"
+        return (
+            f"aggregate({{v}}, CAST(0 AS {whole}), (total, value) -> CAST(total + CAST(value AS {whole}) AS {whole}))"
+        )
+    whole = FUNCTIONS["SUM"].widest(kind)
+    values = "sort_array({v})" if is_float(kind) else "{v}"
+    return f"aggregate({values}, CAST(0 AS {whole.upper()}), (total, value) -> total + value)"
 
 
 def _function(call: AggCall) -> dict[str, Scalar]:

@@ -1,4 +1,4 @@
-"""The columns of a datagen table: what their values are, as its WITH clause says it under Flink's names."""
+"""The columns of a datagen table and their values, from the options of its WITH clause."""
 
 from __future__ import annotations
 
@@ -7,8 +7,8 @@ from dataclasses import dataclass
 from decimal import Decimal
 
 from tvfsql.errors import BindError, Span
-from tvfsql.plan.generated import START
 from tvfsql.plan.node import Field
+from tvfsql.plan.synthetic_tables import START
 from tvfsql.plan.table_options import TableOptions
 from tvfsql.plan.types import is_decimal, is_float, is_integer, is_time, scale_of, shown
 
@@ -73,7 +73,7 @@ def datagen(
         key = f"fields.{field.name}"
         rate = options.number(f"{key}.null-rate", Decimal(0))
         if not 0 <= rate <= 1:
-            raise options.error(f"{key}.null-rate", "takes a share from 0 to 1", f"'{key}.null-rate' = '0.1'")
+            raise options.error(f"{key}.null-rate", "must be from 0 to 1", f"'{key}.null-rate' = '0.1'")
         values = _values(options, key, field, (places or {}).get(field.name))
         made.append(Made(field.name, field.type, values, float(rate)))
     return tuple(made)
@@ -123,7 +123,7 @@ def _counted(options: TableOptions, key: str, kind: str) -> Counted:
 
 def _ordered(options: TableOptions, key: str, low: int | float, high: int | float) -> Uniform:
     if low > high:
-        raise options.error(f"{key}.max", f"is less than {key}.min", f"exchange {key}.min and {key}.max")
+        raise options.error(f"{key}.max", f"is less than {key}.min", f"swap {key}.min and {key}.max")
     return Uniform(low, high)
 
 
@@ -133,7 +133,7 @@ def _unscaled(options: TableOptions, key: str, kind: str) -> int:
     widest = Decimal(10 ** min(_whole_digits(kind) + scale, DIGITS) - 1).scaleb(-scale)
     bound = options.number(key, -widest if key.endswith("min") else widest)
     if abs(bound) > widest:
-        raise options.error(key, f"is more than the {DIGITS} digits that datagen makes", f"'{key}' = '{widest:f}'")
+        raise options.error(key, f"has more than {DIGITS} digits", f"'{key}' = '{widest:f}'")
     return int(bound.scaleb(scale))
 
 

@@ -1,4 +1,4 @@
-"""Deduplication by key: one row of all that agree on some columns."""
+"""Deduplication by key: one row for each combination of key columns."""
 
 from __future__ import annotations
 

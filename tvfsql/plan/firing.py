@@ -1,19 +1,22 @@
-"""When the windows of a stream give out results besides at their end. Source: semantics.md e.3."""
+"""Early and late firing: when windows of a stream emit results other than at their end.
+
+Source: semantics.md#early-and-late-firing.
+"""
 
 from __future__ import annotations
 
 from dataclasses import dataclass
 
-from tvfsql.plan.window import duration
+from tvfsql.plan.durations import duration
 
 
 @dataclass(frozen=True)
 class Firing:
     """Before their end, and after it for rows that come late. Times are in ms.
 
-    `early`: how long after a row its open windows give out what they hold, by processing time; 0: in the micro-batch
+    `early`: how long after a row its open windows emit what they hold, by processing time; 0: in the micro-batch
     of the row; None: never. `lateness`: how long after its end (by event time) a window still takes rows. `late`: the
-    same as `early` for rows that come after the end. What is given out is the whole result, which takes the place
+    same as `early` for rows that come after the end. What is emitted is the whole result, which takes the place
     of the one before it, or with `purge` what the rows since then amount to.
     """
 

@@ -1,4 +1,4 @@
-"""Functions that a user wrote in Python, as plans know them: where they are and what they give. They are not loaded."""
+"""Python functions in plans: their path and result type. Plans do not load them."""
 
 from __future__ import annotations
 
@@ -30,6 +30,7 @@ class UserFunction:
     deterministic: bool = True
     folder: str = ""
     of_rows: bool = False
+    of_flink: bool = False
 
     @property
     def plain(self) -> UserFunction:
@@ -40,7 +41,7 @@ class UserFunction:
     def for_rows(self) -> UserFunction:
         """The function with one more argument, the first: the result is NULL, and the function is not called, where
         that is not NULL. Spark calls Python for every row, also within CASE."""
-        return self if self.of_rows else replace(self, name=f"{self.name}{OF_ROWS}", of_rows=True)
+        return self if self.of_rows or self.of_flink else replace(self, name=f"{self.name}{OF_ROWS}", of_rows=True)
 
     @property
     def path(self) -> str:

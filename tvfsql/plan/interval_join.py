@@ -1,4 +1,4 @@
-"""Joins of rows whose times are close to each other: each row has its partners within bounds of time."""
+"""Interval joins: the partners of a row are within bounds of its time."""
 
 from __future__ import annotations
 
@@ -6,8 +6,8 @@ from collections.abc import Iterator
 from dataclasses import dataclass
 from functools import cached_property
 
+from tvfsql.plan.durations import duration
 from tvfsql.plan.node import Node, Schema
-from tvfsql.plan.window import duration
 from tvfsql.plan.window_join import KINDS, EqualPair
 
 TIMES = ("timestamp_ntz", "timestamp")

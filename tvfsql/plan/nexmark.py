@@ -7,12 +7,13 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 
-from tvfsql.plan.generated import START, Rows
 from tvfsql.plan.node import Field
+from tvfsql.plan.synthetic_tables import START, Rows
 from tvfsql.plan.table_options import TableOptions
 
 # Of 50 events the first is a person, the next three are auctions, the others are bids.
 PROPORTIONS = {"person": 1, "auction": 3, "bid": 46}
+EPOCH = sum(PROPORTIONS.values())
 
 
 def _columns(text: str) -> tuple[Field, ...]:
@@ -32,6 +33,21 @@ TABLES = {
         "dateTime timestamp_ntz, extra string"
     ),
 }
+# All of them as one table, whose rows have one event each.
+EVENTS = "events"
+EVENT_TYPE = Field("event_type", "int")
+KINDS = tuple(PROPORTIONS)  # by their numbers in event_type
+TABLES[EVENTS] = (
+    EVENT_TYPE,
+    *(Field(name, f"struct<{','.join(f'{part.name}:{part.type}' for part in TABLES[name])}>") for name in KINDS),
+)
+# Flink's options whose other values would make other events.
+SETTLED = {
+    **{f"{name}.proportion": str(share) for name, share in PROPORTIONS.items()},
+    "bid.hot-ratio.auctions": "2",
+    "bid.hot-ratio.bidders": "4",
+    "auction.hot-ratio.sellers": "4",
+}
 
 
 @dataclass(frozen=True)
@@ -47,14 +63,23 @@ class Nexmark:
     @classmethod
     def of(cls, options: TableOptions) -> Nexmark:
         """Raises BindError."""
+        for key, value in SETTLED.items():
+            if options.text(key, value) != value:
+                raise options.error(key, f"cannot be {options.text(key)!r}", f"'{key}' = '{value}'")
+        rate = options.whole("first-event.rate", 10_000, least=1)
+        if options.whole("next-event.rate", rate, least=1) != rate:
+            raise options.error("next-event.rate", "must be first-event.rate", f"'next-event.rate' = '{rate}'")
         return cls(
-            options.word("nexmark.table", tuple(TABLES)),
-            options.whole("first-event.rate", 10_000, least=1),
+            options.word("nexmark.table", tuple(TABLES), EVENTS),
+            rate,
             options.time("start-time", START),
             options.duration("disorder", "0 s"),
         )
 
     def rows(self, options: TableOptions) -> Rows:
         """Its rows; without end they come as fast as event time goes. Raises BindError."""
-        share = self.rate * PROPORTIONS[self.table] // sum(PROPORTIONS.values())
+        share = self.rate * PROPORTIONS.get(self.table, EPOCH) // EPOCH
+        number = options.whole("events.num", 0, least=0)
+        if number and "number-of-rows" not in options:
+            options = options.with_values({"number-of-rows": str(number)})
         return Rows.of(options, max(1, share))

@@ -1,12 +1,13 @@
-"""What every operator of a plan has: children, columns, a label; and how plans are walked and printed."""
+"""The base of all operators: children, columns and a label; plans are traversed through it."""
 
 from __future__ import annotations
 
 from collections.abc import Callable, Iterator
-from dataclasses import dataclass, fields, replace
+from dataclasses import dataclass, field, fields, replace
 from functools import cached_property
 from typing import Any
 
+from tvfsql.errors import Span
 from tvfsql.plan.types import UNKNOWN, SqlType
 
 
@@ -23,7 +24,14 @@ Schema = tuple[Field, ...]
 
 @dataclass(frozen=True)
 class Node:
-    """An operator. Its dataclass fields are the whole of its state; fields that hold nodes are its children."""
+    """An operator. Its dataclass fields are the whole of its state; fields that hold nodes are its children.
+
+    `span` is what an error underlines: the words of the SQL text that ask for the operator.
+    """
+
+    span: Span | None = field(default=None, compare=False, repr=False, kw_only=True)
+
+    operator = ""  # what EXPLAIN calls it, if not by the name of the class
 
     @cached_property
     def schema(self) -> Schema:
@@ -32,10 +40,10 @@ class Node:
 
     @property
     def columns(self) -> tuple[str, ...]:
-        return tuple(field.name for field in self.schema)
+        return tuple(part.name for part in self.schema)
 
     def type_of(self, column: str) -> SqlType:
-        return next(field.type for field in self.schema if field.name == column)
+        return next(part.type for part in self.schema if part.name == column)
 
     @property
     def children(self) -> tuple[Node, ...]:
@@ -62,33 +70,21 @@ class Node:
 
     def details(self) -> Iterator[tuple[str, str]]:
         """What stands in the brackets of the label: (field, text), only what is not empty."""
-        for field in fields(self):
-            value = getattr(self, field.name)
-            if field.repr and not _nodes(value) and value not in ((), None, False, ""):
-                yield field.name, _shown(value)
+        for part in fields(self):
+            value = getattr(self, part.name)
+            if part.repr and not _nodes(value) and value not in ((), None, False, ""):
+                yield part.name, _shown(value)
 
     def label(self) -> str:
         """One line that says what the operator does, in Flink's form."""
         inner = ", ".join(f"{name}=[{value}]" for name, value in self.details())
-        return f"{type(self).__name__}({inner})"
+        return f"{self.operator or type(self).__name__}({inner})"
 
     def _child_fields(self) -> Iterator[tuple[str, Any]]:
-        for field in fields(self):
-            value = getattr(self, field.name)
+        for part in fields(self):
+            value = getattr(self, part.name)
             if _nodes(value):
-                yield field.name, value
-
-
-def tree(node: Node) -> str:
-    """The plan as text, in the shape of Flink's EXPLAIN: an operator a line, inputs below it."""
-    return "\n".join(_lines(node))
-
-
-def _lines(node: Node, head: str = "", rest: str = "") -> Iterator[str]:
-    yield head + node.label()
-    for i, child in enumerate(node.children):
-        last = i == len(node.children) - 1
-        yield from _lines(child, rest + ("+- " if last else ":- "), rest + ("   " if last else ":  "))
+                yield part.name, value
 
 
 def _nodes(value: Any) -> tuple[Node, ...]:

@@ -37,6 +37,7 @@ class AggCall:
     time: str | None = None
     type: SqlType = field(default="", compare=False)
     user: UserFunction | None = None
+    span: Span | None = field(default=None, compare=False, repr=False)
 
     @property
     def columns(self) -> frozenset[str]:
@@ -292,7 +293,6 @@ class Sink(Node):
     input: Node
     table: str
     overwrite: bool = False
-    span: Span | None = field(default=None, compare=False, repr=False)
 
     @cached_property
     def schema(self) -> Schema:

@@ -2,7 +2,7 @@
 whether they are rows at all or changes of rows.
 
 The one owner of that knowledge: rules, the binder and the checks of streams ask here and never go by the names
-of columns. Source: semantics.md a.5 (window property propagation).
+of columns. Source: semantics.md#window-columns.
 """
 
 from __future__ import annotations
@@ -12,11 +12,12 @@ from dataclasses import dataclass
 from functools import singledispatch
 
 from tvfsql.plan import nodes, window_nodes
+from tvfsql.plan.columns import WINDOW_COLUMNS
 from tvfsql.plan.node import Node
 from tvfsql.plan.rank import Rank, WindowDeduplicate, WindowTopN
 from tvfsql.plan.sharing import Shared
 from tvfsql.plan.window import Window
-from tvfsql.plan.window_nodes import WINDOW_COLUMNS, AttachedWindow
+from tvfsql.plan.window_nodes import AttachedWindow
 
 Names = tuple[str, ...]
 
@@ -37,8 +38,9 @@ class WindowColumns:
     rowtimes: Names
 
     @property
-    def label(self) -> str:
-        return window_nodes.window_label(self.window, zone=self.zone)
+    def words(self) -> str:
+        """The window as errors speak of it: TUMBLE (size 1 h)."""
+        return f"{self.window.name} ({', '.join(f'{name} {value}' for name, value in self.window.parts)})"
 
     def together(self, other: WindowColumns) -> WindowColumns:
         """The columns of both, where both tell of the same windows."""

@@ -7,8 +7,9 @@ expressions in their place. So plans hold no parser's trees, compare by value an
 from __future__ import annotations
 
 import re
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field
+from itertools import count
 
 from tvfsql.errors import Span
 from tvfsql.plan.function import UserFunction
@@ -52,13 +53,20 @@ Part = str | Ref | UserFunction | Proctime  # a function stands for its name
 
 @dataclass(frozen=True)
 class Scalar:
-    """`parts` in turn give the text; `atomic` text needs no parentheses inside other text."""
+    """`parts` in turn give the text; `atomic` text needs no parentheses inside other text. `written` are the parts of
+    the text that the user wrote, if that is known."""
 
     parts: tuple[Part, ...]
     type: SqlType = field(default=UNKNOWN, compare=False)
     atomic: bool = field(default=True, compare=False)
     deterministic: bool = field(default=True, compare=False)
     span: Span | None = field(default=None, compare=False, repr=False)
+    written: tuple[Part, ...] = field(default=(), compare=False, repr=False)
+
+    @property
+    def shown(self) -> tuple[Part, ...]:
+        """The parts of the text that EXPLAIN has."""
+        return self.written or self.parts
 
     @property
     def sql(self) -> str:
@@ -87,27 +95,19 @@ class Scalar:
 
     def substitute(self, columns: Mapping[str, Scalar]) -> Scalar:
         """The expression with other expressions in the place of columns; unnamed columns stay."""
-        parts: list[Part] = []
-        deterministic = self.deterministic
-        for part in self.parts:
-            new = columns.get(part.name) if isinstance(part, Ref) else None
-            if new is None:
-                parts.append(part)
-                continue
-            deterministic = deterministic and new.deterministic
-            alone = new.atomic or len(self.parts) == 1
-            parts += new.parts if alone else ("(", *new.parts, ")")
-        atomic = self.atomic and (
-            len(self.parts) > 1 or all(columns[name].atomic for name in self.columns if name in columns)
-        )
-        return Scalar(_joined(parts), self.type, atomic, deterministic, self.span)
+        used = [columns[name] for name in self.columns if name in columns]
+        deterministic = self.deterministic and all(new.deterministic for new in used)
+        atomic = self.atomic and (len(self.parts) > 1 or all(new.atomic for new in used))
+        parts = _with(self.parts, {name: (new.parts, new.atomic) for name, new in columns.items()})
+        written = _with(self.shown, {name: (new.shown, new.atomic) for name, new in columns.items()})
+        return Scalar(parts, self.type, atomic, deterministic, self.span, written)
 
     def renamed(self, names: Mapping[str, str]) -> Scalar:
         return self.substitute({old: column(new) for old, new in names.items()})
 
     def __str__(self) -> str:
         """The text as EXPLAIN has it."""
-        return "".join(str(part) if isinstance(part, Proctime) else _text(part) for part in self.parts)
+        return "".join(str(part) if isinstance(part, Proctime) else _text(part) for part in self.shown)
 
 
 PROCTIME = Scalar((Proctime(),), "timestamp")
@@ -125,15 +125,16 @@ def text(sql: str, kind: SqlType = UNKNOWN) -> Scalar:
 
 def template(pattern: str, arguments: Mapping[str, Scalar], kind: SqlType = UNKNOWN, *, atomic: bool = True) -> Scalar:
     """`pattern` with the arguments in place of their `{name}`s."""
-    parts: list[Part] = []
+    holes: list[Part] = []
     for literal, name in re.findall(r"([^{}]*)(?:\{(\w+)\})?", pattern):
-        parts.append(literal)
-        if name:
-            argument = arguments[name]
-            bare = argument.atomic or _fenced(pattern, name)
-            parts += argument.parts if bare else ("(", *argument.parts, ")")
+        holes += [literal, Ref(name)] if name else [literal]
+    bare = {name: argument.atomic or _fenced(pattern, name) for name, argument in arguments.items()}
     steady = all(argument.deterministic for argument in arguments.values())
-    return Scalar(_joined(parts), kind, atomic, steady)
+    made, written = (
+        _with(holes, {name: (getattr(part, text), bare[name]) for name, part in arguments.items()})
+        for text in ("parts", "shown")
+    )
+    return Scalar(made, kind, atomic, steady, written=written)
 
 
 def _fenced(pattern: str, name: str) -> bool:
@@ -151,14 +152,27 @@ def free_name(wanted: str, taken: Callable[[str], bool]) -> str:
     """`wanted`, or with the first number behind it that is not taken."""
     if not taken(wanted):
         return wanted
-    return next(name for i in range(999) if not taken(name := f"{wanted}{i}"))
+    return next(name for i in count() if not taken(name := f"{wanted}{i}"))
+
+
+def _with(parts: Sequence[Part], new: Mapping[str, tuple[tuple[Part, ...], bool]]) -> tuple[Part, ...]:
+    """The parts with others in the place of columns: in parentheses, unless they are said to need none."""
+    made: list[Part] = []
+    for part in parts:
+        found = new.get(part.name) if isinstance(part, Ref) else None
+        if found is None:
+            made.append(part)
+        else:
+            inner, bare = found
+            made += inner if bare or len(parts) == 1 else ("(", *inner, ")")
+    return _joined(made)
 
 
 def _text(part: str | Ref | UserFunction) -> str:
     return part if isinstance(part, str) else quoted(part.name)
 
 
-def _joined(parts: list[Part]) -> tuple[Part, ...]:
+def _joined(parts: Sequence[Part]) -> tuple[Part, ...]:
     """The parts with neighbouring texts made one, so that equal expressions are equal."""
     joined: list[Part] = []
     for part in parts:

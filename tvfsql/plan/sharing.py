@@ -1,4 +1,4 @@
-"""What several INSERTs of a set have in common: found before rules, so that it is planned by itself."""
+"""What several INSERTs of a set have in common. Found before rules run, so that it is planned separately."""
 
 from __future__ import annotations
 

@@ -11,16 +11,9 @@ from datetime import UTC, datetime, timedelta
 from decimal import Decimal, InvalidOperation
 
 from tvfsql.errors import BindError, Span, did_you_mean
+from tvfsql.plan.durations import milliseconds
 
 EPOCH = datetime(1970, 1, 1, tzinfo=UTC)
-# Flink's names of the units of a duration, in ms.
-DURATIONS = {
-    **dict.fromkeys(("ms", "milli", "millis", "millisecond", "milliseconds"), 1),
-    **dict.fromkeys(("s", "sec", "secs", "second", "seconds"), 1_000),
-    **dict.fromkeys(("m", "min", "minute", "minutes"), 60_000),
-    **dict.fromkeys(("h", "hour", "hours"), 3_600_000),
-    **dict.fromkeys(("d", "day", "days"), 86_400_000),
-}
 
 
 class TableOptions:
@@ -37,6 +30,10 @@ class TableOptions:
         self.spans = {key.lower(): span for key, span in (spans or {}).items()}
         self.table = table
         self._read: set[str] = set()
+
+    def with_values(self, values: Mapping[str, str]) -> TableOptions:
+        """The same options with others."""
+        return TableOptions({**self.given, **values}, self.spans, self.table)
 
     def __contains__(self, key: str) -> bool:
         return key.lower() in self.values
@@ -62,7 +59,11 @@ class TableOptions:
         if not re.fullmatch(r"[+-]?\d+", value.strip()):
             raise self.error(key, f"takes a whole number, not {value!r}", f"'{key}' = '{max(least, 1000)}'")
         if not least <= int(value) <= most:
-            raise self.error(key, f"takes a whole number from {least} to {most}", None)
+            raise self.error(
+                key,
+                f"takes a whole number from {least} to {most}",
+                f"'{key}' = '{most if int(value) > most else least}'",
+            )
         return int(value)
 
     def number(self, key: str, default: Decimal) -> Decimal:
@@ -79,10 +80,10 @@ class TableOptions:
     def duration(self, key: str, default: str) -> int:
         """A duration in ms, such as '5 s', '500 ms', '1 min'."""
         value = self.text(key, default)
-        found = re.fullmatch(r"(\d+)\s*([a-z]*)", value.strip().lower())
-        if found is None or (found[2] or "ms") not in DURATIONS:
+        ms = milliseconds(value)
+        if ms is None:
             raise self.error(key, f"takes a duration, not {value!r}", f"'{key}' = '5 s' (ms, s, min, h, d)")
-        return int(found[1]) * DURATIONS[found[2] or "ms"]
+        return ms
 
     def time(self, key: str, default: str) -> int:
         """A point in time, 'yyyy-MM-dd HH:mm:ss[.SSS]' or a date, in epoch ms."""
@@ -97,13 +98,14 @@ class TableOptions:
         """The error that an option's value is."""
         return BindError(f"{key} {problem}", span=self.spans.get(key.lower(), self.table), hint=hint)
 
-    def refuse_unread(self, connector: str, also: Collection[str] = ()) -> None:
-        """Raise BindError for an option that nobody asked for; `also` are names that the hint may give besides."""
+    def refuse_unread(self, connector: str, also: Collection[str] = (), rare: Collection[str] = ()) -> None:
+        """Raise BindError for an option that nobody asked for; `also` are names that the hint may give besides, `rare`
+        those that it gives where they are close."""
         known = {key.lower(): key for key in self._read}
         for key in self.given:
             if key.lower() not in known:
                 raise BindError(
                     f"connector {connector} has no option {key}",
                     span=self.spans.get(key.lower()),
-                    hint=did_you_mean(key, {*known.values(), *also}),
+                    hint=did_you_mean(key, {*known.values(), *also}, rare=rare),
                 )

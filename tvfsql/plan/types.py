@@ -49,6 +49,26 @@ def scale_of(kind: SqlType) -> int:
     return int(found.group(1))
 
 
+def split_kinds(kinds: SqlType) -> list[str]:
+    """The types between commas that no bracket encloses, and no name in backticks has."""
+    parts, depth = [""], 0
+    for word in re.findall(r"`(?:``|[^`])*`|.", kinds, re.DOTALL):
+        depth += (word in "<(") - (word in ">)")
+        if word == "," and depth == 0:
+            parts.append("")
+        else:
+            parts[-1] += word
+    return [part.strip() for part in parts]
+
+
+def fields(kind: SqlType) -> dict[str, SqlType]:
+    """The types of a struct's fields by their names; {} of others."""
+    if not kind.startswith("struct<"):
+        return {}
+    named = (re.fullmatch(r"(`(?:``|[^`])*`|\w+):(.*)", part, re.DOTALL) for part in split_kinds(kind[7:-1]))
+    return {found[1].strip("`").replace("``", "`"): found[2] for found in named if found}
+
+
 def ddl(kind: SqlType) -> str:
     """The type in capitals; the names of a struct's fields stay as they are."""
     return _with_words(kind, str.upper)

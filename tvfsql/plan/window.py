@@ -1,7 +1,8 @@
 """Windows and their slices: pure arithmetic on integers, the same for EXPLAIN, batch and streams.
 
 Times are epoch milliseconds of the wall clock; every window is half-open, [start, end). A slice is the
-widest stretch of time that no window border cuts; it is named by its end. Sessions have none. Source: semantics.md (b).
+widest stretch of time that no window border cuts; it is named by its end. Sessions have none.
+Source: semantics.md#slices.
 """
 
 from __future__ import annotations
@@ -10,26 +11,12 @@ from dataclasses import dataclass
 from datetime import date
 from math import gcd
 
-UNITS = ((86_400_000, "d"), (3_600_000, "h"), (60_000, "min"), (1_000, "s"), (1, "ms"))
-# Columns of the intervals that sessions are made of: the times of their first and last row. No SQL name begins with $.
-INTERVAL_START, INTERVAL_LAST = "$start", "$last"
+from tvfsql.plan.durations import UNITS, calendar, duration
 
 
 def align(ts: int, offset: int, width: int) -> int:
     """Start of the stretch of `width` ms, shifted by `offset`, that holds `ts`; `ts` may be negative."""
     return ts - (ts - offset) % width
-
-
-def duration(ms: int) -> str:
-    """Milliseconds as people say them, in the largest exact unit: 90000 is `90 s`, 86400000 is `1 d`."""
-    width, unit = next((u for u in UNITS if ms % u[0] == 0 and ms != 0), UNITS[-1])
-    return f"{ms // width} {unit}"
-
-
-def calendar(months: int) -> str:
-    """Months as people say them: 12 is `1 year`, 18 is `18 months`."""
-    count, unit = (months // 12, "year") if months % 12 == 0 and months else (months, "month")
-    return f"{count} {unit}{'s' if abs(count) != 1 else ''}"
 
 
 @dataclass(frozen=True)
@@ -153,8 +140,8 @@ class Hop:
 class Cumulate:
     """Windows that share their start and grow by `step` ms up to `size` ms, then start anew.
 
-    With `emit_only_on_update` a window is given out only if rows arrived in its newest step; with
-    `emit_only_on_change` only if a result differs from the last one given out since the windows' start.
+    With `emit_only_on_update` a window is emitted only if rows arrived in its newest step; with
+    `emit_only_on_change` only if a result differs from the last one emitted since the windows' start.
     """
 
     step: int
@@ -199,7 +186,7 @@ class Cumulate:
 @dataclass(frozen=True)
 class Session:
     """Windows that rows make: each reaches from its first row to `gap` ms after its last one, and a row that comes
-    no later than that belongs to it. Source: semantics.md b.4.
+    no later than that belongs to it. Source: semantics.md#sessions.
 
     Its borders are where rows are, so it has no slices. With `limit` no window is longer than that: a longer run of
     rows is cut from its first row on, and what is not before `limit` ms after that row begins a new session.

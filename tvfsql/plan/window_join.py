@@ -1,4 +1,4 @@
-"""Joins of windows: of rows that lie in the same window. Source: semantics.md a.6."""
+"""Window joins: joins of rows in the same window. Source: semantics.md#window-joins."""
 
 from __future__ import annotations
 
@@ -12,6 +12,7 @@ from tvfsql.plan.properties import WindowColumns, unique_key, window_of
 from tvfsql.plan.scalar import Ref, Scalar, column, template
 from tvfsql.plan.window_nodes import AttachedWindow
 
+BATCH = ", or --mode batch"
 # What Flink calls the kinds of joins.
 KINDS = {
     "inner": "InnerJoin",
@@ -94,22 +95,34 @@ class WindowJoin(Node):
         yield "select", ", ".join(self.columns)
 
 
-def window_join(join: Join) -> WindowJoin | str:
-    """The join as one of windows, or why it is none: a sentence about "this join"."""
+@dataclass(frozen=True)
+class NoWindowJoin:
+    """Why a join is none of windows: a sentence about it, and what to type."""
+
+    reason: str
+    hint: str
+
+
+def window_join(join: Join) -> WindowJoin | NoWindowJoin:
+    """The join as one of windows, or why it is none."""
     left, right = window_of(join.left), window_of(join.right)
     if left is None or right is None:
-        return f"has no window on its {'left' if left is None else 'right'} side"
+        side = "left" if left is None else "right"
+        return NoWindowJoin(f"the {side} side of this join has no windows", "a window function on both sides" + BATCH)
     if left.window != right.window:
-        return f"has different windows on its sides, {left.label} and {right.label}"
+        reason = f"the sides of this join have different windows: {left.words} and {right.words}"
+        return NoWindowJoin(reason, "the same window function on both sides" + BATCH)
     if left.zone != right.zone:
-        return "has windows of different kinds of time on its sides, TIMESTAMP and TIMESTAMP_LTZ"
+        reason = "this join compares windows over TIMESTAMP with windows over TIMESTAMP_LTZ"
+        return NoWindowJoin(reason, "CAST the time column of one side" + BATCH)
     pairs = {one: EqualPair.of(one, join.left, join.right) for one in join.conditions}
     same = {one: kind for one, pair in pairs.items() if pair and (kind := _same_kind(pair, left, right))}
     for kind in ("start", "end"):
         if kind not in same.values():
-            return f"has no condition that window_{kind} is the same on both sides"
+            reason = f"this join does not compare window_{kind} of both sides"
+            return NoWindowJoin(reason, f"AND l.window_{kind} = r.window_{kind}")
     if not all(one.deterministic for one in join.conditions):
-        return "has a condition that differs from call to call"
+        return NoWindowJoin("this join has a condition that is not deterministic", "--mode batch")
     of_left, of_right = (
         {kind: next(getattr(pairs[one], side) for one in same if same[one] == kind) for kind in ("start", "end")}
         for side in ("left", "right")

@@ -1,4 +1,4 @@
-"""The logical operators that make windows, and those that aggregate rows by them."""
+"""The logical window operators: window functions and window aggregates."""
 
 from __future__ import annotations
 
@@ -7,15 +7,14 @@ from dataclasses import dataclass, field
 from functools import cached_property
 
 from tvfsql.plan.aggregates import MergeKind
+from tvfsql.plan.columns import INTERVAL_LAST, INTERVAL_START, SLICE_END, WINDOW_COLUMNS
 from tvfsql.plan.function import UserFunction
 from tvfsql.plan.node import Field, Node, Schema
 from tvfsql.plan.nodes import AggCall, Item
 from tvfsql.plan.proctime import is_proctime
 from tvfsql.plan.scalar import Scalar
 from tvfsql.plan.types import SqlType
-from tvfsql.plan.window import INTERVAL_LAST, INTERVAL_START, Session, Window
-
-WINDOW_COLUMNS = ("window_start", "window_end", "window_time")
+from tvfsql.plan.window import Session, Window
 
 
 @dataclass(frozen=True)
@@ -238,7 +237,7 @@ def _of_proctime(node: GlobalWindowAggregate) -> bool:
 def local_columns(window: Window) -> Schema:
     """What tells the place of a row of the local phase in time: the end of its slice, or where its interval begins and
     which row of it is the last."""
-    names = (INTERVAL_START, INTERVAL_LAST) if isinstance(window, Session) else ("slice_end",)
+    names = (INTERVAL_START, INTERVAL_LAST) if isinstance(window, Session) else (SLICE_END,)
     return tuple(Field(name, "timestamp_ntz") for name in names)
 
 

@@ -1,4 +1,4 @@
-"""The planner: phases of rules, each run until nothing changes, every step remembered and checked."""
+"""The planner: applies phases of rules until nothing changes, and checks and records every step."""
 
 from __future__ import annotations
 
@@ -7,8 +7,10 @@ from collections.abc import Callable, Sequence
 from dataclasses import dataclass, field
 
 from tvfsql.errors import OptionError, did_you_mean
-from tvfsql.options import Options
-from tvfsql.plan.node import Node, tree
+from tvfsql.options import DISABLED_RULES, Options
+from tvfsql.plan.node import Node
+from tvfsql.plan.places import placed
+from tvfsql.plan.plan_text import tree
 
 Rewrite = Callable[[Node, Options], Node | None]
 MAX_PASSES = 100
@@ -63,7 +65,7 @@ class Planner:
 
     def __post_init__(self) -> None:
         known = {each.name for phase in self.phases for each in phase.rules}
-        for name in sorted(self.options.disabled_rules - known):
+        for name in sorted(self.options[DISABLED_RULES] - known):
             raise OptionError(f"there is no rule {name}", hint=did_you_mean(name, known))
 
     def plan(self, node: Node) -> Node:
@@ -81,13 +83,14 @@ class Planner:
 
     def _visit(self, phase: Phase, node: Node) -> Node:
         for each in phase.rules:
-            after = None if each.name in self.options.disabled_rules else each.rewrite(node, self.options)
+            after = None if each.name in self.options[DISABLED_RULES] else each.rewrite(node, self.options)
             if after is None:
                 continue
             if after.schema != node.schema:
                 raise AssertionError(
                     f"{each.name} changed the columns:\n{node.schema}\n{after.schema}\n{tree(node)}\n{tree(after)}"
                 )
+            after = placed(after, node)
             self.steps.append(Step(phase.name, each.name, node, after))
             node = after
         return node

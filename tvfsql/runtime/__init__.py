@@ -1,4 +1,4 @@
-"""What emitted code calls at run time. Names load on first use; importing this loads no Spark, no numpy."""
+"""What emitted code calls. Names are loaded on first use; importing this loads neither Spark nor numpy."""
 
 from __future__ import annotations
 
@@ -6,52 +6,58 @@ from importlib import import_module
 from typing import TYPE_CHECKING, Any
 
 if TYPE_CHECKING:
-    from tvfsql.runtime.captured import canal_changes as canal_changes
-    from tvfsql.runtime.captured import debezium_changes as debezium_changes
-    from tvfsql.runtime.changes import applied_changes as applied_changes
-    from tvfsql.runtime.changes import change_sign as change_sign
-    from tvfsql.runtime.distinct import distinct_changes as distinct_changes
-    from tvfsql.runtime.functions import AggregateFunction as AggregateFunction
-    from tvfsql.runtime.functions import OfRows as OfRows
-    from tvfsql.runtime.functions import ScalarFunction as ScalarFunction
-    from tvfsql.runtime.generated.source import DatagenSource as DatagenSource
-    from tvfsql.runtime.generated.source import NexmarkSource as NexmarkSource
-    from tvfsql.runtime.local import slice_rows as slice_rows
-    from tvfsql.runtime.merge import merge_slices as merge_slices
-    from tvfsql.runtime.output import print_rows as print_rows
-    from tvfsql.runtime.sessions import local_sessions as local_sessions
-    from tvfsql.runtime.sessions import merge_sessions as merge_sessions
-    from tvfsql.runtime.sessions import session_windows as session_windows
-    from tvfsql.runtime.windows import cumulate_windows as cumulate_windows
-    from tvfsql.runtime.windows import drop_null_times as drop_null_times
-    from tvfsql.runtime.windows import local_time as local_time
-    from tvfsql.runtime.windows import month_windows as month_windows
-    from tvfsql.runtime.windows import refuse_null_times as refuse_null_times
-    from tvfsql.runtime.windows import windows_or_null as windows_or_null
+    from tvfsql.runtime.batch.distinct_values import distinct_changes as distinct_changes
+    from tvfsql.runtime.batch.merge_slices import merge_slices as merge_slices
+    from tvfsql.runtime.batch.session_windows import local_sessions as local_sessions
+    from tvfsql.runtime.batch.session_windows import merge_sessions as merge_sessions
+    from tvfsql.runtime.batch.session_windows import session_windows as session_windows
+    from tvfsql.runtime.batch.slices_in_python import slice_rows as slice_rows
+    from tvfsql.runtime.frames.assigned_windows import cumulate_windows as cumulate_windows
+    from tvfsql.runtime.frames.assigned_windows import drop_null_times as drop_null_times
+    from tvfsql.runtime.frames.assigned_windows import local_time as local_time
+    from tvfsql.runtime.frames.assigned_windows import month_windows as month_windows
+    from tvfsql.runtime.frames.assigned_windows import refuse_null_times as refuse_null_times
+    from tvfsql.runtime.frames.assigned_windows import windows_or_null as windows_or_null
+    from tvfsql.runtime.frames.cdc_messages import canal_changes as canal_changes
+    from tvfsql.runtime.frames.cdc_messages import debezium_changes as debezium_changes
+    from tvfsql.runtime.frames.changelog import applied_changes as applied_changes
+    from tvfsql.runtime.frames.changelog import change_sign as change_sign
+    from tvfsql.runtime.frames.print_table import print_rows as print_rows
+    from tvfsql.runtime.host.environment import from_environment as from_environment
+    from tvfsql.runtime.host.warehouse import managed_folder as managed_folder
+    from tvfsql.runtime.synthetic.source import DatagenSource as DatagenSource
+    from tvfsql.runtime.synthetic.source import FakerSource as FakerSource
+    from tvfsql.runtime.synthetic.source import NexmarkSource as NexmarkSource
+    from tvfsql.runtime.udf.calls import AggregateFunction as AggregateFunction
+    from tvfsql.runtime.udf.calls import OfRows as OfRows
+    from tvfsql.runtime.udf.calls import ScalarFunction as ScalarFunction
 
 _MODULE_OF = {
-    "AggregateFunction": "functions",
-    "DatagenSource": "generated.source",
-    "NexmarkSource": "generated.source",
-    "OfRows": "functions",
-    "ScalarFunction": "functions",
-    "applied_changes": "changes",
-    "canal_changes": "captured",
-    "change_sign": "changes",
-    "cumulate_windows": "windows",
-    "debezium_changes": "captured",
-    "distinct_changes": "distinct",
-    "drop_null_times": "windows",
-    "local_sessions": "sessions",
-    "local_time": "windows",
-    "merge_sessions": "sessions",
-    "merge_slices": "merge",
-    "month_windows": "windows",
-    "print_rows": "output",
-    "refuse_null_times": "windows",
-    "session_windows": "sessions",
-    "slice_rows": "local",
-    "windows_or_null": "windows",
+    "AggregateFunction": "udf.calls",
+    "DatagenSource": "synthetic.source",
+    "FakerSource": "synthetic.source",
+    "NexmarkSource": "synthetic.source",
+    "OfRows": "udf.calls",
+    "ScalarFunction": "udf.calls",
+    "applied_changes": "frames.changelog",
+    "canal_changes": "frames.cdc_messages",
+    "change_sign": "frames.changelog",
+    "cumulate_windows": "frames.assigned_windows",
+    "debezium_changes": "frames.cdc_messages",
+    "distinct_changes": "batch.distinct_values",
+    "drop_null_times": "frames.assigned_windows",
+    "from_environment": "host.environment",
+    "local_sessions": "batch.session_windows",
+    "local_time": "frames.assigned_windows",
+    "managed_folder": "host.warehouse",
+    "merge_sessions": "batch.session_windows",
+    "merge_slices": "batch.merge_slices",
+    "month_windows": "frames.assigned_windows",
+    "print_rows": "frames.print_table",
+    "refuse_null_times": "frames.assigned_windows",
+    "session_windows": "batch.session_windows",
+    "slice_rows": "batch.slices_in_python",
+    "windows_or_null": "frames.assigned_windows",
 }
 
 

@@ -1,4 +1,4 @@
-"""What a script says, before anything is looked up: frozen nodes with their place in the text."""
+"""The syntax tree: frozen nodes with their place in the text, before names are resolved."""
 
 from __future__ import annotations
 
@@ -239,7 +239,7 @@ class Select:
 
 @dataclass(frozen=True)
 class SetOperation:
-    """UNION, INTERSECT or EXCEPT; `all` keeps duplicates."""
+    """UNION, INTERSECT or EXCEPT, whose place is that of this word; `all` keeps duplicates."""
 
     kind: str
     all: bool
@@ -256,12 +256,13 @@ SUBQUERY = "a subquery in an expression"
 @dataclass(frozen=True)
 class Ordinary:
     """A query that Spark plans itself (OVER, EXISTS, ...). Its tables are taken out:
-    `tree` refers to `sources` by the names given here."""
+    `tree` refers to `sources` by the names given here. `because` is the place of what `reason` names."""
 
     tree: exp.Expr
     sources: tuple[tuple[str, Relation], ...]
     reason: str
     span: Span = place()
+    because: Span = place()
 
 
 @dataclass(frozen=True)
@@ -277,7 +278,7 @@ class OfWindows:
 class Query:
     """A body with the clauses around it: WITH before, ORDER BY, LIMIT and OFFSET after.
 
-    `group_window` tells what of it was written in the form of group windows.
+    `group_window` tells what of it was written in the form of group windows. `limited` is the place of LIMIT.
     """
 
     body: Select | SetOperation | OfWindows | Ordinary | Query
@@ -286,4 +287,5 @@ class Query:
     limit: int | None = None
     offset: int = 0
     span: Span = place()
+    limited: Span = place()
     group_window: GroupWindow | None = field(default=None, compare=False, repr=False)

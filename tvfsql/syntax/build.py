@@ -1,4 +1,4 @@
-"""lark's trees become `ast` nodes. No meaning is looked at here, only the shape of the text."""
+"""lark's trees to `ast` nodes, purely syntactic: what all have in common, and window calls."""
 
 from __future__ import annotations
 
@@ -7,16 +7,17 @@ from dataclasses import dataclass
 
 from lark import Token, Tree
 
-from tvfsql.errors import Span, SqlSyntaxError
-from tvfsql.syntax import ast, statements
+from tvfsql.errors import Span, SqlSyntaxError, did_you_mean
+from tvfsql.syntax import ast
 from tvfsql.syntax.interval import UNITS, parse_interval, unit_of
+from tvfsql.syntax.tokens import unquote
 
 Node = Tree[Token]
 ReadQuery = Callable[[Span], ast.Query]
 
 
 @dataclass(frozen=True)
-class _Builder:
+class Builder:
     """What both grammars share: names, paths, spans and the text between them."""
 
     sql: str
@@ -45,24 +46,21 @@ class _Builder:
                 raise SqlSyntaxError(
                     f"there is no catalog or database {part.text}",
                     span=part.span,
-                    hint=f"write {parts[-1].text} alone: tables live in default_catalog.default_database",
+                    hint=f"{parts[-1].text}, or default_catalog.default_database.{parts[-1].text}",
                 )
         return ast.Name(parts[-1].text, Span(parts[0].span.start, parts[-1].span.end))
 
     def names(self, tree: Node | None) -> tuple[ast.Name, ...]:
         return tuple(self.name(part) for part in children(tree, "identifier")) if tree else ()
 
-    def blanked(self, tree: Node) -> tuple[str, Span]:
-        """The text up to the end of the tree with all before it blanked out, and the tree's place."""
-        span = self.span(tree)
-        before = "".join(char if char == "\n" else " " for char in self.sql[: span.start])
-        return before + self.sql[span.start : span.end], span
-
     def query(self, tree: Node) -> ast.Query:
         return self.read_query(self.span(tree))
 
+    def strings(self, tree: Node) -> Iterator[str]:
+        return (unquote(token) for token in tree.children if isinstance(token, Token) and token.type == "STRING")
 
-class WindowCallBuilder(_Builder):
+
+class WindowCallBuilder(Builder):
     def build(self, tree: Node) -> ast.WindowCall:
         call = child(tree, "call")
         assert call is not None
@@ -126,7 +124,7 @@ class WindowCallBuilder(_Builder):
         for token in tokens:
             if token.type == "NAME" and unit_of(token) is None:
                 raise SqlSyntaxError(
-                    f"{token} is no unit of time", span=self.span(token), hint="units: " + ", ".join(UNITS)
+                    f"{token} is not a unit of time", span=self.span(token), hint=did_you_mean(token, UNITS)
                 )
         first, *to = [unit for unit in units if unit]
         try:
@@ -135,152 +133,6 @@ class WindowCallBuilder(_Builder):
             raise SqlSyntaxError(str(error), span=self.span(text)) from None
         factor = -1 if sign == "-" else 1
         return ast.Interval(factor * ms, factor * months, self.span(tree))
-
-
-class StatementBuilder(_Builder):
-    def build(self, tree: Node) -> statements.Statement:
-        body = tree.children[0]
-        assert isinstance(body, Tree)
-        return self.statement(body)
-
-    def statement(self, tree: Node) -> statements.Statement:
-        span = self.span(tree)
-        match tree.data:
-            case "query":
-                return self.query(tree)
-            case "create_table":
-                return self.create_table(tree)
-            case "create_view":
-                return statements.CreateView(
-                    self.path(found(tree, "path")),
-                    self.names(child(tree, "identifiers")),
-                    self.query(found(tree, "query")),
-                    has(tree, "REPLACE"),
-                    child(tree, "if_not_exists") is not None,
-                    span,
-                )
-            case "create_function":
-                (path,) = (part for part in tree.children if isinstance(part, Token) and part.type == "STRING")
-                words = (str(part).upper() for part in tree.children if isinstance(part, Token) and part.type == "NAME")
-                exists = child(tree, "if_not_exists") is not None
-                name = self.path(found(tree, "path"))
-                return statements.CreateFunction(name, unquote(path), next(words, ""), exists, self.span(path), span)
-            case "insert":
-                return self.insert(tree)
-            case "statement_set":
-                return statements.StatementSet(tuple(self.insert(part) for part in children(tree, "insert")), span)
-            case "explain":
-                stages = tuple(token.lower() for token in tree.children if isinstance(token, Token))[1:]
-                return statements.Explain(self._explained(tree), stages, span)
-            case "call":
-                arguments = tuple(self.constant(part) for part in children(tree, "argument"))
-                return statements.Call(self.path(found(tree, "path")), arguments, span)
-            case "set":
-                key, value = (*self.strings(tree), None, None)[:2]
-                return statements.SetOption(key, value, span)
-            case "reset":
-                return statements.Reset(next(self.strings(tree), None), span)
-            case "show":
-                return statements.Show(
-                    " ".join(str(part).lower() for part in tree.children[1:] if part is not None), span
-                )
-            case "show_create":
-                return statements.ShowCreate(self.path(found(tree, "path")), span)
-            case "describe":
-                return statements.Describe(self.path(found(tree, "path")), span)
-            case "drop":
-                kind = next(kind for kind in ("table", "view", "function") if has(tree, kind.upper()))
-                return statements.Drop(kind, self.path(found(tree, "path")), child(tree, "if_exists") is not None, span)
-        raise AssertionError(f"the grammar gives {tree.data} and the builder does not know it")
-
-    def constant(self, tree: Node) -> statements.Constant | ast.Other:
-        match tree.children:
-            case [Token(type="STRING") as text]:
-                return statements.Constant("", unquote(text), self.span(tree))
-            case [Token(type="NAME") as kind, Token(type="STRING") as text]:
-                return statements.Constant(kind.upper(), unquote(text), self.span(tree))
-        return ast.Other(self.text(tree), self.span(tree))
-
-    def insert(self, tree: Node) -> statements.Insert:
-        return statements.Insert(
-            self.path(found(tree, "path")),
-            self.names(child(tree, "identifiers")),
-            self.query(found(tree, "query")),
-            has(tree, "OVERWRITE"),
-            self.span(tree),
-        )
-
-    def _explained(self, tree: Node) -> ast.Query | statements.Insert | statements.StatementSet:
-        if inner := child(tree, "query"):
-            return self.query(inner)
-        inserts = child(tree, "statement_set") or child(tree, "planned_set")
-        if inserts is None:
-            return self.insert(found(tree, "insert"))
-        return statements.StatementSet(
-            tuple(self.insert(part) for part in children(inserts, "insert")), self.span(inserts)
-        )
-
-    def create_table(self, tree: Node) -> statements.CreateTable:
-        marks = list(children(tree, "watermark"))
-        if len(marks) > 1:
-            raise SqlSyntaxError("a table has one WATERMARK at most", span=self.span(marks[1]))
-        columns = tuple(
-            self.column(part) if part.data == "column" else self.computed(part)
-            for part in tree.children
-            if isinstance(part, Tree) and part.data in ("column", "computed")
-        )
-        options = child(tree, "options")
-        partitioned = child(tree, "partitioned")
-        return statements.CreateTable(
-            self.path(found(tree, "path")),
-            columns,
-            self.watermark(marks[0]) if marks else None,
-            tuple(self.option(part) for part in children(options, "option")) if options else (),
-            self.names(child(partitioned, "identifiers")) if partitioned else (),
-            child(tree, "if_not_exists") is not None,
-            self.span(tree),
-        )
-
-    def column(self, tree: Node) -> statements.Column:
-        from tvfsql.syntax.dialect import parse_type
-
-        kind = found(tree, "type")
-        name = self.name(found(tree, "identifier"))
-        metadata = child(tree, "metadata")
-        key = next(self.strings(metadata), name.text) if metadata else None
-        virtual = metadata is not None and has(metadata, "VIRTUAL")
-        return statements.Column(name, parse_type(self.text(kind), self.span(kind)), self.comment(tree), key, virtual)
-
-    def computed(self, tree: Node) -> statements.ComputedColumn:
-        name = self.name(found(tree, "identifier"))
-        return statements.ComputedColumn(name, self.expression(tree), self.comment(tree))
-
-    def watermark(self, tree: Node) -> statements.Watermark:
-        return statements.Watermark(self.name(found(tree, "identifier")), self.expression(tree))
-
-    def expression(self, tree: Node) -> ast.Expr:
-        from tvfsql.syntax.sql import parse_scalar
-
-        return parse_scalar(*self.blanked(found(tree, "expression")))
-
-    def comment(self, tree: Node) -> str | None:
-        comment = child(tree, "comment")
-        return next(self.strings(comment)) if comment else None
-
-    def option(self, tree: Node) -> statements.Option:
-        key, value = self.strings(tree)
-        return statements.Option(key, value, self.span(tree))
-
-    def strings(self, tree: Node) -> Iterator[str]:
-        return (unquote(token) for token in tree.children if isinstance(token, Token) and token.type == "STRING")
-
-
-def unquote(token: Token) -> str:
-    """What a quoted name or a string stands for; other words stand for themselves."""
-    if token.type not in ("STRING", "QUOTED"):
-        return str(token)
-    quote = token[0]
-    return token[1:-1].replace(quote * 2, quote)
 
 
 def children(tree: Node | None, data: str) -> Iterator[Node]:

@@ -2,14 +2,22 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
+from itertools import pairwise, takewhile
+from typing import Any
+
 from sqlglot import exp
 from sqlglot.dialects.spark import Spark
 from sqlglot.errors import ParseError, TokenError
+from sqlglot.parser import Parser
 from sqlglot.parsers.spark import SparkParser
-from sqlglot.tokenizer_core import TokenType
+from sqlglot.tokenizer_core import Token, TokenType
 
 from tvfsql.errors import Span, SqlSyntaxError, UnsupportedError, nearest
 from tvfsql.plan.scalar import quoted
+from tvfsql.syntax.calls import WithWords
+from tvfsql.syntax.known import functions
+from tvfsql.syntax.tokens import tokens_of
 
 T = exp.DataType.Type
 
@@ -37,6 +45,7 @@ class FlinkSql(Spark):
 
     class Tokenizer(Spark.Tokenizer):
         QUOTES = ["'"]
+        UNICODE_STRINGS = [("U&'", "'"), ("u&'", "'")]
         STRING_ESCAPES = ["'"]
         IDENTIFIERS = ["`"]
         KEYWORDS = {
@@ -46,18 +55,125 @@ class FlinkSql(Spark):
             "TIMESTAMP": TokenType.TIMESTAMP,
         }
 
-    class Parser(SparkParser):
+    class Parser(WithWords, SparkParser):
         STRICT_CAST = True
         ADD_JOIN_ON_TRUE = False  # a JOIN that lacks its condition is a mistake
-        FUNCTIONS = {
-            name: build
-            for name, build in SparkParser.FUNCTIONS.items()
-            if name not in ("TO_TIMESTAMP", "TO_TIMESTAMP_NTZ", "TO_TIMESTAMP_LTZ", "FROM_UNIXTIME")
+        FUNCTIONS = {name: build for name, build in SparkParser.FUNCTIONS.items() if name in functions.NAMES}
+        FUNCTION_PARSERS = {
+            name: parse
+            for name, parse in SparkParser.FUNCTION_PARSERS.items()
+            if name in functions.NAMES | functions.WORDS
+        } | {
+            "CEILING": lambda self: self._parse_ceil_floor(exp.Ceil),
+            "POSITION": lambda self: self.position(),
+            "JSON_VALUE": lambda self: self.json_value(),
+            "JSON_QUERY": lambda self: self.json_query(),
+            "JSON_EXISTS": lambda self: self.json_exists(),
+            "JSON_OBJECT": lambda self: self.json_object(),
+            "JSON_OBJECTAGG": lambda self: self.json_object("JSON_OBJECTAGG"),
+            "JSON_ARRAY": lambda self: self.json_array(),
+            "JSON_ARRAYAGG": lambda self: self.json_array("JSON_ARRAYAGG"),
         }
+        NO_PAREN_FUNCTION_PARSERS = {
+            name: parse
+            for name, parse in SparkParser.NO_PAREN_FUNCTION_PARSERS.items()
+            if name in ("ANY", "CASE", "IF")
+        }
+
+        def _parse_function(self, *args: Any, **kwargs: Any) -> exp.Expr | None:
+            """A call with its place, from its name to its last parenthesis: sqlglot keeps at most that of the name."""
+            first = self._curr
+            made: exp.Expr | None = super()._parse_function(*args, **kwargs)
+            if made is not None and first is not None:
+                made.meta.update(start=first.start, end=self._prev.end)
+            return made
+
+        def _parse_paren(self) -> exp.Expr | None:
+            """A parenthesis, or the difference of two times in a unit: (a - b) DAY TO SECOND."""
+            made: exp.Expr | None = super()._parse_paren()
+            if isinstance(made, exp.Paren) and isinstance(made.this, exp.Sub):
+                return self.difference(made.this) or made
+            return made
+
+        def _parse_bracket(self, this: exp.Expr | None = None) -> exp.Expr | None:
+            """An element, or what MAP[...] and MULTISET[...] hold."""
+            named = isinstance(this, exp.Column) and not this.table and not this.this.quoted
+            if (
+                named
+                and this
+                and this.name.upper() in ("MAP", "MULTISET")
+                and self._match(TokenType.L_BRACKET, advance=False)
+            ):
+                return super()._parse_bracket(self.bracketed(this.name.upper()))
+            return super()._parse_bracket(this)
+
+        def _parse_case(self) -> exp.Expr | None:
+            """CASE; a branch may be for several values: CASE x WHEN 1, 2 THEN ..."""
+            operand = self._parse_disjunction()
+            branches, otherwise = [], None
+            while self._match(TokenType.WHEN):
+                values = self._parse_csv(self._parse_disjunction) if operand else [self._parse_disjunction()]
+                self._match(TokenType.THEN)
+                then = self._parse_disjunction()
+                branches += [self.expression(exp.If(this=value, true=then)) for value in values]
+            if self._match(TokenType.ELSE):
+                otherwise = self._parse_disjunction()
+            if not self._match(TokenType.END):
+                self.raise_error("Expected END after CASE", self._prev)
+            return self.expression(exp.Case(this=operand, ifs=branches, default=otherwise))
+
+        def _parse_types(
+            self,
+            check_func: bool = False,
+            schema: bool = False,
+            allow_identifiers: bool = True,
+            with_collation: bool = False,
+        ) -> exp.Expr | None:
+            """Types as they are written: Spark's parser takes CHAR(3) in a CAST for STRING."""
+            return Parser._parse_types(self, check_func, schema, allow_identifiers, with_collation)
+
+
+def parse_at(text: str, start: int, into: type[exp.Expr] | None = None) -> list[exp.Expr | None]:
+    """The trees of a text that stands at `start` of a longer one, whose places are those in the longer one.
+
+    Raises ParseError, with lines and columns of the text, and TokenError.
+    """
+    sql = FlinkSql()
+    tokens = sql.tokenize(text)
+    for token in tokens:
+        token.start += start
+        token.end += start
+    parser, whole = sql.parser(), " " * start + text
+    tokens = _without_precision(tokens)
+    return parser.parse_into(into, tokens, whole) if into else parser.parse(tokens, whole)
+
+
+def _without_precision(tokens: Sequence[Token]) -> list[Token]:
+    """The tokens but those that say how many digits an interval has: the (3) of `INTERVAL '100' DAY(3)`."""
+    kept: list[Token] = []
+    past = 0
+    for i, token in enumerate(tokens):
+        if token.token_type == TokenType.L_PAREN and _ends_with_unit(kept):
+            inside = takewhile(lambda each: each.token_type in (TokenType.NUMBER, TokenType.COMMA), tokens[i + 1 :])
+            end = i + 1 + sum(1 for _ in inside)
+            past = end + 1 if end > i + 1 and tokens[end].token_type == TokenType.R_PAREN else past
+        if i >= past:
+            kept.append(token)
+    return kept
+
+
+def _ends_with_unit(tokens: Sequence[Token]) -> bool:
+    """Whether the tokens end with `INTERVAL '...' UNIT` or `INTERVAL '...' UNIT TO UNIT`."""
+    start = tokens[-5:] if len(tokens) > 4 and tokens[-2].text.upper() == "TO" else tokens[-3:]
+    return [token.token_type for token in start[:2]] == [TokenType.INTERVAL, TokenType.STRING]
 
 
 def parse_type(text: str, span: Span) -> str:
-    """A type as Spark's DDL spells it: `TIMESTAMP(3)` is timestamp_ntz, `ROW<a INT>` is struct<a:int>."""
+    """A type as Spark's DDL spells it: `TIMESTAMP(3)` is timestamp_ntz, `ROW<a INT>` is struct<a:int>. Spark has no
+    multisets: they are arrays."""
+    text, lists = _type_alone(text)
+    if lists:
+        return f"array<{parse_type(text, span)}>"
     if odd := [word for word in _outer_words(text)[1:] if word not in TYPE_WORDS]:
         raise SqlSyntaxError(f"unexpected {odd[0]} after the type", span=span)
     try:
@@ -65,6 +181,21 @@ def parse_type(text: str, span: Span) -> str:
     except (ParseError, TokenError, ValueError) as error:
         raise SqlSyntaxError(f"unknown type {text.strip()}", span=span, hint=nearest_type(text.strip())) from error
     return spark_type(tree, span)
+
+
+def _type_alone(text: str) -> tuple[str, bool]:
+    """A type without the comments of its fields and NOT NULL, and whether ARRAY or MULTISET follows it, as in
+    `INT ARRAY`."""
+    words = [str(token) for token in tokens_of(text)]
+    upper = [word.upper() for word in words]
+    pairs = [*pairwise(upper), ("", "")]
+    plain = [
+        "ARRAY" if upper[i] == "MULTISET" else words[i]
+        for i, (pair, before) in enumerate(zip(pairs, [("", ""), *pairs], strict=False))
+        if not any(each == ("NOT", "NULL") or (each[0] == "COMMENT" and each[1][:1] == "'") for each in (pair, before))
+    ]
+    follows = len(plain) > 1 and plain[-1].upper() == "ARRAY"
+    return " ".join(plain[:-1] if follows else plain), follows
 
 
 def spark_type(tree: exp.DataType, span: Span | None = None) -> str:
@@ -86,17 +217,19 @@ def spark_type(tree: exp.DataType, span: Span | None = None) -> str:
         case T.DECIMAL:
             return f"decimal({','.join(_digits(tree, span))})"
         case T.INTERVAL | T.TIME:
-            raise UnsupportedError(f"{tree.sql()} columns have no counterpart in Spark", span=span)
+            raise UnsupportedError(f"type {tree.sql()} is not supported", span=span, hint="STRING, or TIMESTAMP(3)")
     return tree.sql(dialect="spark").lower()
 
 
 def _digits(tree: exp.DataType, span: Span | None) -> list[str]:
     """Precision and scale of a DECIMAL."""
-    numbers = [*(part.name for part in tree.expressions), *["10", "0"][len(tree.expressions) :]]
+    given = [part.this if isinstance(part, exp.DataTypeParam) else part for part in tree.expressions]
+    texts = [part.name if isinstance(part, exp.Literal) else "" for part in given]
+    numbers = [*texts, *["10", "0"][len(tree.expressions) :]]
     right = len(numbers) == 2 and all(map(str.isdecimal, numbers)) and int(numbers[0]) > 0
     if not right or not int(numbers[1]) <= int(numbers[0]) <= 38:
         raise SqlSyntaxError(
-            "DECIMAL takes the number of its digits, 1 to 38, and how many of them are behind the point",
+            "DECIMAL takes a precision of 1 to 38, and a scale that is not greater",
             span=span,
             hint="DECIMAL(10, 2)",
         )

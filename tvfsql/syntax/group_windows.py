@@ -1,7 +1,7 @@
 """Flink's older group windows, GROUP BY TUMBLE(ts, size) and TUMBLE_START(ts, size), as what took their place.
 
 The parser leaves a column in the place of each call. Here they become window_start, window_end and window_time of a
-window function over what the SELECT reads. Source: semantics.md a.5 (legacy group windows).
+window function over what the SELECT reads. Source: semantics.md#group-windows.
 """
 
 from __future__ import annotations
@@ -42,12 +42,12 @@ def modern(tree: exp.Select, calls: Calls) -> Modern | None:
         return None
     if len(names) > 1:
         raise UnsupportedError(
-            "a query has one group window", span=calls[names[1]].span, hint="join two queries with one each"
+            "GROUP BY takes only one group window", span=calls[names[1]].span, hint="join two queries, one window each"
         )
     window = calls[names[0]]
     if "_" in window.function:
         raise SqlSyntaxError(
-            f"{window.function} tells of a window, and GROUP BY makes one",
+            f"{window.function} is not allowed in GROUP BY",
             span=window.span,
             hint=f"GROUP BY {window.function.partition('_')[0]}(...) with the same arguments",
         )
@@ -80,7 +80,7 @@ def modern(tree: exp.Select, calls: Calls) -> Modern | None:
     if where:  # it chooses the rows that make sessions
         if where.find(exp.Query):
             raise UnsupportedError(
-                "beside SESSION in GROUP BY, WHERE takes no query",
+                "with GROUP BY SESSION, WHERE cannot contain a subquery",
                 span=window.span,
                 hint="FROM (SELECT * FROM t WHERE ...) GROUP BY SESSION(ts, gap)",
             )
@@ -100,8 +100,8 @@ def _partition(tree: exp.Select, calls: Calls) -> tuple[ast.Name, ...]:
     for item in others:
         if not isinstance(item, exp.Column):
             raise UnsupportedError(
-                "beside SESSION, GROUP BY takes columns alone: they part the sessions",
-                span=next((calls[name].span for name in calls), None),
+                "beside SESSION, GROUP BY takes only columns",
+                span=_place(item, next(iter(calls.values())).span),
                 hint="FROM (SELECT *, upper(item) AS key FROM t) GROUP BY SESSION(ts, gap), key",
             )
         meta = item.this.meta
@@ -109,17 +109,28 @@ def _partition(tree: exp.Select, calls: Calls) -> tuple[ast.Name, ...]:
     return tuple(found)
 
 
-def refuse_left_over(tree: exp.Expr, calls: Calls) -> None:
-    """Raise SqlSyntaxError for a group window's call outside a SELECT that groups by that window."""
+def _place(tree: exp.Expr, otherwise: Span) -> Span:
+    places = [node.meta for node in tree.walk() if "start" in node.meta]
+    return Span(min(at["start"] for at in places), max(at["end"] for at in places) + 1) if places else otherwise
+
+
+def refuse_left_over(tree: exp.Expr, calls: Calls, windows: Calls) -> None:
+    """Raise SqlSyntaxError for a group window's call outside a SELECT that groups by that window, and for one of a
+    window function that is no table."""
     for node in tree.find_all(exp.Column):
+        if _is_call(node, windows):
+            call = windows[node.name]
+            raise SqlSyntaxError(
+                f"the window function {call.function} is only allowed in FROM",
+                span=call.span,
+                hint=f"FROM TABLE({call.function}(...))",
+            )
         if _is_call(node, calls):
             call = calls[node.name]
             function, _, kind = call.function.partition("_")
-            where = f"SELECT {call.function}(ts, ...), ... " if kind else "beside other keys and grouping sets, "
+            where = f"SELECT {call.function}(ts, ...), ... " if kind else ""
             raise SqlSyntaxError(
-                f"no GROUP BY {function}(...) stands beside this {call.function}"
-                if kind
-                else f"{function} makes no group window here",
+                f"{call.function} needs GROUP BY {function}(...)" if kind else f"{function} is not allowed here",
                 span=call.span,
                 hint=f"{where}GROUP BY {function}(ts, ...)",
             )
@@ -134,13 +145,13 @@ def _column_of(call: ast.WindowCall, window: ast.WindowCall) -> str:
     function, _, kind = call.function.partition("_")
     if not kind:
         raise SqlSyntaxError(
-            f"{function} stands in GROUP BY alone", span=call.span, hint=f"{function}_START or {function}_END"
+            f"{function} is only allowed in GROUP BY", span=call.span, hint=f"{function}_START or {function}_END"
         )
     if function != window.function or call.arguments != window.arguments:
         raise SqlSyntaxError(
-            f"{call.function} is not of the same window as {window.function} in GROUP BY",
+            f"{call.function} does not match {window.function} in GROUP BY",
             span=call.span,
-            hint=f"{window.function}_{kind}, with the arguments of {window.function}",
+            hint=f"{window.function}_{kind} with the same arguments as {window.function}",
         )
     return COLUMNS[kind]
 

@@ -1,4 +1,4 @@
-"""GROUP BY taken apart: its plain keys, and the sets of keys that GROUPING SETS, CUBE and ROLLUP stand for."""
+"""GROUP BY: its plain keys, and the sets of keys of GROUPING SETS, CUBE and ROLLUP."""
 
 from __future__ import annotations
 
@@ -58,7 +58,7 @@ def _joined(parts: Sequence[KeySet]) -> KeySet:
 def _refuse_too_many(count: int, span: Span) -> None:
     if count > MAX_SETS:
         raise UnsupportedError(
-            f"this GROUP BY stands for {count} grouping sets, and {MAX_SETS} are the most",
+            f"this GROUP BY has {count} grouping sets; at most {MAX_SETS} are allowed",
             span=span,
-            hint="name the sets that you need: GROUPING SETS ((a, b), (a), ())",
+            hint="list the sets you need: GROUPING SETS ((a, b), (a), ())",
         )

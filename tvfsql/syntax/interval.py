@@ -28,7 +28,7 @@ def parse_interval(text: str, unit: str, to: str | None = None) -> tuple[int, in
     if to is not None:
         return sign * _compound(text, unit, to), 0
     if not re.fullmatch(r"\d+(\.\d+)?|\.\d+", text):
-        raise ValueError(f"'{text}' is not a number of {unit.upper()}s")
+        raise ValueError(f"'{text}' is not a number")
     if unit in UNIT_MONTHS:
         if "." in text:
             raise ValueError(f"{unit.upper()} takes a whole number, not '{text}'")
@@ -41,11 +41,11 @@ def parse_interval(text: str, unit: str, to: str | None = None) -> tuple[int, in
 
 def _compound(text: str, first: str, last: str) -> int:
     if first not in ORDER or last not in ORDER or ORDER.index(first) >= ORDER.index(last):
-        raise ValueError(f"{first.upper()} TO {last.upper()} is no range of units")
+        raise ValueError(f"{first.upper()} TO {last.upper()} is not a range of units")
     units = ORDER[ORDER.index(first) : ORDER.index(last) + 1]
     values = re.split(r"[ :]+", text)
     if len(values) != len(units) or not all(re.fullmatch(r"\d+(\.\d+)?", value) for value in values):
-        raise ValueError(f"'{text}' does not read as {first.upper()} TO {last.upper()}")
+        raise ValueError(f"'{text}' is not an interval {first.upper()} TO {last.upper()}")
     ms = sum((Decimal(value) * UNIT_MS[unit] for value, unit in zip(values, units, strict=True)), Decimal(0))
     if ms != int(ms):
         raise ValueError(f"'{text}' is finer than a millisecond")

@@ -1,7 +1,7 @@
 """Text to `statements`: lark reads statements and window calls, sqlglot what lies between. The only door to lark.
 
-Every piece is parsed inside a copy of the whole text with all else blanked out, so the positions that
-lark and sqlglot report are positions in the user's text.
+Every piece is parsed as a part of the whole text, so the positions that lark and sqlglot report are positions in the
+user's text; what a statement costs does not depend on those before it.
 """
 
 from __future__ import annotations
@@ -12,10 +12,20 @@ from itertools import pairwise
 
 from lark import Token, Tree, UnexpectedCharacters, UnexpectedInput
 
-from tvfsql.errors import Span, SqlSyntaxError, nearest
+from tvfsql.errors import BindError, Span, SqlSyntaxError, UnsupportedError, did_you_mean, nearest
 from tvfsql.syntax import ast, statements
-from tvfsql.syntax.build import StatementBuilder, WindowCallBuilder, unquote
-from tvfsql.syntax.tokens import FUNCTIONS, grammar, only, place_of, tokens_of, window_calls
+from tvfsql.syntax.build import WindowCallBuilder
+from tvfsql.syntax.build_statements import StatementBuilder
+from tvfsql.syntax.tokens import (
+    FUNCTIONS,
+    grammar,
+    piece,
+    place_of,
+    takes_descriptor,
+    tokens_of,
+    unquote,
+    window_calls,
+)
 
 USAGE = {
     "TUMBLE": "TUMBLE(TABLE t, DESCRIPTOR(ts), INTERVAL '10' MINUTE)",
@@ -24,16 +34,31 @@ USAGE = {
     "SESSION": "SESSION(TABLE t PARTITION BY k, DESCRIPTOR(ts), INTERVAL '5' MINUTE)",
 }
 STARTS = (
-    "CALL", "CREATE", "DESC", "DESCRIBE", "DROP", "EXECUTE", "EXPLAIN", "INSERT", "RESET", "SELECT", "SET", "SHOW",
-    "VALUES", "WITH", "(",
+    "ALTER", "BEGIN", "CALL", "CREATE", "DESC", "DESCRIBE", "DROP", "EXECUTE", "EXPLAIN", "INSERT", "RESET", "SELECT",
+    "SET", "SHOW", "USE", "VALUES", "WITH", "(",
 )  # fmt: skip
 STATEMENTS = {
+    "ALTER": "ALTER TABLE t SET ('key' = 'value'), ADD ..., MODIFY ..., RENAME ... or DROP ...",
+    "BEGIN": "BEGIN STATEMENT SET; INSERT INTO ...; INSERT INTO ...; END",
     "CALL": "CALL advance_watermark(TIMESTAMP '2020-04-15 08:20:00')",
     "DROP": "DROP TABLE t, DROP VIEW v, or DROP FUNCTION f",
     "EXECUTE": "EXECUTE STATEMENT SET BEGIN INSERT INTO ...; INSERT INTO ...; END",
     "RESET": "RESET 'key', or RESET alone",
     "SET": "SET 'key' = 'value'",
     "SHOW": "SHOW TABLES, SHOW VIEWS, SHOW [USER] FUNCTIONS, SHOW CREATE TABLE t",
+}
+# What Flink has and tvfsql does not: how the statements begin, and what to do instead.
+REFUSED = {
+    "ADD": "CREATE FUNCTION f AS 'module.f' LANGUAGE PYTHON",
+    "ANALYZE": None,
+    "COMPILE": "tvfsql compile writes the program",
+    "DELETE": None,
+    "LOAD": None,
+    "REMOVE": None,
+    "STOP": "Ctrl-C stops streams",
+    "TRUNCATE": "INSERT OVERWRITE t SELECT ... WHERE FALSE",
+    "UNLOAD": None,
+    "UPDATE": None,
 }
 CLAUSES = ("FROM", "WHERE", "HAVING", "UNION", "EXCEPT", "INTERSECT")  # before these a list ends
 
@@ -50,18 +75,22 @@ def parse_watermark(text: str) -> statements.Watermark:
     span = Span(0, len(text))
     names = [token for token in tokens_of(text) if token.type in ("NAME", "QUOTED")]
     if not names:
-        raise SqlSyntaxError("a watermark names its time column", span=span, hint="ts - INTERVAL '5' SECOND")
+        raise SqlSyntaxError("the watermark needs a time column", span=span, hint="ts - INTERVAL '5' SECOND")
     return statements.Watermark(ast.Name(unquote(names[0]), place_of(names[0])), standard.parse_scalar(text, span))
 
 
 def _statement(sql: str, span: Span) -> statements.Statement:
-    text = only(sql, span)
-    tokens = tokens_of(text)
+    tokens = tokens_of(sql, span)
     _refuse_unbalanced(tokens)
     word = tokens[0].upper()
+    if word in REFUSED and len(tokens) > 1:
+        named = f"{word} {tokens[1].upper()}" if tokens[1].type == "NAME" and word not in ("DELETE", "UPDATE") else word
+        raise UnsupportedError(f"{named} is not supported", span=place_of(tokens[0]), hint=REFUSED[word])
     close = nearest(word, STARTS)
-    start = f"did you mean {close}?" if close and close != word else f"a statement starts with {', '.join(STARTS)}"
-    tree = _lark("statement", text, span, hint=start if word not in STARTS else STATEMENTS.get(word))
+    start = (
+        f"did you mean {close}?" if close and close != word else f"statements start with {', '.join(STARTS[:-1])} or ("
+    )
+    tree = _lark("statement", sql, span, hint=start if word not in STARTS else STATEMENTS.get(word))
     return StatementBuilder(sql, lambda at: _query(sql, at)).build(tree)
 
 
@@ -69,36 +98,43 @@ def _query(sql: str, span: Span) -> ast.Query:
     """The query that stands at `span`."""
     from tvfsql.syntax import sql as standard
 
-    _refuse_idle_commas(tokens_of(only(sql, span)))
-    text, windows, groups = _put_placeholders(sql, span)
+    tokens = tokens_of(sql, span)
+    _refuse_idle_commas(tokens)
+    _refuse_by_name(tokens)
+    text, windows, groups = _put_placeholders(sql, span, tokens)
     return standard.parse_query(text, windows, groups, span)
 
 
-def _put_placeholders(sql: str, span: Span) -> tuple[str, dict[str, ast.WindowCall], dict[str, ast.WindowCall]]:
-    """The text with placeholders for calls; the calls of window functions, and those of group windows."""
-    text = only(sql, span)
+def _put_placeholders(
+    sql: str, span: Span, tokens: Sequence[Token]
+) -> tuple[str, dict[str, ast.WindowCall], dict[str, ast.WindowCall]]:
+    """The text at `span` with placeholders for calls; the calls of window functions, and those of group windows."""
+    parts: list[str] = []
+    end = span.start
     windows: dict[str, ast.WindowCall] = {}
     groups: dict[str, ast.WindowCall] = {}
-    for at, stands_for_table in window_calls(tokens_of(text)):
+    _refuse_unknown_windows(tokens)
+    for at, stands_for_table in window_calls(tokens):
         name = chr(0xE000 + len(windows) + len(groups))  # private use: no user's table or column is called that
-        body = _lark("window_call", only(sql, at), at, hint=_usage(sql, at))
+        body = _lark("window_call", sql, at, hint=_usage(sql, at))
         call = WindowCallBuilder(sql, lambda inner: _query(sql, inner)).build(body)
         if stands_for_table:
             windows[name] = call
         else:
             groups[name] = _with_descriptor(call, sql)
         filler = "".join(char if char == "\n" else " " for char in sql[at.start + 3 : at.end])
-        text = f"{text[: at.start]}`{name}`{filler}{text[at.end :]}"
-    return text, windows, groups
+        parts += [sql[end : at.start], f"`{name}`{filler}"]
+        end = at.end
+    return "".join([*parts, sql[end : span.end]]), windows, groups
 
 
 def _with_descriptor(call: ast.WindowCall, sql: str) -> ast.WindowCall:
     """A group window's call with its time column as DESCRIPTOR names one; its table stands in FROM alone."""
     first = call.arguments[0] if call.arguments else None
-    tokens = tokens_of(only(sql, first.span)) if first and isinstance(first.value, ast.Other) else []
+    tokens = tokens_of(sql, first.span) if first and isinstance(first.value, ast.Other) else []
     if not tokens or any(token.type not in ("NAME", "QUOTED", "DOT") for token in tokens):
         raise SqlSyntaxError(
-            f"the first argument of {call.function} is the time column",
+            f"the first argument of {call.function} must be the time column",
             span=first.span if first else call.span,
             hint=f"{call.function}(ts, INTERVAL '10' MINUTE)",
         )
@@ -106,6 +142,15 @@ def _with_descriptor(call: ast.WindowCall, sql: str) -> ast.WindowCall:
     column = ast.Name(unquote(tokens[-1]), place_of(tokens[-1]))
     time = ast.Argument(None, ast.Descriptor((column,), first.span), first.span)
     return replace(call, arguments=(time, *call.arguments[1:]))
+
+
+def _refuse_unknown_windows(tokens: Sequence[Token]) -> None:
+    """A function that is given a DESCRIPTOR, and is no window function."""
+    for i, (name, after) in enumerate(pairwise(tokens)):
+        called = name.type == "NAME" and after.type == "OPEN" and name.upper() not in (*FUNCTIONS, "TABLE")
+        if called and takes_descriptor(tokens, i + 1):
+            hint = did_you_mean(name.upper(), FUNCTIONS, otherwise="window functions: ")
+            raise BindError(f"there is no window function {name}", span=place_of(name), hint=hint)
 
 
 def _refuse_unbalanced(tokens: Sequence[Token]) -> None:
@@ -119,6 +164,17 @@ def _refuse_unbalanced(tokens: Sequence[Token]) -> None:
             opened.pop()
     if opened:
         raise SqlSyntaxError("this parenthesis is not closed", span=place_of(opened[-1]))
+
+
+def _refuse_by_name(tokens: Sequence[Token]) -> None:
+    """Clauses of Flink's that sqlglot reads as something else."""
+    for name, after in pairwise(tokens):
+        if name.type == "NAME" and name.upper() == "MATCH_RECOGNIZE" and after.type == "OPEN":
+            raise UnsupportedError("MATCH_RECOGNIZE is not supported", span=place_of(name))
+        if name.upper() == "LATERAL" and after.upper() == "TABLE":
+            raise UnsupportedError(
+                "table functions are not supported", span=place_of(after), hint="CROSS JOIN UNNEST(a)"
+            )
 
 
 def _refuse_idle_commas(tokens: Sequence[Token]) -> None:
@@ -151,25 +207,28 @@ def _split(sql: str) -> Iterator[Span]:
 def _begins_set(words: Sequence[str]) -> bool:
     """Whether a statement that begins so is a STATEMENT SET, or the EXPLAIN of one."""
     start = ["STATEMENT", "SET", "BEGIN"]
+    if words[:1] == ["BEGIN"]:
+        return words[1:3] == start[:2]
     if words[:1] != ["EXPLAIN"]:
         return words[:4] == ["EXECUTE", *start]
     begin = words.index("BEGIN") if "BEGIN" in words[:12] else 0
     return words[max(0, begin - 2) : begin + 1] == start
 
 
-def _lark(name: str, text: str, span: Span, hint: str | None) -> Tree[Token]:
+def _lark(name: str, sql: str, span: Span, hint: str | None) -> Tree[Token]:
+    """What a grammar makes of the text at `span`."""
     try:
-        return grammar(name).parse(text)
+        return grammar(name).parse(piece(sql, span))
     except UnexpectedInput as error:
         token: Token | None = getattr(error, "token", None)
-        end = len(text.rstrip())
         if token is not None and token.type != "$END":
             place, message = place_of(token), f"unexpected {token}"
         elif token is None and isinstance(error, UnexpectedCharacters):
             at = error.pos_in_stream or 0
-            place, message = Span(at, at + 1), f"unexpected character {text[at]!r}"
+            place, message = Span(at, at + 1), f"unexpected character {sql[at]!r}"
         else:
-            place, message = Span(end, end + 1), "the statement ends too early"
+            end = span.start + len(sql[span.start : span.end].rstrip())
+            place, message = Span(end, end + 1), "the statement is incomplete"
         raise SqlSyntaxError(message, span=place, hint=hint) from None
 
 

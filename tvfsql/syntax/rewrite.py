@@ -1,4 +1,4 @@
-"""Scripts with group windows in the form of window functions: the text is edited at its places and else left alone."""
+"""Converts group windows in the text of a script to window functions, and leaves all other text unchanged."""
 
 from __future__ import annotations
 
@@ -51,7 +51,7 @@ def _edits(group: ast.GroupWindow, sql: str, tokens: Sequence[Token]) -> Iterato
     first, last = _table(call.span, tokens)
     if not group.one_table:
         raise UnsupportedError(
-            f"this {call.function} has no single table in FROM that could be its argument",
+            f"{call.function} needs a single table in FROM, not a join",
             span=call.span,
             hint=f"FROM (SELECT ... FROM a JOIN b ...) GROUP BY {call.function}(...)",
         )

@@ -6,8 +6,11 @@ position is still right. A placeholder is a table, or a column for a group windo
 
 from __future__ import annotations
 
+import keyword
+import re
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import replace
+from itertools import count
 from typing import Any
 
 from sqlglot import exp
@@ -15,10 +18,12 @@ from sqlglot.errors import ParseError, TokenError
 
 from tvfsql.errors import Span, SqlSyntaxError, UnsupportedError
 from tvfsql.syntax import ast
-from tvfsql.syntax.dialect import FlinkSql, nearest_type
+from tvfsql.syntax.dialect import nearest_type, parse_at
 from tvfsql.syntax.group_windows import modern, refuse_left_over
 from tvfsql.syntax.grouping import key_sets
-from tvfsql.syntax.matches import MatchTree, matches_of, without
+from tvfsql.syntax.known import refuse_unknown
+from tvfsql.syntax.places import span_of
+from tvfsql.syntax.semi_joins import MatchTree, in_for_any, matches_of, without
 
 PLAIN_CLAUSES = {"expressions", "from_", "joins", "where", "group", "having", "distinct", "hint", "kind"}
 AROUND = {"with_", "order", "limit", "offset"}
@@ -37,6 +42,7 @@ JOINS = {
 }
 RANKS = {exp.RowNumber: "ROW_NUMBER", exp.Rank: "RANK", exp.DenseRank: "DENSE_RANK"}
 SET_KINDS = {exp.Union: "union", exp.Intersect: "intersect", exp.Except: "except"}
+PARAMETERS = ("self", "sqlQuery", "args")  # of spark.sql()
 # Operators whose rows Spark works out by itself: a SELECT that holds one is not taken apart.
 SPARKS_OWN = (
     (exp.Window, ast.OVER),
@@ -49,23 +55,24 @@ SPARKS_OWN = (
 def parse_query(
     text: str, windows: Mapping[str, ast.WindowCall], groups: Mapping[str, ast.WindowCall], span: Span
 ) -> ast.Query:
-    """The query that `text` holds at `span` (all else is blank).
+    """The query whose text stands at `span`.
 
     `windows` are the calls of window functions and `groups` those of group windows, both by placeholder.
     """
-    return replace(_Reader(windows, groups, span).query(_parse(text, span, exp.Query)), span=span)
+    return replace(
+        _Reader(" " * span.start + text, windows, groups, span).query(_parse(text, span, exp.Query)), span=span
+    )
 
 
 def parse_scalar(text: str, span: Span) -> ast.Expr:
-    """The scalar expression that `text` holds at `span` (all else is blank)."""
+    """The scalar expression whose text stands at `span`."""
     return ast.Expr(_parse(text, span, exp.Expr), span)
 
 
 def _parse(text: str, span: Span, kind: type[exp.Expr]) -> exp.Expr:
     """The one tree that the text holds, of the wanted kind; errors are placed in the text."""
     try:
-        read = FlinkSql()
-        trees = read.parse(text) if kind is exp.Query else read.parse_into(exp.Condition, text)
+        trees = parse_at(text, span.start, None if kind is exp.Query else exp.Condition)
     except ParseError as error:
         detail = error.errors[0] if error.errors else {}
         message, hint = _message(detail)
@@ -77,6 +84,8 @@ def _parse(text: str, span: Span, kind: type[exp.Expr]) -> exp.Expr:
         tree = _select_of(tree)
     if not isinstance(tree, kind):
         raise SqlSyntaxError("expected a query" if kind is exp.Query else "expected an expression", span=span)
+    tree = tree.transform(in_for_any)
+    refuse_unknown(tree, span)
     return tree
 
 
@@ -100,25 +109,29 @@ def _message(detail: Mapping[str, Any]) -> tuple[str, str | None]:
         return f"unknown type {word}", nearest_type(word)
     if text.startswith("Required keyword") or "<class" in text:
         return f"something is missing after {word}" if word else "something is missing here", None
+    text, _, token = text.partition(" but got ")
+    if text == "Expected table name":
+        return f"a table name is missing {'after' if 'SENTINEL' in token else 'before'} {word}", None
     return text[0].lower() + text[1:], None
 
 
 def _place(text: str, detail: Mapping[str, Any], fallback: Span) -> Span:
+    """Where an error is; sqlglot counts lines and columns of the text that stands at `fallback`."""
     if not detail.get("line"):
         return fallback
     start = 0
     for _ in range(detail["line"] - 1):
         start = text.index("\n", start) + 1
     end = start + detail["col"]
-    return Span(max(start, end - max(1, len(detail.get("highlight") or ""))), max(end, start + 1))
+    first = max(start, end - max(1, len(detail.get("highlight") or "")))
+    return Span(fallback.start + first, fallback.start + max(end, start + 1))
 
 
-def span_of(tree: exp.Expr, fallback: Span) -> Span:
-    """Where the words of a tree stand; the fallback if none of them has a place."""
-    places = [node.meta for node in tree.walk() if "start" in node.meta]
-    if not places:
-        return fallback
-    return Span(min(place["start"] for place in places), max(place["end"] for place in places) + 1)
+def _argument_names(base: str) -> Iterator[str]:
+    """Names after `base` that a table may have as an argument of Python's spark.sql(), the best first."""
+    if not keyword.iskeyword(base) and base not in PARAMETERS:
+        yield base
+    yield from (f"{base}_{i}" for i in count(2))
 
 
 def _without_parentheses(source: exp.Expr) -> exp.Expr:
@@ -134,10 +147,19 @@ def _without_parentheses(source: exp.Expr) -> exp.Expr:
     return inner
 
 
+def _first(value: Any, otherwise: exp.Expr) -> exp.Expr:
+    """The tree that an argument is, or the first of those that it holds."""
+    found = value[0] if isinstance(value, list) else value
+    return found if isinstance(found, exp.Expr) else otherwise
+
+
 class _Reader:
     """Turns sqlglot's trees into `ast` nodes."""
 
-    def __init__(self, windows: Mapping[str, ast.WindowCall], groups: Mapping[str, ast.WindowCall], span: Span) -> None:
+    def __init__(
+        self, text: str, windows: Mapping[str, ast.WindowCall], groups: Mapping[str, ast.WindowCall], span: Span
+    ) -> None:
+        self.text = text
         self.windows = dict(windows)
         self.groups = groups
         self.span = span
@@ -157,27 +179,36 @@ class _Reader:
         around = {key: tree.args.get(key) for key in AROUND}
         body: ast.Select | ast.SetOperation | ast.OfWindows | ast.Ordinary | ast.Query
         limit, offset = self._number(around["limit"]), self._number(around["offset"])
-        reason = self._sparks_own(tree) or ("a computed LIMIT" if None in (limit, offset) else None)
+        limited = span_of(around["limit"] or around["offset"] or tree, self.span)
+        found = self._sparks_own(tree) or (("a computed LIMIT", limited) if None in (limit, offset) else None)
+        reason, because = found or (None, self.span)
         ctes = tuple(self._ctes(around["with_"]))
         if isinstance(tree, exp.Subquery) and not tree.args.get("alias"):
             body = self.query(tree.this)
         elif reason is None and isinstance(tree, exp.Select):
             body = self._select(tree)
         elif reason and isinstance(tree, exp.Select) and self._of_windows(tree) and None not in (limit, offset):
-            why = ast.OVER if self._ranking(tree) else reason
-            body = ast.OfWindows(self._select(tree), self._ordinary(tree, why))
+            if over := self._ranking(tree):
+                reason, because = ast.OVER, span_of(over, self.span)
+            body = ast.OfWindows(self._select(tree), self._ordinary(tree, reason, because))
         elif reason is None and type(tree) in SET_KINDS:
+            kind: str = SET_KINDS[type(tree)]  # type: ignore[index]
+            left, right = self.query(tree.this), self.query(tree.expression)
             body = ast.SetOperation(
-                SET_KINDS[type(tree)],  # type: ignore[index]
-                not tree.args.get("distinct"),
-                self.query(tree.this),
-                self.query(tree.expression),
-                span_of(tree, self.span),
+                kind, not tree.args.get("distinct"), left, right, self._between(kind, tree.this, tree.expression)
             )
         else:
-            return ast.Query(self._ordinary(tree, reason or "a query of Spark's own"), ctes, span=self.span)
+            body = self._ordinary(tree, reason or "a query of Spark's own", because)
+            return ast.Query(body, ctes, span=self.span)
         order = tuple(self._order(item) for item in around["order"].expressions) if around["order"] else ()
-        return ast.Query(body, ctes, order, limit if around["limit"] else None, offset or 0, span_of(tree, self.span))
+        limit = limit if around["limit"] else None
+        return ast.Query(body, ctes, order, limit, offset or 0, span_of(tree, self.span), limited)
+
+    def _between(self, kind: str, left: exp.Expr, right: exp.Expr) -> Span:
+        """The place of UNION, INTERSECT or EXCEPT between its sides."""
+        start, end = span_of(left, self.span).end, span_of(right, self.span).start
+        words = re.compile(rf"\b{kind}\b(\s+(all|distinct)\b)?", re.IGNORECASE).search(self.text, start, end)
+        return Span(*words.span()) if words else Span(start, end)
 
     def _of_windows(self, tree: exp.Select) -> bool:
         """Whether a ranking function, EXISTS and IN are all that keeps the planner from taking the SELECT apart."""
@@ -201,33 +232,42 @@ class _Reader:
 
     def _sparks_own(
         self, tree: exp.Expr, over: exp.Window | None = None, matches: Sequence[MatchTree] = ()
-    ) -> str | None:
-        """Why the planner leaves this query to Spark, or None if it can take it apart, `over`, `matches` and all."""
+    ) -> tuple[str, Span] | None:
+        """Why the planner leaves this query to Spark, and where; None if it can take it apart, with `over` and
+        `matches`."""
+        found = self._left_to_spark(tree, over, matches)
+        return (found[0], span_of(found[1], self.span)) if found else None
+
+    def _left_to_spark(
+        self, tree: exp.Expr, over: exp.Window | None, matches: Sequence[MatchTree]
+    ) -> tuple[str, exp.Expr] | None:
         present = {key for key, value in tree.args.items() if value} - ({"qualify"} if over else set())
         if isinstance(tree, exp.Select):
             if odd := sorted(present - PLAIN_CLAUSES - AROUND):
-                return f"a clause of Spark's own ({odd[0].upper().strip('_')})"
+                return f"a clause of Spark's own ({odd[0].upper().strip('_')})", _first(tree.args[odd[0]], tree)
             if tree.args.get("kind") or (tree.args.get("distinct") and tree.args["distinct"].args.get("on")):
-                return "a SELECT of Spark's own kind"
+                return "a SELECT of Spark's own kind", tree
             group = tree.args.get("group")
             if group and {key for key, value in group.args.items() if value} - {"expressions"}:
-                return "a GROUP BY of Spark's own kind"
+                return "a GROUP BY of Spark's own kind", group
             sources = [join.this for join in tree.args.get("joins") or ()]
             sources += [tree.args["from_"].this] if tree.args.get("from_") else []
-            if not all(self._plain_source(source) for source in sources):
-                return "a table of Spark's own kind"
-            if not all(self._plain_join(join) for join in tree.args.get("joins") or ()):
-                return "a join of Spark's own kind"
+            for source in sources:
+                if not self._plain_source(source):
+                    return "a table of Spark's own kind", source
+            for join in tree.args.get("joins") or ():
+                if not self._plain_join(join):
+                    return "a join of Spark's own kind", join
         elif type(tree) in SET_KINDS and (tree.args.get("by_name") or tree.args.get("side")):
-            return "a set operation by name"
+            return "a set operation by name", tree
         for node in self._scalars(tree, [match.whole for match in matches]):
             for kind, reason in SPARKS_OWN:
                 if isinstance(node, kind) and node != over:
-                    return reason
+                    return reason, node
         return None
 
     def _scalars(self, tree: exp.Expr, besides: Sequence[exp.Expr]) -> Iterator[exp.Expr]:
-        """Every node of the tree's own scalar expressions: nothing of its tables, arms or common tables, nor of what
+        """Every node of the tree's own scalar expressions: nothing of its tables, arms or CTEs, nor of what
         is below `besides`."""
         for key, value in tree.args.items():
             if key in ("from_", "with_", "this", "expression") and isinstance(tree, exp.Query):
@@ -296,7 +336,7 @@ class _Reader:
         span = span_of(tree, self.span)
         if isinstance(tree, exp.Star):
             if any(tree.args.get(key) for key in ("except_", "replace", "rename", "except")):
-                raise UnsupportedError("* EXCEPT is not supported: list the columns", span=span)
+                raise UnsupportedError("* EXCEPT is not supported", span=span, hint="list the columns")
             return ast.SelectItem(None, span=span)
         if isinstance(tree, exp.Column) and isinstance(tree.this, exp.Star):
             return ast.SelectItem(None, table=tree.table, span=span)
@@ -319,12 +359,12 @@ class _Reader:
         for key, known in (("catalog", "default_catalog"), ("db", "default_database")):
             part = tree.args.get(key)
             if part == "":  # what sqlglot makes of two dots
-                raise SqlSyntaxError("a name is missing between two dots", span=span, hint=f"write {tree.name} alone")
+                raise SqlSyntaxError("a name is missing between two dots", span=span, hint=tree.name)
             if part is not None and part.name.lower() != known:
                 raise SqlSyntaxError(
                     f"there is no {'catalog' if key == 'catalog' else 'database'} {part.name}",
                     span=span_of(part, span),
-                    hint=f"write {tree.name} alone: tables live in default_catalog.default_database",
+                    hint=f"{tree.name}, or default_catalog.default_database.{tree.name}",
                 )
         if tree.name in self.windows:
             call = self.windows[tree.name]
@@ -343,7 +383,7 @@ class _Reader:
             span_of(join, self.span),
         )
 
-    def _ordinary(self, tree: exp.Expr, reason: str) -> ast.Ordinary:
+    def _ordinary(self, tree: exp.Expr, reason: str, because: Span) -> ast.Ordinary:
         """Take the tables out of a query and leave names in their place. Its span stays right: no text moves."""
         tree = tree.copy()
         tree.set("with_", None)
@@ -360,7 +400,7 @@ class _Reader:
             relation = self._relation(node)
             base = node.alias or (node.name if isinstance(node, exp.Table) else "") or "rows"
             base = base if base.isidentifier() else "windows"
-            name = next(n for n in (base, *(f"{base}_{i}" for i in range(2, 999))) if n not in sources)
+            name = next(name for name in _argument_names(base) if name not in sources)
             sources[name] = relation
             # column aliases are the source's own: the binder has given its columns these names
             hole = exp.Table(this=exp.to_identifier(name), alias=exp.TableAlias(this=exp.to_identifier(base)))
@@ -371,14 +411,16 @@ class _Reader:
             return hole
 
         tree = tree.transform(take_out)
-        refuse_left_over(tree, self.groups)
-        return ast.Ordinary(tree, tuple(sources.items()), reason, span_of(tree, self.span))
+        refuse_left_over(tree, self.groups, self.windows)
+        return ast.Ordinary(tree, tuple(sources.items()), reason, span_of(tree, self.span), because)
 
     def _ctes(self, clause: exp.Expr | None) -> Iterator[ast.Cte]:
         if clause is None:
             return
         if clause.args.get("recursive"):
-            raise UnsupportedError("WITH RECURSIVE is not supported", span=span_of(clause, self.span))
+            raise UnsupportedError(
+                "WITH RECURSIVE is not supported", span=span_of(clause.expressions[0].args["alias"], self.span)
+            )
         for cte in clause.expressions:
             columns = tuple(column.name for column in cte.args["alias"].args.get("columns") or ())
             yield ast.Cte(cte.alias, self.query(cte.this), columns, span_of(cte.args["alias"], self.span))
@@ -398,5 +440,5 @@ class _Reader:
         return int(literal.name) if isinstance(literal, exp.Literal) and literal.is_int else None
 
     def _expr(self, tree: exp.Expr) -> ast.Expr:
-        refuse_left_over(tree, self.groups)
+        refuse_left_over(tree, self.groups, self.windows)
         return ast.Expr(tree, span_of(tree, self.span))

@@ -1,4 +1,4 @@
-"""What a statement says, before anything is looked up: frozen nodes with their place in the text."""
+"""Statements as frozen nodes with their place in the text, before names are resolved."""
 
 from __future__ import annotations
 
@@ -40,13 +40,92 @@ class Option:
 
 
 @dataclass(frozen=True)
+class Parts:
+    """What stands between the parentheses of CREATE TABLE and ALTER TABLE. `names` are columns without a type, whose
+    order is that of the query of CREATE TABLE ... AS."""
+
+    columns: tuple[Column | ComputedColumn, ...] = ()
+    watermark: Watermark | None = None
+    primary_key: tuple[ast.Name, ...] = ()
+    names: tuple[ast.Name, ...] = ()
+
+
+@dataclass(frozen=True)
+class Like:
+    """LIKE table (...): `rules` are pairs as (including, all), in lower case."""
+
+    table: ast.Name
+    rules: tuple[tuple[str, str], ...] = ()
+    span: Span = ast.place()
+
+
+@dataclass(frozen=True)
 class CreateTable:
+    """`names` are columns without a type, and `query` is what follows AS."""
+
     name: ast.Name
     columns: tuple[Column | ComputedColumn, ...]
     watermark: Watermark | None
     options: tuple[Option, ...]
     partitioned_by: tuple[ast.Name, ...] = ()
     if_not_exists: bool = False
+    span: Span = ast.place()
+    primary_key: tuple[ast.Name, ...] = ()
+    distributed_by: tuple[ast.Name, ...] = ()
+    distributed: bool = False
+    or_replace: bool = False
+    like: Like | None = None
+    names: tuple[ast.Name, ...] = ()
+    query: ast.Query | None = None
+
+
+@dataclass(frozen=True)
+class SetOptions:
+    options: tuple[Option, ...]
+
+
+@dataclass(frozen=True)
+class ResetOptions:
+    keys: tuple[str, ...]
+
+
+@dataclass(frozen=True)
+class RenameTable:
+    name: ast.Name
+
+
+@dataclass(frozen=True)
+class RenameColumn:
+    old: ast.Name
+    new: ast.Name
+
+
+@dataclass(frozen=True)
+class Add:
+    parts: Parts
+
+
+@dataclass(frozen=True)
+class Modify:
+    parts: Parts
+
+
+@dataclass(frozen=True)
+class DropParts:
+    """Columns, or the watermark, or the primary key."""
+
+    columns: tuple[ast.Name, ...] = ()
+    watermark: bool = False
+
+
+Change = SetOptions | ResetOptions | RenameTable | RenameColumn | Add | Modify | DropParts
+
+
+@dataclass(frozen=True)
+class AlterTable:
+    table: ast.Name
+    change: Change
+    if_exists: bool = False
     span: Span = ast.place()
 
 
@@ -162,6 +241,7 @@ class Drop:
 Statement = (
     ast.Query
     | CreateTable
+    | AlterTable
     | CreateView
     | CreateFunction
     | Insert

@@ -1,4 +1,4 @@
-"""Conditions on two times, read as bounds of what lies between them: `a BETWEEN b - INTERVAL '5' MINUTE AND b`."""
+"""Conditions on two times, as bounds of their difference: `a BETWEEN b - INTERVAL '5' MINUTE AND b`."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Text as words with their places, and where window calls stand among them. The tables of lark's grammars live here."""
+"""Text as tokens with their places, and the window calls among them. The tables of lark's grammars live here."""
 
 from __future__ import annotations
 
@@ -8,40 +8,56 @@ from collections.abc import Iterator, Sequence
 from functools import cache
 
 from lark import Lark, Token, UnexpectedCharacters
+from lark.utils import TextSlice
 
 from tvfsql.errors import Span, SqlSyntaxError, UnsupportedError
-from tvfsql.folders import cache_folder
+from tvfsql.folders import cache_folder, is_ours
+from tvfsql.plan.names import refused
 
 FUNCTIONS = ("TUMBLE", "HOP", "CUMULATE", "SESSION")
 # the older form of windows, which stand in GROUP BY, and what tells of them
 GROUP_WINDOWS = frozenset(
     name + of for name in ("TUMBLE", "HOP", "SESSION") for of in ("", "_START", "_END", "_ROWTIME", "_PROCTIME")
 )
-UNPRINTABLE = re.compile("[\x00-\x08]")  # some of them mark holes in the texts of plans
+UNPRINTABLE = re.compile("[\x00-\x08]")  # bind.holes counts on it
 
 
-def tokens_of(text: str) -> list[Token]:
-    """The words of a text, without comments. Raises SqlSyntaxError for what is no word, UnsupportedError for hints."""
-    if odd := UNPRINTABLE.search(text):
+def tokens_of(text: str, span: Span | None = None) -> list[Token]:
+    """The words of a text, or of what stands at `span` of it, without comments; their places are those in `text`.
+
+    Raises SqlSyntaxError for what is no word, UnsupportedError for hints.
+    """
+    at = span or Span(0, len(text))
+    if odd := UNPRINTABLE.search(text, at.start, at.end):
         raise SqlSyntaxError(f"unexpected character {odd[0]!r}", span=Span(*odd.span()))
     try:
-        tokens = list(grammar("tokens").lex(text))
+        tokens = list(_words().lex(piece(text, at)))
     except UnexpectedCharacters as error:
-        at = error.pos_in_stream or 0
-        what = {"'": "string", "`": "quoted name"}.get(text[at])
-        message = f"this {what} is not closed" if what else f"unexpected character {text[at]!r}"
-        hint = "names are quoted with backticks, strings with single quotes" if text[at] == '"' else None
-        raise SqlSyntaxError(message, span=Span(at, at + 1), hint=hint) from None
+        place = error.pos_in_stream or 0
+        what = {"'": "string", "`": "quoted name"}.get(text[place])
+        message = f"this {what} is not closed" if what else f"unexpected character {text[place]!r}"
+        hint = "names are quoted with backticks, strings with single quotes" if text[place] == '"' else None
+        raise SqlSyntaxError(message, span=Span(place, place + 1), hint=hint) from None
     for token in tokens:
         if token.type == "HINT":
             raise UnsupportedError(
-                "tables take no options in hints, and without them the query would mean another",
+                "OPTIONS hints are not supported",
                 span=place_of(token),
                 hint="WITH ('option' = 'value') in CREATE TABLE",
             )
+        if token.type == "QUOTED" and (why := refused(unquote(token))):
+            raise UnsupportedError(why, span=place_of(token), hint="another name")
         if token == "/" and text.startswith("/*", token.start_pos):
             raise SqlSyntaxError("this comment is not closed", span=place_of(token))
     return tokens
+
+
+def unquote(token: Token) -> str:
+    """What a quoted name or a string stands for; other words stand for themselves."""
+    if token.type not in ("STRING", "QUOTED"):
+        return str(token)
+    quote = token[0]
+    return token[1:-1].replace(quote * 2, quote)
 
 
 def window_calls(tokens: Sequence[Token]) -> Iterator[tuple[Span, bool]]:
@@ -79,6 +95,18 @@ def starts_window_call(tokens: Sequence[Token], i: int) -> bool:
     )
 
 
+def takes_descriptor(tokens: Sequence[Token], opening: int) -> bool:
+    """Whether a DESCRIPTOR(...) is an argument of the call whose parenthesis is opened at `opening`."""
+    depth = 0
+    for i in range(opening, len(tokens) - 1):
+        depth += {"OPEN": 1, "CLOSE": -1}.get(tokens[i].type, 0)
+        if depth == 0:
+            return False
+        if depth == 1 and tokens[i].upper() == "DESCRIPTOR" and tokens[i + 1].type == "OPEN":
+            return True
+    return False
+
+
 def closing(tokens: Sequence[Token], opening: int) -> int:
     """The parenthesis that closes the one at `opening`. Raises SqlSyntaxError if none does."""
     depth = 0
@@ -89,10 +117,9 @@ def closing(tokens: Sequence[Token], opening: int) -> int:
     raise SqlSyntaxError("this parenthesis is not closed", span=place_of(tokens[opening]))
 
 
-def only(sql: str, span: Span) -> str:
-    """The text with all but `span` blanked out, line breaks kept."""
-    before = "".join(char if char == "\n" else " " for char in sql[: span.start])
-    return before + sql[span.start : span.end]
+def piece(text: str, span: Span) -> TextSlice[str]:
+    """What stands at a place of a text, as lark takes it: places in it are those in the text."""
+    return TextSlice(text, span.start, span.end)
 
 
 def place_of(token: Token) -> Span:
@@ -114,14 +141,22 @@ def grammar(name: str) -> Lark:
     )
 
 
+@cache
+def _words() -> Lark:
+    """What reads text as words: a grammar without rules, which keeps its lexer."""
+    return Lark.open_from_package("tvfsql", "tokens.lark", ("grammar",), parser=None, lexer="basic")
+
+
 def _cached(name: str) -> str | bool:
     """The file in which lark keeps a grammar's tables, which take longer to make than to read. False: none.
 
-    lark makes them anew when the grammar, or its own version, is another.
+    lark makes them anew when the grammar, or its own version, is another. They are pickles, which run what they
+    hold: in a folder, or a file, that somebody else could have written, they are not read.
     """
     try:
         folder = cache_folder()
-        folder.mkdir(parents=True, exist_ok=True)
+        folder.mkdir(parents=True, exist_ok=True, mode=0o700)
+        file = folder / f"{name}-{sys.version_info.major}.{sys.version_info.minor}.tables"
+        return str(file) if is_ours(folder) and (not file.exists() or is_ours(file)) else False
     except OSError:
         return False
-    return str(folder / f"{name}-{sys.version_info.major}.{sys.version_info.minor}.tables")

@@ -1,24 +1,27 @@
 """Connectors: which options a table's WITH clause takes, and what they are in Spark's words.
 
-Source: DESIGN 8. `filesystem` reads and writes files, `kafka` topics; `nexmark` and `datagen` make rows; `print` and
+`filesystem` reads and writes files, `kafka` topics; `nexmark` and `datagen` make rows; `print` and
 `blackhole` only take them; any other name is a Spark data source of that name, its options passed through.
 """
 
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
 
 from tvfsql.catalog.connectors.connector import SINKS_ONLY, Connector, refuse_unknown
 from tvfsql.catalog.connectors.filesystem import filesystem
 from tvfsql.catalog.connectors.generated import GENERATED, Generated, generated
-from tvfsql.catalog.connectors.kafka import Kafka, kafka
-from tvfsql.errors import BindError, Span, did_you_mean
+from tvfsql.catalog.connectors.ignored import without_ignored
+from tvfsql.catalog.connectors.kafka import Kafka, kafka, upsert_kafka
+from tvfsql.catalog.connectors.managed import Managed, managed
+from tvfsql.errors import BindError, Span, nearest
 from tvfsql.plan.node import Field
 from tvfsql.plan.table_options import TableOptions
 
-__all__ = ["Connector", "Generated", "Kafka", "connector_of"]
+__all__ = ["Connector", "Generated", "Kafka", "Managed", "connector_of", "without_ignored"]
 
-KNOWN_CONNECTORS = ("filesystem", "kafka", *GENERATED, *SINKS_ONLY)
+KNOWN_CONNECTORS = ("filesystem", "kafka", "upsert-kafka", *GENERATED, *SINKS_ONLY)
 # Data sources that come with Spark or are well known; any dotted name is a data source's class.
 SPARK_SOURCES = (
     "avro",
@@ -42,16 +45,14 @@ def connector_of(
     table: Span,
     columns: Sequence[Field],
     places: Mapping[str, Span],
+    called: str,
+    key: Sequence[str] = (),
 ) -> Connector:
     """The connector that a WITH clause describes; `columns` are the table's stored ones, `places` those of their
-    names. Raises BindError."""
+    names. The table is `called` so, `table` is the place of its name, `key` its primary key. Raises BindError."""
     name = options.get("connector")
     if name is None:
-        raise BindError(
-            "a table needs a connector",
-            span=table,
-            hint="WITH ('connector' = 'filesystem', 'path' = '...', 'format' = 'csv')",
-        )
+        return managed(called, options, spans)
     given = {key: value for key, value in options.items() if key != "connector"}
     if name in SINKS_ONLY:
         refuse_unknown(given, (), spans, name)
@@ -62,10 +63,20 @@ def connector_of(
         return generated(name, TableOptions(given, spans, table), columns, places)
     if name == "kafka":
         return kafka(TableOptions(given, spans, table), columns, places)
-    if name not in SPARK_SOURCES and "." not in name:
-        raise BindError(
-            f"there is no connector {name}",
-            span=spans["connector"],
-            hint=did_you_mean(name, (*KNOWN_CONNECTORS, *SPARK_SOURCES)),
-        )
-    return Connector(name, name, given.get("path"), tuple((k, v) for k, v in given.items() if k != "path"))
+    if name == "upsert-kafka":
+        return upsert_kafka(TableOptions(given, spans, table), columns, places, key)
+    known = (*KNOWN_CONNECTORS, *SPARK_SOURCES)
+    if name not in SPARK_SOURCES and (close := nearest(name, known, cutoff=0.8)):
+        raise BindError(f"there is no connector {name}", span=spans["connector"], hint=f"did you mean {close}?")
+    options_of_spark = tuple((key, value) for key, value in given.items() if key != "path")
+    return SparkSource(name, name, given.get("path"), options_of_spark)
+
+
+@dataclass(frozen=True)
+class SparkSource(Connector):
+    """The data source of Spark's of that name; its options are passed on as they stand."""
+
+    def notes(self, table: str) -> tuple[str, ...]:
+        if self.name in SPARK_SOURCES or "." in self.name:
+            return ()
+        return (f"table {table} needs a package with a Spark data source named {self.name}; its options are passed on",)

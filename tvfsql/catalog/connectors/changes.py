@@ -38,9 +38,9 @@ def changes_of(form: str, given: Mapping[str, str], spans: Mapping[str, Span]) -
         key = option.removeprefix(f"{form}.")
         if key in SETTLED:
             if text.lower() not in SETTLED[key]:
-                lost = f"{option} = {text!r} would lose changes without counting them"
+                lost = f"{option} = {text!r} would drop changes silently"
                 problem = lost if key == "ignore-parse-errors" else f"{option} cannot be {text!r}"
-                hint = "leave it out: a message that cannot be read stops the query" if problem is lost else None
+                hint = "leave it out" if problem is lost else None
                 raise BindError(problem, span=spans[option], hint=hint or did_you_mean(text, ("SQL", "ISO-8601")))
         elif key == "schema-include":
             if text.lower() not in FLAGS:

@@ -1,4 +1,4 @@
-"""What a connector is to the rest: a Spark format, a path, and options; and how it refuses what it does not know."""
+"""What a connector provides: a Spark format, a path and options. Rejects options that it does not know."""
 
 from __future__ import annotations
 
@@ -8,22 +8,26 @@ from collections.abc import Mapping
 from dataclasses import dataclass
 
 from tvfsql.catalog.connectors.changes import Changes
+from tvfsql.catalog.connectors.ignored import ignored_names
 from tvfsql.errors import BindError, Span, did_you_mean
 
 FORMATS = ("avro", "csv", "json", "orc", "parquet", "text")
 SINKS_ONLY = ("print", "blackhole")
 ENDLESS = ("rate", "socket")
-IN_PARTS = ("filesystem", "kafka", *SINKS_ONLY)
+IN_PARTS = ("filesystem", "kafka", "managed", "upsert-kafka", *SINKS_ONLY)
 
 
 @dataclass(frozen=True)
 class Connector:
-    """Where a table's rows are: a Spark format, a path if it has one, and Spark's options, in order."""
+    """Where a table's rows are: a Spark format, a path if it has one, and Spark's options, in order.
+
+    `written` are those of writing only."""
 
     name: str
     format: str
     path: str | None = None
     options: tuple[tuple[str, str], ...] = ()
+    written: tuple[tuple[str, str], ...] = ()
 
     @property
     def streamed_path(self) -> str | None:
@@ -53,6 +57,10 @@ class Connector:
         """The package of Spark's that it needs, if Spark itself does not have it."""
         return None
 
+    def notes(self, table: str) -> tuple[str, ...]:
+        """What whoever creates the table is to know: a line each."""
+        return ()
+
     @property
     def partitioned(self) -> bool:
         """Whether its partitions are channels, each with a watermark of its own."""
@@ -75,7 +83,7 @@ class Connector:
     @property
     def writing(self) -> tuple[tuple[str, str], ...]:
         """Spark's options of writing."""
-        return self.options
+        return (*self.options, *self.written)
 
     @property
     def metadata(self) -> Mapping[str, tuple[str, ...]]:
@@ -100,5 +108,5 @@ def refuse_unknown(
     """Raise BindError for an option that is neither in `known` nor in `also`."""
     for key in given:
         if key not in known:
-            hint = did_you_mean(key, (*known, *also))
+            hint = did_you_mean(key, (*known, *also), rare=ignored_names(name.partition(" ")[0]))
             raise BindError(f"connector {name} has no option {key}", span=spans[key], hint=hint)

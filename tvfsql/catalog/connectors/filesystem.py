@@ -7,7 +7,7 @@ from dataclasses import dataclass
 
 from tvfsql.catalog.connectors.changes import OPTIONS, Changes, changes_of, known_changes
 from tvfsql.catalog.connectors.connector import FORMATS, Connector, refuse_unknown
-from tvfsql.catalog.connectors.formats import known_options, spark_options
+from tvfsql.catalog.connectors.formats import known_options, spark_options, written_options
 from tvfsql.errors import BindError, Span, did_you_mean
 
 SPARK_FILES = ("pathGlobFilter", "recursiveFileLookup", "modifiedBefore", "modifiedAfter", "compression", "mergeSchema",
@@ -33,7 +33,7 @@ def filesystem(given: Mapping[str, str], spans: Mapping[str, Span], table: Span)
     """The files that a WITH clause describes; `given` has its options but `connector`. Raises BindError."""
     for key, example in (("path", "'path' = 'data/bids.csv'"), ("format", "'format' = 'csv'")):
         if key not in given:
-            raise BindError(f"connector filesystem needs the option {key}", span=table, hint=f"add {example}")
+            raise BindError(f"the option {key} is missing", span=table, hint=f"add {example}")
     form = given["format"]
     if form not in (*FORMATS, *OPTIONS):
         raise BindError(
@@ -45,6 +45,7 @@ def filesystem(given: Mapping[str, str], spans: Mapping[str, Span], table: Span)
     of_format = {key: rest[key] for key in rest if key in known}
     files = tuple((key, value) for key, value in rest.items() if key not in known)
     if form in OPTIONS:
-        return ChangeFiles("filesystem", "text", given["path"], files, changes_of(form, of_format, spans))
+        changes = changes_of(form, of_format, spans)
+        return ChangeFiles("filesystem", "text", given["path"], files, messages=changes)
     parsing = spark_options(form, of_format, spans, of_files=True)
-    return Connector("filesystem", form, given["path"], (*parsing, *files))
+    return Connector("filesystem", form, given["path"], (*parsing, *files), written_options(form, of_format))

@@ -1,18 +1,40 @@
-"""The formats csv and json: their options in a WITH clause, and what they are called in Spark."""
+"""The formats csv and json: their options in a WITH clause, and Spark's names for them."""
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Collection, Mapping
 
-from tvfsql.errors import BindError, Span
+from tvfsql.errors import BindError, Span, did_you_mean
 
 # Flink's option, then Spark's.
-CSV_OPTIONS = {
-    "field-delimiter": "sep",
-    "quote-character": "quote",
-    "escape-character": "escape",
-    "null-literal": "nullValue",
-    "charset": "encoding",
+FLINK_OPTIONS = {
+    "csv": {
+        "field-delimiter": "sep",
+        "quote-character": "quote",
+        "escape-character": "escape",
+        "null-literal": "nullValue",
+        "charset": "encoding",
+    },
+    "json": {"encode.ignore-null-fields": "ignoreNullFields"},
+}
+# Flink's flags: what they are in Spark's options if they are true.
+FLAGS = {
+    "csv": {
+        "allow-comments": {"comment": "#"},
+        "disable-quote-character": {"quote": ""},
+        "trim-spaces": {"ignoreLeadingWhiteSpace": "true", "ignoreTrailingWhiteSpace": "true"},
+    },
+    "json": {},
+}
+# How Flink writes times in JSON. Both are read, whatever is said.
+STANDARD = "timestamp-format.standard"
+STANDARDS = {
+    "sql": {
+        "timestampNTZFormat": "yyyy-MM-dd HH:mm:ss.SSS",
+        "timestampFormat": "yyyy-MM-dd HH:mm:ss.SSS'Z'",
+        "timeZone": "UTC",
+    },
+    "iso-8601": {},
 }
 SPARK_CSV = (
     "sep", "delimiter", "quote", "escape", "comment", "nullValue", "nanValue", "mode", "dateFormat", "timestampFormat",
@@ -30,18 +52,22 @@ OF_FILES = {
     "json": ("encoding", "multiLine", "lineSep", "compression"),
 }
 PARSE_MODES = ("FAILFAST", "PERMISSIVE")
+WORDS = ("true", "false")
 
 
 def known_options(form: str, *, of_files: bool = False) -> dict[str, str]:
     """The options of a format as a WITH clause has them (`csv.field-delimiter`), each with Spark's name.
 
-    `ignore-parse-errors` is the parser's mode in Flink's words.
+    `ignore-parse-errors` is the parser's mode in Flink's words; flags, and the standard of times, have names of several
+    options of Spark's.
     """
     if form not in BY_FORMAT:
         return {}
     own = (*BY_FORMAT[form], *(OF_FILES[form] if of_files else ()))
-    flink = {key: spark for key, spark in CSV_OPTIONS.items() if spark in own} if form == "csv" else {}
+    flink = {key: spark for key, spark in FLINK_OPTIONS[form].items() if spark in own}
     known = {**{key: key for key in own}, **flink, "ignore-parse-errors": "mode"}
+    known |= {key: ", ".join(spark) for key, spark in FLAGS[form].items()}
+    known |= {STANDARD: "timestampNTZFormat, timestampFormat"} if form == "json" else {}
     return {f"{form}.{key}": spark for key, spark in known.items()}
 
 
@@ -49,19 +75,38 @@ def spark_options(
     form: str, given: Mapping[str, str], spans: Mapping[str, Span], *, of_files: bool = False
 ) -> tuple[tuple[str, str], ...]:
     """Spark's options of a format, all of them known. A row that cannot be parsed stops the query unless NULLs are
-    asked for. Raises BindError for a mode that loses rows."""
+    asked for. Raises BindError for a mode that loses rows, or a value that an option does not have."""
     if form not in BY_FORMAT:
         return ()
     known = known_options(form, of_files=of_files)
     found = {"mode": "FAILFAST"}
     for key, value in given.items():
-        if key.endswith(".ignore-parse-errors"):
-            value = "PERMISSIVE" if value.lower() == "true" else "FAILFAST"
-        found[known[key]] = value
+        name = key.removeprefix(f"{form}.")
+        if name == STANDARD:
+            _word(key, value, STANDARDS, spans)
+        elif name in FLAGS[form]:
+            found |= FLAGS[form][name] if _word(key, value, WORDS, spans) == "true" else {}
+        elif name == "ignore-parse-errors":
+            found["mode"] = "PERMISSIVE" if _word(key, value, WORDS, spans) == "true" else "FAILFAST"
+        else:
+            found[known[key]] = value
     if found["mode"].upper() not in PARSE_MODES:
         raise BindError(
-            f"{form}.mode {found['mode']} would lose rows without counting them",
+            f"{form}.mode = '{found['mode']}' would drop rows silently",
             span=spans[f"{form}.mode"],
-            hint="'FAILFAST' stops at a bad row, 'PERMISSIVE' reads what it cannot parse as NULL",
+            hint="'FAILFAST' stops at a bad row, 'PERMISSIVE' reads bad values as NULL",
         )
     return tuple(found.items())
+
+
+def written_options(form: str, given: Mapping[str, str]) -> tuple[tuple[str, str], ...]:
+    """Spark's options of a format that only count where rows are written; `given` as `spark_options` takes them."""
+    standard = given.get(f"{form}.{STANDARD}", "iso-8601").lower()
+    return tuple(STANDARDS[standard].items()) if form == "json" else ()
+
+
+def _word(key: str, value: str, words: Collection[str], spans: Mapping[str, Span]) -> str:
+    """One of some words, in any case."""
+    if value.lower() not in words:
+        raise BindError(f"{key} cannot be {value!r}", span=spans[key], hint=did_you_mean(value, words))
+    return value.lower()

@@ -1,4 +1,4 @@
-"""The connectors `nexmark` and `datagen`: rows that are made, not stored."""
+"""The connectors `nexmark` and `datagen`, which generate rows."""
 
 from __future__ import annotations
 
@@ -6,21 +6,28 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 
 from tvfsql.catalog.connectors.connector import Connector
+from tvfsql.catalog.connectors.ignored import ignored_names
 from tvfsql.errors import BindError, Span, UnsupportedError, did_you_mean
-from tvfsql.plan import datagen, nexmark
-from tvfsql.plan.generated import Rows
+from tvfsql.plan import datagen, faker, nexmark
 from tvfsql.plan.node import Field
+from tvfsql.plan.synthetic_tables import Rows
 from tvfsql.plan.table_options import TableOptions
-from tvfsql.plan.types import is_time, shown
+from tvfsql.plan.types import SqlType, fields, is_time, shown
 
-GENERATED = ("datagen", "nexmark")
+GENERATED = ("datagen", "faker", "nexmark")
 
 
 @dataclass(frozen=True)
 class Generated(Connector):
-    """A table whose rows are made: `rows` of them, None: without end. Only the columns that are read are made."""
+    """A table whose rows are made: `rows` of them, None: without end. Only the columns that are read are made.
+    `stories` are expressions of faker for which other names stand in."""
 
     rows: int | None = None
+    stories: tuple[str, ...] = ()
+
+    def notes(self, table: str) -> tuple[str, ...]:
+        names = ", ".join(dict.fromkeys(self.stories))
+        return (f"table {table} has other names and words for {names}",) if names else ()
 
     @property
     def takes_schema(self) -> bool:
@@ -33,29 +40,44 @@ class Generated(Connector):
     def refuse_batch(self, table: str) -> None:
         if self.endless:
             raise UnsupportedError(
-                f"table {table} has no end, so a batch of it would never be done",
-                hint=f"'number-of-rows' = '1000' in the WITH clause of {table}, or --mode streaming",
+                f"table {table} is unbounded, so a batch query would never end",
+                hint=f"'number-of-rows' = '1000' in CREATE TABLE {table}, or --mode streaming",
             )
 
     def refuse_insert(self, table: str, metadata: Mapping[str, str], overwrite: bool, span: Span) -> None:
         raise BindError(
-            f"{table} can only be read: its connector is {self.name}",
+            f"{table} is read-only: its connector is {self.name}",
             span=span,
-            hint="INSERT INTO a table whose connector is filesystem, kafka, print or blackhole",
+            hint="use the connector filesystem, kafka, print or blackhole",
         )
 
 
 def generated(name: str, options: TableOptions, columns: Sequence[Field], places: Mapping[str, Span]) -> Generated:
     """The rows that a WITH clause describes, of a table with these columns (their names' places). Raises BindError."""
+    stories: tuple[str, ...] = ()
     if name == "nexmark":
         spec = nexmark.Nexmark.of(options)
         rows = spec.rows(options)
         _check_columns(spec.table, columns, places)
+    elif name == "faker":
+        rows = Rows.of(options)
+        faker.start_of(options)
+        stories = faker.stories_in(faker.columns_of(options, columns, places), options)
+        for computed in places.keys() - {field.name for field in columns}:  # they are not made
+            options.text(f"fields.{computed}.expression", "")
     else:
         rows = Rows.of(options)
         datagen.datagen(options, columns, places)
-    options.refuse_unread(name)
-    return Generated(name, name, None, tuple(options.given.items()), rows.number)
+    options.refuse_unread(name, rare=ignored_names(name))
+    return Generated(name, name, None, tuple(options.given.items()), rows=rows.number, stories=stories)
+
+
+def _fits(given: SqlType, known: SqlType) -> bool:
+    """Whether a column may have a type where the table has another: kinds of time, and rows with some of the fields."""
+    inside = fields(known)
+    if inside:
+        return all(name in inside and _fits(kind, inside[name]) for name, kind in fields(given).items())
+    return given == known or (is_time(given) and is_time(known))
 
 
 def _check_columns(table: str, columns: Sequence[Field], places: Mapping[str, Span]) -> None:
@@ -65,7 +87,12 @@ def _check_columns(table: str, columns: Sequence[Field], places: Mapping[str, Sp
         if kind is None:
             hint = did_you_mean(field.name, known)
             raise BindError(f"nexmark's {table} has no column {field.name}", span=places[field.name], hint=hint)
-        if field.type != kind and not (is_time(field.type) and is_time(kind)):
+        inside = fields(kind)
+        for name in fields(field.type) if inside else ():
+            if name not in inside:
+                hint = did_you_mean(name, inside)
+                raise BindError(f"nexmark's {field.name} has no field {name}", span=places[field.name], hint=hint)
+        if not _fits(field.type, kind):
             raise BindError(
                 f"column {field.name} of nexmark's {table} is {shown(kind)}, not {shown(field.type)}",
                 span=places[field.name],

@@ -8,11 +8,12 @@ from __future__ import annotations
 import json
 import re
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, fields
 
 from tvfsql.catalog.connectors.changes import OPTIONS, Changes, changes_of, known_changes
 from tvfsql.catalog.connectors.connector import Connector
-from tvfsql.catalog.connectors.formats import known_options, spark_options
+from tvfsql.catalog.connectors.formats import known_options, spark_options, written_options
+from tvfsql.catalog.connectors.ignored import ignored_names
 from tvfsql.errors import BindError, Span, UnsupportedError, did_you_mean
 from tvfsql.plan.node import Field
 from tvfsql.plan.table_options import TableOptions
@@ -23,6 +24,7 @@ STARTUP_MODES = ("earliest-offset", "latest-offset", "timestamp", "specific-offs
 BOUNDED_MODES = ("unbounded", "latest-offset")
 FIELDS_INCLUDE = ("all", "except_key")
 SERVERS = "properties.bootstrap.servers"
+RESET = "properties.auto.offset.reset"
 # Metadata of a message and the types that it is read as.
 METADATA = {
     "topic": ("string",),
@@ -53,11 +55,13 @@ OTHERS = (
 
 @dataclass(frozen=True)
 class Part:
-    """The key or the value of a message: its format, the columns in it, and Spark's options of the format."""
+    """The key or the value of a message: its format, the columns in it, and Spark's options of the format; `written`
+    are those of writing only."""
 
     format: str
     columns: tuple[str, ...]
     options: tuple[tuple[str, str], ...] = ()
+    written: tuple[tuple[str, str], ...] = ()
 
 
 @dataclass(frozen=True)
@@ -71,6 +75,13 @@ class Kafka(Connector):
     from_latest: bool = False
     bounded: bool = False
     messages: Changes | None = None
+    of_group: bool = False  # whether it should start where its consumer group has got to
+
+    def notes(self, table: str) -> tuple[str, ...]:
+        if not self.of_group:
+            return ()
+        start = "latest" if self.from_latest else "earliest"
+        return (f"table {table} starts at the {start} offset: what its consumer group has committed is not looked at",)
 
     @property
     def partitioned(self) -> bool:
@@ -109,19 +120,28 @@ class Kafka(Connector):
     def refuse_batch(self, table: str) -> None:
         if self.from_latest:
             raise UnsupportedError(
-                f"table {table} starts at the latest offsets, so a batch of it would be empty",
-                hint=f"'scan.startup.mode' = 'earliest-offset' in the WITH clause of {table}, or --mode streaming",
+                f"table {table} starts at the latest offset, so a batch query would read nothing",
+                hint=f"'scan.startup.mode' = 'earliest-offset' in CREATE TABLE {table}, or --mode streaming",
             )
 
     def refuse_insert(self, table: str, metadata: Mapping[str, str], overwrite: bool, span: Span) -> None:
         if overwrite:
-            raise BindError("a topic cannot be overwritten", span=span, hint="INSERT INTO adds to it")
+            raise BindError("INSERT OVERWRITE does not work with Kafka", span=span, hint="INSERT INTO")
         if self.topic is None:
-            raise BindError(f"{table} has several topics", span=span, hint="rows go to a table with 'topic' = '...'")
+            raise BindError(f"{table} has several topics", span=span, hint="INSERT INTO a table with a single topic")
         for column, key in metadata.items():
             if key not in WRITABLE:
-                hint = f"METADATA FROM '{key}' VIRTUAL in its CREATE TABLE"
-                raise BindError(f"column {column} cannot be written: it is the metadata {key}", span=span, hint=hint)
+                hint = f"METADATA FROM '{key}' VIRTUAL in CREATE TABLE {table}"
+                raise BindError(f"column {column} is metadata that cannot be written", span=span, hint=hint)
+
+
+@dataclass(frozen=True)
+class UpsertKafka(Kafka):
+    """It is written only: what its messages replace is not known without the state of all keys."""
+
+    @property
+    def readable(self) -> bool:
+        return False
 
 
 def kafka(options: TableOptions, columns: Sequence[Field], places: Mapping[str, Span]) -> Kafka:
@@ -131,26 +151,48 @@ def kafka(options: TableOptions, columns: Sequence[Field], places: Mapping[str, 
     """
     for name in SAID_OTHERWISE:
         if name in options:
-            raise options.error(name, "is an option of Spark's source", f"here it is '{SAID_OTHERWISE[name]}'")
+            raise options.error(name, "is an option of Spark, not of tvfsql", f"use '{SAID_OTHERWISE[name]}'")
     reading, topic = _topics(options)
     reading += _startup(options, topic)
     reading += [(name, options.text(name)) for name in SPARK_KAFKA if name in options]
     key, value = _parts(options, columns, places)
     bounded = options.word("scan.bounded.mode", BOUNDED_MODES, "unbounded") == "latest-offset"
-    client = _client(options)
+    of_group, client = _of_group(options), _client(options)
     changes = _changes(options, value)
-    options.refuse_unread("kafka", (*SPARK_KAFKA, *OTHERS, *known_options("json"), *known_options("csv")))
+    known = (*SPARK_KAFKA, *OTHERS, *known_options("json"), *known_options("csv"))
+    options.refuse_unread("kafka", known, ignored_names("kafka"))
     from_latest = ("startingOffsets", "latest") in reading
-    return Kafka("kafka", "kafka", None, client, tuple(reading), topic, key, value, from_latest, bounded, changes)
+    return Kafka(
+        "kafka", "kafka", None, client, (), tuple(reading), topic, key, value, from_latest, bounded, changes, of_group
+    )
+
+
+def upsert_kafka(
+    options: TableOptions, columns: Sequence[Field], places: Mapping[str, Span], key: Sequence[str]
+) -> UpsertKafka:
+    """A topic whose messages replace earlier ones of the same key, which is the table's. Raises BindError."""
+    if not key:
+        hint = "PRIMARY KEY (k) NOT ENFORCED"
+        raise BindError("connector upsert-kafka needs a primary key", span=options.table, hint=hint)
+    for name in ("key.fields", "format", *(each for each in options.values if each.startswith("scan.startup."))):
+        if name in options:
+            raise options.error(name, "is not an option of upsert-kafka", "leave it out")
+    for name in ("key.format", "value.format"):
+        options.text(name, example="json")
+    made = kafka(options.with_values({"key.fields": ";".join(key)}), columns, places)
+    return UpsertKafka(**{field.name: getattr(made, field.name) for field in fields(made)} | {"name": "upsert-kafka"})
+
+
+def _of_group(options: TableOptions) -> bool:
+    """Whether it starts where its consumer group has got to, and says where a new group starts."""
+    mode = options.text("scan.startup.mode", "group-offsets")
+    return mode == "group-offsets" and options.text(RESET, "none").lower() in ("earliest", "latest")
 
 
 def _client(options: TableOptions) -> tuple[tuple[str, str], ...]:
     """`properties.*` as Spark has them."""
     options.text(SERVERS, example="localhost:9092")
-    for key in options.given:
-        if key.lower().startswith("properties.auto.offset.reset"):
-            raise options.error(key, "is not for Spark's consumers", "'scan.startup.mode' = 'earliest-offset'")
-    names = [key for key in options.given if key.startswith("properties.")]
+    names = [key for key in options.given if key.startswith("properties.") and key.lower() != RESET]
     return tuple(("kafka." + name.removeprefix("properties."), options.text(name)) for name in names)
 
 
@@ -158,7 +200,7 @@ def _topics(options: TableOptions) -> tuple[list[tuple[str, str]], str | None]:
     """What Spark subscribes to, and the topic if it is a single one."""
     if "topic-pattern" in options:
         if "topic" in options:
-            raise options.error("topic-pattern", "cannot stand beside topic", "leave out one of them")
+            raise options.error("topic-pattern", "and topic cannot both be set", "leave out one of them")
         return [("subscribePattern", options.text("topic-pattern"))], None
     topics = [topic.strip() for topic in options.text("topic", example="bids").split(";") if topic.strip()]
     if not topics:
@@ -168,9 +210,12 @@ def _topics(options: TableOptions) -> tuple[list[tuple[str, str]], str | None]:
 
 def _startup(options: TableOptions, topic: str | None) -> list[tuple[str, str]]:
     """Where reading starts, if there is no checkpoint to go on from."""
+    reset = options.word(RESET, ("earliest", "latest", "none"), "none")  # counts only for the offsets of a group
+    if _of_group(options):
+        return [("startingOffsets", reset)]
     if options.text("scan.startup.mode", STARTUP_MODES[0]) == "group-offsets":
-        hint = "Spark keeps its offsets in the checkpoint: 'scan.startup.mode' = 'earliest-offset'"
-        raise options.error("scan.startup.mode", "cannot be 'group-offsets'", hint)
+        hint = f"add '{RESET}' = 'earliest'; the checkpoint keeps the offsets"
+        raise options.error("scan.startup.mode", "cannot be 'group-offsets' alone", hint)
     match options.word("scan.startup.mode", STARTUP_MODES, STARTUP_MODES[0]):
         case "timestamp":
             at = options.whole("scan.startup.timestamp-millis", least=0)
@@ -193,7 +238,7 @@ def _parts(options: TableOptions, columns: Sequence[Field], places: Mapping[str,
     """What a key holds (None: nothing) and what a value holds."""
     names = tuple(field.name for field in columns)
     if "format" in options and "value.format" in options:
-        raise options.error("value.format", "cannot stand beside format", "leave out one of them")
+        raise options.error("value.format", "and format cannot both be set", "leave out one of them")
     side = "value." if "value.format" in options else ""
     include = options.word("value.fields-include", FIELDS_INCLUDE, "all")
     key: Part | None = None
@@ -201,10 +246,10 @@ def _parts(options: TableOptions, columns: Sequence[Field], places: Mapping[str,
         fields = tuple(name for name in options.text("key.fields", example=";".join(names[:1])).split(";") if name)
         for name in fields:
             if name not in names:
-                raise options.error("key.fields", f"names no column of the messages: {name}", did_you_mean(name, names))
+                raise options.error("key.fields", f"has {name}, which is not a column", did_you_mean(name, names))
         key = _part(options, "key.", fields, columns, places)
     elif include == "except_key":
-        raise options.error("value.fields-include", "needs a key", "'key.format' = 'json', 'key.fields' = 'item'")
+        raise options.error("value.fields-include", "needs key.fields", "'key.format' = 'json', 'key.fields' = 'item'")
     kept = tuple(name for name in names if include == "all" or key is None or name not in key.columns)
     return key, _part(options, side, kept, columns, places)
 
@@ -226,11 +271,11 @@ def _part(
     if form == "raw" and (len(names) != 1 or kinds[names[0]] not in ("string", "binary")):
         span = places[names[-1]] if names else options.table
         hint = f"'{side}format' = 'json'"
-        raise BindError("format raw is a single column of type STRING or BYTES", span=span, hint=hint)
+        raise BindError("format raw needs a single column of type STRING or BYTES", span=span, hint=hint)
     for name in names:
         if form == "csv" and "<" in kinds[name]:
-            problem = f"{name} is {shown(kinds[name])}, which csv cannot hold"
+            problem = f"format csv does not support {shown(kinds[name])}, the type of {name}"
             raise BindError(problem, span=places[name], hint=f"'{side}format' = 'json'")
     given = {known: options.text(f"{side}{known}") for known in known_options(form) if f"{side}{known}" in options}
     spans = {known: options.spans[f"{side}{known}".lower()] for known in given}
-    return Part(form, names, spark_options(form, given, spans))
+    return Part(form, names, spark_options(form, given, spans), written_options(form, given))

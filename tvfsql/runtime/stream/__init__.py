@@ -1,4 +1,4 @@
-"""Streams: what emitted code calls. Names load on first use; importing this loads no Spark, no numpy."""
+"""What emitted code calls for streams. Names are loaded on first use; importing this loads neither Spark nor numpy."""
 
 from __future__ import annotations
 
@@ -6,44 +6,50 @@ from importlib import import_module
 from typing import TYPE_CHECKING, Any
 
 if TYPE_CHECKING:
-    from tvfsql.runtime.stream.batches import to_tables as to_tables
-    from tvfsql.runtime.stream.batches import write_files as write_files
-    from tvfsql.runtime.stream.counts import counted_out as counted_out
-    from tvfsql.runtime.stream.deduplicate import deduplicate_stream as deduplicate_stream
-    from tvfsql.runtime.stream.interval_join import interval_join_stream as interval_join_stream
-    from tvfsql.runtime.stream.late import in_time as in_time
-    from tvfsql.runtime.stream.late import late_rows as late_rows
-    from tvfsql.runtime.stream.rank import top_n_stream as top_n_stream
-    from tvfsql.runtime.stream.run import Running as Running
-    from tvfsql.runtime.stream.run import Stream as Stream
-    from tvfsql.runtime.stream.slices import local_sessions as local_sessions
-    from tvfsql.runtime.stream.slices import local_slices as local_slices
-    from tvfsql.runtime.stream.slices import merge_session_stream as merge_session_stream
-    from tvfsql.runtime.stream.slices import merge_slice_stream as merge_slice_stream
-    from tvfsql.runtime.stream.union import union_streams as union_streams
-    from tvfsql.runtime.stream.watermarks import drop_null_times as drop_null_times
-    from tvfsql.runtime.stream.watermarks import with_processing_time as with_processing_time
-    from tvfsql.runtime.stream.watermarks import with_watermarks as with_watermarks
+    from tvfsql.runtime.stream.driver.idle_sources import Source as Source
+    from tvfsql.runtime.stream.driver.jobs import Job as Job
+    from tvfsql.runtime.stream.driver.jobs import printed as printed
+    from tvfsql.runtime.stream.driver.jobs import run_streams as run_streams
+    from tvfsql.runtime.stream.driver.jobs import start_streams as start_streams
+    from tvfsql.runtime.stream.driver.progress_counts import counted_out as counted_out
+    from tvfsql.runtime.stream.driver.statement_set import to_tables as to_tables
+    from tvfsql.runtime.stream.driver.statement_set import write_files as write_files
+    from tvfsql.runtime.stream.exchange.late_rows import in_time as in_time
+    from tvfsql.runtime.stream.exchange.late_rows import late_rows as late_rows
+    from tvfsql.runtime.stream.rows.deduplicate import deduplicate_stream as deduplicate_stream
+    from tvfsql.runtime.stream.rows.interval_join import interval_join_stream as interval_join_stream
+    from tvfsql.runtime.stream.rows.top_n import top_n_stream as top_n_stream
+    from tvfsql.runtime.stream.time.union import union_streams as union_streams
+    from tvfsql.runtime.stream.time.watermarks import drop_null_times as drop_null_times
+    from tvfsql.runtime.stream.time.watermarks import with_processing_time as with_processing_time
+    from tvfsql.runtime.stream.time.watermarks import with_watermarks as with_watermarks
+    from tvfsql.runtime.stream.windows.window_stream import local_sessions as local_sessions
+    from tvfsql.runtime.stream.windows.window_stream import local_slices as local_slices
+    from tvfsql.runtime.stream.windows.window_stream import merge_session_stream as merge_session_stream
+    from tvfsql.runtime.stream.windows.window_stream import merge_slice_stream as merge_slice_stream
 
 _MODULE_OF = {
-    "counted_out": "counts",
-    "deduplicate_stream": "deduplicate",
-    "drop_null_times": "watermarks",
-    "in_time": "late",
-    "interval_join_stream": "interval_join",
-    "late_rows": "late",
-    "local_sessions": "slices",
-    "local_slices": "slices",
-    "merge_session_stream": "slices",
-    "merge_slice_stream": "slices",
-    "Running": "run",
-    "Stream": "run",
-    "to_tables": "batches",
-    "top_n_stream": "rank",
-    "union_streams": "union",
-    "with_processing_time": "watermarks",
-    "with_watermarks": "watermarks",
-    "write_files": "batches",
+    "counted_out": "driver.progress_counts",
+    "deduplicate_stream": "rows.deduplicate",
+    "drop_null_times": "time.watermarks",
+    "in_time": "exchange.late_rows",
+    "interval_join_stream": "rows.interval_join",
+    "Job": "driver.jobs",
+    "late_rows": "exchange.late_rows",
+    "local_sessions": "windows.window_stream",
+    "local_slices": "windows.window_stream",
+    "merge_session_stream": "windows.window_stream",
+    "merge_slice_stream": "windows.window_stream",
+    "printed": "driver.jobs",
+    "run_streams": "driver.jobs",
+    "Source": "driver.idle_sources",
+    "start_streams": "driver.jobs",
+    "to_tables": "driver.statement_set",
+    "top_n_stream": "rows.top_n",
+    "union_streams": "time.union",
+    "with_processing_time": "time.watermarks",
+    "with_watermarks": "time.watermarks",
+    "write_files": "driver.statement_set",
 }
 
 

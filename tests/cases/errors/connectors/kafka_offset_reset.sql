@@ -1,0 +1,3 @@
+CREATE TABLE t (a INT) WITH (
+  'connector' = 'kafka', 'topic' = 'bids', 'properties.bootstrap.servers' = 'localhost:9092', 'format' = 'json', 'properties.auto.offset.reset' = 'oldest'
+);

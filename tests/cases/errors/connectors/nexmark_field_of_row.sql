@@ -1,0 +1,1 @@
+CREATE TABLE t (bid ROW<auction BIGINT, prize BIGINT>) WITH ('connector' = 'nexmark');

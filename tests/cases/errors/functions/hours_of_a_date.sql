@@ -1,0 +1,1 @@
+SELECT CAST(bidtime AS DATE) + INTERVAL '1' HOUR FROM bid;

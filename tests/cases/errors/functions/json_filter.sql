@@ -1,0 +1,1 @@
+SELECT JSON_VALUE(item, '$.a[?(@.b > 1)]') FROM bid;

@@ -1,0 +1,1 @@
+SELECT REGEXP_EXTRACT(item, 'a(b*)?', 1) FROM bid;

@@ -1,0 +1,1 @@
+SELECT item SIMILAR TO item FROM bid;

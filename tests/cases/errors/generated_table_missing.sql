@@ -1,1 +1,0 @@
-CREATE TABLE bids (auction BIGINT) WITH ('connector' = 'nexmark');

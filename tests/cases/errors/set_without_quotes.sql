@@ -1,1 +1,0 @@
-SET table.local-time-zone = UTC;

@@ -1,0 +1,1 @@
+SELECT item, word FROM bid, LATERAL TABLE(split(item)) AS t (word);

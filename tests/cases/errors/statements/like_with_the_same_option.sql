@@ -1,0 +1,1 @@
+CREATE TABLE t WITH ('path' = 'x') LIKE bid (INCLUDING OPTIONS);

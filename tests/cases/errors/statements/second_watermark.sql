@@ -1,0 +1,1 @@
+ALTER TABLE bid ADD WATERMARK FOR bidtime AS bidtime;

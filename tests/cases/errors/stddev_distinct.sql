@@ -1,1 +1,0 @@
-SELECT STDDEV_POP(DISTINCT price) AS s FROM bid;

@@ -1,0 +1,2 @@
+SET 'execution.runtime-mode' = 'streaming';
+SELECT DISTINCT item, price FROM bid;

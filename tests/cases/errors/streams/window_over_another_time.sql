@@ -1,0 +1,4 @@
+SET 'execution.runtime-mode' = 'streaming';
+SELECT window_start, COUNT(*) AS n
+FROM TABLE(TUMBLE(TABLE auction, DESCRIPTOR(closes), INTERVAL '10' MINUTE))
+GROUP BY window_start, window_end;

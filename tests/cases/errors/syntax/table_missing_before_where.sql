@@ -1,0 +1,1 @@
+SELECT item FROM WHERE price > 3;

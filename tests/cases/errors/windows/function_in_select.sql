@@ -1,0 +1,1 @@
+SELECT item, TUMBLE(TABLE bid, DESCRIPTOR(bidtime), INTERVAL '10' MINUTE) AS w FROM bid;

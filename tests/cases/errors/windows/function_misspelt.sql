@@ -1,0 +1,3 @@
+SELECT COUNT(*) AS n
+FROM TABLE(TUMBEL(TABLE bid, DESCRIPTOR(bidtime), INTERVAL '10' MINUTE))
+GROUP BY window_start, window_end;

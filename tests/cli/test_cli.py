@@ -1,0 +1,232 @@
+"""The command line as scripts rely on it: what goes to stdout, what to stderr, and the exit codes."""
+
+from __future__ import annotations
+
+import json
+import subprocess
+import sys
+from importlib import metadata
+from pathlib import Path
+from xml.etree import ElementTree
+
+import pytest
+from small_spark import environment
+
+from tvfsql.arguments import build_parser
+from tvfsql.cli import COMMANDS, main
+
+TABLE = """CREATE TABLE bid (ts TIMESTAMP(3), price DECIMAL(10, 2), item STRING)
+WITH ('connector' = 'filesystem', 'path' = 'bid.csv', 'format' = 'csv');
+"""
+HOP = """SELECT window_start, window_end, item, SUM(price) AS total
+FROM TABLE(HOP(TABLE bid, DESCRIPTOR(ts), INTERVAL '5' MINUTE, INTERVAL '10' MINUTE))
+GROUP BY window_start, window_end, item"""
+BIDS = """2020-04-15 08:05:00,4.00,C
+2020-04-15 08:07:00,2.00,A
+2020-04-15 08:12:00,,A
+"""
+REPOSITORY = Path(__file__).parents[2]
+
+
+@pytest.fixture
+def script(tmp_path: Path) -> Path:
+    (tmp_path / "bid.csv").write_text(BIDS)
+    path = tmp_path / "hop.sql"
+    path.write_text(f"{TABLE}{HOP};\n")
+    return path
+
+
+def test_explain_shows_every_stage_in_order(script: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    assert main(["explain", str(script)]) == 0
+    out = capsys.readouterr().out
+    titles = ("Abstract Syntax Tree", "Logical Plan", "Rules", "Optimized Physical Plan", "PySpark")
+    assert [line for line in out.splitlines() if line.startswith("== ")] == [f"== {title} ==" for title in titles]
+
+
+@pytest.mark.parametrize("command", ["explain", "compile", "check"])
+def test_planning_loads_no_spark(command: str, script: Path) -> None:
+    code = (
+        "import sys; from tvfsql.cli import main; "
+        f"code = main([{command!r}, {str(script)!r}]); "
+        "assert 'pyspark' not in sys.modules and 'numpy' not in sys.modules, 'loaded'; sys.exit(code)"
+    )
+    done = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, cwd=script.parent)
+    assert done.returncode == 0, done.stderr
+
+
+def test_a_stage_can_be_had_alone_as_json(script: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    assert main(["explain", str(script), "--stage", "physical", "--format", "json"]) == 0
+    plan = json.loads(capsys.readouterr().out)["physical"]
+    assert plan["operator"] == "Calc"
+    assert plan["inputs"][0]["operator"] == "GlobalWindowAggregate"
+
+
+def test_mermaid_draws_rows_from_the_source_to_the_result(script: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    assert main(["explain", str(script), "--format", "mermaid"]) == 0
+    out = capsys.readouterr().out
+    assert out.startswith("flowchart TD\n")
+    operators = [line for line in out.splitlines()[1:] if "-->" not in line]
+    assert len(operators) == out.count("-->") + 1
+    assert "TableSourceScan" in operators[0] and "Calc" in operators[-1]
+
+
+def test_html_is_one_page_for_all_queries_and_escapes_what_they_say(capsys: pytest.CaptureFixture[str]) -> None:
+    sql = "SELECT '<b>&</b>' AS word WHERE 1 < 2; SELECT 2 AS n"
+    assert main(["explain", "--format", "html", "-e", sql]) == 0
+    page = capsys.readouterr().out
+    ElementTree.fromstring(page.removeprefix("<!DOCTYPE html>"))
+    assert page.count("<section>") == 2 and page.count("Optimized Physical Plan") == 2
+    assert "&lt;b&gt;&amp;&lt;/b&gt;" in page and "<b>&" not in page
+
+
+def test_compile_prints_the_program_and_writes_it_to_a_file(
+    script: Path, tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    assert main(["compile", str(script)]) == 0
+    printed = capsys.readouterr().out
+    assert main(["compile", str(script), "-o", str(tmp_path / "hop.py")]) == 0
+    assert (tmp_path / "hop.py").read_text() == printed
+    compile(printed, "hop.py", "exec")
+
+
+def test_paths_start_at_the_script(script: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    assert main(["compile", str(script)]) == 0
+    assert str(script.parent / "bid.csv") in capsys.readouterr().out
+
+
+def test_several_queries_make_one_program(capsys: pytest.CaptureFixture[str]) -> None:
+    assert main(["compile", "-e", f"{TABLE}{HOP}; SELECT item FROM bid"]) == 0
+    out = capsys.readouterr().out
+    assert out.count("def query(") == out.count("def query_2(") == 1
+    assert out.count("from pyspark.sql import DataFrame, SparkSession") == 1
+
+
+def test_wrong_sql_exits_1_with_the_place_on_stderr(capsys: pytest.CaptureFixture[str]) -> None:
+    assert main(["check", "-e", "SELECT *\nFROM nothing"]) == 1
+    captured = capsys.readouterr()
+    assert captured.out == ""
+    assert " --> sql:2:6" in captured.err
+
+
+def test_the_file_is_named_in_the_error(script: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    script.write_text(TABLE + HOP.replace("DESCRIPTOR(ts)", "DESCRIPTOR(tss)"))
+    assert main(["explain", str(script)]) == 1
+    err = capsys.readouterr().err
+    assert f" --> {script}:4:" in err
+    assert "did you mean ts?" in err
+
+
+@pytest.mark.parametrize("arguments", [["run"], ["nonsense"], ["explain", "--stage", "none", "-e", "SELECT 1"]])
+def test_wrong_usage_exits_2(arguments: list[str]) -> None:
+    with pytest.raises(SystemExit) as stopped:
+        main(arguments)
+    assert stopped.value.code == 2
+
+
+def test_options_reach_the_planner(script: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    one_phase = ["--set", "table.optimizer.agg-phase-strategy=ONE_PHASE"]
+    assert main([*one_phase, "explain", str(script), "--stage", "physical"]) == 0
+    before = capsys.readouterr().out
+    assert main(["explain", str(script), "--stage", "physical", *one_phase]) == 0
+    assert capsys.readouterr().out == before
+    assert "GlobalWindowAggregate" not in before
+
+
+def test_an_unknown_option_is_refused(capsys: pytest.CaptureFixture[str]) -> None:
+    assert main(["check", "--set", "table.local-timezone=UTC", "-e", "SELECT 1"]) == 1
+    assert "did you mean table.local-time-zone?" in capsys.readouterr().err
+
+
+def test_a_script_gets_one_warning_of_options_that_do_nothing(capsys: pytest.CaptureFixture[str]) -> None:
+    table = "CREATE TABLE s (a INT) WITH ('connector' = 'print', 'print-identifier' = 'rows');"
+    sql = f"SET 'parallelism.default' = '2'; SET sql-client.verbose = true; {table} INSERT INTO s SELECT 1; SELECT 2"
+    warning = "warning: these options do nothing here: rest.port, parallelism.default, sql-client.verbose"
+    assert main(["compile", "--set", "rest.port=80", "-e", sql]) == 0
+    assert capsys.readouterr().err == f"{warning}, print-identifier\n"
+    assert main(["check", "-e", table]) == 0
+    assert capsys.readouterr().err == "warning: these options do nothing here: print-identifier\nfine: 1 statement\n"
+
+
+def test_an_initial_script_makes_tables_for_the_next(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    (tmp_path / "init.sql").write_text(TABLE)
+    assert main(["check", "-i", str(tmp_path / "init.sql"), "-e", HOP]) == 0
+    assert "fine" in capsys.readouterr().err
+
+
+def test_a_stream_is_planned_with_watermarks(script: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    script.write_text(TABLE.replace("item STRING", "item STRING, WATERMARK FOR ts AS ts - INTERVAL '5' SECOND") + HOP)
+    assert main(["explain", "--mode", "streaming", str(script)]) == 0
+    out = capsys.readouterr().out
+    assert "WatermarkAssigner(rowtime=[ts], watermark=[ts - INTERVAL '5' SECOND])" in out
+    assert "spark.readStream" in out
+    assert f'.load("{script.parent}/{{bid.csv}}")' in out, "Spark's streams read a file only as a pattern"
+
+
+def test_the_shell_runs_statements_and_outlives_mistakes() -> None:
+    lines = f"{TABLE}\nDESCRIBE bid;\nSELECT nothing FROM bid;\nEXPLAIN PHYSICAL\n{HOP};\nQUIT;\n"
+    done = subprocess.run([sys.executable, "-m", "tvfsql"], input=lines, capture_output=True, text=True)
+    assert done.returncode == 0
+    assert "TIMESTAMP(3)" in done.stdout
+    assert "GlobalWindowAggregate" in done.stdout
+    assert "has no column nothing" in done.stderr
+
+
+def test_every_command_has_help_and_stands_in_the_docs() -> None:
+    docs = (REPOSITORY / "docs" / "cli.md").read_text()
+    parser = build_parser()
+    commands = next(action for action in parser._actions if action.dest == "command")
+    assert commands.choices is not None and {*commands.choices} == {*COMMANDS}
+    for name, command in dict(commands.choices).items():
+        assert f"tvfsql {name}" in docs
+        assert all(action.help for action in command._actions), name
+        for action in command._actions:
+            assert all(option in docs for option in action.option_strings if option.startswith("--")), name
+
+
+def test_version_is_one_line_and_loads_no_spark() -> None:
+    code = (
+        "import sys; from tvfsql.cli import main; assert main(['--version']) == 0; "
+        "assert not {'pyspark', 'sqlglot', 'lark', 'numpy'} & {*sys.modules}, 'loaded'"
+    )
+    done = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True)
+    assert (done.returncode, done.stderr) == (0, "")
+    tvfsql, pyspark, sqlglot = (metadata.version(package) for package in ("tvfsql", "pyspark", "sqlglot"))
+    assert done.stdout == f"tvfsql {tvfsql} (pyspark {pyspark}, sqlglot {sqlglot})\n"
+
+
+@pytest.mark.spark
+def test_run_prints_rows_and_nothing_else(script: Path) -> None:
+    command = [sys.executable, "-m", "tvfsql", "run", "--format", "ndjson", str(script)]
+    done = subprocess.run(command, capture_output=True, text=True, cwd=script.parent.parent)
+    assert done.returncode == 0, done.stderr
+    assert done.stderr == ""
+    rows = sorted((json.loads(line) for line in done.stdout.splitlines()), key=str)
+    assert rows == [
+        {
+            "window_start": f"2020-04-15 08:{start}:00.000",
+            "window_end": f"2020-04-15 08:{end}:00.000",
+            "item": item,
+            "total": total,
+        }
+        for start, end, item, total in [
+            ("00", "10", "A", "2.00"),
+            ("00", "10", "C", "4.00"),
+            ("05", "15", "A", "2.00"),
+            ("05", "15", "C", "4.00"),
+            ("10", "20", "A", None),
+        ]
+    ]
+
+
+@pytest.mark.spark
+def test_data_that_cannot_be_read_exit_1(script: Path) -> None:
+    (script.parent / "bid.csv").write_text(BIDS + "yesterday,1.00,A\n")
+    command = [sys.executable, "-m", "tvfsql", "run", str(script)]
+    done = subprocess.run(command, env=environment(), capture_output=True, text=True)
+    assert (done.returncode, done.stdout) == (1, "")
+    assert done.stderr.startswith("error: a row cannot be read")
+    assert "hint: 'csv.ignore-parse-errors' = 'true'" in done.stderr
+    (script.parent / "bid.csv").unlink()
+    done = subprocess.run(command, env=environment(), capture_output=True, text=True)
+    assert (done.returncode, done.stdout) == (1, "")
+    assert "error: there is no file" in done.stderr

@@ -1,0 +1,125 @@
+"""What the documentation shows is tried: its SQL compiles and gives the rows below it, its commands can be given."""
+
+from __future__ import annotations
+
+import re
+import shutil
+import subprocess
+import sys
+import textwrap
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+import functions_page
+import pytest
+import rules_page
+from pages import MODES, ROOT, Block, blocks, commands
+from small_spark import environment
+
+from tvfsql import Session, TvfSqlError
+from tvfsql.api import Compiled
+from tvfsql.api.script import Outcome
+from tvfsql.arguments import build_parser
+
+if TYPE_CHECKING:
+    from pyspark.sql import SparkSession
+
+ENVIRONMENT = environment() | {"PYTHONPATH": str(ROOT)}
+SQL = blocks("sql")
+SHOWN = [(block, mode) for block in SQL if block.rows for mode in block.shown]
+COMMANDS = [
+    (str(block), words)
+    for block in blocks("")
+    if "FILE..." not in block.text  # that is a synopsis
+    for words in commands(block)
+]
+
+
+def test_the_page_of_the_rules_is_what_their_docstrings_say() -> None:
+    assert rules_page.PAGE.read_text(encoding="utf-8") == rules_page.page(), "python tests/support/rules_page.py"
+
+
+def test_the_page_of_functions_is_what_their_table_says() -> None:
+    assert functions_page.PAGE.read_text(encoding="utf-8") == functions_page.page(), "make golden"
+
+
+@pytest.mark.parametrize("block", SQL, ids=str)
+def test_sql_compiles_in_the_modes_that_it_is_for(
+    block: Block, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    for mode in MODES:
+        session = with_tables(block, Session(mode=mode), tmp_path, monkeypatch)
+        if mode in block.modes:
+            assert outcomes(session, block)
+        else:  # a fragment is for none
+            with pytest.raises(TvfSqlError):
+                outcomes(session, block)
+
+
+@pytest.mark.parametrize(("place", "words"), COMMANDS)
+def test_commands_are_such_as_can_be_given(place: str, words: list[str]) -> None:
+    command, *arguments = words
+    if command == "make":
+        targets = [word for word in arguments if "=" not in word]
+        makefile = (ROOT / "Makefile").read_text(encoding="utf-8")
+        assert all(re.search(rf"^{target}:", makefile, re.MULTILINE) for target in targets), place
+        return
+    given = build_parser().parse_args(arguments)
+    for file in (*getattr(given, "files", ()), *(given.init or ())):
+        assert file == "-" or (ROOT / file).exists(), f"{place}: {file}"
+
+
+def test_python_is_python() -> None:
+    for block in blocks("python"):
+        compile(block.text, str(block), "exec")
+
+
+def test_the_program_that_the_readme_shows_is_part_of_what_its_query_compiles_to() -> None:
+    query, *_ = (block for block in SQL if block.page == "README.md")
+    shown, *_ = (block for block in blocks("python") if block.page == "README.md")
+    session = Session(mode="batch")
+    list(session.script.outcomes(query.tables.read_text(encoding="utf-8")))
+    *_, outcome = session.script.outcomes(query.text)
+    assert isinstance(outcome, Compiled)
+    assert textwrap.indent(shown.text, "    ") in outcome.code
+
+
+@pytest.mark.spark
+@pytest.mark.parametrize(("block", "mode"), SHOWN, ids=lambda value: str(value))
+def test_sql_gives_the_rows_that_are_shown(
+    block: Block, mode: str, spark: SparkSession, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """The rows in any order, but where ORDER BY gives one."""
+    folder = shutil.copytree(block.tables.parent, tmp_path / "page")
+    session = with_tables(block, Session(spark, mode=mode), folder, monkeypatch)
+    *_, result = session.execute(block.text)
+    ordered = isinstance(result.outcome, Compiled) and "ORDER BY" in block.text.rpartition(")")[2]
+    found, shown = result.text("table").splitlines(), block.rows.splitlines()
+    assert (found if ordered else sorted(found)) == (shown if ordered else sorted(shown)), "\n".join(found)
+    if mode == "streaming":
+        assert session.counts["numLateRecordsDropped"] == block.late
+
+
+@pytest.mark.spark
+def test_the_python_of_the_readme_runs() -> None:
+    """In a process of its own, as Spark takes relative paths from where it was started."""
+    _, block = (block for block in blocks("python") if block.page == "README.md")
+    done = subprocess.run(
+        [sys.executable, "-c", block.text], cwd=ROOT / "examples", env=ENVIRONMENT, capture_output=True, text=True
+    )
+    assert done.returncode == 0, done.stderr
+    assert "== PySpark ==" in done.stdout and "120835" in done.stdout  # departures from EWR
+
+
+def with_tables(block: Block, session: Session, folder: Path, monkeypatch: pytest.MonkeyPatch) -> Session:
+    """The session with the page's tables, whose paths start at a folder; there are the files, too, that it shows."""
+    for name, text in block.files.items():
+        (folder / name).write_text(text, encoding="utf-8")
+    monkeypatch.syspath_prepend(str(folder))
+    session.script.folder = str(folder)
+    list(session.script.outcomes(block.tables.read_text(encoding="utf-8")))
+    return session
+
+
+def outcomes(session: Session, block: Block) -> list[Outcome]:
+    return list(session.script.outcomes(block.text, str(block)))

@@ -1,0 +1,168 @@
+"""Topics of a real broker: read in batch and on streams, written, their partitions as channels of the watermark."""
+
+from __future__ import annotations
+
+import json
+from datetime import datetime, timedelta
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+import pytest
+
+from tvfsql import Session
+from tvfsql.errors import DataError
+from tvfsql.runtime.stream.time import control_channel as control
+
+if TYPE_CHECKING:
+    from broker import Broker
+    from pyspark.sql import SparkSession
+
+pytestmark = [pytest.mark.spark, pytest.mark.kafka, pytest.mark.slow]
+
+NOON = datetime(2020, 4, 15, 12)
+MINUTE = timedelta(minutes=1)
+SERVERS = "kafka.bootstrap.servers"
+TO_THE_END = {"scan.bounded.mode": "latest-offset"}
+
+
+def create(session: Session, name: str, columns: str, broker: Broker, **options: str) -> None:
+    """A table of the topic `name`, or of `topic`."""
+    given = {"topic": name, "format": "json", "properties.bootstrap.servers": broker.servers, **options}
+    text = ", ".join(f"'{key}' = '{value}'" for key, value in {"connector": "kafka", **given}.items())
+    session.execute(f"CREATE TABLE {name} ({columns}) WITH ({text})")
+
+
+def send(spark: SparkSession, broker: Broker, topic: str, messages: list[tuple[int, str | None]]) -> None:
+    """Messages as (partition, value), in order."""
+    rows = spark.createDataFrame(messages, "partition INT, value STRING").coalesce(1)
+    rows.write.format("kafka").options(**{SERVERS: broker.servers, "topic": topic}).save()
+
+
+def test_rows_come_back_as_they_were_written(spark: SparkSession, broker: Broker) -> None:
+    """Written in batch; read in batch and as a stream, keys, NULLs and metadata included."""
+    broker.make_topic(spark, "kept")
+    session = Session(spark, mode=None)
+    rows = [
+        ("a", 1, NOON, ["x", "y"], 0),
+        (None, None, NOON + MINUTE, [], 1),
+        ('ü, "b"', 3, None, None, 2),
+        ("a", 4, NOON + timedelta(milliseconds=1), [None], 2),
+    ]
+    columns = "item STRING, price INT, ts TIMESTAMP_NTZ, tags ARRAY<STRING>, part BIGINT"
+    session.register("given", spark.createDataFrame(rows, columns))
+    columns = """item STRING, price INT, ts TIMESTAMP(3), tags ARRAY<STRING>, part BIGINT METADATA FROM 'partition',
+        number BIGINT METADATA FROM 'offset' VIRTUAL, topic STRING METADATA VIRTUAL,
+        arrived TIMESTAMP_LTZ(3) METADATA FROM 'timestamp' VIRTUAL"""
+    key = {"key.format": "json", "key.fields": "item;ts", "value.fields-include": "EXCEPT_KEY"}
+    create(session, "kept", columns, broker, **key, **TO_THE_END)
+    session.execute("INSERT INTO kept SELECT item, price, ts, tags, part FROM given")
+    query = "SELECT item, price, ts, tags, part, number, topic, arrived FROM kept"
+    batch = session.sql(query).collect()
+    assert sorted([row[:5] for row in batch], key=repr) == sorted(rows, key=repr)
+    assert sorted((row.part, row.number) for row in batch) == [(0, 0), (1, 0), (2, 0), (2, 1)]
+    assert {row.topic for row in batch} == {"kept"}
+    assert all(abs(row.arrived - datetime.now()) < timedelta(hours=1) for row in batch)
+    streamed = Session(spark, mode="streaming", catalog=session.catalog).sql(query).collect()
+    assert sorted(streamed, key=repr) == sorted(batch, key=repr)
+    messages = spark.read.format("kafka").options(**{SERVERS: broker.servers, "subscribe": "kept"}).load()
+    assert [bytes(row.value) for row in messages.where("partition = 1").collect()] == [b'{"price":null,"tags":[]}']
+
+
+def test_the_formats_and_where_reading_starts(spark: SparkSession, broker: Broker) -> None:
+    for topic in ("lines", "texts", "numbers"):
+        broker.make_topic(spark, topic)
+    session = Session(spark, mode="batch")
+    semicolons = {"format": "csv", "csv.field-delimiter": ";"}
+    create(session, "lines", "line STRING, n INT, ts TIMESTAMP(3)", broker, **semicolons)
+    session.execute(f"INSERT INTO lines VALUES ('one;two', 1, TIMESTAMP '{NOON}'), (NULL, NULL, NULL)")
+    found = session.sql("SELECT * FROM lines").collect()
+    assert set(map(tuple, found)) == {("one;two", 1, NOON), (None, None, None)}
+    create(session, "texts", "line STRING, id STRING METADATA FROM 'key'", broker, format="raw")
+    session.execute("INSERT INTO texts VALUES ('{', 'k'), ('', NULL), (NULL, 'k')")
+    found = session.sql("SELECT line, id FROM texts").collect()
+    assert set(map(tuple, found)) == {("", None), ("{", "k"), (None, "k")}
+    send(spark, broker, "numbers", [(0, "0"), (0, "1"), (0, "2"), (1, "3"), (2, "4")])
+    mode, offsets = "scan.startup.mode", "partition:0,offset:2;partition:1,offset:0;partition:2,offset:1"
+    start = {mode: "specific-offsets", "scan.startup.specific-offsets": offsets}
+    create(session, "numbers", "n STRING", broker, format="raw", **start)
+    assert sorted(row.n for row in session.sql("SELECT n FROM numbers").collect()) == ["2", "3"]
+    start = {mode: "timestamp", "scan.startup.timestamp-millis": "4000000000000", "topic": "numbers;texts"}
+    create(session, "of_the_future", "n STRING", broker, format="raw", **start)
+    assert session.sql("SELECT n FROM of_the_future").collect() == []
+
+
+def test_a_message_that_cannot_be_parsed_stops_the_query_or_is_null(spark: SparkSession, broker: Broker) -> None:
+    broker.make_topic(spark, "bad")
+    values = ['{"a": 1}', '{"a": "x"}', "{", '{"b": 1}', None]
+    send(spark, broker, "bad", [(0, value) for value in values])
+    session = Session(spark, mode="batch")
+    columns = "a INT, n BIGINT METADATA FROM 'offset' VIRTUAL"
+    create(session, "bad", columns, broker)
+    create(session, "mended", columns, broker, topic="bad", **{"json.ignore-parse-errors": "true"})
+    with pytest.raises(DataError, match="cannot be read"):
+        session.sql("SELECT a, n FROM bad").collect()
+    found = session.sql("SELECT n, a FROM mended").collect()
+    assert sorted(map(tuple, found)) == [(0, 1), (1, None), (2, None), (3, None), (4, None)]
+
+
+def test_a_stream_goes_on_at_its_offsets(spark: SparkSession, broker: Broker, tmp_path: Path) -> None:
+    """From topic to topic over a checkpoint: what is sent between two runs comes once."""
+    broker.make_topic(spark, "source")
+    broker.make_topic(spark, "target")
+
+    def run(rows: list[tuple[int, str | None]]) -> list[str]:
+        send(spark, broker, "source", rows)
+        session = Session(spark, mode="streaming", checkpoint=tmp_path / "state", flush=False)
+        create(session, "source", "word STRING, n INT", broker, **TO_THE_END, maxOffsetsPerTrigger="3")
+        create(session, "target", "word STRING, n INT", broker, **{"key.format": "raw", "key.fields": "word"})
+        session.execute("INSERT INTO target SELECT word, n FROM source")
+        reader = Session(spark, mode="batch", catalog=session.catalog)
+        return sorted(f"{row.word}{row.n}" for row in reader.sql("SELECT word, n FROM target").collect())
+
+    words = ["w0", "w1", "w2", "w3", "w4"]
+    assert run([(n % 3, f'{{"word": "w", "n": {n}}}') for n in range(5)]) == words
+    assert run([(1, '{"word": "x", "n": 1}')]) == [*words, "x1"]
+
+
+def test_a_minimum_of_partitions_moves_the_watermark(spark: SparkSession, broker: Broker, tmp_path: Path) -> None:
+    """Three partitions whose times differ; of the counts each run says, the late ones are exact."""
+    broker.make_topic(spark, "offers")
+    columns = "word STRING, ts TIMESTAMP(3), WATERMARK FOR ts AS ts - INTERVAL '1' MINUTE"
+    windows = (
+        "TABLE(TUMBLE(TABLE offers, DESCRIPTOR(ts), INTERVAL '10' MINUTE)) GROUP BY window_start, window_end, word"
+    )
+    query = f"SELECT window_end, word, COUNT(*) AS n FROM {windows}"
+
+    def run(*offers: tuple[int, str, int]) -> tuple[list[tuple[int, str, int]], int]:
+        """Windows as (minute of their end, word, n) and late rows after offers of (partition, word, minute)."""
+        if offers:
+            sent = [(p, json.dumps({"word": word, "ts": str(NOON + m * MINUTE)})) for p, word, m in offers]
+            send(spark, broker, "offers", sent)
+        session = Session(spark, mode="streaming", checkpoint=tmp_path / "state", flush=False)
+        create(session, "offers", columns, broker, **TO_THE_END)
+        rows = session.sql(query).collect()
+        found = [((row.window_end - NOON) // MINUTE, row.word, row.n) for row in rows]
+        return sorted(found), session.counts["numLateRecordsDropped"]
+
+    assert run((0, "a", 31), (1, "b", 5)) == ([], 0)  # watermarks 30 and 4: the minimum is 4
+    assert run((0, "a", 2), (1, "b", 9), (1, "b", 16)) == ([(10, "a", 1), (10, "b", 2)], 0)  # 30 and 15
+    assert run((0, "a", 9), (1, "b", 8), (1, "a", 12)) == ([], 2)  # two of the window that fired, of either partition
+    control.idle(tmp_path / "state" / "1" / "control", "offers/1")
+    assert run() == ([(20, "a", 1), (20, "b", 1)], 0)  # 30 alone
+    assert run((2, "c", 35), (2, "c", 19)) == ([], 1)  # a partition that is new: 34, and 30 still
+    assert run((0, "a", 61), (2, "c", 45)) == ([(40, "a", 1), (40, "c", 1)], 0)  # 60 and 44
+
+
+def test_what_is_missing_is_named(spark: SparkSession, broker: Broker) -> None:
+    session = Session(spark, mode="batch")
+    soon = {"properties.max.block.ms": "3000"}
+    create(session, "nowhere", "a INT", broker, **soon)
+    for sql in ("SELECT a FROM nowhere", "INSERT INTO nowhere SELECT 1"):
+        with pytest.raises(DataError, match="there is no topic"):
+            session.sql(sql).collect()
+    timeouts = {"properties.request.timeout.ms": "1000", "properties.default.api.timeout.ms": "1000"}
+    soon |= {"fetchOffset.numRetries": "1", **timeouts}
+    create(session, "unheard", "a INT", broker, **{"properties.bootstrap.servers": "127.0.0.1:9", **soon})
+    for sql in ("SELECT a FROM unheard", "INSERT INTO unheard SELECT 1"):
+        with pytest.raises(DataError, match="Kafka does not answer"):
+            session.sql(sql).collect()

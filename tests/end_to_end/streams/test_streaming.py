@@ -1,0 +1,333 @@
+"""Streams from SQL to rows: Flink's rows and late counts, batch and stream alike, going on after a stop."""
+
+from __future__ import annotations
+
+from collections import Counter
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+import pytest
+from bids import BIDS, TOTALS, WINDOWS, bag, create_table, sessions, some_batches, write_files
+from flink_cases import CASES, JOINS, QUERIES, inputs, micro_batches, options_of, plain, written
+
+from examples import SOAK
+from tvfsql import Session, TvfSqlError, compile
+
+if TYPE_CHECKING:
+    from pyspark.sql import SparkSession
+
+# as in tumble_5s_event_time, with the same windows; a late row counts once for each grouping set
+LATE_TOO = {
+    "topn_tumble_agg_top2": 1,
+    "dedup_tumble_keep_last": 1,
+    "cascade_tumble5_tumble10": 1,
+    "tumble_5s_grouping_sets": 2,
+    "tumble_5s_timestamp_ltz_shanghai": 1,
+    **dict.fromkeys(JOINS, 2),  # one in each of two aggregates
+}
+
+ROW_BY_ROW = ("tumble_5s_event_time", "session_gap5_partition_by_name")
+
+# batch has all of them in `make test`, streams have in `make soak`
+SOME = [name for i, name in enumerate(QUERIES) if SOAK or i % 3 == 0 or name in (*ROW_BY_ROW, *LATE_TOO)]
+
+TOTALS_OF_HOP = TOTALS.format(window=WINDOWS["hop"])
+
+
+@pytest.mark.spark
+@pytest.mark.soak
+@pytest.mark.parametrize("name", SOME)
+def test_streams_give_the_rows_and_the_late_count_of_flink(name: str, spark: SparkSession, tmp_path: Path) -> None:
+    """In few micro-batches; some cases, and all of them in `make soak`, in one for each row."""
+    case = CASES[name]
+    session = Session(spark, mode="streaming", options=options_of(case))
+    tables = inputs(case)
+    row_by_row = [[[row] for row in table["rows"]] for table in tables]
+    batches = row_by_row if SOAK or name in ROW_BY_ROW else micro_batches(tables)
+    for table, parts in zip(tables, batches, strict=True):
+        columns = [column for column, _ in table["columns"]]
+        folder = tmp_path / table["name"]
+        write_files(folder, [[dict(zip(columns, row, strict=True)) for row in part] for part in parts])
+        stored = ", ".join(f"`{column}` {kind.removesuffix(' *ROWTIME*')}" for column, kind in table["columns"])
+        computed = (f", `{column}` AS {kind.split(' AS ')[1]}" for column, kind in table.get("computed_columns", ()))
+        mark = f", WATERMARK FOR {table['watermark'].split()[0]} AS {table['watermark']}"
+        create_table(session, table["name"], stored + "".join(computed) + mark, folder)
+    result = session.execute(case["query"])[-1]
+    assert ("split" in name) == any(step.rule == "split_distinct" for step in result.query.steps)
+    kinds = [field.type for field in result.query.physical.schema]
+    rows = [list(map(plain, row, kinds)) for row in result.collect()]
+    assert written(rows) == written(case["expected_rows"])
+    assert session.counts["numLateRecordsDropped"] == case.get("late_records_dropped", LATE_TOO.get(name, 0))
+    rows_in = sum(len(table["rows"]) for table in inputs(case))
+    assert (session.counts["rowsIn"], session.counts["rowsOut"]) == (rows_in, len(rows))
+
+
+@pytest.mark.spark
+@pytest.mark.usefixtures("several_partitions")
+def test_streams_give_the_rows_of_batch(spark: SparkSession, tmp_path: Path) -> None:
+    """Windows of several kinds in one stream."""
+    write_files(tmp_path / "in", some_batches(seed=1, disorder=30))
+    query = " UNION ALL ".join(TOTALS.format(window=window) for window in WINDOWS.values())
+    stream, batch = sessions(spark, tmp_path / "in", delay=30)
+    assert bag(stream.sql(query).collect()) == bag(batch.sql(query).collect())
+    assert stream.counts["numLateRecordsDropped"] == stream.counts["stateRows"] == 0
+
+
+@pytest.mark.spark
+@pytest.mark.usefixtures("several_partitions")
+def test_ranks_of_windows_are_those_of_batch(spark: SparkSession, tmp_path: Path) -> None:
+    write_files(tmp_path / "in", some_batches(seed=6, disorder=30, batches=3))
+    ranks = {  # many bids have the same n or total, or none
+        "hop": "ROW_NUMBER() OVER (PARTITION BY window_start, window_end ORDER BY bids, total DESC) <= 3",
+        "tumble": "RANK() OVER (PARTITION BY item, window_start, window_end ORDER BY bids DESC, n) BETWEEN 2 AND 5",
+        "cumulate": "ROW_NUMBER() OVER (PARTITION BY window_end, item, window_start ORDER BY window_time DESC) = 1",
+    }
+    parts = []
+    for window, rank in ranks.items():
+        parts.append(
+            "SELECT window_end, item, n, bids, total FROM (SELECT window_start, window_end, window_time, item, n, "
+            f"COUNT(*) AS bids, SUM(price) AS total FROM TABLE({WINDOWS[window]}) "
+            f"GROUP BY window_start, window_end, window_time, item, n) QUALIFY {rank}"
+        )
+    best = parts[0].replace("SELECT window_end,", "SELECT window_time,", 1)
+    parts.append(  # and windows of the best
+        "SELECT window_end, item, MAX(n) AS n, COUNT(*) AS bids, SUM(total) AS total FROM TABLE(TUMBLE("
+        f"({best}), DESCRIPTOR(window_time), INTERVAL '30' SECOND)) GROUP BY window_start, window_end, item"
+    )
+    stream, batch = sessions(spark, tmp_path / "in", delay=30)
+    result = stream.sql(" UNION ALL ".join(parts))
+    assert result.query.code.count("top_n_stream(") == len(parts)
+    assert Counter(result.collect()) == Counter(batch.sql(" UNION ALL ".join(parts)).collect())
+
+
+@pytest.mark.spark
+def test_rows_of_windows_are_held_until_these_end(spark: SparkSession, tmp_path: Path) -> None:
+    """Top-N and deduplication with no aggregate below, and windows of what they keep."""
+    write_files(tmp_path / "in", some_batches(seed=8, disorder=30, batches=3))
+    last = f"""SELECT window_time, item, n FROM TABLE({WINDOWS["hop"]}) WHERE n > 5
+        QUALIFY ROW_NUMBER() OVER (PARTITION BY window_start, window_end, item ORDER BY ts DESC) = 1"""
+    dearest = f"""SELECT window_time, item, n FROM TABLE({WINDOWS["tumble"]})
+        QUALIFY RANK() OVER (PARTITION BY window_start, window_end ORDER BY price DESC, n) BETWEEN 2 AND 4"""
+    again = f"""SELECT window_end, item, SUM(n)
+        FROM TABLE(TUMBLE(({last}), DESCRIPTOR(window_time), INTERVAL '8' SECOND))
+        GROUP BY window_start, window_end, item"""
+    query = f"{last} UNION ALL {dearest} UNION ALL {again}"
+    stream, batch = sessions(spark, tmp_path / "in", delay=30)
+    assert Counter(stream.sql(query).collect()) == Counter(batch.sql(query).collect())
+
+
+@pytest.mark.spark
+def test_only_steps_that_differ_come_out(spark: SparkSession, tmp_path: Path) -> None:
+    """COUNT(*) is hidden: rows that change no result bring no step about. NULL and NaN are what they were."""
+    write_files(tmp_path / "in", some_batches(seed=6, disorder=30))
+    steps = "TABLE(CUMULATE(TABLE bid, DESCRIPTOR(ts), INTERVAL '1' SECOND, INTERVAL '20' SECOND))"
+    query = f"""SELECT item, window_start, window_end, MAX(price) AS most, AVG(n) AS mean, FIRST_VALUE(n) AS opening,
+        SUM(CASE WHEN n > 50 THEN CAST('NaN' AS DOUBLE) ELSE n END) FILTER (WHERE n > 20) AS total,
+        COLLECT(n) FILTER (WHERE n > 80) AS high FROM {steps} GROUP BY item, window_start, window_end"""
+    stream, batch = sessions(spark, tmp_path / "in", delay=30)
+    every = sorted(batch.sql(query).collect(), key=lambda row: (str(row["item"]), row["window_end"]))
+    before = [None, *every[:-1]]
+    differing = [
+        row for row, last in zip(every, before, strict=True) if last is None or new_step(row) != new_step(last)
+    ]
+    assert len(differing) < len(every)
+    for session in (stream, batch):
+        session.execute("SET 'tvfsql.cumulate.emit' = 'changed'")
+        assert bag(session.sql(query).collect()) == bag(differing)
+
+
+@pytest.mark.spark
+def test_windows_over_windows_give_the_rows_of_batch(spark: SparkSession, tmp_path: Path) -> None:
+    """A second window function over the window_time of the first, and GROUP BY of its windows as they are."""
+    write_files(tmp_path / "in", some_batches(seed=6, disorder=30, batches=3))
+    counts = """SELECT {}window_time AS rowtime, item, COUNT(*) AS bids FROM TABLE({})
+        GROUP BY window_start, window_end, window_time, item"""
+    second = """SELECT window_end, SUM(bids), COUNT(*)
+        FROM TABLE(HOP(TABLE ({}), DESCRIPTOR(rowtime), INTERVAL '20' SECOND, INTERVAL '40' SECOND))
+        WHERE bids > 1 GROUP BY window_start, window_end"""
+    attached = """SELECT window_start, window_end, MAX(bids), COUNT(*) FROM ({})
+        WHERE bids > 1 GROUP BY window_start, window_end"""
+    for query, inherited in ((second, ""), (attached, "window_start, window_end, ")):
+        sql = " UNION ALL ".join(query.format(counts.format(inherited, window)) for window in WINDOWS.values())
+        stream, batch = sessions(spark, tmp_path / "in", delay=30)
+        assert Counter(stream.sql(sql).collect()) == Counter(batch.sql(sql).collect()) != Counter()
+        assert stream.counts["numLateRecordsDropped"] == stream.counts["stateRows"] == 0
+
+
+@pytest.mark.spark
+def test_a_stopped_stream_goes_on_where_it_was(spark: SparkSession, tmp_path: Path) -> None:
+    batches = some_batches(seed=2, disorder=3)
+    query = TOTALS.format(window=WINDOWS["hop"])
+    write_files(tmp_path / "whole", batches)
+    whole, _ = sessions(spark, tmp_path / "whole", delay=3)
+    expected = bag(whole.sql(query).collect())
+    seen: Counter[str] = Counter()
+    for upto, flush in ((2, False), (3, False), (len(batches), True)):
+        write_files(tmp_path / "parts", batches[:upto])
+        session = Session(spark, mode="streaming", checkpoint=tmp_path / "checkpoint", flush=flush)
+        create_table(session, "bid", BIDS.format(delay=3), tmp_path / "parts")
+        rows = session.sql(query).collect()
+        assert rows
+        seen += bag(rows)
+        assert flush or seen != expected, "the last windows should wait for the next run"
+    assert seen == expected
+
+
+@pytest.mark.spark
+def test_an_insert_writes_each_window_once_however_often_it_is_run(spark: SparkSession, tmp_path: Path) -> None:
+    write_files(tmp_path / "in", some_batches(seed=3, disorder=30))
+    query = "SELECT window_end, item, bids FROM (" + TOTALS.format(window=WINDOWS["tumble"]) + ")"
+    _, batch = sessions(spark, tmp_path / "in", delay=30)
+    expected = Counter(map(tuple, batch.sql(query).collect()))
+    for _ in range(2):
+        session = Session(spark, mode="streaming", checkpoint=tmp_path / "checkpoint")
+        create_table(session, "bid", BIDS.format(delay=30), tmp_path / "in")
+        sink = f"'connector' = 'filesystem', 'path' = '{tmp_path / 'out'}', 'format' = 'parquet'"
+        session.execute(f"CREATE TABLE totals (ends TIMESTAMP(3), item STRING, bids BIGINT) WITH ({sink})")
+        session.execute(f"INSERT INTO totals {query}")
+        written = spark.read.parquet(str(tmp_path / "out")).collect()
+        assert Counter(map(tuple, written)) == expected
+
+
+@pytest.mark.spark
+def test_a_checkpoint_is_for_one_query(spark: SparkSession, tmp_path: Path) -> None:
+    write_files(tmp_path / "in", some_batches(seed=5, disorder=3, batches=1, rows=20))
+    for window, refused in (("tumble", False), ("hop", True)):
+        session = Session(spark, mode="streaming", checkpoint=tmp_path / "checkpoint")
+        create_table(session, "bid", BIDS.format(delay=3), tmp_path / "in")
+        result = session.sql(TOTALS.format(window=WINDOWS[window]))
+        if not refused:
+            assert result.collect()
+            continue
+        with pytest.raises(TvfSqlError, match="belongs to another query"):
+            result.collect()
+
+
+def test_a_stream_without_end_is_not_awaited() -> None:
+    session = Session(mode=None)
+    session.execute("CREATE TABLE ticks (`timestamp` TIMESTAMP_LTZ(3), `value` BIGINT) WITH ('connector' = 'rate')")
+    endless = session.sql("SELECT `value` FROM ticks")
+    assert endless.query.awaits_start
+    with pytest.raises(TvfSqlError, match="ticks is unbounded") as caught:
+        endless.collect()
+    assert "INSERT" in (caught.value.hint or "")
+    with pytest.raises(TvfSqlError, match="start"):
+        endless.start()
+    assert not session.sql("SELECT 1 AS one").query.awaits_start
+
+
+@pytest.mark.parametrize(
+    ("query", "says"),
+    [
+        ("SELECT item, COUNT(*) FROM bid GROUP BY item", "an aggregate needs a window"),
+        (TOTALS.format(window=WINDOWS["hop"]) + " ORDER BY item", "ORDER BY works in batch only"),
+        (TOTALS.format(window=WINDOWS["hop"]) + " LIMIT 3", "LIMIT works in batch only"),
+        ("SELECT DISTINCT item FROM bid", "SELECT DISTINCT works in batch only"),
+        ("SELECT a.item FROM bid a JOIN bid b ON a.item = b.item", "this join has no bounds of time"),
+        ("SELECT item, ROW_NUMBER() OVER (ORDER BY ts) FROM bid", "the first or the last row of a key"),
+        (
+            f"SELECT * FROM ({TOTALS_OF_HOP}) QUALIFY ROW_NUMBER() OVER (PARTITION BY window_end ORDER BY total) <= 3",
+            "OVER works only for ranks of windows",
+        ),
+        (
+            f"SELECT *, RANK() OVER (PARTITION BY window_start, window_end ORDER BY total) FROM ({TOTALS_OF_HOP})",
+            "a rank needs an upper limit",
+        ),
+        (
+            f"SELECT * FROM (SELECT * FROM TABLE({WINDOWS['tumble']}) "
+            f"UNION ALL SELECT * FROM TABLE({WINDOWS['tumble']})) "
+            "QUALIFY ROW_NUMBER() OVER (PARTITION BY window_start, window_end ORDER BY price DESC) <= 3",
+            "only rows of a window function",
+        ),
+        (
+            "SELECT window_end, MODE(n) FROM TABLE(TUMBLE(TABLE bid, DESCRIPTOR(ts), INTERVAL '1' HOUR)) "
+            "GROUP BY window_start, window_end",
+            "MODE works in batch only",
+        ),
+        (
+            "SELECT window_end, COUNT(*) FROM TABLE(TUMBLE(TABLE late, DESCRIPTOR(ts), INTERVAL '1' HOUR)) "
+            "GROUP BY window_start, window_end",
+            "table late has no watermark for ts",
+        ),
+    ],
+)
+def test_what_streams_lack_is_refused_with_the_reason(query: str, says: str) -> None:
+    files = "WITH ('connector' = 'filesystem', 'path' = 'in', 'format' = 'json')"
+    tables = f"CREATE TABLE bid ({BIDS.format(delay=1)}) {files}; CREATE TABLE late (ts TIMESTAMP(3)) {files};"
+    with pytest.raises(TvfSqlError, match=says) as caught:
+        compile(f"{tables} {query}", mode="streaming")
+    assert caught.value.hint
+    assert caught.value.span is not None
+
+
+def new_step(row: Any) -> str:
+    """All of a row but its window's end."""
+    return repr([value for name, value in row.asDict().items() if name != "window_end"])
+
+
+@pytest.mark.spark
+def test_late_rows_go_into_a_table_and_nothing_is_lost(spark: SparkSession, tmp_path: Path) -> None:
+    """Rows of windows and late rows add up to batch; a second run over the same checkpoint adds nothing."""
+    write_files(tmp_path / "in", some_batches(seed=9, disorder=40, batches=4))
+    query = "SELECT window_end, item, bids FROM (" + TOTALS.format(window=WINDOWS["tumble"]) + ") WHERE bids > 0"
+    _, batch = sessions(spark, tmp_path / "in", delay=0)
+    expected = {(row.window_end, row.item): row.bids for row in batch.sql(query).collect()}
+    for select in (True, False, False):
+        checkpoint = tmp_path / ("select" if select else "insert")
+        session = Session(spark, mode="streaming", checkpoint=checkpoint)
+        create_table(session, "bid", BIDS.format(delay=0), tmp_path / "in")
+        for name, columns in (
+            ("late", "n BIGINT, item STRING, window_start TIMESTAMP(3), window_end TIMESTAMP(3)"),
+            ("totals", "window_end TIMESTAMP(3), item STRING, bids BIGINT"),
+        ):
+            path = tmp_path / f"{checkpoint.name}-{name}"
+            files = f"'connector' = 'filesystem', 'path' = '{path}', 'format' = 'parquet'"
+            session.execute(f"CREATE TABLE {name} ({columns}) WITH ({files})")
+        session.execute("SET 'tvfsql.late-output' = 'late'")
+        if select:
+            rows: list[Any] = session.sql(query).collect()
+        else:
+            session.execute(f"INSERT INTO totals {query}")
+            rows = spark.read.parquet(str(tmp_path / "insert-totals")).collect()
+        late = spark.read.parquet(str(tmp_path / f"{checkpoint.name}-late")).collect()
+        found = Counter({(row.window_end, row.item): row.bids for row in rows})
+        found.update((row.window_end, row.item) for row in late)
+        assert found == expected
+        assert all((row.window_end - row.window_start).seconds == 10 and row.n < 90 for row in late)
+        assert len(late) > 50
+        if select or session.counts["rowsIn"]:
+            assert session.counts["numLateRecordsDropped"] == len(late)
+            assert session.counts["rowsOut"] == len(rows)
+
+
+@pytest.mark.spark
+def test_rows_without_a_time_fail_or_are_counted(spark: SparkSession, tmp_path: Path) -> None:
+    """rowtime-null-handling on streams; and watermarks that only marker rows bring, or every row at once."""
+    rows = [
+        {"ts": "2024-01-01 00:00:01", "n": 1},
+        {"ts": None, "n": 2},
+        {"ts": "2024-01-01 00:00:12", "n": -1},
+        {"ts": "2024-01-01 00:00:03", "n": 4},
+    ]
+    write_files(tmp_path / "in", [rows])
+    query = """SELECT window_end, COUNT(*) AS n FROM TABLE(TUMBLE(TABLE bid, DESCRIPTOR(ts), INTERVAL '10' SECOND))
+        GROUP BY window_start, window_end"""
+    punctuated = "ts TIMESTAMP(3), n INT, WATERMARK FOR ts AS CASE WHEN n < 0 THEN ts END"
+    found = {}
+    for handling, strategy in (("FAIL", ""), ("DROP", ""), ("SKIP_WATERMARK", ""), ("DROP", "on-event")):
+        session = Session(spark, mode="streaming", options={"table.exec.source.rowtime-null-handling": handling})
+        files = f"'connector' = 'filesystem', 'path' = '{tmp_path / 'in'}', 'format' = 'json'"
+        on_event = f", 'scan.watermark.emit.strategy' = '{strategy}'" if strategy else ""
+        session.execute(f"CREATE TABLE bid ({punctuated}) WITH ({files}{on_event})")
+        if handling == "FAIL":
+            with pytest.raises(TvfSqlError, match="time column ts is NULL"):
+                session.sql(query).collect()
+            continue
+        counted = sorted(row.n for row in session.sql(query).collect())
+        dropped, skipped = (session.counts[f"numNullRowTimeRecords{how}"] for how in ("Dropped", "Skipped"))
+        found[handling, strategy] = counted, dropped, skipped, session.counts["numLateRecordsDropped"]
+    assert found == {
+        ("DROP", ""): ([1, 2], 1, 0, 0),
+        ("SKIP_WATERMARK", ""): ([1, 2], 0, 1, 0),
+        ("DROP", "on-event"): ([1, 1], 1, 0, 1),
+    }

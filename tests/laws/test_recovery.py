@@ -1,0 +1,190 @@
+"""Streams that are killed: what the sink holds in the end is what it would have held."""
+
+from __future__ import annotations
+
+import contextlib
+import os
+import random
+import signal
+import subprocess
+import sys
+import time
+from collections import Counter
+from collections.abc import Callable
+from dataclasses import dataclass
+from decimal import Decimal
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+import pyarrow as pa
+import pyarrow.parquet as pq
+import pytest
+from small_spark import environment
+
+from examples import SOAK
+from tvfsql import Session, compile
+from tvfsql.runtime.stream.driver.checkpoints import claim
+
+if TYPE_CHECKING:
+    from pyspark.sql import SparkSession
+
+FILES, ROWS = 32 if SOAK else 16, 6500
+PATIENCE = 600  # seconds for anything at all to happen, on a busy machine
+SCRIPT = """
+CREATE TABLE bid (
+    ts TIMESTAMP(3), item STRING, price DECIMAL(10, 2), n INT, WATERMARK FOR ts AS ts - INTERVAL '5' SECOND
+) WITH ('connector' = 'filesystem', 'path' = '{bids}', 'format' = 'parquet', 'maxFilesPerTrigger' = '1');
+CREATE TABLE totals (ends TIMESTAMP(3), item STRING, bids BIGINT, total DECIMAL(20, 2), numbers BIGINT)
+WITH ('connector' = 'filesystem', 'path' = '{totals}', 'format' = 'parquet');
+INSERT INTO totals
+SELECT window_end, item, COUNT(*), CAST(SUM(price) AS DECIMAL(20, 2)), COUNT(DISTINCT n)
+FROM TABLE(HOP(TABLE bid, DESCRIPTOR(ts), INTERVAL '10' SECOND, INTERVAL '1' MINUTE))
+GROUP BY window_start, window_end, item;
+"""
+
+
+@dataclass(frozen=True)
+class Moment:
+    """When to kill: some seconds after something can be seen in the folders of checkpoint and sink."""
+
+    what: str
+    seen: Callable[[Path, Path], bool]
+    delay: float = 0
+
+
+@pytest.mark.spark
+@pytest.mark.slow
+@pytest.mark.soak
+def test_kills_lose_no_row_and_double_none(spark: SparkSession, tmp_path: Path) -> None:
+    """Late rows are dropped as without kills: a micro-batch that is run again has the same files."""
+    write_bids(tmp_path / "bids", random.Random(1))
+    session = Session(spark, mode="streaming", checkpoint=tmp_path / "calm")
+    session.execute(SCRIPT.format(bids=tmp_path / "bids", totals=tmp_path / "expected"))
+    expected = Counter(spark.read.parquet(str(tmp_path / "expected")).collect())
+    assert session.counts["numLateRecordsDropped"] > 0
+    assert len(expected) == sum(expected.values())
+
+    totals, checkpoint = tmp_path / "totals", tmp_path / "checkpoint"
+    (tmp_path / "script.sql").write_text(SCRIPT.format(bids=tmp_path / "bids", totals=totals))
+    before = 0
+    for moment in moments(random.Random(2)):
+        run = start(tmp_path / "script.sql", checkpoint)
+        try:
+            wait_for(lambda moment=moment: moment.seen(checkpoint / "1", totals), run)
+            time.sleep(moment.delay)
+            assert run.poll() is None, f"too late to kill: {moment.what}"
+        finally:
+            kill(run)
+        assert commits(checkpoint / "1") >= before
+        before = commits(checkpoint / "1")
+    last = start(tmp_path / "script.sql", checkpoint)
+    assert last.wait(PATIENCE) == 0
+    assert commits(checkpoint / "1") == FILES + 1
+
+    assert Counter(spark.read.parquet(str(totals)).collect()) == expected
+    assert rows_of(committed(spark, totals)) == Counter(map(tuple, expected.elements()))
+
+
+def test_a_kill_before_or_after_the_program_is_written_does_not_matter(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    code = compile(SCRIPT.format(bids="bids", totals="totals"), mode="streaming").code
+    program = tmp_path / "1" / "query.py"
+
+    def killed(self: Path, target: Path) -> None:
+        raise KeyboardInterrupt
+
+    with monkeypatch.context() as patch:
+        patch.setattr(Path, "replace", killed)
+        with pytest.raises(KeyboardInterrupt):
+            claim(program.parent, code)
+    assert not program.exists()
+    for _ in range(2):
+        claim(program.parent, code)
+        assert program.read_text() == code
+
+
+def moments(draw: random.Random) -> list[Moment]:
+    """When rows begin to be read, while they are read and while they are written, and after that; in `make soak` ten:
+    one more before rows are read, and seven while they are, three of these while rows are written."""
+
+    def after(batches: int) -> Moment:
+        return Moment(f"{batches} micro-batches", lambda folder, _: commits(folder) >= batches, draw.random())
+
+    def writing(batches: int) -> Moment:
+        what = f"{batches} micro-batches, and rows are written"
+        return Moment(what, lambda folder, sink: commits(folder) >= batches and is_written(sink))
+
+    begun = Moment("the stream is about to begin", lambda folder, _: (folder / "query.py").exists())
+    first = Moment("the first rows", lambda folder, _: (folder / "spark" / "offsets" / "0").exists(), draw.random())
+    ended = Moment("the input has ended", lambda folder, _: any((folder / "control").iterdir()), draw.random() / 5)
+    at = sorted(draw.sample(range(1, FILES - 2 if SOAK else FILES // 2), 7 if SOAK else 2))
+    while_read = [writing(n) if i % 2 else after(n) for i, n in enumerate(at)]
+    return [*([begun] if SOAK else []), first, *while_read, ended]
+
+
+def is_written(sink: Path) -> bool:
+    """Whether there are rows that the sink's log does not know yet."""
+    log = [file.stat().st_mtime_ns for file in (sink / "_spark_metadata").glob("[0-9]*")]
+    return any(file.stat().st_mtime_ns > max(log, default=0) for file in sink.glob("*.parquet"))
+
+
+def commits(checkpoint: Path) -> int:
+    """How many micro-batches have been committed."""
+    return sum(1 for file in (checkpoint / "spark" / "commits").glob("*") if file.name.isdigit())
+
+
+def start(script: Path, checkpoint: Path) -> subprocess.Popen[bytes]:
+    """`tvfsql run` in a process of its own, with its own Spark."""
+    command = [sys.executable, "-m", "tvfsql", "run", "--mode", "streaming", "--checkpoint", str(checkpoint)]
+    return subprocess.Popen([*command, str(script)], start_new_session=True, env=environment())
+
+
+def wait_for(seen: Callable[[], bool], run: subprocess.Popen[bytes]) -> None:
+    until = time.monotonic() + PATIENCE
+    while not seen():
+        assert run.poll() is None, "it ended by itself"
+        assert time.monotonic() < until, "it does not get on"
+        time.sleep(0.02)
+
+
+def kill(run: subprocess.Popen[bytes]) -> None:
+    """SIGKILL for the process and all that it has started: Java, and Python's workers, which leave its group."""
+    with contextlib.suppress(ProcessLookupError):
+        os.killpg(run.pid, signal.SIGKILL)
+    run.wait()
+    listed = subprocess.run(["ps", "-A", "-o", "pid=,sess="], capture_output=True, text=True, check=True).stdout
+    for pid, session in (line.split() for line in listed.splitlines()):
+        if session == str(run.pid):
+            with contextlib.suppress(ProcessLookupError):
+                os.kill(int(pid), signal.SIGKILL)
+
+
+def committed(spark: SparkSession, folder: Path) -> list[Path]:
+    """The files of a sink that Spark's log names. A killed run may leave others, which only Spark passes over."""
+    named = spark.read.parquet(str(folder)).inputFiles()
+    return [Path(name.removeprefix("file://")) for name in named]
+
+
+def rows_of(files: list[Path]) -> Counter[tuple[Any, ...]]:
+    """The rows of parquet files, read without Spark."""
+    rows = pa.concat_tables(pq.read_table(file, partitioning=None) for file in files).to_pylist()
+    return Counter(tuple(row.values()) for row in rows)
+
+
+def write_bids(folder: Path, draw: random.Random) -> None:
+    """A file a micro-batch: a bid each 10 ms, out of order by up to 5 seconds, one in fifty by up to 5 minutes."""
+    folder.mkdir()
+    schema = pa.schema(
+        [("ts", pa.timestamp("ms")), ("item", pa.string()), ("price", pa.decimal128(10, 2)), ("n", pa.int32())]
+    )
+    for file in range(FILES):
+        bids = []
+        for i in range(file * ROWS, (file + 1) * ROWS):
+            late = draw.randrange(300_000 if draw.randrange(50) == 0 else 5000)
+            price = Decimal(draw.randrange(100_000)).scaleb(-2)
+            bids.append((1_600_000_000_000 + i * 10 - late, draw.choice(["", None, *"abcdefgh"]), price, i % 50))
+        path = folder / f"{file:03d}.parquet"
+        columns = [pa.array(values, kind) for values, kind in zip(zip(*bids, strict=True), schema.types, strict=True)]
+        pq.write_table(pa.table(columns, schema=schema), path)
+        os.utime(path, (1_600_000_000 + file, 1_600_000_000 + file))

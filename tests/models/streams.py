@@ -1,0 +1,328 @@
+"""A stream's window operator without Spark, random streams for it, and a plain model of what it must give."""
+
+from __future__ import annotations
+
+from collections import defaultdict
+from collections.abc import Iterable, Iterator, Sequence
+from dataclasses import dataclass, field
+from datetime import datetime, timedelta
+from typing import Any
+
+import pyarrow as pa
+from hypothesis import strategies as st
+from pyspark.sql.pandas.types import to_arrow_schema
+
+from tvfsql.plan.stream import ONE_INPUT, StreamContext
+from tvfsql.plan.window import Cumulate, Hop, Session, Sliced, Tumble, TumbleMonths, Window
+from tvfsql.runtime.arrow.batches import from_bytes
+from tvfsql.runtime.merge.session_merge import Intervals
+from tvfsql.runtime.merge.slice_rows import SliceRows
+from tvfsql.runtime.stream.exchange.key_groups import key_group_labels
+from tvfsql.runtime.stream.exchange.local_phase import LocalPhase
+from tvfsql.runtime.stream.exchange.local_windows import LocalIntervals, LocalSlices
+from tvfsql.runtime.stream.operator.messages import OUTPUT, Emit, Fire, Output, decoded
+from tvfsql.runtime.stream.operator.shell import by_seq
+from tvfsql.runtime.stream.state.chunk_store import Index, Kind
+from tvfsql.runtime.stream.time.control_channel import END_OF_INPUT
+from tvfsql.runtime.stream.windows.sessions import SessionOperator
+from tvfsql.runtime.stream.windows.slice_tree import FAN, SHORTEST
+from tvfsql.runtime.stream.windows.slicing_operator import SlicingOperator
+
+EPOCH = datetime(1970, 1, 1)
+# rows, their values' sum, largest and smallest, the first one by time, the different ones, all by time, and how often
+# each value modulo 3 came, where odd ones take one back
+MERGES = (
+    ("rows", "sum"),
+    ("total", "sum"),
+    ("most", "max"),
+    ("least", "min"),
+    ("first", "min"),
+    ("different", "distinct"),
+    ("all", "concat"),
+    ("net", "bag"),
+)
+SHOWN = ("total", "most")  # what the query shows, where steps of CUMULATE come out only if they differ
+LAYOUT = SliceRows(1, MERGES)
+TIMED = pa.struct([("t", pa.timestamp("us")), ("x", pa.int64())])
+TIMES = pa.struct([("x", pa.int64()), ("n", pa.int64())])
+TYPES = (*[pa.int64()] * 4, TIMED, pa.list_(pa.int64()), pa.list_(TIMED), pa.list_(TIMES))
+SOURCE = pa.schema(
+    [("mark", pa.timestamp("us")), ("control", pa.int64()), ("channel", pa.string()), ("group", pa.int32())]
+    + [("key", pa.string()), ("time", pa.timestamp("us"))]
+    + [(name, kind) for (name, _), kind in zip(MERGES, TYPES, strict=True)]
+)
+
+
+@dataclass(frozen=True)
+class Event:
+    """A row of the source (watermark: the one that it brings), or with key and ts None a control row."""
+
+    key: str | None
+    ts: int | None
+    watermark: int | None = None
+    value: int = 1
+    channel: str | None = None
+
+
+# OUTPUT, as Spark has it in Arrow
+EMITTED = to_arrow_schema(OUTPUT)
+# Out: (key, window_start, window_end, and the results of MERGES)
+Out = tuple[Any, ...]
+
+
+def at(ms: int) -> datetime:
+    return EPOCH + timedelta(milliseconds=ms)
+
+
+def ms(time: datetime) -> int:
+    return round((time - EPOCH) / timedelta(milliseconds=1))
+
+
+@dataclass
+class Memory:
+    """State in a dictionary; counts the calls."""
+
+    kept: Index | None = None
+    chunks: dict[Any, bytes] = field(default_factory=dict)
+    calls: int = 0
+
+    def index(self) -> Index | None:
+        return self.kept
+
+    def set_index(self, index: Index) -> None:
+        self.kept = index
+
+    def chunk(self, key: Any) -> bytes:
+        self.calls += 1
+        return self.chunks[key]
+
+    def set_chunk(self, key: Any, data: bytes) -> None:
+        self.calls += 1
+        self.chunks[key] = data
+
+    def remove_chunk(self, key: Any) -> None:
+        self.calls += 1
+        del self.chunks[key]
+
+    def slices(self) -> dict[int, list[tuple[Any, int]]]:
+        """Per slice its keys and their rows, of the slices alone."""
+        found: dict[int, list[tuple[Any, int]]] = defaultdict(list)
+        for key, data in self.chunks.items():
+            if key.kind == Kind.SLICE:
+                held = from_bytes(data).to_pydict()
+                found[key.number] += list(zip(held["$0"], held["rows"], strict=True))
+        return {number: sorted(rows) for number, rows in sorted(found.items())}
+
+
+@dataclass
+class Operator:
+    """Local and global phase of a query, its state in memory, cut into key groups and local partitions."""
+
+    window: Window
+    groups: int = 1
+    partitions: int = 1
+    on_event: bool = False
+    states: dict[int, Memory] = field(default_factory=dict)
+    late: int = 0
+    windows: int = 0
+
+    def batch(self, events: Sequence[Event]) -> list[Out]:
+        """A micro-batch; what it reads of the past it reads from state."""
+        labels = key_group_labels(self.groups)
+        local = LocalPhase(strategy(self.window), labels, self.on_event, chunk_rows=3)
+        sent: dict[int, list[dict[str, Any]]] = defaultdict(list)
+        for part in range(self.partitions):
+            of_part = events[part :: self.partitions]
+            cuts = [source(of_part[i : i + 4], labels) for i in range(0, len(of_part), 4)]
+            for out in local(cuts):
+                for row in out.to_pylist():
+                    sent[row["key_group"]].append(row)
+        return [out for group in labels for out in self.of_group(group, sent[group])]
+
+    def of_group(self, group: int, rows: list[dict[str, Any]]) -> Iterator[Out]:
+        state = self.states.setdefault(group, Memory())
+        of = operator(self.window)
+        windows = of.open(state, None, 0)
+        emitted: list[Fire | Emit] = []
+        for payloads, messages in by_seq(rows):  # type: ignore[arg-type]
+            if payloads:
+                windows.add(payloads)
+            emitted += windows.advance(messages)
+        windows.flush()
+        self.late += windows.counts.late
+        self.windows += windows.counts.rows_out
+        for message in emitted:
+            for batch in of.unpack(message):
+                yield from rows_of(batch)
+
+    @property
+    def held(self) -> dict[int, list[tuple[Any, int]]]:
+        return {slice_: rows for state in self.states.values() for slice_, rows in state.slices().items()}
+
+
+def operator(window: Window, context: StreamContext = ONE_INPUT) -> SlicingOperator | SessionOperator:
+    if isinstance(window, Session):
+        return SessionOperator(intervals(window), "rows", context)
+    return SlicingOperator(window, LAYOUT, "rows", context)
+
+
+def strategy(window: Window) -> LocalSlices | LocalIntervals:
+    return LocalIntervals(intervals(window).kept) if isinstance(window, Session) else LocalSlices(LAYOUT, window)
+
+
+def intervals(window: Session) -> Intervals:
+    return Intervals(1, MERGES, window.gap, window.limit)
+
+
+def source(events: Sequence[Event], labels: Sequence[int]) -> Any:
+    """Rows as `local_slices` gives them to `LocalPhase`."""
+    columns: list[list[Any]] = [[] for _ in SOURCE]
+    for event in events:
+        mark = None if event.watermark is None else event.watermark
+        is_row = event.ts is not None
+        values: list[Any] = [at(mark) if is_row and mark is not None else None, None if is_row else mark]
+        values += [event.channel, labels[sum(map(ord, event.key or "")) % len(labels)]]
+        values += [event.key, at(event.ts) if event.ts is not None else None]
+        values += partials(event.ts, event.value) if event.ts is not None else [None] * len(MERGES)
+        for column, value in zip(columns, values, strict=True):
+            column.append(value)
+    return pa.RecordBatch.from_arrays(
+        [pa.array(column, kind.type) for column, kind in zip(columns, SOURCE, strict=True)], schema=SOURCE
+    )
+
+
+def partials(ts: int, value: int) -> list[Any]:
+    """Those of a single row."""
+    timed = {"t": at(ts), "x": value}
+    return [1, value, value, value, timed, [value], [timed], [{"x": value % 3, "n": came(value)}]]
+
+
+def came(value: int) -> int:
+    """Whether the value comes (1) or goes (-1)."""
+    return -1 if value % 2 else 1
+
+
+def rows_of(made: Any) -> list[Out]:
+    """The rows of a batch of windows; with emit_only_on_change those that differ, as emitted code chooses them."""
+    if "before" in made.schema.names:
+        rows = made.to_pylist()
+        changed = [row["before"] is None or any(row[name] != row["before"][name] for name in SHOWN) for row in rows]
+        made = made.filter(pa.array(changed, pa.bool_())).drop_columns(["before"])
+    columns = [column.to_pylist() for column in made.columns]
+    for place in (1, 2):
+        columns[place] = [ms(time) for time in columns[place]]
+    first, different, every, net = columns[-4:]
+    columns[-4] = [timed["x"] for timed in first]
+    columns[-3] = [tuple(sorted(values)) for values in different]
+    columns[-2] = [tuple(x for _, x in sorted((timed["t"], timed["x"]) for timed in values)) for values in every]
+    columns[-1] = [tuple(sorted((each["x"], each["n"]) for each in values)) for values in net]
+    return list(zip(*columns, strict=True))
+
+
+def messages(rows: Iterable[Any]) -> Iterator[Output]:
+    """The messages in what `OperatorShell` gives to Spark, through Arrow as they go."""
+    table = pa.Table.from_pylist([row.asDict(recursive=True) for row in rows], schema=EMITTED)
+    return (message for batch in table.to_batches() for message in decoded(batch))
+
+
+# ---- the trace of semantics.md#example-hop-of-3-s-every-second
+
+
+def results_of(values: Sequence[int]) -> Out:
+    """What MERGES give for the values of a window, in the order of their times."""
+    of_rest = ((x, sum(came(value) for value in values if value % 3 == x)) for x in range(3))
+    return (
+        len(values),
+        sum(values),
+        max(values),
+        min(values),
+        values[0],
+        tuple(sorted({*values})),
+        tuple(values),
+        tuple((x, n) for x, n in of_rest if n),
+    )
+
+
+class Model:
+    """semantics.md#late-rows as it reads, one row and one window at a time; no slices."""
+
+    def __init__(self, window: Sliced) -> None:
+        self.window, self.watermark = window, -(2**62)
+        self.open: dict[tuple[Any, int], list[tuple[int, int]]] = defaultdict(list)
+        self.on_time: set[tuple[Any, int]] = set()
+        self.late = 0
+        self.shown: dict[tuple[Any, int], list[Any]] = {}
+
+    def batch(self, events: Sequence[Event]) -> list[Out]:
+        for event in events:
+            if event.ts is not None:
+                self._row(event.key, event.ts, event.value)
+        marks = [event.watermark for event in events if event.watermark is not None]
+        self.watermark = max([self.watermark, *marks])
+        return list(self._fire())
+
+    def _row(self, key: Any, ts: int, value: int) -> None:
+        slice_end = self.window.slice_end(ts)
+        ends = self.window.window_ends(slice_end)
+        unfired = [end for end in ends if end - 1 > self.watermark]
+        if ends and not unfired:
+            self.late += 1
+        for end in unfired:
+            self.open[key, end].append((ts, value))
+            if end == slice_end:
+                self.on_time.add((key, end))
+
+    def _fire(self) -> Iterator[Out]:
+        for key, end in sorted((at for at in self.open if at[1] - 1 <= self.watermark), key=lambda at: at[1]):
+            values = [value for _, value in sorted(self.open.pop((key, end)))]
+            if getattr(self.window, "emit_only_on_update", False) and (key, end) not in self.on_time:
+                continue
+            start = self.window.window_start(end)
+            if self.window.emit_only_on_change:
+                of_step, self.shown[key, start] = self.shown.get((key, start)), [sum(values), max(values)]
+                if self.shown[key, start] == of_step:
+                    continue
+            yield key, start, end, *results_of(values)
+
+
+KEYS = st.sampled_from(["a", "b", "c", None])
+OFFSETS = st.sampled_from([0, 0, 3, -7])
+
+
+def hops() -> st.SearchStrategy[Sliced]:
+    return st.builds(Hop, st.integers(1, 12), st.integers(1, 60), OFFSETS)
+
+
+def cumulates() -> st.SearchStrategy[Sliced]:
+    def build(step: int, steps: int, offset: int, on_update: bool, on_change: bool) -> Sliced:
+        return Cumulate(step, step * steps, offset, on_update, on_change)
+
+    return st.builds(build, st.integers(1, 9), st.integers(1, 12), OFFSETS, st.booleans(), st.booleans())
+
+
+# months begin at 1970, and at the offset
+MONTHS = st.builds(TumbleMonths, st.integers(1, 14), st.integers(0, 1), OFFSETS)
+EVEN = st.one_of(st.builds(Tumble, st.integers(1, 30), OFFSETS), hops(), cumulates())  # of slices of one length
+WINDOWS = EVEN | MONTHS
+LONG = st.builds(Hop, st.integers(1, 2), st.sampled_from([SHORTEST * 2, FAN**3 + 6, 90]), OFFSETS)
+
+
+@st.composite
+def micro_batches(draw: st.DrawFn, *, disorder: int = 60) -> list[list[Event]]:
+    """Rows that move on in time, some of them far behind; some bring watermarks; the input ends."""
+    batches, now = [], draw(st.integers(-100, 100))
+    for _ in range(draw(st.integers(1, 12))):
+        events = []
+        for _ in range(draw(st.integers(0, 6))):
+            now += draw(st.integers(0, 10))
+            ts = now - draw(st.sampled_from([0, 0, 0, 1, 5, 20, disorder]))
+            mark = draw(st.sampled_from([None, now - 1, now - 10, now - 30]))
+            events.append(Event(draw(KEYS), ts, mark, draw(st.sampled_from([0, 0, 0, *range(-9, 10)]))))
+        if draw(st.integers(0, 5)) == 0:
+            events.append(Event(None, None, now - draw(st.integers(-40, 10))))
+        batches.append(events)
+    return [*batches, [Event(None, None, END_OF_INPUT)]]
+
+
+def ordered(rows: Iterable[Out]) -> list[Out]:
+    return sorted(rows, key=repr)

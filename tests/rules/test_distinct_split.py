@@ -1,0 +1,164 @@
+"""The distinct split changes no row: batch beside one copy of each row per window, streams beside batch without it."""
+
+from __future__ import annotations
+
+import json
+import math
+import random
+from collections import Counter
+from dataclasses import replace
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+import pytest
+from bids import BIDS, WINDOWS, bag, create_table, sessions, some_batches, write_files
+from naive import Cumulating, Hopping, Tumbling
+from random_windows import (
+    KEYS,
+    STRATEGY,
+    answer,
+    assert_same,
+    expected,
+    one_of_each,
+    query,
+    random_rows,
+    random_tables,
+    register,
+)
+
+from tvfsql import Session
+from tvfsql.api import Compiled
+
+if TYPE_CHECKING:
+    from pyspark.sql import SparkSession
+
+SPLIT = {"table.optimizer.distinct-agg.split.enabled": "true"}
+BUCKETS = "table.optimizer.distinct-agg.split.bucket-num"
+ONE = ("COUNT(DISTINCT n)", "SUM(DISTINCT n)", "AVG(DISTINCT n)", "COUNT(DISTINCT n) FILTER (WHERE f)", "COUNT(*)")
+SEVERAL = (
+    "COUNT(DISTINCT s)", "COUNT(DISTINCT n) FILTER (WHERE f)", "COUNT(DISTINCT d)", "SUM(DISTINCT p)", "SUM(t)",
+    "SUM(DISTINCT t) FILTER (WHERE f)", "AVG(n)", "AVG(p)", "AVG(d)", "SUM(r)", "SUM(q)", "MIN(s) FILTER (WHERE f)",
+    "MAX(e)", "COUNT(*)", "COUNT(*) FILTER (WHERE f)", "COUNT(n)", "FIRST_VALUE(s)", "LAST_VALUE(e)", "BOOL_AND(f)",
+    "FIRST_VALUE(p) FILTER (WHERE f)", "BOOL_OR(f)", "COUNT(DISTINCT ts)",
+)  # fmt: skip
+
+
+@pytest.mark.spark
+@random_tables
+@one_of_each
+def test_in_batch_no_row_changes(
+    spark: SparkSession, seed: int, tumble: Tumbling, hop: Hopping, cumulate: Cumulating
+) -> None:
+    cumulate = replace(cumulate, only_on_update=False)
+    rows = random_rows(random.Random(seed), [tumble, hop, cumulate])
+    two, one = {**SPLIT, BUCKETS: "3"}, {**SPLIT, STRATEGY: "ONE_PHASE"}
+    for windows, aggregates, keys, options in (
+        (hop, SEVERAL, KEYS, two),
+        (hop, ONE, (), one),
+        (cumulate, ONE, KEYS, two),
+        (cumulate, SEVERAL, ("k",), SPLIT),
+        (tumble, SEVERAL, KEYS, two),
+        (tumble, ONE, (), SPLIT),
+    ):
+        session = Session(spark, options=options)
+        register(session, rows)
+        compiled = session.sql(query(windows, aggregates, keys)).query
+        assert is_split(compiled)
+        assert ("explode(array(" in compiled.code) == (aggregates is SEVERAL)
+        held = expected(rows, windows, aggregates, keys)
+        assert_same(answer(session, windows, aggregates, keys), held, aggregates, (windows, options))
+
+
+@pytest.mark.spark
+def test_values_that_are_equal_share_a_bucket(spark: SparkSession) -> None:
+    """Zeros of both signs are one value, all NaNs too, and NULL is none."""
+    ones = [(0.0,), (-0.0,), (math.nan,), (-math.nan,), (None,), (math.inf,)]
+    session = Session(spark, options=SPLIT)
+    frame = spark.createDataFrame(ones, "d DOUBLE").selectExpr("d", "float(d) AS r", "timestamp_ntz '2020-01-01' AS ts")
+    session.register("t", frame)
+    for columns in ("d", "r", "d + 1", "array(d, r)"):
+        sql = f"SELECT COUNT(DISTINCT {columns}) FROM TUMBLE(TABLE t, DESCRIPTOR(ts), INTERVAL '1' DAY) "
+        off = Session(spark, catalog=session.catalog).sql(sql + "GROUP BY window_start, window_end")
+        on = session.sql(sql + "GROUP BY window_start, window_end")
+        assert is_split(on.query) and not is_split(off.query)
+        assert on.collect() == off.collect()
+
+
+@pytest.mark.spark
+def test_on_streams_the_rows_are_those_of_batch_without_it(spark: SparkSession, tmp_path: Path) -> None:
+    """Several arguments, filters, and windows of other kinds in one stream; then windows over those windows."""
+    write_files(tmp_path / "in", some_batches(seed=9, disorder=30, batches=2))
+    several = """SELECT {columns}, COUNT(*) AS bids, SUM(price) AS total, AVG(n) AS mean, COUNT(DISTINCT n) AS numbers,
+        SUM(DISTINCT n) FILTER (WHERE n > 20) AS high, COUNT(DISTINCT price) AS prices, COUNT(DISTINCT item) AS items,
+        FIRST_VALUE(price) AS opening, LAST_VALUE(n) FILTER (WHERE n < 50) AS closing
+        FROM TABLE({window}) GROUP BY window_start, window_end, window_time, {keys}"""
+    parts = [
+        several.format(columns="window_start, window_end, item", window=window, keys="item")
+        for window in WINDOWS.values()
+    ]
+    by_item = several.format(columns="window_time AS rowtime, item", window=WINDOWS["hop"], keys="item")
+    again = f"""SELECT window_end, COUNT(DISTINCT numbers), SUM(total), COUNT(DISTINCT opening)
+        FROM TABLE(HOP(TABLE ({by_item}), DESCRIPTOR(rowtime), INTERVAL '20' SECOND, INTERVAL '40' SECOND))
+        GROUP BY window_start, window_end"""
+    inherited = f"""SELECT window_end, COUNT(DISTINCT numbers), MAX(bids), COUNT(DISTINCT item)
+        FROM ({parts[2]}) GROUP BY window_start, window_end"""
+    ranked = f"""SELECT window_end, numbers, bids, items FROM ({parts[1]})
+        QUALIFY RANK() OVER (PARTITION BY window_start, window_end ORDER BY numbers DESC) <= 2"""
+    for sql, splits in ((" UNION ALL ".join(parts[:2]), 2), (again, 2), (f"{inherited} UNION ALL {ranked}", 3)):
+        stream, batch = sessions(spark, tmp_path / "in", delay=30)
+        stream.execute("SET 'table.optimizer.distinct-agg.split.enabled' = 'true'")
+        result = stream.sql(sql)
+        assert sum(step.rule == "split_distinct" for step in result.query.steps) == splits
+        assert bag(result.collect()) == bag(batch.sql(sql).collect()) != Counter()
+        assert stream.counts["numLateRecordsDropped"] == stream.counts["stateRows"] == 0
+
+
+@pytest.mark.spark
+def test_on_streams_late_rows_are_those_without_it(spark: SparkSession, tmp_path: Path) -> None:
+    """Row by row, over a wall clock that is shifted in the night; a late row counts once for each argument."""
+    made = sorted(random.Random(3).sample(range(36_000), 150), key=lambda s: s + random.Random(s).randrange(20_000))
+    rows = [
+        {"ts": f"2021-11-07T{2 + s // 3600:02d}:{s // 60 % 60:02d}:{s % 60:02d}Z", "item": "AB"[s % 2], "n": s % 7}
+        for s in made
+    ]
+    (tmp_path / "rows.json").write_text("".join(json.dumps(row) + "\n" for row in rows), encoding="utf-8")
+    sql = """SELECT window_start, window_end, window_time, item, COUNT(DISTINCT n) AS numbers {more}, COUNT(*) AS rows
+        FROM TABLE(HOP(TABLE t, DESCRIPTOR(ts), INTERVAL '30' MINUTE, INTERVAL '2' HOUR))
+        GROUP BY window_start, window_end, window_time, item"""
+    found = {}
+    for more in ("", ", COUNT(DISTINCT item) AS items"):
+        for options in ({}, SPLIT):
+            zone = {"table.local-time-zone": "America/Los_Angeles"}
+            session = Session(spark, mode="streaming", options={**zone, **options})
+            session.execute(
+                "CREATE TABLE t (ts TIMESTAMP_LTZ(3), item STRING, n INT, "
+                "WATERMARK FOR ts AS ts - INTERVAL '10' MINUTE) WITH ('connector' = 'filesystem', "
+                f"'path' = '{tmp_path}', 'format' = 'json', 'scan.watermark.emit.strategy' = 'on-event')"
+            )
+            result = session.sql(sql.format(more=more))
+            assert is_split(result.query) == bool(options)
+            found[bool(options)] = bag(result.collect()), session.counts["numLateRecordsDropped"]
+        assert found[True][0] == found[False][0]
+        assert found[True][1] == found[False][1] * (2 if more else 1) > 0
+
+
+@pytest.mark.spark
+@pytest.mark.usefixtures("several_partitions")
+def test_a_split_stream_goes_on_where_it_was(spark: SparkSession, tmp_path: Path) -> None:
+    batches = some_batches(seed=2, disorder=3, batches=3)
+    sql = f"""SELECT window_end, item, COUNT(DISTINCT n) FROM TABLE({WINDOWS["hop"]})
+        GROUP BY window_start, window_end, item"""
+    write_files(tmp_path / "whole", batches)
+    whole = Session(spark, mode="streaming")
+    create_table(whole, "bid", BIDS.format(delay=3), tmp_path / "whole")
+    seen: Counter[str] = Counter()
+    for upto, flush in ((2, False), (3, True)):
+        write_files(tmp_path / "parts", batches[:upto])
+        session = Session(spark, mode="streaming", options=SPLIT, checkpoint=tmp_path / "checkpoint", flush=flush)
+        create_table(session, "bid", BIDS.format(delay=3), tmp_path / "parts")
+        seen += bag(session.sql(sql).collect())
+    assert seen == bag(whole.sql(sql).collect())
+
+
+def is_split(query: Compiled) -> bool:
+    return any(step.rule == "split_distinct" for step in query.steps)

@@ -1,0 +1,114 @@
+"""The end of a bounded input: announced once all is read, and then the query stops."""
+
+from __future__ import annotations
+
+import json
+import threading
+from collections.abc import Iterator
+from contextlib import contextmanager
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+import pytest
+from bids import create_table, write_files
+
+from tvfsql import Session
+from tvfsql.runtime.stream.driver.end_of_input import EndOfInput
+from tvfsql.runtime.stream.driver.running import StreamDriver
+from tvfsql.runtime.stream.driver.source_files import came_after
+from tvfsql.runtime.stream.time.control_channel import END_OF_INPUT, advance, ended
+
+if TYPE_CHECKING:
+    from pyspark.sql import SparkSession
+
+
+def test_the_end_comes_after_the_rows_and_the_stop_after_the_end(tmp_path: Path) -> None:
+    end = EndOfInput(tmp_path)
+    assert not end.look(0, at_rest=False, all_read=False)
+    assert not ended(tmp_path)
+    assert not end.look(1, at_rest=True, all_read=True)
+    assert ended(tmp_path)
+    assert not end.look(1, at_rest=True, all_read=True), "the query has not seen the end yet"
+    assert not end.look(2, at_rest=False, all_read=False), "micro-batch 2 may have begun before the end was announced"
+    assert end.look(2, at_rest=True, all_read=True)
+    assert end.look(3, at_rest=False, all_read=True), "files keep coming"
+    assert len(list(tmp_path.glob("*.json"))) == 1
+
+
+def test_an_empty_input_ends_too(tmp_path: Path) -> None:
+    end = EndOfInput(tmp_path)
+    assert not end.look(None, at_rest=True, all_read=True)
+    assert not end.look(None, at_rest=True, all_read=True)
+    assert end.look(0, at_rest=True, all_read=True)
+
+
+def test_an_input_that_ended_in_a_run_before_is_not_ended_again(tmp_path: Path) -> None:
+    advance(tmp_path, END_OF_INPUT)
+    end = EndOfInput(tmp_path)
+    assert not end.look(None, at_rest=False, all_read=False)
+    assert not end.look(7, at_rest=False, all_read=False), "of files that were there, some are left"
+    assert end.look(None, at_rest=True, all_read=True)
+    assert len(list(tmp_path.glob("*.json"))) == 1
+
+
+def test_files_written_after_the_start_are_new(tmp_path: Path) -> None:
+    log = tmp_path / "spark" / "sources" / "0"
+    log.mkdir(parents=True)
+    for number, times in enumerate([(5_000, 7_000), (9_000, 12_000), (11_000,)]):
+        entries = [json.dumps({"path": f"/{at}", "timestamp": at, "batchId": number}) for at in times]
+        (log / str(number)).write_text("\n".join(["v1", *entries]), encoding="utf-8")
+
+    def micro_batch(number: int, description: str = "FileStreamSource[file:/in]") -> dict[str, Any]:
+        offsets = {"startOffset": {"logOffset": number - 1}, "endOffset": {"logOffset": number}}
+        return {"sources": [{"description": description, **offsets}]}
+
+    control = tmp_path / "control"
+    assert [came_after(10, micro_batch(number), tmp_path, control) for number in range(3)] == [False, False, True]
+    assert not came_after(10, micro_batch(2, f"FileStreamSource[{control}]"), tmp_path, control)
+    assert not came_after(10, {"sources": []}, tmp_path, control)
+
+
+@contextmanager
+def files_that_keep_coming(folder: Path) -> Iterator[None]:
+    done = threading.Event()
+
+    def write() -> None:
+        number = 0
+        while not done.wait(0.3):
+            number += 1
+            row = {"ts": "2021-01-01 00:00:00", "n": 1}
+            (folder / f"_late{number}").write_text(json.dumps(row), encoding="utf-8")
+            (folder / f"_late{number}").rename(folder / f"late{number}.json")
+
+    writer = threading.Thread(target=write)
+    writer.start()
+    try:
+        yield
+    finally:
+        done.set()
+        writer.join()
+
+
+@pytest.mark.spark
+def test_one_run_reads_the_files_and_fires_the_last_windows(
+    spark: SparkSession, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """Also while files keep coming; the first files are those of the first micro-batch."""
+    runs = []
+    run = StreamDriver._run
+    monkeypatch.setattr(StreamDriver, "_run", lambda self, *given: (runs.append(1), run(self, *given)))
+    write_files(tmp_path / "in", [[{"ts": f"2020-01-01 00:00:0{i}", "n": i}] for i in range(3)])
+    session = Session(spark, mode="streaming")
+    columns = "ts TIMESTAMP(3), n INT, WATERMARK FOR ts AS ts"
+    create_table(session, "t", columns, tmp_path / "in")
+    sql = """SELECT window_start, SUM(n) AS s FROM TABLE(TUMBLE(TABLE t, DESCRIPTOR(ts), INTERVAL '1' MINUTE))
+        WHERE ts < TIMESTAMP '2021-01-01 00:00:00' GROUP BY window_start, window_end"""
+    assert [row["s"] for row in session.sql(sql).collect()] == [3]
+    assert runs == [1]
+    create_table(session, "out", "n INT", tmp_path / "out")
+    session.execute("INSERT INTO out SELECT n FROM t")  # no operator waits for an end
+    assert sorted(row["n"] for row in spark.read.json(str(tmp_path / "out")).collect()) == [0, 1, 2]
+    assert runs.pop() == 1
+    with files_that_keep_coming(tmp_path / "in"):
+        assert [row["s"] for row in session.sql(sql).collect()] == [3]
+    assert runs == [1, 1]

@@ -1,0 +1,41 @@
+"""The worked example of `channel_messages`."""
+
+from __future__ import annotations
+
+import pyarrow as pa
+
+from tvfsql.plan.window import Tumble
+from tvfsql.runtime.stream.time.channel_messages import ChannelWatermarks, WatermarkColumns
+from tvfsql.runtime.stream.time.slice_clock import Span
+from tvfsql.runtime.stream.time.valve import IDLE, TRIGGER
+
+
+def batch(*rows: tuple[str | None, int | None, int | None]) -> WatermarkColumns:
+    """Rows of channel, watermark and control."""
+    channels, watermarks, control = (list(column) for column in zip(*rows, strict=True))
+    micros = [None if each is None else each * 1000 for each in watermarks]
+    return WatermarkColumns(
+        pa.array(channels, pa.string()), pa.array(micros, pa.int64()), pa.array(control, pa.int64())
+    )
+
+
+EXAMPLE = batch(("0", 95, None), ("1", 98, None), ("0", 97, None), ("1", None, IDLE), (None, None, TRIGGER))
+
+
+def test_a_partition_sends_the_latest_watermark_of_each_channel_that_it_heard_of() -> None:
+    heard = ChannelWatermarks()
+    heard.hear(EXAMPLE)
+    assert heard.take() == [("1", IDLE), ("0", 97), ("1", 98), (None, TRIGGER)]
+    heard.hear(batch(("0", 90, None)))
+    assert heard.take() == [("0", 97)]
+    assert heard.take() == []
+
+
+def test_rows_are_cut_where_a_watermark_passes_the_end_of_a_slice_and_after_control_rows() -> None:
+    heard = ChannelWatermarks({"0": 85, "1": 85})
+    assert heard.slice_cuts(EXAMPLE, Span(Tumble(10))) == [1, 2, 4, 5]
+    assert heard.slice_cuts(EXAMPLE, Span(Tumble(100))) == [4, 5]
+    in_time = pa.array([100_000, 103_000, 102_000, None, None], pa.int64())
+    assert heard.session_cuts(EXAMPLE, in_time) == [4, 5]
+    late = pa.array([100_000, 96_000, 102_000, None, None], pa.int64())
+    assert heard.session_cuts(EXAMPLE, late) == [1, 4, 5]

@@ -1,0 +1,92 @@
+"""Mutants of SQL texts. `python tests/support/fuzz.py 100000` tries so many; `tests/laws/test_fuzz.py` some of them."""
+
+from __future__ import annotations
+
+import ast
+import random
+import re
+import sys
+import traceback
+from collections.abc import Iterator
+from pathlib import Path
+
+from tvfsql import TvfSqlError, compile
+
+HERE = Path(__file__).parent.parent
+WORD = re.compile(r"\s+|'(?:''|[^'])*'|`(?:``|[^`])*`|\w+|.", re.DOTALL)
+STRANGE = (
+    "'", "`", "(", ")", "[", "]", "<", ">", ",", ";", "--", "/*", "*/", "*", ".", "..", "=>", "->", "::", "${x}", "{x}",
+    "\x1b", "\x00", "\u2028", "NULL", "0", "-1", "1e400", "9" * 40, "''", "'${env:HOME}'", "`$control`", "`class`",
+    "FOR SYSTEM_TIME AS OF ts", "GROUP", "WITH ORDINALITY", "DISTINCT", "OVER ()", "UNION ALL", "TABLE",
+    "DESCRIPTOR(ts)", "INTERVAL '1' MONTH", "TUMBEL", "CASE", "END", "NATURAL", "LATERAL", "IS JSON",
+    "FILTER (WHERE TRUE)",
+)  # fmt: skip
+
+
+def seeds() -> list[str]:
+    """Scripts that compile, without those that are the same but for a mode."""
+    return [path.read_text(encoding="utf-8") for path in sorted((HERE / "cases").rglob("*.sql"))]
+
+
+def mutants(texts: list[str], seed: int) -> Iterator[str]:
+    """Texts with some words gone, doubled, swapped, replaced, or taken from another text; without end."""
+    draw = random.Random(seed)
+    words = [WORD.findall(text) for text in texts]
+    while True:
+        made = list(draw.choice(words))
+        for _ in range(draw.choice((1, 1, 1, 2, 3, 6))):
+            at = draw.randrange(len(made) + 1) if made else 0
+            match draw.randrange(6):
+                case 0:
+                    del made[at : at + draw.choice((1, 1, 3, 10))]
+                case 1:
+                    made[at:at] = [" ", draw.choice(STRANGE), " "]
+                case 2:
+                    made[at : at + 1] = [draw.choice(STRANGE)]
+                case 3:
+                    made[at:at] = made[at : at + draw.choice((1, 3, 20))] * draw.choice((1, 2, 8))
+                case 4:
+                    other = draw.choice(words)
+                    start = draw.randrange(len(other))
+                    made[at:at] = other[start : start + draw.choice((1, 5, 20))]
+                case _:
+                    made[at : at + 1] = [draw.choice(draw.choice(words))]
+        yield "".join(made)
+
+
+def fault(sql: str, mode: str) -> str | None:
+    """What is wrong with how a text is taken; None: it is refused as it should be, or makes a program of Python."""
+    try:
+        code = compile(sql, mode=mode).code
+    except TvfSqlError as error:
+        str(error)
+        return None
+    except Exception:
+        return traceback.format_exc()
+    try:
+        ast.parse(code)
+    except SyntaxError:
+        return traceback.format_exc() + code
+    return None
+
+
+def main() -> int:
+    """Try as many mutants as the first argument says; the second is where the numbers start."""
+    wanted = int(sys.argv[1]) if len(sys.argv) > 1 else 100_000
+    source = mutants(seeds(), int(sys.argv[2]) if len(sys.argv) > 2 else 1)
+    found: dict[str, int] = {}
+    for i in range(wanted):
+        sql = next(source)
+        if problem := fault(sql, ("batch", "streaming")[i % 2]):
+            kind = " / ".join(problem.strip().splitlines()[-3:])
+            if kind not in found:
+                print(f"--- mutant {i}\n{sql}\n{problem}", flush=True)
+            found[kind] = found.get(kind, 0) + 1
+        if i % 1000 == 999:
+            print(f"{i + 1} mutants, {sum(found.values())} faults", flush=True)
+    print(found or "no faults")
+    return bool(found)
+
+
+if __name__ == "__main__":
+    sys.exit(main())

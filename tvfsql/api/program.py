@@ -1,0 +1,113 @@
+"""Compiled statements as data, and what runs as one unit."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterable
+from dataclasses import dataclass, field
+from functools import cached_property
+from typing import TYPE_CHECKING, Any
+
+from tvfsql.catalog import Table
+from tvfsql.emit import Query, program
+from tvfsql.emit.jobs import job_arguments
+from tvfsql.options import StreamOptions
+from tvfsql.plan.function import functions_in
+from tvfsql.plan.node import Node
+from tvfsql.plan.sharing import shared_by
+from tvfsql.planner import Step
+from tvfsql.room import with_room
+from tvfsql.syntax import ast, statements
+
+if TYPE_CHECKING:
+    from pyspark.sql import SparkSession
+
+
+@dataclass(frozen=True)
+class Stages:
+    """A SELECT or an INSERT with all its stages but the last: the code is that of its program."""
+
+    sql: str
+    ast: ast.Query | statements.Insert
+    logical: Node
+    steps: tuple[Step, ...]
+    optimized: Node
+    physical: Node
+    sink: Table | None = None
+    mode: str = "batch"
+    unbounded: str | None = None  # the name of an unbounded table that it reads
+    options: StreamOptions = field(default_factory=StreamOptions)
+    of_script: tuple[str, ...] = ()  # warnings about the statements before it
+
+    @property
+    def awaits_start(self) -> bool:
+        """Whether it is a stream that never ends by itself."""
+        return self.mode == "streaming" and self.unbounded is not None
+
+
+@dataclass(frozen=True)
+class Program:
+    """What runs as one unit: a query, or the INSERTs of a set that share parts of their plans."""
+
+    queries: tuple[Stages, ...]
+
+    @cached_property
+    def code(self) -> str:
+        return with_room(lambda: code_of([self.queries]))
+
+    @property
+    def job(self) -> dict[str, Any]:
+        """The arguments of a stream's `Job`, except the one that builds its writer."""
+        plans, sinks = [query.physical for query in self.queries], [query.sink for query in self.queries]
+        return job_arguments(plans, sinks, self.queries[0].options)
+
+    def run(self, function: str, spark: SparkSession) -> Any:
+        """Call a function of the module: `query`, `insert`, or `inserts` (all INSERTs of a batch)."""
+        from tvfsql.runtime.host.failures import require_settings
+
+        require_settings(spark)
+        used = functions_in(tuple(query.physical for query in self.queries))
+        if folders := {function.folder for function in used} - {""}:
+            from tvfsql.runtime.udf.calls import share_folders
+
+            share_folders(spark, sorted(folders))
+        return self.function(function)(spark)
+
+    def function(self, name: str) -> Callable[[Any], Any]:
+        """A function of the module."""
+        found: Callable[[Any], Any] = _module(self.code)[name]
+        return found
+
+
+def code_of(script: Iterable[Iterable[Stages]]) -> str:
+    """The module that runs the queries of a script, grouped by statement."""
+    return program(
+        [
+            Query(query.sql, query.physical, query.sink, i, query.options)
+            for i, statement in enumerate(script)
+            for query in statement
+        ]
+    )
+
+
+def streams_of(queries: Iterable[Stages]) -> list[Program]:
+    """The programs of streams. Queries that share something are one program, in the position of the first of them."""
+    groups: dict[object, tuple[Stages, ...]] = {}
+    for query in queries:
+        key = next(iter(shared_by([query.physical])), id(query))
+        groups[key] = (*groups.get(key, ()), query)
+    return [*map(Program, groups.values())]
+
+
+def run_inserts(inserts: tuple[Stages, ...], spark: SparkSession) -> None:
+    """Run INSERTs in batch, one after the other. What the INSERTs of a set share is computed once."""
+    if shared_by([insert.physical for insert in inserts]):
+        Program(inserts).run("inserts", spark)
+        return
+    for insert in inserts:
+        Program((insert,)).run("insert", spark)
+
+
+def _module(code: str) -> dict[str, Any]:
+    space: dict[str, Any] = {"__name__": "tvfsql.query"}
+    exec(compile(code, "<tvfsql>", "exec"), space)  # the text is what runs
+    return space

@@ -1,0 +1,31 @@
+"""Flink's functions: one table, as data, of how Spark computes each of them.
+
+A call of a function that is not in it goes to Spark under its own name, if Spark has it.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from itertools import groupby
+
+from tvfsql.bind.flink.collections import COLLECTIONS
+from tvfsql.bind.flink.conditions import CONDITIONS
+from tvfsql.bind.flink.function import Function
+from tvfsql.bind.flink.json import JSON
+from tvfsql.bind.flink.numbers import NUMBERS
+from tvfsql.bind.flink.texts import TEXTS
+from tvfsql.bind.flink.times import TIMES
+
+TABLE = (*TEXTS, *NUMBERS, *TIMES, *COLLECTIONS, *CONDITIONS, *JSON)
+BY_NAME: Mapping[str, tuple[Function, ...]] = {
+    name: tuple(rows) for name, rows in groupby(sorted(TABLE, key=lambda row: row.name), key=lambda row: row.name)
+}
+
+
+def find(name: str, arguments: int) -> Function | None:
+    """The function of that name (in capitals) that takes so many arguments."""
+    for function in BY_NAME.get(name, ()):
+        least = len(function.arguments) - function.is_variadic
+        if arguments == least or (function.is_variadic and arguments > least):
+            return function
+    return None

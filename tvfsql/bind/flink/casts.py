@@ -1,0 +1,136 @@
+"""CAST and TRY_CAST as Flink does them, where Spark does otherwise: text, wall clocks, lengths."""
+
+from __future__ import annotations
+
+import re
+from dataclasses import dataclass
+
+from tvfsql.bind.flink.times import CLOCK, EPOCH, INSTANT, date_of, instant_at, read, wall_clock
+from tvfsql.plan.types import INTEGERS, SqlType, is_decimal, is_number, split_kinds
+
+
+def as_text(value: str, kind: SqlType, digits: int = 3, depth: int = 0) -> str | None:
+    """A value as Flink's text for it; None where Spark's text is the same. Times have so many digits of a second."""
+    inner = f"x{depth}"
+    match kind.partition("<")[0]:
+        case "boolean":
+            return f"UPPER(CAST({value} AS STRING))"
+        case "timestamp" | "timestamp_ntz":
+            shown = f"CAST({wall_clock(value) if kind == INSTANT else value} AS STRING)"  # without zeros at the end
+            if digits == 0:
+                return f"LEFT({shown}, 19)"
+            return f"RPAD(IF(CHAR_LENGTH({shown}) = 19, CONCAT({shown}, '.'), {shown}), {20 + digits}, '0')"
+        case "interval day to second":
+            sign = f"CASE WHEN {value} < INTERVAL '0' DAY THEN '-' WHEN {value} IS NOT NULL THEN '+' END"
+            length = f"ABS({value} + INTERVAL '0 00:00:00' DAY TO SECOND)"
+            millis = f"CAST(EXTRACT(SECOND FROM {length}) * 1000 AS INT)"
+            parts = [f"EXTRACT({unit} FROM {length})" for unit in ("DAY", "HOUR", "MINUTE")]
+            seconds = f"{millis} DIV 1000, {millis} % 1000"
+            return f"CONCAT({sign}, FORMAT_STRING('%d %02d:%02d:%02d.%03d', {', '.join(parts)}, {seconds}))"
+        case "interval year to month":
+            sign = f"CASE WHEN {value} < INTERVAL '0' MONTH THEN '-' WHEN {value} IS NOT NULL THEN '+' END"
+            length = f"ABS({value} + INTERVAL '0-0' YEAR TO MONTH)"
+            months = f"EXTRACT(YEAR FROM {length}), EXTRACT(MONTH FROM {length})"
+            return f"CONCAT({sign}, FORMAT_STRING('%d-%02d', {months}))"
+        case "array":
+            item = _or_null(inner, kind[6:-1], digits, depth)
+            return f"CONCAT('[', ARRAY_JOIN(TRANSFORM({value}, {inner} -> {item}), ', '), ']')"
+        case "map":
+            key, held = split_kinds(kind[4:-1])
+            key_text, held_text = (
+                _or_null(f"{inner}.{part}", of, digits, depth) for part, of in (("key", key), ("value", held))
+            )
+            pair = f"CONCAT({key_text}, '=', {held_text})"
+            return f"CONCAT('{{', ARRAY_JOIN(TRANSFORM(MAP_ENTRIES({value}), {inner} -> {pair}), ', '), '}}')"
+        case "struct":
+            fields = [part.partition(":") for part in split_kinds(kind[7:-1])]
+            texts = [_or_null(f"{value}.{name}", of, digits, depth) for name, _, of in fields]
+            return f"IF({value} IS NULL, NULL, CONCAT('(', CONCAT_WS(', ', {', '.join(texts)}), ')'))"
+    return None
+
+
+def _or_null(value: str, kind: SqlType, digits: int, depth: int) -> str:
+    return f"COALESCE({as_text(value, kind, digits, depth + 1) or f'CAST({value} AS STRING)'}, 'NULL')"
+
+
+@dataclass(frozen=True)
+class Target:
+    """What a CAST makes: Spark's type, and what Flink's has besides."""
+
+    kind: SqlType
+    length: int | None = None  # of VARCHAR(n), CHAR(n), BINARY(n), VARBINARY(n); the precision of a TIMESTAMP(n)
+    fixed: bool = False  # CHAR and BINARY fill up to their length
+
+
+def cast(source: SqlType, digits: int, target: Target, *, attempt: bool) -> str | None:
+    """CAST({0} AS target) in Spark; None where Spark's own CAST is the same. `digits` are those of a second that a time
+    has."""
+    word = "TRY_CAST" if attempt else "CAST"
+    kind, length = target.kind, target.length
+    if kind == "string":
+        text = as_text("{0}", source, digits) or (f"{word}({{0}} AS STRING)" if length is not None else None)
+        if length is None or text is None:
+            return text
+        return f"RPAD({text}, {length}, ' ')" if target.fixed else f"LEFT({text}, {length})"
+    if kind == "binary":
+        made = f"{word}({{0}} AS BINARY)"
+        if length is None:
+            return None
+        return f"RPAD({made}, {length}, X'00')" if target.fixed else f"LEFT({made}, {length})"
+    if kind in (CLOCK, INSTANT):
+        return _time(source, target, word, attempt=attempt)
+    if source in (CLOCK, INSTANT) and kind == "date":
+        return f"CAST({wall_clock('{0}')} AS DATE)" if source == INSTANT else date_of("{0}")
+    if source == "string":
+        return _read(kind, word)
+    if source == "float" and kind == "double":
+        return "CAST(CAST({0} AS STRING) AS DOUBLE)"  # its shortest digits
+    if kind in INTEGERS and is_number(source):
+        return f"CAST({{0}} AS {kind.upper()})" if attempt else None  # Flink has no NULL for what does not fit
+    if is_decimal(kind) and is_number(source):
+        return f"TRY_CAST({{0}} AS {kind.upper()})"  # NULL where it does not fit
+    return None
+
+
+def _read(kind: SqlType, word: str) -> str | None:
+    """A text as a value."""
+    if kind in INTEGERS:
+        whole = "REGEXP_REPLACE(TRIM({0}), '^([+-]?)\\\\.', '$10.')"
+        digits = f"REGEXP_REPLACE({whole}, '^([+-]?[0-9]+)\\\\.[0-9]*$', '$1')"
+        return f"{word}({digits} AS {kind.upper()})"
+    if kind == "float":  # the digits of a FLOAT, which Spark takes from those of a DOUBLE
+        return f"{word}(IF({{0}} RLIKE '^\\\\s*[+-]?[iI][nN][fF]\\\\s*$', 'inf?', {{0}}) AS FLOAT)"
+    if kind == "double":
+        return f"{word}(IF({{0}} RLIKE '^\\\\s*[+-]?[iI][nN][fF]\\\\s*$', 'inf?', {{0}}) AS DOUBLE)"
+    if kind == "boolean":
+        return f"{word}(IF({{0}} RLIKE '^\\\\s|\\\\s$', '?', {{0}}) AS BOOLEAN)"
+    return None
+
+
+def _time(source: SqlType, target: Target, word: str, *, attempt: bool) -> str | None:
+    """CAST to a TIMESTAMP or TIMESTAMP_LTZ."""
+    made, length = "{0}", target.length
+    text = source == "string"
+    as_clock = "{0}" if source == CLOCK else f"{word}({{0}} AS TIMESTAMP_NTZ)"
+    if text and attempt:
+        as_clock = read("{0}", millis=False)
+    if source == INSTANT and target.kind == CLOCK:
+        made = wall_clock("{0}")
+    elif target.kind == INSTANT and source != INSTANT:
+        made = instant_at(as_clock)
+    elif target.kind != source:
+        made = as_clock
+    # a column of times has milliseconds already
+    if length is not None and length < (6 if text else 3):
+        width = "INTERVAL '1' SECOND" if length == 0 else f"INTERVAL '0.{'0' * (length - 1)}1' SECOND"
+        cut = f"TIME_BUCKET({width}, {made})"
+        if text or target.kind == INSTANT:
+            return cut
+        towards_1970 = f"TIME_BUCKET({width}, {made} + {width} - INTERVAL '0.000001' SECOND)"
+        return f"IF({made} < {EPOCH}, {towards_1970}, {cut})"
+    return None if made.startswith(f"{word}(") or made == "{0}" else made
+
+
+def length_of(parameters: list[str]) -> int | None:
+    """The number in CHAR(3)."""
+    return int(parameters[0]) if parameters and re.fullmatch(r"\d+", parameters[0]) else None

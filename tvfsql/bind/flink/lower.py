@@ -1,0 +1,288 @@
+"""Expressions in Flink's SQL as Spark computes them: each call, cast and operator that Spark has otherwise."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+
+from sqlglot import exp
+
+from tvfsql.bind.flink import find
+from tvfsql.bind.flink.arithmetic import computed
+from tvfsql.bind.flink.casts import Target, cast, length_of
+from tvfsql.bind.flink.digits import DIGITS, TIMES, digits_of, digits_of_cast
+from tvfsql.bind.flink.function import Argument
+from tvfsql.bind.flink.json import is_json, of_json, raw
+from tvfsql.bind.flink.made import Made, made, runtime_call
+from tvfsql.bind.flink.numbers import scaled, truncated
+from tvfsql.bind.flink.texts import overlaid, part_of
+from tvfsql.bind.flink.times import (
+    BUCKETS,
+    CLOCK,
+    INSTANT,
+    ceil_to,
+    field_of,
+    floor_to,
+    instant_at,
+    months_between,
+    on_clock,
+)
+from tvfsql.bind.flink.words import overlaps, similar, unicode_text, with_words
+from tvfsql.errors import UnsupportedError
+from tvfsql.plan.types import UNKNOWN, SqlType, is_integer, shown, split_kinds
+from tvfsql.syntax.calls import Words
+from tvfsql.syntax.dialect import spark_type
+
+T = exp.DataType.Type
+TypeOf = Callable[[exp.Expr], SqlType]
+BYTES = (T.BINARY, T.VARBINARY)
+CHARS = (T.CHAR, T.VARCHAR, T.NVARCHAR, T.NCHAR)
+CALENDAR = {"MONTH": 1, "QUARTER": 3, "YEAR": 12}
+
+
+def lowered(node: exp.Expr, type_of: TypeOf, zone: str) -> exp.Expr | None:
+    """The node as Spark computes it; None if Spark's own is the same. What is below it is lowered already."""
+    new: exp.Expr | None
+    match node:
+        case exp.Anonymous() if node.name.upper() == "TRUNCATE" and len(node.expressions) == 2:
+            new = _truncated(node, type_of)
+        case exp.Anonymous() if node.name.upper() == "JSON_STRING" and type_of(node.expressions[0]) == "variant":
+            new = made("TO_JSON({0})", node.expressions, "string")
+        case exp.Anonymous() if node.name.upper() == "JSON":
+            return raw(node.expressions[0])
+        case exp.Anonymous() if node.name.upper() == "TYPEOF" and not _may_be_null(node.expressions[0]):
+            raise UnsupportedError("TYPEOF takes a column, a literal, or what may be NULL", hint="TYPEOF(column)")
+        case exp.Anonymous():
+            new = _call(node.name.upper(), node.expressions, type_of)
+        case exp.Ceil() | exp.Floor() if node.args.get("to"):
+            new = _rounded(node, type_of)
+        case exp.Ceil() | exp.Floor() if not node.args.get("decimals"):
+            new = _call("CEIL" if isinstance(node, exp.Ceil) else "FLOOR", [node.this], type_of)
+        case exp.CurrentDate():
+            new = _call("CURRENT_DATE", [], type_of)
+        case exp.Cast():
+            new = _cast(node, type_of)
+        case exp.Extract():
+            new = _extract(node, type_of)
+        case exp.TimestampDiff():
+            new = _difference(node, type_of)
+        case exp.TimestampAdd():
+            new = _sum(node, type_of)
+        case exp.Bracket():
+            new = _element(node, type_of)
+        case exp.Like() | exp.ILike() if not isinstance(node.parent, exp.Escape):
+            return _without_escape(node)
+        case exp.Window() | exp.Sum() | exp.Avg():
+            new = _whole_number(node, type_of)
+        case exp.EQ() | exp.NEQ() if isinstance(node.left, exp.Tuple) and isinstance(node.right, exp.Tuple):
+            return _tuples(node)
+        case exp.Substring():
+            new = _part(node)
+        case exp.Overlay():
+            new = _overlaid(node)
+        case exp.StrPosition() if node.args.get("position"):
+            new = _call("LOCATE", [node.args["substr"], node.this, node.args["position"]], type_of)
+        case exp.Add() | exp.Sub() | exp.Mul() | exp.Div() | exp.Mod():
+            new = computed(node, type_of)
+        case exp.EQ() | exp.NEQ() | exp.GT() | exp.GTE() | exp.LT() | exp.LTE() | exp.NullSafeEQ() | exp.NullSafeNEQ():
+            new = _compared(node, type_of)
+        case Words():
+            new = of_json(node, type_of) if node.name.startswith("JSON") else with_words(node, type_of)
+        case exp.Is() if isinstance(node.expression, exp.JSON):
+            new = is_json(node)
+        case exp.Escape() if isinstance(node.this, exp.SimilarTo):
+            new = similar(node.this, node.expression)
+        case exp.SimilarTo() if not isinstance(node.parent, exp.Escape):
+            new = similar(node, None)
+        case exp.Overlaps():
+            new = overlaps(node, type_of)
+        case exp.UnicodeString():
+            return unicode_text(node)
+        case _:
+            return None
+    for part in (new, *node.args.values()):
+        if isinstance(part, Made):
+            part.set("this", part.template.replace("{zone}", "'" + zone.replace("'", "''") + "'"))
+    return new
+
+
+def _may_be_null(tree: exp.Expr) -> bool:
+    """Whether Flink's type of an expression is that of the value alone, without NOT NULL; or of a literal."""
+    never = isinstance(tree, exp.Coalesce | exp.Predicate | exp.Count | exp.Array | exp.Struct)
+    return isinstance(tree, exp.Literal) or (not never and tree.find(exp.Column) is not None)
+
+
+def _call(name: str, arguments: list[exp.Expr], type_of: TypeOf) -> exp.Expr | None:
+    function = find(name, len(arguments))
+    if function is None:
+        return None
+    if function.runtime:
+        return runtime_call(function.runtime, arguments, str(function.result))
+    types = [_argument(argument, type_of) for argument in arguments]
+    template = function.template(types)
+    return None if template is None else made(template, arguments, function.type(types))
+
+
+def _truncated(node: exp.Anonymous, type_of: TypeOf) -> Made | None:
+    """TRUNCATE(x, digits): towards zero. Exact for DECIMALs and integers, which alone keep their digits."""
+    number, digits = node.expressions
+    kind = type_of(number)
+    scale = digits.name if isinstance(digits, exp.Literal) else ""
+    template = truncated(int(scale))(kind) if scale.isdecimal() else None
+    if template is None:
+        raise UnsupportedError(
+            f"TRUNCATE takes an integer or a DECIMAL, and digits as a number; this is {shown(kind)}",
+            hint="TRUNCATE(CAST(x AS DECIMAL(20, 6)), 2)",
+        )
+    return made(template, [number], scaled(kind, int(scale)))
+
+
+def _argument(tree: exp.Expr, type_of: TypeOf) -> Argument:
+    return Argument(type_of(tree), tree.name if isinstance(tree, exp.Literal) else None)
+
+
+def _without_escape(node: exp.Expr) -> exp.Expr | None:
+    """LIKE: a backslash is one, unless ESCAPE says otherwise."""
+    pattern = node.expression
+    if not isinstance(pattern, exp.Literal) or "\\" not in pattern.name:
+        return None
+    unused = next(char for char in "!#~^|@" if char not in pattern.name)
+    return exp.Escape(this=node.copy(), expression=exp.Literal.string(unused))
+
+
+def _whole_number(node: exp.Expr, type_of: TypeOf) -> Made | None:
+    """SUM and AVG that Spark computes: of integers they are such, and no DOUBLE."""
+    call = node.this if isinstance(node, exp.Window) else node
+    inside = isinstance(node.parent, exp.Window | exp.Filter | exp.IgnoreNulls | exp.RespectNulls)
+    if not isinstance(call, exp.Sum | exp.Avg) or inside:
+        return None
+    kind = type_of(call.this)
+    if not is_integer(kind) or (isinstance(call, exp.Sum) and kind == "bigint"):
+        return None
+    return made(f"CAST({{0}} AS {kind.upper()})", [node.copy()], kind)
+
+
+def _tuples(node: exp.Binary) -> exp.Expr | None:
+    """(a, b) = (c, d), column by column: NULL where one of them is."""
+    pairs = [*zip(node.left.expressions, node.right.expressions, strict=False)]
+    same = exp.and_(*(exp.EQ(this=left.copy(), expression=right.copy()) for left, right in pairs), copy=False)
+    return exp.paren(same) if isinstance(node, exp.EQ) else exp.not_(exp.paren(same))
+
+
+def _part(node: exp.Substring) -> Made | None:
+    start, length = node.args.get("start"), node.args.get("length")
+    if start is None:
+        return None
+    template = part_of(_argument(start, lambda _: ""), _argument(length, lambda _: "") if length else None)
+    return None if template is None else made(template, [node.this, start, *([length] if length else [])], "string")
+
+
+def _overlaid(node: exp.Overlay) -> Made:
+    length = node.args.get("for_")
+    parts = [node.this, node.expression, node.args["from_"]]
+    if length is None:
+        return made(overlaid("CHAR_LENGTH({1})"), parts, "string")
+    return made(overlaid("{3}"), [*parts, length], "string")
+
+
+def _compared(node: exp.Binary, type_of: TypeOf) -> exp.Expr | None:
+    """A wall clock beside an instant is the instant at which it is shown."""
+    kinds = (type_of(node.left), type_of(node.right))
+    if {*kinds} == {CLOCK, INSTANT}:
+        for side, kind in zip(("this", "expression"), kinds, strict=True):
+            if kind == CLOCK:
+                node.set(side, made(instant_at("{0}"), [node.args[side]], INSTANT))
+    return None
+
+
+def _cast(node: exp.Cast, type_of: TypeOf) -> Made | None:
+    to = node.to
+    parameters = [part.name for part in to.expressions if isinstance(part, exp.DataTypeParam)]
+    length = length_of(parameters) if to.this in (*CHARS, *BYTES, *TIMES) else None
+    if to.this == T.CHAR and length is None:
+        length = 1
+    if to.this in TIMES and length is not None and length > 6:
+        raise UnsupportedError("times have at most 6 digits of a second", hint="TIMESTAMP(6)")
+    target = Target(spark_type(to), length, fixed=to.this in (T.CHAR, T.NCHAR, T.BINARY) and length is not None)
+    digits = digits_of(node.this)
+    template = cast(type_of(node.this), digits, target, attempt=isinstance(node, exp.TryCast))
+    if template is None:
+        return None
+    new = made(template, [node.this], target.kind)
+    if to.this in TIMES:
+        new.meta[DIGITS] = digits_of_cast(node)
+    return new
+
+
+def _rounded(node: exp.Ceil | exp.Floor, type_of: TypeOf) -> Made | None:
+    unit = node.args["to"].name.upper()
+    kind = type_of(node.this)
+    if unit not in BUCKETS:
+        return None
+    template = on_clock(floor_to(unit) if isinstance(node, exp.Floor) else ceil_to(unit), back=True)(kind)
+    if template is None:
+        return None
+    if kind == "date":
+        template = f"CAST({template} AS DATE)"
+    return made(template, [node.this], kind)
+
+
+def _extract(node: exp.Extract, type_of: TypeOf) -> Made | None:
+    unit, of = node.name.upper(), node.expression
+    kind = type_of(of)
+    if kind.startswith("interval"):
+        return made(f"CAST(EXTRACT({unit} FROM {{0}}) AS BIGINT)", [of], "bigint")
+    field = field_of(unit)
+    template = field(kind) if field else None
+    return None if template is None else made(template, [of], "bigint")
+
+
+def _unit(node: exp.Expr) -> str:
+    """The unit of TIMESTAMPADD and TIMESTAMPDIFF."""
+    return node.text("unit").upper().removeprefix("SQL_TSI_")
+
+
+def _difference(node: exp.TimestampDiff, type_of: TypeOf) -> Made | None:
+    unit, start, end = _unit(node), node.expression, node.this
+    kinds = [type_of(start), type_of(end)]
+    if unit not in CALENDAR:
+        return made(f"CAST(TIMESTAMPDIFF({unit}, {{0}}, {{1}}) AS INT)", [start, end], "int")
+    clocks = [on_clock("{0}")(kind) for kind in kinds]
+    if None in clocks:
+        return None
+    first, second = str(clocks[0]), str(clocks[1]).replace("{0}", "{1}")
+    months = months_between(first, second)
+    return made(f"CAST({months} DIV {CALENDAR[unit]} AS INT)", [start, end], "int")
+
+
+def _sum(node: exp.TimestampAdd, type_of: TypeOf) -> Made | None:
+    unit, amount, to = _unit(node), node.expression, node.this
+    kind = type_of(to)
+    if unit != node.text("unit").upper():
+        node.set("unit", exp.var(unit))
+    if kind == "date" and unit in ("DAY", "WEEK", "MONTH", "QUARTER", "YEAR"):
+        return made(f"CAST(TIMESTAMPADD({unit}, {{0}}, CAST({{1}} AS TIMESTAMP_NTZ)) AS DATE)", [amount, to], "date")
+    if kind == "date":
+        return made(f"TIMESTAMPADD({unit}, {{0}}, CAST({{1}} AS TIMESTAMP_NTZ))", [amount, to], CLOCK)
+    return None
+
+
+def _element(node: exp.Bracket, type_of: TypeOf) -> Made | None:
+    """array[i], which counts from 1, and map[key]; NULL where the element does not exist."""
+    if isinstance(node.this, exp.Column) and node.this.name.upper() in ("MAP", "ROW") and not node.this.table:
+        return None
+    kind = type_of(node.this)
+    if kind.startswith("array<"):
+        return made(_at(node.expressions[0]), [node.this, *node.expressions], kind[6:-1])
+    key = node.expressions[0]
+    if kind == "variant" and isinstance(key, exp.Literal):
+        path = f'$["{key.name}"]' if key.is_string else f"$[{int(key.name) - 1}]"
+        return made("TRY_VARIANT_GET({0}, {1}, 'variant')", [node.this, exp.Literal.string(path)], "variant")
+    held = split_kinds(kind[4:-1])[1] if kind.startswith("map<") else UNKNOWN
+    return made("TRY_ELEMENT_AT({0}, {1})", [node.this, *node.expressions], held)
+
+
+def _at(index: exp.Expr) -> str:
+    """array[i]. Spark counts negative ones from the end."""
+    if isinstance(index, exp.Literal) and index.is_int:
+        return "TRY_ELEMENT_AT({0}, {1})"
+    return "GET({0}, {1} - 1)"

@@ -1,0 +1,52 @@
+"""Groups of regular expressions: Spark has '' for a group that is not in the match, and Flink NULL."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterator
+from dataclasses import dataclass
+from re import _parser as parser
+from typing import Any
+
+
+@dataclass(frozen=True)
+class Group:
+    """Whether there are matches without the group, and whether the group may match no character."""
+
+    optional: bool
+    may_be_empty: bool
+
+    @staticmethod
+    def of(regex: str, number: int) -> Group | None:
+        """The group of that number; 0 is the whole match. None, if Python cannot read the expression."""
+        try:
+            tree = parser.parse(regex)
+        except (re.error, OverflowError):
+            return None
+        if number == 0:
+            return Group(optional=False, may_be_empty=False)
+        widths = [part.getwidth()[0] for group, part in _groups(tree) if group == number]
+        return Group(not _in_every_match(tree, number), 0 in widths)
+
+
+def _in_every_match(tree: Any, number: int) -> bool:
+    for kind, value in tree:
+        match str(kind):
+            case "SUBPATTERN" if value[0] == number or _in_every_match(value[-1], number):
+                return True
+            case "MAX_REPEAT" | "MIN_REPEAT" | "POSSESSIVE_REPEAT" if value[0] and _in_every_match(value[2], number):
+                return True
+            case "ATOMIC_GROUP" if _in_every_match(value, number):
+                return True
+    return False
+
+
+def _groups(tree: Any) -> Iterator[tuple[int, Any]]:
+    """The groups inside, each with its number."""
+    for kind, value in tree:
+        if str(kind) == "SUBPATTERN":
+            yield value[0], value[-1]
+        for part in value if isinstance(value, tuple | list) else (value,):
+            for inner in part if isinstance(part, list) else (part,):
+                if isinstance(inner, parser.SubPattern):
+                    yield from _groups(inner)

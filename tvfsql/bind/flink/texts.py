@@ -1,0 +1,190 @@
+"""Flink's functions of text."""
+
+from __future__ import annotations
+
+from tvfsql.bind.flink.function import Function, holes, literal_of, of_runtime, same
+from tvfsql.bind.flink.regex import Group
+from tvfsql.errors import UnsupportedError
+from tvfsql.plan.types import SqlType, is_integer, is_number, shown
+
+LITERAL = "CONCAT('\\\\Q', {1}, '\\\\E')"  # a separator as a regular expression that matches it alone
+PARTS = f"SPLIT({{0}}, {LITERAL}, -1)"
+SPLIT = f"CASE WHEN {{0}} = '' THEN ARRAY() WHEN {{1}} = '' THEN SPLIT({{0}}, '') ELSE {PARTS} END"
+GROUP = "TRY_ELEMENT_AT(REGEXP_EXTRACT_ALL({0}, {1}, %s), 1)"  # NULL where nothing matches
+BETWEEN = "ARRAY_JOIN(CONCAT(ARRAY(''), SPLIT({0}, ''), ARRAY('')), {2})"  # before, between and after all characters
+DECIMAL = (
+    "^\\\\s*[+-]?(NaN|Infinity|([0-9]+\\\\.?[0-9]*|\\\\.[0-9]+)([eE][+-]?[0-9]+)?[fFdD]?)\\\\s*$"  # of Java's Double
+)
+FIRST_BYTE = "CAST(CONV(LEFT(HEX({0}), 2), 16, 10) AS INT)"
+UNITS = "'UTF-16BE'"  # two bytes for each unit, as Flink counts here
+URL = "^[ ]*(?i)(https?|ftp|file|jar|mailto):"
+INVALID = "an invalid regular expression fails"
+NO_GROUP = f"{INVALID}, and a group that does not exist"
+CHARACTERS = "characters beyond U+FFFF stay whole; Flink cuts them in two"
+WORDS = (
+    "ARRAY_JOIN(TRANSFORM(REGEXP_EXTRACT_ALL({0}, '([A-Za-z0-9]+|[^A-Za-z0-9]+)', 1), "
+    "word -> IF(word RLIKE '^[A-Za-z0-9]', CONCAT(UPPER(LEFT(word, 1)), LOWER(SUBSTRING(word, 2))), word)), '')"
+)
+TWICE = "fails where a key occurs twice"
+NO_URL = "fails for a URL with characters that must be escaped"
+NO_PAIRS = "CAST(MAP() AS MAP<STRING, STRING>)"
+
+
+def _padded(name: str) -> str:
+    """LPAD and RPAD to a number of UTF-16 units."""
+    padded = f"DECODE({name}(ENCODE({{0}}, {UNITS}), 2 * {{1}}, ENCODE({{2}}, {UNITS})), {UNITS})"
+    return f"IF({{2}} = '' OR {{1}} < 0, NULL, {padded})"
+
+
+def _matches(text: SqlType, regex: SqlType) -> str:
+    """REGEXP: the empty one matches nothing."""
+    literal = literal_of(regex)
+    return "({0} RLIKE {1})" if literal else "IF({1} = '', {0} <> {0}, {0} RLIKE {1})"
+
+
+def _extracted(text: SqlType, regex: SqlType, group: SqlType) -> str:
+    """REGEXP_EXTRACT: NULL where nothing matches. Spark has no NULL for a group that is not in the match."""
+    pattern, number = literal_of(regex), literal_of(group)
+    found = GROUP % "{2}"
+    if pattern is None or not (number or "").isdecimal():
+        return found
+    group_of = Group.of(pattern, int(number or 0))
+    if group_of is None or not group_of.optional:
+        return found
+    if group_of.may_be_empty:
+        raise UnsupportedError(
+            f"group {number} of this regular expression may be empty or missing, which cannot be told apart",
+            hint="a group that every match has, and that is at least one character long",
+        )
+    return f"NULLIF({found}, '')"
+
+
+def _index_of(kind: SqlType) -> str:
+    """The separator of SPLIT_INDEX, which may be given as the number of a character."""
+    return PARTS.replace("{1}", "CHR({1})") if is_integer(kind) else PARTS
+
+
+def _split_index(text: SqlType, separator: SqlType, index: SqlType) -> str:
+    literal, at = literal_of(separator), literal_of(index)
+    parts = f"IF({{0}} = '', ARRAY(), {_index_of(separator)})"
+    if literal is None or literal == "":  # no separator: white space
+        parts = f"CASE WHEN {{0}} = '' THEN ARRAY() WHEN {{1}} = '' THEN SPLIT({{0}}, '\\\\s', -1) ELSE {PARTS} END"
+        parts = f"IF({{0}} = '', ARRAY(), {_index_of(separator)})" if is_integer(separator) else parts
+    found = f"GET({parts}, {{2}})"
+    return found if (at or "").isdecimal() else f"IF({{2}} < 0, NULL, {found})"
+
+
+def _printed(*kinds: SqlType) -> str:
+    """PRINTF of what Java's format shows in the same way: Spark's times are numbers to it."""
+    for kind in kinds[1:]:
+        if not (kind in ("string", "boolean", "") or is_number(kind)):
+            raise UnsupportedError(f"PRINTF cannot take {shown(kind)}", hint="PRINTF('%s', CAST(x AS STRING))")
+    return f"PRINTF({holes(0, len(kinds))})"
+
+
+def _replaced(text: SqlType, search: SqlType, _: SqlType) -> str:
+    """REPLACE, of no characters too: before, between and after all."""
+    if literal_of(search):
+        return "REPLACE({0}, {1}, {2})"
+    return f"IF({{1}} = '', IF({{0}} = '', {{2}}, {BETWEEN}), REPLACE({{0}}, {{1}}, {{2}}))"
+
+
+def _pairs(*kinds: SqlType) -> str:
+    """STR_TO_MAP: of no text no pair."""
+    between, within = ("{1}", "{2}") if len(kinds) == 3 else ("','", "'='")
+    for kind in kinds[1:]:
+        if literal_of(kind) == "":
+            raise UnsupportedError("STR_TO_MAP takes no empty separator", hint="STR_TO_MAP(s, ',', '=')")
+    return f"IF({{0}} = '', {NO_PAIRS}, STR_TO_MAP({{0}}, {between}, {within}))"
+
+
+def overlaid(length: str) -> str:
+    """OVERLAY({0} PLACING {1} FROM {2} FOR length): nothing happens outside the text, and a length that is not positive
+    goes to its end."""
+    inside = f"OVERLAY({{0}} PLACING {{1}} FROM {{2}} FOR {length})"
+    rest = f"IF({length} <= 0, CONCAT(LEFT({{0}}, {{2}} - 1), {{1}}), {inside})"
+    return f"IF({{2}} <= 0 OR {{2}} > CHAR_LENGTH({{0}}), {{0}}, {rest})"
+
+
+def part_of(start: SqlType, length: SqlType | None) -> str | None:
+    """SUBSTRING: of no characters, if it starts before the first one; NULL, if its length is negative. None, where
+    Spark's is the same."""
+    at, of = literal_of(start), literal_of(length) if length is not None else "0"
+    taken = "SUBSTRING({0}, {1})" if length is None else "SUBSTRING({0}, {1}, {2})"
+    from_start, is_length = (at or "").isdecimal(), (of or "").isdecimal()
+    if from_start and is_length:
+        return None
+    if not from_start:
+        taken = f"IF({{1}} + CHAR_LENGTH({{0}}) < 0, '', {taken})"
+    return taken if is_length else f"IF({{2}} >= 0, {taken}, NULL)"
+
+
+TEXTS = (
+    same("CHAR_LENGTH(string)", "int"),
+    same("CHARACTER_LENGTH(string)", "int"),
+    same("UPPER(string)", "string"),
+    same("LOWER(string)", "string"),
+    same("BTRIM(string)", "string"),
+    Function("BTRIM(string, characters)", "BTRIM({0}, {1})", "string"),
+    same("LTRIM(string)", "string"),
+    Function("LTRIM(string, characters)", "TRIM(LEADING {1} FROM {0})", "string"),
+    same("RTRIM(string)", "string"),
+    Function("RTRIM(string, characters)", "TRIM(TRAILING {1} FROM {0})", "string"),
+    same("REPEAT(string, times)", "string"),
+    Function("REGEXP(string, regex)", _matches, "boolean", INVALID),
+    same("REGEXP_COUNT(string, regex)", "int", INVALID),
+    Function("REGEXP_EXTRACT(string, regex)", GROUP % "0", "string", INVALID),
+    Function("REGEXP_EXTRACT(string, regex, group)", _extracted, "string", NO_GROUP),
+    same("REGEXP_EXTRACT_ALL(string, regex)", "array<string>", INVALID),
+    same("REGEXP_EXTRACT_ALL(string, regex, group)", "array<string>", NO_GROUP),
+    same("REGEXP_INSTR(string, regex)", "int", INVALID),
+    Function(
+        "REGEXP_REPLACE(string, regex, replacement)",
+        # Flink takes the replacement literally: $1 is no group there
+        "REGEXP_REPLACE({0}, {1}, REPLACE(REPLACE({2}, '\\\\', '\\\\\\\\'), '$', '\\\\$'))",
+        "string",
+        INVALID,
+    ),
+    Function("REGEXP_SUBSTR(string, regex)", GROUP % "0", "string", INVALID),
+    same("TRANSLATE(string, from, to)", "string"),
+    same("TRANSLATE3(string, from, to)", "string", spark="TRANSLATE"),
+    Function("INITCAP(string)", WORDS, "string"),
+    Function("LPAD(string, length, pad)", _padded("LPAD"), "string"),
+    Function("RPAD(string, length, pad)", _padded("RPAD"), "string"),
+    Function("FROM_BASE64(string)", "DECODE(UNBASE64({0}), 'UTF-8')", "string"),
+    Function("TO_BASE64(value)", "TRANSLATE(BASE64({0}), '\\r\\n', '')", "string"),
+    Function("ASCII(string)", f"IF({{0}} = '', 0, {FIRST_BYTE} - IF({FIRST_BYTE} > 127, 256, 0))", "int"),
+    same("CHR(integer)", "string"),
+    same("DECODE(binary, charset)", "string"),
+    same("ENCODE(string, charset)", "binary", "fails for characters that the charset does not have"),
+    same("INSTR(string, substring)", "int"),
+    same("LEFT(string, length)", "string"),
+    same("RIGHT(string, length)", "string"),
+    same("LOCATE(substring, string)", "int"),
+    Function("LOCATE(substring, string, position)", "LOCATE({0}, {1}, IF({2} < 1, 1, {2}))", "int"),
+    same("URL_ENCODE(string)", "string"),
+    Function("URL_DECODE(string)", "TRY_URL_DECODE({0})", "string"),
+    Function("PARSE_URL(url, part)", f"IF({{0}} RLIKE '{URL}', PARSE_URL({{0}}, {{1}}), NULL)", "string", NO_URL),
+    Function(
+        "PARSE_URL(url, part, key)", f"IF({{0}} RLIKE '{URL}', PARSE_URL({{0}}, {{1}}, {{2}}), NULL)", "string", NO_URL
+    ),
+    Function("PRINTF(format, ...)", _printed, "string", "fails for NULL where the format takes a number"),
+    Function("REPLACE(string, search, replacement)", _replaced, "string", CHARACTERS),
+    same("REVERSE(string)", "string"),
+    Function("SPLIT(string, separator)", SPLIT, "array<string>", CHARACTERS),
+    Function("SPLIT_INDEX(string, separator, index)", _split_index, "string"),
+    Function("STR_TO_MAP(string)", _pairs, "map<string,string>", TWICE),
+    Function("STR_TO_MAP(string, between, within)", _pairs, "map<string,string>", TWICE),
+    same("STARTSWITH(string, start)", "boolean"),
+    same("ENDSWITH(string, end)", "boolean"),
+    Function("ELT(index, ...)", lambda *kinds: f"GET(ARRAY({holes(1, len(kinds))}), {{0}} - 1)", "string"),
+    Function("IS_DIGIT(string)", "COALESCE({0} RLIKE '^\\\\p{Nd}+$', FALSE)", "boolean"),
+    Function("IS_ALPHA(string)", "COALESCE({0} RLIKE '^\\\\p{L}+$', FALSE)", "boolean"),
+    Function("IS_DECIMAL(string)", f"COALESCE({{0}} RLIKE '{DECIMAL}', FALSE)", "boolean"),
+    of_runtime("INET_ATON(address)", "bigint"),
+    of_runtime("INET_NTOA(number)", "string"),
+    same("MD5(string)", "string"),
+    same("SHA1(string)", "string"),
+    *(Function(f"SHA{bits}(string)", f"SHA2({{0}}, {bits})", "string") for bits in (224, 256, 384, 512)),
+    same("SHA2(string, bits)", "string"),
+)

@@ -1,0 +1,115 @@
+"""Calls and operators with words of Flink's, in Spark SQL: MAP[...], SIMILAR TO, OVERLAPS, intervals between times."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Callable
+
+from sqlglot import exp
+
+from tvfsql.bind.flink.function import holes
+from tvfsql.bind.flink.made import Made, made
+from tvfsql.bind.flink.times import months_between, on_clock
+from tvfsql.errors import UnsupportedError
+from tvfsql.plan.types import UNKNOWN, SqlType
+from tvfsql.syntax.calls import Words, decoded
+
+TypeOf = Callable[[exp.Expr], SqlType]
+MONTHS = ("YEAR", "MONTH")
+# of SIMILAR TO, in a regular expression of Java's
+CLASSES = {
+    "[:ALPHA:]": "\\p{Alpha}",
+    "[:alpha:]": "\\p{Alpha}",
+    "[:UPPER:]": "\\p{Upper}",
+    "[:upper:]": "\\p{Upper}",
+    "[:LOWER:]": "\\p{Lower}",
+    "[:lower:]": "\\p{Lower}",
+    "[:DIGIT:]": "\\d",
+    "[:digit:]": "\\d",
+    "[:ALNUM:]": "\\p{Alnum}",
+    "[:alnum:]": "\\p{Alnum}",
+    "[:SPACE:]": " ",
+    "[:space:]": " ",
+    "[:WHITESPACE:]": "\\s",
+    "[:whitespace:]": "\\s",
+}
+
+
+def with_words(call: Words, type_of: TypeOf) -> Made:
+    """MAP[...], MULTISET[...] and (a - b) DAY TO SECOND."""
+    arguments = list(call.expressions)
+    kinds = [type_of(argument) for argument in arguments]
+    match call.name:
+        case "MAP":
+            key, value = (_shared(kinds[start::2]) for start in (0, 1))
+            kind = f"map<{key},{value}>" if key and value else UNKNOWN
+            return made(f"MAP({holes(0, len(arguments))})", arguments, kind)
+        case "INTERVAL":
+            return _between(call, kinds)
+    raise UnsupportedError(f"{call.name} is not supported", hint="ARRAY[...]")
+
+
+def _shared(kinds: list[SqlType]) -> SqlType:
+    return kinds[0] if kinds and len({*kinds}) == 1 else UNKNOWN
+
+
+def _between(call: Words, kinds: list[SqlType]) -> Made:
+    clocks = [on_clock("{0}")(kind) for kind in kinds]
+    later, earlier = str(clocks[0]), str(clocks[1]).replace("{0}", "{1}")
+    if call.option("UNIT") in MONTHS:
+        months = months_between(earlier, later)
+        return made(f"MAKE_YM_INTERVAL(0, {months})", list(call.expressions), "interval year to month")
+    return made(f"({later} - {earlier})", list(call.expressions), "interval day to second")
+
+
+def similar(node: exp.SimilarTo, escape: exp.Expr | None) -> Made:
+    """x SIMILAR TO pattern, as a regular expression."""
+    pattern = node.expression
+    if not isinstance(pattern, exp.Literal):
+        raise UnsupportedError("the pattern of SIMILAR TO must be a literal", hint="REGEXP(x, '...')")
+    regex = _regex(pattern.name, escape.name if escape is not None else None)
+    return made("({0} RLIKE {1})", [node.this, exp.Literal.string(f"^(?s:{regex})$")], "boolean")
+
+
+def _regex(pattern: str, escape: str | None) -> str:
+    """The pattern of SIMILAR TO for Java: % and _ are what they are in LIKE."""
+    made, at, inside = "", 0, False
+    while at < len(pattern):
+        char = pattern[at]
+        named = next((name for name in CLASSES if inside and pattern.startswith(name, at)), None)
+        if char == escape:
+            at += 1
+            made += re.escape(pattern[at : at + 1])
+        elif named:
+            made += CLASSES[named]
+            at += len(named) - 1
+        elif char in "[]":
+            inside = char == "["
+            made += char
+        else:
+            made += char if inside else {"%": ".*", "_": "."}.get(char, char)
+        at += 1
+    return made
+
+
+def overlaps(node: exp.Overlaps, type_of: TypeOf) -> exp.Expr:
+    """(a, b) OVERLAPS (c, d): a period is from one time to another, or for an interval."""
+    ends = []
+    for side in (node.this, node.expression):
+        if not isinstance(side, exp.Tuple) or len(side.expressions) != 2:
+            raise UnsupportedError("OVERLAPS takes two periods", hint="(a, b) OVERLAPS (c, d)")
+        start, end = side.expressions
+        if isinstance(end, exp.Interval) or type_of(end).startswith("interval"):
+            end = exp.Add(this=start.copy(), expression=end.copy())
+        ends.append((start, end))
+    (a, b), (c, d) = ends
+    parts = [a, b, c, d]
+    known = " AND ".join(f"{{{i}}} IS NOT NULL" for i in range(4))
+    overlap = "LEAST({0}, {1}) <= GREATEST({2}, {3}) AND LEAST({2}, {3}) <= GREATEST({0}, {1})"
+    return made(f"IF({known}, {overlap}, NULL)", parts, "boolean")
+
+
+def unicode_text(node: exp.UnicodeString) -> exp.Expr:
+    """The letters of U&'\\00e4'."""
+    escape = node.args.get("escape")
+    return exp.Literal.string(decoded(node.name, escape.name if isinstance(escape, exp.Expr) else "\\"))

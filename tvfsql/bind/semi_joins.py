@@ -1,0 +1,80 @@
+"""EXISTS and IN over windows become semi-joins, NOT EXISTS and NOT IN anti-joins, of rows that lie in one window."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+
+from tvfsql.bind import scalar
+from tvfsql.bind.relation import Sources, beside
+from tvfsql.bind.scope import Relation, resolve
+from tvfsql.errors import BindError, Span
+from tvfsql.plan import nodes
+from tvfsql.plan.properties import window_of
+from tvfsql.plan.scalar import Scalar, column, template
+from tvfsql.plan.window_join import NoWindowJoin, window_join
+from tvfsql.syntax import ast
+
+
+def matched(relation: Relation, match: ast.Match, sources: Sources) -> Relation | None:
+    """The rows of a relation for which a match holds; None if that is no join of windows.
+
+    Conditions of the other query that read the relation's columns become the join's; names are first looked up in the
+    other query. NOT IN lets no row pass that has, or meets, a NULL.
+    """
+    query = match.query
+    body = query.body
+    conditions: list[Scalar] = []
+    if isinstance(body, ast.Select) and _plain(query, body):
+        assert body.relation is not None
+        inner = beside(sources.bind(body.relation), relation.node.columns)
+
+        def lookup(table: str | None, name: str, span: Span | None) -> tuple[str, str]:
+            found = (inner if inner.matches(table, name) else relation).lookup(table, name, span)
+            return found.plan, found.type
+
+        if body.where:
+            conditions += _conditions(body.where, lookup)
+        items = [scalar.resolve(item.expr, lookup).scalar() for item in body.items if item.expr] \
+            if match.operands else []  # fmt: skip
+    else:
+        try:
+            bound = sources.query(query)
+        except BindError:  # it may read the relation's columns, or be wrong: Spark's way shows which
+            return None
+        inner = beside(Relation.of(bound.node, "", bound.names), relation.node.columns)
+        items = [column(part.plan, part.type) for part in inner.visible]
+    if len(items) != len(match.operands) and match.operands:
+        return None
+    operands = [resolve(expr, relation).scalar() for expr in match.operands]
+    own = [one for one in conditions if one.columns and one.columns <= {*inner.node.columns}]
+    node = nodes.Filter(inner.node, tuple(own), span=match.span) if own else inner.node
+    made = nodes.Join(relation.node, node, "anti" if match.negated else "semi")
+    equal = [_equal(made, *pair, match.negated) for pair in zip(operands, items, strict=False)]
+    rest = (*(one for one in conditions if one not in own), *equal)
+    made = nodes.Join(made.left, made.right, made.kind, rest, span=match.span)
+    return None if isinstance(window_join(made), NoWindowJoin) else relation.on(made)
+
+
+def _plain(query: ast.Query, body: ast.Select) -> bool:
+    """Whether each row of FROM that meets WHERE is a row of the query: nothing is grouped, ranked or counted off."""
+    grouped = body.group_by or body.grouping_sets or body.having or body.over or body.matches
+    limited = query.limit is not None or query.offset or query.ctes
+    aggregated = any(item.expr and scalar.has_aggregate(item.expr.tree) for item in body.items)
+    return body.relation is not None and not (grouped or limited or aggregated)
+
+
+def _conditions(where: ast.Expr, lookup: scalar.Lookup) -> Iterator[Scalar]:
+    resolved = scalar.resolve(where, lookup)
+    if scalar.has_aggregate(resolved.tree):
+        raise BindError("aggregates are not allowed in WHERE", span=where.span, hint="use HAVING")
+    return (scalar.condition(part, "WHERE") for part in scalar.conjuncts(resolved))
+
+
+def _equal(join: nodes.Join, operand: Scalar, item: Scalar, negated: bool) -> Scalar:
+    """That an operand of IN is what the other query gives. For NOT IN, also that one of them may be it, being NULL."""
+    parts = {"o": operand, "i": item}
+    left, right = window_of(join.left), window_of(join.right)
+    of_window = left and right and operand.column and item.column and left.kind(operand.column)
+    if not negated or (of_window and right and of_window == right.kind(item.column or "")):
+        return template("{o} = {i}", parts, "boolean", atomic=False)
+    return template("{o} = {i} OR {o} IS NULL OR {i} IS NULL", parts, "boolean", atomic=False)

@@ -1,0 +1,228 @@
+"""Flink's functions as Spark's, and expressions as text in Spark's dialect."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable
+from functools import cache
+from importlib.resources import files
+
+from sqlglot import ErrorLevel, exp
+from sqlglot.errors import UnsupportedError as SqlglotUnsupported
+from sqlglot.generators.spark import SparkGenerator
+
+from tvfsql.bind.flink import BY_NAME
+from tvfsql.bind.flink.lower import lowered
+from tvfsql.bind.flink.made import Made, filled, made
+from tvfsql.bind.flink.zone import local_zone
+from tvfsql.bind.holes import Holes
+from tvfsql.bind.infer import infer
+from tvfsql.bind.user_function_calls import USERS, check_arguments, user_of
+from tvfsql.errors import BindError, Span, UnsupportedError, nearest
+from tvfsql.plan.aggregates import AGGREGATES, ALIASES
+from tvfsql.plan.function import UserFunction
+from tvfsql.plan.scalar import PROCTIME, Part, Proctime, Ref
+from tvfsql.plan.types import SqlType
+from tvfsql.syntax.calls import Words
+from tvfsql.syntax.places import span_of
+from tvfsql.syntax.sql import parse_scalar
+
+T = exp.DataType.Type
+# Flink's aggregates that Spark lacks, in words that both modes have.
+IN_OTHER_WORDS = {
+    "json_arrayagg": "TO_JSON(COLLECT(x)), which leaves NULLs out; ARRAY_AGG keeps them",
+    "json_objectagg": "TO_JSON(MAP_FROM_ENTRIES(COLLECT(STRUCT(key, value))))",
+    "single_value": "ANY_VALUE(x), which takes one of several",
+}
+# They rank rows, or look at those beside a row.
+OF_ROWS = "lead lag ntile cume_dist percent_rank rank dense_rank row_number nth_value".split()
+
+
+class SparkText(SparkGenerator):
+    """Text in Spark's dialect, with Flink's TIMESTAMP as Spark's TIMESTAMP_NTZ."""
+
+    TYPE_MAPPING = {
+        **SparkGenerator.TYPE_MAPPING,
+        T.TIMESTAMP: "TIMESTAMP_NTZ",
+        T.TIMESTAMPLTZ: "TIMESTAMP",
+        T.TIMESTAMPTZ: "TIMESTAMP",
+    }
+    TRANSFORMS = {**SparkGenerator.TRANSFORMS, Made: lambda self, made: filled(made, self)}
+
+    def __init__(self) -> None:
+        super().__init__(dialect="spark", unsupported_level=ErrorLevel.RAISE, max_unsupported=1)
+
+    def literal_sql(self, expression: exp.Literal) -> str:
+        """`${` in a literal comes out as it went in: Spark replaces it in the text, before it parses that."""
+        return super().literal_sql(expression).replace("${", "\\u0024{")
+
+    def not_sql(self, expression: exp.Not) -> str:
+        inner = expression.this
+        if isinstance(inner, exp.Is) and isinstance(inner.expression, exp.Null):
+            return f"{self.sql(inner, 'this')} IS NOT NULL"
+        return super().not_sql(expression)
+
+    def anonymous_sql(self, expression: exp.Anonymous) -> str:
+        function = user_of(expression)
+        if is_proctime(expression):
+            return self.proctime()
+        if function is None:
+            return super().anonymous_sql(expression)
+        return f"{self.name_of(function)}({self.format_args(*expression.expressions)})"
+
+    def name_of(self, function: UserFunction) -> str:
+        return function.name
+
+    def proctime(self) -> str:
+        return PROCTIME.sql
+
+
+class SparkTextWithHoles(SparkText):
+    """The same with holes for columns, the user's functions and PROCTIME()."""
+
+    def __init__(self) -> None:
+        super().__init__()
+        self.holes: Holes[Ref | UserFunction | Proctime] = Holes()
+
+    def column_sql(self, expression: exp.Column) -> str:
+        return self.holes.leave(Ref(expression.name))
+
+    def name_of(self, function: UserFunction) -> str:
+        return self.holes.leave(function)
+
+    def proctime(self) -> str:
+        return self.holes.leave(Proctime())
+
+
+class Written(SparkTextWithHoles):
+    """The same, with Flink's words as they were written."""
+
+    TYPE_MAPPING = {
+        **SparkGenerator.TYPE_MAPPING,
+        T.TIMESTAMP: "TIMESTAMP",
+        T.TIMESTAMPLTZ: "TIMESTAMP_LTZ",
+        T.TIMESTAMPTZ: "TIMESTAMP_LTZ",
+    }
+    TRANSFORMS = {
+        **SparkTextWithHoles.TRANSFORMS,
+        Words: lambda self, call: filled(made(call.args["written"], call.expressions, ""), self),
+        exp.Cast: lambda self, cast: self.cast_sql(cast),
+        exp.TryCast: lambda self, cast: self.trycast_sql(cast),
+        exp.TimestampAdd: lambda self, call: self.func("TIMESTAMPADD", call.unit, call.expression, call.this),
+        exp.TimestampDiff: lambda self, call: self.func("TIMESTAMPDIFF", call.unit, call.expression, call.this),
+        exp.Floor: lambda self, call: self.rounded("FLOOR", call),
+        exp.Ceil: lambda self, call: self.rounded("CEIL", call),
+        exp.StrPosition: lambda self, call: self.func(
+            "LOCATE", call.args.get("substr"), call.this, call.args.get("position")
+        ),
+        exp.SimilarTo: lambda self, call: self.binary(call, "SIMILAR TO"),
+        exp.Overlaps: lambda self, call: self.binary(call, "OVERLAPS"),
+        exp.JSON: lambda self, kind: f"JSON {kind.name}".strip(),
+        exp.UnicodeString: lambda self, text: f"U&'{text.name}'",
+    }
+
+    def rounded(self, name: str, call: exp.Expr) -> str:
+        unit = call.args.get("to")
+        return f"{name}({self.sql(call, 'this')} TO {unit.name.upper()})" if unit else self.func(name, call.this)
+
+
+def written(tree: exp.Expr) -> tuple[Part, ...]:
+    """The expression as the user wrote it, as EXPLAIN shows it; empty if there are no words for it."""
+    writer = Written()
+    try:
+        return writer.holes.taken_apart(writer.generate(tree))
+    except SqlglotUnsupported:
+        return ()
+
+
+def in_spark_words(tree: exp.Expr, types: dict[str, SqlType], span: Span) -> exp.Expr:
+    """The tree as Spark computes it. Raises BindError for a function that neither Flink nor Spark has."""
+    check_functions(tree, span)
+    tree = tree.copy()
+    for node in reversed(list(tree.walk(bfs=True))):
+        new = None if user_of(node) else lowered(node, lambda part: infer(part, types), local_zone())
+        if new is None and isinstance(node, exp.Anonymous) and not user_of(node):
+            _refuse_unmade(node, span)
+        if new is not None and node is tree:
+            tree = new
+        elif new is not None:
+            node.replace(new)
+    return tree
+
+
+def _refuse_unmade(call: exp.Anonymous, span: Span) -> None:
+    """Raise BindError for a function of Flink's that takes other arguments than these, and that Spark does not have."""
+    name = function_name(call)
+    if name in functions() or is_proctime(call) or name.upper() not in BY_NAME:
+        return
+    calls = " or ".join(row.call for row in BY_NAME[name.upper()])
+    raise BindError(f"{name.upper()} cannot take these arguments", span=span_of(call, span), hint=calls)
+
+
+def spark_text(tree: exp.Expr, writer: SparkText, span: Span) -> str:
+    """The tree as Spark's SQL. Raises UnsupportedError for what Spark's SQL has no words for."""
+    try:
+        return writer.generate(tree)
+    except SqlglotUnsupported as error:
+        raise UnsupportedError(f"Spark has no words for this: {error}", span=span) from error
+
+
+def with_holes(tree: exp.Expr, span: Span) -> tuple[Part, ...]:
+    """The same, in turn with what is in the holes. Raises as `spark_text`."""
+    writer = SparkTextWithHoles()
+    return writer.holes.taken_apart(spark_text(tree, writer, span))
+
+
+def is_proctime(node: exp.Expr) -> bool:
+    """Whether a node is Flink's PROCTIME()."""
+    return isinstance(node, exp.Anonymous) and not user_of(node) and function_name(node) == "proctime"
+
+
+def function_name(node: exp.Expr) -> str:
+    """A function's SQL name, in lower case."""
+    if isinstance(node, exp.Anonymous):
+        return str(node.name).lower()
+    if isinstance(node, exp.ApproxDistinct):
+        return "approx_count_distinct"
+    return node.sql_name().lower() if isinstance(node, exp.Func) else ""
+
+
+def check_functions(tree: exp.Expr, span: Span) -> None:
+    """Raise BindError for a function that neither Flink nor Spark has, or that lacks its OVER."""
+    for call in tree.find_all(exp.Func):
+        if function_name(call) in OF_ROWS and call.find_ancestor(exp.Window) is None:
+            name = function_name(call).upper()
+            hint = f"{name}(...) OVER (PARTITION BY window_start, window_end ORDER BY ...)"
+            raise BindError(f"{name} needs an OVER clause", span=span_of(call, span), hint=hint)
+    for node in tree.find_all(exp.Anonymous):
+        name = function_name(node)
+        if user := user_of(node):
+            if not user.aggregate:
+                check_arguments(user, node.expressions, span_of(node, span))
+            continue
+        if is_proctime(node):
+            if node.expressions:
+                raise BindError("PROCTIME takes no arguments", span=span_of(node, span), hint="PROCTIME()")
+            continue
+        if name in functions() or name.upper() in BY_NAME:
+            continue
+        raise no_function(node.name, span_of(node, span), node.meta.get(USERS, ()))
+
+
+def no_function(name: str, span: Span, users: Iterable[str] = ()) -> BindError:
+    """The error that there is no such function, with one that it may be, or how else to say it."""
+    ours = {*(flink.lower() for flink in BY_NAME), *(n.lower() for n in AGGREGATES)}
+    close = nearest(name.lower(), functions() | ours | {*users})
+    known = f"did you mean {close}?" if close else "SHOW FUNCTIONS"
+    return BindError(f"there is no function {name}", span=span, hint=IN_OTHER_WORDS.get(name.lower(), known))
+
+
+def is_known(name: str) -> bool:
+    """Whether SQL has a function of that name by itself."""
+    named = name.lower() in functions() or name.upper() in {*AGGREGATES, *ALIASES, *BY_NAME, "PROCTIME"}
+    return named or not isinstance(parse_scalar(f"{name}(x)", Span(0, len(name) + 3)).tree, exp.Anonymous)
+
+
+@cache
+def functions() -> frozenset[str]:
+    """The names of Spark's built-in functions."""
+    return frozenset(files("tvfsql.bind").joinpath("spark_functions.txt").read_text().split())

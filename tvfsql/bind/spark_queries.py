@@ -1,0 +1,137 @@
+"""Pass-through queries, which Spark plans: Spark's SQL text, with placeholders for tables that tvfsql planned."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass
+
+from sqlglot import exp
+from sqlglot.errors import OptimizeError
+from sqlglot.optimizer.qualify import qualify
+
+from tvfsql.bind.holes import Holes
+from tvfsql.bind.infer import infer
+from tvfsql.bind.spark_functions import SparkText, in_spark_words, spark_text
+from tvfsql.bind.user_function_calls import of_lists, users_in
+from tvfsql.errors import BindError, Span, did_you_mean
+from tvfsql.plan.node import Field, Node
+from tvfsql.plan.nodes import SparkSql
+from tvfsql.plan.scalar import free_name
+from tvfsql.plan.types import UNKNOWN, SqlType
+from tvfsql.syntax import ast
+from tvfsql.syntax.places import span_of
+
+SEVERAL_COLUMNS = (exp.Posexplode, exp.PosexplodeOuter, exp.Inline, exp.Stack)
+
+
+def bind_ordinary(body: ast.Ordinary, sources: Mapping[str, Node]) -> SparkSql:
+    """The query over its sources as one operator. Raises BindError for a column that no table has."""
+    _check_columns(body, sources)
+    tree = _named(of_lists(in_spark_words(body.tree, _types(body.tree, sources), body.span), body.span))
+    holes: Holes[_Source] = Holes()
+    text = spark_text(tree.transform(lambda node: _hole(node, sources, holes)), SparkText(), body.span)
+    sql = "".join(
+        f"{{{part.name}}}" if isinstance(part, _Source) else part.replace("{", "{{").replace("}", "}}")
+        for part in holes.taken_apart(text)
+    )
+    fields = _fields(tree, sources, body.span)
+    functions = users_in(tree)
+    inputs, names = tuple(sources.values()), tuple(sources)
+    return SparkSql(inputs, names, sql, fields, body.reason, functions, span=body.because)
+
+
+def _named(tree: exp.Expr) -> exp.Expr:
+    """The query with a name, EXPR$n as in Flink, for each column that has none."""
+    tree = tree.copy()
+    first = _first_select(tree)
+    first.set(
+        "expressions",
+        [
+            item
+            if item.alias_or_name or isinstance(item, exp.Star | exp.Aliases)
+            else exp.alias_(item, f"EXPR${i}", quoted=True)
+            for i, item in enumerate(first.expressions)
+        ],
+    )
+    return tree
+
+
+def _first_select(tree: exp.Expr) -> exp.Query:
+    """The SELECT that names the columns of a query."""
+    while isinstance(tree, exp.SetOperation | exp.Subquery):
+        tree = tree.this
+    assert isinstance(tree, exp.Query), type(tree)
+    return tree
+
+
+@dataclass(frozen=True)
+class _Source:
+    """A table that tvfsql planned, as `{name}` in the text: spark.sql() puts the DataFrame of that name there."""
+
+    name: str
+
+
+def _hole(node: exp.Expr, sources: Mapping[str, Node], holes: Holes[_Source]) -> exp.Expr:
+    """A source becomes a hole."""
+    if isinstance(node, exp.Table) and isinstance(node.this, exp.Identifier) and node.name in sources:
+        node.set("this", exp.Var(this=holes.leave(_Source(node.name))))  # the tree is transform's own copy
+    return node
+
+
+def _check_columns(body: ast.Ordinary, sources: Mapping[str, Node]) -> None:
+    """Each column must be of some source, or be named in the query itself; Spark sees to the rest."""
+    known = {name.lower() for node in sources.values() for name in node.columns}
+    known |= {alias.alias.lower() for alias in body.tree.find_all(exp.Alias)}
+    known |= {part.name.lower() for alias in body.tree.find_all(exp.TableAlias) for part in alias.columns}
+    tables = {alias.name.lower() for alias in body.tree.find_all(exp.TableAlias)}
+    open_ended = any(body.tree.find_all(exp.UDTF, exp.Lambda, exp.Values, exp.Pivot))
+    for node in body.tree.find_all(exp.Column):
+        first = node.parts[0].name.lower()
+        if open_ended or isinstance(node.this, exp.Star) or node.name.lower() in known or first in known:
+            continue
+        meta = node.this.meta
+        span = Span(meta["start"], meta["end"] + 1) if "start" in meta else body.span
+        names = sorted({name for source in sources.values() for name in source.columns})
+        if node.table.lower() in tables:
+            message = f"table {node.table} has no column {node.name}"
+        elif len(sources) == 1:
+            message = f"table {next(iter(sources))} has no column {node.name}"
+        else:
+            message = f"there is no column {node.name}"
+        raise BindError(message, span=span, hint=did_you_mean(node.name, names, otherwise="columns: "))
+
+
+def _types(tree: exp.Expr, sources: Mapping[str, Node]) -> dict[str, SqlType]:
+    """The types of the sources' columns, by name. A name with two types, or that the query gives too, has none."""
+    found: dict[str, SqlType] = {}
+    for field in (field for node in sources.values() for field in node.schema):
+        found[field.name] = field.type if found.get(field.name, field.type) == field.type else UNKNOWN
+    given = {column.name for alias in tree.find_all(exp.TableAlias) for column in alias.columns}
+    return {name: UNKNOWN if name in given else kind for name, kind in found.items()}
+
+
+def _fields(tree: exp.Expr, sources: Mapping[str, Node], span: Span) -> tuple[Field, ...]:
+    """Names of the columns that the query puts out, and their types where they are certain."""
+    schema: dict[str, object] = {name: dict.fromkeys(node.columns, "string") for name, node in sources.items()}
+    try:
+        full = qualify(tree.copy(), schema=schema, dialect="spark", validate_qualify_columns=False, identify=False)
+    except OptimizeError as error:
+        raise BindError(str(error).splitlines()[0], span=span) from error
+    types = _types(tree, sources)
+    fields: list[Field] = []
+    for item in _first_select(full).selects:
+        fields += _fields_of(item, types, {field.name for field in fields}, span)
+    return tuple(fields)
+
+
+def _fields_of(item: exp.Expr, types: dict[str, SqlType], taken: set[str], span: Span) -> list[Field]:
+    """The columns that an item of SELECT puts out, where the columns `taken` are there already."""
+    if isinstance(item, exp.Star) or isinstance(item.this, exp.Star):
+        raise BindError("this * cannot be expanded", span=span, hint="list the columns by name")
+    if isinstance(item, exp.Aliases):
+        return [Field(part.name) for part in item.expressions]
+    value = item.unalias()
+    if isinstance(value, SEVERAL_COLUMNS):
+        called = value.sql_name()
+        raise BindError(f"{called} gives several columns", span=span_of(item, span), hint=f"{called}(...) AS (a, b)")
+    return [Field(free_name(item.alias_or_name or "value", taken.__contains__), infer(value, types))]

@@ -1,0 +1,23 @@
+"""A table without a connector: Parquet files in the warehouse, which INSERT fills and queries read."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass
+from urllib.parse import quote
+
+from tvfsql.catalog.connectors.connector import Connector
+from tvfsql.errors import BindError, Span
+
+
+@dataclass(frozen=True)
+class Managed(Connector):
+    """`path` is the table's folder: within the warehouse until the script says where that is."""
+
+
+def managed(name: str, given: Mapping[str, str], spans: Mapping[str, Span]) -> Managed:
+    """The table of that name. Raises BindError for an option, which a connector would have to take."""
+    for key in given:
+        hint = "add 'connector' = 'filesystem', or kafka, datagen, ..."
+        raise BindError(f"the option {key} needs a connector", span=spans[key], hint=hint)
+    return Managed("managed", "parquet", quote(name, safe=" "))

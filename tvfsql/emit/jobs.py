@@ -1,0 +1,79 @@
+"""How the streams of a program are run: each is a job of `run_streams`, and so is it for a Session."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Mapping, Sequence
+from typing import Any
+
+from tvfsql.catalog import Table
+from tvfsql.catalog.connectors import Kafka, Managed
+from tvfsql.emit.python_module import literal
+from tvfsql.emit.sources import STREAM
+from tvfsql.options import StreamOptions
+from tvfsql.physical.operators import LateOutput, TableSourceScan
+from tvfsql.plan.node import Node
+from tvfsql.plan.sharing import by_itself, shared_by
+from tvfsql.runtime.stream.driver.idle_sources import Source
+
+CHECKPOINT = "checkpoint"  # in the folder where the program is run
+
+
+def job_arguments(plans: Sequence[Node], sinks: Iterable[Table | None], options: StreamOptions) -> dict[str, Any]:
+    """What `Job` is told of a stream besides what makes its writer: the fields that are not as usual.
+
+    `plans` are physical ones that run as one stream, `sinks` the tables that they fill.
+    """
+    sinks = [*sinks]
+    operators = [node for plan in (*plans, *shared_by(plans)) for node in by_itself(plan).walk()]
+    read = [node.source for node in operators if isinstance(node, TableSourceScan)]
+    late = (node.table for node in operators if isinstance(node, LateOutput))
+    endless = any(table.connector is not None and table.connector.endless for table in read)
+    arguments: dict[str, Any] = {
+        "reads": [_source(table, options.idle_timeout) for table in read],
+        "writes": _folders(table for table in sinks if not _is_managed(table)),
+        "late": _folders([*late, *(table for table in sinks if _is_managed(table))]),
+        "endless": endless,
+        "count_missing_files": options.count_missing_files,
+        "interval": options.interval if endless else 0,
+        "name": options.name,
+    }
+    found = {name: value for name, value in arguments.items() if value}
+    return found if options.idle_advance else found | {"idle_advance": False}
+
+
+def job_text(build: str, arguments: Mapping[str, Any], checkpoint: int | None) -> str:
+    """The text that makes a `Job`. Its checkpoint has that number."""
+    given = [f"{name}={_text(value)}" for name, value in arguments.items()]
+    given += [f"checkpoint={literal(f'{CHECKPOINT}/{checkpoint}')}"] if checkpoint is not None else []
+    return f"Job({', '.join([build, *given])})"
+
+
+def imports(arguments: Iterable[Mapping[str, Any]]) -> set[tuple[str, str]]:
+    """What the text of some jobs needs."""
+    names = {"Job", "run_streams"} | ({"Source"} if any(each.get("reads") for each in arguments) else set())
+    return {(STREAM, name) for name in names}
+
+
+def _source(table: Table, usual: int) -> Source:
+    timeout = usual if table.idle_timeout is None else table.idle_timeout
+    connector = table.connector
+    by_topic = isinstance(connector, Kafka) and connector.topic is None
+    cleaned = connector is not None and dict(connector.options).get("cleanSource", "off").lower() != "off"
+    snapshot = connector is None or (connector.path is None and not connector.endless)
+    return Source(table.name, timeout, by_topic, cleaned, snapshot)
+
+
+def _folders(tables: Iterable[Table | None]) -> list[str]:
+    return [table.connector.path for table in tables if table and table.connector and table.connector.path is not None]
+
+
+def _is_managed(table: Table | None) -> bool:
+    return table is not None and isinstance(table.connector, Managed)
+
+
+def _text(value: Any) -> str:
+    if isinstance(value, Source):
+        timeout = [f"timeout={value.timeout:_}"] if value.timeout else []
+        flags = [f"{name}=True" for name in ("by_topic", "cleaned", "snapshot") if getattr(value, name)]
+        return f"Source({', '.join([literal(value.table), *timeout, *flags])})"
+    return f"[{', '.join(map(_text, value))}]" if isinstance(value, list) else literal(value)

@@ -1,0 +1,157 @@
+"""The lines of the Python module while it is written: the only mutable object of the compiler."""
+
+from __future__ import annotations
+
+import ast
+import keyword
+import re
+from collections.abc import Iterable, Iterator, Mapping, Sequence
+from dataclasses import dataclass, field
+from itertools import chain, count
+
+from tvfsql.emit.line_breaks import fits, laid_out
+from tvfsql.plan.function import UserFunction
+from tvfsql.plan.node import Node
+from tvfsql.secrets import OF_ENVIRONMENT
+
+PARAMETERS = ("spark", "query", "insert", "F", "rows")  # names that no variable takes
+STANDARD = ("collections.abc", "functools")  # modules of Python
+
+
+@dataclass(frozen=True)
+class Call:
+    """`.name(arguments)`; an argument is Python text or a chain. No arguments at all, not even none: `.name`."""
+
+    name: str
+    arguments: tuple[str | Chain, ...] | None = ()
+
+    def flat(self) -> str:
+        return self.name if self.arguments is None else f"{self.name}({', '.join(map(_flat, self.arguments))})"
+
+
+@dataclass(frozen=True)
+class Chain:
+    """Calls on calls: `F.sum("price").alias("total")`."""
+
+    head: str
+    calls: tuple[Call, ...] = ()
+
+    def then(self, name: str, *arguments: str | Chain) -> Chain:
+        return Chain(self.head, (*self.calls, Call(name, arguments)))
+
+    def get(self, attribute: str) -> Chain:
+        return Chain(self.head, (*self.calls, Call(attribute, None)))
+
+    def flat(self) -> str:
+        """All on one line."""
+        calls = "".join(f".{call.flat()}" for call in self.calls)
+        return self.head + calls if self.head else calls[1:]
+
+
+@dataclass
+class PythonModule:
+    """Statements of one function, and what they need imported. `shared` is what the rows of shared plans are called."""
+
+    lines: list[str] = field(default_factory=list)
+    imports: set[tuple[str, str]] = field(default_factory=set)
+    functions: dict[UserFunction, str] = field(default_factory=dict)  # the variable that holds each
+    names: set[str] = field(default_factory=lambda: {*PARAMETERS})
+    last: tuple[str, Chain | str, int] | None = None
+    shared: Mapping[Node, str] = field(default_factory=dict)
+
+    def need(self, module: str, name: str) -> str:
+        """Import a name; gives the name."""
+        self.imports.add((module, name))
+        return name
+
+    def name(self, wanted: str) -> str:
+        """A variable called after what it holds; a number behind it only on a clash."""
+        base = re.sub(r"\W+", "_", wanted.lower()).strip("_") or "table"
+        base = f"{base}_" if keyword.iskeyword(base) else f"t_{base}" if base[0].isdigit() else base
+        name = next(name for name in chain([base], (f"{base}_{i}" for i in count(2))) if name not in self.names)
+        self.names.add(name)
+        return name
+
+    def assign(self, name: str, value: Chain | str) -> str:
+        """`name = value`; gives the name."""
+        self.last = (name, value, len(self.lines))
+        self.lines += laid_out(f"{name} = {_flat(value)}")
+        return name
+
+    def statement(self, value: Chain) -> list[str]:
+        """A statement that is just a value, for what it does."""
+        return laid_out(value.flat())
+
+    def once(self, value: Chain) -> None:
+        """A statement that is just a value, if it is not there yet."""
+        lines = self.statement(value)
+        self.lines += [] if lines[0] in self.lines else lines
+
+    def give_back(self, name: str) -> None:
+        """End with `return`: of the last value itself if it was just assigned to that name."""
+        if self.last and self.last[0] == name:
+            _, value, at = self.last
+            self.lines[at:] = laid_out(f"return {_flat(value)}")
+        else:
+            self.lines.append(f"    return {name}")
+
+
+def literal(value: object) -> str:
+    """A Python literal; a string in double quotes, unless that takes more escapes."""
+    match value:
+        case str():
+            quote = "'" if value.count('"') > value.count("'") else '"'
+            # with a double quote in front, repr() takes single quotes and escapes those alone
+            body = repr('"' + value)[2:-1].replace("\\'", "'")
+            return quote + body.replace(quote, "\\" + quote) + quote
+        case list() | tuple():
+            return f"[{', '.join(map(literal, value))}]"
+        case dict():
+            return "{" + ", ".join(f"{literal(k)}: {literal(v)}" for k, v in value.items()) + "}"
+    return repr(value)
+
+
+def option_value(value: str, module: PythonModule) -> str:
+    """An option's value as Python; what the environment has is read from it when the program runs."""
+    if OF_ENVIRONMENT.search(value):
+        return f"{module.need('tvfsql.runtime', 'from_environment')}({literal(value)})"
+    return literal(value)
+
+
+def _flat(argument: str | Chain) -> str:
+    return argument if isinstance(argument, str) else argument.flat()
+
+
+def module_text(
+    comment: Iterable[str], imports: Iterable[tuple[str, str]], functions: Sequence[str], main: Sequence[str]
+) -> str:
+    """A whole Python module."""
+    names: dict[str, list[str]] = {}
+    for source, name in sorted(imports):
+        names.setdefault(source, []).append(name)
+    ranks = ", Window" if any(_reads("Window", function) for function in functions) else ""
+    sparks = [f"from pyspark.sql import DataFrame, SparkSession{ranks}"]
+    if any(_reads("F", function) for function in functions):
+        sparks.append("from pyspark.sql import functions as F")
+    python = [line for source in STANDARD if source in names for line in _import(source, names.pop(source))]
+    ours = [line for source, found in names.items() for line in _import(source, found)]
+    head = "\n\n".join("\n".join(lines) for lines in ([*_comments(comment)], python, sparks, ours) if lines)
+    body = "\n\n\n".join([head, *functions])
+    start = "\n".join(['if __name__ == "__main__":', *(line for each in main for line in laid_out(each))])
+    return f"{body}\n\n\n{start}\n"
+
+
+def _comments(lines: Iterable[str]) -> Iterator[str]:
+    """The SQL as comments. Python must not see an encoding in the first two: `coding:` would be one."""
+    for i, line in enumerate(lines):
+        shown = "".join(char if char.isprintable() or char == "\t" else " " for char in line)
+        yield f"# {re.sub('coding(?=[:=])', 'coding ', shown) if i < 2 else shown}".rstrip()
+
+
+def _import(source: str, names: Sequence[str]) -> list[str]:
+    line = f"from {source} import {', '.join(names)}"
+    return [line] if fits(line) else [f"from {source} import (", *(f"    {name}," for name in names), ")"]
+
+
+def _reads(name: str, function: str) -> bool:
+    return any(isinstance(node, ast.Name) and node.id == name for node in ast.walk(ast.parse(function)))

@@ -1,0 +1,204 @@
+"""What streams reject: operators whose results would never be final. Errors give the reason and a fix."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+
+from tvfsql.errors import Span, UnsupportedError
+from tvfsql.options import PHASES, Options, Phases
+from tvfsql.physical.interval_bounds import NoInterval, interval_of
+from tvfsql.physical.proctime import is_proctime
+from tvfsql.physical.words import called, origin
+from tvfsql.plan import nodes, window_nodes
+from tvfsql.plan.call import mergeable
+from tvfsql.plan.node import Node
+from tvfsql.plan.properties import window_of
+from tvfsql.plan.rank import Rank, WindowDeduplicate, WindowTopN
+from tvfsql.plan.sharing import Shared, of_shared
+from tvfsql.plan.window_join import NoWindowJoin, WindowJoin, window_join
+from tvfsql.plan.window_nodes import LocalWindowAggregate
+from tvfsql.syntax import ast
+
+BY_WINDOW = "GROUP BY window_start, window_end and the keys first, or use --mode batch"
+WINDOWED = "GROUP BY window_start, window_end of TABLE(TUMBLE(TABLE t, DESCRIPTOR(ts), INTERVAL '10' MINUTE))"
+RULES = "RESET 'tvfsql.rules.disabled'"
+Reason = tuple[str, str, Span | None]  # what is wrong, what to type, where
+
+
+def refuse_unbounded(plan: Node, options: Options) -> None:
+    """Raise UnsupportedError for an operator that streams do not have, with the reason and what to do."""
+    for node in plan.walk():
+        if found := _refusal(node, options):
+            reason, hint, span = found
+            raise UnsupportedError(reason, span=span or node.span, hint=hint)
+
+
+def _refusal(node: Node, options: Options) -> Reason | None:
+    if _in_micro_batches(node):
+        return None
+    match node:
+        case nodes.Join():
+            return _of_join(node)
+        case nodes.Aggregate():
+            return _of_aggregate(node)
+        case window_nodes.WindowAggregate():
+            return _of_window_aggregate(node, options)
+        case window_nodes.GlobalWindowAggregate():
+            return _of_other_time(node)
+        case WindowJoin():
+            return "on streams both sides of a window join must be window functions", BY_WINDOW, None
+        case WindowTopN() | WindowDeduplicate() if not comes_by_window(node.input):
+            reason = "on streams only rows of a window function, or of an aggregate by window, can be ranked by window"
+            return reason, BY_WINDOW, None
+        case Rank():
+            return _of_rank(node)
+        case nodes.SparkSql():
+            return _of_spark(node)
+        case nodes.Sort():
+            return "ORDER BY works in batch only: a stream has no end", "leave it out, or use --mode batch", None
+        case nodes.Limit():
+            return "LIMIT works in batch only", "leave it out, or use --mode batch", None
+        case nodes.Distinct():
+            reason = "SELECT DISTINCT works in batch only: on a stream it would keep all rows"
+            return reason, "GROUP BY window_start, window_end and the columns, or use --mode batch", None
+        case nodes.SetOperation(kind=kind, all=every) if kind != "union" or not every:
+            name = f"{kind.upper()}{' ALL' if every else ''}"
+            return f"{name} works in batch only: on a stream it would keep all rows", "UNION ALL, or --mode batch", None
+    return None
+
+
+def _of_join(node: nodes.Join) -> Reason:
+    """A join that is neither a window join nor an interval join."""
+    of_rows = window_of(node.left) is None and window_of(node.right) is None
+    found = interval_of(node) if of_rows else window_join(node)
+    if isinstance(found, NoInterval | NoWindowJoin):
+        return found.reason, found.hint, None
+    rule = "make_interval_join" if of_rows else "make_window_join"
+    return f"on streams this join needs the rule {rule}, which is disabled", RULES, None
+
+
+def _of_aggregate(node: nodes.Aggregate) -> Reason:
+    return (
+        _lacking_set(node)
+        or _of_several_windows(node)
+        or ("on streams an aggregate needs a window: without one its results are never final", WINDOWED, None)
+    )
+
+
+def _lacking_set(node: nodes.Aggregate) -> Reason | None:
+    """For an aggregate whose window some grouping set lacks."""
+    expand = node.input
+    if not isinstance(expand, nodes.Expand):
+        return None
+    known, kept = window_of(expand.input), window_of(expand)
+    if known is None or not known.named_by(known.starts + known.ends) or (kept and kept.named_by(expand.columns)):
+        return None
+    return (
+        "on streams every grouping set must hold window_start and window_end",
+        "GROUP BY window_start, window_end, GROUPING SETS (...)",
+        None,
+    )
+
+
+def _of_several_windows(node: nodes.Aggregate) -> Reason | None:
+    """For an aggregate over a UNION ALL whose parts have windows that differ."""
+    below = node.input
+    while isinstance(below, nodes.Project | nodes.Filter):
+        below = below.input
+    if not isinstance(below, nodes.SetOperation) or window_of(below) or not all(map(window_of, below.children)):
+        return None
+    return (
+        "the sides of this UNION ALL have different windows, so the aggregate over them has none",
+        "the same window function on both sides, or aggregate before UNION ALL",
+        below.span,
+    )
+
+
+def _of_window_aggregate(node: window_nodes.WindowAggregate, options: Options) -> Reason:
+    """For an aggregate that is not made from slices, as it is in batch."""
+    if options[PHASES] is Phases.ONE:
+        reason = "table.optimizer.agg-phase-strategy = 'ONE_PHASE' works in batch only"
+        return reason, "RESET 'table.optimizer.agg-phase-strategy'", None
+    alone = next((call for call in node.calls if not mergeable(call, streaming=True)), None)
+    if alone is None:
+        return "on streams an aggregate needs the rule split_local_global, which is disabled", RULES, None
+    if alone.user is None:
+        return f"{called(alone)} works in batch only", "--mode batch", alone.span
+    hint = f"def merge(self, accumulator, accumulators) in {alone.user.path}, or --mode batch"
+    return f"{alone.user.name} works in batch only: it has no merge()", hint, alone.span
+
+
+def _of_rank(node: Rank) -> Reason:
+    if window_of(node.input) is None:
+        return (
+            "without a window, streams keep the first or the last row of a key, and no other rank",
+            f"WHERE {node.name} = 1, or PARTITION BY window_start, window_end",
+            None,
+        )
+    reason = "on streams a rank needs an upper limit: without one all rows of a window stay"
+    return reason, f"WHERE {node.name} <= 10 around the query, or QUALIFY {node.name} <= 10", None
+
+
+def _of_spark(node: nodes.SparkSql) -> Reason:
+    if node.reason == ast.OVER:
+        return (
+            "on streams OVER works only for ranks of windows, and for ROW_NUMBER by a time attribute",
+            "PARTITION BY window_start, window_end with a limit of the rank, or ROW_NUMBER() ... = 1",
+            None,
+        )
+    if node.reason == ast.SUBQUERY:
+        return (
+            "on streams a subquery in WHERE must be EXISTS or IN, and compare both ends of windows",
+            "WHERE l.window_start = r.window_start AND l.window_end = r.window_end",
+            None,
+        )
+    return f"{node.reason} works in batch only", "--mode batch", None
+
+
+def _of_other_time(node: window_nodes.GlobalWindowAggregate) -> Reason | None:
+    """Only the last moment of a window comes with watermarks out of an operator that makes windows."""
+    local = node.input
+    assert isinstance(local, LocalWindowAggregate), local.label()
+    by_clock = node.attached is not None or is_proctime(local.input, local.time)
+    if by_clock or all(_goes_by_window_time(*leg) for leg in _legs(local.input, local.time)):
+        return None
+    return (
+        f"on streams a window over windows must use their window_time, not {origin(local.input, local.time)}",
+        "SELECT window_time AS rowtime, ... GROUP BY window_start, window_end, window_time",
+        None,
+    )
+
+
+def _legs(node: Node, time: str) -> Iterator[tuple[Node, str]]:
+    """The relations that a UNION ALL puts together, each with what it calls a column; under projections of it."""
+    match node:
+        case nodes.Project(source, items) if renamed := next(i.scalar.column for i in items if i.name == time):
+            yield from _legs(source, renamed)
+        case nodes.SetOperation(left, right):
+            yield from _legs(left, time)
+            yield from _legs(right, right.columns[left.columns.index(time)])
+        case _:
+            yield node, time
+
+
+def _goes_by_window_time(node: Node, time: str) -> bool:
+    over_windows = any(isinstance(below, window_nodes.GlobalWindowAggregate) for below in node.walk())
+    known = window_of(node)
+    return not over_windows or (known is not None and time in known.times)
+
+
+def comes_by_window(node: Node) -> bool:
+    """Whether all rows of a window leave the operator in one micro-batch."""
+    if isinstance(node, nodes.Project | nodes.Filter | nodes.Unnest | WindowTopN | WindowDeduplicate | Shared):
+        return comes_by_window(node.input)
+    made = isinstance(node, window_nodes.WindowAggregate | window_nodes.GlobalWindowAggregate)
+    return made or _in_micro_batches(node)
+
+
+def _in_micro_batches(node: Node) -> bool:
+    """Whether it is an aggregate by window or a join of windows over what INSERTs of a set share: all rows of a window
+    are in the micro-batch that it works on, as in batch."""
+    if not isinstance(node, nodes.Aggregate | nodes.Expand | WindowJoin) or not of_shared(node):
+        return False
+    known = window_of(node)
+    return known is not None and known.named_by(node.columns) is not None and all(map(comes_by_window, node.children))

@@ -1,0 +1,210 @@
+"""Rows of a stream on their way to an operator that keeps state: with watermarks, control rows and channels.
+
+Watermarks and control rows must pass every filter, so filters between the source and a window aggregate
+become part of the rows' time: a row that does not pass brings its watermark and nothing else.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from dataclasses import replace
+
+from tvfsql.catalog import Table
+from tvfsql.errors import UnsupportedError
+from tvfsql.options import NULL_TIMES, Options
+from tvfsql.physical.operators import (
+    MARK_FIELDS,
+    Calc,
+    Exchange,
+    ProcessingTimeAssigner,
+    RowTimeCheck,
+    StreamDeduplicate,
+    StreamOperator,
+    StreamSliceMerge,
+    StreamTopN,
+    StreamUnion,
+    TableSourceScan,
+    WatermarkAssigner,
+    WindowExpand,
+)
+from tvfsql.physical.proctime import is_proctime
+from tvfsql.physical.row_operators import RowOperator
+from tvfsql.plan import nodes
+from tvfsql.plan.columns import CHANNEL, CONTROL
+from tvfsql.plan.node import Field, Node
+from tvfsql.plan.nodes import Item
+from tvfsql.plan.scalar import PROCTIME, Scalar, column, template
+
+
+def inputs_of(node: Node) -> tuple[str, ...]:
+    """What the names of the channels begin with that speak to an operator: more than "" behind a StreamUnion."""
+    match node:
+        case StreamUnion(sides):
+            return tuple(f"{i}/{name}" for i, side in enumerate(sides, 1) for name in inputs_of(side))
+        case StreamSliceMerge() | WatermarkAssigner() | ProcessingTimeAssigner() | RowOperator():
+            return ("",)
+    (source,) = node.children
+    return inputs_of(source)
+
+
+def marked(node: Node, time: str, options: Options) -> Calc:
+    """A stream's rows on their way to a window operator, computed from an input that has MARKS.
+
+    Rows that a filter leaves out may bring a watermark, so they stay, with NULL as their `time`: they are rows of no
+    window. Control rows have none either. Where `time` is PROCTIME() no row brings a watermark. Raises UnsupportedError
+    if nothing brings watermarks for another `time`.
+    """
+    calc = node if isinstance(node, Calc) else Calc(node, ())
+    kept = calc.items or tuple(Item(part.name, column(part.name, part.type)) for part in calc.schema)
+    items = {item.name: item.scalar for item in kept}
+    match calc.input:
+        case below if items[time] == PROCTIME:
+            source: Node = handing_marks_on(below)
+            items[time] = in_rows(PROCTIME, template(f"`{CONTROL}` IS NULL", {}, "boolean", atomic=False))
+        case TableSourceScan() as scan:
+            source = assigned(scan, items[time], options)
+        case RowTimeCheck(below):  # where watermarks are assigned, times are looked at too
+            return marked(replace(calc, input=below), time, options)
+        case RowOperator() as kept_rows:
+            kept_rows.refuse_other_time(items[time])
+            source = kept_rows.told(marks=True)
+        case Calc() as below if (inner := items[time].column) is not None:
+            computed = marked(below, inner, options)
+            source = Calc(computed.input, (*computed.items, *mark_items()))
+        case nodes.Expand() as expand if (inner := items[time].column) is not None:
+            computed = marked(expand.input, inner, options)
+            source = replace(expand, input=Calc(computed.input, (*computed.items, *mark_items())))
+        case WindowExpand() as expand:  # rows that are in no window stay, for the watermarks that they bring
+            rows = expand.input.input if isinstance(expand.input, RowTimeCheck) else expand.input
+            computed = marked(rows, expand.time, options)
+            source = replace(expand, input=Calc(computed.input, (*computed.items, *mark_items())))
+            if expand.struct not in items[time].columns:
+                within = template("{w} IS NOT NULL", {"w": column(expand.struct)}, "boolean", atomic=False)
+                items[time] = in_rows(items[time], within)
+        case nodes.SetOperation() as union if len(items[time].columns) == 1:
+            (inner,) = items[time].columns  # where it is NULL, so is the time
+            _refuse_two_clocks(union, inner)
+            source = StreamUnion(tuple(_marked_sides(union, union.columns.index(inner), options)))
+        case windows if _of_windows(windows):
+            source = handing_marks_on(windows)
+        case other:
+            raise UnsupportedError(
+                "on streams a window function cannot read this input", span=other.span, hint="--mode batch"
+            )
+    return Calc(
+        source, tuple(Item(n, in_rows(s, all_of(calc.conditions)) if n == time else s) for n, s in items.items())
+    )
+
+
+def _refuse_two_clocks(union: nodes.SetOperation, time: str) -> None:
+    """Raise UnsupportedError where processing time meets event time in a column."""
+    at = union.columns.index(time)
+    found = {is_proctime(side, side.columns[at]) for side in union.children}
+    if len(found) > 1:
+        raise UnsupportedError(
+            "a window cannot hold rows of processing time and rows of event time",
+            span=union.span,
+            hint="PROCTIME() on both sides, or columns with a WATERMARK",
+        )
+
+
+def _marked_sides(node: Node, at: int, options: Options) -> Iterator[Calc]:
+    """What a UNION ALL puts together, marked; the time is the column at that place."""
+    if isinstance(node, nodes.SetOperation):
+        yield from _marked_sides(node.left, at, options)
+        yield from _marked_sides(node.right, at, options)
+    else:
+        computed = marked(node, node.columns[at], options)
+        yield Calc(computed.input, (*computed.items, *mark_items()))
+
+
+def _of_windows(node: Node) -> bool:
+    """Whether rows come from an operator that makes windows, through none that does or reads several inputs."""
+    while isinstance(node, Calc | Exchange | nodes.Unnest | StreamTopN | StreamDeduplicate):
+        node = node.input
+    return isinstance(node, StreamSliceMerge)
+
+
+def handing_marks_on(node: Node) -> Node:
+    """Operators that make no windows, down to the one that does or to the source, with MARKS beside their columns.
+    Control rows pass; of a source there is nothing else in MARKS."""
+    match node:
+        case StreamOperator():
+            return node.told(marks=True)
+        case TableSourceScan():
+            return ProcessingTimeAssigner(node, node.source.name)
+        case nodes.SetOperation(left, right):
+            return StreamUnion((handing_marks_on(left), handing_marks_on(right)))
+        case Calc():
+            kept = node.items or tuple(Item(part.name, column(part.name, part.type)) for part in node.schema)
+            passes = all_of(node.conditions)
+            either = template(f"`{CONTROL}` IS NOT NULL OR ({{p}})", {"p": passes}, "boolean") if passes else None
+            return Calc(handing_marks_on(node.input), (*kept, *mark_items()), (either,) if either else ())
+        case Exchange() | nodes.Unnest() | StreamTopN() | StreamDeduplicate() | nodes.Expand() | WindowExpand():
+            return replace(node, input=handing_marks_on(node.input))
+        case RowTimeCheck():
+            return handing_marks_on(node.input)
+    raise AssertionError(node.label())
+
+
+def assigned(scan: TableSourceScan, time: Scalar, options: Options) -> WatermarkAssigner:
+    """The source's rows with their watermarks. The window's time column must be the one they are of."""
+    table = scan.source
+    mark = table.watermark
+    computed = {part.name: part.scalar for part in table.columns if part.scalar is not None}
+    of = computed.get(mark.column, column(mark.column)) if mark else None
+    if mark is None or of is None or of != time:
+        raise _no_watermark(table, time)
+    watermark = mark.scalar.substitute(computed)
+    missing = (watermark.columns | of.columns) - set(scan.columns)
+    if missing:
+        fields = tuple(field for field in table.physical if field.name in missing or field in scan.fields)
+        scan = replace(scan, fields=fields)
+    if table.connector is not None and table.connector.partitioned:
+        scan = replace(scan, fields=(*scan.fields, Field(CHANNEL, "string")))
+    return WatermarkAssigner(scan, table.name, of, watermark, options[NULL_TIMES])
+
+
+def _no_watermark(table: Table, time: Scalar) -> UnsupportedError:
+    if not time.lasting:
+        reason = f"on streams a processing-time window needs PROCTIME() itself, not {time}"
+        return UnsupportedError(reason, hint="proc AS PROCTIME() in CREATE TABLE, then DESCRIPTOR(proc)")
+    known = time.column or next((part.name for part in table.columns if part.scalar == time), None)
+    name = known or "rt"
+    wanted = f"WATERMARK FOR {name} AS {name} - INTERVAL '5' SECOND in CREATE TABLE {table.name}"
+    if known is None:
+        wanted = f"{name} AS {time.sql}, {wanted}"
+    if table.watermark:
+        reason = f"the watermark of {table.name} is for {table.watermark.column}, not for {known or time}"
+        return UnsupportedError(reason, hint=f"use {table.watermark.column}, or declare {wanted}")
+    reason = f"table {table.name} has no watermark for {known or time}, so windows never end"
+    return UnsupportedError(reason, hint=wanted)
+
+
+def mark_items() -> tuple[Item, ...]:
+    """The columns MARKS, handed through."""
+    return tuple(Item(part.name, column(part.name, part.type)) for part in MARK_FIELDS)
+
+
+def on_event(node: Node) -> bool:
+    """Whether rows are judged one by one. Windows that leave an operator together have no order among them, and their
+    watermark comes after them all; nor have the copies of a row."""
+    parts = [*node.walk()]
+    marks = [part.source.watermark for part in parts if isinstance(part, TableSourceScan)]
+    together = any(isinstance(part, StreamSliceMerge | WindowExpand) for part in parts)
+    return not together and any(mark and mark.on_event for mark in marks)
+
+
+def all_of(conditions: tuple[Scalar, ...]) -> Scalar | None:
+    """One condition that holds if all do."""
+    whole: Scalar | None = None
+    for one in conditions:
+        whole = one if whole is None else template("{a} AND {b}", {"a": whole, "b": one}, "boolean", atomic=False)
+    return whole
+
+
+def in_rows(value: Scalar, passes: Scalar | None) -> Scalar:
+    """The value in rows that pass the filters, NULL in others."""
+    if passes is None:
+        return value
+    return template("CASE WHEN {p} THEN {v} END", {"p": passes, "v": value}, value.type)

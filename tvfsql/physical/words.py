@@ -1,0 +1,60 @@
+"""How errors speak of a plan: constructs as SQL has them, columns as the query writes them."""
+
+from __future__ import annotations
+
+from tvfsql.plan import nodes, window_nodes
+from tvfsql.plan.deduplicate import Deduplicate
+from tvfsql.plan.interval_join import IntervalJoin
+from tvfsql.plan.node import Node
+from tvfsql.plan.nodes import AggCall
+from tvfsql.plan.rank import Rank, WindowDeduplicate, WindowTopN
+from tvfsql.plan.scalar import Scalar
+from tvfsql.plan.window_join import WindowJoin
+
+NOUNS: dict[type[Node], str] = {
+    nodes.Aggregate: "this aggregate",
+    nodes.Distinct: "SELECT DISTINCT",
+    nodes.Join: "this join",
+    nodes.Limit: "LIMIT",
+    nodes.Sort: "ORDER BY",
+    Deduplicate: "this deduplication",
+    IntervalJoin: "this join",
+    Rank: "this ranking",
+    WindowDeduplicate: "this deduplication",
+    WindowJoin: "this join",
+    WindowTopN: "this ranking",
+    window_nodes.LocalWindowAggregate: "this aggregate",
+    window_nodes.WindowAggregate: "this aggregate",
+    window_nodes.WindowTableFunction: "this window function",
+}
+
+
+def noun(node: Node) -> str:
+    """The construct that an operator comes from."""
+    match node:
+        case nodes.SetOperation(kind=kind):
+            return kind.upper()
+        case nodes.SparkSql(reason=reason):
+            return reason
+        case window_nodes.WindowAggregate(calls=calls) if any(call.function.startswith("$") for call in calls):
+            return "this operation"  # its rows are gathered by window: a join, a ranking
+    return NOUNS.get(type(node), "this operation")
+
+
+def called(call: AggCall) -> str:
+    """The name of an aggregate."""
+    return call.arguments[0].sql.partition("(")[0] if call.function == "SPARK" else call.function
+
+
+def written(node: Node, scalar: Scalar) -> str:
+    """An expression over an operator's columns, these called as the tables below call them."""
+    return str(scalar.renamed({name: origin(node, name) for name in scalar.columns}))
+
+
+def origin(node: Node, name: str) -> str:
+    """What the tables below an operator call one of its columns: plans number those that would clash."""
+    if isinstance(node, nodes.Project):
+        scalar = next(item.scalar for item in node.items if item.name == name)
+        return origin(node.input, scalar.column) if scalar.column else name
+    below = next((child for child in node.children if name in child.columns), None)
+    return origin(below, name) if below else name

@@ -1,0 +1,19 @@
+"""A plan as text, as EXPLAIN prints it. The line of an operator is its `label`."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+
+from tvfsql.plan.node import Node
+
+
+def tree(node: Node) -> str:
+    """The plan as text, in the shape of Flink's EXPLAIN: an operator a line, inputs below it."""
+    return "\n".join(_lines(node))
+
+
+def _lines(node: Node, head: str = "", rest: str = "") -> Iterator[str]:
+    yield head + node.label()
+    for i, child in enumerate(node.children):
+        last = i == len(node.children) - 1
+        yield from _lines(child, rest + ("+- " if last else ":- "), rest + ("   " if last else ":  "))

@@ -1,0 +1,60 @@
+"""What the plan decides for an operator of a stream besides its window and keys: one value, from the lowering to the
+runtime."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from typing import TypedDict
+
+from tvfsql.plan.firing import Firing
+
+KEY_GROUPS = 4  # each costs its state calls in every micro-batch
+
+
+@dataclass(frozen=True)
+class StreamContext:
+    """The time that an operator follows, its inputs and parallelism, and what it emits beside its results.
+
+    `zone`: windows lie on its wall clock and watermarks are instants; "": times are of no zone. `inputs`: the prefixes
+    of its channels' names, one per stream of a union or side of a join; the operator waits for each of them.
+    `proctime`: it follows processing time, so its watermark is the time of the micro-batch. `on_event`: a watermark
+    counts from the next row on, not from the next micro-batch on. `key_groups`: how many tasks can share its state.
+    `marks`: it emits its own watermark, in the columns MARKS. `late`: it emits late rows, in the column LATE.
+    `firing`: when its windows fire besides at their end.
+    """
+
+    zone: str = ""
+    inputs: Sequence[str] = ("",)
+    proctime: bool = False
+    on_event: bool = False
+    key_groups: int = KEY_GROUPS
+    marks: bool = False
+    late: bool = False
+    firing: Firing | None = None
+
+    def __post_init__(self) -> None:
+        object.__setattr__(self, "inputs", tuple(self.inputs))  # emitted programs write a list
+
+    @property
+    def emits_changes(self) -> bool:
+        """Whether a result may take the place of an earlier one."""
+        return self.firing is not None and not self.firing.purge
+
+
+# What the runtime assumes where a program says nothing.
+ONE_INPUT, TWO_INPUTS = StreamContext(), StreamContext(inputs=("1/", "2/"))
+
+
+class StreamOptions(TypedDict, total=False):
+    """The fields of `StreamContext` as keyword arguments of emitted programs: `**options: Unpack[StreamOptions]`, from
+    which `StreamContext(**options)` is made."""
+
+    zone: str
+    inputs: Sequence[str]
+    proctime: bool
+    on_event: bool
+    key_groups: int
+    marks: bool
+    late: bool
+    firing: Firing | None

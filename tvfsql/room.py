@@ -1,0 +1,61 @@
+"""Room for deep nesting: work that Python's stack is too small for is done again in a thread with a larger one."""
+
+from __future__ import annotations
+
+import sys
+import threading
+from collections.abc import Callable
+from typing import TypeVar
+
+from tvfsql.errors import UnsupportedError
+
+FRAMES = 200_000  # of Python, in a thread with room; the deepest SQL of tests/test_depth.py takes a quarter
+STACK = 768 << 20  # bytes; the system gives only what is touched
+T = TypeVar("T")
+_alone = threading.Lock()
+_here = threading.local()
+
+
+def with_room(work: Callable[[], T]) -> T:
+    """What `work` gives. It is called twice if Python's stack is too small at first, so it must bear that.
+
+    Raises what it raises, and UnsupportedError if it goes deeper still.
+    """
+    if getattr(_here, "roomy", False):
+        return work()
+    try:
+        return work()
+    except Exception as error:
+        if not _too_deep(error):
+            raise
+    given: list[T] = []
+    raised: list[BaseException] = []
+
+    def run() -> None:
+        _here.roomy = True
+        try:
+            given.append(work())
+        except BaseException as error:
+            refusal = UnsupportedError("this is nested too deeply", hint="WITH part AS (SELECT ...), or a view")
+            raised.append(refusal if _too_deep(error) else error)
+
+    with _alone:  # both settings are those of the process
+        limit, stack = sys.getrecursionlimit(), threading.stack_size(STACK)
+        sys.setrecursionlimit(max(limit, FRAMES))
+        try:
+            thread = threading.Thread(target=run, name="tvfsql: deep SQL")
+            thread.start()
+            thread.join()
+        finally:
+            sys.setrecursionlimit(limit)
+            threading.stack_size(stack)
+    if raised:
+        raise raised[0]
+    return given[0]
+
+
+def _too_deep(error: BaseException | None) -> bool:
+    """Whether an error comes of a stack that was too small; parsers have made others of it on its way."""
+    while error is not None and not isinstance(error, RecursionError):
+        error = error.__cause__ or error.__context__
+    return error is not None

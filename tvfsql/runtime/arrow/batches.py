@@ -1,0 +1,68 @@
+"""Arrow batches whatever their columns mean: as bytes, joined, with their keys as numbers and their rows in order."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+
+import numpy as np
+import pyarrow as pa
+
+from tvfsql.runtime.arrow.columns import Ints, Mask
+from tvfsql.runtime.arrow.order import codes, combined
+
+
+def to_bytes(batch: pa.RecordBatch) -> bytes:
+    """A batch as an Arrow IPC stream; a part of a larger one is written without the rest."""
+    sink = pa.BufferOutputStream()
+    with pa.ipc.new_stream(sink, batch.schema) as writer:
+        writer.write_batch(batch)
+    return bytes(sink.getvalue())
+
+
+def from_bytes(data: bytes) -> pa.RecordBatch:
+    with pa.ipc.open_stream(pa.py_buffer(data)) as reader:
+        return reader.read_next_batch()
+
+
+def with_nulls(column: pa.Array) -> pa.Array:
+    """The column, whose type says that anything in it may be NULL. Spark works out anew in every micro-batch what may
+    be (a UNION of which a side is empty is no UNION), and batches of all of them are put together."""
+    kind = _with_nulls(column.type)
+    return column if column.type == kind else column.cast(kind)
+
+
+def _with_nulls(kind: pa.DataType) -> pa.DataType:
+    if pa.types.is_struct(kind):
+        return pa.struct([pa.field(part.name, _with_nulls(part.type)) for part in kind])
+    if pa.types.is_list(kind):
+        return pa.list_(pa.field(kind.value_field.name, _with_nulls(kind.value_type)))
+    return kind
+
+
+def joined(batches: Sequence[pa.RecordBatch]) -> pa.RecordBatch:
+    return batches[0] if len(batches) == 1 else pa.concat_batches(batches)
+
+
+def key_codes(columns: Sequence[pa.Array], rows: int) -> Ints:
+    """For each row a number that stands for its key: the same for keys that GROUP BY takes for the same."""
+    return combined([codes(column) for column in columns], rows)
+
+
+def sort_order(majors: Sequence[Ints]) -> Ints:
+    """The rows in the order of the numbers, the first ones first; ties stay in their order."""
+    whole, size = None, 1
+    for numbers in majors:
+        least, greatest = (int(numbers.min()), int(numbers.max())) if len(numbers) else (0, 0)
+        size *= greatest - least + 1
+        if size >= 2**62:
+            return np.lexsort(tuple(reversed(majors)))
+        part = numbers - least
+        whole = part if whole is None else whole * (greatest - least + 1) + part
+    return np.argsort(whole, kind="stable") if whole is not None else np.zeros(0, dtype=np.int64)
+
+
+def changes_in(numbers: Ints) -> Mask:
+    """Where a number differs from the one before it; the first one does."""
+    found = np.ones(len(numbers), dtype=np.bool_)
+    np.not_equal(numbers[1:], numbers[:-1], out=found[1:])
+    return found

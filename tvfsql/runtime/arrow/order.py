@@ -1,0 +1,130 @@
+"""Values as numbers: in their order, or only told apart, where that is quicker.
+
+Spark's order: NaN is the largest number, strings and binaries go by their bytes, structs by their fields and
+arrays by their elements, a NULL in them coming first. Equal is what GROUP BY takes for the same.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+
+import numpy as np
+import pyarrow as pa
+import pyarrow.compute as pc
+
+from tvfsql.runtime.arrow.columns import (
+    Ints,
+    Mask,
+    counts_as_int64,
+    fit_int64,
+    flags,
+    from_integers,
+    from_words,
+    integers,
+    lengths,
+    lists,
+    presence,
+    words,
+)
+
+
+class Scale:
+    """Values as codes 0 .. top in their order: their distance from the smallest."""
+
+    def __init__(self, values: Ints, least: int, top: int, kind: pa.DataType) -> None:
+        self.codes = values - least
+        self.least, self.top, self.kind = least, top, kind
+
+    def decode(self, codes: Ints, present: Mask | None) -> pa.Array:
+        values = codes + self.least
+        if pa.types.is_decimal(self.kind):
+            return from_words(values, values >> 63, self.kind, present)
+        return from_integers(values, self.kind, present)
+
+
+class Ranked:
+    """Values as codes 0 .. top in their order: their rank among the different ones."""
+
+    def __init__(self, codes: Ints, values: pa.Array) -> None:
+        self.codes, self.values, self.top = codes, values, max(len(values) - 1, 0)
+
+    def decode(self, codes: Ints, present: Mask | None) -> pa.Array:
+        return self.values.take(pa.array(codes, mask=None if present is None else ~present))
+
+
+def scale(column: pa.Array, blocks: int) -> Scale | Ranked:
+    """Codes for the values of a column, small enough to lift `blocks` blocks of them above each other. The code of
+    a NULL means nothing."""
+    values: Ints | None = None
+    if counts_as_int64(column.type):
+        values = integers(column)
+    elif pa.types.is_decimal(column.type):
+        low, high = words(column)
+        values = low if fit_int64(low, high) else None
+    if values is not None and len(values):
+        least, greatest = int(values.min()), int(values.max())
+        if blocks * (greatest - least + 2) < 2**62:  # else the lifted codes would wrap
+            return Scale(values, least, greatest - least, column.type)
+    if pa.types.is_floating(column.type):
+        different, codes = np.unique(column.fill_null(0.0).to_numpy(), return_inverse=True)  # one NaN, at the end
+        return Ranked(codes.astype(np.int64), pa.array(different, type=column.type))
+    if pa.types.is_nested(column.type):
+        _, first, codes = np.unique(_nested(column), return_index=True, return_inverse=True)
+        return Ranked(codes.astype(np.int64), column.take(pa.array(first)))
+    return _ranked(column)
+
+
+def places(column: pa.Array) -> tuple[Ints, int]:
+    """Numbers from 1 up in the order of the values, 0 for NULL; and one more than the largest."""
+    if pa.types.is_null(column.type):
+        return np.zeros(len(column), dtype=np.int64), 1
+    of_values = scale(column, 1)
+    present = presence(column)
+    return np.where(True if present is None else present, of_values.codes + 1, 0), of_values.top + 2
+
+
+def codes(column: pa.Array) -> tuple[Ints, int]:
+    """A number from 0 up for each different value, NULL among them; and one more than the largest."""
+    if pa.types.is_nested(column.type) or pa.types.is_floating(column.type):
+        return places(column)
+    coded = column.dictionary_encode()
+    top = len(coded.dictionary) + 1
+    return coded.indices.fill_null(top - 1).to_numpy().astype(np.int64), top
+
+
+def combined(parts: Sequence[tuple[Ints, int]], rows: int) -> Ints:
+    """Rows of several numbers as one number each, in their order: the first number counts most. `parts` are columns
+    of numbers from 0 up, each with one more than its largest."""
+    whole, size = np.zeros(rows, dtype=np.int64), 1
+    for numbers, top in parts:
+        if size * top >= 2**62:
+            (whole, size), (numbers, top) = _dense(whole), _dense(numbers)
+        whole, size = whole * top + numbers, size * top
+    return whole
+
+
+def _dense(numbers: Ints) -> tuple[Ints, int]:
+    different, codes = np.unique(numbers, return_inverse=True)
+    return codes.astype(np.int64), len(different)
+
+
+def _ranked(column: pa.Array) -> Ranked:
+    coded = column.dictionary_encode()
+    order = pc.array_sort_indices(coded.dictionary)
+    rank = np.empty(len(order), dtype=np.int64)
+    rank[order.to_numpy()] = np.arange(len(order))
+    codes = coded.indices.fill_null(0).to_numpy()
+    return Ranked(rank[codes] if len(order) else codes.astype(np.int64), coded.dictionary.take(order))
+
+
+def _nested(column: pa.Array) -> Ints:
+    """Structs or lists as numbers in their order; NULL comes first."""
+    valid = flags(column.is_valid())
+    if isinstance(column, pa.StructArray):
+        return combined([(valid.astype(np.int64), 2), *(places(field) for field in column.flatten())], len(column))
+    values = lists(column)
+    elements = places(values.flatten())[0].tolist()
+    ends = np.cumsum(lengths(values)).tolist()
+    keys = [(there, *elements[start:end]) for there, start, end in zip(valid.tolist(), [0, *ends], ends, strict=False)]
+    number = {key: i for i, key in enumerate(sorted(set(keys)))}
+    return np.array([number[key] for key in keys], dtype=np.int64)

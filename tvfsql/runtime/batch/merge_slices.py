@@ -1,0 +1,39 @@
+"""Slices to windows, as a DataFrame operation: what emitted code calls for HOP and CUMULATE."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+
+from pyspark.sql import DataFrame
+
+from tvfsql.plan.columns import SLICE_END
+from tvfsql.plan.window import Cumulate, Hop, Tumble, of_slices
+from tvfsql.runtime.frames.column_names import column_of
+from tvfsql.runtime.frames.window_schema import window_schema
+from tvfsql.runtime.merge.kernel import SliceKernel
+from tvfsql.runtime.merge.partials import KINDS, Merge, are_kinds
+
+
+def merge_slices(
+    slices: DataFrame, window: Tumble | Hop | Cumulate, *, keys: Sequence[str], merges: Mapping[str, Merge], rows: str
+) -> DataFrame:
+    """One row per key and window with data, from partial aggregates per key and slice.
+
+    In: `keys` (NULL and NaN are ordinary keys), `slice_end` (timestamp_ntz) and a partial column for each entry of
+    `merges`, whose value is its merge kind: one of `partials.KINDS`, or a user's aggregate. `rows` names one of them, a
+    sum: the number of input rows in the slice. A slice without rows (NULL or 0) opens no window. A slice may
+    have several rows.
+    Out: keys, window_start, window_end (timestamp_ntz, end exclusive), merged partials. Sums have the types of Spark's
+    sums: bigint, double, decimal(38, s). An exact sum that overflows fails the query with DataError.
+    With `emit_only_on_change` only the steps in which rows arrived, and `before`: a struct of the merged partials of
+    the previous step, NULL in the first one. The caller decides whether a result differs.
+    """
+    if merges.get(rows) != "sum" or not are_kinds(merges.values()):
+        raise AssertionError(f"{rows} must be a sum, and all kinds among {', '.join(KINDS)}: {dict(merges)}")
+    columns = [column_of(name) for name in (*keys, SLICE_END, *merges)]
+    spread = slices.select(*columns).repartition(*(map(column_of, keys) if keys else (1,)))
+    ordered = spread.sortWithinPartitions(*map(column_of, (*keys, SLICE_END)))
+    # mapInArrow cannot find a column with a dot or a backtick in its name
+    numbered = ordered.toDF(*map(str, range(len(columns))))
+    kernel = SliceKernel(of_slices(window), tuple(keys), tuple(merges.items()), rows)
+    return numbered.mapInArrow(kernel, window_schema(slices.schema, window, keys, merges))

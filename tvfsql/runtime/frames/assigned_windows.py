@@ -1,0 +1,81 @@
+"""Window columns that Spark's window() does not make, and what becomes of rows without a time."""
+
+from __future__ import annotations
+
+from pyspark.sql import Column, DataFrame
+from pyspark.sql import functions as F
+
+from tvfsql.plan.window import Cumulate, Hop, Sliced, TumbleMonths
+from tvfsql.runtime.frames.column_names import column_of, interval_of
+
+
+def cumulate_windows(time: str | Column, window: Cumulate) -> Column:
+    """One struct<start, end> (timestamp_ntz) for each CUMULATE window that contains `time` (timestamp_ntz): an
+    explode(), so the row is copied once per window. Source: semantics.md#slices."""
+    return F.explode(_of_cumulate(F.col(time) if isinstance(time, str) else time, window))
+
+
+def _of_cumulate(ts: Column, window: Cumulate) -> Column:
+    shift, step, size = (interval_of(ms) for ms in (window.offset, window.step, window.size))
+    cycle = F.time_bucket(size, ts - shift) + shift
+    first = F.time_bucket(step, ts - shift) + shift + step
+    ends = F.sequence(first, cycle + size, step)
+    return F.transform(ends, lambda end: F.struct(cycle.alias("start"), end.alias("end")))
+
+
+def windows_or_null(time: str | Column, window: Sliced) -> Column:
+    """One struct<start, end> (timestamp_ntz) for each window that contains `time` (timestamp_ntz); one NULL if there is
+    none, which keeps control rows. Source: semantics.md#slices."""
+    ts = F.col(time) if isinstance(time, str) else time
+    if isinstance(window, Cumulate):
+        return F.explode_outer(_of_cumulate(ts, window))
+    if isinstance(window, TumbleMonths):
+        return F.when(ts.isNotNull(), month_windows(ts, window))
+    size, slide = window.size, window.slide if isinstance(window, Hop) else window.size
+    shift, wide, step = interval_of((window.offset + size) % slide), interval_of(size), interval_of(slide)
+    first = F.time_bucket(step, ts - shift) + shift + step
+    last = F.time_bucket(step, ts + wide - shift) + shift
+    ends = F.when(last >= first, F.sequence(first, last, step))
+    return F.explode_outer(F.transform(ends, lambda end: F.struct((end - wide).alias("start"), end.alias("end"))))
+
+
+def month_windows(time: str | Column, window: TumbleMonths) -> Column:
+    """The struct<start, end> (timestamp_ntz) of the calendar window that contains `time` (timestamp_ntz)."""
+    ts = F.col(time) if isinstance(time, str) else time
+    begins = F.make_ym_interval(F.lit(0), F.lit(window.start)), interval_of(window.offset)
+    size = F.make_ym_interval(F.lit(0), F.lit(window.months))
+    first = F.time_bucket(size, ts - begins[1] - begins[0]) + begins[0]
+    return F.struct((first + begins[1]).alias("start"), (first + size + begins[1]).alias("end"))
+
+
+def local_time(time: str, zone: str) -> Column:
+    """The wall clock (timestamp_ntz) of `zone` at the instants of a timestamp column.
+
+    Computed from the epoch, so Spark's session zone has no effect.
+    """
+    shifted = F.unix_micros(F.from_utc_timestamp(column_of(time), zone))
+    return F.timestamp_add("MICROSECOND", shifted, F.expr("TIMESTAMP_NTZ '1970-01-01 00:00:00'"))
+
+
+def with_local_times(rows: DataFrame, zone: str) -> DataFrame:
+    """The rows with each instant (timestamp) as the wall clock (timestamp_ntz) of `zone`."""
+    instants = [name for name, kind in rows.dtypes if kind == "timestamp"]
+    return rows.withColumns({name: local_time(name, zone) for name in instants}) if instants else rows
+
+
+def refuse_null_times(rows: DataFrame, time: str) -> DataFrame:
+    """The rows, unchanged. A row whose `time` is NULL fails the query with DataError.
+
+    `table.exec.source.rowtime-null-handling` = FAIL, semantics.md#null-times.
+    """
+    message = F.lit(f"[TVFSQL_NULL_ROWTIME] {time}")
+    return rows.withColumn(time, F.coalesce(column_of(time), F.raise_error(message)))
+
+
+def drop_null_times(rows: DataFrame, time: str) -> DataFrame:
+    """The rows whose `time` is not NULL. The others are counted as numNullRowTimeRecordsDropped."""
+    from tvfsql.runtime.frames.dropped_rows import counted
+
+    return counted(rows, f"numNullRowTimeRecordsDropped ({time})", column_of(time).isNull()).where(
+        column_of(time).isNotNull()
+    )

@@ -1,0 +1,115 @@
+"""Change messages of databases, as Debezium and Canal write them: one row per insert or delete.
+
+A message that cannot be read, or is incomplete, fails the query with DataError.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+
+from pyspark.sql import Column, DataFrame
+from pyspark.sql import functions as F
+
+from tvfsql.plan.columns import SIGN
+from tvfsql.runtime.frames.column_names import column_of
+
+ROW = "MAP<STRING, STRING>"  # a row's values as texts: what is missing differs from NULL
+VALUE, CHANGES = "value", "$changes"
+NO_ROWS = ("CREATE", "ALTER", "CINDEX", "DINDEX")  # Canal's messages that change a table, and none of its rows
+
+
+def debezium_changes(
+    messages: DataFrame, columns: Mapping[str, str], *, sign: str, schema_include: bool = False
+) -> DataFrame:
+    """The changes in Debezium's messages: `before`, `after` and `op`, with `schema_include` inside a `payload`.
+
+    In: `value`, the message (string or binary). NULL and empty ones, which mark deleted keys, are skipped.
+    Out: `value` as a struct of `columns` (names and types), and `sign`: 1 for an insert, -1 for a delete. Other columns
+    are unchanged. Reads (`r`) and creates (`c`) are inserts, deletes (`d`) are deletes, an update (`u`) is one of each.
+    An unreadable message fails the query with DataError.
+    """
+    envelope = f"before {ROW}, after {ROW}, op STRING"
+    said = _parsed(messages, f"payload STRUCT<{envelope}>" if schema_include else envelope)
+    if schema_include:
+        said = said.withColumn(VALUE, F.col(f"{VALUE}.payload")).where(F.col(VALUE).isNotNull())
+    op = F.col(f"{VALUE}.op")
+    replica = "the database must send whole rows; in Postgres: ALTER TABLE ... REPLICA IDENTITY FULL"
+    before = F.coalesce(F.col(f"{VALUE}.before"), _refused(F.lit("a change lacks the row before it"), replica))
+    after = F.coalesce(F.col(f"{VALUE}.after"), _refused(F.lit("a change lacks the row after it"), "is it Debezium's?"))
+    envelope_hint = "the schema around messages: 'debezium-json.schema-include' = 'true' if they have one, else 'false'"
+    unknown = F.concat(F.lit("a message has the op "), F.coalesce(op, F.lit("NULL")))
+    changes = (
+        F.when(op.isin("c", "r"), F.array(_change(after, 1)))
+        .when(op == "u", F.array(_change(before, -1), _change(after, 1)))
+        .when(op == "d", F.array(_change(before, -1)))
+        .otherwise(_refused(unknown, envelope_hint))
+    )
+    return _rows(said, changes, columns, sign)
+
+
+def canal_changes(
+    messages: DataFrame,
+    columns: Mapping[str, str],
+    *,
+    sign: str,
+    database: str | None = None,
+    table: str | None = None,
+) -> DataFrame:
+    """The changes in Canal's messages: `data`, a list of rows, `old`, their previous values that differ, and `type`.
+
+    Columns as in `debezium_changes`. `database` and `table` are patterns that match the whole name. Messages of others
+    are skipped, and so are messages that change no row.
+    """
+    schema = f"data ARRAY<{ROW}>, old ARRAY<{ROW}>, type STRING, database STRING, `table` STRING"
+    said = _parsed(messages, schema)
+    for name, pattern in (("database", database), ("table", table)):
+        if pattern is not None:
+            said = said.where(F.col(f"{VALUE}.{name}").rlike(f"^(?:{pattern})$"))
+    said = said.where(F.coalesce(~F.col(f"{VALUE}.type").isin(*NO_ROWS), F.lit(True)))
+    kind = F.col(f"{VALUE}.type")
+    lacking = _refused(F.concat(F.lit("a message lacks rows, of type "), kind), "is it Canal's?")
+    data, old = (F.coalesce(F.col(f"{VALUE}.{name}"), lacking) for name in ("data", "old"))
+
+    def updated(pair: Column) -> Column:
+        now, then = pair.getField("data"), pair.getField("old")
+        same = F.map_filter(now, lambda name, _: ~F.map_contains_key(then, name))
+        return F.array(_change(F.map_concat(same, then), -1), _change(now, 1))
+
+    both = F.arrays_zip(data.alias("data"), old.alias("old"))
+    unknown = F.concat(F.lit("a message has the type "), F.coalesce(kind, F.lit("NULL")))
+    changes = (
+        F.when(kind == "INSERT", F.transform(data, lambda row: _change(row, 1)))
+        .when(kind == "DELETE", F.transform(data, lambda row: _change(row, -1)))
+        .when(kind == "UPDATE", F.flatten(F.transform(both, updated)))
+        .otherwise(_refused(unknown, "INSERT, UPDATE and DELETE are known"))
+    )
+    return _rows(said, changes, columns, sign)
+
+
+def _parsed(messages: DataFrame, schema: str) -> DataFrame:
+    text = column_of(VALUE).cast("string")
+    there = messages.where(F.trim(text) != "")
+    return there.withColumn(VALUE, F.from_json(text, schema, {"mode": "FAILFAST"}))
+
+
+def _change(row: Column, by: int) -> Column:
+    return F.struct(row.alias("row"), F.lit(by).cast("bigint").alias(SIGN))
+
+
+def _rows(said: DataFrame, changes: Column, columns: Mapping[str, str], sign: str) -> DataFrame:
+    """A row for each change, its values of their types."""
+    each = said.withColumn(CHANGES, F.explode(changes))
+    values = [_typed(column_of(CHANGES).getField("row"), name, kind).alias(name) for name, kind in columns.items()]
+    row = F.struct(*values) if values else F.lit(None)
+    return each.withColumns({VALUE: row, sign: column_of(CHANGES).getField(SIGN)}).drop(CHANGES)
+
+
+def _typed(row: Column, name: str, kind: str) -> Column:
+    text = F.try_element_at(row, F.lit(name))
+    if kind.startswith(("ARRAY<", "MAP<", "STRUCT<")):
+        return F.from_json(text, kind, {"mode": "FAILFAST"})
+    return F.unbase64(text) if kind == "BINARY" else text.cast(kind)
+
+
+def _refused(problem: Column, hint: str) -> Column:
+    return F.raise_error(F.concat(F.lit("[TVFSQL_CHANGE] "), problem, F.lit(f" ({hint})")))

@@ -1,0 +1,36 @@
+"""Changelogs: the sign of each change, and the table that results from all changes."""
+
+from __future__ import annotations
+
+from pyspark.sql import Column, DataFrame
+from pyspark.sql import functions as F
+
+from tvfsql.plan.columns import TIMES
+from tvfsql.runtime.frames.column_names import column_of
+from tvfsql.runtime.frames.dropped_rows import counted
+
+COMES, GOES = ("+I", "+U"), ("-U", "-D")
+
+
+def change_sign(op: str) -> Column:
+    """A bigint column: 1 where the column `op` (string) is +I or +U, -1 where it is -U or -D.
+
+    Any other value, including NULL, fails the query with DataError.
+    """
+    value = column_of(op)
+    shown = F.coalesce(F.concat(F.lit("'"), value, F.lit("'")), F.lit("NULL"))
+    unknown = F.raise_error(F.concat(F.lit(f"[TVFSQL_UNKNOWN_OP] {op}: "), shown))
+    return F.when(value.isin(*COMES), 1).when(value.isin(*GOES), -1).otherwise(unknown).cast("bigint")
+
+
+def applied_changes(changes: DataFrame, sign: str, table: str) -> DataFrame:
+    """The rows that remain after all changes.
+
+    In: any columns, and `sign` (bigint): 1 inserts the row, -1 deletes it. Out: the same columns without `sign`.
+    A row with more deletes than inserts is not in the result; the excess counts as numRowsDeletedUnseen.
+    """
+    columns = [column_of(name) for name in changes.columns if name != sign]
+    sums = changes.groupBy(*columns).agg(F.sum(column_of(sign)).alias(TIMES))
+    times = column_of(TIMES)
+    sums = counted(sums, f"numRowsDeletedUnseen ({table})", times < 0).where(times > 0)
+    return sums.select(*columns, F.explode(F.sequence(F.lit(1), times)).alias(TIMES)).drop(TIMES)

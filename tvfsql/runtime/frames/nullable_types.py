@@ -1,0 +1,15 @@
+"""Types in which anything may be NULL."""
+
+from __future__ import annotations
+
+from typing import Any
+
+
+def nullable_type(kind: Any) -> Any:
+    """A type of Spark's, as JSON, in which anything may be NULL: as `with_nulls` makes the columns."""
+    if isinstance(kind, list):
+        return [nullable_type(part) for part in kind]
+    if not isinstance(kind, dict):
+        return kind
+    changed = dict.fromkeys({"nullable", "containsNull"} & kind.keys(), True)
+    return {name: part if name == "metadata" else nullable_type(part) for name, part in kind.items()} | changed

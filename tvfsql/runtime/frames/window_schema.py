@@ -1,0 +1,36 @@
+"""The columns of windows that are made of partials, as Spark's types."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+
+from pyspark.sql import types as T
+
+from tvfsql.plan.columns import BEFORE
+from tvfsql.plan.window import Window
+from tvfsql.runtime.merge.exact_sums import DIGITS
+from tvfsql.runtime.merge.partials import Merge
+from tvfsql.runtime.udf.calls import AggregateFunction
+
+
+def window_schema(
+    slices: T.StructType, window: Window, keys: Sequence[str], merges: Mapping[str, Merge]
+) -> T.StructType:
+    """The columns of windows made of slices with these columns."""
+    bounds = [T.StructField(name, T.TimestampNTZType()) for name in ("window_start", "window_end")]
+    merged = [T.StructField(name, merged_type(kind, slices[name].dataType)) for name, kind in merges.items()]
+    before = [T.StructField(BEFORE, T.StructType(merged))] if window.emit_only_on_change else []
+    return T.StructType([*(T.StructField(name, slices[name].dataType) for name in keys), *bounds, *merged, *before])
+
+
+def merged_type(kind: Merge, partial: T.DataType) -> T.DataType:
+    match partial:
+        case _ if isinstance(kind, AggregateFunction):
+            return T.BinaryType()
+        case _ if kind not in ("sum", "running"):
+            return partial
+        case T.DecimalType():
+            return T.DecimalType(DIGITS, partial.scale)
+        case T.IntegralType():
+            return T.LongType()
+    return T.DoubleType()

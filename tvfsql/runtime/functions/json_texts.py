@@ -1,0 +1,128 @@
+"""JSON_STRING, JSON_OBJECT, JSON_ARRAY, JSON_QUOTE, JSON_UNQUOTE and IS JSON."""
+
+from __future__ import annotations
+
+import json
+import re
+from typing import Any
+
+import numpy as np
+import pyarrow as pa
+from pyspark.sql.types import BooleanType, StringType
+
+from tvfsql.runtime.functions.json_document import parsed, text_of
+from tvfsql.runtime.functions.of_rows import arrow_function, over_arrays
+
+
+def _values(array: pa.Array) -> list[Any]:
+    """Python's values; maps become mappings."""
+    return [_plain(value, array.type) for value in array.to_pylist()]
+
+
+def _plain(value: Any, kind: pa.DataType) -> Any:
+    if value is None:
+        return None
+    if pa.types.is_map(kind):
+        return {str(key): _plain(held, kind.item_type) for key, held in value}
+    if pa.types.is_list(kind) or pa.types.is_large_list(kind):
+        return [_plain(each, kind.value_type) for each in value]
+    if pa.types.is_struct(kind):
+        return {field.name: _plain(value[field.name], field.type) for field in kind}
+    if pa.types.is_floating(kind) and kind.bit_width == 32:
+        return float(str(np.float32(value)))  # its own digits
+    return value
+
+
+def _texts(array: pa.Array) -> list[str | None]:
+    return [None if value is None else text_of(value) for value in _values(array)]
+
+
+def _json_string(array: pa.Array) -> pa.Array:
+    return pa.array(_texts(array), pa.string())
+
+
+def _members(nulls: str, arrays: tuple[pa.Array, ...], raw: str) -> list[list[str | None]]:
+    """The texts of each argument; `raw` has j for those that are JSON already. Without `nulls` a NULL stays away."""
+    otherwise = "null" if nulls == "NULL" else None
+    texts = [array.to_pylist() if mark == "j" else _texts(array) for array, mark in zip(arrays, raw, strict=True)]
+    return [[otherwise if text is None else text for text in column] for column in texts]
+
+
+def _json_object(nulls: pa.Array, raw: pa.Array, *pairs: pa.Array) -> pa.Array:
+    """An object of keys and values in turn. Of two equal keys the last one counts."""
+    keys = [key.to_pylist() for key in pairs[::2]]
+    values = _members(nulls[0].as_py(), pairs[1::2], raw[0].as_py())
+    made = []
+    for row in range(len(nulls)):
+        members = {key[row]: value[row] for key, value in zip(keys, values, strict=True)}
+        shown = (f"{text_of(key)}:{value}" for key, value in sorted(members.items()) if value is not None)
+        made.append("{" + ",".join(shown) + "}")
+    return pa.array(made, pa.string())
+
+
+def _json_array(nulls: pa.Array, raw: pa.Array, *items: pa.Array) -> pa.Array:
+    values = _members(nulls[0].as_py(), items, raw[0].as_py())
+    rows = ([value[row] for value in values if value[row] is not None] for row in range(len(nulls)))
+    return pa.array(["[" + ",".join(map(str, row)) + "]" for row in rows], pa.string())
+
+
+def _of_rows(nulls: pa.Array, raw: pa.Array, rows: pa.Array) -> list[list[dict[str, Any]] | None]:
+    """The rows of each array: their values `x` as texts, and keys `k`. Without `nulls` those with a NULL stay away."""
+    keeps, is_raw = nulls[0].as_py() == "NULL", raw[0].as_py() == "j"
+    made: list[list[dict[str, Any]] | None] = []
+    for found in _values(rows):
+        for row in found or ():
+            row["x"] = ("null" if row["x"] is None else row["x"]) if is_raw else text_of(row["x"])
+        made.append(found if found is None or keeps else [row for row in found if row["x"] != "null"])
+    return made
+
+
+def _json_array_of(nulls: pa.Array, raw: pa.Array, rows: pa.Array) -> pa.Array:
+    found = _of_rows(nulls, raw, rows)
+    return pa.array(
+        [None if row is None else "[" + ",".join(part["x"] for part in row) + "]" for row in found], pa.string()
+    )
+
+
+def _json_object_of(nulls: pa.Array, raw: pa.Array, rows: pa.Array) -> pa.Array:
+    made = []
+    for found in _of_rows(nulls, raw, rows):
+        members = sorted({row["k"]: row["x"] for row in found or ()}.items())
+        shown = ",".join(f"{text_of(key)}:{value}" for key, value in members)
+        made.append(None if found is None else "{" + shown + "}")
+    return pa.array(made, pa.string())
+
+
+def _is_json(text: str | None, kind: str) -> bool:
+    try:
+        document = parsed(text or "")
+    except (ValueError, RecursionError):
+        return False
+    of = {"OBJECT": dict, "ARRAY": list}.get(kind)
+    return not isinstance(document, dict | list) if kind == "SCALAR" else of is None or isinstance(document, of)
+
+
+def _quoted(text: str | None) -> str | None:
+    """Characters beyond ASCII as \\\\uXXXX."""
+    return None if text is None else json.dumps(text).replace("/", "\\/")
+
+
+def _unquoted(text: str | None) -> str | None:
+    """The text that a JSON string says; another one stays as it is."""
+    if text is None or not re.fullmatch(r'".*"', text, re.DOTALL):
+        return text
+    try:
+        said = json.loads(text, strict=False)
+    except ValueError:
+        return text
+    return said if isinstance(said, str) else text
+
+
+json_string = arrow_function(_json_string, StringType())
+json_object = arrow_function(_json_object, StringType())
+json_array = arrow_function(_json_array, StringType())
+json_object_of = arrow_function(_json_object_of, StringType())
+json_array_of = arrow_function(_json_array_of, StringType())
+is_json = over_arrays(_is_json, pa.bool_(), BooleanType())
+json_quote = over_arrays(_quoted, pa.string(), StringType())
+json_unquote = over_arrays(_unquoted, pa.string(), StringType())

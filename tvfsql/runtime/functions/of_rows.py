@@ -1,0 +1,25 @@
+"""Functions of single values as Spark calls them: with Arrow arrays."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from typing import Any
+
+import pyarrow as pa
+from pyspark.sql.pandas.functions import arrow_udf
+from pyspark.sql.types import DataType
+
+
+def over_arrays(function: Callable[..., Any], arrow: pa.DataType, kind: DataType) -> Any:
+    """The function that Spark calls; its results are of the Arrow type `arrow`, which is Spark's `kind`."""
+
+    def over(*arguments: pa.Array) -> pa.Array:
+        return pa.array([function(*row) for row in zip(*(part.to_pylist() for part in arguments), strict=True)], arrow)
+
+    return arrow_function(over, kind)
+
+
+def arrow_function(function: Callable[..., pa.Array], kind: DataType) -> Any:
+    """A function of arrays, as Spark calls it."""
+    make: Any = arrow_udf  # whose type does not know functions of any number of arrays
+    return make(function, kind)

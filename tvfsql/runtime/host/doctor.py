@@ -1,0 +1,105 @@
+"""What this machine has of what tvfsql needs, and what to do about the rest. Starts no Spark."""
+
+from __future__ import annotations
+
+import os
+import re
+import sys
+from collections.abc import Iterator
+from dataclasses import dataclass
+from importlib import metadata
+from pathlib import Path
+
+from tvfsql.runtime.host.java import INSTALL_HINT, SUPPORTED, candidates
+
+PYTHON = (3, 11)
+
+
+@dataclass(frozen=True)
+class Check:
+    """One thing looked at: whether it will do, what was found, and what to type if it will not."""
+
+    name: str
+    ok: bool
+    found: str
+    hint: str | None = None
+
+
+def checks() -> tuple[Check, ...]:
+    """Everything that a run needs, in the order in which it is needed."""
+    return (_python(), *_packages(), _java(), *_spark_home())
+
+
+def _python() -> Check:
+    found = ".".join(map(str, sys.version_info[:3])) + f" ({sys.executable})"
+    wanted = ".".join(map(str, PYTHON))
+    return Check("Python", sys.version_info >= PYTHON, found, f"install Python {wanted} or later")
+
+
+def _packages() -> Iterator[Check]:
+    """The packages that tvfsql was installed to need, with the bounds that it gives."""
+    try:
+        requirements = metadata.requires("tvfsql") or []
+    except metadata.PackageNotFoundError:
+        yield Check("tvfsql", False, "not installed", "pip install .")
+        return
+    yield Check("tvfsql", True, metadata.version("tvfsql"))
+    for requirement in requirements:
+        if ";" not in requirement:  # else it belongs to an extra
+            yield _package(requirement)
+
+
+def _package(requirement: str) -> Check:
+    name, bounds = _parts(requirement)
+    hint = f"pip install '{requirement}'"
+    version = _version(name)
+    if version is None:
+        return Check(name, False, "not installed", hint)
+    if all(_within(version, sign, bound) for sign, bound in bounds):
+        return Check(name, True, version)
+    return Check(name, False, f"{version}, but tvfsql needs {requirement}", hint)
+
+
+def _parts(requirement: str) -> tuple[str, list[tuple[str, str]]]:
+    """`pyspark<5,>=4.2` is pyspark with its bounds. pyproject.toml uses no other signs than these."""
+    name = re.split(r"[\s<>=!~\[(]", requirement, maxsplit=1)[0]
+    return name, re.findall(r"(>=|<)\s*([\d.]+)", requirement)
+
+
+def _within(version: str, sign: str, bound: str) -> bool:
+    found, border = _numbers(version), _numbers(bound)
+    return found >= border if sign == ">=" else found < border
+
+
+def _java() -> Check:
+    found = []
+    for java in candidates():
+        found.append(f"{java.version} ({java.source}: {java.home})")
+        if java.supported:
+            return Check("Java", True, found[-1])
+    wanted = ", ".join(map(str, SUPPORTED))
+    return Check("Java", False, f"{'; '.join(found) or 'none'}; Spark runs on {wanted}", INSTALL_HINT)
+
+
+def _spark_home() -> Iterator[Check]:
+    """SPARK_HOME makes pyspark start another Spark than the one it came with: worth a line if it is set."""
+    home = os.environ.get("SPARK_HOME")
+    if home is None:
+        return
+    jars = Path(home, "jars").glob("spark-core_*.jar")
+    found = sorted(jar.stem.rpartition("-")[2] for jar in jars)
+    shown = f"{home}: Spark {', '.join(found) or 'not found'}"
+    yield Check("SPARK_HOME", found == [_version("pyspark")], shown, "unset SPARK_HOME")
+
+
+def _version(package: str) -> str | None:
+    try:
+        return metadata.version(package)
+    except metadata.PackageNotFoundError:
+        return None
+
+
+def _numbers(version: str) -> tuple[int, ...]:
+    """4.3.0.dev1 is (4, 3, 0): enough to compare with a bound, without the library `packaging`."""
+    head = re.match(r"\d+(\.\d+)*", version)
+    return tuple(int(part) for part in head.group().split(".")) if head else ()

@@ -1,0 +1,214 @@
+"""Spark's exceptions as ours: what a user can mend, in a line; never a Java stack trace."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterable, Iterator
+from contextlib import contextmanager
+from dataclasses import dataclass
+
+from py4j.protocol import Py4JError, Py4JJavaError
+from pyspark.errors import PySparkException
+from pyspark.sql import SparkSession
+
+from tvfsql.errors import DataError, OptionError, TvfSqlError, UnsupportedError
+from tvfsql.runtime.host.spark import coordinates
+
+
+@dataclass(frozen=True)
+class Failure:
+    """A pattern of Spark's message, what to say of it and what to do; `{0}` is the pattern's first group."""
+
+    pattern: str
+    message: str
+    hint: str | None = None
+
+
+AGAIN = "run it again: a stream goes on from its --checkpoint"
+# What befalls machines, disks and processes, and is no fault of the SQL or of its data.
+FAULTS = (
+    Failure(
+        r"No space left on device|Disk quota exceeded",
+        "a disk is full: of the checkpoint, of a table, or of Spark's temporary files",
+        f"make room, and {AGAIN}",
+    ),
+    Failure(
+        r"(?:Mkdirs failed to create|Parent path is not a directory:|AccessDeniedException:) (?:file:)?(/[^\s(]+)",
+        "{0} cannot be written",
+        "choose another path, or see who may write there",
+    ),
+    Failure(
+        r"(?:file:)?(/[^\s(]+) \((?:Permission denied|Read-only file system)\)",
+        "{0} cannot be written or read",
+        "choose another path, or see who may write there",
+    ),
+    Failure(r"Read-only file system", "a folder cannot be written: its file system is read-only"),
+    Failure(
+        r"CONCURRENT_STREAM_LOG_UPDATE|CONCURRENT_QUERY",
+        "another run is at work with the same checkpoint",
+        "wait for its end, or choose another --checkpoint and another path",
+    ),
+    Failure(
+        r"\[(?:CANNOT_LOAD_STATE_STORE|STATE_STORE_\w+|CHECKPOINT_FILE_CHECKSUM_VERIFICATION_FAILED|MALFORMED_LOG_FILE"
+        r"|INVALID_LOG_VERSION|STREAMING_CHECKPOINT_MISSING_METADATA_FILE"
+        r"|STREAMING_STATEFUL_OPERATOR_MISSING_STATE_DIRECTORY)|Incomplete log file|[Ll]og file was malformed"
+        r"|RocksDBException|batch \d+ doesn't exist|BadZipFile|ZipException",
+        "the checkpoint is damaged: what a stream has written there is not what is there now",
+        "put the checkpoint back from a copy, or start with a new --checkpoint and empty tables",
+    ),
+    Failure(
+        r"Python worker (?:exited unexpectedly|failed to connect back)|STREAMING_PYTHON_RUNNER_INITIALIZATION",
+        "a Python worker of Spark has ended, or did not start",
+        f"was it killed, or out of memory? {AGAIN}",
+    ),
+    Failure(r"OutOfMemoryError", "Spark is out of memory", "PYSPARK_SUBMIT_ARGS='--driver-memory 8g pyspark-shell'"),
+)
+JAVA_ENDED = DataError("Spark's Java process has ended", hint=f"was it killed, or out of memory? {AGAIN}")
+
+KNOWN = (
+    Failure(
+        r"PATH_NOT_FOUND\] Path does not exist: (?:file:)?(\S+?)\.? ",
+        "there is no file {0}",
+        "relative paths start at the script's folder",
+    ),
+    Failure(
+        # raised, not just mentioned: Spark shows the whole plan where it refuses one
+        r"USER_RAISED_EXCEPTION\] \[TVFSQL_NULL_ROWTIME\] (.*?)(?: SQLSTATE|\n|$)",
+        "the time column {0} is NULL in some row",
+        "WHERE {0} IS NOT NULL, or SET 'table.exec.source.rowtime-null-handling' = 'DROP'",
+    ),
+    Failure(
+        r"USER_RAISED_EXCEPTION\] \[TVFSQL_UNKNOWN_OP\] (.*?): (.*?)(?: SQLSTATE|\n|$)",
+        "column {0} holds {1}, which is not a kind of change",
+        "use +I, -U, +U or -D",
+    ),
+    Failure(r"USER_RAISED_EXCEPTION\] \[TVFSQL_CHANGE\] (.*?) \((.*?)\)(?: SQLSTATE|\n|$)", "{0}", "{1}"),
+    Failure(
+        r"MALFORMED_RECORD_IN_PARSING\S*\] Malformed records are detected in record parsing: (.*?)\.\s",
+        "a row cannot be read: {0}",
+        "'csv.ignore-parse-errors' = 'true' (or json.) reads bad values as NULL; check the header, too",
+    ),
+    Failure(
+        r"CAST_INVALID_INPUT\] The value (.*?) of the type \"\w+\" cannot be cast to \"(\w+)\"",
+        "{0} cannot be cast to {1}",
+        "TRY_CAST returns NULL instead",
+    ),
+    Failure(
+        r"ARITHMETIC_OVERFLOW",
+        "a number is too large for its type",
+        "CAST the argument to a wider type, such as BIGINT or DECIMAL(38, 0)",
+    ),
+    Failure(
+        r"(?:CAST_OVERFLOW\S*|NUMERIC_VALUE_OUT_OF_RANGE\S*)\] (.*?)[.\n]",
+        "a number is too large for its type: {0}",
+        "CAST the argument to a wider type, such as BIGINT or DECIMAL(38, 0)",
+    ),
+    Failure(r"DIVIDE_BY_ZERO", "division by zero", "divide by NULLIF(divisor, 0)"),
+    Failure(r"DataError: error: ([^\n]*)\nhint: ([^\n]*)", "{0}", "{1}"),
+    Failure(r"DataError: error: ([^\n]*)", "{0}"),
+    Failure(r"UNRESOLVED_COLUMN\S*\] .*? name (\S+) cannot be resolved", "there is no column {0}"),
+    Failure(r"AMBIGUOUS_REFERENCE\] Reference (\S+) is ambiguous", "column {0} is ambiguous"),
+    Failure(
+        r"KAFKA_DATA_SOURCE_NOT_ENABLED",
+        "Spark has no data source kafka",
+        f"PYSPARK_SUBMIT_ARGS='--packages {coordinates('spark-sql-kafka-0-10_2.13')} pyspark-shell', "
+        "or CREATE TABLE before the first query",
+    ),
+    Failure(
+        r"(?:Topic (\S+) not present in metadata.*?)?UnknownTopicOrPartitionException",
+        "there is no topic {0}",
+        "kafka-topics.sh --bootstrap-server ... --create --topic {0}",
+    ),
+    Failure(
+        r"Timed out waiting for a node assignment|Topic \S+ not present in metadata",
+        "Kafka does not answer",
+        "check 'properties.bootstrap.servers'",
+    ),
+    Failure(
+        r"DATA_SOURCE_NOT_FOUND\] Failed to find the data source: (\S+)\.",
+        "Spark has no data source {0}",
+        "add its package: PYSPARK_SUBMIT_ARGS='--packages GROUP:ARTIFACT:VERSION pyspark-shell'",
+    ),
+    Failure(
+        r"Mkdirs failed to create (?:file:/*)?(/\S+?)(?:/_temporary\S*)?\s",
+        "the folder {0} cannot be written",
+        "check the path and its permissions",
+    ),
+    Failure(
+        r"FAILED_READ_FILE\S*\] .*?file:/*(/\S+?)\.?\s",
+        "the file {0} cannot be read",
+        "check the format of the table",
+    ),
+)
+
+
+@contextmanager
+def translated() -> Iterator[None]:
+    """Raise DataError or UnsupportedError in the place of Spark's exceptions, and of those of disks."""
+    try:
+        yield
+    except (PySparkException, Py4JJavaError) as error:  # a job that fails in Java comes as the latter
+        raise failure(str(error)) from error
+    except BrokenPipeError:  # who read our rows has gone
+        raise
+    except (Py4JError, ConnectionError) as error:  # nobody answers
+        raise DataError(JAVA_ENDED.message, hint=JAVA_ENDED.hint) from error
+    except OSError as error:
+        place = f"{error.filename}: " if error.filename else ""
+        raise DataError(f"{place}{error.strerror or error}") from error
+
+
+def failure(message: str) -> TvfSqlError:
+    """The error that Spark's message means; the innermost cause is the one that helps."""
+    if found := _known(KNOWN, message):
+        return found
+    told = "\n".join(line for line in message.splitlines() if not line.startswith("\tat "))  # without Java's stacks
+    why = _of_stream(told)
+    if found := _known(FAULTS, told if why is None else why):
+        return found
+    heads = ("An error occurred while calling", "Py4JJavaError")  # py4j's own words before Java's
+    lines = (told if why is None else why).strip().splitlines()
+    lines = [line.removeprefix(": ") for line in lines if not line.startswith(heads)] or ["Spark failed"]
+    if "thrown from the Python worker" in lines[0]:
+        raise AssertionError(f"tvfsql's code failed in Spark's Python worker: {lines[-1]}")
+    if why is not None:
+        return DataError(f"the stream failed: {lines[0].removesuffix(SQLSTATE)}", hint=AGAIN)
+    return UnsupportedError(f"Spark failed: {lines[0]}")
+
+
+def _known(failures: Iterable[Failure], message: str) -> DataError | None:
+    """The error of the first pattern that the message has."""
+    for known in failures:
+        found = re.search(known.pattern, message + " ", re.DOTALL if "PythonException" not in message else 0)
+        if found:
+            groups = [(group or "of that name").strip() for group in found.groups()]
+            return DataError(known.message.format(*groups), hint=known.hint.format(*groups) if known.hint else None)
+    return None
+
+
+SQLSTATE = " SQLSTATE: XXKST"  # of all streams that failed
+
+
+def _of_stream(message: str) -> str | None:
+    """Why a stream failed, without its plan, which may name anything; None if it is no stream that failed."""
+    found = re.search(r"\[STREAM_FAILED\].*? terminated with exception: (.*)", message, re.DOTALL)
+    return found.group(1).partition("=== Streaming Query ===")[0] if found else None
+
+
+LOSES_ROWS = ("spark.sql.files.ignoreCorruptFiles", "spark.sql.files.ignoreMissingFiles")
+
+
+def require_settings(spark: SparkSession) -> None:
+    """Refuse a session in which an overflow would wrap around, or the rows of files be left out, without an error.
+    Raises OptionError."""
+    if str(spark.conf.get("spark.sql.ansi.enabled")).lower() != "true":
+        raise OptionError(
+            "Spark's ANSI mode is off, and integers would overflow without an error",
+            hint="spark.conf.set('spark.sql.ansi.enabled', 'true')",
+        )
+    for key in LOSES_ROWS:
+        if str(spark.conf.get(key)).lower() == "true":
+            raise OptionError(
+                f"{key} is on, and rows of such files would be lost without an error",
+                hint=f"spark.conf.set('{key}', 'false')",
+            )

@@ -1,0 +1,313 @@
+"""Rows as text: what `tvfsql run --format` prints.
+
+One law for values in every format: timestamps are `yyyy-MM-dd HH:mm:ss.SSS` on the clock that they are given
+in, decimals have no exponent, binaries are base64, arrays, maps and structs are JSON, booleans are true and
+false. NULL is null in JSON, nothing in csv and tsv, and NULL where people read.
+"""
+
+from __future__ import annotations
+
+import base64
+import json
+import math
+import re
+import struct
+import unicodedata
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from datetime import date, datetime, time, timedelta
+from decimal import Context, Decimal
+from functools import partial, singledispatch
+from typing import Any, TextIO
+
+from tvfsql.errors import OptionError, did_you_mean
+
+Row = Sequence[object]
+Repair = Callable[[Any], object]  # of a value of the column's type
+Writer = Callable[[Sequence[str], Sequence[str], Iterable[Row], TextIO], int]
+
+NUMBERS = ("tinyint", "smallint", "int", "bigint", "float", "double", "decimal")
+NULL = "NULL"
+WIDE = Context(prec=80)  # no DECIMAL is rounded
+_JOINERS = "\u200c\u200d"  # not printable by themselves, and parts of letters and emoji
+
+
+def write_rows(columns: Sequence[str], types: Sequence[str], rows: Iterable[Row], format: str, out: TextIO) -> int:
+    """Write the rows to `out` and return how many there were. `types` are Spark's (`decimal(10,2)`).
+
+    Every format but `table` and `markdown` writes a row as it comes. OptionError if there is no such format.
+    """
+    writer = FORMATS.get(format)
+    if writer is None:
+        raise OptionError(f"unknown format {format}", hint=did_you_mean(format, FORMATS))
+    exact = {index: fix for index, kind in enumerate(types) if (fix := _repair(kind.lower()))}
+    return writer(columns, types, _repaired(rows, exact) if exact else rows, out)
+
+
+# ---------------------------------------------------------------------------------------------- formats
+
+
+def _table(columns: Sequence[str], types: Sequence[str], rows: Iterable[Row], out: TextIO) -> int:
+    texts = [[_visible(_text(value, NULL)) for value in row] for row in rows]
+    heads = [_visible(name) for name in columns]
+    widths = _widths(heads, texts)
+    rights = [_is_number(kind) for kind in types]
+    rule = "+" + "+".join("-" * (width + 2) for width in widths) + "+\n"
+    out.write(rule + _bars(heads, widths, rights) + rule)
+    out.writelines(_bars(row, widths, rights) for row in texts)
+    if texts:
+        out.write(rule)
+    return len(texts)
+
+
+def _markdown(columns: Sequence[str], types: Sequence[str], rows: Iterable[Row], out: TextIO) -> int:
+    texts = [[_markdown_cell(_text(value, NULL)) for value in row] for row in rows]
+    heads = [_markdown_cell(name) for name in columns]
+    widths = [max(width, 4) for width in _widths(heads, texts)]
+    rights = [_is_number(kind) for kind in types]
+    rules = ["-" * (width - right) + ":" * right for width, right in zip(widths, rights, strict=True)]
+    out.write(_bars(heads, widths, rights) + _bars(rules, widths, rights))
+    out.writelines(_bars(row, widths, rights) for row in texts)
+    return len(texts)
+
+
+def _vertical(columns: Sequence[str], types: Sequence[str], rows: Iterable[Row], out: TextIO) -> int:
+    heads = [_visible(name) for name in columns]
+    widest = max(map(_width, heads), default=0)
+    labels = [_padded(head, widest, right=False) for head in heads]
+
+    def record(number: int, row: Row) -> str:
+        title = f"-[ row {number} ]".ljust(widest + 2, "-") + "\n"
+        values = (_visible(_text(value, NULL)) for value in row)
+        return title + "".join(f"{label} | {value}\n" for label, value in zip(labels, values, strict=True))
+
+    return _stream((record(number, row) for number, row in enumerate(rows, 1)), out)
+
+
+def _csv(columns: Sequence[str], types: Sequence[str], rows: Iterable[Row], out: TextIO) -> int:
+    """RFC 4180's quoting, lines that end as on Unix. An empty text is `""`, so that it is not a NULL."""
+    out.write(",".join(map(_csv_field, columns)) + "\n")
+    return _stream((",".join(map(_csv_value, row)) + "\n" for row in rows), out)
+
+
+def _tsv(columns: Sequence[str], types: Sequence[str], rows: Iterable[Row], out: TextIO) -> int:
+    """Tabs, line ends and backslashes within a value are `\\t`, `\\n`, `\\r` and `\\\\`."""
+    out.write("\t".join(map(_tsv_field, columns)) + "\n")
+    return _stream(("\t".join(_tsv_field(_text(value, "")) for value in row) + "\n" for row in rows), out)
+
+
+def _ndjson(columns: Sequence[str], types: Sequence[str], rows: Iterable[Row], out: TextIO) -> int:
+    return _stream((each + "\n" for each in _objects(columns, rows)), out)
+
+
+def _json(columns: Sequence[str], types: Sequence[str], rows: Iterable[Row], out: TextIO) -> int:
+    objects = _objects(columns, rows)
+    count = _stream((("[" if not index else ",\n ") + each for index, each in enumerate(objects)), out)
+    out.write("]\n" if count else "[]\n")
+    return count
+
+
+FORMATS: dict[str, Writer] = {
+    "table": _table,
+    "csv": _csv,
+    "tsv": _tsv,
+    "json": _json,
+    "ndjson": _ndjson,
+    "markdown": _markdown,
+    "vertical": _vertical,
+}
+
+
+def _stream(texts: Iterable[str], out: TextIO) -> int:
+    count = 0
+    for text in texts:
+        out.write(text)
+        count += 1
+    return count
+
+
+def _objects(columns: Sequence[str], rows: Iterable[Row]) -> Iterator[str]:
+    """Each row as a JSON object, member by member: two columns of one name stay two members."""
+    heads = [_dumps(name) + ": " for name in columns]
+    for row in rows:
+        members = (head + _dumps(_plain(value)) for head, value in zip(heads, row, strict=True))
+        yield "{" + ", ".join(members) + "}"
+
+
+def _csv_value(value: object) -> str:
+    return "" if value is None else _csv_field(_text(value, "")) or '""'
+
+
+def _csv_field(text: str) -> str:
+    # Not the module csv: before Python 3.13 it leaves a lone \r unquoted unless every line ends in one.
+    if any(mark in text for mark in ',"\r\n'):
+        return '"' + text.replace('"', '""') + '"'
+    return text
+
+
+def _tsv_field(text: str) -> str:
+    return text.translate({ord("\\"): "\\\\", ord("\t"): "\\t", ord("\n"): "\\n", ord("\r"): "\\r"})
+
+
+def _markdown_cell(text: str) -> str:
+    return _visible(text).replace("\\", "\\\\").replace("|", "\\|")
+
+
+# ---------------------------------------------------------------------------------------------- values
+
+
+def _text(value: object, null: str) -> str:
+    """A value as it stands in a cell: the text itself, or JSON for what is not text."""
+    if value is None:
+        return null
+    plain = _plain(value)
+    return plain if isinstance(plain, str) else _dumps(plain)
+
+
+def _dumps(plain: object) -> str:
+    return json.dumps(plain, ensure_ascii=False, allow_nan=False)
+
+
+@singledispatch
+def _plain(value: object) -> object:
+    """A value as JSON has it: text, number, boolean, null, list or dict. What is unknown gives its `str`."""
+    return str(value)
+
+
+@_plain.register(str)
+@_plain.register(int)
+@_plain.register(type(None))
+def _same(value: object) -> object:
+    return value
+
+
+@_plain.register
+def _(value: float) -> float | str:
+    if math.isfinite(value):
+        return value
+    return "NaN" if math.isnan(value) else "Infinity" if value > 0 else "-Infinity"
+
+
+@_plain.register
+def _(value: Decimal) -> str:
+    return format(value, "f")
+
+
+@_plain.register
+def _(value: datetime) -> str:
+    return value.replace(tzinfo=None).isoformat(" ", "milliseconds")
+
+
+@_plain.register(date)
+@_plain.register(time)
+def _iso(value: date | time) -> str:
+    return value.isoformat()
+
+
+@_plain.register
+def _(value: timedelta) -> str:
+    """`-1 02:03:04.500`, as in INTERVAL '-1 02:03:04.500' DAY TO SECOND."""
+    ms = abs(value) // timedelta(milliseconds=1)
+    seconds, ms = divmod(ms, 1000)
+    sign = "-" if value < timedelta(0) else ""
+    hours, minutes = divmod(seconds // 60, 60)
+    return f"{sign}{hours // 24} {hours % 24:02}:{minutes:02}:{seconds % 60:02}.{ms:03}"
+
+
+@_plain.register(bytes)
+@_plain.register(bytearray)
+def _base64(value: bytes) -> str:
+    return base64.b64encode(value).decode("ascii")
+
+
+@_plain.register(dict)
+def _members(value: dict[object, object]) -> dict[str, object]:
+    return {_text(key, "null"): _plain(each) for key, each in value.items()}
+
+
+@_plain.register(list)
+@_plain.register(tuple)
+def _several(value: list[object] | tuple[object, ...]) -> object:
+    names = getattr(value, "__fields__", None)  # a struct is a pyspark Row: a tuple that knows its names
+    plain = [_plain(each) for each in value]
+    return plain if names is None else dict(zip(names, plain, strict=True))
+
+
+def _repair(kind: str) -> Repair | None:
+    """What undoes the change that values of a type suffer on their way from the JVM."""
+    if kind == "float":
+        return _single
+    found = re.fullmatch(r"decimal\(\d+,\s*(\d+)\)", kind)
+    return partial(_scaled, -int(found.group(1))) if found else None
+
+
+def _repaired(rows: Iterable[Row], repairs: Mapping[int, Repair]) -> Iterator[list[object]]:
+    for row in rows:
+        cells = list(row)
+        for index, repair in repairs.items():
+            cells[index] = repair(cells[index])
+        yield cells
+
+
+def _scaled(exponent: int, value: Decimal | None) -> Decimal | None:
+    """Spark sends a small DECIMAL in engineering notation: 0E-10 arrives as 0.00E-9, with a digit too many."""
+    if value is None or value.as_tuple().exponent == exponent:
+        return value
+    return value.quantize(Decimal((0, (1,), exponent)), context=WIDE)
+
+
+def _single(value: float | None) -> float | None:
+    """A FLOAT arrives as a double, 0.1 as 0.10000000149011612: the shortest number that is the same FLOAT."""
+    if value is None or not math.isfinite(value):
+        return value
+    packed = struct.pack("f", value)
+    shorter = (float(f"{value:.{digits}g}") for digits in range(6, 9))
+    # 3.4028235e38 rounded up is beyond FLOAT, which pack refuses
+    return next((each for each in shorter if abs(each) < 3.4028235e38 and struct.pack("f", each) == packed), value)
+
+
+# ---------------------------------------------------------------------------------------------- cells
+
+
+def _visible(text: str) -> str:
+    """The text on one line and without a say over the terminal: what cannot be printed is escaped."""
+    if text.isprintable():
+        return text
+    return "".join(each if _shows(each) else each.encode("unicode_escape").decode() for each in text)
+
+
+def _shows(each: str) -> bool:
+    return each.isprintable() or each in _JOINERS or unicodedata.category(each) == "Zs"
+
+
+def _width(text: str) -> int:
+    """Columns in a terminal: two for wide East Asian characters and emoji, none for combining marks."""
+    if text.isascii():
+        return len(text)
+    return sum(map(_character_width, text))
+
+
+def _character_width(each: str) -> int:
+    if unicodedata.category(each) in ("Mn", "Me", "Cf"):
+        return 0
+    return 2 if unicodedata.east_asian_width(each) in "WF" else 1
+
+
+def _widths(heads: Sequence[str], texts: Sequence[Sequence[str]]) -> list[int]:
+    widths = [_width(head) for head in heads]
+    for row in texts:
+        widths = [max(width, _width(text)) for width, text in zip(widths, row, strict=True)]
+    return widths
+
+
+def _bars(cells: Sequence[str], widths: Sequence[int], rights: Sequence[bool]) -> str:
+    padded = (_padded(cell, width, right) for cell, width, right in zip(cells, widths, rights, strict=True))
+    return "| " + " | ".join(padded) + " |\n"
+
+
+def _padded(text: str, width: int, right: bool) -> str:
+    blanks = " " * (width - _width(text))
+    return blanks + text if right else text + blanks
+
+
+def _is_number(kind: str) -> bool:
+    return kind.lower().partition("(")[0].strip() in NUMBERS

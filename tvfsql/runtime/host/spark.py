@@ -1,0 +1,231 @@
+"""The local Spark of tvfsql: quiet, set up for one machine, and leaving nothing in the user's folder.
+
+What the user asks of Spark in the usual places (`PYSPARK_SUBMIT_ARGS`, `SPARK_CONF_DIR/spark-defaults.conf`,
+the SPARK_* variables) wins over every setting here.
+"""
+
+from __future__ import annotations
+
+import atexit
+import logging
+import os
+import shlex
+import shutil
+import signal
+import socket
+import sys
+import tempfile
+import threading
+from collections.abc import Collection, Iterator, Mapping
+from contextlib import contextmanager
+from pathlib import Path
+
+from pyspark import __version__
+from pyspark.errors import PySparkRuntimeError
+from pyspark.find_spark_home import _find_spark_home
+from pyspark.logger import PySparkLogger
+from pyspark.sql import SparkSession
+
+from tvfsql.errors import DataError
+from tvfsql.runtime.host.java import find_java, spark_java_home
+
+GIB = 1 << 30
+_LOG_FILE = Path(__file__).with_name("log4j2.properties")
+STATE_STORE = "spark.sql.streaming.stateStore.providerClass"
+STREAMS = {
+    STATE_STORE: "org.apache.spark.sql.execution.streaming.state.RocksDBStateStoreProvider",
+    # a micro-batch writes what it changed, and not all of its state
+    "spark.sql.streaming.stateStore.rocksdb.changelogCheckpointing.enabled": "true",
+    "spark.sql.streaming.stateStore.rocksdb.trackTotalNumberOfRows": "false",  # it reads before each write
+    # the other one starts a process, readlink, four times for each file of a checkpoint on a local disk
+    "spark.sql.streaming.checkpointFileManagerClass": (
+        "org.apache.spark.sql.execution.streaming.checkpointing.FileSystemBasedCheckpointFileManager"
+    ),
+}
+_SHORT_FLAGS = {
+    "--master": "spark.master",
+    "--name": "spark.app.name",
+    "--packages": "spark.jars.packages",
+    "--jars": "spark.jars",
+    "--driver-memory": "spark.driver.memory",
+    "--driver-java-options": "spark.driver.extraJavaOptions",
+}
+
+
+def local_spark(packages: Collection[str] = ()) -> SparkSession:
+    """The running local session, or a new one: 3 to 6 seconds. DataError if there is no Java for it.
+
+    A SparkContext that runs already in this process is used as it is; only its SQL settings change. A new one has
+    Spark's own `packages` (`spark-sql-kafka-0-10_2.13`), which Spark fetches once. DataError if it cannot.
+    """
+    _quiet_python()
+    builder = SparkSession.builder
+    for key, value in with_packages(settings() | requested(), packages).items():
+        builder = builder.config(key, value)
+    with _environment(_variables()), _own_interrupts():
+        try:
+            return builder.getOrCreate()
+        except PySparkRuntimeError as error:
+            if not packages or error.getCondition() != "JAVA_GATEWAY_EXITED":
+                raise
+            raise DataError(
+                f"Spark did not start with {', '.join(map(coordinates, packages))}; what it said is above",
+                hint="where Maven Central is out of reach: PYSPARK_SUBMIT_ARGS='--jars FILE,FILE,... pyspark-shell'",
+            ) from error
+
+
+def coordinates(package: str) -> str:
+    """A package of Spark's, of the version of Spark that is installed."""
+    return f"org.apache.spark:{package}:{__version__}"
+
+
+def with_packages(given: Mapping[str, str], packages: Collection[str]) -> dict[str, str]:
+    """Settings that fetch the packages which the user has not given Spark in some way."""
+    there = given.get("spark.jars.packages", ""), given.get("spark.jars", "")
+    missing = [coordinates(package) for package in packages if not any(package in each for each in there)]
+    wanted = ",".join(filter(None, [there[0], *missing]))
+    return {**given, "spark.jars.packages": wanted} if missing else dict(given)
+
+
+def settings() -> dict[str, str]:
+    """Spark's settings as tvfsql wants them, before the user's own."""
+    cores = _cores()
+    return {
+        "spark.app.name": "tvfsql",
+        "spark.master": f"local[{cores}]",
+        "spark.driver.host": "127.0.0.1",
+        "spark.driver.bindAddress": "127.0.0.1",
+        "spark.driver.memory": f"{_driver_memory() >> 20}m",
+        # as the "default" options, so that the user's extraJavaOptions come on top
+        "spark.driver.defaultJavaOptions": f"-Dlog4j2.configurationFile={_LOG_FILE.as_uri()}",
+        "spark.ui.enabled": "false",
+        "spark.ui.showConsoleProgress": "false",
+        "spark.sql.catalogImplementation": "in-memory",  # Hive's would put derby files in the user's folder
+        "spark.sql.warehouse.dir": _scratch_folder().as_uri(),
+        "spark.sql.ansi.enabled": "true",
+        "spark.sql.shuffle.partitions": str(max(2, cores)),
+        "spark.sql.execution.arrow.maxRecordsPerBatch": "50000",
+        # the largest one is no bound: with any other the size of the batch is computed anew for each row
+        "spark.sql.execution.arrow.maxBytesPerBatch": str(2**31 - 1),
+        # over TCP each Python stage of a task waits 40 ms for its worker
+        "spark.python.unix.domain.socket.enabled": str(hasattr(socket, "AF_UNIX")).lower(),
+        # looks up a call site at each Column call; our errors point into the SQL instead
+        "spark.python.sql.dataFrameDebugging.enabled": "false",
+        **STREAMS,
+    }
+
+
+def requested() -> dict[str, str]:
+    """The settings that the user gives Spark by file and by `PYSPARK_SUBMIT_ARGS`; these win, as in Spark."""
+    return _of_defaults_file() | _of_submit_args(os.environ.get("PYSPARK_SUBMIT_ARGS", ""))
+
+
+def _of_defaults_file() -> dict[str, str]:
+    conf = os.environ.get("SPARK_CONF_DIR") or os.path.join(os.environ.get("SPARK_HOME", ""), "conf")
+    try:
+        lines = Path(conf, "spark-defaults.conf").read_text(encoding="utf-8").splitlines()
+    except (OSError, UnicodeDecodeError):
+        return {}
+    pairs = (line.replace("=", " ", 1).split(None, 1) for line in lines if line.lstrip().startswith("spark."))
+    return {pair[0]: pair[1].strip() for pair in pairs if len(pair) == 2}
+
+
+def _of_submit_args(text: str) -> dict[str, str]:
+    found = {}
+    words = iter(shlex.split(text))
+    for word in words:
+        flag, equals, value = word.partition("=")
+        if flag in ("--conf", "-c"):
+            key, _, setting = (value if equals else next(words, "")).partition("=")
+            found[key] = setting
+        elif flag in _SHORT_FLAGS:
+            found[_SHORT_FLAGS[flag]] = value if equals else next(words, "")
+    return found
+
+
+def _variables() -> Mapping[str, str]:
+    """The environment that the JVM starts in, and that Python workers inherit from it."""
+    given = os.environ.get
+    return {
+        "JAVA_HOME": str(spark_java_home(find_java())),
+        "SPARK_HOME": _find_spark_home(),  # else a shell script starts one more Python to ask
+        "SPARK_LOCAL_IP": given("SPARK_LOCAL_IP", "127.0.0.1"),
+        # the launcher is a JVM of its own that lives for a moment
+        "SPARK_LAUNCHER_OPTS": given("SPARK_LAUNCHER_OPTS", "-XX:TieredStopAtLevel=1 -XX:+UseSerialGC"),
+        "PYSPARK_PYTHON": sys.executable,  # else workers are the system's python and miss every package
+        "PYSPARK_DRIVER_PYTHON": sys.executable,
+        # Workers import what this process can import, in that order: a `random.py` that happens to lie in the
+        # current folder must not take the place of Python's own.
+        "PYTHONSAFEPATH": "1",
+        "PYTHONPATH": os.pathsep.join(os.path.abspath(entry) for entry in sys.path),
+    }
+
+
+@contextmanager
+def _environment(variables: Mapping[str, str]) -> Iterator[None]:
+    before = {name: os.environ.get(name) for name in variables}
+    os.environ.update(variables)
+    try:
+        yield
+    finally:
+        for name, value in before.items():
+            if value is None:
+                del os.environ[name]
+            else:
+                os.environ[name] = value
+
+
+def _quiet_python() -> None:
+    """Stop pyspark's Python half from logging each exception, as 10 KB of JSON, before raising it."""
+    for name in ("SQLQueryContextLogger", "DataFrameQueryContextLogger"):
+        PySparkLogger.getLogger(name).disabled = True
+    logging.getLogger("py4j").setLevel(logging.CRITICAL)  # it logs a JVM that dies first at shutdown
+    logging.getLogger().addFilter(_not_of_py4j)
+
+
+def _not_of_py4j(record: logging.LogRecord) -> bool:
+    """py4j logs an interrupted call, stack and all, to the root logger before it raises KeyboardInterrupt."""
+    return Path(record.pathname).parent.name != "py4j"
+
+
+@contextmanager
+def _own_interrupts() -> Iterator[None]:
+    """Keep Ctrl-C as it was. The handler that pyspark sets calls the JVM from within a call to the JVM, which
+    fails and is logged; whoever goes on after a KeyboardInterrupt calls `sparkContext.cancelAllJobs()`."""
+    before = signal.getsignal(signal.SIGINT)
+    try:
+        yield
+    finally:
+        # in other threads pyspark sets none either; None is a handler that Python cannot put back
+        if before is not None and threading.current_thread() is threading.main_thread():
+            signal.signal(signal.SIGINT, before)
+
+
+def _cores() -> int:
+    """The cores that this process may use, which containers and taskset make fewer than the machine has."""
+    return len(os.sched_getaffinity(0)) if hasattr(os, "sched_getaffinity") else os.cpu_count() or 1
+
+
+def _driver_memory() -> int:
+    """Bytes of heap: a quarter of the memory, at least 1 GiB and at most 8; Python workers and the page cache
+    need the rest."""
+    return min(max(_memory() // 4, GIB), 8 * GIB)
+
+
+def _memory() -> int:
+    """Bytes of memory of this machine or container."""
+    try:
+        machine = os.sysconf("SC_PAGE_SIZE") * os.sysconf("SC_PHYS_PAGES")
+    except (AttributeError, ValueError, OSError):
+        return 8 * GIB
+    try:
+        return min(machine, int(Path("/sys/fs/cgroup/memory.max").read_text()))
+    except (OSError, ValueError):  # no cgroups, or "max"
+        return machine
+
+
+def _scratch_folder() -> Path:
+    """A folder for what Spark may write beside its own temporary files; gone when Python ends."""
+    folder = Path(tempfile.mkdtemp(prefix="tvfsql-"))
+    atexit.register(shutil.rmtree, folder, ignore_errors=True)
+    return folder

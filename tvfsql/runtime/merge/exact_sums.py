@@ -1,0 +1,133 @@
+"""Exact sums of integers and decimals: a range is the difference of two running totals.
+
+The totals are kept in limbs of 32 bits, summed in int64: nothing wraps below 2^31 rows, a total on the way
+may be larger than the result type, and only a result that does not fit is an overflow.
+"""
+
+from __future__ import annotations
+
+import numpy as np
+import pyarrow as pa
+from numpy.typing import NDArray
+
+from tvfsql.errors import DataError
+from tvfsql.runtime.arrow.columns import Ints, Mask, fit_int64, from_integers, from_words, integers, words
+from tvfsql.runtime.merge.ranges import Partial, Presence, Ranges
+
+LOW = 0xFFFFFFFF
+SAFE = float(2**62)
+DIGITS = 38
+BOUND = 10**DIGITS
+
+
+class Totals:
+    """Running totals of an integer or decimal column.
+
+    Integers give int64 and decimals decimal(38, scale), as Spark's SUM does. `before` is the total that the
+    first row goes on from. Raises DataError if a result does not fit.
+    """
+
+    def __init__(self, name: str, column: pa.Array, before: int = 0) -> None:
+        self.name = name
+        kind = column.type
+        self.is_decimal = pa.types.is_decimal(kind)
+        self.type = pa.decimal128(DIGITS, kind.scale) if pa.types.is_decimal(kind) else pa.int64()
+        self.totals = [_running(limb, start) for limb, start in _limbs(column, before)]
+
+    def between(self, lo: Ints, hi: Ints, present: Mask | None = None) -> pa.Array:
+        """The total of rows [lo, hi) as a column, NULL where not `present`."""
+        parts = [total[hi] - total[lo] for total in self.totals]
+        for k in range(len(parts) - 1):
+            parts[k + 1] += parts[k] >> 32
+            parts[k] &= LOW
+        if not self.is_decimal:
+            return from_integers(self._as_int64(parts), self.type, present)
+        low, high = self._as_words(parts)
+        return from_words(low, high, self.type, present)
+
+    def total(self, lo: int, hi: int) -> int:
+        """The total of rows [lo, hi) as a Python integer; decimals in units of their last digit."""
+        return sum(int(total[hi] - total[lo]) << (32 * k) for k, total in enumerate(self.totals))
+
+    def _as_int64(self, parts: list[Ints]) -> Ints:
+        if len(parts) == 1:
+            return parts[0]
+        low, high = parts
+        self._refuse(((high < -(2**31)) | (high >= 2**31)).any(), "bigint")
+        return (high << 32) | low
+
+    def _as_words(self, parts: list[Ints]) -> tuple[Ints, Ints]:
+        if len(parts) == 1:
+            return parts[0], parts[0] >> 63
+        a, b, c, d = parts
+        self._refuse(((d < -(2**31)) | (d >= 2**31)).any(), str(self.type))
+        low, high = (b << 32) | a, (d << 32) | c
+        self._refuse(_beyond(low.view(np.uint64), high).any(), str(self.type))
+        return low, high
+
+    def _refuse(self, overflow: np.bool_, kind: str) -> None:
+        if overflow:
+            raise DataError(
+                f"the sum of {self.name} over a window does not fit {kind}",
+                hint="CAST the argument to DOUBLE",
+            )
+
+
+class ExactSum(Totals, Partial):
+    """`sum` of integers and decimals; NULLs are left out, and a range of NULLs gives NULL."""
+
+    def __init__(self, name: str, column: pa.Array) -> None:
+        super().__init__(name, column)
+        self.presence = Presence(column)
+
+    def over(self, ranges: Ranges) -> pa.Array:
+        return self.between(ranges.lo, ranges.hi, self.presence.over(ranges))
+
+
+class RunningTotal(Totals, Partial):
+    """`running`: the total of the changes since the run of rows began, a NULL being a 0."""
+
+    def over(self, ranges: Ranges) -> pa.Array:
+        return self.between(ranges.since, ranges.hi)
+
+    def __init__(self, name: str, column: pa.Array, before: int = 0) -> None:
+        super().__init__(name, column, before)
+        self.start = before
+
+    def before(self, since: int, row: int) -> int:
+        return self.total(since, row) if row else self.start
+
+
+def _limbs(column: pa.Array, before: int) -> list[tuple[Ints, int]]:
+    """The column in limbs, lowest first, each with its part of `before`; only one if all sums fit it."""
+    if not pa.types.is_decimal(column.type):
+        values = integers(column)
+        if _sums_fit(values, before):
+            return [(values, before)]
+        return [(values & LOW, before & LOW), (values >> 32, before >> 32)]
+    low, high = words(column)
+    if fit_int64(low, high) and _sums_fit(low, before):
+        return [(low, before)]
+    limbs = [low & LOW, (low >> 32) & LOW, high & LOW, high >> 32]
+    starts = [before & LOW, before >> 32 & LOW, before >> 64 & LOW, before >> 96]
+    return list(zip(limbs, starts, strict=True))
+
+
+def _sums_fit(values: Ints, before: int) -> bool:
+    return float(np.abs(values.astype(np.float64)).sum()) + abs(float(before)) < SAFE
+
+
+def _running(limb: Ints, start: int) -> Ints:
+    """Totals before each row and after the last. The first is -start: so ranges from row 0 include it."""
+    totals = np.empty(len(limb) + 1, dtype=np.int64)
+    totals[0] = -start
+    np.cumsum(limb, out=totals[1:])
+    return totals
+
+
+def _beyond(low: NDArray[np.uint64], high: Ints) -> Mask:
+    """Whether a 128-bit number has more than 38 digits."""
+    mask = 2**64 - 1
+    above: Mask = (high > BOUND >> 64) | ((high == BOUND >> 64) & (low >= np.uint64(BOUND & mask)))
+    below: Mask = (high < -BOUND >> 64) | ((high == -BOUND >> 64) & (low <= np.uint64(-BOUND & mask)))
+    return above | below

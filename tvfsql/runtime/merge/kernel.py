@@ -1,0 +1,213 @@
+"""From slices to windows over a stream of Arrow batches, in bounded memory: what `mapInArrow` runs.
+
+Rows come in (key, slice_end) order. They are taken in chunks; after each only those rows of the last key stay
+that windows still open may need. The last row itself is held back, because the next row says how many
+windows it emits: a window is final when a later row of its key lies past its end, or the key changes.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Iterator, Mapping
+from dataclasses import dataclass, field
+from functools import cached_property
+from itertools import pairwise
+
+import numpy as np
+import pyarrow as pa
+import pyarrow.compute as pc
+
+from tvfsql.errors import DataError
+from tvfsql.plan.columns import BEFORE, SLICE_END
+from tvfsql.plan.window import Cumulate, Hop
+from tvfsql.runtime.arrow.columns import Ints, Mask, changes, flags
+from tvfsql.runtime.merge.partials import Merge, prepare
+from tvfsql.runtime.merge.ranges import Partial, Ranges, latest
+from tvfsql.runtime.merge.window_ends import Reach, reach
+
+CHUNK_ROWS = 200_000
+CHUNK_BYTES = 256 << 20
+BATCH_ROWS = 200_000
+BATCH_BYTES = 64 << 20
+TIMESTAMP = pa.timestamp("us")
+EMITTED = "$emitted"  # the column that marks rows of steps that were emitted earlier
+
+
+@dataclass(frozen=True)
+class SliceKernel:
+    """Merges the slices of each key to windows: keys, slice_end, partials, in this order and under any name.
+
+    See `merge_slices` for their meaning; `merges` are pairs (column, merge kind). The sizes, in rows or
+    bytes, bound memory and never change a result. A chunk grows to what it must carry over, so that no
+    row is read more than a few times. `ends` leaves out the windows that end before or after it (epoch ms).
+    With `emitted` a last column says of each row whether it was part of the last step that was emitted earlier;
+    such rows are the first ones of their key.
+    """
+
+    window: Hop | Cumulate
+    keys: tuple[str, ...]
+    merges: tuple[tuple[str, Merge], ...]
+    rows: str
+    chunk_rows: int = CHUNK_ROWS
+    chunk_bytes: int = CHUNK_BYTES
+    batch_rows: int = BATCH_ROWS
+    batch_bytes: int = BATCH_BYTES
+    ends: tuple[int, int] | None = None
+    emitted: bool = False
+
+    def __call__(self, batches: Iterable[pa.RecordBatch]) -> Iterator[pa.RecordBatch]:
+        marked = (EMITTED,) if self.emitted else ()
+        names = [*self.keys, SLICE_END, *(name for name, _ in self.merges), *marked]
+        feed = Feed(batch.rename_columns(names) for batch in batches)
+        carried = _Carried()
+        while True:
+            fresh = feed.take(max(self.chunk_rows, carried.rows), max(self.chunk_bytes, carried.bytes))
+            table = pa.Table.from_batches([*carried.batches, *fresh]) if carried.batches or fresh else None
+            if table is None:
+                return
+            chunk = _Chunk(self, table.combine_chunks(), carried, final=not fresh)
+            yield from chunk.windows()
+            if not fresh:
+                return
+            carried = chunk.carry()
+
+
+@dataclass(frozen=True)
+class _Carried:
+    """What one chunk leaves to the next: rows, and the running totals before them."""
+
+    batches: tuple[pa.RecordBatch, ...] = ()
+    rows: int = 0
+    bytes: int = 0
+    before: Mapping[str, int] = field(default_factory=dict)
+
+    @property
+    def done(self) -> int:
+        """How many rows emitted their windows: all but the last one, which was held back."""
+        return max(0, self.rows - 1)
+
+
+class _Chunk:
+    """Some rows in order, ready to emit their windows."""
+
+    def __init__(self, kernel: SliceKernel, table: pa.Table, carried: _Carried, *, final: bool) -> None:
+        self.kernel = kernel
+        self.table = table
+        filled = flags(pc.greater(self._column(kernel.rows), 0))
+        self.reach: Reach = reach(kernel.window, self._slice_ends(), self._new_key(), filled, kernel.ends)
+        self.partials: dict[str, Partial] = {
+            name: prepare(kind, name, self._column(name), self.reach.blocks, carried.before.get(name, 0))
+            for name, kind in kernel.merges
+        }
+        counts = self.reach.counts.copy()
+        counts[: carried.done] = 0
+        if not final:
+            counts[-1] = 0
+        self.upto = np.cumsum(counts)
+        self.already = self.upto - counts
+
+    def windows(self) -> Iterator[pa.RecordBatch]:
+        """The output batches. Made one by one: a chunk of lonely rows may have a thousand windows per row."""
+        for start in range(0, int(self.upto[-1]), self.kernel.batch_rows):
+            stop = min(start + self.kernel.batch_rows, int(self.upto[-1]))
+            row, last_row = np.searchsorted(self.upto, (start, stop - 1), side="right")
+            given = np.diff(np.clip(self.upto[row : last_row + 1], start, stop), prepend=start).astype(np.int64)
+            rows = np.repeat(np.arange(row, last_row + 1), given)
+            nth = np.arange(start, stop) - self.already[rows]
+            yield from self._batches(rows, self.reach.first[rows] + nth * self.reach.stride)
+
+    def carry(self) -> _Carried:
+        """The rows that later windows of the last key may need."""
+        row = self.reach.kept
+        before = {name: part.before(int(self.reach.since[row]), row) for name, part in self.partials.items()}
+        rest = self.table.slice(row)
+        return _Carried(tuple(rest.to_batches()), rest.num_rows, rest.nbytes, before)
+
+    def _batches(self, rows: Ints, ends: Ints) -> Iterator[pa.RecordBatch]:
+        ranges = self.reach.ranges(rows, ends)
+        starts = self.reach.starts(rows, ends)
+        cuts = self._cuts(ranges)
+        for a, b in pairwise(cuts):
+            at, some = pa.array(rows[a:b]), ranges.part(a, b)
+            columns = {name: self._column(name).take(at) for name in self.kernel.keys}
+            columns["window_start"] = self._timestamps(starts[a:b])
+            columns["window_end"] = self._timestamps(ends[a:b])
+            for name, partial in self.partials.items():
+                columns[name] = partial.over(some)
+            if self.kernel.window.emit_only_on_change:
+                columns[BEFORE] = self._before(rows[a:b])
+            yield pa.RecordBatch.from_pydict(columns)
+
+    @cached_property
+    def _step_before(self) -> Ints:
+        """For each row the last one of the step emitted before it since the windows' start; -1 if there is none."""
+        given = self.reach.counts > 0
+        if self.kernel.emitted:
+            given |= flags(self._column(EMITTED))
+        before = np.append(-1, latest(given)[:-1])
+        return np.where(before >= self.reach.since, before, -1)
+
+    def _before(self, rows: Ints) -> pa.Array:
+        """What the step before holds, as a struct; NULL if there is none."""
+        before = self._step_before[rows]
+        last, since = np.maximum(before, self.reach.since[rows]), self.reach.since[rows]
+        ranges = Ranges(self.reach.blocks, since, last + 1, since, anchored=True)
+        parts = [partial.over(ranges) for partial in self.partials.values()]
+        return pa.StructArray.from_arrays(parts, names=list(self.partials), mask=pa.array(before < 0))
+
+    def _cuts(self, ranges: Ranges) -> list[int]:
+        """Where to cut so that no batch is larger than `batch_bytes`, unless a single row is."""
+        sizes = [size for part in self.partials.values() if (size := part.bytes_over(ranges)) is not None]
+        if not sizes:
+            return [0, len(ranges)]
+        upto = np.cumsum(sum(sizes))
+        cuts = [0]
+        while cuts[-1] < len(ranges):
+            spent = int(upto[cuts[-1] - 1]) if cuts[-1] else 0
+            fits = int(np.searchsorted(upto, spent + self.kernel.batch_bytes, side="right"))
+            cuts.append(max(cuts[-1] + 1, fits))
+        return cuts
+
+    def _slice_ends(self) -> Ints:
+        column = self._column(SLICE_END)
+        if column.null_count:
+            raise AssertionError("slice_end is NULL: rows without a time belong to no window")
+        micros: Ints = column.cast(TIMESTAMP).view(pa.int64()).to_numpy()
+        return micros // 1000
+
+    def _new_key(self) -> Mask:
+        new = np.zeros(self.table.num_rows, dtype=np.bool_)
+        new[0] = True
+        for name in self.kernel.keys:
+            new |= changes(self._column(name))
+        return new
+
+    def _timestamps(self, slices: Ints) -> pa.Array:
+        window = self.kernel.window
+        return pa.array((slices * window.slice_size + window.offset) * 1000).view(TIMESTAMP)
+
+    def _column(self, name: str) -> pa.Array:
+        column = self.table.column(name)
+        if column.num_chunks > 1:  # Arrow's limit for one array of strings
+            raise DataError(f"the rows of one window hold more than 2 GiB of {name}")
+        return column.chunk(0)
+
+
+class Feed:
+    """Batches cut and put together to pieces of a wished size."""
+
+    def __init__(self, batches: Iterable[pa.RecordBatch]) -> None:
+        self.batches = (batch for batch in batches if batch.num_rows)
+        self.rest: pa.RecordBatch | None = None
+
+    def take(self, rows: int, size: int) -> list[pa.RecordBatch]:
+        """The next batches, `rows` rows in all, or fewer once they hold `size` bytes; empty at the end."""
+        taken: list[pa.RecordBatch] = []
+        while rows > 0 and size > 0:
+            batch = self.rest if self.rest is not None else next(self.batches, None)
+            if batch is None:
+                break
+            self.rest = batch.slice(rows) if batch.num_rows > rows else None
+            taken.append(batch.slice(0, rows))
+            rows -= taken[-1].num_rows
+            size -= taken[-1].nbytes
+        return taken

@@ -1,0 +1,146 @@
+"""Blocks of rows and ranges over them: where scans start anew, and which rows a window takes together.
+
+The method is van Herk's (1992): cut the rows into blocks as long as a window; then any window is the end of
+one block, or the start of the next, or the one followed by the other. With the running aggregates of each
+block from both sides a window costs one merge, whatever its size.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from functools import cached_property
+
+import numpy as np
+import pyarrow as pa
+
+from tvfsql.runtime.arrow.columns import Ints, Mask, presence
+
+
+@dataclass(frozen=True)
+class Blocks:
+    """Rows cut into blocks: `first[i]` says that row i begins one. `first[0]` is always true."""
+
+    first: Mask
+
+    def __len__(self) -> int:
+        return len(self.first)
+
+    @cached_property
+    def number(self) -> Ints:
+        """For each row the number of its block, from 0."""
+        return np.cumsum(self.first, dtype=np.int64) - 1
+
+    @cached_property
+    def start(self) -> Ints:
+        """For each row the first row of its block."""
+        return latest(self.first)
+
+    @cached_property
+    def last(self) -> Mask:
+        """Whether a row is the last one of its block."""
+        return np.append(self.first[1:], True)
+
+    @cached_property
+    def position(self) -> Ints:
+        """For each row how many rows of its block come before it."""
+        return np.arange(len(self)) - self.start
+
+    @cached_property
+    def reversed(self) -> Blocks:
+        """The same blocks for the rows in backward order: a scan over them is a suffix scan."""
+        return Blocks(self.last[::-1])
+
+
+@dataclass(frozen=True)
+class Ranges:
+    """Ranges [lo, hi) of rows: the end of a block, the start of one, or an end and the next block's start.
+
+    `since` is the row where the running total of a range begins: the first of its run, at or before lo.
+    `anchored` says that each range begins where its block does, so that no suffix is needed. AssertionError
+    from a scan if a range has another shape.
+    """
+
+    blocks: Blocks
+    lo: Ints
+    hi: Ints
+    since: Ints
+    anchored: bool = False
+
+    def __len__(self) -> int:
+        return len(self.lo)
+
+    @cached_property
+    def suffix(self) -> Ints | None:
+        """The row whose suffix scan is the left part; the neutral slot, `len(blocks)`, if there is none."""
+        return None if self.anchored else np.where(self._across | self._to_the_end, self.lo, len(self.blocks))
+
+    @cached_property
+    def prefix(self) -> Ints:
+        """The row whose prefix scan is the right part; the neutral slot, `len(blocks)`, if there is none."""
+        if self.anchored:
+            return self.hi - 1
+        return np.where(self._across | ~self._to_the_end, self.hi - 1, len(self.blocks))
+
+    @cached_property
+    def _across(self) -> Mask:
+        number = self.blocks.number
+        further = number[self.hi - 1] - number[self.lo]
+        if (further > 1).any():
+            raise AssertionError("a range reaches over more than two blocks")
+        across: Mask = further == 1
+        return across
+
+    @cached_property
+    def _to_the_end(self) -> Mask:
+        # Asked before "from the start", since a chunk may begin in the middle of a block; no range of a chunk
+        # meets a block that is cut behind. So floating sums are added in one order, however rows are chunked.
+        ends: Mask = ~self._across & self.blocks.last[self.hi - 1]
+        begins = self.lo[~self._across & ~ends]
+        if (self.blocks.start[begins] != begins).any():
+            raise AssertionError("a range lies inside one of the blocks")
+        return ends
+
+    def part(self, start: int, stop: int) -> Ranges:
+        """The ranges numbered [start, stop)."""
+        cut = slice(start, stop)
+        return Ranges(self.blocks, self.lo[cut], self.hi[cut], self.since[cut], self.anchored)
+
+
+class Partial:
+    """One partial column over some rows in (key, time) order, ready to be merged over any ranges of them.
+
+    It does not ask where the rows come from: a chunk of slices in batch, chunks of state on a stream. What it
+    gives is again a partial of its kind, so merged partials can be merged further.
+    """
+
+    def over(self, ranges: Ranges) -> pa.Array:
+        """One merged value per range, as an Arrow array; NULL where a range holds no value."""
+        raise AssertionError(f"{type(self).__name__} does not say how it merges")
+
+    def bytes_over(self, ranges: Ranges) -> Ints | None:
+        """About how large each merged value is; None if that does not grow with the range."""
+        return None
+
+    def before(self, since: int, row: int) -> int:
+        """What later rows of the run must know of the rows [since, row), if they will not see them."""
+        return 0
+
+
+class Presence:
+    """Whether a range holds any value that is not NULL, in one subtraction."""
+
+    def __init__(self, column: pa.Array) -> None:
+        present = presence(column)
+        self.seen: Ints | None = None
+        if present is not None:
+            self.seen = np.zeros(len(present) + 1, dtype=np.int64)
+            np.cumsum(present, out=self.seen[1:])
+
+    def over(self, ranges: Ranges) -> Mask | None:
+        """None stands for all of them."""
+        return None if self.seen is None else self.seen[ranges.hi] > self.seen[ranges.lo]
+
+
+def latest(flags: Mask) -> Ints:
+    """For each row the nearest flagged row at or before it; -1 if there is none."""
+    return np.maximum.accumulate(np.where(flags, np.arange(len(flags)), -1))

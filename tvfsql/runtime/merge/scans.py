@@ -1,0 +1,154 @@
+"""Merges without an inverse, by prefix and suffix scans: smallest, largest, floating sums, moments."""
+
+from __future__ import annotations
+
+from abc import abstractmethod
+from functools import cached_property
+from typing import Any
+
+import numpy as np
+import pyarrow as pa
+from numpy.typing import NDArray
+
+from tvfsql.runtime.arrow.columns import Mask, presence, structs
+from tvfsql.runtime.arrow.order import scale
+from tvfsql.runtime.merge.ranges import Blocks, Partial, Presence, Ranges
+
+# One value of every row, in as many arrays as the merge needs; a scan has one entry more, the neutral one.
+Columns = tuple[NDArray[Any], ...]
+
+
+class Scanned(Partial):
+    """A merge that is associative and has a neutral value, over prefix and suffix scans."""
+
+    def __init__(self, rows: Columns, blocks: Blocks) -> None:
+        self.rows = rows
+        self.blocks = blocks
+
+    @abstractmethod
+    def merge(self, left: Columns, right: Columns) -> Columns:
+        """Row by row, `left` followed by `right`."""
+
+    @abstractmethod
+    def neutral(self) -> tuple[float, ...]:
+        """The value that a merge leaves as it was, one number for each array of the rows."""
+
+    def scan(self, rows: Columns, blocks: Blocks, *, backward: bool = False) -> Columns:
+        """For each row the merge of its block up to there, by doubling: log2(longest block) passes."""
+        done = tuple(row.copy() for row in rows)
+        position, step = blocks.position, 1
+        todo = np.flatnonzero(position >= step)
+        while len(todo):
+            near, far = tuple(row[todo] for row in done), tuple(row[todo - step] for row in done)
+            merged = self.merge(near, far) if backward else self.merge(far, near)
+            for row, new in zip(done, merged, strict=True):
+                row[todo] = new
+            step *= 2
+            todo = todo[position[todo] >= step]
+        return done
+
+    @cached_property
+    def prefixes(self) -> Columns:
+        return self._with_neutral(self.scan(self.rows, self.blocks))
+
+    @cached_property
+    def suffixes(self) -> Columns:
+        behind = tuple(row[::-1] for row in self.rows)
+        scanned = self.scan(behind, self.blocks.reversed, backward=True)
+        return self._with_neutral(tuple(row[::-1] for row in scanned))
+
+    def merged(self, ranges: Ranges) -> Columns:
+        """The merge over each range: the suffix of one block followed by the prefix of the next."""
+        with np.errstate(invalid="ignore", over="ignore"):  # inf - inf is NaN, as in SQL
+            right = tuple(row[ranges.prefix] for row in self.prefixes)
+            if ranges.suffix is None:
+                return right
+            return self.merge(tuple(row[ranges.suffix] for row in self.suffixes), right)
+
+    def _with_neutral(self, rows: Columns) -> Columns:
+        return tuple(np.append(row, row.dtype.type(one)) for row, one in zip(rows, self.neutral(), strict=True))
+
+
+class FloatSum(Scanned):
+    """`sum` of floating numbers, as double. No differences: they cancel, and inf or NaN would never leave."""
+
+    def __init__(self, column: pa.Array, blocks: Blocks) -> None:
+        values = column.fill_null(-0.0).to_numpy().astype(np.float64, copy=False)
+        super().__init__((values,), blocks)
+        self.presence = Presence(column)
+
+    def merge(self, left: Columns, right: Columns) -> Columns:
+        return (left[0] + right[0],)
+
+    def neutral(self) -> tuple[float, ...]:
+        return (-0.0,)  # 0.0 would turn a sum of -0.0 into 0.0
+
+    def over(self, ranges: Ranges) -> pa.Array:
+        (total,) = self.merged(ranges)
+        present = self.presence.over(ranges)
+        return pa.array(total, mask=None if present is None else ~present)
+
+
+class Moments(Scanned):
+    """`moments`: count, mean, sum of squares around it, in a struct<n: bigint, mean: double, m2: double>.
+
+    Merged by Chan, Golub and LeVeque's formula (1979), which stays accurate where sums of squares cancel.
+    """
+
+    def __init__(self, column: pa.Array, blocks: Blocks) -> None:
+        parts = structs(column)
+        self.type = parts.type
+        fields = dict(zip((field.name for field in self.type), parts.flatten(), strict=True))
+        n, mean, m2 = (fields[name].fill_null(0).to_numpy() for name in ("n", "mean", "m2"))
+        super().__init__((n, mean, m2), blocks)
+        self.presence = Presence(column)
+
+    def merge(self, left: Columns, right: Columns) -> Columns:
+        (n_left, mean_left, m2_left), (n_right, mean_right, m2_right) = left, right
+        n = n_left + n_right
+        share = n_right / np.maximum(n, 1)
+        delta = mean_right - mean_left
+        mean, m2 = mean_left + delta * share, m2_left + m2_right + delta * delta * (n_left * share)
+        # an empty side gives the other one, also where that is infinite
+        from_left, from_right = n_right == 0, n_left == 0
+        mean = np.where(from_left, mean_left, np.where(from_right, mean_right, mean))
+        return n, mean, np.where(from_left, m2_left, np.where(from_right, m2_right, m2))
+
+    def neutral(self) -> tuple[float, ...]:
+        return (0, 0.0, 0.0)
+
+    def over(self, ranges: Ranges) -> pa.Array:
+        by_name = dict(zip(("n", "mean", "m2"), self.merged(ranges), strict=True))
+        present = self.presence.over(ranges)
+        mask = None if present is None else pa.array(~present)
+        fields = list(self.type)
+        return pa.StructArray.from_arrays([pa.array(by_name[f.name]) for f in fields], fields=fields, mask=mask)
+
+
+class Extreme(Scanned):
+    """`min` or `max` of a type with an order: values become codes from 1 up, 0 being NULL."""
+
+    def __init__(self, column: pa.Array, blocks: Blocks, *, largest: bool) -> None:
+        self.largest = largest
+        self.scale = scale(column, len(column))
+        codes = self.scale.codes if largest else self.scale.top - self.scale.codes
+        present = presence(column)
+        super().__init__((np.where(True if present is None else present, codes + 1, 0),), blocks)
+        self.may_be_null = present is not None
+
+    def merge(self, left: Columns, right: Columns) -> Columns:
+        return (np.maximum(left[0], right[0]),)
+
+    def neutral(self) -> tuple[float, ...]:
+        return (0,)
+
+    def scan(self, rows: Columns, blocks: Blocks, *, backward: bool = False) -> Columns:
+        """One pass: lift each block above the one before it, so that a running maximum starts anew there."""
+        lift = blocks.number * (self.scale.top + 2)
+        return (np.maximum.accumulate(rows[0] + lift) - lift,)
+
+    def over(self, ranges: Ranges) -> pa.Array:
+        (best,) = self.merged(ranges)
+        present: Mask | None = best > 0 if self.may_be_null else None
+        codes = np.maximum(best - 1, 0)
+        return self.scale.decode(codes if self.largest else self.scale.top - codes, present)

@@ -1,0 +1,82 @@
+"""Rows of slices as Arrow: what travels from the local to the global phase, and what the state holds.
+
+A batch has the key columns (`$0`, `$1`, ...), `$slice` (int64, the number of the slice's end) and the partials
+under their own names. Any number of rows may hold the same key and slice: their partials are merged when they
+are read.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from itertools import pairwise
+
+import numpy as np
+import pyarrow as pa
+
+from tvfsql.runtime.arrow.batches import changes_in, joined, key_codes, sort_order
+from tvfsql.runtime.arrow.columns import Ints
+from tvfsql.runtime.merge.partials import Merge, prepare
+from tvfsql.runtime.merge.ranges import Blocks, Ranges
+
+SLICE = "$slice"
+
+
+@dataclass(frozen=True)
+class SliceRows:
+    """How such batches are made and merged: `keys` key columns, and pairs (partial column, merge kind)."""
+
+    keys: int
+    merges: tuple[tuple[str, Merge], ...]
+
+    @property
+    def names(self) -> list[str]:
+        return [*(f"${k}" for k in range(self.keys)), SLICE, *(name for name, _ in self.merges)]
+
+    def batch(self, keys: Sequence[pa.Array], slices: Ints, partials: Sequence[pa.Array]) -> pa.RecordBatch:
+        return pa.RecordBatch.from_arrays([*keys, pa.array(slices), *partials], self.names)
+
+    def slices(self, batch: pa.RecordBatch) -> Ints:
+        numbers: Ints = batch.column(self.keys).to_numpy()
+        return numbers
+
+    def not_before(self, batch: pa.RecordBatch, first: int) -> pa.RecordBatch:
+        """The rows, those of earlier slices in the slice `first`."""
+        return batch.set_column(self.keys, SLICE, pa.array(np.maximum(self.slices(batch), first)))
+
+    def total(self, batch: pa.RecordBatch, name: str) -> int:
+        """The sum of an integer partial."""
+        return int(batch.column(name).sum().as_py() or 0) if batch.num_rows else 0
+
+    def merged(self, batches: Sequence[pa.RecordBatch], *, into: int | None = None) -> pa.RecordBatch:
+        """One row per key and slice, in the order of the slices; with `into`, one per key, of that slice.
+
+        Rows of one key are merged in the order of their slices, and within a slice in the order in which they come.
+        """
+        batch = joined(batches)
+        slices, codes = self.slices(batch), key_codes(batch.columns[: self.keys], batch.num_rows)
+        order = sort_order([codes, slices] if into is not None else [slices, codes])
+        first = changes_in(codes[order])
+        if into is None:
+            first |= changes_in(slices[order])
+        starts = np.flatnonzero(first)
+        ranges = Ranges(Blocks(first), starts, np.append(starts[1:], len(order)), starts, anchored=True)
+        at, heads = pa.array(order), pa.array(order[starts])
+        keys = [column.take(heads) for column in batch.columns[: self.keys]]
+        partials = [
+            prepare(kind, name, batch.column(name).take(at), ranges.blocks).over(ranges) for name, kind in self.merges
+        ]
+        numbers = slices[order[starts]] if into is None else np.full(len(starts), into, dtype=np.int64)
+        return self.batch(keys, numbers, partials)
+
+    def by_key(self, batches: Sequence[pa.RecordBatch]) -> pa.RecordBatch:
+        """All rows, those of a key together and in the order of their slices: as the batch kernel wants them."""
+        batch = joined(batches)
+        codes = key_codes(batch.columns[: self.keys], batch.num_rows)
+        return batch.take(pa.array(sort_order([codes, self.slices(batch)])))
+
+    def by_slice(self, batch: pa.RecordBatch) -> dict[int, pa.RecordBatch]:
+        """A batch in the order of its slices, cut into them."""
+        slices = self.slices(batch)
+        cuts = [*np.flatnonzero(changes_in(slices)).tolist(), len(slices)]
+        return {int(slices[a]): batch.slice(a, b - a) for a, b in pairwise(cuts)}

@@ -1,0 +1,150 @@
+"""What an emitted program and a Session do alike to run streams: `start_streams`, and `run_streams` to the end."""
+
+from __future__ import annotations
+
+import signal
+import sys
+import threading
+from collections.abc import Callable, Iterable, Iterator, Sequence
+from contextlib import contextmanager
+from dataclasses import dataclass, replace
+from functools import partial
+from itertools import chain, count
+from pathlib import Path
+
+from pyspark.sql import DataFrame, SparkSession
+from pyspark.sql.streaming.readwriter import DataStreamWriter
+
+from tvfsql.errors import TvfSqlError
+from tvfsql.runtime.frames.print_table import print_rows
+from tvfsql.runtime.host.failures import require_settings, translated
+from tvfsql.runtime.stream.driver.checkpoints import claim, refuse_files_of_others
+from tvfsql.runtime.stream.driver.idle_sources import Source
+from tvfsql.runtime.stream.driver.progress_counts import counted_out, totals
+from tvfsql.runtime.stream.driver.progress_text import counter_lines
+from tvfsql.runtime.stream.driver.running import Running, Stream
+from tvfsql.runtime.stream.driver.statement_set import Write
+
+ERROR, INTERRUPTED = 1, 130  # exit codes, those of the command line
+
+
+@dataclass(frozen=True)
+class Job:
+    """A stream to run. `build` makes its writer.
+
+    `reads`: its tables, in order. `writes` and `late`: the folders for files of its rows and of its late rows.
+    `endless`: it runs until it is stopped; otherwise it ends when everything that is there has been read.
+    `idle_advance`: open windows fire when all sources are idle. `count_missing_files`: a file that is deleted before it
+    is read is counted; otherwise it is an error. `interval`: ms between the starts of two micro-batches of one that is
+    `endless`; 0: as soon as there are rows. `name`: of its query. `checkpoint`: the folder of its state, which belongs
+    to the text `program`; None is a temporary folder.
+    """
+
+    build: Callable[[SparkSession], DataStreamWriter]
+    reads: Sequence[Source] = ()
+    writes: Sequence[str] = ()
+    late: Sequence[str] = ()
+    endless: bool = False
+    idle_advance: bool = True
+    count_missing_files: bool = False
+    interval: int = 0
+    name: str = ""
+    checkpoint: str | Path | None = None
+    program: str = ""
+
+
+def start_streams(spark: SparkSession, *jobs: Job, flush: bool = True) -> Running:
+    """Start streams, all at the same time. With `flush` the end of a bounded input fires every window.
+
+    Raises OptionError if a checkpoint belongs to another program or Spark's ANSI mode is off, DataError if a
+    checkpoint cannot be used or the files of a sink belong to another stream.
+    """
+    require_settings(spark)
+    folders = [None if job.checkpoint is None else Path(job.checkpoint).absolute() for job in jobs]
+    for job, folder in zip(jobs, folders, strict=True):
+        if folder is not None:
+            claim(folder, job.program)
+        refuse_files_of_others(job.writes, job.late, folder)
+    names = _free_names((query.name for query in spark.streams.active), [job.name for job in jobs])
+    streams = [
+        Stream(
+            partial(job.build, spark),
+            folder,
+            job.endless,
+            flush,
+            tuple(job.reads),
+            job.idle_advance,
+            job.count_missing_files,
+            job.interval,
+            name,
+        )
+        for job, folder, name in zip(jobs, folders, names, strict=True)
+    ]
+    return Running(spark, streams)
+
+
+def _free_names(taken: Iterable[str | None], wanted: Iterable[str]) -> list[str]:
+    """The names of queries that run at once, all different; "" means no name."""
+    used, names = {*taken}, list[str]()
+    for name in wanted:
+        free = name and next(each for each in chain([name], (f"{name}-{i}" for i in count(2))) if each not in used)
+        used.add(free)
+        names.append(free)
+    return names
+
+
+def run_streams(spark: SparkSession, *jobs: Job, program: str) -> None:
+    """Run the streams of the file `program` until they end, or until Ctrl-C or SIGTERM stops them after the current
+    micro-batch. Prints the counters to stderr. Exits the process with 1 after an error, which it prints, and with 130
+    after an interrupt.
+    """
+    running: Running | None = None
+    text = Path(program).read_text(encoding="utf-8")
+    try:
+        with translated(), _stopped_by_signals():
+            running = start_streams(spark, *(replace(job, program=text) for job in jobs))
+            running.wait()
+    except TvfSqlError as error:
+        print(error, file=sys.stderr)
+        sys.exit(ERROR)
+    except KeyboardInterrupt:
+        print("interrupted", file=sys.stderr)
+        sys.exit(INTERRUPTED)
+    finally:
+        if running is not None:
+            print(*counter_lines(totals(running.counts)), sep="\n", file=sys.stderr)
+
+
+def printed(
+    query: Callable[[SparkSession], DataFrame], late_output: Callable[[Write], Write] | None = None
+) -> Callable[[SparkSession], DataStreamWriter]:
+    """Returns a function that builds the writer of a SELECT, whose rows go to stdout as those of a `print` table do.
+
+    `late_output` is that of the program, if late rows go into a table.
+    """
+
+    def build(spark: SparkSession) -> DataStreamWriter:
+        rows = query(spark)
+        if late_output is not None:
+            return rows.writeStream.foreachBatch(late_output(_print))
+        return counted_out(rows).writeStream.foreachBatch(_print)
+
+    return build
+
+
+def _print(rows: DataFrame, number: int) -> None:
+    print_rows(rows)
+
+
+@contextmanager
+def _stopped_by_signals() -> Iterator[None]:
+    """SIGINT and SIGTERM raise KeyboardInterrupt. pyspark's handler of SIGINT calls Java from within a call to Java."""
+    if threading.current_thread() is not threading.main_thread():
+        yield
+        return
+    before = {number: signal.signal(number, signal.default_int_handler) for number in (signal.SIGINT, signal.SIGTERM)}
+    try:
+        yield
+    finally:
+        for number, handler in before.items():
+            signal.signal(number, signal.SIG_DFL if handler is None else handler)

@@ -1,0 +1,171 @@
+"""The local phase of every operator: the rows of a partition in payloads by key group, and channel messages, in order.
+
+What payloads are made of is up to a `LocalStrategy`: slices or intervals of windows (`local_windows`), or rows as they
+are (`rows_by_key`).
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Iterator, Mapping, Sequence
+from dataclasses import dataclass
+from itertools import pairwise
+from typing import Any, Protocol
+
+import numpy as np
+import pyarrow as pa
+import pyarrow.compute as pc
+from pyspark.sql import Column, DataFrame
+from pyspark.sql import functions as F
+from pyspark.sql import types as T
+
+from tvfsql.plan.columns import MARKS
+from tvfsql.plan.stream import StreamContext
+from tvfsql.runtime.arrow.batches import changes_in, to_bytes
+from tvfsql.runtime.arrow.columns import Ints
+from tvfsql.runtime.frames.column_names import column_of
+from tvfsql.runtime.merge.kernel import TIMESTAMP
+from tvfsql.runtime.stream.exchange.key_groups import key_group_labels
+from tvfsql.runtime.stream.time.channel_messages import ChannelWatermarks, WatermarkColumns
+from tvfsql.runtime.stream.time.control_channel import with_now
+from tvfsql.runtime.stream.time.zones import wall_watermarks
+
+CHUNK_ROWS = 200_000
+CHUNK_BYTES = 128 << 20
+# What goes to a key group: rows (payload), or a channel message. Of one seq rows go first.
+SENT = pa.schema(
+    [
+        ("key_group", pa.int32()),
+        ("seq", pa.int64()),
+        ("channel", pa.string()),
+        ("watermark", pa.int64()),
+        ("payload", pa.binary()),
+    ]
+)
+
+
+class LocalStrategy(Protocol):
+    """How payloads are made of the rows of a partition. A frozen value; Spark sends it to its workers."""
+
+    def cuts(self, heard: ChannelWatermarks, watermarks: WatermarkColumns, rows: pa.RecordBatch) -> list[int]:
+        """After how many rows of a batch a new seq begins, where a watermark counts from the next row on. `heard` is
+        what the channels had said before the batch."""
+
+    def placed(self, rows: pa.RecordBatch, key_groups: pa.Array) -> pa.RecordBatch:
+        """The rows of a batch that have a time, with their key groups, as they wait for their payload."""
+
+    def payload(self, waiting: Sequence[pa.RecordBatch]) -> tuple[pa.RecordBatch, Ints]:
+        """What goes into payloads, of batches that `placed` made: the rows of a key group together, and the key group
+        of each row."""
+
+
+@dataclass(frozen=True)
+class LocalPhase:
+    """What `mapInArrow` runs before an exchange by key group. In, by position: $watermark, $control, $channel, the key
+    group, and the columns that the strategy takes.
+
+    Each partition sends what it heard of every channel to every key group, whether it has rows for it or not: at the
+    end, or with `on_event` wherever order matters; there a new seq begins. With `zone` watermarks come as instants, and
+    go on as those of its wall clock, on which the times are.
+    """
+
+    strategy: LocalStrategy
+    key_groups: tuple[int, ...]
+    on_event: bool = False
+    zone: str = ""
+    chunk_rows: int = CHUNK_ROWS
+
+    def __call__(self, batches: Iterable[pa.RecordBatch]) -> Iterator[pa.RecordBatch]:
+        heard = ChannelWatermarks()
+        waiting: list[pa.RecordBatch] = []
+        rows = size = seq = 0
+        for batch in batches:
+            if not batch.num_rows:
+                continue
+            ends = self.strategy.cuts(heard, self._watermarks(batch), _own(batch)) if self.on_event else []
+            for start, stop in pairwise([0, *ends, *({batch.num_rows} - {*ends})]):
+                part = batch.slice(start, stop - start)
+                heard.hear(self._watermarks(part))
+                waiting.append(self.strategy.placed(_own(part), part.column(3)))
+                rows, size = rows + part.num_rows, size + part.nbytes
+                if stop in ends or rows >= self.chunk_rows or size >= CHUNK_BYTES:
+                    yield from self._payloads(waiting, seq)
+                    waiting, rows, size = [], 0, 0
+                if stop in ends:
+                    yield from self._messages(heard, seq)
+                    seq += 1
+        yield from self._payloads(waiting, seq)
+        yield from self._messages(heard, seq)
+
+    def _watermarks(self, batch: pa.RecordBatch) -> WatermarkColumns:
+        micros, control = batch.column(0).cast(TIMESTAMP).view(pa.int64()), batch.column(1)
+        if self.zone:
+            micros = pc.multiply(self._on_wall_clock(micros, 1000), 1000)
+            control = self._on_wall_clock(control, 1)
+        return WatermarkColumns(batch.column(2), micros, control)
+
+    def _on_wall_clock(self, instants: pa.Array, unit: int) -> pa.Array:
+        """Watermarks on the wall clock of the zone in ms, from instants of which `unit` are a millisecond."""
+        ms = instants.fill_null(0).to_numpy() // unit
+        return pa.array(wall_watermarks(ms, self.zone), mask=instants.is_null().to_numpy(zero_copy_only=False))
+
+    def _payloads(self, waiting: list[pa.RecordBatch], seq: int) -> Iterator[pa.RecordBatch]:
+        waiting = [batch for batch in waiting if batch.num_rows]
+        if not waiting:
+            return
+        rows, groups = self.strategy.payload(waiting)
+        starts = np.flatnonzero(changes_in(groups)).tolist()
+        for start, stop in pairwise([*starts, len(groups)]):
+            payload = to_bytes(rows.slice(start, stop - start))
+            yield _sent([(int(groups[start]), seq, None, None, payload)])
+
+    def _messages(self, heard: ChannelWatermarks, seq: int) -> Iterator[pa.RecordBatch]:
+        messages = [(seq, channel, watermark, None) for channel, watermark in heard.take()]
+        if messages:
+            yield _sent([(key_group, *message) for key_group in self.key_groups for message in messages])
+
+
+def local_phase(
+    rows: DataFrame,
+    columns: Sequence[Column],
+    strategy: LocalStrategy,
+    context: StreamContext,
+    *,
+    keys: Sequence[str],
+    metadata: Mapping[str, Any] | None = None,
+) -> DataFrame:
+    """The local phase of an operator, over the `columns` that its strategy takes, grouped by the hash of `keys`.
+
+    In: rows with the watermark columns. Out: key_group (int) and what is sent to it: seq (bigint), and payload (binary,
+    with this `metadata`) or channel (string) and watermark (bigint, epoch ms); and now (bigint, epoch ms: the time of
+    the micro-batch). With `on_event` a watermark counts from the row after it, in the order of the source, whose rows
+    then pass through one task. Else it counts from the next micro-batch. The number of key groups bounds the
+    parallelism, and belongs to the state: it must not change over a checkpoint.
+    """
+    labels = key_group_labels(context.key_groups if keys else 1)
+    remainder = F.pmod(hash_of(keys), F.lit(len(labels))).cast("int")
+    group = F.element_at(F.array(*map(F.lit, labels)), remainder + 1).cast("int")
+    chosen = rows.select(*map(column_of, MARKS), group, *columns)
+    # mapInArrow cannot find a column with a dot or a backtick in its name
+    numbered = chosen.toDF(*map(str, range(len(chosen.columns))))
+    if context.on_event:
+        numbered = numbered.coalesce(1)
+    types = (T.IntegerType(), T.LongType(), T.StringType(), T.LongType(), T.BinaryType())
+    fields = [T.StructField(name, kind) for name, kind in zip(SENT.names, types, strict=True)]
+    fields[-1].metadata = dict(metadata or {})
+    phase = LocalPhase(strategy, labels, context.on_event, context.zone)
+    return with_now(numbered.mapInArrow(phase, T.StructType(fields)))
+
+
+def hash_of(keys: Sequence[str]) -> Column:
+    """The hash (bigint) of a row's key."""
+    return F.xxhash64(*map(column_of, keys)) if keys else F.lit(0).cast("bigint")
+
+
+def _own(batch: pa.RecordBatch) -> pa.RecordBatch:
+    """The columns of a batch that the strategy takes."""
+    return batch.select(range(4, batch.num_columns))
+
+
+def _sent(rows: list[tuple[int, int, str | None, int | None, bytes | None]]) -> pa.RecordBatch:
+    arrays = [pa.array(values, kind) for values, kind in zip(zip(*rows, strict=True), SENT.types, strict=True)]
+    return pa.RecordBatch.from_arrays(arrays, schema=SENT)

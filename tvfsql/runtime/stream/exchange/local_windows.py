@@ -1,0 +1,84 @@
+"""The local phase of window aggregates: rows to slices or to intervals of sessions, merged by key."""
+
+from __future__ import annotations
+
+from abc import abstractmethod
+from collections.abc import Sequence
+from dataclasses import dataclass, replace
+from typing import Generic
+
+import numpy as np
+import pyarrow as pa
+
+from tvfsql.plan.window import Sliced
+from tvfsql.runtime.arrow.batches import sort_order, with_nulls
+from tvfsql.runtime.arrow.columns import Ints, normal
+from tvfsql.runtime.merge.kernel import TIMESTAMP
+from tvfsql.runtime.merge.session_merge import Intervals
+from tvfsql.runtime.merge.slice_rows import SliceRows
+from tvfsql.runtime.stream.exchange.late_rows import Layout
+from tvfsql.runtime.stream.time.channel_messages import ChannelWatermarks, WatermarkColumns
+from tvfsql.runtime.stream.time.slice_clock import Span
+
+
+@dataclass(frozen=True)
+class LocalWindows(Generic[Layout]):
+    """A `LocalStrategy`. It takes the keys, the time, and the partials of single rows, in the order of `layout`.
+
+    Rows without a time (control rows, and rows that a filter left out) are in no window; their watermarks count.
+    """
+
+    layout: Layout
+
+    @abstractmethod
+    def _at_times(self, keys: list[pa.Array], micros: Ints, partials: list[pa.Array]) -> pa.RecordBatch:
+        """Rows of these times as the layout has them; the key group is one more key."""
+
+    def placed(self, rows: pa.RecordBatch, key_groups: pa.Array) -> pa.RecordBatch:
+        keys = self.layout.keys
+        time = rows.column(keys)
+        if time.null_count:
+            rows, key_groups = rows.filter(time.is_valid()), key_groups.filter(time.is_valid())
+        micros: Ints = rows.column(keys).cast(TIMESTAMP).view(pa.int64()).to_numpy()
+        of_keys = [with_nulls(normal(column)) for column in rows.columns[:keys]]
+        partials = [with_nulls(column) for column in rows.columns[keys + 1 :]]
+        return self._at_times([*of_keys, key_groups], micros, partials)
+
+    def payload(self, waiting: Sequence[pa.RecordBatch]) -> tuple[pa.RecordBatch, Ints]:
+        keys = self.layout.keys
+        merged = self._with_group.merged(waiting)
+        groups: Ints = merged.column(keys).to_numpy().astype(np.int64)
+        order = sort_order([groups])  # within a key group as before, which for slices is by slice
+        ordered = merged.take(pa.array(order))
+        columns = [*ordered.columns[:keys], *ordered.columns[keys + 1 :]]
+        return pa.RecordBatch.from_arrays(columns, self.layout.names), groups[order]
+
+    @property
+    def _with_group(self) -> Layout:
+        return replace(self.layout, keys=self.layout.keys + 1)
+
+
+@dataclass(frozen=True)
+class LocalSlices(LocalWindows[SliceRows]):
+    """Rows to slices. With `on_event` a new seq begins wherever a watermark passes the end of a slice."""
+
+    window: Sliced
+
+    def cuts(self, heard: ChannelWatermarks, watermarks: WatermarkColumns, rows: pa.RecordBatch) -> list[int]:
+        return heard.slice_cuts(watermarks, Span(self.window))
+
+    def _at_times(self, keys: list[pa.Array], micros: Ints, partials: list[pa.Array]) -> pa.RecordBatch:
+        return self._with_group.batch(keys, Span(self.window).numbers(micros // 1000) + 1, partials)
+
+
+@dataclass(frozen=True)
+class LocalIntervals(LocalWindows[Intervals]):
+    """Rows to intervals of sessions. With `on_event` a new seq begins before a row that may be behind the watermark, if
+    that has moved."""
+
+    def cuts(self, heard: ChannelWatermarks, watermarks: WatermarkColumns, rows: pa.RecordBatch) -> list[int]:
+        times = rows.column(self.layout.keys).cast(TIMESTAMP).view(pa.int64())
+        return heard.session_cuts(watermarks, times)
+
+    def _at_times(self, keys: list[pa.Array], micros: Ints, partials: list[pa.Array]) -> pa.RecordBatch:
+        return self._with_group.batch(keys, micros, micros, partials)

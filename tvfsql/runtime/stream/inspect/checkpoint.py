@@ -1,0 +1,127 @@
+"""What the streams over a checkpoint hold, read through Spark's sources of state; nothing in the checkpoint is touched.
+
+A stream may run meanwhile: all is read as of one micro-batch, the last that has finished.
+"""
+
+from __future__ import annotations
+
+import json
+from collections import defaultdict
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import dataclass
+from functools import reduce
+from pathlib import Path
+
+from pyspark.sql import DataFrame, Row, SparkSession
+from pyspark.sql import functions as F
+
+from tvfsql.errors import DataError
+from tvfsql.plan.window import Session
+from tvfsql.runtime.host.failures import translated
+from tvfsql.runtime.stream.inspect.state_reader import KeyGroupState, Snapshot, TimerSnapshot, key_group_state
+from tvfsql.runtime.stream.state.chunk_store import ChunkKey, Index
+from tvfsql.runtime.stream.state.description import Description
+from tvfsql.runtime.stream.state.timer_queue import QueueName
+
+Group = tuple[int, int]  # (operator, key group)
+
+
+@dataclass(frozen=True)
+class Operator:
+    """A stateful operator by Spark's number of it, and what its key groups hold, by their labels."""
+
+    number: int
+    description: Description
+    groups: Mapping[int, KeyGroupState]
+
+
+@dataclass(frozen=True)
+class StreamState:
+    """A stream by the name of its folder; its operators in the order in which rows go through them. `micro_batch`: the
+    last one that has finished; None: none has."""
+
+    name: str
+    micro_batch: int | None
+    operators: Sequence[Operator] = ()
+
+
+def streams_of(checkpoint: Path) -> list[Path]:
+    """The folders of the streams of a checkpoint, or of the one that it is. Raises DataError if there is none."""
+    if not checkpoint.is_dir():
+        raise DataError(f"there is no folder {checkpoint}", hint="pass the folder of tvfsql run --checkpoint")
+    found = [folder for folder in (checkpoint, *checkpoint.iterdir()) if (folder / "query.py").is_file()]
+    if not found:
+        raise DataError(
+            f"the folder {checkpoint} is not a checkpoint of tvfsql",
+            hint="pass the folder of tvfsql run --checkpoint",
+        )
+    return sorted(found, key=lambda folder: (len(folder.name), folder.name))
+
+
+def finished(stream: Path) -> int | None:
+    """The last micro-batch of a stream that has finished."""
+    commits = (stream / "spark" / "commits").glob("*")
+    return max((int(file.name) for file in commits if file.name.isdigit()), default=None)
+
+
+def stream_state(spark: SparkSession, stream: Path) -> StreamState:
+    """What a stream holds. Raises DataError if it was written by another version, or cannot be read."""
+    micro_batch = finished(stream)
+    if micro_batch is None or not (stream / "spark" / "state").is_dir():
+        return StreamState(stream.name, micro_batch)
+    with translated():
+        return StreamState(stream.name, micro_batch, _Reader(spark, stream / "spark", micro_batch).operators())
+
+
+@dataclass(frozen=True)
+class _Reader:
+    """Reads state of one micro-batch: a variable of several operators at a time, as each job has its price."""
+
+    spark: SparkSession
+    folder: Path
+    micro_batch: int
+
+    def operators(self) -> list[Operator]:
+        variables = self._variables()
+        ours = [number for number, names in variables.items() if {"index", "chunks"} <= names]
+        timed = [number for number in ours if {"timer_queues", "timers"} <= variables[number]]
+        descriptions: dict[int, Description] = {}
+        indexes: dict[Group, Index] = {}
+        for row in self._rows("index", ours, "value.*"):
+            indexes[row.operator, row.key_group] = row.watermark, row.channels, bytes(row.chunks)
+            descriptions.setdefault(row.operator, Description.load(row.asDict().get("description")))
+        queues: dict[Group, dict[QueueName, tuple[int | None, bytes]]] = defaultdict(dict)
+        for row in self._rows("timer_queues", timed, "user_map_key.*", "user_map_value.*"):
+            queues[row.operator, row.key_group][row.service, row.clock] = row.now, bytes(row.chunks)
+        merged = [number for number, of in descriptions.items() if isinstance(of.window, Session)]
+        chunks: dict[Group, dict[ChunkKey, bytes]] = defaultdict(dict)
+        for row in self._rows("chunks", merged, "user_map_key.*", "user_map_value.*"):
+            chunks[row.operator, row.key_group][ChunkKey(row.kind, row.number, row.level, row.place)] = bytes(row.data)
+        groups: dict[int, dict[int, KeyGroupState]] = defaultdict(dict)
+        for (number, label), index in sorted(indexes.items()):
+            state, timers = Snapshot(index, chunks[number, label]), TimerSnapshot(queues[number, label])
+            groups[number][label] = key_group_state(descriptions[number], state, timers)
+        # Spark counts from the result to the sources
+        return [Operator(number, descriptions[number], groups[number]) for number in sorted(descriptions, reverse=True)]
+
+    def _variables(self) -> dict[int, set[str]]:
+        """The operators with the names of their state variables."""
+        found = self.spark.read.format("state-metadata").option("batchId", self.micro_batch).load(str(self.folder))
+        return {
+            row.operatorId: {variable["stateName"] for variable in json.loads(row.operatorProperties)["stateVariables"]}
+            for row in found.collect()
+            if "stateVariables" in (row.operatorProperties or "")
+        }
+
+    def _rows(self, variable: str, operators: Sequence[int], *columns: str) -> Iterator[Row]:
+        """A state variable of some operators: `operator`, `key_group` and the columns."""
+        if not operators:
+            return iter(())
+        read = self.spark.read.format("statestore").option("batchId", self.micro_batch)
+
+        def of(number: int) -> DataFrame:
+            options: dict[str, int | str] = {"operatorId": number, "stateVarName": variable}
+            rows = read.options(**options).load(str(self.folder))
+            return rows.select(F.lit(number).alias("operator"), "key.key_group", *columns)
+
+        return reduce(DataFrame.unionByName, map(of, operators)).toLocalIterator()

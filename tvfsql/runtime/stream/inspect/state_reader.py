@@ -1,0 +1,182 @@
+"""What the state of a key group holds: read with the stores that the operators keep it in, and never written."""
+
+from __future__ import annotations
+
+from bisect import bisect_right
+from collections import Counter
+from collections.abc import Iterable, Iterator, Mapping, Sequence
+from dataclasses import dataclass
+from itertools import accumulate
+from typing import NamedTuple, Never
+
+import pyarrow as pa
+
+from tvfsql.plan.window import Session, Sliced
+from tvfsql.runtime.arrow.batches import joined
+from tvfsql.runtime.merge.session_merge import Intervals
+from tvfsql.runtime.stream.state.chunk_store import ChunkKey, ChunkStore, Index, Kind
+from tvfsql.runtime.stream.state.description import Description
+from tvfsql.runtime.stream.state.timer_queue import QueueName, TimerQueue
+from tvfsql.runtime.stream.state.timer_rows import TimerRows
+from tvfsql.runtime.stream.time.slice_clock import Span
+from tvfsql.runtime.stream.time.valve import ALL, InputChannel, Valve
+from tvfsql.runtime.stream.windows.open_sessions import OpenSessions
+from tvfsql.runtime.stream.windows.slice_tree import slice_key
+
+
+class OpenWindow(NamedTuple):
+    """A window that is to give rows out, or to change those that it gave out: epoch ms on the operator's clock, and of
+    how many rows of the state it is made by now. Those are partials of a key and a slice, or sessions."""
+
+    start: int
+    end: int
+    rows: int
+
+
+class SetTimers(NamedTuple):
+    """The timers of a service on one clock: how many, and when the first is due (epoch ms)."""
+
+    service: str
+    clock: str
+    timers: int
+    first: int | None
+
+
+class ChannelState(NamedTuple):
+    """What a channel has said: the number of its input, its partition (None: the input as a whole; *: all of it), the
+    watermark (epoch ms), and whether it counts."""
+
+    input: int
+    partition: str | None
+    watermark: int | None
+    status: str
+
+
+@dataclass(frozen=True)
+class KeyGroupState:
+    """The state of one key group. Times are epoch ms on the operator's clock."""
+
+    watermark: int | None
+    channels: tuple[ChannelState, ...]
+    windows: tuple[OpenWindow, ...]
+    timers: tuple[SetTimers, ...]
+    rows: int
+    size: int
+
+
+@dataclass(frozen=True)
+class Snapshot:
+    """The state and the timers of a key group as they were read, for the stores: `State` and `TimerState`."""
+
+    kept: Index | None
+    chunks: Mapping[ChunkKey, bytes]
+
+    def index(self) -> Index | None:
+        return self.kept
+
+    def chunk(self, key: ChunkKey) -> bytes:
+        return self.chunks[key]
+
+    def _write(self, *_: object) -> Never:
+        raise AssertionError("a snapshot is not written")
+
+    set_index = set_chunk = remove_chunk = _write
+
+
+@dataclass(frozen=True)
+class TimerSnapshot:
+    """The queues of timers of a key group as they were read; the timers themselves were not."""
+
+    queues: Mapping[QueueName, tuple[int | None, bytes]]
+
+    def queue(self, name: QueueName) -> tuple[int | None, bytes] | None:
+        return self.queues.get(name)
+
+    def chunk(self, *_: object) -> Never:
+        raise AssertionError("timers were not read")
+
+    set_queue = set_chunk = remove_chunk = chunk
+
+
+def key_group_state(description: Description, state: Snapshot, timers: TimerSnapshot) -> KeyGroupState:
+    """What a key group holds of what `description` says."""
+    window, inputs = description.window, description.inputs
+    windows: Iterable[OpenWindow] = ()
+    if isinstance(window, Session):
+        layout = Intervals(len(description.keys), (), window.gap, window.limit)
+        sessions = OpenSessions(layout, state, inputs)
+        store, windows = sessions.store, open_sessions(layout, sessions.read())
+    else:
+        store = ChunkStore(state, joined, inputs)
+        if window is not None:
+            windows = open_windows(window, store)
+    return KeyGroupState(
+        store.valve.watermark,
+        tuple(channel_states(store.valve)),
+        tuple(windows),
+        tuple(set_timers(timers)),
+        store.rows,
+        store.size,
+    )
+
+
+def open_windows(window: Sliced, store: ChunkStore) -> Iterator[OpenWindow]:
+    """The open windows that are made of slices, in the order of their ends."""
+    span, watermark = Span(window), store.valve.watermark
+    slices = sorted(store.numbers(Kind.SLICE))
+    before = [0, *accumulate(store.rows_of(slice_key(number)) for number in slices)]
+    found = {key.number: store.rows_of(key) for key in store.keys(Kind.EMITTED_WINDOW)}
+    for number in span.open(slices, None if watermark is None else span.number(watermark + 1)):
+        of_slices = before[bisect_right(slices, number)] - before[bisect_right(slices, span.opening(number) - 1)]
+        found[number] = found.get(number, 0) + of_slices
+    for number, rows in sorted(found.items()):
+        yield OpenWindow(window.window_start(span.end(number)), span.end(number), rows)
+
+
+def open_sessions(layout: Intervals, batches: Sequence[pa.RecordBatch]) -> Iterator[OpenWindow]:
+    """The sessions that rows in state make by now; those that begin and end together are one window."""
+    if not batches:
+        return
+    merged = layout.merged([batch.select(layout.names) for batch in batches])
+    starts = (layout.starts(merged) // 1000).tolist()
+    for (end, start), rows in sorted(Counter(zip(layout.ends(merged).tolist(), starts, strict=True)).items()):
+        yield OpenWindow(start, end, rows)
+
+
+def set_timers(timers: TimerSnapshot) -> Iterator[SetTimers]:
+    for service, clock in sorted(timers.queues):
+        queue = TimerQueue(TimerRows(()), timers, (service, clock))
+        yield SetTimers(service, clock, len(queue), queue.earliest())
+
+
+def channel_states(valve: Valve) -> Iterator[ChannelState]:
+    """The channels by input, those too of which nothing was ever heard: windows wait for them."""
+    for number, name in enumerate(valve.inputs, 1):
+        channels = {known: one for known, one in valve.channels.items() if known.startswith(name)}
+        for known, channel in sorted(channels.items()):
+            yield ChannelState(number, known.removeprefix(name) or None, channel.watermark, _status(channel))
+        # what is said of all of the only input counts at once
+        of_all = valve.floors.get(name) if name else valve.watermark
+        if name in valve.floors or (not channels and of_all is not None):
+            yield ChannelState(number, ALL, of_all, "active")
+        elif not channels:
+            yield ChannelState(number, None, None, "not heard of")
+
+
+def _status(channel: InputChannel) -> str:
+    if channel.idle:
+        return "idle"
+    if channel.behind:
+        return "catching up"
+    return "active" if channel.watermark is not None else "no watermark"
+
+
+def furthest_behind(groups: Iterable[KeyGroupState]) -> list[ChannelState]:
+    """The channels of all key groups of an operator: each where it is furthest behind."""
+    found: dict[tuple[int, str], ChannelState] = {}
+    for one in (one for group in groups for one in group.channels):
+        key = one.input, one.partition or ""
+        known = found.setdefault(key, one)
+        if known.watermark is not None and (one.watermark is None or one.watermark < known.watermark):
+            found[key] = one
+    return [found[key] for key in sorted(found)]

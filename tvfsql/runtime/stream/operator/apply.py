@@ -1,0 +1,73 @@
+"""A stateful operator applied to what its local phase sends: the DataFrame operations around shell and `Unpack`."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+
+from pyspark.sql import Column, DataFrame
+from pyspark.sql import functions as F
+from pyspark.sql import types as T
+from pyspark.sql.pandas.types import to_arrow_schema
+
+from tvfsql.plan.columns import CHANNEL, CONTROL, LATE, WATERMARK
+from tvfsql.runtime.frames.nullable_types import nullable_type
+from tvfsql.runtime.stream.operator.messages import OUTPUT
+from tvfsql.runtime.stream.operator.protocol import Operator
+from tvfsql.runtime.stream.operator.shell import OperatorShell
+from tvfsql.runtime.stream.operator.unpack import Unpack
+from tvfsql.runtime.stream.state.description import Description
+
+
+def apply_operator(
+    sent: DataFrame,
+    operator: Operator,
+    description: Description,
+    schema: T.StructType,
+    *,
+    name: str,
+    late: T.StructType | None = None,
+    more_counters: Sequence[Column] = (),
+) -> DataFrame:
+    """Exchange and operator: the rows that it emits of what `local_phase` sends.
+
+    Out: the columns of `schema`. With `marks` in the operator's context control rows follow with its output watermark,
+    in the columns that `with_watermarks` adds. With `late` late rows follow, in a column `$late` of that type; all else
+    in them is NULL. What happened is in the query's progress, as observed metrics under `name`: `counters`.
+    """
+    outputs = sent.groupBy("key_group").transformWithState(
+        statefulProcessor=OperatorShell(operator, description),
+        outputStructType=OUTPUT,
+        outputMode="append",
+        timeMode="None",
+    )
+    fields = [*schema.fields]
+    if operator.context.marks:
+        kinds = {WATERMARK: T.TimestampNTZType(), CONTROL: T.LongType(), CHANNEL: T.StringType()}
+        fields += [T.StructField(column, kind) for column, kind in kinds.items()]
+    if late is not None:
+        fields.append(T.StructField(LATE, late))
+    result = T.StructType.fromJson(nullable_type(T.StructType(fields).jsonValue()))
+    unpack = Unpack(operator, to_arrow_schema(result, timezone="UTC"))
+    return outputs.observe(name, *counters(), *more_counters).mapInArrow(unpack, result)
+
+
+def counters() -> list[Column]:
+    """What every operator counts, from its reports: sums and latest times (epoch ms) over key groups.
+
+    rowsIn, numLateRecordsDropped; windowsOut: the rows that it emitted; stateRows, stateBytes; watermark;
+    newestWindow: the end of the last window that is open; openSlices: the most of one key group; due: when the operator
+    is to be called though no rows come.
+    """
+    sums = {
+        "numLateRecordsDropped": "late",
+        "rowsIn": "rows_in",
+        "windowsOut": "rows_out",
+        "stateRows": "state_rows",
+        "stateBytes": "state_bytes",
+    }
+    most = {"watermark": "watermark", "newestWindow": "newest_end", "openSlices": "open_slices"}
+    return [
+        *(F.sum(f"report.{of}").alias(name) for name, of in sums.items()),
+        *(F.max(f"report.{of}").alias(name) for name, of in most.items()),
+        F.min("report.due").alias("due"),
+    ]

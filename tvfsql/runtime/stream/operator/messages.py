@@ -1,0 +1,105 @@
+"""What an operator emits for a key group, and how it travels from the processor through Spark to `Unpack`.
+
+All operators share one codec: a row of OUTPUT names the kind of message, and has a body (an Arrow IPC stream) or a
+report.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from dataclasses import dataclass, fields
+
+import pyarrow as pa
+from pyspark.sql import Row
+from pyspark.sql import types as T
+
+from tvfsql.runtime.arrow.batches import from_bytes, to_bytes
+
+
+@dataclass(frozen=True)
+class Fire:
+    """Windows that fire: the slices that they are made of, by key, and between which ends they lie (epoch ms on the
+    operator's clock, both included). `Unpack` makes the windows, so that few rows travel, whatever size/slide is."""
+
+    slices: pa.RecordBatch
+    first_end: int
+    last_end: int
+
+
+@dataclass(frozen=True)
+class Emit:
+    """Rows to emit, as the operator has them: the result of a join, sessions, or changes of windows."""
+
+    rows: pa.RecordBatch
+
+
+@dataclass(frozen=True)
+class Late:
+    """Late rows to emit, as the operator has them."""
+
+    rows: pa.RecordBatch
+
+
+@dataclass(frozen=True)
+class Report:
+    """What one micro-batch did to a key group; None: the operator has nothing like it. Times are epoch ms.
+
+    `late_right` counts those late rows that came from the second input, `rows_out` the rows or windows emitted. Rows at
+    or before `output_watermark` have all been emitted. `newest_end`: the end of the last open window. `due`: when the
+    operator is to be called though no rows come.
+    """
+
+    rows_in: int
+    late: int
+    late_right: int
+    rows_out: int
+    watermark: int | None
+    output_watermark: int | None
+    newest_end: int | None
+    due: int | None
+    state_rows: int
+    state_bytes: int
+    open_slices: int | None
+
+
+Output = Fire | Emit | Late | Report
+
+OUTPUT = T.StructType(
+    [
+        T.StructField("kind", T.StringType()),
+        T.StructField("body", T.BinaryType()),
+        T.StructField("report", T.StructType([T.StructField(field.name, T.LongType()) for field in fields(Report)])),
+    ]
+)
+
+
+def encoded(message: Output) -> Row:
+    """A message as a row of OUTPUT."""
+    kind = type(message).__name__
+    match message:
+        case Fire():
+            bounds = {"first_end": str(message.first_end), "last_end": str(message.last_end)}
+            return Row(kind=kind, body=to_bytes(message.slices.replace_schema_metadata(bounds)), report=None)
+        case Emit() | Late():
+            return Row(kind=kind, body=to_bytes(message.rows), report=None)
+        case Report():
+            return Row(kind=kind, body=None, report=Row(**vars(message)))
+
+
+def decoded(batch: pa.RecordBatch) -> Iterator[Output]:
+    """The messages in an Arrow batch of rows of OUTPUT."""
+    for kind, body, report in zip(*(batch.column(name) for name in ("kind", "body", "report")), strict=True):
+        match kind.as_py():
+            case "Fire":
+                slices = from_bytes(body.as_buffer())
+                bounds = slices.schema.metadata or {}
+                first, last = (int(bounds[name]) for name in (b"first_end", b"last_end"))
+                yield Fire(slices.replace_schema_metadata(None), first, last)
+            case "Emit":
+                yield Emit(from_bytes(body.as_buffer()))
+            case "Late":
+                yield Late(from_bytes(body.as_buffer()))
+            case "Report":
+                yield Report(**report.as_py())
+            case unknown:
+                raise AssertionError(f"{unknown} is no kind of message")

@@ -1,0 +1,52 @@
+"""After the processor: the rows that an operator's messages stand for."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import dataclass
+
+import pyarrow as pa
+
+from tvfsql.plan.columns import CHANNEL, CONTROL, LATE
+from tvfsql.runtime.stream.operator.messages import Emit, Fire, Late, Report, decoded
+from tvfsql.runtime.stream.operator.protocol import Operator
+from tvfsql.runtime.stream.time.channel_messages import SOURCE
+from tvfsql.runtime.stream.time.valve import TRIGGER
+
+
+@dataclass(frozen=True)
+class Unpack:
+    """What `mapInArrow` runs: the operator's result in batches of bounded size, then what it emits beside that.
+
+    `schema` is the Arrow schema of all that comes out: the columns of the result, with `$control` among them the
+    operator's output watermark in control rows, with `$late` each late row once per window that it missed.
+    """
+
+    operator: Operator
+    schema: pa.Schema
+
+    def __call__(self, batches: Iterator[pa.RecordBatch]) -> Iterator[pa.RecordBatch]:
+        for batch in batches:
+            watermarks = []
+            for message in decoded(batch):
+                match message:
+                    case Fire() | Emit():
+                        for rows in self.operator.unpack(message):
+                            yield self._rows(rows.num_rows, rows.columns)
+                    case Late():
+                        late = self.operator.unpack_late(message)
+                        yield self._rows(len(late), named={LATE: late})
+                    case Report():
+                        watermarks.append(TRIGGER if message.output_watermark is None else message.output_watermark)
+            if self.operator.context.marks and watermarks:
+                control = {CONTROL: pa.array(watermarks), CHANNEL: pa.array([SOURCE] * len(watermarks))}
+                yield self._rows(len(watermarks), named=control)
+
+    def _rows(
+        self, rows: int, first: Sequence[pa.Array] = (), named: Mapping[str, pa.Array] | None = None
+    ) -> pa.RecordBatch:
+        """Rows with all columns: the first ones, and some by name; the others are NULL."""
+        others = ((named or {}).get(name) for name in self.schema.names[len(first) :])
+        columns = [*first, *(pa.nulls(rows) if column is None else column for column in others)]
+        typed = (column.cast(field.type) for column, field in zip(columns, self.schema, strict=True))
+        return pa.RecordBatch.from_arrays([*typed], schema=self.schema)

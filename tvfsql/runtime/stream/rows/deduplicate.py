@@ -1,0 +1,303 @@
+"""One row of each key of a stream: the first by event time, or the last.
+
+Rows of a key that follow each other within the retention belong together, as in a session: keep-first emits the
+first one, when the watermark passes its time, keep-last the last one, when nothing can follow it any more. A key
+that has been quiet for longer than the retention is forgotten, and counts as new. Without a retention (0) no key is
+ever forgotten, and keep-last emits its rows at the end of the input. Source: semantics.md#timers.
+
+So what is emitted depends on the times of the rows alone, not on the borders of micro-batches.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Iterator, Mapping, Sequence
+from dataclasses import dataclass
+from typing import Any, Unpack
+
+import numpy as np
+import pyarrow as pa
+from pyspark.sql import DataFrame
+from pyspark.sql import types as T
+
+from tvfsql.plan.durations import duration
+from tvfsql.plan.stream import ONE_INPUT, StreamContext, StreamOptions
+from tvfsql.runtime.arrow.batches import changes_in, joined, key_codes, sort_order
+from tvfsql.runtime.arrow.columns import Ints, Mask
+from tvfsql.runtime.merge.kernel import TIMESTAMP
+from tvfsql.runtime.stream.exchange.rows_by_key import HASH, own_columns, rows_by_key, zone_of
+from tvfsql.runtime.stream.operator.apply import apply_operator
+from tvfsql.runtime.stream.operator.messages import Emit
+from tvfsql.runtime.stream.operator.protocol import Operator
+from tvfsql.runtime.stream.rows.row_key_group import RowKeyGroup, delayed
+from tvfsql.runtime.stream.rows.top_n import DIRECTIONS, sort_codes
+from tvfsql.runtime.stream.state.chunk_store import ChunkStore, State
+from tvfsql.runtime.stream.state.description import Description
+from tvfsql.runtime.stream.state.hash_buckets import BUCKET_ROWS, HashBuckets, hashes_of
+from tvfsql.runtime.stream.state.timer_queue import TimerState
+from tvfsql.runtime.stream.state.timers import TimerServices
+from tvfsql.runtime.stream.time.channel_messages import ChannelMessage
+from tvfsql.runtime.stream.time.control_channel import END_OF_INPUT
+from tvfsql.runtime.stream.time.processing_time import goes_on
+
+FIRST, LAST = "first", "last"
+START, END, TIMER, DONE = "$start", "$end", "$timer", "$done"
+NEVER = 2**63 - 1  # the time of a timer that is not set
+
+
+def deduplicate_stream(
+    rows: DataFrame,
+    *,
+    keys: Sequence[str],
+    time: str,
+    keep: str,
+    retention: int = 0,
+    ties: Mapping[str, str] | None = None,
+    name: str = "tvfsql_kept",
+    **options: Unpack[StreamOptions],
+) -> DataFrame:
+    """Exchange and Deduplicate: for each combination of `keys` the `first` row by `time`, or the `last`.
+
+    In: any columns, and the watermark columns of `with_watermarks`. `retention` is in ms of event time; 0 is forever.
+    `ties` order rows of the same time (DIRECTIONS); the first of them is kept.
+    Out: the same columns without watermark columns, or with its own (`marks`).
+    Rows at or before the current watermark are late: dropped and counted. Counters are in the progress of the query
+    under `name`, and `inputs` are input prefixes, both as in `merge_slice_stream`. With `proctime` the watermark is
+    the time of the micro-batch: a first row is emitted in its own micro-batch, and no row is late.
+    """
+    context = StreamContext(**options)
+    own = own_columns(rows)
+    order = tuple((own.index(column), *DIRECTIONS[direction]) for column, direction in (ties or {}).items())
+    by, at = tuple(map(own.index, keys)), own.index(time)
+    operator = KeepRow(len(own), by, at, keep, order, retention, context)
+    about = f"keep=[{keep.capitalize()}Row]" + (f", retention=[{duration(retention)}]" if retention else "")
+    about += ", order=[PROCTIME]" if context.proctime else ""
+    zone, inputs = zone_of(rows, time), tuple(context.inputs)
+    description = Description("Deduplicate", tuple(keys), about=about, zone=zone, inputs=inputs)
+    sent = rows_by_key(rows, context, keys=keys, time=time)
+    schema = T.StructType([rows.schema[column] for column in own])
+    return apply_operator(sent, operator, description, schema, name=name)
+
+
+@dataclass(frozen=True)
+class KeepRow(Operator):
+    """Which row is kept of rows of `columns` columns: their `keys`, their `time` and `ties` go by number."""
+
+    columns: int
+    keys: tuple[int, ...]
+    time: int
+    keep: str
+    ties: tuple[tuple[int, bool, bool], ...] = ()
+    retention: int = 0
+    context: StreamContext = ONE_INPUT
+    bucket_rows: int = BUCKET_ROWS
+    has_timers = True
+
+    def open(self, state: State, timers: TimerState | None, now: int) -> Deduplication:
+        assert timers is not None
+        return Deduplication(self, ChunkStore(state, joined, self.context.inputs), TimerServices(timers))
+
+    def fresh(self, rows: Any, watermark: int | None) -> Any:
+        """Rows as they are in state, each a span of its own, without those that the watermark has passed."""
+        micros: Ints = rows.column(self.time).cast(TIMESTAMP).view(pa.int64()).to_numpy()
+        passed = goes_on(watermark) if self.context.proctime else None
+        if passed is not None:
+            micros = np.maximum(micros, passed * 1000)
+        elif watermark is not None:
+            on_time: Mask = micros // 1000 > watermark
+            rows, micros = rows.filter(pa.array(on_time)), micros[on_time]
+        own = [micros, micros, np.full(len(micros), NEVER), np.zeros(len(micros), dtype=np.bool_)]
+        names = [*rows.schema.names, START, END, TIMER, DONE]
+        return pa.RecordBatch.from_arrays([*rows.columns, *map(pa.array, own)], names=names)
+
+    def spans(self, rows: Any) -> tuple[Any, Ints]:
+        """Rows of a key that follow each other within the retention made one span, which has the row that is kept; and
+        which of the rows that was."""
+        start, end = _ints(rows, START), _ints(rows, END)
+        keys = key_codes([rows.column(i) for i in self.keys], rows.num_rows)
+        order = sort_order([keys, start])
+        keys, start, end = keys[order], start[order], end[order]
+        first = changes_in(keys)
+        if self.retention:
+            gap = start[1:] - _running_max(end, np.cumsum(first))[:-1]
+            first[1:] |= gap > self.retention * 1000
+        heads = np.flatnonzero(first)
+        forever = self.keep == FIRST and not self.retention  # then later rows change nothing
+        kept = self._kept(rows, order, np.cumsum(first) - 1)
+        made = rows.take(pa.array(kept))
+        own = {
+            START: start[heads],
+            END: start[heads] if forever else np.maximum.reduceat(end, heads),
+            TIMER: np.minimum.reduceat(_ints(rows, TIMER)[order], heads),
+            DONE: _flags(rows)[kept],
+        }
+        return _with(made, own), kept
+
+    def _kept(self, rows: Any, order: Ints, span: Ints) -> Ints:
+        """The row that is kept of each span; what was emitted has come before all others."""
+        time = _ints(rows, START)[order] if self.keep == FIRST else -_ints(rows, END)[order]
+        ties = [sort_codes(rows.column(i), down, nulls)[order] for i, down, nulls in self.ties]
+        best = sort_order([span, time, *ties])
+        return order[best[changes_in(span[best])]]
+
+    @property
+    def quiet(self) -> int:
+        """How long after its last row a span is over. A clock may show the same ms in two micro-batches, and a row of
+        the second one still belongs to a span that ends there: so a first row is forgotten 1 ms later."""
+        return self.retention + (self.context.proctime and self.keep == FIRST)
+
+    def due(self, spans: Any) -> Ints:
+        """When something happens to each span: it is emitted, or forgotten (epoch ms)."""
+        start, end = _ints(spans, START) // 1000, _ints(spans, END) // 1000
+        over = end + self.quiet if self.retention else np.full(len(end), NEVER)
+        return over if self.keep == LAST else np.where(_flags(spans), over, start)
+
+
+class Deduplication(RowKeyGroup):
+    """The spans of one key group. A timer of a span is set under the hash of its key, for when it is `due` or before:
+    for a first row until that is `final`, else for the `clean_up`. One that fires before is set again, so that a span
+    that grows with each row costs a timer now and then."""
+
+    def __init__(self, spec: KeepRow, store: ChunkStore, services: TimerServices) -> None:
+        super().__init__(spec.context, store, services)
+        self.spec = spec
+        self.buckets = HashBuckets(store, spec.bucket_rows)
+        self.final, self.clean_up = (
+            services.get(name, [pa.int64()]).queue(spec.context.proctime) for name in ("final", "clean-up")
+        )
+        self.waiting: list[Any] = []
+
+    def add(self, payloads: Sequence[Any]) -> None:
+        rows = joined(payloads)
+        fresh = self.spec.fresh(rows, self.watermark)
+        self.counts.rows_in += rows.num_rows
+        self.counts.late += rows.num_rows - fresh.num_rows
+        if fresh.num_rows:
+            self.waiting.append(fresh)
+
+    def advance(self, messages: Iterable[ChannelMessage]) -> Iterator[Emit]:
+        watermark = self.store.valve.advance(messages)
+        due = self._due(watermark)
+        touched = [hashes_of(batch) for batch in self.waiting] + [due]
+        buckets = np.unique(self.buckets.numbers(np.concatenate(touched))).tolist()
+        if watermark is not None and watermark >= END_OF_INPUT:
+            buckets = sorted({*buckets, *self.buckets.every()})
+        if buckets:
+            stored = self.buckets.read(buckets)
+            count = sum(batch.num_rows for batch in stored)
+            batches, self.waiting = [*stored, *self.waiting], []
+            yield from self._spans_over(joined(batches), count, watermark)
+
+    @property
+    def output_watermark(self) -> int | None:
+        spec, watermark = self.spec, self.watermark
+        if spec.keep == LAST and not spec.retention and watermark != END_OF_INPUT:
+            return None
+        return delayed(watermark, spec.retention if spec.keep == LAST else 0)
+
+    @property
+    def newest_end(self) -> int | None:
+        latest = self.final.latest() if self.spec.keep == FIRST and not self.spec.context.proctime else None
+        return None if latest is None else latest + 1
+
+    @property
+    def due(self) -> int | None:
+        return self.clean_up.earliest() if self.spec.context.proctime and self.spec.keep == LAST else None
+
+    def _due(self, watermark: int | None) -> Ints:
+        """The hashes of the keys whose timers fire."""
+        if watermark is None or watermark == self.clean_up.now:
+            return np.zeros(0, dtype=np.int64)
+        fired = [queue.pop(watermark).column(0).to_numpy() for queue in (self.final, self.clean_up)]
+        return np.concatenate(fired)
+
+    def _spans_over(self, rows: Any, stored: int, watermark: int | None) -> Iterator[Emit]:
+        """Spans of some buckets, from those in state (the first `stored` rows) and fresh ones: emit, forget, keep."""
+        spans, kept = self.spec.spans(rows)
+        changed = (kept >= stored) | _differ(spans, START, rows, kept) | _differ(spans, END, rows, kept)
+        gone = np.zeros(len(kept), dtype=np.bool_)
+        if watermark is not None:
+            out, gone = self._over(spans, watermark)
+            if out.any():
+                self.counts.rows_out += int(out.sum())
+                emitted = spans.filter(pa.array(out))
+                names = [*map(str, range(self.spec.columns))]
+                yield Emit(pa.RecordBatch.from_arrays(emitted.columns[: self.spec.columns], names=names))
+                spans = self._emptied(spans, out)
+                changed |= out
+        spans, lacking = self._timed(spans, watermark, gone)
+        buckets = np.unique(self.buckets.numbers(hashes_of(spans)[changed | gone | lacking]))
+        self.buckets.replace(spans.filter(pa.array(~gone)), buckets.tolist())
+
+    def _over(self, spans: Any, watermark: int) -> tuple[Mask, Mask]:
+        """Which spans are emitted, and which are forgotten. At the end of the input all are."""
+        ended = watermark >= END_OF_INPUT
+        passed = (self.spec.due(spans) <= watermark) | ended
+        if self.spec.keep == LAST:
+            return passed, passed
+        done = _flags(spans)
+        out = passed & ~done
+        over = np.zeros(len(out), dtype=np.bool_)
+        if self.spec.retention:
+            over = (_ints(spans, END) // 1000 + self.spec.quiet) <= watermark
+        return out, over | ended
+
+    def _emptied(self, spans: Any, out: Mask) -> Any:
+        """What is kept of spans that were emitted: their keys and times."""
+        if self.spec.keep == LAST or not out.any():
+            return spans
+        here = pa.array(np.arange(len(out)), mask=out)
+        own = {DONE: _flags(spans) | out}
+        kept = {*map(str, self.spec.keys), HASH, START, END, TIMER}
+        arrays = [
+            column if name in kept else column.take(here)
+            for name, column in zip(spans.schema.names, spans.columns, strict=True)
+        ]
+        return _with(pa.RecordBatch.from_arrays(arrays, names=spans.schema.names), own)
+
+    def _timed(self, spans: Any, watermark: int | None, gone: Mask) -> tuple[Any, Mask]:
+        """The spans with timers for all that are due some time and have none, and which of them those were."""
+        due, timer = self.spec.due(spans), _ints(spans, TIMER)
+        lacking = due < timer
+        if watermark is not None:
+            lacking |= (timer <= watermark) & (due < NEVER)
+        lacking &= ~gone
+        if lacking.any():
+            waiting = lacking & ~_flags(spans) if self.spec.keep == FIRST else np.zeros(len(due), dtype=np.bool_)
+            for queue, own in ((self.final, waiting), (self.clean_up, lacking & ~waiting)):
+                hashes = hashes_of(spans)[own]
+                queue.register(queue.rows.batch([hashes], np.zeros(len(hashes), dtype=np.int64), due[own]))
+            spans = _with(spans, {TIMER: np.where(lacking, due, timer)})
+        return spans, lacking
+
+
+def _running_max(values: Ints, groups: Ints) -> Ints:
+    """The largest value so far in each group; the groups follow each other."""
+    different, ranks = np.unique(values, return_inverse=True)
+    lifted = np.maximum.accumulate(groups * len(different) + ranks)
+    running: Ints = different[lifted % len(different)]
+    return running
+
+
+def _ints(rows: Any, name: str) -> Ints:
+    values: Ints = rows.column(name).to_numpy()
+    return values
+
+
+def _differ(spans: Any, name: str, rows: Any, kept: Ints) -> Mask:
+    """Which spans have another value than the rows that they kept."""
+    differs: Mask = _ints(spans, name) != _ints(rows, name)[kept]
+    return differs
+
+
+def _flags(rows: Any) -> Mask:
+    values: Mask = rows.column(DONE).to_numpy(zero_copy_only=False)
+    return values
+
+
+def _with(rows: Any, own: Mapping[str, Any]) -> Any:
+    """The rows with other values in some columns."""
+    arrays = [
+        pa.array(own[name]) if name in own else column
+        for name, column in zip(rows.schema.names, rows.columns, strict=True)
+    ]
+    return pa.RecordBatch.from_arrays(arrays, names=rows.schema.names)

@@ -1,0 +1,382 @@
+"""Interval join of two streams: rows that agree in their keys, and whose times are no further apart than bounds say.
+
+A row is kept until no partner of it can come any more: until the watermark, the smaller one of both sides, passes its
+time and the bound. Rows lie in state in slots of time, for each side apart, and a clean-up timer of its slot lets them
+go; with an outer join it emits those that had no partner. Source: semantics.md#timers.
+
+For instance `o.t BETWEEN s.t - 40 ms AND s.t` as a left join of orders o with shipments s: `between` is (-40_000, 0)
+microseconds, of the left time less the right one. An order at 100 has partners from 100 to 140, and a shipment at 120
+those from 80 to 120; so an order may get a partner for 40 ms after its own time, a shipment for 0: `after` is (40, 0).
+
+    arrives        watermark  is emitted
+    order at 100          90
+    shipment at 120       90  the pair of both: one order in state met it
+    order at 60           90  (late: dropped, and counted)
+    order at 130         125
+                         129  (slot 12 of the shipments is dropped: orders to come are later than 129)
+                         170  order at 130 alone: the watermark has passed 130 + 40
+
+With slots of 10 ms the orders lie in the slots 10 and 13 of the left side, and the shipment in 12 of the right one. The
+timer of slot 12 is set for 129: then all its rows are over, and no pair is lost when the slot is dropped. As orders are
+emitted alone, the timer of slot 13 is set for 170, when the first order without a partner is over. That of slot 10 was
+set for 140 when the order came; it then finds that the order has had a partner, and drops it in silence. Rows are
+emitted up to 40 ms after their time, so the output watermark lies 40 ms before the operator's own.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Iterator, Mapping, Sequence
+from dataclasses import dataclass
+from functools import cached_property
+from typing import Any, Unpack
+
+import numpy as np
+import pyarrow as pa
+from pyspark.sql import DataFrame
+from pyspark.sql import functions as F
+from pyspark.sql import types as T
+
+from tvfsql.plan.interval_join import bound
+from tvfsql.plan.stream import TWO_INPUTS, StreamContext, StreamOptions
+from tvfsql.plan.window_join import KINDS
+from tvfsql.runtime.arrow.batches import changes_in, joined, key_codes, sort_order
+from tvfsql.runtime.arrow.columns import Ints, Mask
+from tvfsql.runtime.merge.kernel import TIMESTAMP
+from tvfsql.runtime.stream.exchange.rows_by_key import HASH, own_columns, rows_by_key, side_of, zone_of
+from tvfsql.runtime.stream.operator.apply import apply_operator
+from tvfsql.runtime.stream.operator.messages import Emit
+from tvfsql.runtime.stream.operator.protocol import Operator
+from tvfsql.runtime.stream.rows.row_key_group import RowKeyGroup, delayed
+from tvfsql.runtime.stream.state.chunk_store import ChunkStore, Key, Kind, State
+from tvfsql.runtime.stream.state.description import Description
+from tvfsql.runtime.stream.state.timer_queue import TimerState
+from tvfsql.runtime.stream.state.timers import TimerServices
+from tvfsql.runtime.stream.time.channel_messages import ChannelMessage
+from tvfsql.runtime.stream.time.processing_time import goes_on
+from tvfsql.runtime.stream.time.union import of_side
+
+MET = "$met"  # whether a row has had a partner
+SLOTS = 8  # how many slots the bounds span, about
+LEAST_SLOT = 10_000  # ms
+LEFT, RIGHT = 0, 1
+PRESERVED = {"inner": (), "left": (LEFT,), "right": (RIGHT,), "full": (LEFT, RIGHT)}
+
+
+def interval_join_stream(
+    left: DataFrame,
+    right: DataFrame,
+    *,
+    on: Sequence[tuple[str, str]],
+    times: tuple[str, str],
+    between: tuple[int, int],
+    kind: str = "inner",
+    null_safe: Sequence[str] = (),
+    name: str = "tvfsql_joined",
+    **options: Unpack[StreamOptions],
+) -> DataFrame:
+    """Exchange and IntervalJoin: pairs of a left and a right row whose columns `on` are equal, and whose times differ
+    by a value in `between`: left minus right, in microseconds, bounds included.
+
+    In: on each side any columns, and the watermark columns of `with_watermarks`; no other name is on both sides. `on`
+    are pairs of columns of one type; NULL equals NULL if the left one is in `null_safe`. `kind` is inner, left, right
+    or full.
+    Out: the columns of both sides without watermark columns, or with its own (`marks`). A pair is emitted in the
+    micro-batch of its later row; a row without a partner (the other columns are NULL) once none can come.
+    Rows at or before the current watermark, the smaller one of both sides, are late: dropped and counted, those of the
+    right side also as numLateRecordsDroppedRight. `inputs` are the prefixes of the sides' channels (`Valve`). With
+    `proctime` the watermark is the time of the micro-batch, and no row is late.
+    """
+    options.setdefault("inputs", TWO_INPUTS.inputs)
+    context = StreamContext(**options)
+    sides = (left, right)
+    columns = tuple(own_columns(side) for side in sides)
+    keys = tuple([pair[side] for pair in on] for side in (LEFT, RIGHT))
+    operator = IntervalJoin(
+        tuple(map(len, columns)),
+        tuple(tuple(map(of.index, names)) for of, names in zip(columns, keys, strict=True)),
+        tuple(of.index(time) for of, time in zip(columns, times, strict=True)),
+        between,
+        kind,
+        tuple(pair[0] in null_safe for pair in on),
+        context,
+    )
+    description = Description(
+        "IntervalJoin",
+        tuple(f"{a} = {b}" for a, b in on),
+        about=f"joinType=[{KINDS[kind]}], leftLowerBound=[{bound(between[0])}], leftUpperBound=[{bound(between[1])}]",
+        zone=zone_of(left, times[LEFT]),
+        inputs=tuple(context.inputs),
+    )
+    sent = [
+        rows_by_key(of_side(rows, side), context, keys=keys[i], time=times[i], side=side)
+        for i, (rows, side) in enumerate(zip(sides, ("1/", "2/"), strict=True))
+    ]
+    fields = [rows.schema[column] for rows, of in zip(sides, columns, strict=True) for column in of]
+    schema = T.StructType([T.StructField(each.name, each.dataType, True) for each in fields])
+    late = F.sum("report.late_right").alias("numLateRecordsDroppedRight")
+    return apply_operator(sent[0].union(sent[1]), operator, description, schema, name=name, more_counters=[late])
+
+
+@dataclass(frozen=True)
+class IntervalJoin(Operator):
+    """What is joined; each pair is of the left and the right side. Columns go by number. `between` is in microseconds,
+    all other times are in ms."""
+
+    columns: tuple[int, ...]
+    keys: tuple[tuple[int, ...], ...]
+    times: tuple[int, ...]
+    between: tuple[int, int]
+    kind: str
+    null_safe: tuple[bool, ...]
+    context: StreamContext = TWO_INPUTS
+    least_slot: int = LEAST_SLOT
+    has_timers = True
+
+    def open(self, state: State, timers: TimerState | None, now: int) -> JoinedRows:
+        assert timers is not None
+        return JoinedRows(self, ChunkStore(state, joined, self.context.inputs), TimerServices(timers))
+
+    @cached_property
+    def preserved(self) -> tuple[int, ...]:
+        """The sides whose rows are emitted also without a partner."""
+        return PRESERVED[self.kind]
+
+    @cached_property
+    def slot(self) -> int:
+        """How wide a slot is."""
+        low, high = self.between
+        return max(self.least_slot, max(high - low, -low, high) // 1000 // SLOTS)
+
+    @cached_property
+    def after(self) -> tuple[int, int]:
+        """How long after its own time a row of each side may still get a partner; before it, if that is negative."""
+        low, high = self.between
+        return -(low // 1000), -(-high // 1000)
+
+    @property
+    def delay(self) -> int:
+        """How long after its own time a row may be emitted."""
+        return max(0, *self.after)
+
+    def micros(self, rows: Any, side: int) -> Ints:
+        times: Ints = rows.column(self.times[side]).cast(TIMESTAMP).view(pa.int64()).to_numpy()
+        return times
+
+    def partners(self, side: int) -> tuple[int, int]:
+        """From where to where, of its own time, the times of a row's partners lie, in microseconds."""
+        low, high = self.between
+        return (-high, -low) if side == LEFT else (low, high)
+
+    def codes(self, left: Any, right: Any) -> tuple[Ints, Ints]:
+        """A number for the key of each row, the same on both sides; -1 and -2 for a NULL that equals none."""
+        count = left.num_rows, right.num_rows
+        both = [pa.concat_arrays([left.column(a), right.column(b)]) for a, b in zip(*self.keys, strict=True)]
+        codes = key_codes(both, sum(count))
+        for column, safe in zip(both, self.null_safe, strict=True):
+            if column.null_count and not safe:
+                nothing = column.is_null().to_numpy(zero_copy_only=False)
+                codes = np.where(nothing, np.where(np.arange(len(codes)) < count[0], -1, -2), codes)
+        if len(self.keys[LEFT]) > 1:  # numbers that leave room for a time beside them
+            codes = np.unique(codes, return_inverse=True)[1] + min(int(codes.min()), 0)
+        return codes[: count[0]], codes[count[0] :]
+
+    def pairs(self, left: Any, right: Any) -> tuple[Ints, Ints]:
+        """Which rows of the left side belong to which of the right one."""
+        if not left.num_rows or not right.num_rows:
+            return np.zeros(0, dtype=np.int64), np.zeros(0, dtype=np.int64)
+        mine, others = self.codes(left, right)
+        at, times = self.micros(left, LEFT), self.micros(right, RIGHT)
+        low, high = self.partners(LEFT)
+        # times as their ranks, so that a key and a time fit into one number
+        different = np.unique(times)
+        size = len(different) + 1
+        lifted = others * size + np.searchsorted(different, times)
+        order = sort_order([lifted])
+        found = lifted[order]
+        starts = np.searchsorted(found, mine * size + np.searchsorted(different, at + low, side="left"))
+        stops = np.searchsorted(found, mine * size + np.searchsorted(different, at + high, side="right"))
+        counts = np.maximum(stops - starts, 0)
+        first = np.repeat(starts - (np.cumsum(counts) - counts), counts)
+        return np.repeat(np.arange(len(mine)), counts), order[first + np.arange(len(first))]
+
+
+class JoinedRows(RowKeyGroup):
+    """The rows of both sides in one key group. A slot of a side has a timer: for when all its rows are over, or where
+    rows are emitted without a partner, for the first such one that is. One that fires before is set again."""
+
+    def __init__(self, spec: IntervalJoin, store: ChunkStore, services: TimerServices) -> None:
+        super().__init__(spec.context, store, services)
+        self.spec = spec
+        self.timers = services.get("interval join", [pa.int8()]).queue(spec.context.proctime)
+        self.fresh: tuple[list[Any], list[Any]] = ([], [])
+
+    def add(self, payloads: Sequence[Any]) -> None:
+        watermark = self.watermark
+        if self.context.proctime and goes_on(watermark) is not None:
+            watermark = None  # it judges no row
+        for rows in payloads:
+            side = LEFT if side_of(rows) == "1/" else RIGHT
+            self.counts.rows_in += rows.num_rows
+            if watermark is not None:
+                on_time: Mask = self.spec.micros(rows, side) // 1000 > watermark
+                late = int((~on_time).sum())
+                self.counts.late += late
+                self.counts.late_right += late if side == RIGHT else 0
+                rows = rows.filter(pa.array(on_time))
+            if rows.num_rows:
+                self.fresh[side].append(_with_met(rows, np.zeros(rows.num_rows, dtype=np.bool_)))
+
+    def advance(self, messages: Iterable[ChannelMessage]) -> Iterator[Emit]:
+        before, watermark = self.watermark, self.store.valve.advance(messages)
+        if self.fresh[LEFT] or self.fresh[RIGHT]:
+            yield from self._match()
+        if watermark is not None and watermark != before:
+            yield from self._clean_up(watermark)
+
+    @property
+    def output_watermark(self) -> int | None:
+        return delayed(self.watermark, self.spec.delay)
+
+    @property
+    def newest_end(self) -> int | None:
+        return None
+
+    @property
+    def due(self) -> int | None:
+        return self.timers.earliest() if self.context.proctime and self.spec.preserved else None
+
+    # ---- pairs
+
+    def _match(self) -> Iterator[Emit]:
+        """Fresh rows with those in state, and with each other."""
+        fresh = tuple(joined(batches) if batches else None for batches in self.fresh)
+        self.fresh = ([], [])
+        met: list[Any] = [None if rows is None else np.zeros(rows.num_rows, dtype=np.bool_) for rows in fresh]
+        for side in (LEFT, RIGHT):
+            rows, other = fresh[side], 1 - side
+            if rows is None:
+                continue
+            for number in self._slots_near(rows, side):
+                slot = _slot(other, number)
+                stored = joined(self.store.read(slot))
+                mine, theirs = self._paired(rows, stored, side)
+                met[side][mine] = True
+                yield from self._pairs(rows, mine, stored, theirs, side)
+                self._note_met(slot, stored, theirs)
+        left, right = fresh
+        if left is not None and right is not None:
+            mine, theirs = self.spec.pairs(left, right)
+            met[LEFT][mine], met[RIGHT][theirs] = True, True
+            yield from self._pairs(left, mine, right, theirs, LEFT)
+        for side, rows in enumerate(fresh):
+            if rows is not None:
+                self._keep(_with_met(rows, met[side]), side)
+
+    def _paired(self, rows: Any, stored: Any, side: int) -> tuple[Ints, Ints]:
+        if side == LEFT:
+            return self.spec.pairs(rows, stored)
+        theirs, mine = self.spec.pairs(stored, rows)
+        return mine, theirs
+
+    def _slots_near(self, rows: Any, side: int) -> list[int]:
+        """The slots of the other side in which partners may lie."""
+        times, slot = self.spec.micros(rows, side), self.spec.slot * 1000
+        low, high = self.spec.partners(side)
+        first, last = (int(times.min()) + low) // slot, (int(times.max()) + high) // slot
+        slots = (key.number for key in self.store.keys(Kind.JOIN_SLOT) if key.level == 1 - side)
+        return sorted(number for number in slots if first <= number <= last)
+
+    def _note_met(self, slot: Key, stored: Any, theirs: Ints) -> None:
+        """Rows in state have had a partner: that matters where they would be emitted without one."""
+        if slot.level not in self.spec.preserved or not len(theirs):
+            return
+        met = _met(stored)
+        now = met.copy()
+        now[theirs] = True
+        if (now != met).any():
+            self.store.replace(slot, _with_met(stored, now))
+
+    def _keep(self, rows: Any, side: int) -> None:
+        """Fresh rows into their slots. Those that need no partner any more stay there until the clean-up."""
+        times = self.spec.micros(rows, side) // 1000
+        numbers = times // self.spec.slot
+        order = sort_order([numbers])
+        numbers, times, rows = numbers[order], times[order], rows.take(pa.array(order))
+        heads = np.flatnonzero(changes_in(numbers))
+        stops = np.append(heads[1:], len(numbers))
+        for start, stop in zip(heads.tolist(), stops.tolist(), strict=True):
+            part = rows.slice(start, stop - start)
+            self.store.append(_slot(side, int(numbers[start])), part)
+            self._set_timer(side, int(numbers[start]), part)
+
+    # ---- clean-up
+
+    def _set_timer(self, side: int, number: int, rows: Any) -> None:
+        over = self._over(rows, side)
+        lone = over[~_met(rows)] if side in self.spec.preserved else over[:0]
+        last = (number + 1) * self.spec.slot - 1 + self.spec.after[side]
+        time = int(lone.min()) if len(lone) else last
+        self.timers.register(self.timers.rows.batch([[side]], [number], [time]))
+
+    def _over(self, rows: Any, side: int) -> Ints:
+        """When no partner can come any more."""
+        times: Ints = self.spec.micros(rows, side) // 1000 + self.spec.after[side]
+        return times
+
+    def _clean_up(self, watermark: int) -> Iterator[Emit]:
+        due = self.timers.pop(watermark)
+        sides, numbers = due.column(0).to_pylist(), due.column(1).to_pylist()
+        for side, number in sorted({*zip(sides, numbers, strict=True)}):
+            slot = _slot(side, number)
+            if slot not in self.store:
+                continue
+            if side not in self.spec.preserved:  # its only timer: that of its last row
+                self.store.drop(slot)
+                continue
+            rows = joined(self.store.read(slot))
+            over: Mask = self._over(rows, side) <= watermark
+            lone = rows.filter(pa.array(over & ~_met(rows)))
+            if lone.num_rows:
+                yield from self._alone(lone, side)
+            if not over.any():
+                self._set_timer(side, number, rows)
+                continue
+            rest = rows.filter(pa.array(~over))
+            if not rest.num_rows:
+                self.store.drop(slot)
+                continue
+            self.store.replace(slot, rest)
+            self._set_timer(side, number, rest)
+
+    # ---- what is emitted
+
+    def _pairs(self, rows: Any, mine: Ints, others: Any, theirs: Ints, side: int) -> Iterator[Emit]:
+        if not len(mine):
+            return
+        taken = {side: rows.take(pa.array(mine)), 1 - side: others.take(pa.array(theirs))}
+        self.counts.rows_out += len(mine)
+        yield self._wide({of: batch.columns[: self.spec.columns[of]] for of, batch in taken.items()})
+
+    def _alone(self, rows: Any, side: int) -> Iterator[Emit]:
+        self.counts.rows_out += rows.num_rows
+        nothing = [pa.nulls(rows.num_rows)] * self.spec.columns[1 - side]
+        yield self._wide({side: rows.columns[: self.spec.columns[side]], 1 - side: nothing})
+
+    def _wide(self, columns: Mapping[int, Sequence[Any]]) -> Emit:
+        every = [*columns[LEFT], *columns[RIGHT]]
+        return Emit(pa.RecordBatch.from_arrays(every, names=[*map(str, range(len(every)))]))
+
+
+def _slot(side: int, number: int) -> Key:
+    return Key(Kind.JOIN_SLOT, number, level=side)
+
+
+def _met(rows: Any) -> Mask:
+    values: Mask = rows.column(MET).to_numpy(zero_copy_only=False)
+    return values
+
+
+def _with_met(rows: Any, met: Mask) -> Any:
+    own = [name for name in rows.schema.names if name not in (HASH, MET)]
+    arrays = [*(rows.column(name) for name in own), pa.array(met)]
+    return pa.RecordBatch.from_arrays(arrays, names=[*own, MET])

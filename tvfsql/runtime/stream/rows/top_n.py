@@ -1,0 +1,145 @@
+"""Top-N of the windows of a stream: what batch does with `row_number().over(...)`, for the rows of a micro-batch.
+
+All rows of a window leave the operator that made them in one micro-batch, so its ranks are final there and no state
+is kept. Spark's own OVER does not run on streams.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Iterator, Mapping, Sequence
+from dataclasses import dataclass
+
+import numpy as np
+import pyarrow as pa
+from pyspark.sql import DataFrame
+from pyspark.sql import types as T
+
+from tvfsql.plan.columns import CONTROL
+from tvfsql.runtime.arrow.batches import changes_in, joined, key_codes, sort_order
+from tvfsql.runtime.arrow.columns import Ints, Mask
+from tvfsql.runtime.arrow.order import places
+
+CHUNK_ROWS = 200_000
+OUT_ROWS = 50_000
+# what a direction means, under the names of PySpark's Column: (descending, NULLs first)
+DIRECTIONS = {
+    "asc": (False, True),
+    "asc_nulls_last": (False, False),
+    "desc": (True, False),
+    "desc_nulls_first": (True, True),
+}
+
+
+def top_n_stream(
+    rows: DataFrame,
+    function: str,
+    *,
+    partition: Sequence[str],
+    order: Mapping[str, str],
+    ranks: tuple[int, int],
+    ties: Mapping[str, str] | None = None,
+    name: str | None = None,
+) -> DataFrame:
+    """Exchange and WindowTopN: the rows of each micro-batch whose rank within `partition` is in `ranks` (inclusive).
+
+    In: any columns. `partition` includes both window columns; all rows of a window arrive in one micro-batch. `order`
+    and `ties` map columns to directions (DIRECTIONS). `function` is row_number, rank or dense_rank; only the first uses
+    `ties`.
+    Out: the same columns, and the rank as a BIGINT column `name`, if given. Control rows pass unchanged. Rows are
+    limited before and after the exchange, so that few of them are shuffled.
+    """
+    at = rows.columns.index
+    keys = tuple((at(column), *DIRECTIONS[direction]) for column, direction in (*order.items(), *(ties or {}).items()))
+    limit = Limit(function, tuple(map(at, partition)), keys, len(order), ranks[1])
+    control = at(CONTROL) if CONTROL in rows.columns else None
+    # mapInArrow cannot find a column with a dot or a backtick in its name
+    numbered = rows.toDF(*map(str, range(len(rows.columns))))
+    few = numbered.mapInArrow(TopN(limit, control), numbered.schema)
+    together = few.repartition(*(str(number) for number in limit.partition))
+    rank = [T.StructField(name, T.LongType())] if name is not None else []
+    schema = T.StructType([*rows.schema.fields, *rank])
+    return together.mapInArrow(TopN(limit, control, ranks[0], ranked=name is not None), schema)
+
+
+@dataclass(frozen=True)
+class Limit:
+    """The rows of each partition up to the rank `last`. Columns go by number; the first `ordering` keys make ranks."""
+
+    function: str
+    partition: tuple[int, ...]
+    keys: tuple[tuple[int, bool, bool], ...]
+    ordering: int
+    last: int
+
+    def __call__(self, batches: Sequence[pa.RecordBatch]) -> tuple[pa.RecordBatch, Ints]:
+        """Those rows in order, partitions together, and their ranks."""
+        batch = joined(batches)
+        groups = key_codes([batch.column(i) for i in self.partition], batch.num_rows)
+        codes = [sort_codes(batch.column(i), down, first) for i, down, first in self.keys]
+        order = sort_order([groups, *codes])
+        starts = changes_in(groups[order])
+        new = starts.copy()
+        for numbers in codes[: self.ordering]:
+            new |= changes_in(numbers[order])
+        ranks = self._ranks(starts, new)
+        few = ranks <= self.last
+        return batch.take(pa.array(order[few])), ranks[few]
+
+    def _ranks(self, starts: Mask, new: Mask) -> Ints:
+        """The ranks of rows in order: `starts` says where a partition starts, `new` where ORDER BY has a new value."""
+        places = np.arange(len(starts), dtype=np.int64)
+        first = np.maximum.accumulate(np.where(starts, places, 0))
+        if self.function == "row_number":
+            return places - first + 1
+        if self.function == "rank":
+            return np.maximum.accumulate(np.where(new, places, 0)) - first + 1
+        values = np.cumsum(new, dtype=np.int64)
+        ranks: Ints = values - values[first] + 1
+        return ranks
+
+
+def sort_codes(column: pa.Array, descending: bool, nulls_first: bool) -> Ints:
+    """A number for each value: they sort as Spark sorts the values."""
+    numbers, top = places(column)  # NULL is 0, the smallest
+    if descending:
+        return np.where(numbers == 0, -top, -numbers) if nulls_first else -numbers
+    return numbers if nulls_first else np.where(numbers == 0, top, numbers)
+
+
+@dataclass(frozen=True)
+class TopN:
+    """What `mapInArrow` runs: the rows of `limit` from the rank `first` on, `ranked`: with their rank behind.
+
+    `control` is the number of the column `$control`: rows that have one pass. Memory holds a chunk and the best rows.
+    """
+
+    limit: Limit
+    control: int | None
+    first: int = 1
+    ranked: bool = False
+
+    def __call__(self, batches: Iterable[pa.RecordBatch]) -> Iterator[pa.RecordBatch]:
+        best: list[pa.RecordBatch] = []
+        kept = waiting = 0
+        for batch in batches:
+            if self.control is not None:
+                control = batch.column(self.control)
+                yield from self._out(batch.filter(control.is_valid()), None)
+                batch = batch.filter(control.is_null())
+            best.append(batch)
+            waiting += batch.num_rows
+            if waiting > max(CHUNK_ROWS, kept):  # rows that stay are not sorted again for every chunk
+                best = [self.limit(best)[0]]
+                kept, waiting = best[0].num_rows, 0
+        if best:
+            rows, ranks = self.limit(best)
+            within = ranks >= self.first
+            yield from self._out(rows.filter(pa.array(within)), ranks[within])
+
+    def _out(self, rows: pa.RecordBatch, ranks: Ints | None) -> Iterator[pa.RecordBatch]:
+        """In batches of bounded size."""
+        if self.ranked:
+            column = pa.nulls(rows.num_rows, pa.int64()) if ranks is None else pa.array(ranks)
+            rows = pa.RecordBatch.from_arrays([*rows.columns, column], [*rows.schema.names, "rank"])
+        for start in range(0, rows.num_rows, OUT_ROWS):
+            yield rows.slice(start, OUT_ROWS)

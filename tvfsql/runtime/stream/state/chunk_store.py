@@ -1,0 +1,221 @@
+"""The rows of one key group in state: Arrow chunks under keys that say what they are, found through one small index.
+
+A micro-batch reads the index, the chunks that it needs and no others, and writes what it changed at its end. Rows
+that come and go within a micro-batch never reach the state, and the number of state calls depends on the keys touched
+here (slices, say), never on the keys of the query. A chunk that is no larger than what is added to it is merged with
+it: a key has one chunk in the usual case, at most log2(its rows) of them, and each row is rewritten as often.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator, Sequence
+from dataclasses import dataclass
+from enum import IntEnum
+from typing import NamedTuple, Protocol
+
+import numpy as np
+import pyarrow as pa
+
+from tvfsql.runtime.arrow.batches import from_bytes, to_bytes
+from tvfsql.runtime.stream.time.valve import Valve
+
+
+class Kind(IntEnum):
+    """What the chunks of a key are. The numbers are in checkpoints: none is given to another kind later."""
+
+    SLICE = 0  # number: the slice
+    SLICE_RUN = 1  # of `SliceTree`; level: its height in the tree, number: its place there
+    EMITTED_STEP = 2  # of `ChangedSteps`; number: the first slice of the cycle
+    LATE_ROWS = 3  # of `FiringWindows`; number: the last slice of which all windows had fired when they came
+    EMITTED_WINDOW = 4  # of `FiringWindows`; number: the slice that the window ends on
+    EARLY_SINCE = 5  # of `FiringWindows`, and holds no rows; number: since when (epoch ms) rows wait for an early fire
+    LATE_SINCE = 6  # the same for a late fire
+    SESSIONS = 7  # of `OpenSessions`; number: the order in which they were put there
+    BUCKET = 8  # of `HashBuckets`; level: how many bits of the hash count, number: those bits
+    JOIN_SLOT = 9  # of the interval join; level: the side, number: the slot
+
+
+class Key(NamedTuple):
+    """Under what rows are kept."""
+
+    kind: Kind
+    number: int
+    level: int = 0
+
+
+class ChunkKey(NamedTuple):
+    """A chunk of a key, by its place among the key's chunks."""
+
+    kind: int
+    number: int
+    level: int
+    place: int
+
+
+# The watermark in epoch ms, the channels that it comes from (as `Valve` writes them), the list of chunks.
+Index = tuple[int | None, str, bytes]
+
+
+class State(Protocol):
+    """Where a key group's index and chunks are kept: RocksDB through Spark, or a dictionary in tests."""
+
+    def index(self) -> Index | None:
+        """None if the group is new."""
+
+    def set_index(self, index: Index) -> None: ...
+
+    def chunk(self, key: ChunkKey) -> bytes: ...
+
+    def set_chunk(self, key: ChunkKey, data: bytes) -> None: ...
+
+    def remove_chunk(self, key: ChunkKey) -> None: ...
+
+
+Times = tuple[int, int]  # between which the rows of a chunk lie
+
+
+@dataclass(slots=True)
+class Chunk:
+    """A piece of what is kept under a key: how large it is, and its rows if this micro-batch has seen them."""
+
+    rows: int
+    size: int
+    times: Times | None = None
+    batch: pa.RecordBatch | None = None
+    stored: bool = False  # some version of it is in state
+    changed: bool = False
+
+
+class ChunkStore:
+    """The state of a key group during one micro-batch: rows by key, and the watermark with its channels (`valve`).
+
+    `merge` makes one batch of several of a key, oldest first. With `times` the store knows without reading them between
+    which times the rows of each key lie: it says so of a batch.
+    """
+
+    def __init__(
+        self,
+        state: State,
+        merge: Callable[[Sequence[pa.RecordBatch]], pa.RecordBatch],
+        inputs: Sequence[str] = ("",),
+        times: Callable[[pa.RecordBatch], Times] | None = None,
+    ) -> None:
+        self.state, self.merge, self.times_of = state, merge, times
+        self.valve = Valve(inputs=inputs)
+        self.chunks: dict[Key, list[Chunk]] = {}
+        self.removed: list[ChunkKey] = []
+        self.before = state.index()
+        if self.before is not None:
+            watermark, channels, index = self.before
+            self.valve = Valve.load(watermark, channels, inputs)
+            self._load_index(index)
+
+    def __contains__(self, key: Key) -> bool:
+        return key in self.chunks
+
+    def keys(self, *kinds: Kind) -> list[Key]:
+        """The keys of some kinds, in the order in which they were put there."""
+        return [key for key in self.chunks if key.kind in kinds]
+
+    def numbers(self, kind: Kind) -> Iterator[int]:
+        """The numbers of the keys of a kind."""
+        return (key.number for key in self.chunks if key.kind == kind)
+
+    def append(self, key: Key, batch: pa.RecordBatch) -> None:
+        """Add rows to those of a key."""
+        chunks = self.chunks.setdefault(key, [])
+        rows, kept = batch.num_rows, len(chunks)
+        while kept and chunks[kept - 1].rows <= rows:
+            kept -= 1
+            rows += chunks[kept].rows
+        if kept < len(chunks):
+            older = [self._load(key, place) for place in range(kept, len(chunks))]
+            batch = self.merge([*older, batch])
+        self._put(key, kept, batch)
+
+    def replace(self, key: Key, batch: pa.RecordBatch) -> None:
+        """Put rows in the place of those of a key."""
+        self.chunks.setdefault(key, [])
+        self._put(key, 0, batch)
+
+    def mark(self, key: Key) -> None:
+        """Remember a key that has no rows, in a store without `times`."""
+        self.chunks.setdefault(key, [])
+
+    def read(self, key: Key) -> list[pa.RecordBatch]:
+        """The rows of a key, oldest first; none if there is no such key."""
+        return [self._load(key, place) for place in range(len(self.chunks.get(key, ())))]
+
+    def drop(self, key: Key) -> None:
+        self._cut(key, 0)
+        del self.chunks[key]
+
+    def flush(self) -> None:
+        """Write what has changed."""
+        for removed in self.removed:
+            self.state.remove_chunk(removed)
+        index = []
+        for key, chunks in self.chunks.items():
+            for place, chunk in enumerate(chunks):
+                if chunk.changed:
+                    data = to_bytes(self._load(key, place))
+                    chunk.size = len(data)
+                    self.state.set_chunk(_chunk_key(key, place), data)
+                index.append((*key, chunk.rows, chunk.size, *(chunk.times or ())))
+            if not chunks:
+                index.append((*key, 0, 0))
+        after = self.valve.watermark, self.valve.dump(), np.array(index, dtype=np.int64).T.tobytes()
+        if after != self.before:
+            self.state.set_index(after)
+
+    def rows_of(self, key: Key) -> int:
+        """How many rows a key has."""
+        return sum(chunk.rows for chunk in self.chunks[key])
+
+    def times(self) -> Times | None:
+        """Between which times all rows lie; None if there are none."""
+        found = [chunk.times for chunks in self.chunks.values() for chunk in chunks if chunk.times is not None]
+        return (min(first for first, _ in found), max(last for _, last in found)) if found else None
+
+    @property
+    def rows(self) -> int:
+        """How many rows are in state."""
+        return sum(chunk.rows for chunks in self.chunks.values() for chunk in chunks)
+
+    @property
+    def size(self) -> int:
+        """About how many bytes."""
+        return sum(chunk.size for chunks in self.chunks.values() for chunk in chunks)
+
+    def _load_index(self, index: bytes) -> None:
+        columns = 5 if self.times_of is None else 7
+        fields = np.frombuffer(index, dtype=np.int64).reshape(columns, -1).tolist()
+        for kind, number, level, rows, size, *times in zip(*fields, strict=True):
+            chunks = self.chunks.setdefault(Key(Kind(kind), number, level), [])
+            if size:
+                chunks.append(Chunk(rows, size, (times[0], times[1]) if times else None, stored=True))
+
+    def _put(self, key: Key, place: int, batch: pa.RecordBatch) -> None:
+        """Write rows as the chunk at a place, the last one of the key."""
+        chunks = self.chunks[key]
+        self._cut(key, place + 1)
+        if place == len(chunks):
+            chunks.append(Chunk(0, 0))
+        chunk = chunks[place]
+        chunk.batch, chunk.rows, chunk.size, chunk.changed = batch, batch.num_rows, batch.nbytes, True
+        chunk.times = self.times_of(batch) if self.times_of else None
+
+    def _load(self, key: Key, place: int) -> pa.RecordBatch:
+        chunk = self.chunks[key][place]
+        if chunk.batch is None:
+            chunk.batch = from_bytes(self.state.chunk(_chunk_key(key, place)))
+        return chunk.batch
+
+    def _cut(self, key: Key, kept: int) -> None:
+        chunks = self.chunks[key]
+        self.removed += [_chunk_key(key, place) for place in range(kept, len(chunks)) if chunks[place].stored]
+        del chunks[kept:]
+
+
+def _chunk_key(key: Key, place: int) -> ChunkKey:
+    return ChunkKey(int(key.kind), key.number, key.level, place)

@@ -1,0 +1,239 @@
+"""The timers of one clock, kept columnar: what is registered, what is due, and how it lies in state.
+
+Chunks of some thousand timers follow each other in time, found through one small index. So the number of state
+calls does not depend on the number of timers, and a micro-batch reads and writes the chunks whose times it touches,
+not all timers. All timers of one time are in one chunk, so that equal timers meet.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterable, Sequence
+from dataclasses import dataclass
+from heapq import heappop, heappush
+from itertools import chain, count, groupby, pairwise
+from operator import itemgetter
+from typing import Protocol
+
+import numpy as np
+import pyarrow as pa
+
+from tvfsql.runtime.arrow.batches import changes_in, from_bytes, to_bytes
+from tvfsql.runtime.stream.state.timer_rows import Timer, TimerRows, by_time, each, pieces, still_set, times_of
+
+CHUNK_ROWS = 8192
+
+QueueName = tuple[str, str]  # (service, clock)
+
+
+class TimerState(Protocol):
+    """Where the timers of a key group are kept: RocksDB through Spark, or a dictionary in tests."""
+
+    def queue(self, name: QueueName) -> tuple[int | None, bytes] | None:
+        """The clock in epoch ms and the list of chunks; None if there never was such a queue."""
+
+    def set_queue(self, name: QueueName, now: int | None, chunks: bytes) -> None: ...
+
+    def chunk(self, name: QueueName, number: int) -> bytes: ...
+
+    def set_chunk(self, name: QueueName, number: int, data: bytes) -> None: ...
+
+    def remove_chunk(self, name: QueueName, number: int) -> None: ...
+
+
+@dataclass(slots=True)
+class TimerChunk:
+    """Timers in the order of their times: the first time, how many, and they themselves once they were read."""
+
+    number: int
+    first: int
+    rows: int
+    timers: pa.RecordBatch | None = None
+    changed: bool = False
+
+
+class TimerQueue:
+    """The timers of one clock for one key group, during one micro-batch; `flush` writes them to state.
+
+    Many timers at once are a batch of `TimerRows`. The same key, namespace and time twice is one timer. Keys are
+    the same where GROUP BY says so; floats come as `local_slices` sends them, with one zero and one NaN.
+    """
+
+    def __init__(self, rows: TimerRows, state: TimerState, name: QueueName) -> None:
+        self.rows, self.state, self.name = rows, state, name
+        self.now: int | None = None
+        self.chunks: list[TimerChunk] = []
+        self.before = state.queue(name)
+        if self.before is not None:
+            self.now, index = self.before
+            fields = np.frombuffer(index, dtype=np.int64).reshape(3, -1).tolist()
+            self.chunks = [TimerChunk(number, first, rows) for number, first, rows in zip(*fields, strict=True)]
+        self.stored = [chunk.number for chunk in self.chunks]
+        self.numbers = count(max(self.stored, default=-1) + 1)
+        self.log: list[tuple[pa.RecordBatch, bool]] = []  # timers to set or, with True, to delete
+        self.singles: list[tuple[Timer, bool]] = []  # the same one by one, newer than the log
+        self.firing: DueTimers | None = None
+
+    def register(self, timers: pa.RecordBatch) -> None:
+        """Set timers. Those whose time has passed are due at the next `pop` or `advance`, or in the running one."""
+        self._note(timers, deletes=False)
+
+    def delete(self, timers: pa.RecordBatch) -> None:
+        """Take timers back; what is not set does not matter."""
+        self._note(timers, deletes=True)
+
+    def register_one(self, timer: Timer) -> None:
+        if self.firing is not None and timer.time <= self.firing.until:
+            self.firing.add(timer)
+        else:
+            self.singles.append((timer, False))
+
+    def delete_one(self, timer: Timer) -> None:
+        if self.firing is not None and timer.time <= self.firing.until:
+            self.firing.remove(timer)
+        else:
+            self.singles.append((timer, True))
+
+    def pop(self, time: int) -> pa.RecordBatch:
+        """Move the clock to `time`, never back, and take out all timers that are due.
+
+        They come in the order of their times; those of one time in the order in which they were registered.
+        """
+        if self.firing is not None:
+            raise AssertionError(f"{self.name}: a timer's callback must not move the clock that it fires by")
+        self.now = now = time if self.now is None else max(self.now, time)
+        self._settle()
+        due = []
+        while self.chunks and self.chunks[0].first <= now:
+            timers = self._load(self.chunks[0])
+            stop = int(np.searchsorted(times_of(timers), now, side="right"))
+            due.append(timers.slice(0, stop))
+            self._replace(0, timers.slice(stop))
+        return self.rows.joined(due)
+
+    def advance(self, time: int, call: Callable[[Timer], None]) -> None:
+        """`pop`, one by one: each timer is gone before `call` hears of it.
+
+        What `call` registers fires in the same advance if it is due, and what it deletes does not fire any more.
+        """
+        due = self.pop(time)
+        assert self.now is not None
+        self.firing = firing = DueTimers(self.now, each(due))
+        while (timer := firing.next()) is not None:
+            call(timer)
+        self.firing = None
+
+    def earliest(self) -> int | None:
+        """The time of the first timer, for an operator that must be woken up then."""
+        self._settle()
+        return self.chunks[0].first if self.chunks else None
+
+    def latest(self) -> int | None:
+        """The time of the last timer."""
+        self._settle()
+        return int(times_of(self._load(self.chunks[-1]))[-1]) if self.chunks else None
+
+    def restore(self, parts: Sequence[TimerQueue]) -> None:
+        """Start a new queue with all timers of older ones, and with the smallest of their clocks if all have one."""
+        if self.before is not None:
+            raise AssertionError(f"{self.name} has timers of its own")
+        for part in parts:
+            for chunk in part.chunks:
+                self.register(part._load(chunk))
+        clocks = [part.now for part in parts if part.before is not None]
+        known = [clock for clock in clocks if clock is not None]
+        self.now = min(known) if known and len(known) == len(clocks) else None
+
+    def flush(self) -> None:
+        """Write what has changed."""
+        self._settle()
+        kept = {chunk.number for chunk in self.chunks}
+        for number in self.stored:
+            if number not in kept:
+                self.state.remove_chunk(self.name, number)
+        for chunk in self.chunks:
+            if chunk.changed:
+                self.state.set_chunk(self.name, chunk.number, to_bytes(self._load(chunk)))
+        index = [(chunk.number, chunk.first, chunk.rows) for chunk in self.chunks]
+        after = self.now, np.array(index, dtype=np.int64).T.tobytes()
+        if after != self.before:
+            self.state.set_queue(self.name, *after)
+
+    def __len__(self) -> int:
+        self._settle()
+        return sum(chunk.rows for chunk in self.chunks)
+
+    def _note(self, timers: pa.RecordBatch, *, deletes: bool) -> None:
+        if self.firing is not None:
+            note = self.delete_one if deletes else self.register_one
+            for timer in each(timers):
+                note(timer)
+        else:
+            self._note_singles()
+            self.log.append((timers, deletes))
+
+    def _note_singles(self) -> None:
+        for deletes, run in groupby(self.singles, key=itemgetter(1)):
+            self.log.append((self.rows.of([timer for timer, _ in run]), deletes))
+        self.singles = []
+
+    def _settle(self) -> None:
+        """Carry out the log, in the chunks that it touches."""
+        self._note_singles()
+        log = [entry for entry in self.log if entry[0].num_rows]
+        self.log = []
+        if not log:
+            return
+        timers, order = by_time(self.rows.joined([timers for timers, _ in log]))
+        deletes = np.repeat([deletes for _, deletes in log], [timers.num_rows for timers, _ in log])[order]
+        places = np.searchsorted([chunk.first for chunk in self.chunks[1:]], times_of(timers), side="right")
+        starts = np.flatnonzero(changes_in(places)).tolist()
+        for start, stop in reversed(list(pairwise([*starts, len(places)]))):  # the last first: others keep their places
+            place, noted = int(places[start]), timers.slice(start, stop - start)
+            stored = [self._load(chunk) for chunk in self.chunks[place : place + 1]]
+            rows = self.rows.joined([*stored, noted])
+            undone = np.append(np.zeros(rows.num_rows - noted.num_rows, dtype=np.bool_), deletes[start:stop])
+            self._replace(place, by_time(still_set(rows, undone))[0])
+
+    def _load(self, chunk: TimerChunk) -> pa.RecordBatch:
+        if chunk.timers is None:
+            chunk.timers = from_bytes(self.state.chunk(self.name, chunk.number))
+        return chunk.timers
+
+    def _replace(self, place: int, timers: pa.RecordBatch) -> None:
+        """Put timers in the place of a chunk: under its number, and new ones if it must be cut."""
+        numbers = chain((chunk.number for chunk in self.chunks[place : place + 1]), self.numbers)
+        self.chunks[place : place + 1] = [
+            TimerChunk(next(numbers), int(times_of(piece)[0]), piece.num_rows, piece, True)
+            for piece in pieces(timers, CHUNK_ROWS)
+            if piece.num_rows
+        ]
+
+
+class DueTimers:
+    """The timers that are due while they are fired: callbacks add to them and take from them."""
+
+    def __init__(self, until: int, timers: Iterable[Timer]) -> None:
+        self.until = until
+        self.heap: list[tuple[int, int, str, Timer]] = []
+        self.live: dict[str, int] = {}  # by text, as lists and structs cannot be hashed: the order of registration
+        self.order = count()
+        for timer in timers:
+            self.add(timer)
+
+    def add(self, timer: Timer) -> None:
+        text = repr(timer)
+        if text not in self.live:
+            order = self.live[text] = next(self.order)
+            heappush(self.heap, (timer.time, order, text, timer))
+
+    def remove(self, timer: Timer) -> None:
+        self.live.pop(repr(timer), None)
+
+    def next(self) -> Timer | None:
+        """Take out the smallest; None if none is left."""
+        while self.heap:
+            _, order, text, timer = heappop(self.heap)
+            if self.live.get(text) == order:
+                del self.live[text]
+                return timer
+        return None

@@ -1,0 +1,142 @@
+"""Channel messages: what a partition hears of the channels of a source in a micro-batch, and sends to operators.
+
+For instance, of a Kafka topic with two partitions, whose watermark is the time less 5:
+
+    channel  time  $watermark  $control
+    "0"      100   95                     row
+    "1"      103   98                     row
+    "0"      102   97                     row
+    "1"                        IDLE       control row: nothing comes from channel 1 until it has rows again
+                               TRIGGER    control row: no watermark moves, but operators are called
+
+`hear` takes this batch, and `take` then gives the messages ("1", IDLE), ("0", 97), ("1", 98) and (None, TRIGGER). After
+a further batch with a row of channel "0" whose watermark is 90 it gives ("0", 97), as watermarks never go back: also a
+row that moves none is news, because it wakes an idle channel up.
+
+Where a watermark counts from the next row on, the order of rows and watermarks matters, and a batch is cut into seqs.
+With windows of 10 ms, and both channels at 85 before, `slice_cuts` of this batch is [1, 2, 4, 5], in rows: 95 and 98
+pass the end of the slice [80, 90), each in its channel, 97 passes no end, and every control row is a cut. So a row is
+in time, or late, by what came in the seqs before its own.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from dataclasses import dataclass, field
+from typing import NamedTuple
+
+import numpy as np
+import pyarrow as pa
+import pyarrow.compute as pc
+
+from tvfsql.runtime.arrow.columns import Ints
+from tvfsql.runtime.stream.time.slice_clock import Span
+from tvfsql.runtime.stream.time.valve import IDLE, TRIGGER
+
+SOURCE = ""  # the channel of rows that name none
+# (channel, watermark), as `Valve.receive` takes them
+ChannelMessage = tuple[str | None, int | None]
+NEVER = -(2**62)  # epoch microseconds before any date
+
+
+class WatermarkColumns(NamedTuple):
+    """Of each row: `channels` (NULL: the source is one channel), `micros` (the watermark that the row brings, epoch
+    microseconds), `control` (NULL in rows; in control rows a watermark in epoch ms or IDLE, for the channel or, if that
+    is NULL, for all; or TRIGGER)."""
+
+    channels: pa.Array
+    micros: pa.Array
+    control: pa.Array
+
+
+@dataclass
+class ChannelWatermarks:
+    """The largest watermark of each channel so far (epoch ms; None: rows without one), and what of it is news."""
+
+    watermarks: dict[str | None, int | None] = field(default_factory=dict)
+    news: dict[str | None, int | None] = field(default_factory=dict)
+    idle: set[str | None] = field(default_factory=set)
+    triggered: bool = False
+
+    def hear(self, batch: WatermarkColumns) -> None:
+        channels, micros, control = batch
+        if control.null_count == len(control) and channels.null_count == len(channels):
+            if len(micros):
+                self._note(SOURCE, floor_ms(pc.max(micros).as_py()))
+            return
+        of_source = control.is_null()
+        rows = pa.table({"channel": channels.filter(of_source), "micros": micros.filter(of_source)})
+        for row in rows.group_by("channel").aggregate([("micros", "max")]).to_pylist():
+            self._note(row["channel"] or SOURCE, floor_ms(row["micros_max"]))
+        of_control = control.is_valid()
+        for channel, watermark in zip(
+            channels.filter(of_control).to_pylist(), control.filter(of_control).to_pylist(), strict=True
+        ):
+            if watermark == IDLE:
+                self.idle.add(channel)
+            elif watermark == TRIGGER:
+                self.triggered = True
+            else:
+                self._note(channel, watermark)
+
+    def take(self) -> list[ChannelMessage]:
+        """What is new since the last call. Idle channels come first: rows in the same micro-batch wake them."""
+        messages: list[ChannelMessage] = [(channel, IDLE) for channel in self.idle]
+        messages += self.news.items()
+        messages += [(None, TRIGGER)] if self.triggered else []
+        self.news, self.idle, self.triggered = {}, set(), False
+        return messages
+
+    def slice_cuts(self, batch: WatermarkColumns, span: Span) -> list[int]:
+        """Where a watermark passes the end of a slice: how many rows that is up to there. Every control row is one."""
+        found = _after_control_rows(batch.control)
+        for at, running in self._running(batch):
+            numbers = span.numbers(running + 1)
+            found |= set((at[np.flatnonzero(np.diff(numbers) > 0)] + 1).tolist())
+        return sorted(found)
+
+    def session_cuts(self, batch: WatermarkColumns, times: pa.Array) -> list[int]:
+        """Where a row that may be late comes and a watermark has moved since the last such place: how many rows there
+        are before it. After every control row is one, too. `times` are the rows' own, in epoch microseconds. Between
+        two places the order of rows and watermarks does not matter to sessions: no row there touches one that a
+        watermark there closes.
+        """
+        rows = len(batch.micros)
+        moved, latest = np.zeros(rows, dtype=np.bool_), np.full(rows, NEVER)
+        before = NEVER
+        for at, running in self._running(batch):
+            moved[at], latest[at] = np.diff(running) > 0, running[1:]
+            before = max(before, int(running[0]))
+        # no watermark of the operator is later than the latest one of a channel
+        latest = np.maximum.accumulate(np.append(before, latest))[:-1]
+        moves = np.append(any(watermark is not None for watermark in self.news.values()), moved).cumsum()[:-1]
+        late = pc.fill_null(times, -NEVER).to_numpy() // 1000 - 1 <= latest
+        at = np.flatnonzero(late & (moves > 0))
+        _, first = np.unique(moves[at], return_index=True)
+        return sorted({*at[first].tolist(), *_after_control_rows(batch.control)})
+
+    def _running(self, batch: WatermarkColumns) -> Iterator[tuple[Ints, Ints]]:
+        """For each channel its rows, and its largest watermark (epoch ms) before them and after each."""
+        watermarks: Ints = pc.fill_null(batch.micros, NEVER).to_numpy() // 1000
+        named = pc.fill_null(batch.channels, SOURCE)
+        for channel in named.unique().to_pylist():
+            at = np.flatnonzero(pc.equal(named, channel).to_numpy(zero_copy_only=False))
+            before = self.watermarks.get(channel)
+            first = NEVER // 1000 if before is None else before
+            yield at, np.maximum.accumulate(np.append(first, watermarks[at]))
+
+    def _note(self, channel: str | None, watermark: int | None) -> None:
+        self.watermarks[channel] = self.news[channel] = larger(self.watermarks.get(channel), watermark)
+
+
+def _after_control_rows(control: pa.Array) -> set[int]:
+    return set((np.flatnonzero(control.is_valid().to_numpy(zero_copy_only=False)) + 1).tolist())
+
+
+def floor_ms(micros: int | None) -> int | None:
+    return None if micros is None else micros // 1000
+
+
+def larger(one: int | None, other: int | None) -> int | None:
+    """The larger of two watermarks; None is none at all."""
+    return max((watermark for watermark in (one, other) if watermark is not None), default=None)

@@ -1,0 +1,100 @@
+"""The control channel: watermarks that no row brings, idle channels, and triggers. It is a small file stream
+beside the rows of each source.
+
+It lives under the checkpoint, so what came through it is remembered as the rows are, and a micro-batch that
+is run again decides the same. Source: architecture.md#watermarks-and-the-control-channel.
+"""
+
+from __future__ import annotations
+
+import json
+import os
+import tempfile
+from pathlib import Path
+
+from pyspark.sql import DataFrame
+from pyspark.sql import functions as F
+
+from tvfsql.errors import DataError
+from tvfsql.plan.columns import CHANNEL, CONTROL
+from tvfsql.runtime.stream.time.valve import IDLE, TRIGGER
+
+FOLDER = "spark.tvfsql.control"  # the setting that names the running query's channel
+END_OF_INPUT = 2**63 - 1
+NOW = "now"  # of messages to operators: the time of their micro-batch
+
+
+def with_control(rows: DataFrame, table: str) -> DataFrame:
+    """The rows of a table, and the control rows of the query that is being built.
+
+    Out: the columns of `rows`, `$control` (bigint) and `$channel` (string). In rows `$control` is NULL and `$channel`
+    as `rows` has it (the partition of the source), else NULL: the source is one channel. Control rows have in
+    `$control` a watermark in epoch ms, IDLE or TRIGGER, and in `$channel` for whom it is: NULL for all channels, "" for
+    a source that is one; all else is NULL. Without a control folder (`spark.tvfsql.control` is not set) there are none.
+    """
+    own = rows.withColumn(CONTROL, F.lit(None).cast("bigint"))
+    if CHANNEL not in rows.columns:
+        own = own.withColumn(CHANNEL, F.lit(None).cast("string"))
+    folder = rows.sparkSession.conf.get(FOLDER, None)
+    if folder is None:
+        return own
+    schema = f"`{CONTROL}` BIGINT, `{CHANNEL}` STRING"
+    control = rows.sparkSession.readStream.schema(schema).option("mode", "FAILFAST").json(folder)
+    to = F.col(CHANNEL)
+    ours = to.isNull() | (to == table) | to.startswith(f"{table}/")
+    return own.unionByName(
+        control.where(ours).withColumn(CHANNEL, F.substring(to, len(table) + 2, 2**31 - 1)), allowMissingColumns=True
+    )
+
+
+def with_now(messages: DataFrame) -> DataFrame:
+    """The messages of a micro-batch to an operator, with its time (`now`, bigint, epoch ms), the same for all of them.
+
+    Spark keeps it in the offset log, so a micro-batch that is run again has the time that it had.
+    """
+    return messages.withColumn(NOW, F.unix_millis(F.current_timestamp()))
+
+
+def advance(folder: Path, watermark: int, channel: str | None = None) -> None:
+    """Announce that event time has come to `watermark` (epoch ms); END_OF_INPUT fires every window.
+
+    `channel` is a table's name, or `table/partition` of one whose partitions are channels; None: all of them.
+    """
+    handle, draft = tempfile.mkstemp(prefix="_", dir=folder)  # Spark's file streams pass over names with _
+    with os.fdopen(handle, "w") as file:
+        json.dump({CONTROL: watermark} | ({CHANNEL: channel} if channel else {}), file)
+    number = len(list(folder.glob("*.json")))
+    while True:  # another process may speak at the same time
+        try:
+            os.link(draft, folder / f"{number:09d}.json")
+            break
+        except FileExistsError:
+            number += 1
+    os.unlink(draft)
+
+
+def ended(folder: Path) -> bool:
+    """Whether the channel has announced the end of the input. Raises DataError if a message cannot be read."""
+    return END_OF_INPUT in [_message(file) for file in sorted(folder.glob("*.json"))]
+
+
+def _message(file: Path) -> int:
+    """The watermark of a control row, IDLE or TRIGGER. Raises DataError for a file that is empty or cut off."""
+    try:
+        watermark = json.loads(file.read_text(encoding="utf-8"))[CONTROL]
+    except (ValueError, KeyError, TypeError) as error:
+        raise DataError(
+            f"the checkpoint is damaged: {file} is no message to the stream",
+            hint="delete that file; CALL advance_watermark repeats what it may have announced",
+        ) from error
+    return int(watermark)
+
+
+def idle(folder: Path, channel: str | None = None) -> None:
+    """Announce that nothing comes from a channel (None: from any) until it has rows again."""
+    advance(folder, IDLE, channel)
+
+
+def trigger(folder: Path) -> None:
+    """Have a micro-batch happen though no rows come: operators that wait for a time are called."""
+    advance(folder, TRIGGER)

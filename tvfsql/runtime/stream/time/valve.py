@@ -1,0 +1,129 @@
+"""The watermark of an operator with several input channels. Source: semantics.md#channels."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Iterable, Sequence
+from dataclasses import dataclass, field
+
+IDLE = -(2**63)  # in the place of a watermark: nothing comes from the channel until it has rows again
+TRIGGER = IDLE + 1  # in the place of a watermark: none moves, but time has passed, and operators are called
+ALL = "*"  # after the name of an input: all its channels, whichever they are
+
+
+@dataclass
+class InputChannel:
+    """What a channel has reported: its watermark (None: it has rows and reported none yet), and whether it counts.
+
+    One that comes back from being idle is `behind` until it has caught up: till then it does not count.
+    """
+
+    watermark: int | None = None
+    idle: bool = False
+    behind: bool = False
+
+
+@dataclass
+class Valve:
+    """The smallest watermark of the channels that are neither idle nor behind; it never goes back.
+
+    Times are epoch ms. The names of an input's channels begin with that input's: "" if there is one alone, else "1/",
+    "2/" ... Each input holds the others up from the start; its channels are known from their first row on, so one of
+    several partitions that never had any holds nothing up. While all are idle the watermark stays where it is, unless
+    something was reported of all channels of every input (`floors`).
+    """
+
+    watermark: int | None = None
+    channels: dict[str, InputChannel] = field(default_factory=dict)
+    inputs: Sequence[str] = ("",)
+    floors: dict[str, int] = field(default_factory=dict)
+
+    def receive(self, channel: str | None, watermark: int | None) -> None:
+        """A channel's watermark, IDLE, or None: it has rows. The name of an input: that input as a whole, which means
+        each of its partitions if it has some. An input and ALL (None: of the one input): the watermark is that of all
+        its channels, and counts at once."""
+        channel = ALL if channel is None else channel
+        if channel.endswith(ALL):
+            self._receive_of_all(channel.removesuffix(ALL), watermark)
+            return
+        partitions = self._partitions(channel)
+        if partitions and watermark is not None:
+            for name in partitions:
+                self.receive(name, watermark)
+            return
+        for name in self.inputs:  # what was reported of it as a whole, before its partitions were known
+            if channel != name and channel.startswith(name):
+                self.channels.pop(name, None)
+        known = self.channels.setdefault(channel, InputChannel())
+        if watermark == IDLE:
+            known.idle = True
+            return
+        if known.idle:
+            known.idle, known.behind = False, True
+        if watermark is not None and (known.watermark is None or watermark > known.watermark):
+            known.watermark = watermark
+
+    def advance(self, messages: Iterable[tuple[str | None, int | None]]) -> int | None:
+        """The operator's watermark after these messages (channel, watermark)."""
+        for channel, watermark in messages:
+            self.receive(channel, watermark)
+        return self.settle()
+
+    def settle(self) -> int | None:
+        """The operator's watermark after what was received."""
+        for channel in self.channels.values():
+            if self.watermark is None or (channel.watermark is not None and channel.watermark >= self.watermark):
+                channel.behind = False
+        counting = [self._of_input(name) for name in self.inputs if self._counts(name)]
+        known = [watermark for watermark in counting or map(self.floors.get, self.inputs) if watermark is not None]
+        if len(known) == len(counting or self.inputs):
+            self._raise(min(known))
+        return self.watermark
+
+    def _counts(self, name: str) -> bool:
+        """Whether an input counts: it is unknown, or a channel of it is awake."""
+        of_input = self._of(name)
+        return not of_input or any(not channel.idle and not channel.behind for channel in of_input)
+
+    def _of_input(self, name: str) -> int | None:
+        """The watermark of an input; None: none yet."""
+        counting = [channel.watermark for channel in self._of(name) if not channel.idle and not channel.behind]
+        known = [watermark for watermark in counting if watermark is not None]
+        least = min(known) if known and len(known) == len(counting) else None
+        floor = self.floors.get(name)
+        return floor if least is None else least if floor is None else max(least, floor)
+
+    def _of(self, name: str) -> list[InputChannel]:
+        return [channel for known, channel in self.channels.items() if known.startswith(name)]
+
+    def _partitions(self, name: str) -> list[str]:
+        """The channels of an input that are apart from it."""
+        found = [known for known in self.channels if known != name and known.startswith(name)]
+        return found if name in self.inputs else []
+
+    def _receive_of_all(self, name: str, watermark: int | None) -> None:
+        if watermark == IDLE:
+            if not self._of(name):
+                self.channels[name] = InputChannel()
+            for channel in self._of(name):
+                channel.idle = True
+        elif watermark is not None and not name:
+            self._raise(watermark)
+        elif watermark is not None:
+            self.floors[name] = max(watermark, self.floors.get(name, watermark))
+
+    def _raise(self, watermark: int) -> None:
+        if self.watermark is None or watermark > self.watermark:
+            self.watermark = watermark
+
+    def dump(self) -> str:
+        """The channels as text, for the state."""
+        floors = {name + ALL: InputChannel(watermark) for name, watermark in self.floors.items()}
+        every = sorted((self.channels | floors).items())
+        return json.dumps({name: [one.watermark, one.idle, one.behind] for name, one in every})
+
+    @classmethod
+    def load(cls, watermark: int | None, channels: str, inputs: Sequence[str] = ("",)) -> Valve:
+        every = {name: InputChannel(*parts) for name, parts in json.loads(channels).items()}
+        floors = {name.removesuffix(ALL): one.watermark or 0 for name, one in every.items() if name.endswith(ALL)}
+        return cls(watermark, {name: one for name, one in every.items() if not name.endswith(ALL)}, inputs, floors)

@@ -1,0 +1,218 @@
+"""Windows of a stream that emit results before their end, and again for rows that come late.
+
+Everything is made of increments: a row per key and window, of the rows that came since the window fired last. Rows
+that open windows have not emitted yet lie in slices, as those of `SlicingWindows` do; an early fire empties them. A row
+that is late for some windows and in time for others lies in a slice for these, and in LATE_ROWS for those. To purge
+is to emit the increments; to accumulate is to add them to what was emitted last, which EMITTED_WINDOW remembers
+to the letter: sums of floating-point numbers that are worked out anew may differ. Source: semantics.md#late-rows.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Iterator, Sequence
+
+import numpy as np
+import pyarrow as pa
+
+from tvfsql.plan.columns import BEFORE
+from tvfsql.plan.firing import Firing
+from tvfsql.runtime.arrow.batches import joined, key_codes
+from tvfsql.runtime.arrow.columns import Ints
+from tvfsql.runtime.stream.operator.messages import Emit, Fire, Late
+from tvfsql.runtime.stream.operator.protocol import KeyGroup
+from tvfsql.runtime.stream.state.chunk_store import Key, Kind
+from tvfsql.runtime.stream.time.channel_messages import ChannelMessage
+from tvfsql.runtime.stream.time.control_channel import END_OF_INPUT
+from tvfsql.runtime.stream.windows.slice_tree import slice_key
+from tvfsql.runtime.stream.windows.slicing import SlicingWindows
+
+FIRE_ROWS = 500_000  # about so many rows are made at a time
+
+
+class FiringWindows(KeyGroup):
+    """`SlicingWindows` that also fire early and late. What fires in a micro-batch is emitted at its end, once per key
+    and window. `now` is the processing time of the micro-batch in epoch ms; a delay runs from the first row that a key
+    group has not emitted.
+
+    It emits the keys, `$slice` (the number of the window's end), partials and, unless they are increments, `before`: a
+    struct of the partials emitted before, NULL the first time.
+    """
+
+    def __init__(self, windows: SlicingWindows, firing: Firing, now: int) -> None:
+        super().__init__(windows.context, windows.store)
+        self.windows, self.firing, self.now = windows, firing, now
+        self.span, self.layout, self.counts = windows.span, windows.layout, windows.counts
+        self.fires: list[Fire] = []
+        self.delayed_until: list[int] = []
+
+    def add(self, payloads: Sequence[pa.RecordBatch]) -> None:
+        """Rows are late, or not, window by window."""
+        fired, closed = self.windows.fired, self._closed
+        for number, batch in self.windows.in_time(payloads, closed):
+            last = self.span.last(number)
+            if fired is None or last > fired:
+                self.windows.tree.add(number, batch)
+            if fired is not None:
+                ended = self.span.latest(min(fired, last))
+                if ended >= self.span.first(number) and (closed is None or ended > closed):
+                    self.store.append(Key(Kind.LATE_ROWS, fired), batch)
+
+    def advance(self, messages: Iterable[ChannelMessage]) -> Iterator[Emit]:
+        """Windows fire that end, and those that close with late rows."""
+        before = self._closed
+        self.fires += self.windows.advance(messages)
+        closed = self._closed
+        if closed is not None and closed != before:
+            self.fires += self._late_rows(before, closed)
+            self._drop([key for key in self._keys(Kind.LATE_ROWS) if self._is_over(key, closed)])
+        yield from ()
+
+    def finish(self) -> Iterator[Emit | Late]:
+        """Late rows and open windows fire if it is time."""
+        fired, early = self.windows.fired, self.firing.early
+        if self._is_due(Kind.LATE_SINCE, self.firing.late, waiting=bool(self._keys(Kind.LATE_ROWS))):
+            assert fired is not None
+            self.fires += self._late_rows(self._closed, fired)
+            self._drop(self._keys(Kind.LATE_ROWS))
+        if early is not None and self._is_due(Kind.EARLY_SINCE, early, waiting=bool(self._keys(Kind.SLICE))):
+            self.fires.append(self._open())
+            self._drop(self.store.keys(Kind.SLICE, Kind.SLICE_RUN))
+        self.counts.rows_out = 0
+        for fresh in self._increments(self.fires):
+            self.counts.rows_out += fresh.num_rows
+            yield Emit(fresh if self.firing.purge else self._accumulated(fresh))
+        closed = self._closed
+        self._drop(key for key in self._keys(Kind.EMITTED_WINDOW) if closed is not None and key.number <= closed)
+        yield from self.windows.finish()
+
+    @property
+    def newest_end(self) -> int | None:
+        fired, newest = self.windows.fired, self.windows.newest_end
+        emitted = self.store.numbers(Kind.EMITTED_WINDOW)
+        ends = [self.span.end(number) for number in emitted if fired is None or number > fired]
+        return max([*ends, *([] if newest is None else [newest])], default=None)
+
+    @property
+    def next_end(self) -> int | None:
+        """The end of the next window that fires with rows that it has not emitted."""
+        return self.windows.next_end
+
+    @property
+    def due(self) -> int | None:
+        return min(self.delayed_until, default=None)
+
+    @property
+    def open_slices(self) -> int:
+        return self.windows.open_slices
+
+    @property
+    def _closed(self) -> int | None:
+        """All windows that end on this slice or before take no more rows."""
+        watermark = self.store.valve.watermark
+        if watermark is None:
+            return None
+        lateness = 0 if watermark == END_OF_INPUT else self.firing.lateness
+        return self.span.number(watermark + 1 - lateness)
+
+    def _open(self) -> Fire:
+        """All rows in slices, and the windows that have not fired."""
+        slices = sorted(self.store.numbers(Kind.SLICE))
+        fired = self.windows.fired
+        first = self.span.first(slices[0])
+        if fired is not None:
+            first = max(first, self.span.latest(fired) + self.span.stride)
+        rows = self.layout.by_key([batch for number in slices for batch in self.store.read(slice_key(number))])
+        return Fire(rows, self.span.end(first), self.span.end(self.span.last(slices[-1])))
+
+    def _late_rows(self, closed: int | None, upto: int) -> list[Fire]:
+        """The rows that came late, and of the windows up to a number those that may have them."""
+        found = []
+        for key in self._keys(Kind.LATE_ROWS):
+            rows = self.layout.by_key(self.store.read(key))
+            first = self.span.first(int(self.layout.slices(rows).min()))
+            if closed is not None:
+                first = max(first, self.span.latest(closed) + self.span.stride)
+            last = self.span.latest(min(key.number, upto))
+            if first <= last:
+                found.append(Fire(rows, self.span.end(first), self.span.end(last)))
+        return found
+
+    def _is_over(self, late: Key, closed: int) -> bool:
+        """Whether all windows have closed for which the rows under a key came late."""
+        newest = max(int(self.layout.slices(rows).max()) for rows in self.store.read(late))
+        return self.span.latest(min(late.number, self.span.last(newest))) <= closed
+
+    def _increments(self, fires: Sequence[Fire]) -> Iterator[pa.RecordBatch]:
+        """A row per key and window, out of all the fires."""
+        if not fires:
+            return
+        rows = sum(map(self.windows.fired_windows.count, fires))
+        first = self.span.number(min(fire.first_end for fire in fires))
+        last = self.span.number(max(fire.last_end for fire in fires))
+        pieces = min(last - first, rows // FIRE_ROWS) + 1
+        for piece in range(pieces):
+            ends = [self.span.end(first + (last + 1 - first) * at // pieces) for at in (piece, piece + 1)]
+            parts = (
+                Fire(fire.slices, max(fire.first_end, ends[0]), min(fire.last_end, ends[1] - 1))
+                for fire in fires
+                if fire.first_end < ends[1] and ends[0] <= fire.last_end
+            )
+            made = [self._numbered(batch) for part in parts for batch in self.windows.fired_windows.windows(part)]
+            if made:
+                yield self.layout.merged(made)
+
+    def _numbered(self, made: pa.RecordBatch) -> pa.RecordBatch:
+        """Windows that the kernel made, with the number of their end."""
+        micros: Ints = made.column("window_end").view(pa.int64()).to_numpy()
+        columns = [column for name, column in zip(made.schema.names, made.columns, strict=True) if name not in BOUNDS]
+        keys = self.layout.keys
+        return self.layout.batch(columns[:keys], self.span.numbers(micros // 1000), columns[keys:])
+
+    def _accumulated(self, fresh: pa.RecordBatch) -> pa.RecordBatch:
+        """Increments added to what was emitted before, which is kept while their window may change."""
+        windows = np.unique(self.layout.slices(fresh)).tolist()
+        emitted = [batch for number in windows for batch in self.store.read(Key(Kind.EMITTED_WINDOW, number))]
+        before = joined(emitted) if emitted else fresh.slice(0, 0)
+        old, new = self._codes(before, fresh)
+        touched = np.isin(old, new)
+        changed = before.filter(pa.array(touched))
+        now = self.layout.merged([changed, fresh])
+        kept = self.layout.by_slice(before.filter(pa.array(~touched)))
+        for number, batch in self.layout.by_slice(now).items():
+            if self._closed is None or number > self._closed:
+                key = Key(Kind.EMITTED_WINDOW, number)
+                self.store.replace(key, joined([kept[number], batch]) if number in kept else batch)
+        old, new = self._codes(changed, now)
+        order = np.argsort(new)
+        at = np.full(now.num_rows, -1)
+        at[order[np.searchsorted(new[order], old)]] = np.arange(changed.num_rows)
+        partials = changed.take(pa.array(at, mask=at < 0)).columns[self.layout.keys + 1 :]
+        names = [name for name, _ in self.layout.merges]
+        return now.append_column(BEFORE, pa.StructArray.from_arrays(partials, names=names, mask=pa.array(at < 0)))
+
+    def _codes(self, one: pa.RecordBatch, other: pa.RecordBatch) -> tuple[Ints, Ints]:
+        """Numbers for the rows of two batches: the same for the same key and window."""
+        both = [pa.concat_arrays([one.column(place), other.column(place)]) for place in range(self.layout.keys + 1)]
+        codes = key_codes(both, one.num_rows + other.num_rows)
+        return codes[: one.num_rows], codes[one.num_rows :]
+
+    def _is_due(self, since: Kind, delay: int, *, waiting: bool) -> bool:
+        """Whether rows that are waiting have waited long enough: since a time in the store, or else from now on."""
+        known = self._keys(since)
+        start = known[0].number if known else self.now
+        if waiting and self.now < start + delay:
+            self.store.mark(Key(since, start))
+            self.delayed_until.append(start + delay)
+            return False
+        self._drop(known)
+        return waiting
+
+    def _keys(self, kind: Kind) -> list[Key]:
+        return sorted(self.store.keys(kind))
+
+    def _drop(self, keys: Iterable[Key]) -> None:
+        for key in list(keys):
+            self.store.drop(key)
+
+
+BOUNDS = ("window_start", "window_end")

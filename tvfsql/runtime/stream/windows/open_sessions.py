@@ -1,0 +1,64 @@
+"""The open sessions of one key group in state: batches of intervals of bounded size, few of them.
+
+The intervals of a micro-batch are put beside the older ones, and merged with those batches of them that are no larger.
+The number of state calls depends on how many bytes are open, never on keys.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+
+import pyarrow as pa
+
+from tvfsql.runtime.merge.session_merge import Intervals
+from tvfsql.runtime.stream.state.chunk_store import ChunkStore, Key, Kind, State
+
+BATCH_ROWS = 100_000
+
+
+class OpenSessions:
+    """They lie in `store` under keys that are numbered in the order in which they were put there, a chunk each."""
+
+    def __init__(self, layout: Intervals, state: State, inputs: Sequence[str] = ("",)) -> None:
+        self.layout = layout
+        self.store = ChunkStore(state, layout.kept.merged, inputs, times=self._ends)
+        self.next = max(self.store.numbers(Kind.SESSIONS), default=-1) + 1
+
+    def add(self, batch: pa.RecordBatch) -> None:
+        """Put intervals beside those that are there."""
+        older = self.store.keys(Kind.SESSIONS)
+        while older and self.store.rows_of(older[-1]) <= batch.num_rows:
+            key = older.pop()
+            batch = self.layout.kept.merged([*self.store.read(key), batch])
+            self.store.drop(key)
+        self._append(batch)
+
+    def read(self) -> list[pa.RecordBatch]:
+        """All intervals, oldest first."""
+        return [batch for key in self.store.keys(Kind.SESSIONS) for batch in self.store.read(key)]
+
+    def replace(self, batch: pa.RecordBatch) -> None:
+        """Put these in the place of all others."""
+        for key in self.store.keys(Kind.SESSIONS):
+            self.store.drop(key)
+        self._append(batch)
+
+    @property
+    def first_end(self) -> int | None:
+        """No session ends before this (epoch ms); None: none is open."""
+        ends = self.store.times()
+        return None if ends is None else ends[0]
+
+    @property
+    def last_end(self) -> int | None:
+        """Where the last session ends (epoch ms)."""
+        ends = self.store.times()
+        return None if ends is None else ends[1]
+
+    def _append(self, batch: pa.RecordBatch) -> None:
+        for start in range(0, batch.num_rows, BATCH_ROWS):
+            self.store.append(Key(Kind.SESSIONS, self.next), batch.slice(start, BATCH_ROWS))
+            self.next += 1
+
+    def _ends(self, batch: pa.RecordBatch) -> tuple[int, int]:
+        return self.layout.first_end(batch), int(self.layout.ends(batch).max())

@@ -1,0 +1,120 @@
+"""The sessions of one key group of a stream: which rows join one that is open, which fire, which rows come too late.
+
+State has open sessions as intervals that may still be in parts: rows of a micro-batch are put beside the older ones,
+and all are merged when something is due. A session is due when the watermark reaches its end - 1 ms. Rows are late if
+the session that they make with each other and with all that is open was due before their micro-batch: a row that
+reaches an open session is never late, as that session is not. Source: semantics.md#sessions.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Iterator, Sequence
+from dataclasses import dataclass, replace
+
+import numpy as np
+import pyarrow as pa
+
+from tvfsql.plan.columns import LATE
+from tvfsql.plan.stream import ONE_INPUT, StreamContext
+from tvfsql.runtime.arrow.columns import Ints, lengths, lists, structs
+from tvfsql.runtime.merge.session_merge import Intervals
+from tvfsql.runtime.stream.exchange.late_rows import LateRows, with_window
+from tvfsql.runtime.stream.operator.messages import Emit, Fire, Late
+from tvfsql.runtime.stream.operator.protocol import KeyGroup, Operator, in_pieces
+from tvfsql.runtime.stream.state.chunk_store import State
+from tvfsql.runtime.stream.state.timer_queue import TimerState
+from tvfsql.runtime.stream.time.channel_messages import ChannelMessage
+from tvfsql.runtime.stream.time.processing_time import goes_on, passed
+from tvfsql.runtime.stream.windows.open_sessions import OpenSessions
+
+
+@dataclass(frozen=True)
+class SessionOperator(Operator):
+    """GlobalWindowAggregate over sessions. `rows` is the partial of `layout` that counts rows."""
+
+    layout: Intervals
+    rows: str
+    context: StreamContext = ONE_INPUT
+
+    def open(self, state: State, timers: TimerState | None, now: int) -> SessionWindows:
+        return SessionWindows(self.context, self.rows, OpenSessions(self.layout, state, self.context.inputs))
+
+    def watermark_at(self, now: int) -> int:
+        return passed(now, self.context.zone)
+
+    def unpack(self, emitted: Fire | Emit) -> Iterator[pa.RecordBatch]:
+        """Keys, window_start, window_end and merged partials."""
+        assert isinstance(emitted, Emit)
+        return in_pieces(self.layout.windows(emitted.rows))
+
+    def unpack_late(self, late: Late) -> pa.StructArray:
+        """Each late row with the session that it made with others."""
+        rows = lists(late.rows.column(LATE))
+        counts = lengths(rows)
+        bare = replace(self.layout, keys=0, merges=())
+        starts, lasts = (np.repeat(of(late.rows), counts) for of in (bare.starts, bare.lasts))
+        ends: Ints = lasts + self.layout.gap * 1000
+        return with_window(structs(rows.flatten()), starts, ends, self.context.zone)
+
+
+class SessionWindows(KeyGroup):
+    """It emits closed sessions as intervals. By processing time (`proctime`) rows that lie at or before the watermark
+    are rows of the first ms that it has not passed."""
+
+    def __init__(self, context: StreamContext, rows: str, sessions: OpenSessions) -> None:
+        super().__init__(context, sessions.store)
+        self.layout, self.rows, self.sessions = sessions.layout, rows, sessions
+        self.late = LateRows(self.layout) if context.late else None
+        self.late_sessions: list[pa.RecordBatch] = []
+
+    def add(self, payloads: Sequence[pa.RecordBatch]) -> None:
+        watermark = self.watermark
+        before = goes_on(watermark) if self.context.proctime else None
+        if before is not None:
+            payloads = [self.layout.not_before(batch, before + 1) for batch in payloads]
+        fresh = (self.late.wide if self.late else self.layout).kept.merged(payloads)
+        self.counts.rows_in += self._total(fresh)
+        if watermark is not None and self.layout.first_end(fresh) - 1 <= watermark:
+            ends = self.layout.session_ends([fresh, *self.sessions.read()])[: fresh.num_rows]
+            in_time = ends - 1 > watermark
+            late = fresh.filter(pa.array(~in_time))
+            self.counts.late += self._total(late)
+            if self.late and late.num_rows:
+                self.late_sessions.append(late.select([*self.layout.names[self.layout.keys :][:2], LATE]))
+            fresh = fresh.filter(pa.array(in_time))
+        if fresh.num_rows:
+            self.sessions.add(self.late.without(fresh) if self.late else fresh)
+
+    def advance(self, messages: Iterable[ChannelMessage]) -> Iterator[Emit]:
+        watermark = self.store.valve.advance(messages)
+        first = self.sessions.first_end
+        if watermark is None or first is None or first - 1 > watermark:
+            return
+        opened = self.layout.kept.merged(self.sessions.read())
+        whole = self.layout.limit is None  # these are sessions, not rows of one time
+        due = (self.layout.ends(opened) if whole else self.layout.session_ends([opened])) - 1 <= watermark
+        self.sessions.replace(opened.filter(pa.array(~due)))
+        if not due.any():
+            return
+        closed = opened.filter(pa.array(due))
+        closed = closed if whole else self.layout.merged([closed])
+        self.counts.rows_out += closed.num_rows
+        yield Emit(closed)
+
+    def finish(self) -> Iterator[Late]:
+        if self.late_sessions:
+            yield Late(pa.concat_batches(self.late_sessions))
+
+    @property
+    def newest_end(self) -> int | None:
+        return self.sessions.last_end
+
+    @property
+    def next_end(self) -> int | None:
+        """When the first of the open sessions ends unless it goes on."""
+        if self.layout.limit is None or not self.store.rows:
+            return self.sessions.first_end
+        return int(self.layout.session_ends(self.sessions.read()).min())
+
+    def _total(self, batch: pa.RecordBatch) -> int:
+        return int(batch.column(self.rows).sum().as_py() or 0) if batch.num_rows else 0

@@ -1,0 +1,92 @@
+"""Runs of slices, merged once: so that a HOP fire need not read every slice of its windows.
+
+A run of level l is FAN ** l neighbouring slices, at fixed places on the time line, merged to one row per key. The
+slices that all windows of a fire hold are covered by the longest runs that fit, a few of each level; only the
+slices at the edges are read one by one. A run is made when a fire first needs it, out of the runs below it
+that the fire reads anyway, and lives until its first slice expires. Late rows are added to the slice and to the
+runs above it. With the same keys in every slice the runs have 1/(FAN - 1) of the rows that the slices have; with
+other keys in each, as many per level.
+"""
+
+from __future__ import annotations
+
+from bisect import bisect_right
+from collections.abc import Iterator, Sequence
+from itertools import takewhile
+
+import pyarrow as pa
+
+from tvfsql.plan.window import Hop
+from tvfsql.runtime.merge.slice_rows import SliceRows
+from tvfsql.runtime.stream.state.chunk_store import ChunkStore, Key, Kind
+from tvfsql.runtime.stream.time.slice_clock import Span
+
+FAN = 4
+SHORTEST = 16  # windows of fewer slices are read slice by slice
+
+
+class SliceTree:
+    """The slices of one key group and the runs of them, in its store."""
+
+    def __init__(self, span: Span, layout: SliceRows, store: ChunkStore) -> None:
+        self.span, self.layout, self.store = span, layout, store
+        self.levels: list[int] = []
+        if isinstance(span.kernel, Hop) and span.width >= SHORTEST:
+            self.levels = list(takewhile(lambda level: FAN**level < span.width, range(1, 64)))
+
+    def add(self, number: int, batch: pa.RecordBatch) -> None:
+        """Add rows to a slice, and to the runs that were already made of it."""
+        self.store.append(slice_key(number), batch)
+        for level in self.levels:
+            run = _run_key(level, (number - 1) // FAN**level + 1)
+            if run in self.store:
+                self.store.append(run, batch)
+
+    def read(self, slices: Sequence[int], first: int, last: int) -> list[pa.RecordBatch]:
+        """What the windows that end on `first` to `last` need; `slices` are those of them that have rows."""
+        opening = self.span.opening(last)
+        if not self.levels or opening > first:
+            return [batch for number in slices for batch in self.store.read(slice_key(number))]
+        edges = [slice_key(number) for number in slices if number < opening or number > first]
+        within = [number for number in slices if opening <= number <= first]
+        cover = self._cover(opening, first) if within else ()
+        return [batch for key in (*edges, *cover) for batch in self._rows(key, within)]
+
+    def expire(self, expired: int) -> None:
+        """Drop the slices up to `expired`, and the runs whose first slice is one of them: no window can use them."""
+        for number in [number for number in self.store.numbers(Kind.SLICE) if number <= expired]:
+            self.store.drop(slice_key(number))
+        for run in self.store.keys(Kind.SLICE_RUN):
+            if (run.number - 1) * FAN**run.level + 1 <= expired:
+                self.store.drop(run)
+
+    def _cover(self, first: int, last: int) -> Iterator[Key]:
+        """Slices and runs that together are the slices [first, last]."""
+        at = first
+        while at <= last:
+            level = max(
+                level for level in (0, *self.levels) if (at - 1) % FAN**level == 0 and at - 1 + FAN**level <= last
+            )
+            yield _run_key(level, (at - 1) // FAN**level + 1)
+            at += FAN**level
+
+    def _rows(self, key: Key, slices: Sequence[int]) -> list[pa.RecordBatch]:
+        """The rows of a slice or a run; a run that is not there yet is made. `slices` are those that have rows."""
+        if key.kind == Kind.SLICE or key in self.store:
+            return self.store.read(key)
+        last = key.number * FAN**key.level
+        if bisect_right(slices, last - FAN**key.level) == bisect_right(slices, last):
+            return []
+        below = range((key.number - 1) * FAN + 1, key.number * FAN + 1)
+        parts = [batch for child in below for batch in self._rows(_run_key(key.level - 1, child), slices)]
+        self.store.append(key, self.layout.merged(parts, into=last))
+        return self.store.read(key)
+
+
+def slice_key(number: int) -> Key:
+    return Key(Kind.SLICE, number)
+
+
+def _run_key(level: int, number: int) -> Key:
+    """The key of a run; a run of level 0 is a slice."""
+    return Key(Kind.SLICE_RUN, number, level) if level else slice_key(number)

@@ -1,0 +1,141 @@
+"""The windows of one key group of a stream: which rows still count, which windows fire, which slices go.
+
+A slice is late if its last window has fired: then its rows are dropped, and counted. If only its first windows
+have, its rows count in the later ones: the windows that fired are not emitted again. Source: semantics.md#late-rows.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Iterator, Sequence
+
+import pyarrow as pa
+
+from tvfsql.plan.stream import StreamContext
+from tvfsql.plan.window import Cumulate
+from tvfsql.runtime.merge.slice_rows import SliceRows
+from tvfsql.runtime.stream.exchange.late_rows import LateRows
+from tvfsql.runtime.stream.operator.messages import Emit, Fire, Late
+from tvfsql.runtime.stream.operator.protocol import KeyGroup
+from tvfsql.runtime.stream.state.chunk_store import ChunkStore, Kind
+from tvfsql.runtime.stream.time.channel_messages import ChannelMessage
+from tvfsql.runtime.stream.time.processing_time import goes_on
+from tvfsql.runtime.stream.time.slice_clock import Span
+from tvfsql.runtime.stream.windows.changed_steps import ChangedSteps
+from tvfsql.runtime.stream.windows.fire import FiredWindows
+from tvfsql.runtime.stream.windows.slice_tree import SliceTree, slice_key
+
+
+class SlicingWindows(KeyGroup):
+    """Windows made of slices, which fire at their end.
+
+    HOP: a fire reads the slices at both edges of its windows and a few runs of slices between them (`SliceTree`), not
+    all slices of a window. CUMULATE: the slices of a cycle that have fired are merged into one, so a fire reads
+    that and the new ones, or with `emit_only_on_change` they are kept apart from the new ones (`ChangedSteps`).
+    TUMBLE: a window is its slice. By processing time (`proctime`) rows that lie at or before the watermark are rows of
+    the first slice that is open.
+    """
+
+    def __init__(self, context: StreamContext, span: Span, layout: SliceRows, rows: str, store: ChunkStore) -> None:
+        super().__init__(context, store)
+        self.span, self.layout, self.rows = span, layout, rows
+        self.late = LateRows(layout) if context.late else None
+        self.late_slices: list[pa.RecordBatch] = []
+        self.fired_windows = FiredWindows(span, layout, rows)
+        self.tree = SliceTree(span, layout, store)
+        self.steps = ChangedSteps(span, layout, store) if span.window.emit_only_on_change else None
+
+    def add(self, payloads: Sequence[pa.RecordBatch]) -> None:
+        for number, batch in self.in_time(payloads, self.fired):
+            self.tree.add(number, batch)
+
+    def in_time(self, payloads: Sequence[pa.RecordBatch], closed: int | None) -> Iterator[tuple[int, pa.RecordBatch]]:
+        """The slices of payloads, without late ones: those of which no window ends after `closed`."""
+        passed = goes_on(self.watermark) if self.context.proctime else None
+        if passed is not None:
+            opening = self.span.number(passed + 1) + 1
+            payloads = [self.layout.not_before(batch, opening) for batch in payloads]
+        fresh = (self.late.wide if self.late else self.layout).merged(payloads)
+        self.counts.rows_in += self.layout.total(fresh, self.rows)
+        for number, batch in self.layout.by_slice(fresh).items():
+            last = self.span.last(number)
+            if last < number:  # it lies between two windows: late for none, part of none
+                continue
+            if closed is None or last > closed:
+                yield number, self.late.without(batch) if self.late else batch
+                continue
+            self.counts.late += self.layout.total(batch, self.rows)
+            if self.late:
+                self.late_slices.append(self.late.of_slices(batch))
+
+    def advance(self, messages: Iterable[ChannelMessage]) -> Iterator[Fire]:
+        """A window fires at its end - 1 ms."""
+        already = self.fired
+        self.store.valve.advance(messages)
+        fired = self.fired
+        if fired is None or fired == already:
+            return
+        fire = self._fire(already, fired)
+        if fire is not None:
+            self.counts.rows_out += self.fired_windows.count(fire)
+        self.tree.expire(self.span.expired(fired))
+        if self.steps is not None:
+            self.steps.expire(self.span.expired(fired))
+            self.steps.fold(already, fired)
+        elif isinstance(self.span.window, Cumulate):
+            self._fold(fired)
+        if fire is not None:
+            yield fire
+
+    def finish(self) -> Iterator[Emit | Late]:
+        if self.late_slices:
+            yield Late(pa.concat_batches(self.late_slices))
+
+    @property
+    def newest_end(self) -> int | None:
+        last = max(map(self.span.last, self.store.numbers(Kind.SLICE)), default=None)
+        return None if last is None else self.span.end(last)
+
+    @property
+    def next_end(self) -> int | None:
+        first = min(self.store.numbers(Kind.SLICE), default=None)
+        return None if first is None else self.span.end(self._first_open(first, self.fired))
+
+    @property
+    def open_slices(self) -> int:
+        return sum(1 for _ in self.store.numbers(Kind.SLICE))
+
+    @property
+    def fired(self) -> int | None:
+        """All windows that end on this slice or before have fired."""
+        return None if self.watermark is None else self.span.number(self.watermark + 1)
+
+    def _fire(self, already: int | None, fired: int) -> Fire | None:
+        slices = sorted(self.store.numbers(Kind.SLICE))
+        if not slices:
+            return None
+        first = self._first_open(slices[0], already)
+        last = self.span.latest(min(fired, self.span.last(slices[-1])))
+        if last < first:
+            return None
+        opening = self.span.opening(first)
+        batches = self.tree.read([number for number in slices if opening <= number <= last], first, last)
+        if not batches:
+            return None
+        rows = self.layout.by_key(batches) if self.steps is None else self.steps.fire(batches, already)
+        return Fire(rows, self.span.end(first), self.span.end(last))
+
+    def _first_open(self, first: int, fired: int | None) -> int:
+        """The end of the first window that has not fired; the slice `first` is the first one with rows."""
+        of_rows = self.span.first(first)
+        return of_rows if fired is None else max(of_rows, self.span.latest(fired) + self.span.stride)
+
+    def _fold(self, fired: int) -> None:
+        """Merge the slices of the open cycle that have fired: later windows only need their sum, so to speak."""
+        folded = sorted(number for number in self.store.numbers(Kind.SLICE) if number <= fired)
+        if len(folded) < 2:
+            return
+        batches = [batch for number in folded for batch in self.store.read(slice_key(number))]
+        merged = self.layout.merged(batches, into=folded[-1])
+        for number in folded:
+            self.store.drop(slice_key(number))
+        self.store.append(slice_key(folded[-1]), merged)

@@ -1,0 +1,51 @@
+"""GlobalWindowAggregate over slices: TUMBLE, HOP and CUMULATE, which may also fire early and late."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from dataclasses import dataclass
+
+import pyarrow as pa
+
+from tvfsql.plan.stream import ONE_INPUT, StreamContext
+from tvfsql.plan.window import Sliced
+from tvfsql.runtime.merge.slice_rows import SliceRows
+from tvfsql.runtime.stream.exchange.late_rows import missed_windows
+from tvfsql.runtime.stream.operator.messages import Emit, Fire, Late
+from tvfsql.runtime.stream.operator.protocol import Operator
+from tvfsql.runtime.stream.state.chunk_store import ChunkStore, State
+from tvfsql.runtime.stream.state.timer_queue import TimerState
+from tvfsql.runtime.stream.time.processing_time import passed
+from tvfsql.runtime.stream.time.slice_clock import Span
+from tvfsql.runtime.stream.windows.early_late import FiringWindows
+from tvfsql.runtime.stream.windows.emitted_changes import WindowChanges
+from tvfsql.runtime.stream.windows.fire import FiredWindows
+from tvfsql.runtime.stream.windows.slicing import SlicingWindows
+
+
+@dataclass(frozen=True)
+class SlicingOperator(Operator):
+    """Windows made of slices. `rows` is the partial of `layout` that counts rows."""
+
+    window: Sliced
+    layout: SliceRows
+    rows: str
+    context: StreamContext = ONE_INPUT
+
+    def open(self, state: State, timers: TimerState | None, now: int) -> SlicingWindows | FiringWindows:
+        store = ChunkStore(state, self.layout.merged, self.context.inputs)
+        windows = SlicingWindows(self.context, Span(self.window), self.layout, self.rows, store)
+        return windows if self.context.firing is None else FiringWindows(windows, self.context.firing, now)
+
+    def watermark_at(self, now: int) -> int:
+        return passed(now, self.context.zone)
+
+    def unpack(self, emitted: Fire | Emit) -> Iterator[pa.RecordBatch]:
+        """Keys, window_start, window_end and merged partials; of changes also what `WindowChanges` adds."""
+        if isinstance(emitted, Fire):
+            return FiredWindows(Span(self.window), self.layout, self.rows).windows(emitted)
+        assert self.context.firing is not None
+        return WindowChanges(self.window, self.layout, self.context.firing.purge).rows(emitted.rows)
+
+    def unpack_late(self, late: Late) -> pa.StructArray:
+        return missed_windows(Span(self.window), late.rows, self.context.zone)

@@ -1,0 +1,174 @@
+"""Window aggregates of a stream as DataFrame operations: what emitted code calls. Source: architecture.md#streams."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from typing import Any, Unpack
+
+from pyspark.sql import DataFrame
+from pyspark.sql import types as T
+
+from tvfsql.plan.columns import BEFORE, LATE, OP, WINDOW_COLUMNS
+from tvfsql.plan.stream import StreamContext, StreamOptions
+from tvfsql.plan.window import Session, Window
+from tvfsql.runtime.frames.assigned_windows import local_time
+from tvfsql.runtime.frames.column_names import column_of
+from tvfsql.runtime.frames.nullable_types import nullable_type
+from tvfsql.runtime.frames.window_schema import window_schema
+from tvfsql.runtime.merge.partials import Merge, are_kinds
+from tvfsql.runtime.merge.session_merge import Intervals
+from tvfsql.runtime.merge.slice_rows import SliceRows
+from tvfsql.runtime.stream.exchange.late_rows import LateRows
+from tvfsql.runtime.stream.exchange.local_phase import LocalStrategy, local_phase
+from tvfsql.runtime.stream.exchange.local_windows import LocalIntervals, LocalSlices
+from tvfsql.runtime.stream.operator.apply import apply_operator
+from tvfsql.runtime.stream.operator.protocol import Operator
+from tvfsql.runtime.stream.state.description import Description
+from tvfsql.runtime.stream.windows.sessions import SessionOperator
+from tvfsql.runtime.stream.windows.slicing_operator import SlicingOperator
+
+COUNTERS = "tvfsql"  # the name under which a query's progress shows them
+ROWS = "tvfsql.rows"  # metadata of a payload column: the keys and partials of the rows that went in
+
+
+def local_slices(
+    rows: DataFrame,
+    window: Window,
+    *,
+    time: str,
+    keys: Sequence[str],
+    merges: Mapping[str, Merge],
+    **options: Unpack[StreamOptions],
+) -> DataFrame:
+    """LocalWindowAggregate: the rows of a micro-batch, merged by key and slice, in payloads by key group.
+
+    In: `keys`, `time` (timestamp_ntz; a row with NULL is in no slice), the watermark columns of `with_watermarks`, and
+    for each entry of `merges` the partial of a single row: for sum, min and max the value (for a count 1 or NULL); for
+    concat and distinct an array of one value; for moments struct(1, x, 0); for a user's aggregate an array of one
+    struct of its arguments.
+    Out: key_group (int) and a message to it: seq (bigint), payload (binary) or channel (string) and watermark
+    (bigint, epoch ms), and now (bigint, epoch ms: the time of the micro-batch).
+    With `on_event` a watermark counts from the next row on, in the order of the source, whose rows then pass through
+    one task; otherwise from the next micro-batch on. With `late` there is an input column `$late` (an array of one
+    struct): the row, in case it is late. With `zone` windows follow its wall clock: watermarks are instants, and so is
+    `time` if it is a timestamp.
+    `key_groups` limits the parallelism, and must not change for a checkpoint.
+    """
+    context = StreamContext(**options)
+    layout = SliceRows(len(keys), tuple(merges.items()))
+    assert not isinstance(window, Session), window
+    strategy = LocalSlices(LateRows(layout).wide if context.late else layout, window)
+    return _local(rows, strategy, context, time, keys, merges)
+
+
+def local_sessions(
+    rows: DataFrame,
+    window: Session,
+    *,
+    time: str,
+    keys: Sequence[str],
+    merges: Mapping[str, Merge],
+    **options: Unpack[StreamOptions],
+) -> DataFrame:
+    """The same for sessions, which have intervals instead of slices."""
+    context = StreamContext(**options)
+    layout = Intervals(len(keys), tuple(merges.items()), window.gap, window.limit)
+    strategy = LocalIntervals((LateRows(layout).wide if context.late else layout).kept)
+    return _local(rows, strategy, context, time, keys, merges)
+
+
+def _local(
+    rows: DataFrame,
+    strategy: LocalStrategy,
+    context: StreamContext,
+    time: str,
+    keys: Sequence[str],
+    merges: Mapping[str, Merge],
+) -> DataFrame:
+    partials = (*merges, LATE) if context.late else tuple(merges)
+    is_instant = rows.schema[time].dataType == T.TimestampType()
+    clock = local_time(time, context.zone) if context.zone and is_instant else column_of(time)
+    columns = [*map(column_of, keys), clock, *map(column_of, partials)]
+    types = rows.select(*map(column_of, (*keys, *partials))).schema
+    metadata = {ROWS: nullable_type(types.jsonValue())}
+    return local_phase(rows, columns, strategy, context, keys=keys, metadata=metadata)
+
+
+def merge_slice_stream(
+    slices: DataFrame,
+    window: Window,
+    *,
+    keys: Sequence[str],
+    merges: Mapping[str, Merge],
+    rows: str,
+    name: str = COUNTERS,
+    **options: Unpack[StreamOptions],
+) -> DataFrame:
+    """Exchange and GlobalWindowAggregate: emits each window when the watermark reaches its end.
+
+    In: the output of `local_slices`. `rows` names one of the partials, a sum: the number of input rows in a slice.
+    Out: keys, window_start, window_end (timestamp_ntz), merged partials, as in `merge_slices`. All rows of a window
+    are emitted in one micro-batch, the one that brings the watermark. Late rows are dropped (semantics.md#late-rows).
+    With `marks` control rows follow, which pass the operator's watermark on, in the columns of `with_watermarks`. With
+    `late` late rows follow, once per window that they missed: in the column `$late` (a struct of the row, window_start,
+    window_end and window_time), all other columns NULL. With `firing` windows also fire before and after their end:
+    increments, or changes, for which `before` (a struct of partials) and `$op` (+I, -U, +U) follow the partials.
+    With `zone` windows follow its wall clock; watermarks and window_time are instants. `inputs` are the prefixes of the
+    channels of each input, as `union_streams` makes them; windows wait for each input from the start. With `proctime`
+    the watermark is the time of the micro-batch, and no row is late.
+    Counters are in the progress of the query, as observed metrics under `name`: rowsIn, numLateRecordsDropped,
+    windowsOut, watermark and newestWindow (epoch ms; the end of the last open window), stateRows, stateBytes,
+    openSlices (the maximum over key groups), due (epoch ms: when the operator needs a micro-batch even without rows).
+    """
+    context = StreamContext(**options)
+    assert not isinstance(window, Session), window
+    operator = SlicingOperator(window, SliceRows(len(keys), tuple(merges.items())), rows, context)
+    return _merged(slices, operator, window, keys, merges, rows, name)
+
+
+def merge_session_stream(
+    sessions: DataFrame,
+    window: Session,
+    *,
+    keys: Sequence[str],
+    merges: Mapping[str, Merge],
+    rows: str,
+    name: str = COUNTERS,
+    **options: Unpack[StreamOptions],
+) -> DataFrame:
+    """The same for what `local_sessions` gives; sessions do not fire early or late."""
+    layout = Intervals(len(keys), tuple(merges.items()), window.gap, window.limit)
+    operator = SessionOperator(layout, rows, StreamContext(**options))
+    return _merged(sessions, operator, window, keys, merges, rows, name)
+
+
+def _merged(
+    sent: DataFrame,
+    operator: Operator,
+    window: Window,
+    keys: Sequence[str],
+    merges: Mapping[str, Merge],
+    rows: str,
+    name: str,
+) -> DataFrame:
+    if merges.get(rows) != "sum" or not are_kinds(merges.values(), but="running"):
+        raise AssertionError(f"{rows} must be a sum, and all kinds ones that can be merged again: {dict(merges)}")
+    context = operator.context
+    about = [f"emit=[{context.firing.label}]"] if context.firing else []
+    about += ["time=[PROCTIME]"] if context.proctime else []
+    inputs = tuple(context.inputs)
+    description = Description("GlobalWindowAggregate", tuple(keys), window, ", ".join(about), context.zone, inputs)
+    types = T.StructType.fromJson(sent.schema["payload"].metadata[ROWS])
+    schema = window_schema(types, window, keys, merges)
+    if context.emits_changes:
+        schema = schema.add(BEFORE, T.StructType(schema.fields[len(keys) + 2 :])).add(OP, T.StringType())
+    late = _late_type(types, context.zone) if context.late else None
+    return apply_operator(sent, operator, description, schema, name=name, late=late)
+
+
+def _late_type(types: T.StructType, zone: str) -> T.StructType:
+    """A late row and a window that it missed."""
+    row: Any = types[LATE].dataType
+    clocks = (T.TimestampNTZType(), T.TimestampNTZType(), T.TimestampType() if zone else T.TimestampNTZType())
+    window_columns = [T.StructField(part, clock) for part, clock in zip(WINDOW_COLUMNS, clocks, strict=True)]
+    return T.StructType([*row.elementType.fields, *window_columns])

@@ -1,0 +1,56 @@
+"""What chance has to say of a row: a function of the seed, the row's number and what is drawn, and of nothing else."""
+
+from __future__ import annotations
+
+from hashlib import blake2b
+
+import numpy as np
+from numpy.typing import NDArray
+
+from tvfsql.runtime.arrow.columns import Floats, Ints
+
+Bits = NDArray[np.uint64]
+Characters = NDArray[np.uint8]
+
+# SplitMix64 (Steele, Lea and Flood, 2014): the step between numbers, then two rounds of mixing.
+STEP = np.uint64(0x9E3779B97F4A7C15)
+ROUNDS = ((np.uint64(30), np.uint64(0xBF58476D1CE4E5B9)), (np.uint64(27), np.uint64(0x94D049BB133111EB)))
+LAST = np.uint64(31)
+UNIT = 2.0**-53
+PAIRS = np.frombuffer("".join(f"{byte:02x}" for byte in range(256)).encode(), dtype=np.uint16)  # digits of each byte
+
+
+class Draws:
+    """Random numbers for rows; each name is a draw of its own."""
+
+    def __init__(self, seed: int, rows: Ints) -> None:
+        self.seed, self.rows = seed, rows
+
+    def bits(self, name: str) -> Bits:
+        """64 random bits a row."""
+        key = blake2b(f"{self.seed}/{name}".encode(), digest_size=8).digest()
+        with np.errstate(over="ignore"):
+            mixed: Bits = self.rows.astype(np.uint64) * STEP + np.frombuffer(key, dtype="<u8")[0]
+            for shift, factor in ROUNDS:
+                mixed = (mixed ^ (mixed >> shift)) * factor
+        return mixed ^ (mixed >> LAST)
+
+    def below(self, name: str, bound: int | Ints) -> Ints:
+        """Whole numbers from 0 up to, not including, `bound`: one for all rows, or one a row."""
+        return (self.bits(name) % np.asarray(bound).astype(np.uint64)).astype(np.int64)
+
+    def between(self, name: str, low: int, high: int) -> Ints:
+        """Whole numbers of 64 bits from `low` to `high`, both included."""
+        width, bits = high - low + 1, self.bits(name)
+        part = bits if width == 2**64 else bits % np.uint64(width)
+        return (part + np.uint64(low % 2**64)).view(np.int64)
+
+    def unit(self, name: str) -> Floats:
+        """Numbers from 0 up to, not including, 1."""
+        return (self.bits(name) >> np.uint64(11)).astype(np.float64) * UNIT
+
+    def hexadecimal(self, name: str, length: int) -> Characters:
+        """`length` hexadecimal digits a row, as characters: a table of bytes."""
+        words = [self.bits(f"{name}/{i}").astype(">u8") for i in range(-(-length // 16))]
+        raw = np.stack(words, axis=1).view(np.uint8) if words else np.empty((len(self.rows), 0), np.uint8)
+        return PAIRS[raw].view(np.uint8).reshape(len(self.rows), -1)[:, :length]

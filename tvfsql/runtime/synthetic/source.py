@@ -1,0 +1,195 @@
+"""The data sources `nexmark`, `datagen` and `faker` of Spark: rows made in Python workers, an Arrow batch at a time.
+
+`spark.dataSource.register(NexmarkSource)` makes `spark.read.format("nexmark")` and `spark.readStream` of it known.
+Both modes have the same rows: a stream's offset is the number of the row that comes next, and what is in a row
+depends on its number and the options. The clock only decides how far a micro-batch goes, never what is in it.
+"""
+
+from __future__ import annotations
+
+import time
+from abc import abstractmethod
+from collections.abc import Callable, Iterator, Sequence
+
+import numpy as np
+import pyarrow as pa
+from pyspark.sql.datasource import DataSource, DataSourceReader, DataSourceStreamReader, InputPartition
+from pyspark.sql.pandas.types import to_arrow_schema
+from pyspark.sql.streaming.datasource import ReadLimit, SupportsTriggerAvailableNow
+from pyspark.sql.types import StructType
+
+from tvfsql.errors import DataError
+from tvfsql.plan import faker
+from tvfsql.plan.datagen import datagen
+from tvfsql.plan.nexmark import Nexmark
+from tvfsql.plan.node import Field
+from tvfsql.plan.synthetic_tables import Rows
+from tvfsql.plan.table_options import TableOptions
+from tvfsql.runtime.arrow.columns import Ints
+from tvfsql.runtime.synthetic.datagen import column
+from tvfsql.runtime.synthetic.draws import Draws
+from tvfsql.runtime.synthetic.faker import column as fake
+from tvfsql.runtime.synthetic.nexmark import events
+
+BATCH_ROWS = 100_000  # of an Arrow batch, and of a partition
+Make = Callable[[Ints], pa.RecordBatch]  # an Arrow batch of the rows of these numbers
+
+
+class GeneratedSource(DataSource):
+    """A table whose rows are made; its options are those of the WITH clause, its schema has the wanted columns."""
+
+    @abstractmethod
+    def rows(self) -> Rows:
+        """How many rows there are, and how fast they come."""
+
+    @abstractmethod
+    def maker(self, schema: StructType) -> Make:
+        """What makes the rows."""
+
+    def reader(self, schema: StructType) -> DataSourceReader:
+        return GeneratedBatch(self.rows(), self.maker(schema))
+
+    def streamReader(self, schema: StructType) -> DataSourceStreamReader:
+        return GeneratedStream(self.rows(), self.maker(schema))
+
+
+class NexmarkSource(GeneratedSource):
+    """The source `nexmark`: one table of the Nexmark benchmark, or all events in one."""
+
+    @classmethod
+    def name(cls) -> str:
+        return "nexmark"
+
+    def rows(self) -> Rows:
+        options = TableOptions(self.options)
+        return Nexmark.of(options).rows(options)
+
+    def maker(self, schema: StructType) -> Make:
+        spec, seed, arrow = Nexmark.of(TableOptions(self.options)), self.rows().seed, _arrow(schema)
+
+        def make(numbers: Ints) -> pa.RecordBatch:
+            made = events(spec, seed, numbers)
+            return _batch([made.column(field.name, field.type) for field in arrow], arrow)
+
+        return make
+
+
+class DatagenSource(GeneratedSource):
+    """The source `datagen`: sequences and random values, column by column."""
+
+    @classmethod
+    def name(cls) -> str:
+        return "datagen"
+
+    def rows(self) -> Rows:
+        return Rows.of(TableOptions(self.options))
+
+    def maker(self, schema: StructType) -> Make:
+        fields = [Field(field.name, field.dataType.simpleString()) for field in schema]
+        columns, seed, arrow = datagen(TableOptions(self.options), fields), self.rows().seed, _arrow(schema)
+
+        def make(numbers: Ints) -> pa.RecordBatch:
+            draws = Draws(seed, numbers)
+            values = [column(made, draws, field.type) for made, field in zip(columns, arrow, strict=True)]
+            return _batch(values, arrow)
+
+        return make
+
+
+class FakerSource(GeneratedSource):
+    """The source `faker`: texts, numbers and times of expressions."""
+
+    @classmethod
+    def name(cls) -> str:
+        return "faker"
+
+    def rows(self) -> Rows:
+        return Rows.of(TableOptions(self.options))
+
+    def maker(self, schema: StructType) -> Make:
+        fields = [Field(field.name, field.dataType.simpleString()) for field in schema]
+        options, arrow = TableOptions(self.options), _arrow(schema)
+        columns, start, rate = faker.columns_of(options, fields), faker.start_of(options), faker.rate_of(options)
+        seed = self.rows().seed
+
+        def make(numbers: Ints) -> pa.RecordBatch:
+            draws = Draws(seed, numbers)
+            kinds = (field.type for field in arrow)
+            values = (fake(made, draws, start, rate, kind) for made, kind in zip(columns, kinds, strict=True))
+            return _batch([*values], arrow)
+
+        return make
+
+
+class GeneratedBatch(DataSourceReader):
+    """All rows of a table. Raises DataError if they have no end."""
+
+    def __init__(self, rows: Rows, make: Make) -> None:
+        if rows.number is None:
+            raise DataError("a batch query needs the number of rows", hint="'number-of-rows' = '1000'")
+        self.number, self.make = rows.number, make
+
+    def partitions(self) -> Sequence[InputPartition]:
+        return _partitions(0, self.number)
+
+    def read(self, partition: InputPartition) -> Iterator[pa.RecordBatch]:
+        yield self.make(np.arange(*partition.value, dtype=np.int64))
+
+
+class GeneratedStream(DataSourceStreamReader, SupportsTriggerAvailableNow):
+    """A table's rows in micro-batches. An offset is `{"row": number of the row that comes next}`.
+
+    Under the trigger availableNow a bounded table is read to its end, and of one without end as many rows as
+    come in a second. Rows come no faster than `rows.per_second`, counted from the row that the run begins with.
+    """
+
+    def __init__(self, rows: Rows, make: Make) -> None:
+        self.rows, self.make = rows, make
+        self.begun: tuple[int, float] | None = None
+        self.available_now = False
+
+    def initialOffset(self) -> dict[str, int]:
+        return {"row": 0}
+
+    def prepareForTriggerAvailableNow(self) -> None:
+        self.available_now = True
+
+    def latestOffset(self, start: dict[str, int], limit: ReadLimit) -> dict[str, int]:
+        row = start["row"]
+        ends = [row + self.rows.per_batch, *([] if self.rows.number is None else [self.rows.number])]
+        if self.rows.per_second is not None:
+            ends.append(self._due(row, min(ends), self.rows.per_second))
+        return {"row": max(row, min(ends))}
+
+    def partitions(self, start: dict[str, int], end: dict[str, int]) -> Sequence[InputPartition]:
+        return _partitions(start["row"], end["row"])
+
+    def read(self, partition: InputPartition) -> Iterator[pa.RecordBatch]:
+        yield self.make(np.arange(*partition.value, dtype=np.int64))
+
+    def _due(self, row: int, last: int, per_second: int) -> int:
+        """The row before which a micro-batch must end that starts with `row`: those of a second at the start,
+        then as the clock goes. availableNow takes a micro-batch without rows for the end, so it waits for some."""
+        if self.begun is None:
+            self.begun = row, time.monotonic()
+        first, since = self.begun
+        if self.available_now and self.rows.number is None:
+            return first + per_second
+        least = row
+        if self.available_now:
+            least = min(row + per_second, last)
+            time.sleep(max(0.0, since + (least - first) / per_second - 1 - time.monotonic()))
+        return max(least, first + int(per_second * (time.monotonic() - since + 1)))
+
+
+def _partitions(start: int, end: int) -> list[InputPartition]:
+    """The rows from `start` up to, not including, `end`, in order."""
+    return [InputPartition((at, min(at + BATCH_ROWS, end))) for at in range(start, end, BATCH_ROWS)]
+
+
+def _arrow(schema: StructType) -> pa.Schema:
+    return to_arrow_schema(schema, timezone="UTC")
+
+
+def _batch(columns: list[pa.Array], schema: pa.Schema) -> pa.RecordBatch:
+    return pa.RecordBatch.from_arrays(columns, schema=schema)

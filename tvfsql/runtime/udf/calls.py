@@ -1,0 +1,141 @@
+"""A user's Python functions where they run: results checked against their types, mistakes told by name."""
+
+from __future__ import annotations
+
+import os
+import pickle
+from collections.abc import Callable, Iterable, Iterator, Sequence
+from contextlib import contextmanager
+from dataclasses import dataclass
+from functools import cached_property
+from typing import TYPE_CHECKING, Any
+
+from tvfsql.errors import DataError
+from tvfsql.runtime.udf.results import Convert, converter
+
+if TYPE_CHECKING:
+    from pyspark.sql import SparkSession
+
+
+@dataclass(frozen=True)
+class ScalarFunction:
+    """What Spark calls for a scalar function: a function, or the `eval` of a class. `name` is its SQL name.
+
+    Raises DataError, naming the function and the line, if it raises or returns another type.
+    """
+
+    name: str
+    object: Any
+    result: str
+
+    @cached_property
+    def _call(self) -> Callable[..., object]:
+        with told(self.name):
+            made = self.object() if isinstance(self.object, type) else self.object
+        found: Callable[..., object] = getattr(made, "eval", made)
+        return found
+
+    @cached_property
+    def _checked(self) -> Convert:
+        return converter(self.name, self.result)
+
+    def __call__(self, *arguments: object) -> object:
+        with told(self.name):
+            value = self._call(*arguments)
+        return self._checked(value)
+
+    def __reduce__(self) -> tuple[type[ScalarFunction], tuple[object, ...]]:
+        return ScalarFunction, (self.name, self.object, self.result)
+
+
+@dataclass(frozen=True)
+class AggregateFunction:
+    """An aggregate in Python, with the SQL name `name`: how accumulators are created, merged and finished.
+
+    Accumulators travel pickled, so each use has its own copy and may modify it. Spark calls it with a list of rows or
+    an accumulator, and gets the result; NULL stands for an accumulator without rows.
+    """
+
+    name: str
+    object: Any
+    result: str
+
+    @cached_property
+    def _made(self) -> Any:
+        with told(self.name):
+            return self.object() if isinstance(self.object, type) else self.object
+
+    @cached_property
+    def _checked(self) -> Convert:
+        return converter(self.name, self.result)
+
+    def __call__(self, state: Any) -> object:
+        packed = isinstance(state, bytes | bytearray)
+        accumulator = self.unpacked(state) if packed else self.of_rows(state or ())
+        with told(self.name):
+            value = self._made.get_value(accumulator)
+        return self._checked(value)
+
+    def of_rows(self, rows: Iterable[Sequence[object]], accumulator: object = None) -> object:
+        """The accumulator, or a new one, with rows that are given by the arguments of the call."""
+        with told(self.name):
+            accumulator = self._made.create_accumulator() if accumulator is None else accumulator
+            accumulate = self._made.accumulate
+            for row in rows:
+                accumulate(accumulator, *row)
+        return accumulator
+
+    def merged(self, accumulator: object, other: object) -> object:
+        """The first one, with what went into the other."""
+        with told(self.name):
+            self._made.merge(accumulator, [other])
+        return accumulator
+
+    def packed(self, accumulator: object) -> bytes:
+        with told(self.name):
+            return pickle.dumps(accumulator, pickle.HIGHEST_PROTOCOL)
+
+    def unpacked(self, state: bytes) -> object:
+        with told(self.name):
+            return pickle.loads(state)
+
+    def __reduce__(self) -> tuple[type[AggregateFunction], tuple[object, ...]]:
+        return AggregateFunction, (self.name, self.object, self.result)
+
+
+@dataclass(frozen=True)
+class OfRows:
+    """What Spark calls on streams, where some rows are not rows of the query: for those `other` is not NULL."""
+
+    function: ScalarFunction | AggregateFunction
+
+    def __call__(self, other: object, *arguments: object) -> object:
+        return self.function(*arguments) if other is None else None
+
+
+def share_folders(spark: SparkSession, folders: Sequence[str]) -> None:
+    """Let Spark's Python workers import from these folders: a Spark that runs already has only those of its start.
+    Workers on other machines do so if the folders are there too."""
+    environment = spark.sparkContext.environment
+    before = environment.get("PYTHONPATH", "").split(os.pathsep)
+    environment["PYTHONPATH"] = os.pathsep.join(dict.fromkeys([*filter(None, before), *folders]))
+
+
+@contextmanager
+def told(name: str) -> Iterator[None]:
+    """Raise DataError, with the name of the function and the place in the user's code, for whatever it raises."""
+    try:
+        yield
+    except DataError:
+        raise
+    except Exception as error:
+        at = error.__traceback__
+        while at is not None and at.tb_next is not None:
+            at = at.tb_next
+        code = at.tb_frame.f_code if at else None
+        inside = code is not None and code.co_filename != __file__
+        place = f" ({code.co_filename.rpartition('/')[2]}, line {at.tb_lineno})" if inside and at and code else ""
+        text = " ".join(str(error).split())
+        raise DataError(
+            f"function {name} failed: {type(error).__name__}{f': {text}' if text else ''}{place}"
+        ) from error

@@ -1,0 +1,116 @@
+"""What a user's function gives, as the type that it promised. Spark would take a value of another type for NULL."""
+
+from __future__ import annotations
+
+import operator
+from collections.abc import Callable
+from datetime import date, datetime
+from decimal import ROUND_HALF_UP, Decimal, InvalidOperation, localcontext
+from typing import Any
+
+from tvfsql.errors import DataError
+from tvfsql.plan.types import ddl, is_decimal, is_float, is_integer, scale_of, shown
+
+BITS = {"tinyint": 8, "smallint": 16, "int": 32, "bigint": 64}
+Convert = Callable[[Any], object]  # what a user's function gives, to a value of its result type
+
+
+def converter(name: str, kind: str) -> Convert:
+    """A function from what `name` gives to a value of the type that Spark takes; None is NULL. Raises DataError."""
+    convert = _of(kind)
+
+    def converted(value: object) -> object:
+        if value is None:
+            return None
+        try:
+            return convert(value)
+        except (TypeError, ValueError, InvalidOperation, OverflowError):
+            given = repr(value)
+            given = given if len(given) <= 60 else f"{given[:57]}..."
+            raise DataError(
+                f"function {name} returned {given}, but its type is {shown(kind)}",
+                hint=f"return that type, or declare another: @returns('{ddl(kind)}')",
+            ) from None
+
+    return converted
+
+
+def _of(kind: str) -> Convert:
+    if is_integer(kind):
+        return _integer(BITS[kind])
+    if is_float(kind):
+        return _float
+    if is_decimal(kind):
+        return _decimal(int(kind.partition("(")[2].partition(",")[0]), scale_of(kind))
+    plain: dict[str, Convert] = {
+        "string": _instance(str),
+        "binary": lambda value: bytes(memoryview(value)),
+        "boolean": _boolean,
+        "date": lambda value: value.date() if isinstance(value, datetime) else _instance(date)(value),
+        "timestamp_ntz": _clock,
+        "timestamp": _instance(datetime),
+    }
+    if kind.startswith("array<"):
+        return _array(_of(kind[len("array<") : -1]))
+    return plain.get(kind, lambda value: value)
+
+
+def _integer(bits: int) -> Convert:
+    def convert(value: Any) -> int:
+        number = operator.index(value)  # no float: what is behind the point would be lost
+        if not -(2 ** (bits - 1)) <= number < 2 ** (bits - 1):
+            raise OverflowError
+        return number
+
+    return convert
+
+
+def _float(value: Any) -> float:
+    if isinstance(value, str | bytes):
+        raise TypeError
+    return float(value)
+
+
+def _decimal(precision: int, scale: int) -> Convert:
+    unit = Decimal(1).scaleb(-scale)
+
+    def convert(value: Any) -> Decimal:
+        exact = value if isinstance(value, Decimal) or hasattr(value, "__index__") else repr(_float(value))
+        number = Decimal(exact)
+        with localcontext(prec=76):
+            rounded = number.quantize(unit, ROUND_HALF_UP)
+            if abs(rounded) >= Decimal(10) ** (precision - scale):
+                raise OverflowError
+        return rounded
+
+    return convert
+
+
+def _boolean(value: object) -> bool:
+    if type(value).__name__ not in ("bool", "bool_"):  # also numpy's
+        raise TypeError
+    return bool(value)
+
+
+def _clock(value: object) -> datetime:
+    if not isinstance(value, datetime) or value.tzinfo is not None:
+        raise TypeError
+    return value
+
+
+def _array(element: Convert) -> Convert:
+    def convert(value: object) -> list[object]:
+        if not isinstance(value, list | tuple):
+            raise TypeError
+        return [None if each is None else element(each) for each in value]
+
+    return convert
+
+
+def _instance(kind: type) -> Convert:
+    def convert(value: object) -> object:
+        if not isinstance(value, kind):
+            raise TypeError
+        return value
+
+    return convert

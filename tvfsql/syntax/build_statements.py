@@ -1,0 +1,111 @@
+"""Statements: lark's trees to `statements`."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+
+from lark import Token, Tree
+
+from tvfsql.syntax import ast, statements
+from tvfsql.syntax.build import Node, child, children, found, has
+from tvfsql.syntax.build_tables import TableBuilder
+from tvfsql.syntax.tokens import unquote
+
+
+class StatementBuilder(TableBuilder):
+    def build(self, tree: Node) -> statements.Statement:
+        body = tree.children[0]
+        assert isinstance(body, Tree)
+        return self.statement(body)
+
+    def statement(self, tree: Node) -> statements.Statement:
+        span = self.span(tree)
+        match tree.data:
+            case "query":
+                return self.query(tree)
+            case "create_table":
+                return self.create_table(tree)
+            case "alter_table":
+                return self.alter_table(tree)
+            case "create_view":
+                columns = child(tree, "view_columns")
+                return statements.CreateView(
+                    self.path(found(tree, "path")),
+                    tuple(self.name(found(part, "identifier")) for part in children(columns, "view_column")),
+                    self.query(found(tree, "query")),
+                    has(tree, "REPLACE"),
+                    child(tree, "if_not_exists") is not None,
+                    span,
+                )
+            case "create_function":
+                (path,) = (part for part in tree.children if isinstance(part, Token) and part.type == "STRING")
+                words = (str(part).upper() for part in tree.children if isinstance(part, Token) and part.type == "NAME")
+                exists = child(tree, "if_not_exists") is not None
+                name = self.path(found(tree, "path"))
+                return statements.CreateFunction(name, unquote(path), next(words, ""), exists, self.span(path), span)
+            case "insert":
+                return self.insert(tree)
+            case "statement_set":
+                return statements.StatementSet(tuple(self.insert(part) for part in children(tree, "insert")), span)
+            case "explain":
+                stages = tuple(
+                    token.lower() for token in tree.children if isinstance(token, Token) and token.type != "COMMA"
+                )[1:]
+                return statements.Explain(self._explained(tree), stages, span)
+            case "call":
+                arguments = tuple(self.constant(part) for part in children(tree, "argument"))
+                return statements.Call(self.path(found(tree, "path")), arguments, span)
+            case "set":
+                key, value = (*self.settings(tree), None, None)[:2]
+                return statements.SetOption(key, value, span)
+            case "reset":
+                return statements.Reset(next(self.settings(tree), None), span)
+            case "show":
+                return statements.Show(
+                    " ".join(str(part).lower() for part in tree.children[1:] if part is not None), span
+                )
+            case "show_create":
+                return statements.ShowCreate(self.path(found(tree, "path")), span)
+            case "describe":
+                return statements.Describe(self.path(found(tree, "path")), span)
+            case "drop":
+                kind = next(kind for kind in ("table", "view", "function") if has(tree, kind.upper()))
+                return statements.Drop(kind, self.path(found(tree, "path")), child(tree, "if_exists") is not None, span)
+        raise AssertionError(f"the grammar gives {tree.data} and the builder does not know it")
+
+    def constant(self, tree: Node) -> statements.Constant | ast.Other:
+        match tree.children:
+            case [Token(type="STRING") as text]:
+                return statements.Constant("", unquote(text), self.span(tree))
+            case [Token(type="NAME") as kind, Token(type="STRING") as text]:
+                return statements.Constant(kind.upper(), unquote(text), self.span(tree))
+        return ast.Other(self.text(tree), self.span(tree))
+
+    def insert(self, tree: Node) -> statements.Insert:
+        return statements.Insert(
+            self.path(found(tree, "path")),
+            self.names(child(tree, "identifiers")),
+            self.query(found(tree, "query")),
+            has(tree, "OVERWRITE"),
+            self.span(tree),
+        )
+
+    def _explained(self, tree: Node) -> ast.Query | statements.Insert | statements.StatementSet:
+        if inner := child(tree, "query"):
+            return self.query(inner)
+        inserts = child(tree, "statement_set") or child(tree, "planned_set")
+        if inserts is None:
+            return self.insert(found(tree, "insert"))
+        return statements.StatementSet(
+            tuple(self.insert(part) for part in children(inserts, "insert")), self.span(inserts)
+        )
+
+    def settings(self, tree: Node) -> Iterator[str]:
+        """The key and the value of SET, with or without quotes."""
+        for part in tree.children:
+            if isinstance(part, Tree):
+                match part.children:
+                    case [Token(type="STRING") as text]:
+                        yield unquote(text)
+                    case _:
+                        yield self.text(part)

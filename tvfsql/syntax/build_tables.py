@@ -1,0 +1,117 @@
+"""CREATE TABLE and ALTER TABLE: lark's trees to `statements`."""
+
+from __future__ import annotations
+
+from lark import Tree
+
+from tvfsql.errors import SqlSyntaxError
+from tvfsql.syntax import ast, statements
+from tvfsql.syntax.build import Builder, Node, child, children, found, has
+
+
+class TableBuilder(Builder):
+    def create_table(self, tree: Node) -> statements.CreateTable:
+        parts = self.parts(child(tree, "elements"))
+        options = [self.option(part) for each in children(tree, "options") for part in children(each, "option")]
+        partitioned, distributed = child(tree, "partitioned"), child(tree, "distributed")
+        query, like = child(tree, "query"), child(tree, "like")
+        return statements.CreateTable(
+            self.path(found(tree, "path")),
+            parts.columns,
+            parts.watermark,
+            tuple(options),
+            self.names(child(partitioned, "identifiers")) if partitioned else (),
+            child(tree, "if_not_exists") is not None,
+            self.span(tree),
+            parts.primary_key,
+            self.names(child(distributed, "identifiers")) if distributed else (),
+            distributed is not None,
+            has(tree, "REPLACE"),
+            self.like(like) if like else None,
+            parts.names,
+            self.query(query) if query else None,
+        )
+
+    def like(self, tree: Node) -> statements.Like:
+        rules = (rule.children for rule in children(tree, "like_rule"))
+        words = tuple((str(how).lower(), str(what).lower()) for how, what in rules)
+        return statements.Like(self.path(found(tree, "path")), words, self.span(tree))
+
+    def alter_table(self, tree: Node) -> statements.AlterTable:
+        change = tree.children[-1]
+        assert isinstance(change, Tree)
+        return statements.AlterTable(
+            self.path(found(tree, "path")), self.change(change), child(tree, "if_exists") is not None, self.span(tree)
+        )
+
+    def change(self, tree: Node) -> statements.Change:
+        match tree.data:
+            case "set_options":
+                return statements.SetOptions(tuple(map(self.option, children(found(tree, "options"), "option"))))
+            case "reset_options":
+                return statements.ResetOptions(tuple(self.strings(tree)))
+            case "rename_table":
+                return statements.RenameTable(self.path(found(tree, "path")))
+            case "rename_column":
+                return statements.RenameColumn(*self.names(tree))
+            case "add":
+                return statements.Add(self.parts(child(tree, "elements") or tree))
+            case "modify":
+                return statements.Modify(self.parts(child(tree, "elements") or tree))
+            case "drop_parts":
+                return statements.DropParts(self.names(child(tree, "identifiers") or tree), has(tree, "WATERMARK"))
+        raise AssertionError(f"the grammar gives {tree.data} and the builder does not know it")
+
+    def parts(self, tree: Node | None) -> statements.Parts:
+        """Columns, watermark and primary key."""
+        if tree is None:
+            return statements.Parts()
+        marks = list(children(tree, "watermark"))
+        if len(marks) > 1:
+            raise SqlSyntaxError("a table takes only one WATERMARK", span=self.span(marks[1]))
+        own = [
+            (found(part, "identifier"), key) for part in children(tree, "column") for key in children(part, "own_key")
+        ]
+        keys = [(self.names(child(part, "identifiers")), part) for part in children(tree, "primary_key")]
+        keys += [((self.name(name),), key) for name, key in own]
+        if len(keys) > 1:
+            raise SqlSyntaxError("a table takes only one PRIMARY KEY", span=self.span(keys[1][1]))
+        columns = (
+            self.column(part) if part.data == "column" else self.computed(part)
+            for part in tree.children
+            if isinstance(part, Tree) and part.data in ("column", "computed")
+        )
+        return statements.Parts(
+            tuple(columns), self.watermark(marks[0]) if marks else None, keys[0][0] if keys else (), self.names(tree)
+        )
+
+    def column(self, tree: Node) -> statements.Column:
+        from tvfsql.syntax.dialect import parse_type
+
+        kind = found(tree, "type")
+        name = self.name(found(tree, "identifier"))
+        metadata = child(tree, "metadata")
+        key = next(self.strings(metadata), name.text) if metadata else None
+        virtual = metadata is not None and has(metadata, "VIRTUAL")
+        return statements.Column(name, parse_type(self.text(kind), self.span(kind)), self.comment(tree), key, virtual)
+
+    def computed(self, tree: Node) -> statements.ComputedColumn:
+        name = self.name(found(tree, "identifier"))
+        return statements.ComputedColumn(name, self.expression(tree), self.comment(tree))
+
+    def watermark(self, tree: Node) -> statements.Watermark:
+        return statements.Watermark(self.name(found(tree, "identifier")), self.expression(tree))
+
+    def expression(self, tree: Node) -> ast.Expr:
+        from tvfsql.syntax.sql import parse_scalar
+
+        expression = found(tree, "expression")
+        return parse_scalar(self.text(expression), self.span(expression))
+
+    def comment(self, tree: Node) -> str | None:
+        comment = child(tree, "comment")
+        return next(self.strings(comment)) if comment else None
+
+    def option(self, tree: Node) -> statements.Option:
+        key, value = self.strings(tree)
+        return statements.Option(key, value, self.span(tree))

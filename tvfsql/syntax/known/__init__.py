@@ -1,0 +1,78 @@
+"""No clause gets lost: what sqlglot reads goes on only if each kind of node, and each argument that is set, is known.
+
+The tables are data, by topic: `clauses`, `expressions`, `functions`. `refused` has words for what is not in them.
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterator
+
+from sqlglot import exp
+
+from tvfsql.errors import Span, SqlSyntaxError, UnsupportedError
+from tvfsql.syntax.known.clauses import CLAUSES
+from tvfsql.syntax.known.expressions import EXPRESSIONS
+from tvfsql.syntax.known.functions import NODES
+from tvfsql.syntax.known.known import Table, Values
+from tvfsql.syntax.known.refused_clauses import REFUSED, RESERVED
+
+KNOWN: Table = {**CLAUSES, **EXPRESSIONS, **NODES}
+
+
+def refuse_unknown(tree: exp.Expr, span: Span) -> None:
+    """Raise UnsupportedError for the first node of the tree that is not known, or has an argument that is not, and
+    SqlSyntaxError for a name that is a word of SQL's."""
+    for node in tree.walk(bfs=False):
+        of = KNOWN.get(type(node))
+        if of is None:
+            raise _refusal(node, "", span)
+        for argument, value in node.args.items():
+            if _is_set(value) and not (argument in of.arguments and _is_one_of(value, of.arguments[argument])):
+                raise _refusal(node, argument, span)
+        if isinstance(node, exp.Identifier) and not node.quoted and node.name.lower() in RESERVED:
+            raise SqlSyntaxError(
+                f"unexpected {node.name}", span=_place(node, span), hint=f"`{node.name}`, if it is a name"
+            )
+
+
+def _is_set(value: object) -> bool:
+    return value is not None and value is not False and value != [] and value != ""
+
+
+def _is_one_of(value: object, values: Values) -> bool:
+    if values is None:
+        return True
+    if isinstance(value, exp.Expr):
+        return type(value) in values
+    return (value.upper() if isinstance(value, str) else value) in values
+
+
+def _refusal(node: exp.Expr, argument: str, span: Span) -> UnsupportedError:
+    value = node.args.get(argument)
+    what, hint = REFUSED.get((type(node), argument)) or (_called(node, argument), None)
+    places = value if isinstance(value, list) else [value]
+    nearest = next((part for part in places if isinstance(part, exp.Expr) and any(_spans(part))), node)
+    return UnsupportedError(f"{what} is not supported", span=_place(nearest, span), hint=hint)
+
+
+def _called(node: exp.Expr, argument: str) -> str:
+    """A node, or an argument of it, in the words of sqlglot where SQL has none for it."""
+    words = re.sub(r"(?<=[a-z])(?=[A-Z])", " ", type(node).__name__).upper()
+    return f"{argument.strip('_').replace('_', ' ').upper()} of {words}" if argument else words
+
+
+def _place(node: exp.Expr, otherwise: Span) -> Span:
+    """Where the words of a node stand, or those of what it is in."""
+    at: exp.Expr | None = node
+    while at is not None:
+        if spans := [*_spans(at)]:
+            return Span(min(span.start for span in spans), max(span.end for span in spans))
+        at = at.parent
+    return otherwise
+
+
+def _spans(node: exp.Expr) -> Iterator[Span]:
+    for part in node.walk():
+        if "start" in part.meta:
+            yield Span(part.meta["start"], part.meta["end"] + 1)

@@ -1,0 +1,77 @@
+"""What sqlglot can read and tvfsql refuses: how the user calls it, and what to write in its place."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+
+from sqlglot import exp
+
+Words = tuple[str, str | None]
+
+# By the kind of node and the argument that is set; "" stands for the node as such.
+REFUSED: Mapping[tuple[type[exp.Expr], str], Words] = {
+    (exp.Table, "version"): ("FOR SYSTEM_TIME AS OF", "a join that bounds the times: AND o.ts BETWEEN r.ts AND ..."),
+    (exp.Table, "when"): ("reading a table as of a time", None),
+    (exp.Table, "changes"): ("CHANGES of a table", None),
+    (exp.Table, "ordinality"): ("WITH ORDINALITY", None),
+    (exp.Table, "hints"): ("a hint", None),
+    (exp.Table, "pivots"): ("PIVOT", "SUM(x) FILTER (WHERE k = 'a') AS a, ..."),
+    (exp.Table, "this"): ("this table function", None),
+    (exp.Unnest, "offset"): ("WITH ORDINALITY", "POSEXPLODE(array), whose numbers start at 0"),
+    (exp.Lateral, "ordinality"): ("WITH ORDINALITY", None),
+    (exp.Lateral, "cross_apply"): ("APPLY", "CROSS JOIN LATERAL"),
+    (exp.Select, "distribute"): ("DISTRIBUTE BY", None),
+    (exp.Select, "sort"): ("SORT BY", "ORDER BY"),
+    (exp.Select, "cluster"): ("CLUSTER BY", None),
+    (exp.Select, "pivots"): ("PIVOT", "SUM(x) FILTER (WHERE k = 'a') AS a, ..."),
+    (exp.Select, "locks"): ("FOR UPDATE", None),
+    (exp.Select, "into"): ("SELECT INTO", "INSERT INTO t SELECT ..."),
+    (exp.Select, "kind"): ("SELECT AS", "SELECT"),
+    (exp.Select, "hint"): ("a hint", None),
+    (exp.Select, "match"): ("MATCH_RECOGNIZE", None),
+    (exp.Select, "connect"): ("CONNECT BY", None),
+    (exp.Subquery, "pivots"): ("PIVOT", "SUM(x) FILTER (WHERE k = 'a') AS a, ..."),
+    (exp.Subquery, "this"): ("this expression in the place of a table", None),
+    (exp.Union, "this"): ("this expression in the place of a query", None),
+    (exp.Subquery, "sample"): ("TABLESAMPLE of a query", None),
+    (exp.Union, "by_name"): ("UNION BY NAME", "UNION ALL, with the columns in the same order"),
+    (exp.Limit, "limit_options"): ("a LIMIT with ties or of percent", "LIMIT 10"),
+    (exp.Fetch, ""): ("FETCH", "LIMIT 10"),
+    (exp.Group, "rollup"): ("WITH ROLLUP", "GROUP BY ROLLUP (a, b)"),
+    (exp.Group, "cube"): ("WITH CUBE", "GROUP BY CUBE (a, b)"),
+    (exp.Group, "totals"): ("WITH TOTALS", "GROUP BY ROLLUP (a, b)"),
+    (exp.Group, "all"): ("GROUP BY ALL", "GROUP BY a, b"),
+    (exp.Distinct, "on"): ("DISTINCT ON", "ROW_NUMBER() OVER (PARTITION BY k ORDER BY ts) = 1"),
+    (exp.CTE, "materialized"): ("MATERIALIZED", "WITH t AS (SELECT ...)"),
+    (exp.Join, "method"): ("this kind of join", "JOIN ... ON, or JOIN ... USING (k)"),
+    (exp.Join, "kind"): ("this kind of join", "JOIN ... ON, or JOIN ... USING (k)"),
+    (exp.Join, "hint"): ("a hint", None),
+    (exp.Join, "match_condition"): ("ASOF JOIN", None),
+    (exp.Is, "expression"): ("this kind of IS", "IS NULL, IS TRUE, IS DISTINCT FROM"),
+    (exp.Any, ""): ("ANY, other than = ANY (SELECT ...),", "a > (SELECT MIN(b) FROM t)"),
+    (exp.All, ""): ("ALL, other than <> ALL (SELECT ...),", "a > (SELECT MAX(b) FROM t)"),
+    (exp.WindowSpec, "exclude"): ("EXCLUDE in a frame", None),
+    (exp.AtTimeZone, ""): ("AT TIME ZONE", "CONVERT_TIMEZONE('UTC', 'Europe/Berlin', ts)"),
+    (exp.JSONExtract, ""): ("a path into JSON", "JSON_VALUE(x, '$.a')"),
+    (exp.JSONExtractScalar, ""): ("a path into JSON", "JSON_VALUE(x, '$.a')"),
+    (exp.Placeholder, ""): ("a placeholder", None),
+    (exp.Parameter, ""): ("a parameter", None),
+    (exp.Kwarg, ""): ("an argument by its name", "f(1)"),
+    (exp.Dot, "expression"): ("a function of a catalog or database", "f(x) alone"),
+    (exp.Order, "this"): ("LISTAGG with WITHIN GROUP", "LISTAGG(x, ','), which goes by event time"),
+    (exp.Max, "expressions"): ("MAX of several values", "GREATEST(a, b)"),
+    (exp.Min, "expressions"): ("MIN of several values", "LEAST(a, b)"),
+    (exp.CurrentTimestamp, "this"): ("CURRENT_TIMESTAMP of a number of digits", "CURRENT_TIMESTAMP"),
+    (exp.DataType, "this"): ("this type", "SHOW CREATE TABLE shows those of a table"),
+    (exp.Cast, "format"): ("CAST with a FORMAT", "TO_TIMESTAMP(x, 'yyyy-MM-dd HH:mm:ss')"),
+    (exp.ByteString, ""): ("a string of bytes", None),
+    (exp.National, ""): ("a string with N", "'...'"),
+    (exp.RawString, ""): ("a string with r", "'...'"),
+    (exp.Introducer, ""): ("a string with a character set", "'...'"),
+}  # fmt: skip
+# Words that begin a clause: no name, unless it is in backticks. (Flink reserves more.)
+RESERVED = frozenset(
+    "all and as between by case cross distinct else except exists fetch for from full group having in inner intersect "
+    "into is join lateral left like limit match_recognize natural not null offset on or order outer over partition "
+    "qualify right select tablesample then union unnest using values when where window with".split()
+)

@@ -1,0 +1,15 @@
+"""Where the words of sqlglot's trees stand in the text."""
+
+from __future__ import annotations
+
+from sqlglot import exp
+
+from tvfsql.errors import Span
+
+
+def span_of(tree: exp.Expr, fallback: Span) -> Span:
+    """Where the words of a tree stand; the fallback if none of them has a place."""
+    places = [node.meta for node in tree.walk() if "start" in node.meta]
+    if not places:
+        return fallback
+    return Span(min(place["start"] for place in places), max(place["end"] for place in places) + 1)
