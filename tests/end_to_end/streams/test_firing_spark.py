@@ -21,7 +21,7 @@ LATE = {"table.exec.emit.allow-lateness": "1 h"}
 COLUMNS = """window_start TIMESTAMP(3), window_end TIMESTAMP(3), item STRING, total DECIMAL(38, 2), bids BIGINT,
 mean INT, numbers BIGINT, ns STRING, closing INT, spread DOUBLE"""
 TOTALS = """SELECT window_start, window_end, item, SUM(price), COUNT(*), AVG(n), COUNT(DISTINCT n),
-LISTAGG(CAST(n AS STRING), '; '), LAST_VALUE(n) FILTER (WHERE n > 80), ROUND(VAR_POP(n), 6)
+LISTAGG(CAST(n AS STRING), '; '), LAST_VALUE(n) FILTER (WHERE n > 80), ROUND(VAR_POP(CAST(n AS DOUBLE)), 6)
 FROM TABLE({window}) GROUP BY window_start, window_end, item HAVING COUNT(*) <> 4"""
 
 

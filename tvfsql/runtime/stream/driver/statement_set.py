@@ -70,24 +70,27 @@ def write_files(
     files = folder.getFileSystem(rows.sparkSession._jsparkSession.sessionState().newHadoopConf())
     writer = rows.write.format(format).options(**dict(options or {})).mode("overwrite")
     writer.partitionBy(*partition_by).save(str(aside.toString()))
-    for file in _files(files, folder):
-        if file.getName().startswith(before):
-            files.delete(file, False)
+    for file in _files(files, folder, before):
+        files.delete(file, False)
     root = aside.makeQualified(files.getUri(), files.getWorkingDirectory()).toUri()
-    for file in _files(files, aside):
-        if file.getName().startswith("part-"):
-            below = root.relativize(file.getParent().toUri()).getPath()
-            target = hadoop(folder, below) if below else folder
-            files.mkdirs(target)
-            files.rename(file, hadoop(target, before + file.getName()))
+    for file in _files(files, aside, "part-"):
+        below = root.relativize(file.getParent().toUri()).getPath()
+        target = hadoop(folder, below) if below else folder
+        files.mkdirs(target)
+        files.rename(file, hadoop(target, before + file.getName()))
     files.delete(aside, True)
 
 
-def _files(files: Any, folder: Any) -> list[Any]:
-    """The paths of all files below a folder, none if there is no such folder."""
-    if not files.exists(folder):
-        return []
-    found, listed = [], files.listFiles(folder, True)
-    while listed.hasNext():
-        found.append(listed.next().getPath())
+def _files(files: Any, folder: Any, prefix: str) -> list[Any]:
+    """The paths of the files below a folder whose names have this prefix; none if there is no such folder.
+
+    Folders that readers ignore are skipped: other streams create and delete theirs meanwhile.
+    """
+    found = []
+    for status in files.listStatus(folder) if files.exists(folder) else ():
+        path, name = status.getPath(), status.getPath().getName()
+        if status.isFile():
+            found += [path] if name.startswith(prefix) else []
+        elif not name.startswith(("_", ".")) or "=" in name:  # a partition's folder may begin with an underscore
+            found += _files(files, path, prefix)
     return found
