@@ -6,6 +6,7 @@ from dataclasses import dataclass
 from functools import cached_property
 from typing import TYPE_CHECKING
 
+from tvfsql.api.display import folded, short_columns
 from tvfsql.api.explain import explain
 from tvfsql.api.program import Program, Stages
 from tvfsql.physical.row_operators import unbounded_state
@@ -16,7 +17,7 @@ if TYPE_CHECKING:
     from pyspark.sql import DataFrame, SparkSession
 
 
-@dataclass(frozen=True)
+@dataclass(frozen=True, repr=False)
 class Compiled(Stages):
     """A SELECT or an INSERT with all its stages. `str()` returns the code.
 
@@ -37,6 +38,24 @@ class Compiled(Stages):
 
     def __str__(self) -> str:
         return self.code
+
+    def __repr__(self) -> str:
+        """One line: mode, what is done, output columns. EXPLAIN has the rest."""
+        return f"<tvfsql {self.mode} {self._kind}: {short_columns(self.names_and_types)}>"
+
+    def _repr_html_(self) -> str:
+        title = f"{self.mode} {self._kind}: {short_columns(self.names_and_types)}"
+        physical = self.explain("physical").strip()
+        return folded(title, {"SQL": self.sql, "Physical plan": physical, "PySpark": self.code})
+
+    @property
+    def _kind(self) -> str:
+        return "query" if self.sink is None else f"INSERT INTO {self.sink.name}"
+
+    @property
+    def names_and_types(self) -> list[tuple[str, str]]:
+        """The output columns and their types in Spark's DDL; an empty text is a type that only Spark knows."""
+        return [(part.name, part.type) for part in self.physical.schema]
 
     @property
     def columns(self) -> tuple[str, ...]:

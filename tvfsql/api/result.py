@@ -2,15 +2,20 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from collections.abc import Callable, Iterator
+from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Any, Protocol
 
 from tvfsql.api.compiled import Compiled
+from tvfsql.api.display import ROWS, html_table, preformatted
 from tvfsql.api.script import Listing, Message, Outcome, Text
-from tvfsql.errors import UnsupportedError
+from tvfsql.errors import DataError, TvfSqlError, UnsupportedError
 from tvfsql.options import ZONE, Options
 
 if TYPE_CHECKING:
+    import pandas as pd
+    import polars as pl
+    import pyarrow as pa
     from pyspark.sql import DataFrame, Row, SparkSession
 
     from tvfsql.runtime.stream.driver.running import Running
@@ -30,17 +35,23 @@ class Runner(Protocol):
     def stream(self, query: Compiled) -> list[Row]:
         """The rows of a streaming SELECT over all that its sources have now."""
 
+    def each_batch(self, query: Compiled, each: Callable[[DataFrame], None]) -> None:
+        """The same, micro-batch by micro-batch."""
 
-@dataclass
+
+@dataclass(repr=False, eq=False)
 class Result:
     """The result of a statement: a query whose rows can be asked for, a message, a listing, or a text.
 
+    `collect`, `to_pandas`, `to_arrow`, `to_polars`, `show` and `dataframe` run the query anew at each call.
+    `for row in result` and `len(result)` run it once.
     For an INSERT from an unbounded source, which is already running, `start()` and `stop()` control it.
     """
 
     session: Runner
     outcome: Outcome
     running: Running | None = None
+    _rows: list[Any] | None = field(default=None, init=False)
 
     @property
     def query(self) -> Compiled:
@@ -123,3 +134,92 @@ class Result:
         with translated():
             local = with_local_times(frame, self.session.options[ZONE])
             return list(frame.columns), [kind for _, kind in frame.dtypes], local.collect()
+
+    # ------------------------------------------------------------------------------------------ rows in Python
+
+    def __iter__(self) -> Iterator[Any]:
+        """The rows: Spark's Rows, or tuples of texts for SHOW, DESCRIBE and SET. They are read once and kept."""
+        return iter(self._kept())
+
+    def __len__(self) -> int:
+        """The number of rows. They are read once and kept."""
+        return len(self._kept())
+
+    def __bool__(self) -> bool:
+        """Always true: to ask for truth runs no query."""
+        return True
+
+    def _kept(self) -> list[Any]:
+        if self._rows is None:
+            self._rows = list(self.outcome.rows) if isinstance(self.outcome, Listing) else self.collect()
+        return self._rows
+
+    def to_arrow(self) -> pa.Table:
+        """All rows as an Arrow table: TIMESTAMP without a zone, TIMESTAMP_LTZ as instants. Raises as `collect`."""
+        from tvfsql.runtime.frames.arrow_tables import one_table, text_table
+        from tvfsql.runtime.host.failures import translated
+
+        if isinstance(self.outcome, Listing):
+            return text_table(self.outcome.columns, self.outcome.rows)
+        if self.query.mode == "streaming":
+            parts: list[pa.Table] = []
+            self.session.each_batch(self.query, lambda batch: parts.append(batch.toArrow()))
+            return one_table(parts, self.dataframe())
+        frame = self.dataframe()
+        with translated():
+            return frame.toArrow()
+
+    def to_pandas(self) -> pd.DataFrame:
+        """All rows as a DataFrame of pandas: times as datetime64, instants with their zone. Raises as `collect`."""
+        frame: pd.DataFrame = self.to_arrow().to_pandas()
+        return frame
+
+    def to_polars(self) -> pl.DataFrame:
+        """All rows as a DataFrame of polars. Raises DataError if polars is not installed, and as `collect`."""
+        try:
+            import polars
+        except ImportError:
+            raise DataError("polars is not installed", hint="pip install polars") from None
+        frame = polars.from_arrow(self.to_arrow())
+        assert isinstance(frame, polars.DataFrame)
+        return frame
+
+    # ------------------------------------------------------------------------------------------ display
+
+    def __repr__(self) -> str:
+        """One line. Runs no query."""
+        match self.outcome:
+            case Message(text) | Text(text):
+                first, *others = text.splitlines() or [""]
+                return f"<tvfsql result: {first}{' ...' if others else ''}>"
+            case Listing(columns, rows):
+                return f"<tvfsql result: {', '.join(columns)}; {len(rows)} rows>"
+            case Compiled():
+                running = ", running" if self.running is not None and self.running.active else ""
+                return f"<tvfsql result of {repr(self.outcome).removeprefix('<tvfsql ').removesuffix('>')}{running}>"
+        return "<tvfsql result>"
+
+    def _repr_html_(self) -> str:
+        """A table with the first rows, which a batch query is run for. A stream is not run, nor an INSERT."""
+        match self.outcome:
+            case Message(text) | Text(text):
+                return preformatted(text)
+            case Listing(columns, listed):
+                return html_table([(name, "string") for name in columns], listed)
+            case Compiled(mode="batch", sink=None):
+                try:
+                    return self._first_rows()
+                except TvfSqlError as error:
+                    return preformatted(str(error))
+        return preformatted(repr(self))
+
+    def _first_rows(self) -> str:
+        from tvfsql.runtime.frames.assigned_windows import with_local_times
+        from tvfsql.runtime.host.failures import translated
+        from tvfsql.runtime.host.row_formats import cells
+
+        frame = self.dataframe()
+        with translated():
+            kinds = frame.dtypes
+            rows = with_local_times(frame, self.session.options[ZONE]).limit(ROWS + 1).collect()
+        return html_table(kinds, cells([kind for _, kind in kinds], rows))

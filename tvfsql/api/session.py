@@ -6,23 +6,22 @@ from collections.abc import Callable, Mapping
 from datetime import datetime, timedelta
 from functools import partial
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, Self
 
 from tvfsql.api.compiled import Compiled
+from tvfsql.api.display import html_catalog
 from tvfsql.api.program import Program, run_inserts, streams_of
 from tvfsql.api.result import Result, Rows
 from tvfsql.api.script import Message, Script, queries_of
 from tvfsql.api.streams import Streams
+from tvfsql.api.tables import register
 from tvfsql.api.warehouse import Warehouse
 from tvfsql.bind.call import AdvanceWatermark, epoch_ms, table_with_watermark
 from tvfsql.bind.function import function_of
-from tvfsql.bind.statement import bind_watermark
-from tvfsql.catalog import Catalog, Table, TableColumn
-from tvfsql.catalog.changelog import op_column
-from tvfsql.errors import BindError, DataError, Span, TvfSqlError, UnsupportedError
+from tvfsql.catalog import Catalog, Table, View
+from tvfsql.errors import BindError, DataError, Span, UnsupportedError
 from tvfsql.options import ZONE, Options
 from tvfsql.physical.operators import LateOutput
-from tvfsql.plan.node import Field
 
 if TYPE_CHECKING:
     from pyspark.sql import DataFrame, Row, SparkSession
@@ -31,7 +30,7 @@ if TYPE_CHECKING:
 
 
 class Session:
-    """Runs scripts.
+    """Runs scripts. `with Session() as session:` closes it at the end of the block.
 
     `spark`: the SparkSession to use; None starts a local one on first use.
     `mode`: "batch" or "streaming"; None chooses streaming only if a table is unbounded.
@@ -52,6 +51,7 @@ class Session:
         flush: bool = True,
     ) -> None:
         self._spark = spark
+        self._owns_spark = False
         self.streams = Streams(Path(checkpoint) if checkpoint is not None else None, flush)
         self.script = Script(catalog or Catalog(), Options.of(options), mode, warehouse=Warehouse())
 
@@ -59,10 +59,36 @@ class Session:
     def spark(self) -> SparkSession:
         """The SparkSession in use; starts a local one if there is none. Raises DataError if no Java is found."""
         if self._spark is None:
-            from tvfsql.runtime.host.spark import local_spark
+            from tvfsql.runtime.host.spark import is_running, local_spark
 
+            running = is_running()
             self._spark = local_spark(self.catalog.packages())
+            self._owns_spark = not running
         return self._spark
+
+    def close(self) -> None:
+        """Stop the running streams after their current micro-batch, and Spark if this session has started it."""
+        for running in self.streams.runs:
+            running.stop()
+        if self._spark is not None and self._owns_spark:
+            self._spark.stop()
+            self._spark, self._owns_spark = None, False
+
+    def __enter__(self) -> Self:
+        return self
+
+    def __exit__(self, *_: object) -> None:
+        self.close()
+
+    def __repr__(self) -> str:
+        """One line: mode, tables and views, whether Spark runs."""
+        names = [*self.catalog.names(Table), *self.catalog.names(View)]
+        known = ", ".join(names[:8]) + (f", ... ({len(names)})" if len(names) > 8 else "") if names else "none"
+        spark = "running" if self._spark is not None else "not started"
+        return f"<tvfsql session: mode {self.script.mode or 'automatic'}; tables: {known}; Spark {spark}>"
+
+    def _repr_html_(self) -> str:
+        return html_catalog(repr(self), self.catalog)
 
     @property
     def catalog(self) -> Catalog:
@@ -159,14 +185,21 @@ class Session:
 
         Raises DataError, and UnsupportedError if a source is unbounded.
         """
+        rows: list[Row] = []
+        self.each_batch(query, lambda batch: rows.extend(batch.collect()))
+        return rows
+
+    def each_batch(self, query: Compiled, each: Callable[[DataFrame], None]) -> None:
+        """Run a streaming SELECT to the end of its input, and call `each` with every micro-batch.
+
+        Raises DataError, UnsupportedError if a source is unbounded, and whatever `each` raises.
+        """
         if query.awaits_start:
             raise UnsupportedError(
                 f"table {query.unbounded} is unbounded, so collect() would never return",
                 hint="INSERT INTO a table, or --mode batch",
             )
-        rows: list[Row] = []
-        self._each(query, lambda batch: rows.extend(batch.collect()))
-        return rows
+        self._each(query, each)
 
     def follow(self, query: Compiled, take: Callable[[Rows], None]) -> None:
         """Run a streaming SELECT until it ends or KeyboardInterrupt stops it.
@@ -219,27 +252,23 @@ class Session:
             with translated():
                 running.wait()
 
-    def register(
-        self, name: str, dataframe: DataFrame, watermark: str | None = None, changelog_op: str | None = None
-    ) -> None:
-        """Register a DataFrame as a table, and replace any table of that name.
+    def table(self, name: str) -> Result:
+        """All rows of a table or view. Raises BindError if there is none of that name."""
+        quoted = self.catalog.get(name).name.replace("`", "``")
+        return self.sql(f"SELECT * FROM `{quoted}`")
 
+    def register(
+        self, name: str, dataframe: Any, watermark: str | None = None, changelog_op: str | None = None
+    ) -> None:
+        """Register a DataFrame of Spark's or of pandas, an Arrow table, or any other object that gives out Arrow
+        (polars, duckdb) as a table, and replace any table of that name.
+
+        Of pandas, polars and Arrow, times without a zone are TIMESTAMP, others TIMESTAMP_LTZ; the index is left out.
         `watermark`: the expression of WATERMARK FOR, over the time column, such as "bidtime - INTERVAL '5' SECOND".
         `changelog_op`: if the rows are changes, the STRING column with +I, -U, +U or -D.
-        Raises BindError if such a column is missing or has the wrong type.
+        Raises BindError if such a column is missing or has the wrong type, DataError if no table can be made of it.
         """
-        from tvfsql.syntax.parser import parse_watermark
-
-        columns = tuple(TableColumn(column, kind) for column, kind in dataframe.dtypes)
-        mark = None
-        if watermark is not None:
-            try:
-                mark = bind_watermark(parse_watermark(watermark), columns)
-            except TvfSqlError as error:
-                raise error.within(watermark) from error.__cause__
-        dataframe.createOrReplaceTempView(name)
-        op = op_column(changelog_op, [Field(part.name, part.type) for part in columns], None) if changelog_op else None
-        self.catalog.add(Table(name, columns, None, mark, op=op), replace=True)
+        register(self.catalog, lambda: self.spark, name, dataframe, watermark, changelog_op)
 
     def create_function(self, name: str, object: Any) -> None:
         """Register a Python function or class under a SQL name, and replace any other function of that name.

@@ -155,6 +155,13 @@ def _markdown_cell(text: str) -> str:
 # ---------------------------------------------------------------------------------------------- values
 
 
+def cells(types: Sequence[str], rows: Iterable[Row]) -> Iterator[list[str | None]]:
+    """The rows as texts, as `table` has them; None for NULL."""
+    exact = {index: fix for index, kind in enumerate(types) if (fix := _repair(kind.lower()))}
+    for row in _repaired(rows, exact) if exact else rows:
+        yield [None if value is None else _text(value, NULL) for value in row]
+
+
 def _text(value: object, null: str) -> str:
     """A value as it stands in a cell: the text itself, or JSON for what is not text."""
     if value is None:

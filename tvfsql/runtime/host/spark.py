@@ -20,7 +20,7 @@ from collections.abc import Collection, Iterator, Mapping
 from contextlib import contextmanager
 from pathlib import Path
 
-from pyspark import __version__
+from pyspark import SparkContext, __version__
 from pyspark.errors import PySparkRuntimeError
 from pyspark.find_spark_home import _find_spark_home
 from pyspark.logger import PySparkLogger
@@ -72,6 +72,11 @@ def local_spark(packages: Collection[str] = ()) -> SparkSession:
                 f"Spark did not start with {', '.join(map(coordinates, packages))}; what it said is above",
                 hint="where Maven Central is out of reach: PYSPARK_SUBMIT_ARGS='--jars FILE,FILE,... pyspark-shell'",
             ) from error
+
+
+def is_running() -> bool:
+    """Whether a Spark runs in this process already."""
+    return SparkContext._active_spark_context is not None
 
 
 def coordinates(package: str) -> str:

@@ -1,0 +1,122 @@
+"""Results in Python and in a notebook: rows as lists, pandas, Arrow and polars, and what a REPL prints."""
+
+from __future__ import annotations
+
+import datetime as dt
+from decimal import Decimal
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+import pyarrow as pa
+import pytest
+
+import tvfsql
+from tvfsql.api.display import html_table
+from tvfsql.errors import BindError, DataError, UnsupportedError
+from tvfsql.runtime.frames.arrow_tables import arrow_of
+
+if TYPE_CHECKING:
+    from pyspark.sql import SparkSession
+
+BID = """CREATE TABLE bid (ts TIMESTAMP(3), price DECIMAL(10, 2), item STRING, WATERMARK FOR ts AS ts)
+WITH ('connector' = 'filesystem', 'path' = 'bid.csv', 'format' = 'csv');"""
+
+
+def test_a_query_is_one_line_and_folds_its_stages() -> None:
+    query = tvfsql.compile(f"{BID} SELECT item, SUM(price) AS total FROM bid GROUP BY item")
+    assert repr(query) == "<tvfsql batch query: item STRING, total DECIMAL(38, 2)>"
+    page = query._repr_html_()
+    assert "<summary>Physical plan</summary>" in page and "def query(spark" in page
+    insert = tvfsql.compile(f"{BID} CREATE TABLE p (n BOOLEAN) WITH ('connector' = 'print'); INSERT INTO p SELECT TRUE")
+    assert repr(insert).startswith("<tvfsql batch INSERT INTO p: ")
+
+
+def test_many_columns_are_counted() -> None:
+    query = tvfsql.compile("SELECT " + ", ".join(f"{i} AS c{i}" for i in range(40)))
+    assert repr(query).endswith("c7 INT, ... (40 columns)>")
+
+
+def test_what_a_repl_prints_runs_nothing() -> None:
+    session = tvfsql.Session()
+    assert repr(session) == "<tvfsql session: mode batch; tables: none; Spark not started>"
+    session.execute(BID)
+    assert repr(session) == "<tvfsql session: mode batch; tables: bid; Spark not started>"
+    assert "ts TIMESTAMP(3), price DECIMAL(10, 2), item STRING" in session._repr_html_()
+    result = session.table("BID")
+    assert repr(result) == "<tvfsql result of batch query: ts TIMESTAMP(3), price DECIMAL(10, 2), item STRING>"
+    assert bool(result)
+    assert repr(session.sql("SHOW TABLES")) == "<tvfsql result: table name; 1 rows>"
+    assert repr(session.sql("EXPLAIN SELECT 1")) == "<tvfsql result: == Abstract Syntax Tree == ...>"
+    assert "== PySpark ==" in session.sql("EXPLAIN SELECT 1")._repr_html_()
+    assert repr(session).endswith("Spark not started>")
+    with pytest.raises(BindError, match="there is no table nothing"):
+        session.table("nothing")
+
+
+def test_listings_are_rows_too() -> None:
+    session = tvfsql.Session()
+    session.execute(BID)
+    result = session.sql("DESCRIBE bid")
+    assert len(result) == 3 and [row[0] for row in result] == ["ts", "price", "item"]
+    assert result.to_arrow().column("watermark").to_pylist() == ["ts", None, None]
+    assert list(result.to_pandas().columns) == ["name", "type", "computed as", "watermark"]
+    with pytest.raises(UnsupportedError, match="is not a query"):
+        len(session.sql("SET 'table.local-time-zone' = 'UTC'"))
+
+
+def test_a_table_in_a_notebook_is_capped_and_escaped() -> None:
+    columns = [("<b>", "string"), ("n", "bigint"), *((f"c{i}", "int") for i in range(40))]
+    page = html_table(columns, ([f"<{i}>", None, *["1"] * 40] for i in range(90)), limit=20)
+    assert "&lt;b&gt;" in page and "&lt;19&gt;" in page and "&lt;20&gt;" not in page
+    assert "<b>" not in page and page.count("<th") - page.count("<thead") == 30
+    assert "the first 20 rows; 12 more columns" in page
+    assert page.count("NULL") == 20
+    assert len(html_table([("text", "string")], [["x" * 100_000]])) < 2_000
+
+
+@pytest.mark.parametrize("data", [3, [1, 2], {"a": [1]}])
+def test_what_is_no_table_is_refused(data: object) -> None:
+    with pytest.raises(DataError, match=f"{type(data).__name__} is no table"):
+        tvfsql.Session().register("t", data)
+
+
+def test_a_column_of_several_types_is_refused() -> None:
+    pandas = pytest.importorskip("pandas")
+    with pytest.raises(DataError, match=r"this DataFrame cannot be read: .*mixed"):
+        arrow_of(pandas.DataFrame({"mixed": [1, "two"]}))
+
+
+@pytest.mark.spark
+def test_rows_go_in_and_out(spark: SparkSession) -> None:
+    polars: Any = pytest.importorskip("polars")
+    clock = dt.datetime(2020, 4, 15, 8, 5)
+    instant = clock.replace(tzinfo=dt.UTC)
+    rows = pa.table({"ts": [clock, None], "at": [instant, instant], "price": [Decimal("4.00"), Decimal("2.00")]})
+    session = tvfsql.Session(spark)
+    for name, data in {
+        "arrow": rows,
+        "pandas": rows.to_pandas(),
+        "polars": polars.from_arrow(rows),
+        "sparks": spark.createDataFrame([(1, "one")], "n INT, word STRING"),
+    }.items():
+        session.register(name, data)
+    for name in ("arrow", "pandas", "polars"):
+        assert [row[1] for row in session.sql(f"DESCRIBE {name}")][:2] == ["TIMESTAMP(3)", "TIMESTAMP_LTZ(3)"]
+        result = session.table(name)
+        assert [row.ts for row in result] == [clock, None] and len(result) == 2 and len(list(result)) == 2
+        assert result.to_arrow().column("at").to_pylist() == [instant, instant]
+    assert session.table("pandas").to_pandas()["price"].sum() == Decimal(6)
+    assert session.table("sparks").to_polars().rows() == [(1, "one")]
+    page = session.sql("SELECT ts, price FROM arrow")._repr_html_()
+    assert "2020-04-15 08:05:00.000" in page and "TIMESTAMP(3)" in page and "2 rows" in page
+    assert "error: " in session.sql("SELECT CAST(CAST(ts AS STRING) AS INT) FROM arrow")._repr_html_()
+    session.close()
+    assert spark.sql("SELECT 1").count() == 1, "a session closes only the Spark that it has started"
+
+
+@pytest.mark.spark
+def test_a_stream_gives_arrow_too(spark: SparkSession, tmp_path: Path) -> None:
+    (tmp_path / "bid.csv").write_text("2020-04-15 08:05:00,4.00,C\n2020-04-15 08:07:00,2.00,A\n")
+    with tvfsql.Session(spark, mode="streaming") as session:
+        session.execute(BID.replace("bid.csv", str(tmp_path / "bid.csv")))
+        assert sorted(session.sql("SELECT item FROM bid").to_arrow().column("item").to_pylist()) == ["A", "C"]

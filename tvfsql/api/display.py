@@ -1,0 +1,88 @@
+"""Values of the API as a notebook and a REPL show them: short, capped, and safe as HTML."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Mapping, Sequence
+from html import escape
+
+from tvfsql.catalog import Catalog, Table, View
+from tvfsql.plan.types import shown
+
+ROWS = 50  # of a table in a notebook
+COLUMNS = 30
+LETTERS = 500  # of a cell
+WORDS = 8  # columns that one line names
+
+_TABLE = "border-collapse:collapse;font-size:90%"
+_TYPE = "font-weight:normal;opacity:.6;font-size:85%"
+_NULL = '<i style="opacity:.5">NULL</i>'
+_NUMBERS = ("tinyint", "smallint", "int", "bigint", "float", "double", "decimal")
+
+
+def short_columns(columns: Sequence[tuple[str, str]]) -> str:
+    """`item STRING, total BIGINT`; of many columns the first few and their number."""
+    named = ", ".join(f"{name} {shown(kind) if kind else '?'}" for name, kind in columns[:WORDS])
+    return f"{named}, ... ({len(columns)} columns)" if len(columns) > WORDS else named
+
+
+def html_table(
+    columns: Sequence[tuple[str, str]], rows: Iterable[Sequence[str | None]], note: str = "", *, limit: int = ROWS
+) -> str:
+    """A table with types under the names. Of the rows the first `limit`, of the columns the first `COLUMNS`."""
+    width = min(len(columns), COLUMNS)
+    heads = "".join(
+        f'<th style="text-align:left">{escape(name)}<br><span style="{_TYPE}">{escape(shown(kind) if kind else "")}'
+        "</span></th>"
+        for name, kind in columns[:width]
+    )
+    aligns = ["right" if kind.partition("(")[0] in _NUMBERS else "left" for _, kind in columns[:width]]
+    lines: list[str] = []
+    more = False
+    for row in rows:
+        if len(lines) == limit:
+            more = True
+            break
+        cells = zip(row[:width], aligns, strict=True)
+        lines.append("".join(f'<td style="text-align:{align}">{_cell(value)}</td>' for value, align in cells))
+    notes = [f"the first {limit} rows" if more else f"{len(lines)} row{'s' if len(lines) != 1 else ''}"]
+    notes += [f"{len(columns) - width} more columns"] if len(columns) > width else []
+    notes += [note] if note else []
+    body = "".join(f"<tr>{line}</tr>" for line in lines)
+    return (
+        f'<table style="{_TABLE}"><thead><tr>{heads}</tr></thead><tbody>{body}</tbody></table>'
+        f"<small>{escape('; '.join(notes))}</small>"
+    )
+
+
+def _cell(value: str | None) -> str:
+    if value is None:
+        return _NULL
+    return escape(value if len(value) <= LETTERS else value[:LETTERS] + " ...")
+
+
+def html_catalog(title: str, catalog: Catalog) -> str:
+    """The tables and views of a catalog with their columns."""
+    rows = [
+        (name, type(entry).__name__.lower(), short_columns(_columns(entry)))
+        for name, entry in sorted(catalog.entries.items())
+    ]
+    return preformatted(title) + html_table([(name, "") for name in ("name", "kind", "columns")], rows)
+
+
+def _columns(entry: Table | View) -> list[tuple[str, str]]:
+    if isinstance(entry, Table):
+        return [(column.name, column.type) for column in entry.visible]
+    return [(name, part.type) for name, part in zip(entry.columns, entry.plan.schema, strict=True)]
+
+
+def folded(title: str, texts: Mapping[str, str]) -> str:
+    """A title, and texts below it that a click opens."""
+    parts = "".join(
+        f"<details><summary>{escape(name)}</summary><pre>{escape(text)}</pre></details>" for name, text in texts.items()
+    )
+    return f"<div><code>{escape(title)}</code>{parts}</div>"
+
+
+def preformatted(text: str) -> str:
+    """A text as it is."""
+    return f"<pre>{escape(text)}</pre>"

@@ -1,0 +1,37 @@
+"""DataFrames and tables of other libraries as tables of a catalog."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from typing import TYPE_CHECKING, Any
+
+from tvfsql.bind.statement import bind_watermark
+from tvfsql.catalog import Catalog, Table, TableColumn
+from tvfsql.catalog.changelog import op_column
+from tvfsql.errors import TvfSqlError
+from tvfsql.plan.node import Field
+
+if TYPE_CHECKING:
+    from pyspark.sql import DataFrame, SparkSession
+
+
+def register(
+    catalog: Catalog, spark: Callable[[], SparkSession], name: str, data: Any, watermark: str | None, op: str | None
+) -> None:
+    """Put `data` into the catalog under `name`. `Session.register` says what is taken and what is raised."""
+    from tvfsql.runtime.frames.arrow_tables import arrow_of, frame_of
+    from tvfsql.syntax.parser import parse_watermark
+
+    is_sparks = hasattr(data, "createOrReplaceTempView")  # Spark has two classes of DataFrames
+    table = None if is_sparks else arrow_of(data)
+    frame: DataFrame = data if table is None else frame_of(spark(), table)
+    columns = tuple(TableColumn(column, kind) for column, kind in frame.dtypes)
+    mark = None
+    if watermark is not None:
+        try:
+            mark = bind_watermark(parse_watermark(watermark), columns)
+        except TvfSqlError as error:
+            raise error.within(watermark) from error.__cause__
+    frame.createOrReplaceTempView(name)
+    changes = op_column(op, [Field(part.name, part.type) for part in columns], None) if op else None
+    catalog.add(Table(name, columns, None, mark, op=changes), replace=True)

@@ -1,0 +1,54 @@
+"""Tables of other libraries as DataFrames of Spark, and rows of streams as one Arrow table."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import pyarrow as pa
+from pyspark.errors import PySparkException
+from pyspark.sql import DataFrame, SparkSession
+from pyspark.sql.pandas.types import from_arrow_schema
+
+from tvfsql.errors import DataError
+
+
+def arrow_of(data: Any) -> pa.Table:
+    """The rows of a DataFrame of pandas, an Arrow table, or any other object that gives out Arrow (polars, duckdb).
+
+    DataError for the rest, and for columns that Arrow cannot have.
+    """
+    kind = type(data)
+    try:
+        if isinstance(data, pa.Table):
+            return data
+        if kind.__module__.partition(".")[0] == "pandas":
+            return pa.Table.from_pandas(data, preserve_index=False)
+        if hasattr(data, "__arrow_c_stream__"):
+            return pa.table(data)
+    except pa.ArrowException as error:  # such as a pandas column with numbers and texts
+        raise DataError(f"this {kind.__name__} cannot be read: {error}", hint="one type for each column") from error
+    raise DataError(
+        f"{kind.__module__}.{kind.__qualname__} is no table",
+        hint="a DataFrame of Spark, pandas or polars, or an Arrow table",
+    )
+
+
+def frame_of(spark: SparkSession, table: pa.Table) -> DataFrame:
+    """A DataFrame of Spark with the rows of a table. Times without a zone are TIMESTAMP, others TIMESTAMP_LTZ.
+
+    DataError for a type that Spark lacks.
+    """
+    try:
+        return spark.createDataFrame(table, schema=from_arrow_schema(table.schema, prefer_timestamp_ntz=True))
+    except PySparkException as error:
+        raise DataError(f"a column has a type that Spark lacks: {error}", hint="cast it before") from error
+
+
+def one_table(parts: list[pa.Table], empty: DataFrame) -> pa.Table:
+    """The rows of all micro-batches; `empty` has the columns, should there be none."""
+    return pa.concat_tables(parts) if parts else empty.sparkSession.createDataFrame([], empty.schema).toArrow()
+
+
+def text_table(columns: tuple[str, ...], rows: tuple[tuple[str | None, ...], ...]) -> pa.Table:
+    """A listing as a table of texts."""
+    return pa.table({name: pa.array([row[i] for row in rows], pa.string()) for i, name in enumerate(columns)})
