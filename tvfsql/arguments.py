@@ -27,6 +27,7 @@ def build_parser() -> argparse.ArgumentParser:
     run.add_argument("--format", choices=FORMATS, default="table", help="output format of rows (default: table)")
     run.add_argument("--output", metavar="PATH", help="write the rows to a file instead of stdout")
     run.add_argument("--checkpoint", metavar="DIR", help="where streams keep their state; the next run resumes from it")
+    _allow(run)
     run.add_argument("--no-flush", action="store_true", help="keep a stream's last windows open in the checkpoint")
 
     explain = _command(commands, "explain", "print the plans of a script's queries; does not start Java")
@@ -42,7 +43,10 @@ def build_parser() -> argparse.ArgumentParser:
     _script(compiled)
     compiled.add_argument("-o", metavar="FILE", dest="output", help="write it to a file instead of stdout")
 
-    _script(_command(commands, "check", "parse and bind only; does not start Java"))
+    check = _command(commands, "check", "parse and bind only; does not start Java")
+    _script(check)
+    check.add_argument("--checkpoint", metavar="DIR", help="also tell whether the streams go on with this checkpoint")
+    _allow(check)
     _script(_command(commands, "rewrite", "convert GROUP BY TUMBLE(...) to window functions"))
 
     state = _command(commands, "state", "show the state of the streams in a checkpoint; only reads")
@@ -69,6 +73,11 @@ def _common(parser: argparse.ArgumentParser, default: str | None = None) -> None
     parser.add_argument("--mode", choices=modes, default=default, help=of_mode)
     parser.add_argument("--set", metavar="KEY=VALUE", action="append", default=default, help=of_set)
     parser.add_argument("-i", metavar="INIT.sql", dest="init", action="append", default=default, help=of_init)
+
+
+def _allow(parser: argparse.ArgumentParser) -> None:
+    of_input = "go on with a checkpoint though a query reads other rows now, as after a change of its WHERE"
+    parser.add_argument("--allow-changed-input", action="store_true", help=of_input)
 
 
 def _script(parser: argparse.ArgumentParser) -> None:

@@ -78,7 +78,8 @@ def _session(given: argparse.Namespace) -> Session:
             raise OptionError(f"--set takes KEY=VALUE, not {pair}")
         options[key.strip()] = value.strip()
     checkpoint, flush = getattr(given, "checkpoint", None), not getattr(given, "no_flush", False)
-    session = Session(mode=given.mode, options=options, checkpoint=checkpoint, flush=flush)
+    allowed = getattr(given, "allow_changed_input", False)
+    session = Session(mode=given.mode, options=options, checkpoint=checkpoint, flush=flush, allow_changed_input=allowed)
     for file in getattr(given, "init", None) or ():
         for sql, name, folder in _sources([file], ()):
             session.script.folder = folder
@@ -168,8 +169,12 @@ def _statements(given: argparse.Namespace, parser: argparse.ArgumentParser) -> l
 
 
 def _check(given: argparse.Namespace, parser: argparse.ArgumentParser) -> int:
-    count = len(_outcomes(given, parser))
-    print(f"fine: {count} statement{'s' if count != 1 else ''}", file=sys.stderr)
+    outcomes = _outcomes(given, parser)
+    if given.checkpoint is not None:
+        from tvfsql.api.resuming import check_checkpoint
+
+        check_checkpoint(Path(given.checkpoint), outcomes, given.allow_changed_input, sys.stdout)
+    print(f"fine: {len(outcomes)} statement{'s' if len(outcomes) != 1 else ''}", file=sys.stderr)
     return Exit.OK
 
 

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Iterable
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from functools import cached_property
 from typing import TYPE_CHECKING, Any
 
@@ -11,7 +11,10 @@ from tvfsql.catalog import Table
 from tvfsql.emit import Query, program
 from tvfsql.emit.jobs import job_arguments
 from tvfsql.options import StreamOptions
+from tvfsql.physical.manifest import manifest_of
+from tvfsql.physical.resume import with_old_names
 from tvfsql.plan.function import functions_in
+from tvfsql.plan.manifest import Manifest
 from tvfsql.plan.node import Node
 from tvfsql.plan.sharing import shared_by
 from tvfsql.planner import Step
@@ -59,6 +62,21 @@ class Program:
         """The arguments of a stream's `Job`, except the one that builds its writer."""
         plans, sinks = [query.physical for query in self.queries], [query.sink for query in self.queries]
         return job_arguments(plans, sinks, self.queries[0].options)
+
+    @cached_property
+    def manifest(self) -> Manifest:
+        """What a checkpoint of this stream keeps."""
+        plans, sinks = [query.physical for query in self.queries], [query.sink for query in self.queries]
+        return with_room(lambda: manifest_of(plans, sinks, [query.sql for query in self.queries]))
+
+    def over(self, kept: Manifest | None) -> Program:
+        """The same stream over the state of a checkpoint, whose columns may have other names, or another order. Itself
+        where there is none, or it cannot go on with it."""
+        if kept is None:
+            return self
+        plans = with_room(lambda: with_old_names([query.physical for query in self.queries], kept, self.manifest))
+        queries = (replace(query, physical=plan) for query, plan in zip(self.queries, plans, strict=True))
+        return Program(tuple(queries))
 
     def run(self, function: str, spark: SparkSession) -> Any:
         """Call a function of the module: `query`, `insert`, or `inserts` (all INSERTs of a batch)."""

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 from collections.abc import Callable, Mapping
 from datetime import datetime, timedelta
-from functools import partial
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, Self
 
@@ -39,6 +38,8 @@ class Session:
     `checkpoint`: the folder for the state of streams, the first one in its subfolder 1, the second in 2, and so on.
     None keeps the state in a temporary folder that is deleted with the query.
     `flush`: whether the end of a bounded input fires every window. If not, open windows wait for the next run.
+    `allow_changed_input`: go on with the state of a checkpoint though a query reads other rows now, as after a change
+    of its WHERE. See docs/streams.md#change-a-running-query.
     """
 
     def __init__(
@@ -49,10 +50,11 @@ class Session:
         catalog: Catalog | None = None,
         checkpoint: str | Path | None = None,
         flush: bool = True,
+        allow_changed_input: bool = False,
     ) -> None:
         self._spark = spark
         self._owns_spark = False
-        self.streams = Streams(Path(checkpoint) if checkpoint is not None else None, flush)
+        self.streams = Streams(Path(checkpoint) if checkpoint is not None else None, flush, allow_changed_input)
         self.script = Script(catalog or Catalog(), Options.of(options), mode, warehouse=Warehouse())
 
     @property
@@ -154,9 +156,7 @@ class Session:
             run_inserts(tuple(query for query in queries if query.mode != "streaming"), self.spark)
             if not streams:
                 return None
-            return self.streams.run(
-                self.spark, [(program, partial(program.run, "insert")) for program in streams_of(streams)]
-            )
+            return self.streams.run(self.spark, [(program, _insert) for program in streams_of(streams)])
 
     def advance_watermark(self, when: datetime, table: str | None = None) -> int:
         """Advance the watermark of `table`, or of all tables, to `when` (a wall clock without zone).
@@ -230,15 +230,14 @@ class Session:
                 raised.append(error)
                 raise
 
-        def build(spark: SparkSession) -> Any:
+        def build(program: Program, spark: SparkSession) -> Any:
             rows = program.run("query", spark)
             if isinstance(query.physical, LateOutput):
                 return rows.writeStream.foreachBatch(program.function("late_output")(take))
             return counted_out(rows).writeStream.foreachBatch(take)
 
-        program = Program((query,))
         try:
-            self._wait(self.streams.run(self.spark, [(program, build)]))
+            self._wait(self.streams.run(self.spark, [(Program((query,)), build)]))
         except Exception:
             if not raised:
                 raise
@@ -277,6 +276,11 @@ class Session:
         type is unknown, or if `name` is a built-in function.
         """
         self.catalog.add_function(function_of(name, object), replace=True)
+
+
+def _insert(program: Program, spark: SparkSession) -> Any:
+    """The writer of a stream of INSERTs."""
+    return program.run("insert", spark)
 
 
 def compile(

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass, field
+from functools import partial
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
@@ -12,9 +13,10 @@ from tvfsql.api.program import Program
 if TYPE_CHECKING:
     from pyspark.sql import SparkSession
 
+    from tvfsql.runtime.stream.driver.jobs import Job
     from tvfsql.runtime.stream.driver.running import Running
 
-Build = Callable[["SparkSession"], Any]  # makes a DataStreamWriter
+Build = Callable[[Program, "SparkSession"], Any]  # makes a DataStreamWriter
 
 
 @dataclass
@@ -22,23 +24,38 @@ class Streams:
     """The first stream of the session keeps its state in `checkpoint`/1, the second in `checkpoint`/2, and so on.
 
     Without a checkpoint, the state is deleted with the stream. `flush`: the end of a bounded input fires every window.
+    `changed_input`: state goes on though other rows come from now on.
     """
 
     checkpoint: Path | None
     flush: bool
+    changed_input: bool = False
     runs: list[Running] = field(default_factory=list)
     begun: int = 0
 
     def run(self, spark: SparkSession, programs: Sequence[tuple[Program, Build]]) -> Running:
         """Start streams, all at the same time. Raises as `start_streams` does."""
-        from tvfsql.runtime.stream import Job, start_streams
+        from tvfsql.runtime.stream import start_streams
 
-        jobs = [
-            Job(build, **program.job, checkpoint=self.folder(), program=program.code) for program, build in programs
-        ]
-        running = start_streams(spark, *jobs, flush=self.flush)
+        jobs = [self._job(program, build) for program, build in programs]
+        running = start_streams(spark, *jobs, flush=self.flush, changed_input=self.changed_input)
         self.runs = [*(run for run in self.runs if run.active), running]
         return running
+
+    def _job(self, program: Program, build: Build) -> Job:
+        """The next stream, over the state that its folder has."""
+        from tvfsql.runtime.stream import Job
+        from tvfsql.runtime.stream.driver.checkpoints import manifest_in
+
+        folder = self.folder()
+        resumed = program.over(manifest_in(folder)) if folder is not None else program
+        return Job(
+            partial(build, resumed),
+            **resumed.job,
+            checkpoint=folder,
+            program=resumed.code,
+            manifest=resumed.manifest if folder is not None else None,
+        )
 
     @property
     def counts(self) -> dict[str, int]:

@@ -7,34 +7,35 @@ from collections.abc import Sequence
 from pathlib import Path
 
 from tvfsql.errors import DataError, OptionError
+from tvfsql.plan.manifest import Manifest
+from tvfsql.plan.manifest_changes import Change, Verdict, changes, verdict_of
 from tvfsql.runtime.stream.driver.statement_set import FILES
 from tvfsql.secrets import without
 
-PROGRAM = "query.py"
+PROGRAM, MANIFEST = "query.py", "manifest.json"
 MAIN = '\nif __name__ == "__main__":'  # from here on a program says how it is run, which may change
 SPARKS = "_spark_metadata/[0-9]*"
 
 
-def claim(folder: Path, program: str) -> None:
-    """Make `folder` the checkpoint of a program, or see that it is. The folder keeps its text, without passwords.
+def claim(folder: Path, program: str, manifest: Manifest | None = None, *, changed_input: bool = False) -> None:
+    """Make `folder` the checkpoint of a program, or see that it is. The folder keeps its text, without passwords, and
+    its manifest.
 
-    The part of a program that says how it is run is no part of its identity. Raises OptionError if the checkpoint
-    belongs to another program, DataError if it cannot be read or written.
+    If there are two manifests, they say whether the state goes on; `changed_input` is the user's word that its rows may
+    be others from now on. Otherwise the text must be the same, but for the part that says how the program is run.
+    Raises OptionError if the checkpoint belongs to another program, DataError if it cannot be read or written.
     """
     kept, program = folder / PROGRAM, without(program)
     try:
-        if kept.exists():
-            if _identity(kept.read_text(encoding="utf-8")) != _identity(program):
-                raise OptionError(
-                    f"the checkpoint {folder} belongs to another query: {kept} says which",
-                    hint="use a new folder, or run the old script",
-                )
-            return
+        same = has_text(folder, program)
+        known = same is not None and manifest is not None and _goes_on(folder, manifest, changed_input)
+        if same is False and not known:
+            raise _others(folder)
         folder.mkdir(parents=True, exist_ok=True, mode=0o700)
-        draft = folder / "query.draft"  # a kill while it is written must not leave half of a program
-        with os.fdopen(os.open(draft, os.O_WRONLY | os.O_CREAT | os.O_TRUNC, 0o600), "w", encoding="utf-8") as file:
-            file.write(program)
-        draft.replace(kept)
+        if not same:
+            _write(kept, program)
+        if manifest is not None:
+            _write(folder / MANIFEST, manifest.dump())
     except UnicodeDecodeError as error:
         raise DataError(
             f"the checkpoint {folder} is damaged: {kept} is not UTF-8 text",
@@ -46,12 +47,84 @@ def claim(folder: Path, program: str) -> None:
         raise DataError(f"the checkpoint {folder} cannot be used: {reason}", hint="choose another folder") from error
 
 
-def refuse_files_of_others(writes: Sequence[str], late: Sequence[str], checkpoint: Path | None) -> None:
+def has_text(folder: Path, program: str) -> bool | None:
+    """Whether a checkpoint has the text of a program, but for the part that says how it is run; None: it has none."""
+    kept = folder / PROGRAM
+    return _identity(kept.read_text(encoding="utf-8")) == _identity(without(program)) if kept.exists() else None
+
+
+def refuse_other_text(folder: Path, program: str) -> bool:
+    """Whether a folder is the checkpoint of a program by its text; False if it is none yet. Raises OptionError if it is
+    that of another one."""
+    same = has_text(folder, program)
+    if same is False:
+        raise _others(folder)
+    return same is not None
+
+
+def _others(folder: Path) -> OptionError:
+    return OptionError(
+        f"the checkpoint {folder} belongs to another query: {folder / PROGRAM} says which",
+        hint="use a new folder, or run the old script",
+    )
+
+
+def manifest_in(folder: Path) -> Manifest | None:
+    """The manifest of a checkpoint; None if it has none. Raises DataError if it is damaged or of another version."""
+    file = folder / MANIFEST
+    try:
+        return Manifest.load(file.read_text(encoding="utf-8")) if file.exists() else None
+    except (OSError, UnicodeDecodeError) as error:
+        raise DataError(
+            f"the checkpoint {folder} cannot be used: {file} cannot be read", hint="see the file"
+        ) from error
+
+
+def refuse_changes(folder: Path, found: Sequence[Change], *, changed_input: bool) -> None:
+    """Raise OptionError if the state of a checkpoint does not go on after these changes."""
+    verdict = verdict_of(found)
+    asked = [line for change in found if change.verdict is verdict for line in change.lines]
+    if verdict is Verdict.REFUSED:
+        raise OptionError(
+            "\n".join([f"the checkpoint {folder} belongs to another query:", *asked]),
+            hint="use a new folder, or run the old script",
+        )
+    if verdict is Verdict.WORD and not changed_input:
+        raise OptionError(
+            "\n".join([f"the state in the checkpoint {folder} is made of other rows:", *asked]),
+            hint="--allow-changed-input goes on with this state; or use a new folder",
+        )
+
+
+def _goes_on(folder: Path, manifest: Manifest, changed_input: bool) -> bool:
+    """Whether a kept manifest says that the state goes on; False if none is kept."""
+    old = manifest_in(folder)
+    if old is None:
+        return False
+    refuse_changes(folder, changes(old, manifest), changed_input=changed_input)
+    return True
+
+
+def _write(file: Path, text: str) -> None:
+    """Write a file, or replace it: a kill meanwhile must not leave half of it."""
+    draft = file.with_name(f"{file.name}.draft")
+    with os.fdopen(os.open(draft, os.O_WRONLY | os.O_CREAT | os.O_TRUNC, 0o600), "w", encoding="utf-8") as opened:
+        opened.write(text)
+    draft.replace(file)
+
+
+def refuse_files_of_others(
+    writes: Sequence[str], late: Sequence[str], checkpoint: Path | None, before: Manifest | None = None
+) -> None:
     """Spark lists a sink's files by micro-batch, and passes over micro-batches that are in the list: those of a new
     stream, whose numbers start at 0 again, would be lost without a trace. So would be files beside the list, for who
-    reads them through Spark. Late rows of several streams may go into one folder. Raises DataError."""
+    reads them through Spark. Late rows of several streams may go into one folder. A stream that goes on has written to
+    the folders of its manifest, `before`, and to all of them if it had none. Raises DataError."""
     if checkpoint is not None and any((checkpoint / "spark" / "offsets").glob("[0-9]*")):
-        return
+        if before is None:
+            return
+        known = {sink.at for sink in before.sinks}
+        writes, late = ([path for path in paths if path not in known] for paths in (writes, late))
     own = [(path, (SPARKS, f"**/{FILES}*")) for path in writes]
     for path, patterns in (*own, *((path, (SPARKS,)) for path in late)):
         if any(any(Path(path.removeprefix("file:")).glob(pattern)) for pattern in patterns):

@@ -16,9 +16,10 @@ from pyspark.sql import DataFrame, SparkSession
 from pyspark.sql.streaming.readwriter import DataStreamWriter
 
 from tvfsql.errors import TvfSqlError
+from tvfsql.plan.manifest import Manifest
 from tvfsql.runtime.frames.print_table import print_rows
 from tvfsql.runtime.host.failures import require_settings, translated
-from tvfsql.runtime.stream.driver.checkpoints import claim, refuse_files_of_others
+from tvfsql.runtime.stream.driver.checkpoints import claim, manifest_in, refuse_files_of_others
 from tvfsql.runtime.stream.driver.idle_sources import Source
 from tvfsql.runtime.stream.driver.progress_counts import counted_out, totals
 from tvfsql.runtime.stream.driver.progress_text import counter_lines
@@ -37,7 +38,7 @@ class Job:
     `idle_advance`: open windows fire when all sources are idle. `count_missing_files`: a file that is deleted before it
     is read is counted; otherwise it is an error. `interval`: ms between the starts of two micro-batches of one that is
     `endless`; 0: as soon as there are rows. `name`: of its query. `checkpoint`: the folder of its state, which belongs
-    to the text `program`; None is a temporary folder.
+    to what `manifest` says, or without one to the text `program`; None is a temporary folder.
     """
 
     build: Callable[[SparkSession], DataStreamWriter]
@@ -51,10 +52,12 @@ class Job:
     name: str = ""
     checkpoint: str | Path | None = None
     program: str = ""
+    manifest: Manifest | None = None
 
 
-def start_streams(spark: SparkSession, *jobs: Job, flush: bool = True) -> Running:
-    """Start streams, all at the same time. With `flush` the end of a bounded input fires every window.
+def start_streams(spark: SparkSession, *jobs: Job, flush: bool = True, changed_input: bool = False) -> Running:
+    """Start streams, all at the same time. With `flush` the end of a bounded input fires every window. With
+    `changed_input` state goes on though other rows come from now on.
 
     Raises OptionError if a checkpoint belongs to another program or Spark's ANSI mode is off, DataError if a
     checkpoint cannot be used or the files of a sink belong to another stream.
@@ -62,9 +65,10 @@ def start_streams(spark: SparkSession, *jobs: Job, flush: bool = True) -> Runnin
     require_settings(spark)
     folders = [None if job.checkpoint is None else Path(job.checkpoint).absolute() for job in jobs]
     for job, folder in zip(jobs, folders, strict=True):
+        before = manifest_in(folder) if folder is not None else None
+        refuse_files_of_others(job.writes, job.late, folder, before)
         if folder is not None:
-            claim(folder, job.program)
-        refuse_files_of_others(job.writes, job.late, folder)
+            claim(folder, job.program, job.manifest, changed_input=changed_input)
     names = _free_names((query.name for query in spark.streams.active), [job.name for job in jobs])
     streams = [
         Stream(

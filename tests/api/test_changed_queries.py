@@ -1,0 +1,276 @@
+"""What a checkpoint goes on with: each row of the table in docs/streams.md, by manifests alone. No JVM."""
+
+from __future__ import annotations
+
+import re
+from dataclasses import dataclass, replace
+from pathlib import Path
+
+import pytest
+
+from tvfsql.api.program import Program, streams_of
+from tvfsql.api.script import Script, queries_of
+from tvfsql.errors import DataError, OptionError
+from tvfsql.plan.manifest import Manifest
+from tvfsql.plan.manifest_changes import Verdict, changes, verdict_of
+from tvfsql.runtime.stream.driver.checkpoints import claim, manifest_in
+
+FREE, WORD, REFUSED = Verdict
+
+TABLES = """
+CREATE TABLE bid (item STRING, shop STRING, price BIGINT, ts TIMESTAMP(3), WATERMARK FOR ts AS ts - INTERVAL '5' SECOND)
+WITH ('connector' = 'filesystem', 'path' = 'in', 'format' = 'json');
+CREATE TABLE bid2 WITH ('path' = 'other') LIKE bid;
+CREATE TABLE sale (item STRING, ts TIMESTAMP(3), WATERMARK FOR ts AS ts - INTERVAL '5' SECOND)
+WITH ('connector' = 'filesystem', 'path' = 'sales', 'format' = 'json');
+CREATE TABLE click (ts TIMESTAMP_LTZ(3), WATERMARK FOR ts AS ts)
+WITH ('connector' = 'filesystem', 'path' = 'clicks', 'format' = 'json');
+CREATE TABLE late (item STRING) WITH ('connector' = 'filesystem', 'path' = 'late', 'format' = 'json');
+CREATE TABLE page (k STRING, ts TIMESTAMP(3), WATERMARK FOR ts AS ts)
+WITH ('connector' = 'kafka', 'topic' = 'pages', 'properties.bootstrap.servers' = 'one:9092', 'format' = 'json');
+"""
+TOTALS = """CREATE TABLE out1 (a TIMESTAMP(3), b STRING, c STRING, d BIGINT, e BIGINT)
+WITH ('connector' = 'filesystem', 'path' = 'out', 'format' = 'json');
+INSERT INTO out1
+SELECT window_start, item, shop, SUM(price) AS total, MAX(price) AS most
+FROM TABLE(HOP(TABLE bid, DESCRIPTOR(ts), INTERVAL '1' MINUTE, INTERVAL '5' MINUTE))
+WHERE price > 3
+GROUP BY window_start, window_end, item, shop
+HAVING SUM(price) > 10;
+"""
+FIRST = """SELECT item, ts FROM (
+  SELECT *, ROW_NUMBER() OVER (PARTITION BY item ORDER BY ts) AS n FROM bid WHERE price > 3
+) WHERE n = 1;
+"""
+TOP = """SELECT * FROM (
+  SELECT window_start, window_end, item, SUM(price) AS total,
+    ROW_NUMBER() OVER (PARTITION BY window_start, window_end ORDER BY SUM(price) DESC) AS place
+  FROM TABLE(TUMBLE(TABLE bid, DESCRIPTOR(ts), INTERVAL '1' MINUTE)) GROUP BY window_start, window_end, item
+) WHERE place <= 3;
+"""
+INSTANTS = """SELECT window_start, COUNT(*) FROM TABLE(TUMBLE(TABLE click, DESCRIPTOR(ts), INTERVAL '1' DAY))
+GROUP BY window_start, window_end;
+"""
+PAIRS = """SELECT bid.item, bid.price FROM bid JOIN sale
+ON bid.item = sale.item AND bid.ts BETWEEN sale.ts - INTERVAL '5' MINUTE AND sale.ts;
+"""
+PAGES = """SELECT window_start, k, COUNT(*) FROM TABLE(TUMBLE(TABLE page, DESCRIPTOR(ts), INTERVAL '1' MINUTE))
+GROUP BY window_start, window_end, k;
+"""
+SESSIONS = """SELECT window_start, item, COUNT(*)
+FROM TABLE(SESSION(TABLE bid PARTITION BY item, DESCRIPTOR(ts), INTERVAL '1' MINUTE))
+GROUP BY window_start, window_end, item;
+"""
+PLAIN = "SELECT item FROM bid WHERE price > 3;"
+EARLY = "SET 'table.exec.emit.early-fire.enabled' = 'true'; SET 'table.exec.emit.early-fire.delay' = '1 s';"
+
+
+@dataclass(frozen=True)
+class Case:
+    """A change of a query by words that are replaced, and what becomes of its checkpoint."""
+
+    name: str
+    query: str
+    old: str
+    new: str
+    verdict: Verdict
+    says: str = ""
+    also: str = ""  # before the query, unchanged
+
+
+CASES = [
+    Case("comment", TOTALS, "SELECT window_start", "SELECT /* totals */ window_start", FREE),
+    Case("projection", TOTALS, "SUM(price) AS total,", "SUM(price) * 2 AS total,", FREE),
+    Case(
+        "columns left out that others need",
+        TOTALS,
+        "SUM(price) AS total, MAX",
+        "MIN(0) AS total, MAX",
+        REFUSED,
+        "aggregates",
+    ),
+    Case("having", TOTALS, "HAVING SUM(price) > 10", "HAVING MAX(price) > 20", FREE),
+    Case("rename", TOTALS, "AS total", "AS amount", FREE),
+    Case(
+        "order of results", TOTALS, "SUM(price) AS total, MAX(price) AS most", "MAX(price) AS m, SUM(price) AS t", FREE
+    ),
+    Case("order of keys", TOTALS, "window_end, item, shop", "shop, item, window_end", FREE),
+    Case("format of the sink", TOTALS, "'out', 'format' = 'json'", "'out', 'format' = 'csv'", FREE),
+    Case("another sink", TOTALS, "'path' = 'out'", "'path' = 'elsewhere'", FREE, r"\+ out1 \(elsewhere\)"),
+    Case("watermark", TOTALS, "INTERVAL '5' SECOND", "INTERVAL '1' HOUR", FREE, "WATERMARK of table bid"),
+    Case("options of the source", TOTALS, "'path' = 'in'", "'path' = 'in', 'maxFilesPerTrigger' = '3'", FREE),
+    Case("idle timeout", TOTALS, "INSERT", "SET 'table.exec.source.idle-timeout' = '3 s'; INSERT", FREE),
+    Case("null times", TOTALS, "INSERT", "SET 'table.exec.source.rowtime-null-handling' = 'DROP'; INSERT", FREE),
+    Case("columns of the table", TOTALS, "price BIGINT,", "price BIGINT, more STRING,", FREE),
+    Case("rules", TOTALS, "INSERT", "SET 'tvfsql.rules.disabled' = 'drop_idle_project'; INSERT", FREE),
+    Case(
+        "rules of state",
+        TOTALS,
+        "INSERT",
+        "SET 'tvfsql.rules.disabled' = 'push_filter_below_window'; INSERT",
+        REFUSED,
+        "window",
+    ),
+    Case(
+        "where",
+        TOTALS,
+        "price > 3",
+        "price > 4",
+        WORD,
+        r"WHERE below GROUP BY window.*\n    - price > 3\n    \+ price > 4",
+    ),
+    Case("where left out", TOTALS, "WHERE price > 3", "", WORD, "hold rows that met the old one"),
+    Case("path of the source", TOTALS, "'path' = 'in'", "'path' = 'moved'", WORD, "all files of the new folder"),
+    Case(
+        "window size",
+        TOTALS,
+        "INTERVAL '5' MINUTE",
+        "INTERVAL '10' MINUTE",
+        REFUSED,
+        r"- HOP\(size=\[5 min\].*\n.*\+ HOP",
+    ),
+    Case(
+        "window kind",
+        TOTALS,
+        "HOP(TABLE bid, DESCRIPTOR(ts), INTERVAL '1'",
+        "CUMULATE(TABLE bid, DESCRIPTOR(ts), INTERVAL '1'",
+        REFUSED,
+    ),
+    Case(
+        "key left out",
+        TOTALS.replace("item, shop, SUM", "item, 'x', SUM"),
+        "window_end, item, shop",
+        "window_end, item",
+        REFUSED,
+        "GROUP BY: state is kept by the old keys",
+    ),
+    Case(
+        "new aggregate",
+        TOTALS,
+        "MAX(price) AS most",
+        "MAX(price) + COUNT(DISTINCT item) AS most",
+        REFUSED,
+        "state lacks what it needs",
+    ),
+    Case("dropped aggregate", TOTALS, "MAX(price) AS most", "SUM(price) AS most", REFUSED, "state keeps more"),
+    Case("another argument", TOTALS, "MAX(price)", "MAX(price + 1)", REFUSED, r"\+ max\(.*price \+ 1"),
+    Case("type of a column", TOTALS, "price BIGINT", "price INT", REFUSED, "aggregates"),
+    Case(
+        "key groups",
+        TOTALS,
+        "INSERT",
+        "SET 'pipeline.max-parallelism' = '8'; INSERT",
+        REFUSED,
+        "pipeline.max-parallelism",
+    ),
+    Case("another table", TOTALS, "FROM TABLE(HOP(TABLE bid", "FROM TABLE(HOP(TABLE bid2", REFUSED, "another table"),
+    Case("early firing", PAGES, "SELECT", f"{EARLY} SELECT", REFUSED, "state remembers what was emitted"),
+    Case("delay of early firing", PAGES, "'1 s'", "'5 s'", FREE, "from now on", also=EARLY),
+    Case("zone", PAGES, "SELECT", "SET 'table.local-time-zone' = 'Asia/Tokyo'; SELECT", FREE),
+    Case("zone of windows", INSTANTS, "SELECT", "SET 'table.local-time-zone' = 'Asia/Tokyo'; SELECT", REFUSED, "zone"),
+    Case("limit of a Top-N", TOP, "place <= 3", "place <= 2", FREE),
+    Case("late output", TOTALS, "INSERT", "SET 'tvfsql.late-output' = 'late'; INSERT", REFUSED, "use another path"),
+    Case("topic", PAGES, "'topic' = 'pages'", "'topic' = 'others'", REFUSED, "its offsets mean nothing there"),
+    Case("servers", PAGES, "one:9092", "two:9092", FREE),
+    Case("gap of sessions", SESSIONS, "'1' MINUTE", "'2' MINUTE", REFUSED, "window"),
+    Case("session projection", SESSIONS, "COUNT(*)", "COUNT(*) + 1 AS n", FREE),
+    Case("late output of a SELECT", SESSIONS, "SELECT", "SET 'tvfsql.late-output' = 'late'; SELECT", FREE),
+    Case("where of rows", FIRST, "price > 3", "price > 4", WORD, "WHERE below ROW_NUMBER"),
+    Case("projection of rows", FIRST, "SELECT item, ts", "SELECT UPPER(item) AS i, ts", FREE),
+    Case(
+        "columns of a table of rows",
+        FIRST,
+        "price BIGINT,",
+        "price BIGINT, more STRING,",
+        REFUSED,
+        "columns of its rows",
+    ),
+    Case("last row", FIRST, "ORDER BY ts)", "ORDER BY ts DESC)", REFUSED, "ORDER BY"),
+    Case("key of rows", FIRST, "PARTITION BY item", "PARTITION BY shop", REFUSED, "PARTITION BY"),
+    Case(
+        "ttl", FIRST, "SELECT item", "SET 'table.exec.state.ttl' = '1 d'; SELECT item", REFUSED, "table.exec.state.ttl"
+    ),
+    Case("bounds of a join", PAIRS, "'5' MINUTE", "'6' MINUTE", REFUSED, "BETWEEN"),
+    Case("kind of a join", PAIRS, "bid JOIN", "bid LEFT JOIN", REFUSED, "JOIN"),
+    Case("projection of a join", PAIRS, "bid.price FROM", "bid.price + 1 AS p FROM", FREE),
+    Case("condition above a join", PAIRS, "AND sale.ts;", "AND sale.ts WHERE bid.price > 3;", WORD),
+    Case("where without state", PLAIN, "price > 3", "price > 4", FREE),
+    Case("state where none was", PLAIN, PLAIN, TOTALS, REFUSED, "operators with state"),
+]
+
+
+def stream(sql: str) -> Program:
+    """The stream of a script."""
+    script = Script(mode="streaming")
+    found = [program for outcome in script.outcomes(sql) for program in streams_of(queries_of(outcome))]
+    (program,) = found
+    return program
+
+
+@pytest.mark.parametrize("case", CASES, ids=lambda case: case.name)
+def test_a_change_goes_on_needs_a_word_or_is_refused(case: Case) -> None:
+    sql = TABLES + case.also + case.query
+    assert case.old in sql
+    own = case.also + case.query
+    changed = sql.replace(case.old, case.new, 1) if case.old in TABLES else TABLES + own.replace(case.old, case.new, 1)
+    before, after = stream(sql), stream(changed)
+    found = changes(before.manifest, after.manifest)
+    text = "\n".join(line for change in found for line in change.lines)
+    assert verdict_of(found) is case.verdict, text
+    if case.says:
+        assert re.search(case.says, text), text
+    if case.verdict is not REFUSED:
+        kept = [(one.keys, one.columns) for one in before.manifest.operators]
+        resumed = after.over(before.manifest)
+        assert [(one.keys, one.columns) for one in resumed.manifest.operators] == kept
+        assert [part.name for part in resumed.queries[0].physical.schema] == [
+            part.name for part in after.queries[0].physical.schema
+        ]
+        compile(resumed.code, "query", "exec")
+
+
+def test_a_manifest_is_read_as_it_was_written() -> None:
+    for query in (TOTALS, FIRST, PAIRS, SESSIONS, PLAIN, EARLY + PAGES):
+        manifest = stream(TABLES + query).manifest
+        assert Manifest.load(manifest.dump()) == manifest
+
+
+@pytest.mark.parametrize("text", ["", "{}", "[]", '{"manifest": 1}', '{"manifest": 99}'])
+def test_what_is_no_manifest_is_told(text: str, tmp_path: Path) -> None:
+    (tmp_path / "manifest.json").write_text(text)
+    with pytest.raises(DataError, match="manifest") as raised:
+        manifest_in(tmp_path)
+    assert raised.value.hint
+
+
+def test_a_state_of_another_layout_is_refused_with_the_release_that_reads_it() -> None:
+    manifest = stream(TABLES + TOTALS).manifest
+    old = replace(manifest, layout=1, version="0.0.1")
+    (change,) = changes(old, manifest)
+    assert change.verdict is REFUSED and "tvfsql 0.0.1" in change.why
+
+
+def test_a_checkpoint_goes_by_its_manifest_and_not_by_its_text(tmp_path: Path) -> None:
+    folder = tmp_path / "1"
+    before, after = stream(TABLES + TOTALS), stream(TABLES + TOTALS.replace("price > 3", "price > 4"))
+    claim(folder, before.code, before.manifest)
+    claim(folder, before.code.replace("query", "another release's"), before.manifest)
+    assert "another release's" in (folder / "query.py").read_text()
+    with pytest.raises(OptionError, match="is made of other rows") as raised:
+        claim(folder, after.code, after.manifest)
+    assert "--allow-changed-input" in str(raised.value)
+    assert manifest_in(folder) == before.manifest
+    claim(folder, after.code, after.manifest, changed_input=True)
+    assert manifest_in(folder) == after.manifest
+
+
+def test_a_checkpoint_without_a_manifest_goes_by_its_text_and_gets_one(tmp_path: Path) -> None:
+    folder = tmp_path / "1"
+    before, after = stream(TABLES + TOTALS), stream(TABLES + TOTALS.replace("> 10", "> 11"))
+    claim(folder, before.code)
+    with pytest.raises(OptionError, match=r"query\.py says which"):
+        claim(folder, after.code, after.manifest)
+    assert manifest_in(folder) is None
+    claim(folder, before.code, before.manifest)
+    claim(folder, after.code, after.manifest)
+    assert manifest_in(folder) == after.manifest

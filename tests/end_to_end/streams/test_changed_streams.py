@@ -1,0 +1,63 @@
+"""A stream whose query is changed between two runs goes on with its state, or its checkpoint is refused."""
+
+from __future__ import annotations
+
+import json
+from collections import Counter
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+import pytest
+
+from tvfsql import Session, TvfSqlError
+
+if TYPE_CHECKING:
+    from pyspark.sql import SparkSession
+
+TABLES = """
+CREATE TABLE bid (item STRING, shop STRING, price BIGINT, ts TIMESTAMP(3),
+  WATERMARK FOR ts AS ts - INTERVAL '{delay}' SECOND)
+WITH ('connector' = 'filesystem', 'path' = '{folder}/in', 'format' = 'json');
+CREATE TABLE totals (ends TIMESTAMP(3), item STRING, shop STRING, n BIGINT, s BIGINT)
+WITH ('connector' = 'filesystem', 'path' = '{folder}/{out}', 'format' = 'json');
+"""
+# the same keys and aggregates, with other names, in another order, and with other conditions above them
+BEFORE = """INSERT INTO totals SELECT window_end, item, shop, COUNT(*) AS n, SUM(price) AS total
+FROM TABLE(TUMBLE(TABLE bid, DESCRIPTOR(ts), INTERVAL '1' MINUTE)) GROUP BY window_start, window_end, item, shop"""
+AFTER = """INSERT INTO totals SELECT window_end, item, shop, c, -amount FROM (
+  SELECT window_end, shop, item, SUM(price) AS amount, COUNT(*) AS c
+  FROM TABLE(TUMBLE(TABLE bid, DESCRIPTOR(ts), INTERVAL '1' MINUTE)) GROUP BY shop, item, window_start, window_end
+) WHERE amount > 1"""
+
+
+def write(file: Path, *rows: tuple[str, str, int, str]) -> None:
+    file.parent.mkdir(exist_ok=True)
+    names = ("item", "shop", "price", "ts")
+    file.write_text("".join(json.dumps(dict(zip(names, row, strict=True))) + "\n" for row in rows))
+
+
+def run(spark: SparkSession, folder: Path, query: str, out: str = "out", delay: int = 1, flush: bool = False) -> None:
+    session = Session(spark, mode="streaming", checkpoint=folder / "checkpoint", flush=flush)
+    session.execute(TABLES.format(folder=folder, out=out, delay=delay) + query)
+
+
+def read(folder: Path) -> Counter[tuple[object, ...]]:
+    return Counter(
+        tuple(json.loads(line).values()) for file in folder.glob("part-*") for line in file.read_text().splitlines()
+    )
+
+
+@pytest.mark.spark
+def test_a_changed_query_goes_on_with_open_windows(spark: SparkSession, tmp_path: Path) -> None:
+    """A window is open with rows of two keys when names, order, projection, HAVING, sink and watermark change."""
+    write(tmp_path / "in" / "1.json", ("a", "x", 1, "2024-01-01 00:00:01"), ("b", "y", 1, "2024-01-01 00:00:02"))
+    run(spark, tmp_path, BEFORE)
+    write(tmp_path / "in" / "2.json", ("a", "x", 10, "2024-01-01 00:00:03"))
+    with pytest.raises(TvfSqlError, match=r"TUMBLE\(size=\[2 min\]\)"):
+        run(spark, tmp_path, AFTER.replace("'1' MINUTE", "'2' MINUTE"))
+    with pytest.raises(TvfSqlError, match="WHERE below GROUP BY window"):
+        run(spark, tmp_path, AFTER.replace("GROUP BY", "WHERE price > 0 GROUP BY"))
+    assert not read(tmp_path / "out")
+    run(spark, tmp_path, AFTER, out="changed", delay=2, flush=True)
+    assert read(tmp_path / "out") == Counter()
+    assert read(tmp_path / "changed") == Counter([("2024-01-01T00:01:00.000", "a", "x", 2, -11)])

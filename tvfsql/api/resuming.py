@@ -1,0 +1,36 @@
+"""`tvfsql check --checkpoint`: what a run over a checkpoint would do, told before it."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Iterator
+from pathlib import Path
+from typing import TextIO
+
+from tvfsql.api.program import Program, streams_of
+from tvfsql.api.script import Outcome, queries_of
+from tvfsql.errors import DataError
+from tvfsql.plan.manifest_changes import changes
+from tvfsql.runtime.stream.driver.checkpoints import manifest_in, refuse_changes, refuse_other_text
+
+
+def check_checkpoint(checkpoint: Path, outcomes: Iterable[Outcome], changed_input: bool, out: TextIO) -> None:
+    """Write for each stream of a script whether it goes on, and its changes. Reads only. Raises OptionError where a run
+    would refuse the checkpoint, DataError if there is none or it is damaged."""
+    if not checkpoint.is_dir():
+        raise DataError(f"there is no folder {checkpoint}", hint="pass the folder of tvfsql run --checkpoint")
+    for number, program in enumerate(_streams(outcomes), 1):
+        folder = checkpoint / str(number)
+        old = manifest_in(folder)
+        if old is None:
+            out.write(f"stream {number} {'goes on' if refuse_other_text(folder, program.code) else 'is new'}\n")
+            continue
+        found = changes(old, program.manifest)
+        refuse_changes(folder, found, changed_input=changed_input)
+        out.write(f"stream {number} goes on{':' if found else ''}\n")
+        out.writelines(f"{line}\n" for change in found for line in change.lines)
+
+
+def _streams(outcomes: Iterable[Outcome]) -> Iterator[Program]:
+    """The streams of a script, in the order of their folders."""
+    for outcome in outcomes:
+        yield from streams_of(query for query in queries_of(outcome) if query.mode == "streaming")

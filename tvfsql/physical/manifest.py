@@ -1,0 +1,286 @@
+"""The manifest of a stream, from its physical plans: what is kept, traced down to the columns of the sources."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import dataclass, replace
+from functools import cached_property
+from importlib import metadata
+
+from tvfsql.catalog import Table
+from tvfsql.catalog.connectors import Kafka, Managed
+from tvfsql.physical.operators import (
+    MARK_FIELDS,
+    Calc,
+    Exchange,
+    LateOutput,
+    ProcessingTimeAssigner,
+    RowTimeCheck,
+    StreamOperator,
+    StreamSliceMerge,
+    StreamSlices,
+    StreamUnion,
+    TableSourceScan,
+    WatermarkAssigner,
+)
+from tvfsql.physical.row_operators import RowOperator, StreamIntervalJoin, StreamKeepRow
+from tvfsql.plan import nodes
+from tvfsql.plan.columns import CONTROL
+from tvfsql.plan.durations import duration
+from tvfsql.plan.function import UserFunction
+from tvfsql.plan.interval_join import bound
+from tvfsql.plan.manifest import Column, Input, Manifest, Sink, Source, State
+from tvfsql.plan.node import Node
+from tvfsql.plan.scalar import Ref, Scalar, column
+from tvfsql.plan.sharing import Reused, Shared, shared_by
+from tvfsql.plan.window_join import KINDS
+from tvfsql.runtime.stream.state.description import LAYOUT
+
+TIME = "$time"  # the time column of an operator, among the columns that are traced
+PASSES = f"`{CONTROL}` IS NOT NULL OR ("  # of a condition that control rows meet too
+
+
+def manifest_of(plans: Sequence[Node], sinks: Sequence[Table | None], sql: Sequence[str]) -> Manifest:
+    """The manifest of physical plans that run as one stream and fill the tables `sinks`."""
+    return _Tracer(tuple(plans)).manifest(sinks, sql)
+
+
+@dataclass(frozen=True)
+class _Branch:
+    """One way down from an operator: to a source or another stateful operator, with the columns as they are there."""
+
+    end: Node
+    columns: Mapping[str, Scalar]
+    where: tuple[str, ...]
+    through: tuple[str, ...]
+
+
+def found_in(plans: Sequence[Node]) -> list[Node]:
+    """Stateful operators and sources, each once, in the order of the plans, those of shared parts last: as they are in
+    the manifest."""
+    parts = (node for plan in (*plans, *shared_by(plans)) for node in _walk(plan))
+    kept = (node for node in parts if isinstance(node, StreamSliceMerge | RowOperator | TableSourceScan))
+    return list({id(node): node for node in kept}.values())
+
+
+@dataclass(frozen=True)
+class _Tracer:
+    plans: tuple[Node, ...]
+
+    @cached_property
+    def found(self) -> list[Node]:
+        return found_in(self.plans)
+
+    def manifest(self, sinks: Sequence[Table | None], sql: Sequence[str]) -> Manifest:
+        operators = [node for node in self.found if isinstance(node, StreamOperator)]
+        sources = [node for node in self.found if isinstance(node, TableSourceScan)]
+        late = [node.table for plan in self.plans for node in _everything(plan) if isinstance(node, LateOutput)]
+        by_batch = bool(late) or bool(shared_by(self.plans))
+        tables = [(table, by_batch) for table in sinks] + [(table, True) for table in dict.fromkeys(late)]
+        shared = shared_by(self.plans)
+        return Manifest(
+            tuple(map(self._operator, operators)),
+            tuple(map(self._source, sources)),
+            tuple(_sink(table, how) for table, how in tables if table is not None),
+            tuple(self._input(branch) for plan in shared or self.plans for branch in _branches(plan, {})),
+            tuple(sql),
+            LAYOUT,
+            metadata.version("tvfsql"),
+        )
+
+    def _source(self, scan: TableSourceScan) -> Source:
+        table = scan.source
+        mark = table.watermark
+        connector = table.connector
+        if connector is None:
+            return Source(table.name, "")
+        reading = dict(connector.reading) if isinstance(connector, Kafka) else {}
+        at = reading.get("subscribe") or reading.get("subscribePattern") or connector.path
+        watermark = (mark.column, str(mark.scalar)) if mark else ("", "")
+        return Source(table.name, connector.name, at or "", *watermark)
+
+    def _operator(self, node: Node) -> State:
+        match node:
+            case StreamSliceMerge(Exchange(StreamSlices() as slices)):
+                return self._windows(node, slices)
+            case StreamKeepRow():
+                return self._kept_rows(node)
+            case StreamIntervalJoin():
+                return self._join(node)
+        raise AssertionError(node.label())
+
+    def _windows(self, node: StreamSliceMerge, slices: StreamSlices) -> State:
+        wanted = {name: column(name) for name in (*node.keys, *(name for name, _ in node.merges))}
+        branches = [*_branches(slices.input, {**wanted, TIME: column(slices.time)})]
+        merges = {name: kind.path if isinstance(kind, UserFunction) else str(kind) for name, kind in node.merges}
+        settings = {"DESCRIPTOR": _of(branches, TIME), "table.local-time-zone": node.context.zone}
+        return State(
+            "GROUP BY window",
+            tuple(self._column(name, slices.input, branches) for name in node.keys),
+            tuple(self._column(name, slices.input, branches, merge) for name, merge in merges.items()),
+            tuple(map(self._input, branches)),
+            node.window,
+            node.context.firing,
+            _settings(settings, node),
+        )
+
+    def _kept_rows(self, node: StreamKeepRow) -> State:
+        own = [part.name for part in node.input.schema if part not in MARK_FIELDS]
+        branches = _of_rows(node.input, own, node.time)
+        ties = ", ".join(f"{_of(branches, tie.scalar.column or '')} {_direction(tie)}" for tie in node.ties)
+        settings = {
+            "ORDER BY": f"{_of(branches, TIME)} {_direction(node.order)}",
+            "ORDER BY after the time": ties,
+            "table.exec.state.ttl": duration(node.retention) if node.retention else "0",
+        }
+        return State(
+            "ROW_NUMBER",
+            tuple(self._column(name, node.input, branches) for name in node.partition),
+            tuple(self._column(name, node.input, branches) for name in own),
+            tuple(map(self._input, branches)),
+            settings=_settings(settings, node),
+        )
+
+    def _join(self, node: StreamIntervalJoin) -> State:
+        columns, inputs, times, pairs = [], list[Input](), [], [list[str](), list[str]()]
+        for side, (below, time) in enumerate(((node.left, node.left_time), (node.right, node.right_time))):
+            own = [part.name for part in below.schema if part not in MARK_FIELDS]
+            branches = _of_rows(below, own, time)
+            columns += [self._column(name, below, branches) for name in own]
+            inputs += map(self._input, branches)
+            times.append(_of(branches, TIME))
+            pairs[side] = [_of(branches, pair.right if side else pair.left) for pair in node.pairs]
+        equal = [" IS NOT DISTINCT FROM " if pair.null_safe else " = " for pair in node.pairs]
+        on = [f"{left}{sign}{right}" for left, sign, right in zip(pairs[0], equal, pairs[1], strict=True)]
+        settings = {
+            "JOIN": KINDS[node.kind],
+            "ON": " AND ".join(on),
+            "BETWEEN": f"{times[0]} - {times[1]} from {bound(node.low)} to {bound(node.high)}",
+        }
+        return State("JOIN", columns=tuple(columns), inputs=tuple(inputs), settings=_settings(settings, node))
+
+    def _column(self, name: str, node: Node, branches: Sequence[_Branch], merge: str = "") -> Column:
+        kind = node.type_of(name)
+        if not kind:
+            read = {
+                f"{part} {branch.end.type_of(part)}"
+                for branch in branches
+                for part in branch.columns[name].columns
+                if part in branch.end.columns
+            }
+            kind = f"of {', '.join(sorted(read))}" if read else ""
+        return Column(name, kind, tuple(str(branch.columns[name]) for branch in branches), merge)
+
+    def _input(self, branch: _Branch) -> Input:
+        at = next(i for i, node in enumerate(self._alike(branch.end), 1) if node is branch.end)
+        of = "source" if isinstance(branch.end, TableSourceScan) else "operator"
+        return Input(f"{of} {at}", branch.where, branch.through)
+
+    def _alike(self, end: Node) -> list[Node]:
+        """Of what is found the sources, if it is one, or the operators."""
+        return [node for node in self.found if isinstance(node, TableSourceScan) == isinstance(end, TableSourceScan)]
+
+
+def _of_rows(node: Node, own: Sequence[str], time: str) -> list[_Branch]:
+    """The ways down for rows with these columns, among them their time, which may be NULL in rows that do not pass."""
+    branches = _branches(node, {**{name: column(name) for name in own}, TIME: column(time)})
+    return [replace(each, columns={**each.columns, time: each.columns[TIME]}) for each in branches]
+
+
+def _branches(
+    node: Node, columns: Mapping[str, Scalar], where: tuple[str, ...] = (), through: tuple[str, ...] = ()
+) -> Iterator[_Branch]:
+    """The ways down from `node`, `columns` being expressions over its columns."""
+    match node:
+        case TableSourceScan() | StreamSliceMerge() | RowOperator():
+            yield _Branch(node, columns, where, through)
+        case Calc(below, items, conditions):
+            made = {item.name: item.scalar for item in items}
+            columns = {name: scalar.substitute(made) for name, scalar in columns.items()}
+            where = (*where, *(_condition(one) for one in conditions))
+            if TIME in columns:
+                times = below.rowtime if isinstance(below, WatermarkAssigner) else None
+                columns[TIME], passes = _without_condition(columns[TIME], times)
+                where = (*where, *passes)
+            yield from _branches(below, columns, where, through)
+        case StreamUnion() | nodes.SetOperation():
+            for side in node.children:
+                names = dict(zip(node.columns, side.columns, strict=False))
+                moved = {name: scalar.renamed(names) for name, scalar in columns.items()}
+                yield from _branches(side, moved, where, through)
+        case Reused():
+            yield from _branches(node.of.plan, columns, where, through)
+        case (
+            Exchange()
+            | RowTimeCheck()
+            | WatermarkAssigner()
+            | ProcessingTimeAssigner()
+            | LateOutput()
+            | Shared()
+            | nodes.Sink()
+        ):
+            yield from _branches(node.children[0], columns, where, through)
+        case _:
+            for child in node.children:
+                yield from _branches(child, columns, where, (*through, node.label()))
+
+
+def _without_condition(time: Scalar, rowtime: Scalar | None) -> tuple[Scalar, tuple[str, ...]]:
+    """A time that is NULL in rows that do not pass, as that of all rows, and what those that pass meet."""
+    text, conditions = str(time), list[str]()
+    inner = [str(column(part.name)) for part in time.parts if isinstance(part, Ref)]
+    for name in (*([str(rowtime)] if rowtime is not None else []), *inner):
+        end = f" THEN {name} END"
+        if text != str(rowtime) and text.startswith("CASE WHEN ") and text.endswith(end):
+            conditions.append(text.removeprefix("CASE WHEN ").removesuffix(end))
+            same = rowtime if rowtime is not None and name == str(rowtime) else None
+            return same or next(column(part.name) for part in time.parts if part == Ref(_bare(name))), (*conditions,)
+    return time, ()
+
+
+def _bare(name: str) -> str:
+    return name[1:-1].replace("``", "`") if name.startswith("`") else name
+
+
+def _condition(scalar: Scalar) -> str:
+    text = str(scalar)
+    return text.removeprefix(PASSES).removesuffix(")") if text.startswith(PASSES) else text
+
+
+def _of(branches: Sequence[_Branch], name: str) -> str:
+    return " | ".join(dict.fromkeys(str(branch.columns[name]) for branch in branches))
+
+
+def _settings(own: Mapping[str, str], node: StreamOperator) -> dict[str, str]:
+    """What an operator has of its own, and what all have."""
+    context = node.context
+    common = {
+        "time": "PROCTIME()" if context.proctime else "event time",
+        "inputs": str(len(context.inputs)),
+        "pipeline.max-parallelism": str(context.key_groups),
+    }
+    return {name: value for name, value in {**own, **common}.items() if value}
+
+
+def _direction(order: nodes.Order) -> str:
+    return "DESC" if order.descending else "ASC"
+
+
+def _sink(table: Table, by_batch: bool) -> Sink:
+    connector = table.connector
+    if connector is None:
+        return Sink(table.name, "")
+    at = connector.topic if isinstance(connector, Kafka) else connector.path
+    return Sink(table.name, connector.name, at or "", by_batch or isinstance(connector, Managed))
+
+
+def _walk(plan: Node) -> Iterator[Node]:
+    """The operators of a plan, without those below a Shared, which `shared_by` has."""
+    yield plan
+    if not isinstance(plan, Shared):
+        for child in plan.children:
+            yield from _walk(child)
+
+
+def _everything(plan: Node) -> Iterator[Node]:
+    yield from (node for part in (plan, *shared_by([plan])) for node in part.walk())

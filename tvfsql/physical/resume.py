@@ -1,0 +1,100 @@
+"""A plan over state that another plan has written: columns in state keep the names and the order that they have."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, field, replace
+
+from tvfsql.physical.manifest import found_in
+from tvfsql.physical.operators import Calc, Exchange, StreamOperator, StreamSliceMerge, StreamSlices
+from tvfsql.plan.columns import BEFORE
+from tvfsql.plan.manifest import Column, Manifest, State
+from tvfsql.plan.node import Node
+from tvfsql.plan.nodes import Item
+from tvfsql.plan.scalar import Scalar, column, free_name, quoted, template
+from tvfsql.plan.sharing import Reused, Source
+
+
+def with_old_names(plans: Sequence[Node], old: Manifest, new: Manifest) -> list[Node]:
+    """The physical plans of a stream, whose manifest is `new`, over the state that `old` tells of. Plans whose keys and
+    aggregates are others stay as they are: their checkpoint is refused."""
+    operators = [node for node in found_in(plans) if isinstance(node, StreamOperator)]
+    pairs = zip(operators, old.operators, new.operators, strict=False)
+    renaming = {id(node): made for node, before, now in pairs if (made := _renaming(before, now))}
+    renamer = _Renamer(renaming)
+    return [renamer.visit(plan) for plan in plans] if renaming else [*plans]
+
+
+@dataclass(frozen=True)
+class _Renaming:
+    """Keys and partials of an aggregate in the order of the state: the name in the query by that in state."""
+
+    keys: Mapping[str, str]
+    partials: Mapping[str, str]
+
+
+def _renaming(old: State, new: State) -> _Renaming | None:
+    """None if nothing is renamed, or nothing can be."""
+    if old.kind != "GROUP BY window" or new.kind != old.kind:
+        return None
+    keys, partials = _matched(old.keys, new.keys), _matched(old.columns, new.columns)
+    if keys is None or partials is None:
+        return None
+    same = [*keys] == [one.name for one in new.keys] and [*partials] == [one.name for one in new.columns]
+    return None if same else _Renaming(keys, partials)
+
+
+def _matched(old: Sequence[Column], new: Sequence[Column]) -> dict[str, str] | None:
+    """The new names by the old ones, in the order of the old ones."""
+    left, names = [*new], dict[str, str]()
+    for one in old:
+        found = next((each for each in left if replace(each, name=one.name) == one), None)
+        if found is None:
+            return None
+        left.remove(found)
+        names[one.name] = found.name
+    return None if left else names
+
+
+@dataclass
+class _Renamer:
+    """`renaming` by the identity of an operator. A part that is met twice is made once."""
+
+    renaming: Mapping[int, _Renaming]
+    made: dict[int, Node] = field(default_factory=dict)
+
+    def visit(self, node: Node) -> Node:
+        if id(node) not in self.made:
+            new = node.over(self.visit)
+            if isinstance(new, Reused):
+                new = replace(new, of=Source(self.visit(new.of.plan)))
+            if isinstance(new, StreamSliceMerge) and id(node) in self.renaming:
+                new = _renamed(new, self.renaming[id(node)])
+            self.made[id(node)] = new
+        return self.made[id(node)]
+
+
+def _renamed(node: StreamSliceMerge, names: _Renaming) -> Node:
+    """An aggregate with the names of the state, and its columns as the query calls them above."""
+    assert isinstance(node.input, Exchange) and isinstance(node.input.input, StreamSlices), node.label()
+    slices = node.input.input
+    old = {now: before for before, now in {**names.keys, **names.partials}.items()}
+    time = free_name(slices.time, lambda name: name in old.values())
+    items = [Item(one.name, column(one.name, one.type)) for one in slices.input.schema]
+    below = [Item(old.get(item.name, time if item.name == slices.time else item.name), item.scalar) for item in items]
+    kinds = dict(node.merges)
+    merges = tuple((before, kinds[now]) for before, now in names.partials.items())
+    keys = tuple(names.keys)
+    local = replace(slices, input=Calc(slices.input, tuple(below)), time=time, keys=keys, merges=merges)
+    made = replace(node, input=Exchange(local, keys), keys=keys, merges=merges, rows=old[node.rows])
+    above = []
+    for part in node.schema:
+        scalar = column(old.get(part.name, part.name), part.type)
+        above.append(Item(part.name, _before(scalar, names) if part.name == BEFORE else scalar))
+    return Calc(made, tuple(above))
+
+
+def _before(before: Scalar, names: _Renaming) -> Scalar:
+    """The partials that a change replaces, under the names of the query."""
+    parts = ", ".join(f"{{b}}.{quoted(old)} AS {quoted(new)}" for old, new in names.partials.items())
+    return template(f"CASE WHEN {{b}} IS NOT NULL THEN struct({parts}) END", {"b": before})

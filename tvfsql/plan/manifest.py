@@ -1,0 +1,150 @@
+"""What a checkpoint says of the stream that it belongs to: its stateful operators, its sources and its sinks, as data.
+
+A release of tvfsql may write other code for a query, and a user may change what the state does not depend on. Whether a
+checkpoint can go on is decided by this, not by the program's text. Expressions are the SQL of EXPLAIN over the columns
+of the sources, so names that a query gives in between do not count. Source: docs/streams.md#change-a-running-query.
+"""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Mapping
+from dataclasses import asdict, dataclass, fields
+from typing import Any, get_args
+
+from tvfsql.errors import DataError
+from tvfsql.plan.firing import Firing
+from tvfsql.plan.window import Window
+
+FORMAT = 1  # of the manifest itself
+_WINDOWS: dict[str, type[Window]] = {kind.__name__: kind for kind in get_args(Window)}
+
+
+@dataclass(frozen=True)
+class Column:
+    """A column that is kept: its name in state, its type, and what it is of, input by input.
+
+    `merge` says how two values become one; "": the column is not merged. Of a type that only Spark knows, `type` has
+    the types of the columns that are read.
+    """
+
+    name: str
+    type: str
+    of: tuple[str, ...]
+    merge: str = ""
+
+    @property
+    def text(self) -> str:
+        """As a person reads it: `sum(price * 2)`."""
+        of = " | ".join(dict.fromkeys(self.of))
+        return f"{self.merge}({of})" if self.merge else of
+
+
+@dataclass(frozen=True)
+class Input:
+    """What an operator reads: a source or an operator by its place in the manifest (`source 1`, `operator 2`), under
+    which conditions, and through which other operators."""
+
+    of: str
+    where: tuple[str, ...] = ()
+    through: tuple[str, ...] = ()
+
+
+@dataclass(frozen=True)
+class State:
+    """A stateful operator. `settings` are words of SQL or names of options with their values, all of which must stay;
+    `columns` lie in state in this order, `keys` tell its rows apart."""
+
+    kind: str
+    keys: tuple[Column, ...] = ()
+    columns: tuple[Column, ...] = ()
+    inputs: tuple[Input, ...] = ()
+    window: Window | None = None
+    firing: Firing | None = None
+    settings: Mapping[str, str] | None = None
+
+
+@dataclass(frozen=True)
+class Source:
+    """A table that is read. `at` is its path or topic."""
+
+    table: str
+    connector: str
+    at: str = ""
+    time: str = ""
+    watermark: str = ""
+
+
+@dataclass(frozen=True)
+class Sink:
+    """A table that is written. `by_batch`: micro-batches go into it one by one, not through Spark's own list of
+    files."""
+
+    table: str
+    connector: str
+    at: str = ""
+    by_batch: bool = False
+
+
+@dataclass(frozen=True)
+class Manifest:
+    """All of that. `results` are what the rows of the stream are made of. `layout` is that of the state, `version` the
+    release of tvfsql that wrote it."""
+
+    operators: tuple[State, ...]
+    sources: tuple[Source, ...]
+    sinks: tuple[Sink, ...]
+    results: tuple[Input, ...]
+    sql: tuple[str, ...]
+    layout: int
+    version: str
+
+    def dump(self) -> str:
+        found = asdict(self)
+        for told, operator in zip(found["operators"], self.operators, strict=True):
+            told["window"] = operator.window and [type(operator.window).__name__, asdict(operator.window)]
+        return json.dumps({"manifest": FORMAT, **found}, indent=2, ensure_ascii=False) + "\n"
+
+    @classmethod
+    def load(cls, text: str) -> Manifest:
+        """Raises DataError for what is no manifest, or one of another version."""
+        try:
+            told = json.loads(text)
+            number = told.pop("manifest")
+            if number != FORMAT:
+                raise DataError(
+                    f"this checkpoint has a manifest of version {number}, but this release of tvfsql reads {FORMAT}",
+                    hint=f"tvfsql {told.get('version', 'that wrote it')} reads it",
+                )
+            return cls(
+                tuple(map(_operator, told["operators"])),
+                tuple(Source(**each) for each in told["sources"]),
+                tuple(Sink(**each) for each in told["sinks"]),
+                tuple(map(_input, told["results"])),
+                tuple(told["sql"]),
+                told["layout"],
+                told["version"],
+            )
+        except (ValueError, KeyError, TypeError, AttributeError) as error:
+            raise DataError(
+                "the manifest of this checkpoint is damaged", hint="put the file back, or use a new folder"
+            ) from error
+
+
+def _operator(told: dict[str, Any]) -> State:
+    window = told["window"]
+    made = dict(told)
+    made["window"] = window and _WINDOWS[window[0]](**window[1])
+    made["firing"] = told["firing"] and Firing(**told["firing"])
+    for name in ("keys", "columns"):
+        made[name] = tuple(Column(**each | {"of": tuple(each["of"])}) for each in told[name])
+    made["inputs"] = tuple(map(_input, told["inputs"]))
+    return State(**made)
+
+
+def _input(told: dict[str, Any]) -> Input:
+    return Input(**{part.name: told[part.name] for part in fields(Input)} | _tuples(told, "where", "through"))
+
+
+def _tuples(told: dict[str, Any], *names: str) -> dict[str, Any]:
+    return {name: tuple(told[name]) for name in names}

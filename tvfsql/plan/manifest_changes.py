@@ -1,0 +1,207 @@
+"""What became of a query since its checkpoint was made, and whether the state goes on with it.
+
+Each change is free (the state does not depend on it), needs the user's word (state of other rows than those to come),
+or is refused. Source: docs/streams.md#change-a-running-query.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass, replace
+from enum import IntEnum
+from itertools import zip_longest
+
+from tvfsql.plan.manifest import Column, Input, Manifest, Sink, Source, State
+from tvfsql.plan.window import Window
+from tvfsql.plan.window_nodes import window_label
+
+
+class Verdict(IntEnum):
+    """What a change asks for; the greatest of several counts."""
+
+    FREE = 0
+    WORD = 1
+    REFUSED = 2
+
+
+@dataclass(frozen=True)
+class Change:
+    """One change: what it is of, in words of SQL, before and after ("": there was none), and why it is judged so."""
+
+    verdict: Verdict
+    what: str
+    before: str
+    after: str
+    why: str
+
+    @property
+    def lines(self) -> list[str]:
+        """As a diff."""
+        sides = (("-", self.before), ("+", self.after))
+        return [f"  {self.what}: {self.why}", *(f"    {sign} {text}" for sign, text in sides if text)]
+
+
+def verdict_of(changes: Sequence[Change]) -> Verdict:
+    return max((change.verdict for change in changes), default=Verdict.FREE)
+
+
+def changes(old: Manifest, new: Manifest) -> list[Change]:
+    """All changes from one manifest to another. The columns of the state may have other names or another order."""
+    return [
+        *_layout(old, new),
+        *_operators(old, new),
+        *_sources(old, new),
+        *_paths("what is read", old.results, new.results, stateful=False),
+        *_sinks(old, new),
+    ]
+
+
+def _refused(what: str, before: str, after: str, why: str) -> Change:
+    return Change(Verdict.REFUSED, what, before, after, why)
+
+
+def _layout(old: Manifest, new: Manifest) -> Iterator[Change]:
+    if old.layout != new.layout:
+        why = f"tvfsql {old.version} wrote it, and is the last known to read it"
+        yield _refused("layout of the state", str(old.layout), str(new.layout), why)
+
+
+def _operators(old: Manifest, new: Manifest) -> Iterator[Change]:
+    if [one.kind for one in old.operators] != [one.kind for one in new.operators]:
+        was, now = (", ".join(one.kind for one in each.operators) or "none" for each in (old, new))
+        yield _refused("operators with state", was, now, "their number and order cannot change")
+        return
+    for before, after in zip(old.operators, new.operators, strict=True):
+        yield from _operator(before, after)
+
+
+def _operator(old: State, new: State) -> Iterator[Change]:
+    if old.window != new.window:
+        yield _refused("window", _shown(old.window), _shown(new.window), "state holds slices of the old windows")
+    if _sorted(old.keys) != _sorted(new.keys):
+        clause = {"GROUP BY window": "GROUP BY", "ROW_NUMBER": "PARTITION BY"}.get(old.kind, "ON")
+        yield _refused(clause, _listed(old.keys), _listed(new.keys), "state is kept by the old keys")
+    yield from _columns(old, new)
+    for name in dict.fromkeys((*(old.settings or {}), *(new.settings or {}))):
+        before, after = ((each.settings or {}).get(name, "") for each in (old, new))
+        if before != after:
+            yield _refused(name, before, after, "state was made by the old one")
+    yield from _firing(old, new)
+    yield from _paths(old.kind, old.inputs, new.inputs, stateful=True)
+
+
+def _columns(old: State, new: State) -> Iterator[Change]:
+    """Of aggregates; or of rows, whose places in state count too."""
+    if old.kind == "GROUP BY window":
+        before, after = _sorted(old.columns), _sorted(new.columns)
+        lost = [column for column in before if column not in after]
+        more = [column for column in after if column not in before]
+        if lost or more:
+            why = "state lacks what it needs of the windows that are open" if more else "state keeps more than it needs"
+            yield _refused("aggregates", _listed(lost), _listed(more), why)
+    elif old.columns != new.columns:
+        why = "state keeps whole rows of the old columns"
+        yield _refused("columns of its rows", _listed(old.columns, named=True), _listed(new.columns, named=True), why)
+
+
+def _firing(old: State, new: State) -> Iterator[Change]:
+    before, after = old.firing, new.firing
+    if before == after:
+        return
+    was, now = (each.label if each else "at the end of the window" for each in (before, after))
+    if before is None or after is None or _kept_by(before) != _kept_by(after):
+        yield _refused("early and late results", was, now, "state remembers what was emitted, by the old ones")
+    else:
+        yield Change(Verdict.FREE, "early and late results", was, now, "from now on")
+
+
+def _kept_by(firing: object) -> tuple[object, ...]:
+    """What decides which results of windows are remembered."""
+    return (getattr(firing, "early", None) is None, *(getattr(firing, name) for name in ("lateness", "purge")))
+
+
+def _paths(what: str, old: Sequence[Input], new: Sequence[Input], *, stateful: bool) -> Iterator[Change]:
+    if [one.of for one in old] != [one.of for one in new]:
+        was, now = (", ".join(one.of for one in each) for each in (old, new))
+        yield _refused(f"inputs of {what}", was, now, "Spark knows them by their order")
+        return
+    if not stateful:
+        return
+    for before, after in zip(old, new, strict=True):
+        if before.where != after.where:
+            why = "windows that are open hold rows that met the old one"
+            if what != "GROUP BY window":
+                why = "state holds rows that met the old one"
+            yield Change(Verdict.WORD, f"WHERE below {what}", _all(before), _all(after), why)
+        if before.through != after.through:
+            yield _refused(f"operators below {what}", _steps(before), _steps(after), "state was made by the old ones")
+
+
+def _sources(old: Manifest, new: Manifest) -> Iterator[Change]:
+    if len(old.sources) != len(new.sources):
+        was, now = (", ".join(one.table for one in each.sources) for each in (old, new))
+        yield _refused("tables that are read", was, now, "Spark knows them by their order")
+        return
+    for before, after in zip(old.sources, new.sources, strict=True):
+        yield from _source(before, after)
+
+
+def _source(old: Source, new: Source) -> Iterator[Change]:
+    what = f"table {new.table}"
+    if old.table != new.table and old.at != new.at:
+        yield _refused("tables that are read", f"{old.table} ({old.at})", f"{new.table} ({new.at})", "another table")
+        return
+    if old.connector != new.connector:
+        why = "its offsets mean nothing there"
+        yield _refused(f"connector of {what}", old.connector, new.connector, why)
+    elif old.at != new.at and old.connector != "filesystem":
+        yield _refused(f"place of {what}", old.at, new.at, "its offsets mean nothing there")
+    elif old.at != new.at:
+        why = "all files of the new folder are read, also those that were read in the old one"
+        yield Change(Verdict.WORD, f"path of {what}", old.at, new.at, why)
+    if old.table != new.table and old.at == new.at:
+        yield Change(Verdict.FREE, "name of a table", old.table, new.table, "the same rows")
+    if old.watermark != new.watermark:
+        yield Change(Verdict.FREE, f"WATERMARK of {what}", old.watermark, new.watermark, "from now on")
+
+
+def _sinks(old: Manifest, new: Manifest) -> Iterator[Change]:
+    for before, after in zip_longest(old.sinks, new.sinks):
+        if before == after:
+            continue
+        was, now = (f"{one.table} ({one.at or one.connector})" if one else "" for one in (before, after))
+        if before and after and before.at == after.at and _files(before) and before.by_batch != after.by_batch:
+            why = "Spark's list of its files would hide the new ones; use another path"
+            yield _refused("INSERT INTO", was, now, why)
+        elif before is None or after is None or (before.at, before.connector) != (after.at, after.connector):
+            yield Change(Verdict.FREE, "INSERT INTO", was, now, "rows from now on")
+
+
+def _files(sink: Sink) -> bool:
+    return sink.connector in ("filesystem", "managed")
+
+
+def _sorted(columns: Sequence[Column]) -> list[Column]:
+    """Whatever their names and order."""
+    return sorted((replace(column, name="") for column in columns), key=str)
+
+
+def _listed(columns: Sequence[Column], *, named: bool = False) -> str:
+    def text(column: Column) -> str:
+        kind = column.type.upper() if column.type and not column.type.startswith("of ") else ""
+        own = f"{column.text} {kind}".strip()
+        return f"{own} AS {column.name}" if named and column.name != column.text else own
+
+    return ", ".join(map(text, columns)) or "none"
+
+
+def _shown(window: Window | None) -> str:
+    return window_label(window) if window else "none"
+
+
+def _all(one: Input) -> str:
+    return " AND ".join(one.where) or "none"
+
+
+def _steps(one: Input) -> str:
+    return ", ".join(one.through) or "none"
