@@ -56,7 +56,8 @@ class Moment:
 @pytest.mark.slow
 @pytest.mark.soak
 def test_kills_lose_no_row_and_double_none(spark: SparkSession, tmp_path: Path) -> None:
-    """Late rows are dropped as without kills: a micro-batch that is run again has the same files."""
+    """Late rows are dropped as without kills: a micro-batch that is run again has the same files. Spark lists them before
+    it logs the micro-batch, so a kill between the two adds the next file to it; late rows are late either way."""
     write_bids(tmp_path / "bids", random.Random(1))
     session = Session(spark, mode="streaming", checkpoint=tmp_path / "calm")
     session.execute(SCRIPT.format(bids=tmp_path / "bids", totals=tmp_path / "expected"))
@@ -79,7 +80,7 @@ def test_kills_lose_no_row_and_double_none(spark: SparkSession, tmp_path: Path) 
         before = commits(checkpoint / "1")
     last = start(tmp_path / "script.sql", checkpoint)
     assert last.wait(PATIENCE) == 0
-    assert commits(checkpoint / "1") == FILES + 1
+    assert commits(checkpoint / "1") <= FILES + 1
 
     assert Counter(spark.read.parquet(str(totals)).collect()) == expected
     assert rows_of(committed(spark, totals)) == Counter(map(tuple, expected.elements()))
@@ -173,7 +174,8 @@ def rows_of(files: list[Path]) -> Counter[tuple[Any, ...]]:
 
 
 def write_bids(folder: Path, draw: random.Random) -> None:
-    """A file a micro-batch: a bid each 10 ms, out of order by up to 5 seconds, one in fifty by up to 5 minutes."""
+    """A file a micro-batch, of 65 seconds: a bid each 10 ms, out of order by up to 5 seconds; after the first files one in
+    fifty by 4 to 5 minutes."""
     folder.mkdir()
     schema = pa.schema(
         [("ts", pa.timestamp("ms")), ("item", pa.string()), ("price", pa.decimal128(10, 2)), ("n", pa.int32())]
@@ -181,7 +183,8 @@ def write_bids(folder: Path, draw: random.Random) -> None:
     for file in range(FILES):
         bids = []
         for i in range(file * ROWS, (file + 1) * ROWS):
-            late = draw.randrange(300_000 if draw.randrange(50) == 0 else 5000)
+            very = file >= 4 and draw.randrange(50) == 0
+            late = draw.randrange(240_000, 300_000) if very else draw.randrange(5000)
             price = Decimal(draw.randrange(100_000)).scaleb(-2)
             bids.append((1_600_000_000_000 + i * 10 - late, draw.choice(["", None, *"abcdefgh"]), price, i % 50))
         path = folder / f"{file:03d}.parquet"

@@ -15,7 +15,7 @@ from tvfsql.plan.firing import Firing
 from tvfsql.plan.stream import StreamContext
 from tvfsql.plan.window import Sliced
 from tvfsql.runtime.stream.operator.messages import Emit
-from tvfsql.runtime.stream.operator.shell import by_seq
+from tvfsql.runtime.stream.operator.micro_batch import by_seq
 from tvfsql.runtime.stream.time.control_channel import END_OF_INPUT
 from tvfsql.runtime.stream.time.valve import IDLE
 

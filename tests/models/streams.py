@@ -21,7 +21,7 @@ from tvfsql.runtime.stream.exchange.key_groups import key_group_labels
 from tvfsql.runtime.stream.exchange.local_phase import LocalPhase
 from tvfsql.runtime.stream.exchange.local_windows import LocalIntervals, LocalSlices
 from tvfsql.runtime.stream.operator.messages import OUTPUT, Emit, Fire, Output, decoded
-from tvfsql.runtime.stream.operator.shell import by_seq
+from tvfsql.runtime.stream.operator.micro_batch import by_seq
 from tvfsql.runtime.stream.state.chunk_store import Index, Kind
 from tvfsql.runtime.stream.time.control_channel import END_OF_INPUT
 from tvfsql.runtime.stream.windows.sessions import SessionOperator

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, field
 from datetime import datetime
-from typing import Any
+from typing import Any, cast
 from zoneinfo import ZoneInfo
 
 from hypothesis import strategies as st
@@ -17,13 +17,11 @@ from tvfsql.plan.window import Window
 from tvfsql.runtime.stream.exchange.key_groups import key_group_labels
 from tvfsql.runtime.stream.exchange.local_phase import LocalPhase
 from tvfsql.runtime.stream.operator.messages import Emit, Fire, Report
+from tvfsql.runtime.stream.operator.micro_batch import micro_batch
 from tvfsql.runtime.stream.operator.protocol import Operator
-from tvfsql.runtime.stream.operator.shell import OperatorShell
-from tvfsql.runtime.stream.state.description import Description
 from tvfsql.runtime.stream.time.control_channel import END_OF_INPUT
 from tvfsql.runtime.stream.time.valve import TRIGGER
 
-ABOUT = Description("GlobalWindowAggregate", ("key",))
 END, A_TRIGGER = Event(None, None, END_OF_INPUT), Event(None, None, TRIGGER)
 Row = tuple[str | None, int]  # key and value
 
@@ -69,10 +67,8 @@ class Stream:
         return sent
 
     def _of_group(self, now: int, group: int, rows: list[dict[str, Any]]) -> Iterator[Out]:
-        shell = OperatorShell(self._operator, ABOUT)
-        shell.state, shell.timers = self.states.setdefault(group, Memory()), None
-        sent = iter([{**row, "now": now} for row in rows])
-        for message in messages(shell.handleInputRows((group,), sent, None)):  # type: ignore[arg-type]
+        state, sent = self.states.setdefault(group, Memory()), [{**row, "now": now} for row in rows]
+        for message in messages(micro_batch(self._operator, state, None, cast(Any, sent))):
             if isinstance(message, Report):
                 self.reports.append(message)
                 continue

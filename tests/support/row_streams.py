@@ -16,9 +16,8 @@ from tvfsql.runtime.stream.exchange.key_groups import key_group_labels
 from tvfsql.runtime.stream.exchange.local_phase import LocalPhase
 from tvfsql.runtime.stream.exchange.rows_by_key import LocalRows
 from tvfsql.runtime.stream.operator.messages import Emit, Report
+from tvfsql.runtime.stream.operator.micro_batch import micro_batch
 from tvfsql.runtime.stream.operator.protocol import Operator
-from tvfsql.runtime.stream.operator.shell import OperatorShell
-from tvfsql.runtime.stream.state.description import Description
 from tvfsql.runtime.stream.time.valve import ALL
 
 # a row is (key, time in epoch ms, value); key is column 0, time 1, value 2
@@ -68,10 +67,8 @@ class RowStream:
 
     def _of_group(self, state: Group, sent: list[dict[str, Any]]) -> Iterator[Row]:
         """The processor, as Spark calls it: if there is something for the key group."""
-        shell = OperatorShell(self.operator, Description(type(self.operator).__name__))
-        shell.state, shell.timers = state.rows, state.timers
-        rows = iter([{**row, "now": self.now} for row in sent])
-        for message in messages(shell.handleInputRows(0, rows, None)) if sent else ():  # type: ignore[arg-type]
+        rows: Any = [{**row, "now": self.now} for row in sent]
+        for message in messages(micro_batch(self.operator, state.rows, state.timers, rows)) if sent else ():
             if isinstance(message, Emit):
                 yield from rows_of(message.rows)
                 continue

@@ -188,7 +188,8 @@ class Grouping:
 
     def _sparks_own(self, call: Call, where: Resolved, wanted: str | None, span: Span) -> AggCall:
         """An aggregate that Spark computes by its own rules: its whole text is the argument."""
-        if call.function in ("COLLECT", "ARRAY_AGG") and not call.as_in_spark and not call.star:
+        lists = call.function in ("COLLECT", "ARRAY_AGG") or (call.function == "LISTAGG" and call.distinct)
+        if lists and not call.as_in_spark and not call.star:
             call = replace(call, tree=scalar.listed(call))
         whole = scalar.to_scalar(call.tree, where.types, span)
         scalar.refuse_no_aggregate(call.tree, whole, span)

@@ -218,13 +218,20 @@ def columns_of(tree: exp.Expr) -> Iterator[tuple[str, Span]]:
 
 
 def listed(call: Call) -> exp.Expr:
-    """A list of values that go by no event time, for Spark: COLLECT leaves NULLs out, and ARRAY_AGG keeps them."""
-    value = call.arguments[0]
-    item = value if call.function == "COLLECT" else exp.Struct(expressions=[exp.alias_(value.copy(), "x")])
-    rows: exp.Expr = exp.ArrayAgg(this=exp.Distinct(expressions=[item]) if call.distinct else item)
+    """A list of values that go by no event time, for Spark: COLLECT leaves NULLs out, and ARRAY_AGG keeps them. Values
+    that differ stay in the order of their first rows, which Spark's own DISTINCT does not keep."""
+    value, keeps_nulls = call.arguments[0], call.function == "ARRAY_AGG"
+    rows: exp.Expr = exp.ArrayAgg(
+        this=exp.Struct(expressions=[exp.alias_(value.copy(), "x")]) if keeps_nulls else value
+    )
     if call.filter is not None:
         rows = exp.Filter(this=rows, expression=exp.Where(this=call.filter))
-    return rows if call.function == "COLLECT" else made("TRANSFORM({0}, item -> item.x)", [rows], UNKNOWN)
+    if call.distinct:
+        rows = made("ARRAY_DISTINCT({0})", [rows], UNKNOWN)
+    if call.function == "LISTAGG":
+        separator = call.arguments[1] if len(call.arguments) > 1 else exp.Literal.string(",")
+        return made("ARRAY_JOIN(NULLIF({0}, ARRAY()), {1})", [rows, separator], "string")
+    return made("TRANSFORM({0}, item -> item.x)", [rows], UNKNOWN) if keeps_nulls else rows
 
 
 def aggregate_calls(tree: exp.Expr, span: Span) -> Iterator[Call]:

@@ -200,10 +200,18 @@ BAG = Partial("bag", f"collect_list({OCCURRENCE}){{f}}", "bag", f"array({OCCURRE
 
 
 def _spread(name: str, spark: str, finish: str) -> AggregateFunction:
-    """A standard deviation or variance, merged by its moments. It has the type of an average, as in Flink."""
+    """A standard deviation or variance, merged by its moments. It has the type of an average, as in Flink.
+
+    Of integers it is cut to an integer: rounded before, so that 450 stays 450 whatever the order in which doubles were
+    added.
+    """
 
     def of(template: str) -> Callable[[SqlType], str]:
-        return lambda kind: template if _spread_type(kind) == "double" else f"CAST({template} AS {_avg(kind).upper()})"
+        def typed(kind: SqlType) -> str:
+            exact = f"round({template}, 6)" if is_integer(kind) else template
+            return template if _spread_type(kind) == "double" else f"CAST({exact} AS {_avg(kind).upper()})"
+
+        return typed
 
     return AggregateFunction(
         name,

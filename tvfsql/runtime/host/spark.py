@@ -28,6 +28,7 @@ from pyspark.sql import SparkSession
 
 from tvfsql.errors import DataError
 from tvfsql.runtime.host.java import find_java, spark_java_home
+from tvfsql.runtime.host.spark_home import home_without_zip
 
 GIB = 1 << 30
 _LOG_FILE = Path(__file__).with_name("log4j2.properties")
@@ -153,7 +154,7 @@ def _variables() -> Mapping[str, str]:
     given = os.environ.get
     return {
         "JAVA_HOME": str(spark_java_home(find_java())),
-        "SPARK_HOME": _find_spark_home(),  # else a shell script starts one more Python to ask
+        "SPARK_HOME": str(_spark_home()),  # else a shell script starts one more Python to ask
         "SPARK_LOCAL_IP": given("SPARK_LOCAL_IP", "127.0.0.1"),
         # the launcher is a JVM of its own that lives for a moment
         "SPARK_LAUNCHER_OPTS": given("SPARK_LAUNCHER_OPTS", "-XX:TieredStopAtLevel=1 -XX:+UseSerialGC"),
@@ -164,6 +165,12 @@ def _variables() -> Mapping[str, str]:
         "PYTHONSAFEPATH": "1",
         "PYTHONPATH": os.pathsep.join(os.path.abspath(entry) for entry in sys.path),
     }
+
+
+def _spark_home() -> Path:
+    home = Path(_find_spark_home())
+    local = requested().get("spark.master", "local").startswith("local")
+    return home_without_zip(home) if local else home  # YARN sends the zip to its workers
 
 
 @contextmanager

@@ -25,7 +25,8 @@ from tvfsql.runtime.stream.driver.running import Stream, StreamDriver
 from tvfsql.runtime.stream.exchange.key_groups import key_group_labels
 from tvfsql.runtime.stream.exchange.local_phase import LocalPhase
 from tvfsql.runtime.stream.exchange.local_windows import LocalSlices
-from tvfsql.runtime.stream.operator.shell import OperatorShell, by_seq
+from tvfsql.runtime.stream.operator.micro_batch import by_seq
+from tvfsql.runtime.stream.operator.shell import OperatorShell
 from tvfsql.runtime.stream.operator.unpack import Unpack
 from tvfsql.runtime.stream.state.description import Description
 from tvfsql.runtime.stream.time.control_channel import END_OF_INPUT, trigger

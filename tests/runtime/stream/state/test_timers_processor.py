@@ -10,8 +10,9 @@ from pyspark.sql import Row
 from pyspark.sql.streaming.stateful_processor import StatefulProcessor, StatefulProcessorHandle
 from pyspark.sql.streaming.tws_tester import TwsTester
 
+from tvfsql.runtime.stream.state.spark_state import SparkTimerState
 from tvfsql.runtime.stream.state.timer_rows import Timer
-from tvfsql.runtime.stream.state.timers import SparkTimerState, TimerServices
+from tvfsql.runtime.stream.state.timers import TimerServices
 
 
 class Reminders(StatefulProcessor):

@@ -409,7 +409,7 @@ def test_the_shell_runs_the_operator_over_the_rows_of_spark() -> None:
     assert report.newest_end == 4000
     assert (report.rows_in, report.late, report.rows_out, report.watermark) == (2, 0, 1, 999)
     assert (report.state_rows, report.open_slices) == (2, 2)
-    kept = (END_OF_INPUT, '{"": [999, false, false]}', b"", shell.description.dump())
+    kept = (END_OF_INPUT, '{"": [999, false, false]}', b"", shell.description)
     assert tester.peekValueState("index", label) == kept
 
 

@@ -1,13 +1,18 @@
-"""Where the state of a key group lies: in RocksDB, through Spark."""
+"""Where the state of a key group lies: in RocksDB, through Spark.
+
+Imports nothing of weight: Spark starts a Python process for each stateful operator only to ask what state it has.
+"""
 
 from __future__ import annotations
 
 from dataclasses import dataclass
+from typing import TYPE_CHECKING
 
 from pyspark.sql.streaming.stateful_processor import MapState, StatefulProcessorHandle, ValueState
 
-from tvfsql.runtime.stream.state.chunk_store import ChunkKey, Index
-from tvfsql.runtime.stream.state.description import Description
+if TYPE_CHECKING:
+    from tvfsql.runtime.stream.state.chunk_store import ChunkKey, Index
+    from tvfsql.runtime.stream.state.timer_queue import QueueName
 
 
 @dataclass(frozen=True)
@@ -19,12 +24,12 @@ class SparkState:
     description: str
 
     @classmethod
-    def of(cls, handle: StatefulProcessorHandle, description: Description) -> SparkState:
-        """For `init` of a StatefulProcessor."""
+    def of(cls, handle: StatefulProcessorHandle, description: str) -> SparkState:
+        """For `init` of a StatefulProcessor. `description`: a `Description`, dumped."""
         return cls(
             handle.getValueState("index", "watermark BIGINT, channels STRING, chunks BINARY, description STRING"),
             handle.getMapState("chunks", "kind INT, number BIGINT, level INT, place INT", "data BINARY"),
-            description.dump(),
+            description,
         )
 
     def index(self) -> Index | None:
@@ -45,3 +50,38 @@ class SparkState:
 
     def remove_chunk(self, key: ChunkKey) -> None:
         self.chunks.removeKey(key)
+
+
+@dataclass(frozen=True)
+class SparkTimerState:
+    """The timers of the key group at hand: two maps for all services of an operator."""
+
+    queues: MapState
+    chunks: MapState
+
+    @classmethod
+    def of(cls, handle: StatefulProcessorHandle) -> SparkTimerState:
+        """For `init` of a StatefulProcessor."""
+        return cls(
+            handle.getMapState("timer_queues", "service STRING, clock STRING", "now BIGINT, chunks BINARY"),
+            handle.getMapState("timers", "service STRING, clock STRING, chunk BIGINT", "timers BINARY"),
+        )
+
+    def queue(self, name: QueueName) -> tuple[int | None, bytes] | None:
+        found = self.queues.getValue(name)
+        return None if found is None else (found[0], bytes(found[1]))
+
+    def set_queue(self, name: QueueName, now: int | None, chunks: bytes) -> None:
+        self.queues.updateValue(name, (now, chunks))
+
+    def chunk(self, name: QueueName, number: int) -> bytes:
+        found = self.chunks.getValue((*name, number))
+        if found is None:
+            raise AssertionError(f"chunk {number} of the timers {name} is not in state")
+        return bytes(found[0])
+
+    def set_chunk(self, name: QueueName, number: int, data: bytes) -> None:
+        self.chunks.updateValue((*name, number), (data,))
+
+    def remove_chunk(self, name: QueueName, number: int) -> None:
+        self.chunks.removeKey((*name, number))

@@ -10,16 +10,11 @@ One by one, as Flink has it (`register_event_time_timer`, `advance_watermark` wi
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
-from dataclasses import dataclass
-from typing import TYPE_CHECKING
 
 import pyarrow as pa
 
-from tvfsql.runtime.stream.state.timer_queue import QueueName, TimerQueue, TimerState
+from tvfsql.runtime.stream.state.timer_queue import TimerQueue, TimerState
 from tvfsql.runtime.stream.state.timer_rows import Key, Timer, TimerRows
-
-if TYPE_CHECKING:
-    from pyspark.sql.streaming.stateful_processor import MapState, StatefulProcessorHandle
 
 EVENT_TIME, PROCESSING_TIME = "event_time", "processing_time"
 
@@ -133,38 +128,3 @@ class TimerService:
             call(timer)
 
         return fire
-
-
-@dataclass(frozen=True)
-class SparkTimerState:
-    """The timers of the key group at hand: two maps for all services of an operator."""
-
-    queues: MapState
-    chunks: MapState
-
-    @classmethod
-    def of(cls, handle: StatefulProcessorHandle) -> SparkTimerState:
-        """For `init` of a StatefulProcessor."""
-        return cls(
-            handle.getMapState("timer_queues", "service STRING, clock STRING", "now BIGINT, chunks BINARY"),
-            handle.getMapState("timers", "service STRING, clock STRING, chunk BIGINT", "timers BINARY"),
-        )
-
-    def queue(self, name: QueueName) -> tuple[int | None, bytes] | None:
-        found = self.queues.getValue(name)
-        return None if found is None else (found[0], bytes(found[1]))
-
-    def set_queue(self, name: QueueName, now: int | None, chunks: bytes) -> None:
-        self.queues.updateValue(name, (now, chunks))
-
-    def chunk(self, name: QueueName, number: int) -> bytes:
-        found = self.chunks.getValue((*name, number))
-        if found is None:
-            raise AssertionError(f"chunk {number} of the timers {name} is not in state")
-        return bytes(found[0])
-
-    def set_chunk(self, name: QueueName, number: int, data: bytes) -> None:
-        self.chunks.updateValue((*name, number), (data,))
-
-    def remove_chunk(self, name: QueueName, number: int) -> None:
-        self.chunks.removeKey((*name, number))

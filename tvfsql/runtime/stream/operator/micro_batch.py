@@ -1,0 +1,78 @@
+"""One micro-batch of a key group: between Spark's rows and the `Operator`."""
+
+from __future__ import annotations
+
+from collections import defaultdict
+from collections.abc import Iterable, Iterator, Sequence
+from typing import Any
+
+from pyspark.sql import Row
+
+from tvfsql.plan.stream import StreamContext
+from tvfsql.runtime.arrow.batches import from_bytes
+from tvfsql.runtime.stream.operator.messages import Report, encoded
+from tvfsql.runtime.stream.operator.protocol import KeyGroup, Operator
+from tvfsql.runtime.stream.state.chunk_store import State
+from tvfsql.runtime.stream.state.timer_queue import TimerState
+from tvfsql.runtime.stream.time.channel_messages import ChannelMessage
+from tvfsql.runtime.stream.time.control_channel import NOW
+from tvfsql.runtime.stream.time.processing_time import by_clock
+from tvfsql.runtime.stream.time.valve import IDLE, TRIGGER
+from tvfsql.runtime.stream.time.zones import instant_of
+
+
+def micro_batch(operator: Operator, state: State, timers: TimerState | None, sent: Sequence[Row]) -> Iterator[Row]:
+    """What the operator emits of what was sent to a key group (one row at least), and a report."""
+    now, context = sent[0][NOW], operator.context
+    group = operator.open(state, timers, now)
+    for payloads, messages in by_seq(sent):
+        if payloads:
+            group.add(payloads)
+        if context.proctime:
+            messages = by_clock(messages, operator.watermark_at(now), context.inputs)
+        yield from map(encoded, group.advance(messages))
+    yield from map(encoded, group.finish())
+    group.flush()
+    yield encoded(_report(group, context))
+
+
+def by_seq(rows: Iterable[Row]) -> Iterator[tuple[list[Any], list[ChannelMessage]]]:
+    """The payloads and then the messages of each seq, as the local phase sent them. Idle channels come first. A TRIGGER
+    ends here: it made the micro-batch happen, and called the operator."""
+    sent: dict[int, tuple[list[Any], list[ChannelMessage]]] = defaultdict(lambda: ([], []))
+    for row in rows:
+        payloads, messages = sent[row["seq"]]
+        if row["payload"] is not None:
+            payloads.append(from_bytes(row["payload"]))
+        elif row["watermark"] != TRIGGER:
+            messages.append((row["channel"], row["watermark"]))
+    for _, (payloads, messages) in sorted(sent.items()):
+        yield payloads, sorted(messages, key=lambda message: message[1] != IDLE)
+
+
+def _report(group: KeyGroup, context: StreamContext) -> Report:
+    proctime, counts, store, zone = context.proctime, group.counts, group.store, context.zone
+    due = (group.due, _instant_of_end(group.next_end, zone) if proctime else None)
+    return Report(
+        rows_in=counts.rows_in,
+        late=counts.late,
+        late_right=counts.late_right,
+        rows_out=counts.rows_out,
+        watermark=_instant(group.watermark, zone),
+        output_watermark=_instant(group.output_watermark, zone),
+        newest_end=None if proctime else _instant_of_end(group.newest_end, zone),
+        due=min((time for time in due if time is not None), default=None),
+        state_rows=store.rows,
+        state_bytes=store.size,
+        open_slices=group.open_slices,
+    )
+
+
+def _instant_of_end(end: int | None, zone: str) -> Any:
+    """The instant (epoch ms) that the end of a window is."""
+    return None if end is None else _instant(end - 1, zone) + 1
+
+
+def _instant(watermark: int | None, zone: str) -> Any:
+    """The first instant (epoch ms) at which the operator has this watermark."""
+    return instant_of(watermark, zone) if zone and watermark is not None else watermark
