@@ -28,6 +28,9 @@ def build_parser() -> argparse.ArgumentParser:
     run.add_argument("--output", metavar="PATH", help="write the rows to a file instead of stdout")
     run.add_argument("--checkpoint", metavar="DIR", help="where streams keep their state; the next run resumes from it")
     _allow(run)
+    run.add_argument("--metrics", metavar="FILE", help="add the metrics of each micro-batch of streams, as JSON lines")
+    of_port = "serve the metrics of streams for Prometheus on this port of the loopback interface"
+    run.add_argument("--metrics-port", metavar="PORT", type=int, help=of_port)
     run.add_argument("--no-flush", action="store_true", help="keep a stream's last windows open in the checkpoint")
 
     explain = _command(commands, "explain", "print the plans of a script's queries; does not start Java")

@@ -131,6 +131,7 @@ def _run(given: argparse.Namespace, parser: argparse.ArgumentParser) -> int:
 
     signal.signal(signal.SIGTERM, signal.default_int_handler)  # SIGTERM stops as cleanly as Ctrl-C
     session = _session(given)
+    _export_metrics(session, given)
     with _target(given.output) as out:
         answers = Answers(session, given.format, out)
         for sql, name, folder in _scripts(given, parser):
@@ -139,6 +140,23 @@ def _run(given: argparse.Namespace, parser: argparse.ArgumentParser) -> int:
                 answers.give(outcome)
     tell_rest(session.script)
     return Exit.OK
+
+
+def _export_metrics(session: Session, given: argparse.Namespace) -> None:
+    """Where the metrics of streams go. Raises DataError for a file or a port that cannot be opened."""
+    streams = session.streams
+    if given.metrics is not None:
+        from tvfsql.runtime.stream.driver.metrics import to_file
+
+        try:
+            streams.reports.append(to_file(given.metrics))
+        except OSError as error:
+            raise DataError(f"{given.metrics} cannot be written: {error.strerror}") from error
+    if given.metrics_port is not None:
+        from tvfsql.runtime.stream.driver.prometheus import LOOPBACK, serve
+
+        port = serve(given.metrics_port, lambda: list(streams.metrics.values()))
+        print(f"metrics: http://{LOOPBACK}:{port}/metrics", file=sys.stderr)
 
 
 def _explain(given: argparse.Namespace, parser: argparse.ArgumentParser) -> int:

@@ -107,6 +107,11 @@ class Session:
         (epoch ms), stateRows and stateBytes. Empty if no stream has run. See docs/semantics.md#counters."""
         return self.streams.counts
 
+    def metrics(self) -> dict[str, dict[str, Any]]:
+        """The metrics of the streams that this session has started, by their names (`pipeline.name`, or 1, 2, ...), as
+        of their last micro-batches. Sums go on over restarts with a checkpoint. See docs/streams.md#metrics."""
+        return {name: one.values for name, one in self.streams.metrics.items()}
+
     def execute(self, sql: str, *, file: str | None = None) -> list[Result]:
         """Run a script. Returns one result per statement, and one per INSERT of a STATEMENT SET.
 

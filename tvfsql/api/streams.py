@@ -14,6 +14,7 @@ if TYPE_CHECKING:
     from pyspark.sql import SparkSession
 
     from tvfsql.runtime.stream.driver.jobs import Job
+    from tvfsql.runtime.stream.driver.metrics import Metrics, Report
     from tvfsql.runtime.stream.driver.running import Running
 
 Build = Callable[[Program, "SparkSession"], Any]  # makes a DataStreamWriter
@@ -31,6 +32,8 @@ class Streams:
     flush: bool
     changed_input: bool = False
     runs: list[Running] = field(default_factory=list)
+    metrics: dict[str, Metrics] = field(default_factory=dict)  # the latest of each stream
+    reports: list[Report] = field(default_factory=list)  # who is told of them
     begun: int = 0
 
     def run(self, spark: SparkSession, programs: Sequence[tuple[Program, Build]]) -> Running:
@@ -55,7 +58,14 @@ class Streams:
             checkpoint=folder,
             program=resumed.code,
             manifest=resumed.manifest if folder is not None else None,
+            label=str(self.begun),
+            report=self._report,
         )
+
+    def _report(self, metrics: Metrics) -> None:
+        self.metrics[metrics.stream] = metrics
+        for report in self.reports:
+            report(metrics)
 
     @property
     def counts(self) -> dict[str, int]:

@@ -36,9 +36,12 @@ def write(file: Path, *rows: tuple[str, str, int, str]) -> None:
     file.write_text("".join(json.dumps(dict(zip(names, row, strict=True))) + "\n" for row in rows))
 
 
-def run(spark: SparkSession, folder: Path, query: str, out: str = "out", delay: int = 1, flush: bool = False) -> None:
+def run(
+    spark: SparkSession, folder: Path, query: str, out: str = "out", delay: int = 1, flush: bool = False
+) -> Session:
     session = Session(spark, mode="streaming", checkpoint=folder / "checkpoint", flush=flush)
     session.execute(TABLES.format(folder=folder, out=out, delay=delay) + query)
+    return session
 
 
 def read(folder: Path) -> Counter[tuple[object, ...]]:
@@ -49,15 +52,18 @@ def read(folder: Path) -> Counter[tuple[object, ...]]:
 
 @pytest.mark.spark
 def test_a_changed_query_goes_on_with_open_windows(spark: SparkSession, tmp_path: Path) -> None:
-    """A window is open with rows of two keys when names, order, projection, HAVING, sink and watermark change."""
+    """A window is open with rows of two keys when names, order, projection, sink and watermark change; sums go on."""
     write(tmp_path / "in" / "1.json", ("a", "x", 1, "2024-01-01 00:00:01"), ("b", "y", 1, "2024-01-01 00:00:02"))
-    run(spark, tmp_path, BEFORE)
+    metrics = run(spark, tmp_path, BEFORE).metrics()["1"]
+    assert (metrics["rows_in"], metrics["rows_out"], metrics["state_rows"]) == (2, 0, 2)
     write(tmp_path / "in" / "2.json", ("a", "x", 10, "2024-01-01 00:00:03"))
     with pytest.raises(TvfSqlError, match=r"TUMBLE\(size=\[2 min\]\)"):
         run(spark, tmp_path, AFTER.replace("'1' MINUTE", "'2' MINUTE"))
     with pytest.raises(TvfSqlError, match="WHERE below GROUP BY window"):
         run(spark, tmp_path, AFTER.replace("GROUP BY", "WHERE price > 0 GROUP BY"))
     assert not read(tmp_path / "out")
-    run(spark, tmp_path, AFTER, out="changed", delay=2, flush=True)
+    metrics = run(spark, tmp_path, AFTER, out="changed", delay=2, flush=True).metrics()["1"]
+    assert (metrics["rows_in"], metrics["rows_out"], metrics["state_rows"]) == (3, 1, 0)
+    assert metrics["micro_batches_unreported"] == 0
     assert read(tmp_path / "out") == Counter()
     assert read(tmp_path / "changed") == Counter([("2024-01-01T00:01:00.000", "a", "x", 2, -11)])

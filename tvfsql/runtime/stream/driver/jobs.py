@@ -21,6 +21,7 @@ from tvfsql.runtime.frames.print_table import print_rows
 from tvfsql.runtime.host.failures import require_settings, translated
 from tvfsql.runtime.stream.driver.checkpoints import claim, manifest_in, refuse_files_of_others
 from tvfsql.runtime.stream.driver.idle_sources import Source
+from tvfsql.runtime.stream.driver.metrics import Report
 from tvfsql.runtime.stream.driver.progress_counts import counted_out, totals
 from tvfsql.runtime.stream.driver.progress_text import counter_lines
 from tvfsql.runtime.stream.driver.running import Running, Stream
@@ -38,7 +39,8 @@ class Job:
     `idle_advance`: open windows fire when all sources are idle. `count_missing_files`: a file that is deleted before it
     is read is counted; otherwise it is an error. `interval`: ms between the starts of two micro-batches of one that is
     `endless`; 0: as soon as there are rows. `name`: of its query. `checkpoint`: the folder of its state, which belongs
-    to what `manifest` says, or without one to the text `program`; None is a temporary folder.
+    to what `manifest` says, or without one to the text `program`; None is a temporary folder. `report` gets its metrics
+    after each micro-batch, under its name or `label`.
     """
 
     build: Callable[[SparkSession], DataStreamWriter]
@@ -53,6 +55,8 @@ class Job:
     checkpoint: str | Path | None = None
     program: str = ""
     manifest: Manifest | None = None
+    label: str = ""
+    report: Report | None = None
 
 
 def start_streams(spark: SparkSession, *jobs: Job, flush: bool = True, changed_input: bool = False) -> Running:
@@ -81,6 +85,8 @@ def start_streams(spark: SparkSession, *jobs: Job, flush: bool = True, changed_i
             job.count_missing_files,
             job.interval,
             name,
+            job.label,
+            job.report,
         )
         for job, folder, name in zip(jobs, folders, names, strict=True)
     ]

@@ -20,6 +20,7 @@ from tvfsql.errors import DataError
 from tvfsql.runtime.host.spark import STATE_STORE, STREAMS
 from tvfsql.runtime.stream.driver.end_of_input import EndOfInput
 from tvfsql.runtime.stream.driver.idle_sources import Idleness, Source
+from tvfsql.runtime.stream.driver.metrics import Report, StreamMetrics
 from tvfsql.runtime.stream.driver.processing_time_triggers import Triggers
 from tvfsql.runtime.stream.driver.progress_counts import (
     MISSING,
@@ -50,7 +51,8 @@ class Stream:
 
     `sources` are the tables that it reads, in order; where one may be idle, windows do not wait for it, and once
     all are, the open windows end too if `idle_advance` says so. Its micro-batches start `interval` ms apart; 0: as soon
-    as there are rows. `name` is that of its query; "": none.
+    as there are rows. `name` is that of its query; "": none. `report` gets its metrics after each micro-batch, under
+    its name or `label`.
     """
 
     build: Callable[[], DataStreamWriter]
@@ -62,6 +64,8 @@ class Stream:
     count_missing_files: bool = False
     interval: int = 0
     name: str = ""
+    label: str = ""
+    report: Report | None = None
 
     @property
     def ends_in_one_run(self) -> bool:
@@ -144,6 +148,7 @@ class StreamDriver:
     def __init__(self, running: Running, stream: Stream) -> None:
         self.running, self.stream = running, stream
         self.counts = StreamCounts()
+        self.metrics = StreamMetrics(stream.name or stream.label, stream.checkpoint)
         self.started, self.ended = threading.Event(), threading.Event()
         self.query: StreamingQuery | None = None
         self.control: Path | None = None
@@ -227,6 +232,8 @@ class StreamDriver:
         for progress in _fresh(query, self.seen):
             self.seen = progress["batchId"]
             self.counts.take(progress, control)
+            if self.stream.report is not None:
+                self.stream.report(self.metrics.take(progress, self.counts))
             self._find_missing(progress, control)
             self.only_new = self.end is not None and came_after(self.began, progress, control.parent, control)
             if self.idleness:

@@ -1,0 +1,112 @@
+"""The metrics of streams: sums that go on over restarts, lines of JSON, and what Prometheus scrapes."""
+
+from __future__ import annotations
+
+import json
+from pathlib import Path
+from typing import Any
+from urllib.request import urlopen
+
+import pytest
+from prometheus_client.parser import text_string_to_metric_families
+from pyspark.sql import Row
+
+from tvfsql.errors import DataError
+from tvfsql.runtime.stream.driver.metrics import Metrics, StreamMetrics, to_file
+from tvfsql.runtime.stream.driver.progress_counts import StreamCounts
+from tvfsql.runtime.stream.driver.prometheus import serve
+from tvfsql.runtime.stream.time.control_channel import END_OF_INPUT
+
+CONTROL = Path("/checkpoint/control")
+
+
+def progress(number: int, rows: int, **held: int) -> dict[str, Any]:
+    """The report of a micro-batch of half a second that began at 100 s."""
+    return {
+        "batchId": number,
+        "timestamp": "1970-01-01T00:01:40.000Z",
+        "durationMs": {"addBatch": 1, "triggerExecution": 500},
+        "sources": [{"description": "FileStreamSource[file:/in]", "numInputRows": rows}],
+        "observedMetrics": {"tvfsql": Row(**held)} if held else {},
+    }
+
+
+def run(folder: Path | None, *reports: dict[str, Any]) -> Metrics:
+    """A run of a stream, whose micro-batches report this."""
+    stream, counts = StreamMetrics("totals", folder), StreamCounts()
+    for each in reports:
+        counts.take(each, CONTROL)
+        found = stream.take(each, counts)
+    return found
+
+
+HELD = {"numLateRecordsDropped": 2, "watermark": 90_000, "stateRows": 7, "stateBytes": 90, "openSlices": 3}
+
+
+def test_sums_go_on_over_restarts_and_what_is_held_is_as_of_the_last_micro_batch(tmp_path: Path) -> None:
+    run(tmp_path, progress(0, 10), progress(1, 5, **HELD))
+    found = run(tmp_path, progress(2, 4, **HELD))
+    assert (found.stream, found.micro_batch, found.time) == ("totals", 2, 100.5)
+    assert found.sums == {
+        "rows_in": 19,
+        "rows_out": 0,
+        "late_rows_dropped": 4,
+        "null_time_rows_dropped": 0,
+        "null_time_rows_skipped": 0,
+        "source_files_missing": 0,
+        "micro_batches": 3,
+        "micro_batch_seconds": 1.5,
+        "micro_batches_unreported": 0,
+    }
+    assert found.latest == {
+        "last_micro_batch_seconds": 0.5,
+        "open_slices": 3,
+        "state_rows": 7,
+        "state_bytes": 90,
+        "watermark": 90.0,
+        "watermark_lag_seconds": 10.5,
+    }
+
+
+def test_a_micro_batch_that_a_kill_kept_from_being_counted_is_told(tmp_path: Path) -> None:
+    run(tmp_path, progress(0, 10))
+    assert run(tmp_path, progress(2, 1)).sums["micro_batches_unreported"] == 1
+    assert run(tmp_path, progress(3, 1)).sums["micro_batches_unreported"] == 1
+
+
+def test_without_a_checkpoint_sums_are_those_of_the_run() -> None:
+    assert run(None, progress(0, 10)).sums["rows_in"] == run(None, progress(0, 10)).sums["rows_in"] == 10
+
+
+@pytest.mark.parametrize("text", ["", "[]", "{", '{"rows_in": 3}'])
+def test_sums_that_cannot_be_read_begin_anew(text: str, tmp_path: Path) -> None:
+    (tmp_path / "metrics.json").write_text(text)
+    assert run(tmp_path, progress(0, 10)).sums["rows_in"] == 10
+
+
+def test_after_the_end_of_the_input_nothing_lags() -> None:
+    assert "watermark" not in run(None, progress(0, 1, **HELD | {"watermark": END_OF_INPUT})).latest
+
+
+def test_a_file_gets_a_line_for_each_micro_batch(tmp_path: Path) -> None:
+    report = to_file(str(tmp_path / "metrics.ndjson"))
+    for number in range(2):
+        report(run(None, progress(number, 3, **HELD)))
+    lines = [json.loads(line) for line in (tmp_path / "metrics.ndjson").read_text().splitlines()]
+    assert [(line["stream"], line["rows_in"], line["open_slices"]) for line in lines] == [("totals", 3, 3)] * 2
+    assert lines[0]["time"] == "1970-01-01T00:01:40.500+00:00"
+
+
+def test_prometheus_scrapes_counters_and_gauges_of_every_stream() -> None:
+    known = [run(None, progress(0, 3, **HELD))]
+    port = serve(0, lambda: known)
+    known.append(Metrics("other", 1, 1.0, {"rows_in": 8}, {}))
+    with urlopen(f"http://127.0.0.1:{port}/metrics") as answer:
+        families = [*text_string_to_metric_families(answer.read().decode())]
+    found = {(sample.name, sample.labels["stream"]): sample.value for family in families for sample in family.samples}
+    assert found["tvfsql_rows_in_total", "totals"] == 3
+    assert found["tvfsql_rows_in_total", "other"] == 8
+    assert found["tvfsql_watermark_lag_seconds", "totals"] == 10.5
+    with pytest.raises(DataError, match=f"port {port} cannot be opened") as raised:
+        serve(port, list)
+    assert raised.value.hint

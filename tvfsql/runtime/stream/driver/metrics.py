@@ -1,0 +1,128 @@
+"""What a stream has done since its checkpoint was made, after each of its micro-batches: its metrics.
+
+Sums are kept in the checkpoint, so that they go on over restarts. A micro-batch that is run again counts once, as only
+completed ones report. Source: docs/streams.md#metrics.
+"""
+
+from __future__ import annotations
+
+import json
+import os
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass, field
+from datetime import UTC, datetime
+from pathlib import Path
+from typing import Any
+
+from tvfsql.runtime.stream.driver.progress_counts import MISSING, StreamCounts, open_slices, totals
+from tvfsql.runtime.stream.time.control_channel import END_OF_INPUT
+
+FILE = "metrics.json"  # in a checkpoint
+SUMS = {
+    "rowsIn": "rows_in",
+    "rowsOut": "rows_out",
+    "numLateRecordsDropped": "late_rows_dropped",
+    "numNullRowTimeRecordsDropped": "null_time_rows_dropped",
+    "numNullRowTimeRecordsSkipped": "null_time_rows_skipped",
+    MISSING: "source_files_missing",
+}
+Report = Callable[["Metrics"], None]
+
+
+@dataclass(frozen=True)
+class Metrics:
+    """Of the stream `stream`, as of its micro-batch `micro_batch`, which ended at `time` (epoch seconds).
+
+    `sums` since the checkpoint was made: rows and files (SUMS), micro_batches, micro_batch_seconds, and
+    micro_batches_unreported: those that a kill kept from being counted. `latest`: open_slices, state_rows, state_bytes,
+    last_micro_batch_seconds; with a watermark also watermark (epoch seconds) and watermark_lag_seconds, how far that is
+    behind `time`, until the input ends.
+    """
+
+    stream: str
+    micro_batch: int
+    time: float
+    sums: Mapping[str, float]
+    latest: Mapping[str, float]
+
+    @property
+    def values(self) -> dict[str, Any]:
+        return {"micro_batch": self.micro_batch, "time": self.time, **self.sums, **self.latest}
+
+    @property
+    def line(self) -> str:
+        """As a line of JSON."""
+        at = datetime.fromtimestamp(self.time, UTC).isoformat(timespec="milliseconds")
+        return json.dumps({"stream": self.stream, **self.values, "time": at}) + "\n"
+
+
+@dataclass
+class StreamMetrics:
+    """Keeps the sums of a stream; `folder` is its checkpoint, if it has one."""
+
+    stream: str
+    folder: Path | None = None
+    sums: dict[str, float] = field(default_factory=dict)
+    counted: dict[str, int] = field(default_factory=dict)  # what this run had counted at the last look
+    last: Metrics | None = None
+    seen: int | None = None
+
+    def __post_init__(self) -> None:
+        names = (*SUMS.values(), "micro_batches", "micro_batch_seconds", "micro_batches_unreported")
+        self.sums = dict.fromkeys(names, 0)
+        kept = _kept(self.folder / FILE) if self.folder is not None else None
+        if kept is not None:
+            self.seen = kept.pop("micro_batch")
+            self.sums |= {name: value for name, value in kept.items() if name in self.sums}
+
+    def take(self, progress: Mapping[str, Any], counts: StreamCounts) -> Metrics:
+        """After a micro-batch that `counts` has taken."""
+        number, seconds = progress["batchId"], progress["durationMs"].get("triggerExecution", 0) / 1000
+        for of, name in SUMS.items():
+            self.sums[name] += counts.added[of] - self.counted.get(of, 0)
+        self.counted = dict(counts.added)
+        self.sums["micro_batches"] += 1
+        self.sums["micro_batch_seconds"] = round(self.sums["micro_batch_seconds"] + seconds, 3)
+        self.sums["micro_batches_unreported"] += max(0, number - (-1 if self.seen is None else self.seen) - 1)
+        self.seen = number
+        ended = datetime.fromisoformat(progress["timestamp"]).timestamp() + seconds
+        self.last = Metrics(self.stream, number, ended, dict(self.sums), _latest(counts, ended, seconds))
+        if self.folder is not None:
+            _keep(self.folder / FILE, {"micro_batch": number, **self.sums})
+        return self.last
+
+
+def _latest(counts: StreamCounts, now: float, seconds: float) -> dict[str, float]:
+    found = totals([counts])
+    latest: dict[str, float] = {"last_micro_batch_seconds": seconds}
+    if "stateRows" in found:
+        latest |= {"open_slices": open_slices([counts])}
+        latest |= {"state_rows": found["stateRows"], "state_bytes": found["stateBytes"]}
+    if (mark := found.get("watermark")) is not None and mark < END_OF_INPUT:
+        latest |= {"watermark": mark / 1000, "watermark_lag_seconds": round(now - mark / 1000, 3)}
+    return latest
+
+
+def _kept(file: Path) -> dict[str, Any] | None:
+    """What a checkpoint kept; None if there is nothing, or nothing that can be read: then sums start at 0."""
+    try:
+        told = json.loads(file.read_text(encoding="utf-8"))
+        return told if isinstance(told, dict) and isinstance(told.get("micro_batch"), int) else None
+    except (OSError, ValueError):
+        return None
+
+
+def _keep(file: Path, told: Mapping[str, float]) -> None:
+    draft = file.with_name(f"{file.name}.draft")
+    draft.write_text(json.dumps(told), encoding="utf-8")
+    os.replace(draft, file)
+
+
+def to_file(path: str) -> Report:
+    """Returns a function that adds metrics to a file, a line of JSON each. Raises OSError."""
+    file = open(path, "a", encoding="utf-8", buffering=1)  # noqa: SIM115  (open as long as the process)
+
+    def report(metrics: Metrics) -> None:
+        file.write(metrics.line)
+
+    return report
