@@ -56,8 +56,8 @@ class Moment:
 @pytest.mark.slow
 @pytest.mark.soak
 def test_kills_lose_no_row_and_double_none(spark: SparkSession, tmp_path: Path) -> None:
-    """Late rows are dropped as without kills: a micro-batch that is run again has the same files. Spark lists them before
-    it logs the micro-batch, so a kill between the two adds the next file to it; late rows are late either way."""
+    """Late rows are dropped as without kills: a micro-batch that is run again has the same files. Spark lists them
+    before it logs the micro-batch, so a kill between the two adds the next file; late rows are late either way."""
     write_bids(tmp_path / "bids", random.Random(1))
     session = Session(spark, mode="streaming", checkpoint=tmp_path / "calm")
     session.execute(SCRIPT.format(bids=tmp_path / "bids", totals=tmp_path / "expected"))
@@ -174,8 +174,8 @@ def rows_of(files: list[Path]) -> Counter[tuple[Any, ...]]:
 
 
 def write_bids(folder: Path, draw: random.Random) -> None:
-    """A file a micro-batch, of 65 seconds: a bid each 10 ms, out of order by up to 5 seconds; after the first files one in
-    fifty by 4 to 5 minutes."""
+    """A file a micro-batch, of 65 seconds: a bid each 10 ms, out of order by up to 5 seconds; after the first files one
+    in fifty by 4 to 5 minutes."""
     folder.mkdir()
     schema = pa.schema(
         [("ts", pa.timestamp("ms")), ("item", pa.string()), ("price", pa.decimal128(10, 2)), ("n", pa.int32())]
