@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import math
 import random
+from collections import Counter
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from decimal import Decimal
 from typing import Any
@@ -74,7 +75,8 @@ AGGREGATES: dict[str, Callable[[Sequence[naive.Row]], Any]] = {
     "LISTAGG(s)": lambda rows: naive.joined(by_time(rows, "s"), ","),
     "LISTAGG(s, '; ') FILTER (WHERE f)": lambda rows: naive.joined(by_time(rows, "s", "f"), "; "),
     "ARRAY_AGG(n)": lambda rows: by_time(rows, "n", nulls=True),
-    "COLLECT(p)": lambda rows: by_time(rows, "p"),
+    "COLLECT(p)": lambda rows: dict(sorted(Counter(by_time(rows, "p")).items())),
+    "COLLECT_LIST(p)": lambda rows: by_time(rows, "p"),
     "BOOL_AND(f)": lambda rows: all(values(rows, "f")) if values(rows, "f") else None,
     "BOOL_OR(f)": lambda rows: any(values(rows, "f")) if values(rows, "f") else None,
     "STDDEV_POP(CAST(n AS DOUBLE))": lambda rows: naive.deviation(values(rows, "n"), sample=False),

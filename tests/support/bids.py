@@ -19,7 +19,7 @@ TOTALS = """SELECT window_start, window_end, item, SUM(price) AS total, COUNT(*)
     MIN(n) FILTER (WHERE n > 3) AS least, MAX(item) AS last_item, COUNT(DISTINCT n) AS numbers, SUM(DISTINCT n) AS sum,
     FIRST_VALUE(price) AS opening, LAST_VALUE(n) FILTER (WHERE n > 80) AS closing,
     LISTAGG(CAST(n AS STRING), '; ') AS ns,
-    COLLECT(n) FILTER (WHERE n > 80) AS high, ARRAY_AGG(price) AS prices,
+    COLLECT(n) FILTER (WHERE n > 80) AS high, COLLECT_LIST(n) AS listed, ARRAY_AGG(price) AS prices,
     ARRAY_AGG(item) FILTER (WHERE n > 80) AS highs,
     SUM(DISTINCT CAST(n AS DECIMAL(30, 10))) AS wide,
     SUM(DISTINCT n / 8E0) AS eighths, AVG(DISTINCT CAST(n / 8E0 AS FLOAT)) FILTER (WHERE n > 3) AS eighth,

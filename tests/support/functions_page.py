@@ -26,15 +26,23 @@ follows Spark's rules. A function that neither has is refused.
   fit is NULL in Flink, and fails here. So does a division of integers or DECIMALs by zero, which also fails in Flink.
 - **Times before 1970** have Flink's fields, which count back from 1970: its `HOUR(TIMESTAMP '1969-12-31 23:30:00')` is
   0, and its `MINUTE` is -30.
-- **Texts that cannot be read** fail in `UNIX_TIMESTAMP`, and in `DATE_FORMAT` of a text. Flink returns the least BIGINT
-  and NULL.
+- **Texts as times** are read as Flink reads them, also where days and hours carry over, in all functions but
+  `TO_TIMESTAMP` of a format with letters that are no numbers (`MMM`, `a`); that one follows Spark.
 - **Wall clocks** of `TIMESTAMP_LTZ` are in the zone of `table.local-time-zone`, as in Flink, whatever zone Spark's
   session has. `DATE_FORMAT` is the exception: where the zone of Spark's session skips an hour, it shifts wall clocks
   that lie in it. Set `spark.sql.session.timeZone` to `UTC` to rule this out; tvfsql's own Spark does.
 - **Casts** to `CHAR(n)`, `VARCHAR(n)`, `BINARY(n)`, `VARBINARY(n)` and `TIMESTAMP(p)` cut and pad as in Flink, with at
   most 6 digits of a second. A time as text has the digits of its type; those of a column are milliseconds.
 - `array[i]` counts from 1, and is NULL beyond the end, as is `map[key]` without the key.
-- `STDDEV` and `VAR` of DECIMALs have about 15 digits; Flink computes them exactly.
+- `TIME` is Spark's type of that name, which must be switched on in a session of your own:
+  `spark.sql.timeType.enabled`. A `TIME` does not carry over midnight, and a `TIMESTAMP` before 1970 has none: that
+  fails. Python cannot take it yet, so it cannot be a key of sliding windows, nor of windows on streams.
+- Of two equal keys of a map the last one counts, as in Flink. In a session of your own Spark fails, unless
+  `spark.sql.mapKeyDedupPolicy` is `LAST_WIN`.
+- `STDDEV` and `VAR` of DECIMALs with more than 18 digits, of DISTINCT ones, and of those in windows that are merged
+  from slices have about 15 digits.
+- `COLLECT` returns a multiset, which is a map from each value to how often it is there. `COLLECT_LIST` is the list.
+- `LISTAGG` and `ARRAY_AGG` without a window have no order, in Flink neither.
 
 ## With words
 
@@ -55,8 +63,8 @@ follows Spark's rules. A function that neither has is refused.
 A path into JSON is strict unless it begins with `lax`. It has names, indexes (from the end, too), slices, `*` and
 `..name`; filters (`[?(...)]`) and functions are refused.
 
-Refused: `MULTISET[...]`, `CURRENT_WATERMARK`, `TIME` columns and `CURRENT_TIME`, `HASH_CODE`, formats of wall clocks
-with a zone, `TRUNCATE` of DOUBLE.
+Refused: `MULTISET[...]` (Flink has no plan for it either), `CURRENT_WATERMARK`, formats of wall clocks with a zone,
+and an element that a literal array or map does not have.
 """
 TOPICS: dict[str, tuple[Function, ...]] = {
     "Text": texts.TEXTS,

@@ -21,7 +21,7 @@ from tvfsql.plan.nodes import AggCall, Aggregate, Item, Project
 from tvfsql.plan.scalar import Scalar, column, free_name, text
 from tvfsql.plan.types import UNKNOWN, SqlType, shown
 
-EVENT_TIME = ("FIRST_VALUE", "LAST_VALUE", "LISTAGG", "COLLECT", "ARRAY_AGG")
+EVENT_TIME = ("FIRST_VALUE", "LAST_VALUE", "LISTAGG", "COLLECT", "COLLECT_LIST", "ARRAY_AGG")
 
 
 @dataclass
@@ -188,7 +188,7 @@ class Grouping:
 
     def _sparks_own(self, call: Call, where: Resolved, wanted: str | None, span: Span) -> AggCall:
         """An aggregate that Spark computes by its own rules: its whole text is the argument."""
-        lists = call.function in ("COLLECT", "ARRAY_AGG") or (call.function == "LISTAGG" and call.distinct)
+        lists = call.function in ("COLLECT", "COLLECT_LIST", "ARRAY_AGG") or (call.function == "LISTAGG" and call.distinct)
         if lists and not call.as_in_spark and not call.star:
             call = replace(call, tree=scalar.listed(call))
         whole = scalar.to_scalar(call.tree, where.types, span)

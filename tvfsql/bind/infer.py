@@ -126,6 +126,8 @@ def _arithmetic(tree: exp.Binary, types: dict[str, SqlType]) -> SqlType:
     left, right = infer(tree.left, types), infer(tree.right, types)
     if _is_interval(tree.right) and left.startswith("timestamp"):
         return left
+    if _is_interval(tree.right) and left.startswith("time("):
+        return left
     if _is_interval(tree.left) and right.startswith("timestamp"):
         return right
     if is_decimal(left) != is_decimal(right):  # Spark takes an integer literal for the decimal of its digits

@@ -24,7 +24,7 @@ from tvfsql.bind.spark_functions import (
 )
 from tvfsql.bind.user_function_calls import user_of, users_in
 from tvfsql.errors import BindError, Span, TvfSqlError
-from tvfsql.plan.aggregates import AGGREGATES, ALIASES
+from tvfsql.plan.aggregates import AGGREGATES, ALIASES, multiset
 from tvfsql.plan.function import UserFunction
 from tvfsql.plan.scalar import Scalar
 from tvfsql.plan.types import UNKNOWN, SqlType, shown
@@ -34,6 +34,7 @@ from tvfsql.syntax.places import span_of
 Lookup = Callable[[str | None, str, Span | None], tuple[str, SqlType]]
 
 TYPE = "type"  # where a PlanColumn has it, in its `meta`
+WITHOUT_PARENTHESES = ("LOCALTIMESTAMP", "LOCALTIME", "CURRENT_TIME")
 RANDOM = (
     "rand", "rand_integer", "randn", "random", "uuid", "shuffle", "monotonically_increasing_id", "spark_partition_id"
 )  # fmt: skip
@@ -106,10 +107,15 @@ def resolve(expr: ast.Expr, lookup: Lookup) -> Resolved:
     def rename(node: exp.Expr) -> exp.Expr:
         if not isinstance(node, exp.Column) or isinstance(node.this, exp.Star):
             return node
-        if not node.table and node.name.upper() == "LOCALTIMESTAMP":
-            return exp.Anonymous(this="LOCALTIMESTAMP")
+        if not node.table and node.name.upper() in WITHOUT_PARENTHESES:
+            return exp.Anonymous(this=node.name.upper())
         place = span_of(node, expr.span)
-        plan, kind, path = _column(node, lookup, place)
+        try:
+            plan, kind, path = _column(node, lookup, place)
+        except BindError:
+            if node.table or node.name.upper() != "PI":
+                raise
+            return exp.Anonymous(this="PI")
         types[plan] = kind
         new: exp.Expr = exp.Column(this=exp.to_identifier(plan, quoted=True))
         new.meta.update(node.this.meta)
@@ -218,7 +224,7 @@ def columns_of(tree: exp.Expr) -> Iterator[tuple[str, Span]]:
 
 
 def listed(call: Call) -> exp.Expr:
-    """A list of values that go by no event time, for Spark: COLLECT leaves NULLs out, and ARRAY_AGG keeps them. Values
+    """Values that go by no event time, for Spark: a multiset, or a list, in which only ARRAY_AGG keeps NULLs. Values
     that differ stay in the order of their first rows, which Spark's own DISTINCT does not keep."""
     value, keeps_nulls = call.arguments[0], call.function == "ARRAY_AGG"
     rows: exp.Expr = exp.ArrayAgg(
@@ -231,6 +237,8 @@ def listed(call: Call) -> exp.Expr:
     if call.function == "LISTAGG":
         separator = call.arguments[1] if len(call.arguments) > 1 else exp.Literal.string(",")
         return made("ARRAY_JOIN(NULLIF({0}, ARRAY()), {1})", [rows, separator], "string")
+    if call.function == "COLLECT":
+        return made(multiset("{0}"), [rows], UNKNOWN)
     return made("TRANSFORM({0}, item -> item.x)", [rows], UNKNOWN) if keeps_nulls else rows
 
 

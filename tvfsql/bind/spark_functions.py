@@ -29,8 +29,8 @@ from tvfsql.syntax.sql import parse_scalar
 T = exp.DataType.Type
 # Flink's aggregates that Spark lacks, in words that both modes have.
 IN_OTHER_WORDS = {
-    "json_arrayagg": "TO_JSON(COLLECT(x)), which leaves NULLs out; ARRAY_AGG keeps them",
-    "json_objectagg": "TO_JSON(MAP_FROM_ENTRIES(COLLECT(STRUCT(key, value))))",
+    "json_arrayagg": "TO_JSON(COLLECT_LIST(x)), which leaves NULLs out; ARRAY_AGG keeps them",
+    "json_objectagg": "TO_JSON(MAP_FROM_ENTRIES(COLLECT_LIST(STRUCT(key, value))))",
     "single_value": "ANY_VALUE(x), which takes one of several",
 }
 # They rank rows, or look at those beside a row.

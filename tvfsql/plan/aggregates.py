@@ -100,6 +100,7 @@ class AggregateFunction:
     shares: tuple[Share, ...] = ()  # what results over parts of the rows are joined from; none: they cannot be
     arguments: tuple[int, int] = (1, 1)
     accepts: Accepts = Accepts.ANY
+    exact: Callable[[SqlType], str] | None = None  # `whole` of values that are not DISTINCT, where it has more digits
 
     def templates(self, kind: SqlType) -> Templates:
         """Its templates for an argument of this type."""
@@ -220,11 +221,53 @@ def _spread(name: str, spark: str, finish: str) -> AggregateFunction:
         partials=(MOMENTS,),
         finish=of(finish),
         accepts=Accepts.NUMBER,
+        exact=_exact_spread(name),
     )
+
+
+def _exact_spread(name: str) -> Callable[[SqlType], str]:
+    """Of DECIMALs with up to 18 digits, by sums that have them all; "" of others."""
+
+    def of(kind: SqlType) -> str:
+        if not is_decimal(kind) or int(kind[8:].partition(",")[0]) > 18:
+            return ""
+        less = 1 if name.endswith("SAMP") else 0
+        squares = "(sum({x} * {x}){f} - sum({x}){f} * sum({x}){f} / count({x}){f})"
+        variance = f"double({squares} / (count({{x}}){{f}} - {less}))"
+        value = f"sqrt({variance})" if name.startswith("STDDEV") else variance
+        return f"CASE WHEN count({{x}}){{f}} > {less} THEN CAST({value} AS {_avg(kind).upper()}) END"
+
+    return of
 
 
 def _spread_type(kind: SqlType) -> SqlType:
     return _avg(kind) if is_number(kind) else "double"
+
+
+# equal values stand beside each other in a sorted array: where a run begins, and how long it is
+RUNS = (
+    "transform(array(sort_array({values})), s -> transform(array("
+    "filter(if(size(s) = 0, slice(array(0), 1, 0), sequence(1, size(s))), i -> i = 1 OR NOT s[i - 1] <=> s[i - 2])"
+    "), starts -> map_from_entries(transform(starts, (i, k) -> "
+    "struct(s[i - 1] AS key, coalesce(get(starts, k + 1), size(s) + 1) - i AS value))))[0])[0]"
+)
+
+
+def multiset(values: str) -> str:
+    """An array without NULLs as a multiset: a map from each value to how often it is there."""
+    return RUNS.replace("{values}", values)
+
+
+def _multiset(name: str) -> AggregateFunction:
+    """All values but NULLs as a multiset, an empty one if there are none."""
+    return AggregateFunction(
+        name,
+        multiset(VALUES.replace("{list}", LIST.sql)),
+        lambda kind: f"map<{kind},int>" if kind else UNKNOWN,
+        partials=(LIST,),
+        finish=multiset(f"coalesce({VALUES}, array())"),
+        accepts=Accepts.ORDERED,
+    )
 
 
 def _list(name: str, values: Partial) -> AggregateFunction:
@@ -374,7 +417,8 @@ _ROWS = (
         arguments=(1, 2),
         accepts=Accepts.ORDERED,
     ),
-    _list("COLLECT", LIST),
+    _multiset("COLLECT"),
+    _list("COLLECT_LIST", LIST),
     _list("ARRAY_AGG", LIST_WITH_NULLS),
     AggregateFunction(
         ROWS,
@@ -408,5 +452,4 @@ ALIASES = {
     "STD": "STDDEV_SAMP",
     "VARIANCE": "VAR_SAMP",
     "STRING_AGG": "LISTAGG",
-    "COLLECT_LIST": "COLLECT",
 }

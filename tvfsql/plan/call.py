@@ -40,7 +40,9 @@ def whole(call: AggCall) -> Scalar:
     row = row_of(call)
     if row is None:
         return call.arguments[0]
-    return finished(call, row.templates(call.arguments[0].type).whole, holes(call))
+    kind = call.arguments[0].type
+    exact = row.exact(kind) if row.exact and not call.distinct else ""
+    return finished(call, exact or row.templates(kind).whole, holes(call))
 
 
 def holes(call: AggCall) -> dict[str, Scalar]:

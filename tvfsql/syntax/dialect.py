@@ -35,7 +35,8 @@ SPARK_TYPES = {
 }
 FLINK_TYPES = (
     "ARRAY", "BIGINT", "BINARY", "BOOLEAN", "BYTES", "CHAR", "DATE", "DECIMAL", "DOUBLE", "FLOAT", "INT", "INTEGER",
-    "MAP", "NUMERIC", "ROW", "SMALLINT", "STRING", "TIMESTAMP", "TIMESTAMP_LTZ", "TINYINT", "VARBINARY", "VARCHAR",
+    "MAP", "NUMERIC", "ROW", "SMALLINT", "STRING", "TIME", "TIMESTAMP", "TIMESTAMP_LTZ", "TINYINT", "VARBINARY",
+    "VARCHAR",
 )  # fmt: skip
 TYPE_WORDS = ("PRECISION", "VARYING", "WITH", "WITHOUT", "LOCAL", "TIME", "ZONE")  # after a type's first word
 
@@ -216,7 +217,12 @@ def spark_type(tree: exp.DataType, span: Span | None = None) -> str:
             return f"{tree.this.value.lower()}<{args}>"
         case T.DECIMAL:
             return f"decimal({','.join(_digits(tree, span))})"
-        case T.INTERVAL | T.TIME:
+        case T.TIME:
+            digits = tree.expressions[0].name if tree.expressions else "0"
+            if digits not in tuple("0123456"):
+                raise UnsupportedError("TIME has at most 6 digits of a second", span=span, hint="TIME(3)")
+            return f"time({digits})"
+        case T.INTERVAL:
             raise UnsupportedError(f"type {tree.sql()} is not supported", span=span, hint="STRING, or TIMESTAMP(3)")
     return tree.sql(dialect="spark").lower()
 

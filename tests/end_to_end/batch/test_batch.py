@@ -110,7 +110,7 @@ TYPES = {
     "AVG(r)": "float", "AVG(d)": "double", "AVG(p)": "decimal(38,6)", "AVG(q)": "decimal(38,10)",
     "AVG(DISTINCT i)": "int", "AVG(DISTINCT p)": "decimal(38,6)", "MIN(i)": "int", "MAX(p)": "decimal(10,2)",
     "MIN(ts)": "timestamp_ntz", "MAX(z)": "timestamp", "FIRST_VALUE(s)": "string", "LAST_VALUE(r)": "float",
-    "LISTAGG(s)": "string", "COLLECT(i)": "array<int>", "ARRAY_AGG(p)": "array<decimal(10,2)>",
+    "LISTAGG(s)": "string", "COLLECT(i)": "map<int,int>", "ARRAY_AGG(p)": "array<decimal(10,2)>",
     "BOOL_AND(f)": "boolean", "BOOL_OR(f)": "boolean", "STDDEV_POP(i)": "int", "STDDEV_SAMP(p)": "decimal(38,6)",
     "VAR_POP(d)": "double", "VAR_SAMP(r)": "float", "SUM(i) + 1": "int",
 }  # fmt: skip

@@ -52,7 +52,9 @@ def plain(value: Any) -> Any:
             return f"PT{value.total_seconds()}"
         case datetime():
             return value.isoformat(sep=" ")
-        case date() | time():
+        case time():
+            return value.isoformat().removesuffix("000").removesuffix(":00")
+        case date():
             return value.isoformat()
         case dict():
             return {"map": sorted(([plain(key), plain(held)] for key, held in value.items()), key=str)}

@@ -123,7 +123,7 @@ def test_only_steps_that_differ_come_out(spark: SparkSession, tmp_path: Path) ->
     steps = "TABLE(CUMULATE(TABLE bid, DESCRIPTOR(ts), INTERVAL '1' SECOND, INTERVAL '20' SECOND))"
     query = f"""SELECT item, window_start, window_end, MAX(price) AS most, AVG(n) AS mean, FIRST_VALUE(n) AS opening,
         SUM(CASE WHEN n > 50 THEN CAST('NaN' AS DOUBLE) ELSE n END) FILTER (WHERE n > 20) AS total,
-        COLLECT(n) FILTER (WHERE n > 80) AS high FROM {steps} GROUP BY item, window_start, window_end"""
+        COLLECT_LIST(n) FILTER (WHERE n > 80) AS high FROM {steps} GROUP BY item, window_start, window_end"""
     stream, batch = sessions(spark, tmp_path / "in", delay=30)
     every = sorted(batch.sql(query).collect(), key=lambda row: (str(row["item"]), row["window_end"]))
     before = [None, *every[:-1]]

@@ -27,7 +27,7 @@ def computed(node: exp.Binary, type_of: TypeOf) -> exp.Expr | None:
         return made(BY_FLOAT, [node.left, node.right], "double")
     for side, kind, other in (("this", left, right), ("expression", right, left)):
         if is_decimal(kind) and (is_decimal(other) or is_integer(other)):
-            node.set(side, _with_a_zero(node.args[side]))
+            node.set(side, below_one(node.args[side]))
         if is_integer(kind) and is_decimal(other):
             node.set(side, _as_decimal(node.args[side], kind))
     _refuse_hours_of_a_date(node, left)
@@ -53,9 +53,11 @@ def _as_decimal(tree: exp.Expr, kind: SqlType) -> exp.Expr:
     return exp.cast(tree.copy(), "int") if isinstance(tree.unnest(), exp.Literal | exp.Neg) else tree
 
 
-def _with_a_zero(tree: exp.Expr) -> exp.Expr:
+def below_one(tree: exp.Expr) -> exp.Expr:
     """A literal below 1 has a digit before the point, in Spark none."""
-    if not isinstance(tree, exp.Literal) or tree.is_string:
+    if isinstance(tree, exp.Neg):
+        return exp.Neg(this=below_one(tree.this))
+    if not isinstance(tree, exp.Literal) or tree.is_string or tree.is_int or "e" in tree.name.lower():
         return tree
     whole, _, fraction = tree.name.partition(".")
     return tree if whole.strip("0") else exp.cast(tree.copy(), f"decimal({len(fraction) + 1}, {len(fraction)})")

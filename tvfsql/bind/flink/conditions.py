@@ -2,9 +2,8 @@
 
 from __future__ import annotations
 
-from tvfsql.bind.flink.function import Function, literal_of
-from tvfsql.errors import UnsupportedError
-from tvfsql.plan.types import INTEGERS, ORDER, UNKNOWN, SqlType, is_integer, shown
+from tvfsql.bind.flink.function import Function
+from tvfsql.plan.types import INTEGERS, ORDER, UNKNOWN, SqlType, is_integer
 
 
 def common(*kinds: SqlType) -> SqlType:
@@ -26,19 +25,8 @@ def _null_if_any_is(name: str) -> Function:
     return Function(f"{name}(value, ...)", template, common)
 
 
-def _type_name(kind: SqlType) -> str | None:
-    """The type's name, as Flink gives it: with the length of a text, and whether it is NOT NULL."""
-    literal = literal_of(kind)
-    if kind == UNKNOWN or "struct<" in kind:
-        raise UnsupportedError("the type of this is not known before Spark runs it", hint="TYPEOF(column)")
-    if literal is not None:
-        name = f"CHAR({len(literal)})" if kind == "string" else shown(kind)
-        return f"'{name} NOT NULL'"
-    return "'" + shown(kind).replace("'", "''") + "'"
-
-
 CONDITIONS = (
-    Function("TYPEOF(value)", _type_name, "string"),
+    Function("TYPEOF(value)", "", "string", "is refused where it is not certain whether a value may be NULL"),
     _null_if_any_is("GREATEST"),
     _null_if_any_is("LEAST"),
     Function("IFNULL(value, otherwise)", "COALESCE({0}, {1})", common),

@@ -6,15 +6,17 @@ from collections.abc import Callable
 
 from sqlglot import exp
 
-from tvfsql.bind.flink import find
-from tvfsql.bind.flink.arithmetic import computed
+from tvfsql.bind.flink import find, times_of_day
+from tvfsql.bind.flink.arithmetic import below_one, computed
 from tvfsql.bind.flink.casts import Target, cast, length_of
 from tvfsql.bind.flink.digits import DIGITS, TIMES, digits_of, digits_of_cast
+from tvfsql.bind.flink.elements import element_of
 from tvfsql.bind.flink.function import Argument
 from tvfsql.bind.flink.json import is_json, of_json, raw
 from tvfsql.bind.flink.made import Made, made, runtime_call
 from tvfsql.bind.flink.numbers import scaled, truncated
-from tvfsql.bind.flink.texts import overlaid, part_of
+from tvfsql.bind.flink.readers import from_text
+from tvfsql.bind.flink.texts import overlaid, part_of, unmatched
 from tvfsql.bind.flink.times import (
     BUCKETS,
     CLOCK,
@@ -23,12 +25,15 @@ from tvfsql.bind.flink.times import (
     field_of,
     floor_to,
     instant_at,
+    is_time_of_day,
     months_between,
     on_clock,
 )
+from tvfsql.bind.flink.times_of_day import cast_to_time
+from tvfsql.bind.flink.types_of import type_name
 from tvfsql.bind.flink.words import overlaps, similar, unicode_text, with_words
 from tvfsql.errors import UnsupportedError
-from tvfsql.plan.types import UNKNOWN, SqlType, is_integer, shown, split_kinds
+from tvfsql.plan.types import SqlType, is_decimal, is_integer, scale_of, shown
 from tvfsql.syntax.calls import Words
 from tvfsql.syntax.dialect import spark_type
 
@@ -47,16 +52,20 @@ def lowered(node: exp.Expr, type_of: TypeOf, zone: str) -> exp.Expr | None:
             new = _truncated(node, type_of)
         case exp.Anonymous() if node.name.upper() == "JSON_STRING" and type_of(node.expressions[0]) == "variant":
             new = made("TO_JSON({0})", node.expressions, "string")
+        case exp.Anonymous() if node.name.upper() == "HASH_CODE" and type_of(node.expressions[0]) == "string":
+            return runtime_call("text_hash_code", node.expressions, "int")
         case exp.Anonymous() if node.name.upper() == "JSON":
             return raw(node.expressions[0])
-        case exp.Anonymous() if node.name.upper() == "TYPEOF" and not _may_be_null(node.expressions[0]):
-            raise UnsupportedError("TYPEOF takes a column, a literal, or what may be NULL", hint="TYPEOF(column)")
+        case exp.Anonymous() if node.name.upper() == "TYPEOF":
+            return exp.Literal.string(type_name(node.expressions[0], type_of(node.expressions[0])))
         case exp.Anonymous():
             new = _call(node.name.upper(), node.expressions, type_of)
         case exp.Ceil() | exp.Floor() if node.args.get("to"):
             new = _rounded(node, type_of)
         case exp.Ceil() | exp.Floor() if not node.args.get("decimals"):
-            new = _call("CEIL" if isinstance(node, exp.Ceil) else "FLOOR", [node.this], type_of)
+            new = _call("CEIL" if isinstance(node, exp.Ceil) else "FLOOR", [below_one(node.this)], type_of)
+        case exp.Round():
+            new = _rounded_decimal(node, type_of)
         case exp.CurrentDate():
             new = _call("CURRENT_DATE", [], type_of)
         case exp.Cast():
@@ -68,7 +77,7 @@ def lowered(node: exp.Expr, type_of: TypeOf, zone: str) -> exp.Expr | None:
         case exp.TimestampAdd():
             new = _sum(node, type_of)
         case exp.Bracket():
-            new = _element(node, type_of)
+            new = element_of(node, type_of)
         case exp.Like() | exp.ILike() if not isinstance(node.parent, exp.Escape):
             return _without_escape(node)
         case exp.Window() | exp.Sum() | exp.Avg():
@@ -81,6 +90,8 @@ def lowered(node: exp.Expr, type_of: TypeOf, zone: str) -> exp.Expr | None:
             new = _overlaid(node)
         case exp.StrPosition() if node.args.get("position"):
             new = _call("LOCATE", [node.args["substr"], node.this, node.args["position"]], type_of)
+        case exp.Add() | exp.Sub() if is_time_of_day(type_of(node.left)):
+            new = times_of_day.moved(node, type_of(node.left))
         case exp.Add() | exp.Sub() | exp.Mul() | exp.Div() | exp.Mod():
             new = computed(node, type_of)
         case exp.EQ() | exp.NEQ() | exp.GT() | exp.GTE() | exp.LT() | exp.LTE() | exp.NullSafeEQ() | exp.NullSafeNEQ():
@@ -105,32 +116,32 @@ def lowered(node: exp.Expr, type_of: TypeOf, zone: str) -> exp.Expr | None:
     return new
 
 
-def _may_be_null(tree: exp.Expr) -> bool:
-    """Whether Flink's type of an expression is that of the value alone, without NOT NULL; or of a literal."""
-    never = isinstance(tree, exp.Coalesce | exp.Predicate | exp.Count | exp.Array | exp.Struct)
-    return isinstance(tree, exp.Literal) or (not never and tree.find(exp.Column) is not None)
-
-
 def _call(name: str, arguments: list[exp.Expr], type_of: TypeOf) -> exp.Expr | None:
     function = find(name, len(arguments))
     if function is None:
         return None
+    if read := from_text(name, arguments, [type_of(argument) for argument in arguments]):
+        return read
     if function.runtime:
         return runtime_call(function.runtime, arguments, str(function.result))
     types = [_argument(argument, type_of) for argument in arguments]
+    if name.startswith("REGEXP") and (nothing := unmatched(name, types)):
+        return made(nothing, arguments, str(function.result))
     template = function.template(types)
     return None if template is None else made(template, arguments, function.type(types))
 
 
 def _truncated(node: exp.Anonymous, type_of: TypeOf) -> Made | None:
-    """TRUNCATE(x, digits): towards zero. Exact for DECIMALs and integers, which alone keep their digits."""
+    """TRUNCATE(x, digits): towards zero."""
     number, digits = node.expressions
     kind = type_of(number)
     scale = digits.name if isinstance(digits, exp.Literal) else ""
-    template = truncated(int(scale))(kind) if scale.isdecimal() else None
+    if isinstance(digits, exp.Neg) and isinstance(digits.this, exp.Literal):
+        scale = f"-{digits.name}"
+    template = truncated(int(scale))(kind) if scale.removeprefix("-").isdecimal() else None
     if template is None:
         raise UnsupportedError(
-            f"TRUNCATE takes an integer or a DECIMAL, and digits as a number; this is {shown(kind)}",
+            f"TRUNCATE takes a number, and digits as a literal; this is {shown(kind)}",
             hint="TRUNCATE(CAST(x AS DECIMAL(20, 6)), 2)",
         )
     return made(template, [number], scaled(kind, int(scale)))
@@ -202,8 +213,14 @@ def _cast(node: exp.Cast, type_of: TypeOf) -> Made | None:
         length = 1
     if to.this in TIMES and length is not None and length > 6:
         raise UnsupportedError("times have at most 6 digits of a second", hint="TIMESTAMP(6)")
+    if to.this == T.TIME:
+        return cast_to_time(node, type_of(node.this), spark_type(to))
+    if is_time_of_day(type_of(node.this)) and to.this in TIMES:
+        raise UnsupportedError("a TIME has no date to be a TIMESTAMP of", hint="TO_TIMESTAMP('1970-01-01 ' || ...)")
     target = Target(spark_type(to), length, fixed=to.this in (T.CHAR, T.NCHAR, T.BINARY) and length is not None)
     digits = digits_of(node.this)
+    if target.kind == "string" and type_of(node.this) == "double" and node.find(exp.Column) is None:
+        node.set("this", exp.Add(this=exp.paren(node.this.copy()), expression=exp.Literal.number("0")))  # no -0.0
     template = cast(type_of(node.this), digits, target, attempt=isinstance(node, exp.TryCast))
     if template is None:
         return None
@@ -216,6 +233,8 @@ def _cast(node: exp.Cast, type_of: TypeOf) -> Made | None:
 def _rounded(node: exp.Ceil | exp.Floor, type_of: TypeOf) -> Made | None:
     unit = node.args["to"].name.upper()
     kind = type_of(node.this)
+    if is_time_of_day(kind):
+        return times_of_day.rounded(unit, node.this, kind, up=isinstance(node, exp.Ceil))
     if unit not in BUCKETS:
         return None
     template = on_clock(floor_to(unit) if isinstance(node, exp.Floor) else ceil_to(unit), back=True)(kind)
@@ -224,6 +243,14 @@ def _rounded(node: exp.Ceil | exp.Floor, type_of: TypeOf) -> Made | None:
     if kind == "date":
         template = f"CAST({template} AS DATE)"
     return made(template, [node.this], kind)
+
+
+def _rounded_decimal(node: exp.Round, type_of: TypeOf) -> Made | None:
+    """ROUND of a DECIMAL to no fewer digits than it has: it stays what it is, and in Spark it gets one more."""
+    kind, digits = type_of(node.this), node.args.get("decimals")
+    if not is_decimal(kind) or not isinstance(digits, exp.Literal) or int(digits.name) < scale_of(kind):
+        return None
+    return made("{0}", [node.this], kind)
 
 
 def _extract(node: exp.Extract, type_of: TypeOf) -> Made | None:
@@ -244,6 +271,8 @@ def _unit(node: exp.Expr) -> str:
 def _difference(node: exp.TimestampDiff, type_of: TypeOf) -> Made | None:
     unit, start, end = _unit(node), node.expression, node.this
     kinds = [type_of(start), type_of(end)]
+    if all(map(is_time_of_day, kinds)):
+        return times_of_day.between(unit, start, end)
     if unit not in CALENDAR:
         return made(f"CAST(TIMESTAMPDIFF({unit}, {{0}}, {{1}}) AS INT)", [start, end], "int")
     clocks = [on_clock("{0}")(kind) for kind in kinds]
@@ -257,6 +286,8 @@ def _difference(node: exp.TimestampDiff, type_of: TypeOf) -> Made | None:
 def _sum(node: exp.TimestampAdd, type_of: TypeOf) -> Made | None:
     unit, amount, to = _unit(node), node.expression, node.this
     kind = type_of(to)
+    if is_time_of_day(kind):
+        return times_of_day.added(unit, amount, to, kind)
     if unit != node.text("unit").upper():
         node.set("unit", exp.var(unit))
     if kind == "date" and unit in ("DAY", "WEEK", "MONTH", "QUARTER", "YEAR"):
@@ -264,25 +295,3 @@ def _sum(node: exp.TimestampAdd, type_of: TypeOf) -> Made | None:
     if kind == "date":
         return made(f"TIMESTAMPADD({unit}, {{0}}, CAST({{1}} AS TIMESTAMP_NTZ))", [amount, to], CLOCK)
     return None
-
-
-def _element(node: exp.Bracket, type_of: TypeOf) -> Made | None:
-    """array[i], which counts from 1, and map[key]; NULL where the element does not exist."""
-    if isinstance(node.this, exp.Column) and node.this.name.upper() in ("MAP", "ROW") and not node.this.table:
-        return None
-    kind = type_of(node.this)
-    if kind.startswith("array<"):
-        return made(_at(node.expressions[0]), [node.this, *node.expressions], kind[6:-1])
-    key = node.expressions[0]
-    if kind == "variant" and isinstance(key, exp.Literal):
-        path = f'$["{key.name}"]' if key.is_string else f"$[{int(key.name) - 1}]"
-        return made("TRY_VARIANT_GET({0}, {1}, 'variant')", [node.this, exp.Literal.string(path)], "variant")
-    held = split_kinds(kind[4:-1])[1] if kind.startswith("map<") else UNKNOWN
-    return made("TRY_ELEMENT_AT({0}, {1})", [node.this, *node.expressions], held)
-
-
-def _at(index: exp.Expr) -> str:
-    """array[i]. Spark counts negative ones from the end."""
-    if isinstance(index, exp.Literal) and index.is_int:
-        return "TRY_ELEMENT_AT({0}, {1})"
-    return "GET({0}, {1} - 1)"

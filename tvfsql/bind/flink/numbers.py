@@ -5,11 +5,14 @@ from __future__ import annotations
 from collections.abc import Callable
 
 from tvfsql.bind.flink.function import Function, same
-from tvfsql.plan.types import UNKNOWN, SqlType, is_decimal, is_float, is_integer
+from tvfsql.errors import UnsupportedError
+from tvfsql.plan.types import UNKNOWN, SqlType, is_decimal, is_float, is_integer, shown
 
 DOUBLES = (
     "SQRT LN LOG10 LOG2 EXP SIN SINH COS COSH TAN TANH COT ASIN ACOS ATAN DEGREES RADIANS".split()
 )  # fmt: skip
+# of an odd number of digits the first one counts for nothing
+ODD = "IF(CHAR_LENGTH({0}) % 2 = 0, UNHEX({0}), CONCAT(X'00', UNHEX(SUBSTRING({0}, 2))))"
 OTHER_SEED = "a seed gives other numbers than in Flink"
 
 
@@ -54,6 +57,8 @@ def scaled(kind: SqlType, scale: int) -> SqlType:
     if not is_decimal(kind):
         return kind
     digits, had = precision(kind)
+    if scale < 0:
+        return f"decimal({max(digits - had, 0) + 1},0)"
     kept = max(0, min(scale, had))
     return f"decimal({min(max(digits - had + kept, 1) + 1, 38)},{kept})"
 
@@ -62,12 +67,32 @@ def truncated(scale: int) -> Callable[..., str | None]:
     """Digits cut off towards zero. Spark's CEIL and FLOOR to digits are exact for DECIMALs alone."""
 
     def template(kind: SqlType, *_: SqlType) -> str | None:
+        if is_float(kind):  # the digits that it shows
+            exact = "CAST(CAST({0} AS STRING) AS DECIMAL(38, 18))"
+            return f"CAST(IF({{0}} < 0, CEIL({exact}, {scale}), FLOOR({exact}, {scale})) AS {kind.upper()})"
+        if is_integer(kind) and scale < 0:
+            return f"CAST(({{0}} DIV {10**-scale}L) * {10**-scale}L AS {kind.upper()})"
         if not is_decimal(kind) and not is_integer(kind):
             return None
         cut = f"IF({{0}} < 0, CEIL({{0}}, {scale}), FLOOR({{0}}, {scale}))"
         return f"CAST({cut} AS {scaled(kind, scale).upper()})"
 
     return template
+
+
+def _hash_code(kind: SqlType) -> str:
+    """HASH_CODE, as Java has it."""
+    match kind:
+        case "tinyint" | "smallint" | "int":
+            return "INT({0})"
+        case "bigint":
+            low = "(({0} ^ SHIFTRIGHTUNSIGNED({0}, 32)) & 4294967295L)"
+            return f"INT(IF({low} > 2147483647L, {low} - 4294967296L, {low}))"
+        case "boolean":
+            return "IF({0}, 1231, 1237)"
+        case "date":
+            return "UNIX_DATE({0})"
+    raise UnsupportedError(f"HASH_CODE cannot take {shown(kind)}", hint="HASH_CODE of an INT, BOOLEAN, DATE or STRING")
 
 
 NUMBERS = (
@@ -87,8 +112,9 @@ NUMBERS = (
     same("RAND(seed)", "double"),
     Function("RAND_INTEGER(bound)", "CAST(FLOOR(RAND() * {0}) AS INT)", "int"),
     Function("RAND_INTEGER(seed, bound)", "CAST(FLOOR(RAND({0}) * {1}) AS INT)", "int", OTHER_SEED),
+    Function("HASH_CODE(value)", _hash_code, "int"),
     same("UUID()", "string"),
     same("BIN(integer)", "string"),
     same("HEX(value)", "string"),
-    same("UNHEX(string)", "binary"),
+    Function("UNHEX(string)", ODD, "binary"),
 )

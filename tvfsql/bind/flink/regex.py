@@ -50,3 +50,26 @@ def _groups(tree: Any) -> Iterator[tuple[int, Any]]:
             for inner in part if isinstance(part, list) else (part,):
                 if isinstance(inner, parser.SubPattern):
                     yield from _groups(inner)
+
+
+def is_invalid(regex: str | None) -> bool:
+    """Whether a regular expression is certainly none in Java either: a parenthesis has no other one."""
+    if regex is None or "\\Q" in regex:
+        return False
+    try:
+        parser.parse(regex)
+    except re.error as error:
+        return error.msg.startswith(("missing ), unterminated subpattern", "unbalanced parenthesis"))
+    except (OverflowError, RecursionError):
+        return False
+    return False
+
+
+def has_group(regex: str | None, number: str | None) -> bool:
+    """Whether a group may exist; of an expression that is not known here any may."""
+    if regex is None or not (number or "").isdecimal():
+        return True
+    try:
+        return bool(int(number or 0) < parser.parse(regex).state.groups)
+    except (re.error, OverflowError, RecursionError):
+        return True

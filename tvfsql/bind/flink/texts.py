@@ -2,25 +2,29 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable, Sequence
+
 from tvfsql.bind.flink.function import Function, holes, literal_of, of_runtime, same
-from tvfsql.bind.flink.regex import Group
+from tvfsql.bind.flink.regex import Group, has_group, is_invalid
 from tvfsql.errors import UnsupportedError
 from tvfsql.plan.types import SqlType, is_integer, is_number, shown
 
 LITERAL = "CONCAT('\\\\Q', {1}, '\\\\E')"  # a separator as a regular expression that matches it alone
 PARTS = f"SPLIT({{0}}, {LITERAL}, -1)"
-SPLIT = f"CASE WHEN {{0}} = '' THEN ARRAY() WHEN {{1}} = '' THEN SPLIT({{0}}, '') ELSE {PARTS} END"
+# a character beyond U+FFFF is two units in Flink, and neither is a character by itself
+IN_UNITS = "REGEXP_REPLACE({0}, '[^\\\\u0000-\\\\uFFFF]', '??')"
+SPLIT = f"CASE WHEN {{0}} = '' THEN ARRAY() WHEN {{1}} = '' THEN SPLIT({IN_UNITS}, '') ELSE {PARTS} END"
 GROUP = "TRY_ELEMENT_AT(REGEXP_EXTRACT_ALL({0}, {1}, %s), 1)"  # NULL where nothing matches
-BETWEEN = "ARRAY_JOIN(CONCAT(ARRAY(''), SPLIT({0}, ''), ARRAY('')), {2})"  # before, between and after all characters
+# before, between and after all characters
+BETWEEN = f"ARRAY_JOIN(CONCAT(ARRAY(''), SPLIT({IN_UNITS}, ''), ARRAY('')), {{2}})"
 DECIMAL = (
     "^\\\\s*[+-]?(NaN|Infinity|([0-9]+\\\\.?[0-9]*|\\\\.[0-9]+)([eE][+-]?[0-9]+)?[fFdD]?)\\\\s*$"  # of Java's Double
 )
 FIRST_BYTE = "CAST(CONV(LEFT(HEX({0}), 2), 16, 10) AS INT)"
 UNITS = "'UTF-16BE'"  # two bytes for each unit, as Flink counts here
 URL = "^[ ]*(?i)(https?|ftp|file|jar|mailto):"
-INVALID = "an invalid regular expression fails"
+INVALID = "an invalid regular expression in a column fails"
 NO_GROUP = f"{INVALID}, and a group that does not exist"
-CHARACTERS = "characters beyond U+FFFF stay whole; Flink cuts them in two"
 WORDS = (
     "ARRAY_JOIN(TRANSFORM(REGEXP_EXTRACT_ALL({0}, '([A-Za-z0-9]+|[^A-Za-z0-9]+)', 1), "
     "word -> IF(word RLIKE '^[A-Za-z0-9]', CONCAT(UPPER(LEFT(word, 1)), LOWER(SUBSTRING(word, 2))), word)), '')"
@@ -36,10 +40,31 @@ def _padded(name: str) -> str:
     return f"IF({{2}} = '' OR {{1}} < 0, NULL, {padded})"
 
 
+def _in_case(name: str) -> Callable[[SqlType], str]:
+    """UPPER and LOWER. Those of a literal are as long as it is, in Flink, too."""
+
+    def template(text: SqlType) -> str:
+        literal = literal_of(text)
+        grows = literal is not None and len(getattr(literal, name.lower())()) > len(literal)
+        return f"LEFT({name}({{0}}), {len(literal or '')})" if grows else f"{name}({{0}})"
+
+    return template
+
+
 def _matches(text: SqlType, regex: SqlType) -> str:
     """REGEXP: the empty one matches nothing."""
     literal = literal_of(regex)
     return "({0} RLIKE {1})" if literal else "IF({1} = '', {0} <> {0}, {0} RLIKE {1})"
+
+
+def unmatched(name: str, kinds: Sequence[SqlType]) -> str | None:
+    """What a call gives whose regular expression, or the group of it, does not exist; None if they may."""
+    regex = literal_of(kinds[1])
+    group = literal_of(kinds[2]) if len(kinds) == 3 and name.startswith("REGEXP_EXTRACT") else None
+    if not is_invalid(regex) and has_group(regex, group):
+        return None
+    result = {"REGEXP_EXTRACT_ALL": "ARRAY<STRING>", "REGEXP_COUNT": "INT", "REGEXP_INSTR": "INT"}.get(name, "STRING")
+    return "({0} <> {0})" if name == "REGEXP" else f"CAST(NULL AS {result})"
 
 
 def _extracted(text: SqlType, regex: SqlType, group: SqlType) -> str:
@@ -72,6 +97,13 @@ def _split_index(text: SqlType, separator: SqlType, index: SqlType) -> str:
         parts = f"IF({{0}} = '', ARRAY(), {_index_of(separator)})" if is_integer(separator) else parts
     found = f"GET({parts}, {{2}})"
     return found if (at or "").isdecimal() else f"IF({{2}} < 0, NULL, {found})"
+
+
+def _encoded(text: SqlType, charset: SqlType) -> str:
+    """ENCODE: a character that the charset does not have is a question mark."""
+    last = {"US-ASCII": "007F", "ISO-8859-1": "00FF"}.get((literal_of(charset) or "").upper())
+    known = f"REGEXP_REPLACE({{0}}, '[^\\\\u0000-\\\\u{last}]', '?')" if last else "{0}"
+    return f"ENCODE({known}, {{1}})"
 
 
 def _printed(*kinds: SqlType) -> str:
@@ -122,8 +154,8 @@ def part_of(start: SqlType, length: SqlType | None) -> str | None:
 TEXTS = (
     same("CHAR_LENGTH(string)", "int"),
     same("CHARACTER_LENGTH(string)", "int"),
-    same("UPPER(string)", "string"),
-    same("LOWER(string)", "string"),
+    Function("UPPER(string)", _in_case("UPPER"), "string"),
+    Function("LOWER(string)", _in_case("LOWER"), "string"),
     same("BTRIM(string)", "string"),
     Function("BTRIM(string, characters)", "BTRIM({0}, {1})", "string"),
     same("LTRIM(string)", "string"),
@@ -156,7 +188,7 @@ TEXTS = (
     Function("ASCII(string)", f"IF({{0}} = '', 0, {FIRST_BYTE} - IF({FIRST_BYTE} > 127, 256, 0))", "int"),
     same("CHR(integer)", "string"),
     same("DECODE(binary, charset)", "string"),
-    same("ENCODE(string, charset)", "binary", "fails for characters that the charset does not have"),
+    Function("ENCODE(string, charset)", _encoded, "binary"),
     same("INSTR(string, substring)", "int"),
     same("LEFT(string, length)", "string"),
     same("RIGHT(string, length)", "string"),
@@ -169,9 +201,9 @@ TEXTS = (
         "PARSE_URL(url, part, key)", f"IF({{0}} RLIKE '{URL}', PARSE_URL({{0}}, {{1}}, {{2}}), NULL)", "string", NO_URL
     ),
     Function("PRINTF(format, ...)", _printed, "string", "fails for NULL where the format takes a number"),
-    Function("REPLACE(string, search, replacement)", _replaced, "string", CHARACTERS),
+    Function("REPLACE(string, search, replacement)", _replaced, "string"),
     same("REVERSE(string)", "string"),
-    Function("SPLIT(string, separator)", SPLIT, "array<string>", CHARACTERS),
+    Function("SPLIT(string, separator)", SPLIT, "array<string>"),
     Function("SPLIT_INDEX(string, separator, index)", _split_index, "string"),
     Function("STR_TO_MAP(string)", _pairs, "map<string,string>", TWICE),
     Function("STR_TO_MAP(string, between, within)", _pairs, "map<string,string>", TWICE),

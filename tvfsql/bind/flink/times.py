@@ -88,16 +88,24 @@ FIELDS = {"DAYOFYEAR": "DOY", "DAYOFMONTH": "DAY", "DAYOFWEEK": "DOW"} | {
 
 def field_of(unit: str) -> Callable[..., str | None] | None:
     """EXTRACT(unit FROM x): None if Flink has no such unit."""
-    if unit in OF_CLOCK:
+    if unit in OF_CLOCK and unit != "EPOCH":
         return on_clock(f"CAST({OF_CLOCK[unit]} AS BIGINT)")
-    if unit not in OF_DATE:
+    if unit not in OF_DATE and unit != "EPOCH":
         return None
 
     def of(kind: SqlType, *_: SqlType) -> str | None:
+        if is_time_of_day(kind):
+            raise UnsupportedError(f"a TIME has no {unit}", hint="EXTRACT(HOUR FROM time)")
+        if unit == "EPOCH":
+            return on_clock(f"CAST({OF_CLOCK[unit]} AS BIGINT)")(kind)
         day = "{0}" if kind == "date" else str(on_clock(DAY)(kind))
         return f"CAST({OF_DATE[unit].replace('{0}', day)} AS BIGINT)"
 
     return of
+
+
+def is_time_of_day(kind: SqlType) -> bool:
+    return kind.startswith("time(")
 
 
 def date_of(clock: str) -> str:
@@ -166,8 +174,7 @@ OF_WEEKS = {
     "e": "DAYOFWEEK({0})",
     "u": "YEAR({0})",
 }
-AS_TIME = f"TO_TIMESTAMP_NTZ(LEFT({{0}}, 19), {DEFAULT})"
-UNREADABLE = "fails where the text cannot be read"
+UNREADABLE = "fails where the text cannot be read, if the format has letters that are no numbers"
 
 
 def read(text: str, *, millis: bool = True) -> str:
@@ -177,14 +184,14 @@ def read(text: str, *, millis: bool = True) -> str:
     late = "'^(\\\\d\\\\d\\\\d\\\\d-\\\\d{1,2})-(29|30|31)( .*)?$'"
     month_end = f"LAST_DAY(TRY_CAST(REGEXP_EXTRACT({text}, {late}, 1) AS DATE))"
     clamped = f"TRY_CAST(CONCAT({month_end}, REGEXP_EXTRACT({text}, {late}, 3)) AS TIMESTAMP_NTZ)"
-    found = f"COALESCE(TRY_CAST({text} AS TIMESTAMP_NTZ), {clamped})"
+    next_day = f"TRY_CAST(LEFT({text}, INSTR({text}, ' ')) AS TIMESTAMP_NTZ) + INTERVAL '1' DAY"
+    midnight = f"IF({text} RLIKE ' 24:00?:00?(\\\\.0+)?$', {next_day}, NULL)"
+    found = f"COALESCE(TRY_CAST({text} AS TIMESTAMP_NTZ), {clamped}, {midnight})"
     return f"IF({text} RLIKE {shape}, {to_millis(found) if millis else found}, NULL)"
 
 
 def formatted(kind: SqlType, pattern: SqlType) -> str | None:
-    """DATE_FORMAT; of a text it is that of the time that this begins with."""
-    clock = AS_TIME if kind == "string" else str(on_clock("{0}")(kind))
-    return shown_as(clock, pattern)
+    return shown_as(str(on_clock("{0}")(kind)), pattern)
 
 
 def shown_as(clock: str, pattern: SqlType) -> str:
@@ -222,8 +229,6 @@ def _unix_timestamp(_: SqlType, pattern: SqlType) -> str:
 
 
 def _to_timestamp(_: SqlType, pattern: SqlType) -> str:
-    if literal_of(pattern) == DEFAULT.strip("'"):
-        return read("{0}")
     return f"IF(TRY_TO_TIMESTAMP({{0}}, {{1}}) IS NULL, NULL, {to_millis('TO_TIMESTAMP_NTZ({0}, {1})')})"
 
 
@@ -243,36 +248,36 @@ def _instant(kind: SqlType, pattern: SqlType = "", zone: SqlType = "") -> str | 
     return f"IF({millis} BETWEEN -62135596800000 AND 253402300799999, TIMESTAMP_MILLIS({millis}), NULL)"
 
 
-def _converted(*_: SqlType) -> str:
-    instant = later(AS_TIME).replace("{zone}", "{1}")
-    shown = f"DATE_FORMAT({wall_clock(instant).replace('{zone}', '{2}')}, {DEFAULT})"
-    return f"IF({{0}} RLIKE '^\\\\d+-\\\\d+-\\\\d+ \\\\d+:\\\\d+:\\\\d+', {shown}, NULL)"
+FROM_TEXT = ""  # bind/flink/readers.py
+FAR_AWAY = "is NULL for a text that is no date, where Flink has a day millions of years away"
 
 
+CLOCKS = ("CURRENT_TIME", "LOCALTIME")
 TIMES = (
     *(Function(f"{name}(time)", field_of(unit) or "", "bigint") for name, unit in FIELDS.items()),
     same("NOW()", INSTANT),
     Function("CURRENT_ROW_TIMESTAMP()", "CURRENT_TIMESTAMP()", INSTANT, "is the time of the query, not of the row"),
+    *(Function(f"{name}()", f"CAST({wall_clock('CURRENT_TIMESTAMP()')} AS TIME(0))", "time(0)") for name in CLOCKS),
     Function("LOCALTIMESTAMP()", wall_clock("CURRENT_TIMESTAMP()"), CLOCK),
     Function("CURRENT_DATE()", f"CAST({wall_clock('CURRENT_TIMESTAMP()')} AS DATE)", "date"),
-    Function("DATE_FORMAT(time, format)", formatted, "string", f"{PATTERNS}, and for texts that are no times"),
+    Function("DATE_FORMAT(time, format)", formatted, "string", PATTERNS),
     Function("FROM_UNIXTIME(seconds)", f"DATE_FORMAT({wall_clock('TIMESTAMP_SECONDS({0})')}, {DEFAULT})", "string"),
     Function("FROM_UNIXTIME(seconds, format)", _from_unixtime, "string", PATTERNS),
     Function("UNIX_TIMESTAMP()", "UNIX_SECONDS(CURRENT_TIMESTAMP())", "bigint"),
-    Function("UNIX_TIMESTAMP(string)", f"UNIX_SECONDS({later(AS_TIME)})", "bigint", UNREADABLE),
+    Function("UNIX_TIMESTAMP(string)", FROM_TEXT, "bigint"),
     Function("UNIX_TIMESTAMP(string, format)", _unix_timestamp, "bigint", UNREADABLE),
     Function("TO_DATE(string)", "TRY_CAST({0} AS DATE)", "date"),
-    Function("TO_DATE(string, format)", "CAST(TRY_TO_TIMESTAMP({0}, {1}) AS DATE)", "date"),
+    Function("TO_DATE(string, format)", "CAST(TRY_TO_TIMESTAMP({0}, {1}) AS DATE)", "date", FAR_AWAY),
     Function("TO_TIMESTAMP(string)", read("{0}"), CLOCK),
-    Function("TO_TIMESTAMP(string, format)", _to_timestamp, CLOCK, "gives NULL for a day that its month does not have"),
+    Function("TO_TIMESTAMP(string, format)", _to_timestamp, CLOCK),
     Function("TO_TIMESTAMP_LTZ(number)", _instant, INSTANT),
     Function("TO_TIMESTAMP_LTZ(number, precision)", _instant, INSTANT),
     Function("TO_TIMESTAMP_LTZ(string, format)", _instant, INSTANT),
     Function("TO_TIMESTAMP_LTZ(string, format, zone)", _instant, INSTANT),
     Function(
         "CONVERT_TZ(string, from, to)",
-        _converted,
+        FROM_TEXT,
         "string",
-        f"{UNREADABLE} but has the shape of a time, and for a zone that does not exist",
+        "fails for a zone that does not exist",
     ),
 )

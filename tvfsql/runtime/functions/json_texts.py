@@ -103,8 +103,15 @@ def _is_json(text: str | None, kind: str) -> bool:
 
 
 def _quoted(text: str | None) -> str | None:
-    """Characters beyond ASCII as \\\\uXXXX."""
-    return None if text is None else json.dumps(text).replace("/", "\\/")
+    """Characters beyond ASCII as \\\\uXXXX; those beyond U+FFFF as in Flink: their number, and half of them again."""
+    if text is None:
+        return None
+    parts = re.split("([\U00010000-\U0010ffff])", text)
+    shown = [
+        json.dumps(part)[1:-1] if i % 2 == 0 else f"\\u{ord(part):x}{json.dumps(part)[7:-1]}"
+        for i, part in enumerate(parts)
+    ]
+    return '"' + "".join(shown).replace("/", "\\/") + '"'
 
 
 def _unquoted(text: str | None) -> str | None:

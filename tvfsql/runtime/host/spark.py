@@ -109,6 +109,8 @@ def settings() -> dict[str, str]:
         "spark.sql.catalogImplementation": "in-memory",  # Hive's would put derby files in the user's folder
         "spark.sql.warehouse.dir": _scratch_folder().as_uri(),
         "spark.sql.ansi.enabled": "true",
+        "spark.sql.mapKeyDedupPolicy": "LAST_WIN",  # as in Flink; a session of the user's fails
+        "spark.sql.timeType.enabled": "true",
         "spark.sql.shuffle.partitions": str(max(2, cores)),
         "spark.sql.execution.arrow.maxRecordsPerBatch": "50000",
         # the largest one is no bound: with any other the size of the batch is computed anew for each row

@@ -30,7 +30,7 @@ AGGREGATE = "plan.aggregates"
 FUNCTIONS: Mapping[type[exp.Expr], Function] = {
     # aggregates
     exp.ApproxDistinct: _called("APPROX_COUNT_DISTINCT", by=AGGREGATE),
-    exp.ArrayAgg: _called("ARRAY_AGG COLLECT_LIST", "this nulls_excluded", AGGREGATE),
+    exp.ArrayAgg: _called("ARRAY_AGG", "this nulls_excluded", AGGREGATE),
     exp.Avg: _called("AVG", by=AGGREGATE),
     exp.Count: _called("COUNT", "this expressions big_int", AGGREGATE),
     exp.FirstValue: _called("FIRST_VALUE", by=AGGREGATE),

@@ -1,1 +1,1 @@
-CREATE TABLE t (a TIME(3)) WITH ('connector' = 'print');
+CREATE TABLE t (a TIME(9)) WITH ('connector' = 'print');

@@ -1,0 +1,49 @@
+"""Elements of arrays, maps and variants: what stands in brackets."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+
+from sqlglot import exp
+
+from tvfsql.bind.flink.made import Made, made
+from tvfsql.errors import UnsupportedError
+from tvfsql.plan.types import UNKNOWN, SqlType, split_kinds
+
+TypeOf = Callable[[exp.Expr], SqlType]
+
+
+def element_of(node: exp.Bracket, type_of: TypeOf) -> Made | None:
+    """array[i], which counts from 1, and map[key]; NULL where the element does not exist."""
+    if isinstance(node.this, exp.Column) and node.this.name.upper() in ("MAP", "ROW") and not node.this.table:
+        return None
+    kind = type_of(node.this)
+    _refuse_beyond_literals(node.this.unnest(), node.expressions[0])
+    if kind.startswith("array<"):
+        return made(_at(node.expressions[0]), [node.this, *node.expressions], kind[6:-1])
+    key = node.expressions[0]
+    if kind == "variant" and isinstance(key, exp.Literal):
+        path = f'$["{key.name}"]' if key.is_string else f"$[{int(key.name) - 1}]"
+        return made("TRY_VARIANT_GET({0}, {1}, 'variant')", [node.this, exp.Literal.string(path)], "variant")
+    held = split_kinds(kind[4:-1])[1] if kind.startswith("map<") else UNKNOWN
+    return made("TRY_ELEMENT_AT({0}, {1})", [node.this, *node.expressions], held)
+
+
+def _refuse_beyond_literals(held: exp.Expr, index: exp.Expr) -> None:
+    """Of a literal without that element, Flink makes an element that is not in it."""
+    if isinstance(held, exp.Array) and isinstance(index, exp.Literal) and index.is_int:
+        missing = not 1 <= int(index.name) <= len(held.expressions)
+    elif isinstance(held, Made) and held.template.startswith("MAP(") and isinstance(index, exp.Literal):
+        keys = held.expressions[::2]
+        missing = all(isinstance(key, exp.Literal) for key in keys) and index not in keys
+    else:
+        return
+    if missing:
+        raise UnsupportedError(f"this has no element {index.name}", hint="ARRAY[1, 2, 3][3], MAP['a', 1]['a']")
+
+
+def _at(index: exp.Expr) -> str:
+    """array[i]. Spark counts negative ones from the end."""
+    if isinstance(index, exp.Literal) and index.is_int:
+        return "TRY_ELEMENT_AT({0}, {1})"
+    return "GET({0}, {1} - 1)"

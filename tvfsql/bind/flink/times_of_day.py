@@ -1,0 +1,62 @@
+"""Expressions of TIME: Spark's type of that name, which has no day to carry over to."""
+
+from __future__ import annotations
+
+import re
+
+from sqlglot import exp
+
+from tvfsql.bind.flink.made import Made, made
+from tvfsql.bind.flink.times import CLOCK, EPOCH, INSTANT, wall_clock
+from tvfsql.errors import UnsupportedError
+from tvfsql.plan.types import SqlType, shown
+
+UNITS = ("HOUR", "MINUTE", "SECOND", "MILLISECOND")
+
+
+def cast_to_time(node: exp.Cast, source: SqlType, target: SqlType) -> Made:
+    """CAST(x AS TIME(p)). A literal has the digits that are written."""
+    word = "TRY_CAST" if isinstance(node, exp.TryCast) else "CAST"
+    is_literal = isinstance(node.this, exp.Literal) and "start" not in node.meta
+    if is_literal and (found := re.search(r"\.(\d{1,6})", node.this.name)):
+        target = f"time({len(found[1])})"
+    if source == INSTANT:
+        return made(f"CAST({wall_clock('{0}')} AS {target.upper()})", [node.this], target)
+    if source not in ("string", "", CLOCK) and not source.startswith("time("):
+        raise UnsupportedError(f"{shown(source)} cannot be cast to TIME", hint="CAST(ts AS TIME)")
+    text = f"{word}({{0}} AS {target.upper()})"
+    if source == CLOCK:  # Flink counts back from there
+        text = f"IF({{0}} < {EPOCH}, RAISE_ERROR('no TIME of a TIMESTAMP before 1970'), {text})"
+    return made(text, [node.this], target)
+
+
+def moved(node: exp.Binary, kind: SqlType) -> Made:
+    """A TIME and an interval."""
+    sign = "+" if isinstance(node, exp.Add) else "-"
+    return made(f"CAST({{0}} {sign} {{1}} AS {kind.upper()})", [node.left, node.right], kind)
+
+
+def added(unit: str, amount: exp.Expr, time: exp.Expr, kind: SqlType) -> Made:
+    """TIMESTAMPADD(unit, amount, time)."""
+    _check(unit)
+    width = "INTERVAL '0.001' SECOND" if unit == "MILLISECOND" else f"INTERVAL '1' {unit}"
+    return made(f"CAST({{1}} + {{0}} * {width} AS {kind.upper()})", [amount, time], kind)
+
+
+def between(unit: str, start: exp.Expr, end: exp.Expr) -> Made:
+    """TIMESTAMPDIFF(unit, start, end)."""
+    _check(unit)
+    return made(f"CAST(TIME_DIFF('{unit}', {{0}}, {{1}}) AS INT)", [start, end], "int")
+
+
+def rounded(unit: str, time: exp.Expr, kind: SqlType, *, up: bool) -> Made:
+    """FLOOR and CEIL(time TO unit)."""
+    _check(unit)
+    floor = f"TIME_TRUNC('{unit}', {{0}})"
+    later = f"IF({floor} = {{0}}, {{0}}, {floor} + INTERVAL '1' {unit})" if unit != "MILLISECOND" else "{0}"
+    return made(f"CAST({later if up else floor} AS {kind.upper()})", [time], kind)
+
+
+def _check(unit: str) -> None:
+    if unit not in UNITS:
+        raise UnsupportedError(f"a TIME has no {unit}", hint=", ".join(UNITS))

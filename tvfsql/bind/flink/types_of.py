@@ -1,0 +1,51 @@
+"""TYPEOF: the name of an expression's type in Flink, with NOT NULL where it never is."""
+
+from __future__ import annotations
+
+from sqlglot import exp
+
+from tvfsql.bind.flink.made import Made
+from tvfsql.errors import UnsupportedError
+from tvfsql.plan.types import UNKNOWN, SqlType, fields, shown
+
+NEVER_NULL = exp.Coalesce | exp.Predicate | exp.Count | exp.Array | exp.Struct
+CLOCKS = ("NOW()", "CURRENT_TIMESTAMP()")
+
+
+def type_name(tree: exp.Expr, kind: SqlType) -> str:
+    """The type's name, of a column, a constant, or what may be NULL."""
+    if isinstance(tree, exp.Null):
+        return "NULL"
+    if kind == UNKNOWN:
+        raise UnsupportedError("the type of this is not known before Spark runs it", hint="TYPEOF(column)")
+    if isinstance(tree, exp.Literal):
+        return (f"CHAR({len(tree.name)})" if tree.is_string else shown(kind)) + " NOT NULL"
+    if isinstance(tree, exp.Boolean | exp.CurrentTimestamp) or _is_clock(tree) or _is_constant_cast(tree, kind):
+        return f"{_shown(kind)} NOT NULL"
+    if isinstance(tree, exp.Array) and tree.expressions and all(map(_is_number, tree.expressions)):
+        return f"ARRAY<{shown(kind[6:-1])} NOT NULL> NOT NULL"
+    if isinstance(tree, NEVER_NULL) or tree.find(exp.Column) is None:
+        raise UnsupportedError("TYPEOF takes a column, a literal, or what may be NULL", hint="TYPEOF(column)")
+    return _shown(kind)
+
+
+def _shown(kind: SqlType) -> str:
+    if kind.startswith("struct<"):
+        return "ROW<" + ", ".join(f"`{name}` {_shown(part)}" for name, part in fields(kind).items()) + ">"
+    if "struct<" in kind:
+        raise UnsupportedError("the type of this is not known before Spark runs it", hint="TYPEOF(column)")
+    return shown(kind)
+
+
+def _is_clock(tree: exp.Expr) -> bool:
+    return isinstance(tree, Made) and not tree.expressions and any(clock in tree.template for clock in CLOCKS)
+
+
+def _is_constant_cast(tree: exp.Expr, kind: SqlType) -> bool:
+    """Whether it is a CAST of a literal, to a type that has no length."""
+    literal = tree.this if isinstance(tree, exp.Cast) else None
+    return isinstance(literal, exp.Literal) and kind not in ("string", "binary")
+
+
+def _is_number(tree: exp.Expr) -> bool:
+    return isinstance(tree, exp.Literal) and not tree.is_string
