@@ -188,7 +188,8 @@ class Grouping:
 
     def _sparks_own(self, call: Call, where: Resolved, wanted: str | None, span: Span) -> AggCall:
         """An aggregate that Spark computes by its own rules: its whole text is the argument."""
-        lists = call.function in ("COLLECT", "COLLECT_LIST", "ARRAY_AGG") or (call.function == "LISTAGG" and call.distinct)
+        all_values = call.function in ("COLLECT", "COLLECT_LIST", "ARRAY_AGG")
+        lists = all_values or (call.function == "LISTAGG" and call.distinct)
         if lists and not call.as_in_spark and not call.star:
             call = replace(call, tree=scalar.listed(call))
         whole = scalar.to_scalar(call.tree, where.types, span)
