@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import io
 import sys
-from collections.abc import Callable, Iterable
+from collections.abc import Callable, Iterable, Sequence
 from contextlib import closing, redirect_stdout
 from dataclasses import dataclass, field
 from datetime import UTC, datetime
@@ -50,7 +50,7 @@ class Answers:
             if self.messages:
                 print(outcome.text, file=self.out)
         elif not queries:
-            self._print(Result(self.session, outcome).text(self.format))
+            self._print(self.text_of(Result(self.session, outcome)))
         else:
             streams = any(query.mode == "streaming" for query in queries)
             from tvfsql.runtime.frames.dropped_rows import counting_dropped
@@ -64,13 +64,23 @@ class Answers:
             self._tell_counts(dropped, streams)
             self._print(text)
 
+    def text_of(self, result: Result) -> str:
+        """A result as it is printed."""
+        return result.text(self.format)
+
+    def written(self, columns: Sequence[str], types: Sequence[str], rows: Iterable[Sequence[object]]) -> str:
+        """Rows in the format."""
+        out = io.StringIO()
+        write_rows(columns, types, rows, self.format, out)
+        return out.getvalue()
+
     def _run(self, queries: tuple[Compiled, ...]) -> str:
         """Run a query or the INSERTs of a set. Returns what is to be printed after the progress line is gone."""
         query = queries[0]
         with working("running", self._live()) as line, closing(line.above(self.out)) as above:
             self.session.spark  # noqa: B018  (start it under the progress line)
             if query.sink is None and not query.awaits_start:
-                return Result(self.session, query).text(self.format)
+                return self.text_of(Result(self.session, query))
             if query.sink is None:
                 self._follow(query, above)
                 return ""
@@ -92,10 +102,8 @@ class Answers:
         def take(rows: Rows) -> None:
             nonlocal begun
             names, types, found = rows
-            text, header = io.StringIO(), io.StringIO()
-            write_rows(names, types, found, self.format, text)
-            write_rows(names, types, (), self.format, header)
-            above.write(text.getvalue().removeprefix(header.getvalue() if begun else ""))
+            header = self.written(names, types, ()) if begun else ""
+            above.write(self.written(names, types, found).removeprefix(header))
             begun = True
 
         self.session.follow(query, take)

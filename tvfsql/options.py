@@ -5,7 +5,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator, Mapping
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from enum import Enum
 from functools import cache
@@ -44,6 +44,13 @@ class Option(Generic[T]):
     read: Reader[T]
     default: str
     doc: str
+
+    @property
+    def words(self) -> Sequence[str]:
+        """The values that it can have, if they are few: words, or zones."""
+        if self.read is _zone:
+            return sorted(_zones())
+        return ("true", "false") if self.read is _flag else getattr(self.read, "words", ())
 
 
 class Mode(Enum):
@@ -87,17 +94,22 @@ class LateResults(Enum):
     PURGE = "purge"
 
 
-def _choice(kind: type[E]) -> Reader[E]:
-    """One of the words of an enum, in any case."""
+@dataclass(frozen=True)
+class _choice(Generic[E]):
+    """Reads one of the words of an enum, in any case."""
 
-    def read(text: str, key: str, span: Span | None) -> E:
-        words = {one.value.lower(): one for one in kind}
+    kind: type[E]
+
+    def __call__(self, text: str, key: str, span: Span | None) -> E:
+        words = {one.value.lower(): one for one in self.kind}
         if text.strip().lower() not in words:
-            hint = did_you_mean(text, [one.value for one in kind], otherwise="values: ")
+            hint = did_you_mean(text, self.words, otherwise="values: ")
             raise OptionError(f"{key} cannot be {text!r}", span=span, hint=hint)
         return words[text.strip().lower()]
 
-    return read
+    @property
+    def words(self) -> list[str]:
+        return [one.value for one in self.kind]
 
 
 class _Flag(Enum):

@@ -165,7 +165,7 @@ def test_a_stream_is_planned_with_watermarks(script: Path, capsys: pytest.Captur
 def test_the_shell_runs_statements_and_outlives_mistakes() -> None:
     lines = f"{TABLE}\nDESCRIBE bid;\nSELECT nothing FROM bid;\nEXPLAIN PHYSICAL\n{HOP};\nQUIT;\n"
     done = subprocess.run([sys.executable, "-m", "tvfsql"], input=lines, capture_output=True, text=True)
-    assert done.returncode == 0
+    assert done.returncode == 1
     assert "TIMESTAMP(3)" in done.stdout
     assert "GlobalWindowAggregate" in done.stdout
     assert "has no column nothing" in done.stderr

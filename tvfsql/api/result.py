@@ -122,8 +122,11 @@ class Result:
                 write_rows(*self.rows(), format, out)
         return out.getvalue()
 
-    def rows(self) -> Rows:
-        """Column names, Spark types and rows; instants as wall clocks of `table.local-time-zone`."""
+    def rows(self, limit: int = 0) -> Rows:
+        """Column names, Spark types and rows; instants as wall clocks of `table.local-time-zone`.
+
+        A batch query gives no more than `limit` rows; 0: all.
+        """
         from tvfsql.runtime.frames.assigned_windows import with_local_times
         from tvfsql.runtime.host.failures import translated
 
@@ -133,7 +136,8 @@ class Result:
         frame = self.dataframe()
         with translated():
             local = with_local_times(frame, self.session.options[ZONE])
-            return list(frame.columns), [kind for _, kind in frame.dtypes], local.collect()
+            rows = local.limit(limit) if limit else local
+            return list(frame.columns), [kind for _, kind in frame.dtypes], rows.collect()
 
     # ------------------------------------------------------------------------------------------ rows in Python
 
@@ -214,12 +218,7 @@ class Result:
         return preformatted(repr(self))
 
     def _first_rows(self) -> str:
-        from tvfsql.runtime.frames.assigned_windows import with_local_times
-        from tvfsql.runtime.host.failures import translated
         from tvfsql.runtime.host.row_formats import cells
 
-        frame = self.dataframe()
-        with translated():
-            kinds = frame.dtypes
-            rows = with_local_times(frame, self.session.options[ZONE]).limit(ROWS + 1).collect()
-        return html_table(kinds, cells([kind for _, kind in kinds], rows))
+        columns, kinds, rows = self.rows(ROWS + 1)
+        return html_table([*zip(columns, kinds, strict=True)], cells(kinds, rows))

@@ -9,6 +9,7 @@ from typing import TYPE_CHECKING, Any, Self
 
 from tvfsql.api.compiled import Compiled
 from tvfsql.api.display import html_catalog
+from tvfsql.api.own_spark import OwnSpark
 from tvfsql.api.program import Program, run_inserts, streams_of
 from tvfsql.api.result import Result, Rows
 from tvfsql.api.script import Message, Script, queries_of
@@ -52,29 +53,20 @@ class Session:
         flush: bool = True,
         allow_changed_input: bool = False,
     ) -> None:
-        self._spark = spark
-        self._owns_spark = False
+        self.own = OwnSpark(spark)
         self.streams = Streams(Path(checkpoint) if checkpoint is not None else None, flush, allow_changed_input)
         self.script = Script(catalog or Catalog(), Options.of(options), mode, warehouse=Warehouse())
 
     @property
     def spark(self) -> SparkSession:
         """The SparkSession in use; starts a local one if there is none. Raises DataError if no Java is found."""
-        if self._spark is None:
-            from tvfsql.runtime.host.spark import is_running, local_spark
-
-            running = is_running()
-            self._spark = local_spark(self.catalog.packages())
-            self._owns_spark = not running
-        return self._spark
+        return self.own.get(self.catalog.packages)
 
     def close(self) -> None:
         """Stop the running streams after their current micro-batch, and Spark if this session has started it."""
         for running in self.streams.runs:
             running.stop()
-        if self._spark is not None and self._owns_spark:
-            self._spark.stop()
-            self._spark, self._owns_spark = None, False
+        self.own.stop()
 
     def __enter__(self) -> Self:
         return self
@@ -86,7 +78,7 @@ class Session:
         """One line: mode, tables and views, whether Spark runs."""
         names = [*self.catalog.names(Table), *self.catalog.names(View)]
         known = ", ".join(names[:8]) + (f", ... ({len(names)})" if len(names) > 8 else "") if names else "none"
-        spark = "running" if self._spark is not None else "not started"
+        spark = "running" if self.own.spark is not None else "not started"
         return f"<tvfsql session: mode {self.script.mode or 'automatic'}; tables: {known}; Spark {spark}>"
 
     def _repr_html_(self) -> str:

@@ -47,10 +47,10 @@ def write_rows(columns: Sequence[str], types: Sequence[str], rows: Iterable[Row]
 
 
 def _table(columns: Sequence[str], types: Sequence[str], rows: Iterable[Row], out: TextIO) -> int:
-    texts = [[_visible(_text(value, NULL)) for value in row] for row in rows]
-    heads = [_visible(name) for name in columns]
+    texts = [[visible(_text(value, NULL)) for value in row] for row in rows]
+    heads = [visible(name) for name in columns]
     widths = _widths(heads, texts)
-    rights = [_is_number(kind) for kind in types]
+    rights = [is_number(kind) for kind in types]
     rule = "+" + "+".join("-" * (width + 2) for width in widths) + "+\n"
     out.write(rule + _bars(heads, widths, rights) + rule)
     out.writelines(_bars(row, widths, rights) for row in texts)
@@ -63,7 +63,7 @@ def _markdown(columns: Sequence[str], types: Sequence[str], rows: Iterable[Row],
     texts = [[_markdown_cell(_text(value, NULL)) for value in row] for row in rows]
     heads = [_markdown_cell(name) for name in columns]
     widths = [max(width, 4) for width in _widths(heads, texts)]
-    rights = [_is_number(kind) for kind in types]
+    rights = [is_number(kind) for kind in types]
     rules = ["-" * (width - right) + ":" * right for width, right in zip(widths, rights, strict=True)]
     out.write(_bars(heads, widths, rights) + _bars(rules, widths, rights))
     out.writelines(_bars(row, widths, rights) for row in texts)
@@ -71,13 +71,13 @@ def _markdown(columns: Sequence[str], types: Sequence[str], rows: Iterable[Row],
 
 
 def _vertical(columns: Sequence[str], types: Sequence[str], rows: Iterable[Row], out: TextIO) -> int:
-    heads = [_visible(name) for name in columns]
-    widest = max(map(_width, heads), default=0)
-    labels = [_padded(head, widest, right=False) for head in heads]
+    heads = [visible(name) for name in columns]
+    widest = max(map(text_width, heads), default=0)
+    labels = [padded(head, widest, right=False) for head in heads]
 
     def record(number: int, row: Row) -> str:
         title = f"-[ row {number} ]".ljust(widest + 2, "-") + "\n"
-        values = (_visible(_text(value, NULL)) for value in row)
+        values = (visible(_text(value, NULL)) for value in row)
         return title + "".join(f"{label} | {value}\n" for label, value in zip(labels, values, strict=True))
 
     return _stream((record(number, row) for number, row in enumerate(rows, 1)), out)
@@ -149,7 +149,7 @@ def _tsv_field(text: str) -> str:
 
 
 def _markdown_cell(text: str) -> str:
-    return _visible(text).replace("\\", "\\\\").replace("|", "\\|")
+    return visible(text).replace("\\", "\\\\").replace("|", "\\|")
 
 
 # ---------------------------------------------------------------------------------------------- values
@@ -275,7 +275,7 @@ def _single(value: float | None) -> float | None:
 # ---------------------------------------------------------------------------------------------- cells
 
 
-def _visible(text: str) -> str:
+def visible(text: str) -> str:
     """The text on one line and without a say over the terminal: what cannot be printed is escaped."""
     if text.isprintable():
         return text
@@ -286,7 +286,7 @@ def _shows(each: str) -> bool:
     return each.isprintable() or each in _JOINERS or unicodedata.category(each) == "Zs"
 
 
-def _width(text: str) -> int:
+def text_width(text: str) -> int:
     """Columns in a terminal: two for wide East Asian characters and emoji, none for combining marks."""
     if text.isascii():
         return len(text)
@@ -300,21 +300,21 @@ def _character_width(each: str) -> int:
 
 
 def _widths(heads: Sequence[str], texts: Sequence[Sequence[str]]) -> list[int]:
-    widths = [_width(head) for head in heads]
+    widths = [text_width(head) for head in heads]
     for row in texts:
-        widths = [max(width, _width(text)) for width, text in zip(widths, row, strict=True)]
+        widths = [max(width, text_width(text)) for width, text in zip(widths, row, strict=True)]
     return widths
 
 
 def _bars(cells: Sequence[str], widths: Sequence[int], rights: Sequence[bool]) -> str:
-    padded = (_padded(cell, width, right) for cell, width, right in zip(cells, widths, rights, strict=True))
-    return "| " + " | ".join(padded) + " |\n"
+    texts = (padded(cell, width, right) for cell, width, right in zip(cells, widths, rights, strict=True))
+    return "| " + " | ".join(texts) + " |\n"
 
 
-def _padded(text: str, width: int, right: bool) -> str:
-    blanks = " " * (width - _width(text))
+def padded(text: str, width: int, right: bool) -> str:
+    blanks = " " * (width - text_width(text))
     return blanks + text if right else text + blanks
 
 
-def _is_number(kind: str) -> bool:
+def is_number(kind: str) -> bool:
     return kind.lower().partition("(")[0].strip() in NUMBERS

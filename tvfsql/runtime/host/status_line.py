@@ -101,7 +101,8 @@ def _show(label: str, say: Callable[[], str | None], line: Line, done: threading
     pause, turn = FIRST_AFTER, 0
     while not done.wait(pause):
         frame = FRAMES[turn % len(FRAMES)]
-        line.show(f"{frame} {say() or progress_text(label, time.monotonic() - start, _tasks())}")
+        doing = label if _context() is not None else "starting Spark"
+        line.show(f"{frame} {say() or progress_text(doing, time.monotonic() - start, _tasks())}")
         pause, turn = EVERY, turn + 1
     line.erase()
 
@@ -114,9 +115,8 @@ def progress_text(label: str, seconds: float, tasks: tuple[int, int] | None) -> 
 
 def _tasks() -> tuple[int, int] | None:
     """Tasks done and all tasks of the stages that run now; None before Spark is up or between stages."""
-    core: Any = sys.modules.get("pyspark.core.context")  # to show progress is no reason to load pyspark
-    context: Any = getattr(core, "SparkContext", None) and core.SparkContext._active_spark_context
-    if getattr(context, "_jsc", None) is None:  # no Spark, or on its way up, or stopped
+    context = _context()
+    if context is None:
         return None
     try:
         tracker = context.statusTracker()
@@ -127,3 +127,10 @@ def _tasks() -> tuple[int, int] | None:
     if not running:
         return None
     return sum(stage.numCompletedTasks for stage in running), sum(stage.numTasks for stage in running)
+
+
+def _context() -> Any:
+    """The running Spark. None if there is none, or it is on its way up, or stopped."""
+    core: Any = sys.modules.get("pyspark.core.context")  # to show progress is no reason to load pyspark
+    context: Any = getattr(core, "SparkContext", None) and core.SparkContext._active_spark_context
+    return None if getattr(context, "_jsc", None) is None else context

@@ -28,6 +28,11 @@ def quiet_java(spark: SparkSession) -> Iterator[None]:
         _leave(spark)
 
 
+def silence(spark: SparkSession) -> None:
+    """The same, from now on."""
+    _enter(spark)
+
+
 def _enter(spark: SparkSession) -> None:
     global _inside, _before
     java: Any = spark._jvm

@@ -1,0 +1,49 @@
+"""The Spark of a session: the one that it was given, or a local one that starts when it is needed."""
+
+from __future__ import annotations
+
+import threading
+from collections.abc import Callable, Collection
+from dataclasses import dataclass, field
+from typing import TYPE_CHECKING
+
+if TYPE_CHECKING:
+    from pyspark.sql import SparkSession
+
+
+@dataclass
+class OwnSpark:
+    """`spark` is None until it is needed. Several threads may ask for it: one starts it, the others wait."""
+
+    spark: SparkSession | None = None
+    _started: bool = False
+    _lock: threading.Lock = field(default_factory=threading.Lock)
+
+    def get(self, packages: Callable[[], Collection[str]]) -> SparkSession:
+        """The running Spark; starts a local one with `packages` if there is none. Raises DataError without Java."""
+        with self._lock:
+            if self.spark is None:
+                from tvfsql.runtime.host.spark import is_running, local_spark
+
+                running = is_running()
+                self.spark = local_spark(packages())
+                self._started = not running
+            return self.spark
+
+    def cancel(self) -> None:
+        """Cancel the jobs that run now. Does not wait for their end."""
+        if self.spark is not None:
+            self.spark.sparkContext.cancelAllJobs()
+
+    def silence(self) -> None:
+        """From now on Java's messages are thrown away, such as those of workers whose jobs are cancelled."""
+        from tvfsql.runtime.stream.driver.quiet_worker import silence
+
+        if self.spark is not None and self._started:
+            silence(self.spark)
+
+    def stop(self) -> None:
+        """Stop Spark if it was started here."""
+        if self.spark is not None and self._started:
+            self.spark.stop()
+            self.spark, self._started = None, False

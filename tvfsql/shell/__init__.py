@@ -1,0 +1,22 @@
+"""The interactive shell: on a terminal with editing, history and completion; from a pipe, line by line.
+
+Only `terminal` and `highlighting` load prompt_toolkit and pygments, and only if stdin is a terminal.
+"""
+
+from __future__ import annotations
+
+import sys
+
+from tvfsql.api import Session
+from tvfsql.shell.state import Shell
+
+
+def run_shell(session: Session) -> int:
+    """Read and run statements and commands until the input ends. Returns the exit code: 1 if a piped one failed."""
+    if sys.stdin.isatty() and sys.stdout.isatty():
+        from tvfsql.shell.terminal import run_terminal
+
+        return run_terminal(session)
+    shell = Shell(session)
+    shell.run_lines(sys.stdin)
+    return 1 if shell.failed else 0

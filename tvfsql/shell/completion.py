@@ -1,0 +1,233 @@
+"""What may stand at the cursor: commands, keywords, tables, columns, functions, options and their values, files."""
+
+from __future__ import annotations
+
+import os
+import re
+from collections.abc import Iterable, Iterator, Sequence
+from dataclasses import dataclass
+
+from tvfsql.api import Session
+from tvfsql.catalog import Table, View
+from tvfsql.plan.types import shown
+
+WORD = re.compile(r"[\w$]*$")
+IN_STRING = re.compile(r"'([^']*)$")
+MOST = 400
+KEYWORDS = """
+ALL ALTER AND AS ASC BETWEEN BY CALL CASE CAST CREATE CROSS CUBE DESC DESCRIBE DESCRIPTOR DISTINCT DROP ELSE END EXCEPT
+EXECUTE EXISTS EXPLAIN FALSE FILTER FROM FULL FUNCTION GROUP GROUPING HAVING IN INNER INSERT INTERSECT INTERVAL INTO IS
+JOIN LANGUAGE LEFT LIKE LIMIT NOT NULL OFFSET ON OR ORDER OUTER OVER OVERWRITE PARTITION PARTITIONED RESET RIGHT ROLLUP
+SELECT SET SETS SHOW STATEMENT TABLE TEMPORARY THEN TRUE UNION USING VALUES VIEW WATERMARK WHEN WHERE WITH
+BIGINT BOOLEAN DATE DECIMAL DOUBLE FLOAT INT STRING TIMESTAMP TIMESTAMP_LTZ SECOND MINUTE HOUR DAY MONTH YEAR
+""".split()
+BEFORE_TABLES = {"FROM", "JOIN", "TABLE", "VIEW", "INTO", "DESCRIBE", "DESC", "OVERWRITE"}
+AFTER_SHOW = ("TABLES", "VIEWS", "FUNCTIONS", "USER FUNCTIONS", "CREATE TABLE")
+
+
+@dataclass(frozen=True)
+class Candidate:
+    """A text that replaces the last `length` characters. `shown` is what a menu has, `about` what it says of it."""
+
+    text: str
+    length: int
+    shown: str = ""
+    about: str = ""
+
+
+def candidates(text: str, after: str, session: Session) -> list[Candidate]:
+    """The candidates at the end of `text`; `after` is what stands behind the cursor, whose tables count too."""
+    if text.lstrip()[:1] in ("\\", ".") and "\n" not in text.strip():
+        found = list(_of_command(text.lstrip(), session))
+    else:
+        start = text.rfind(";") + 1
+        found = list(_of_statement(text[start:], text[start:] + after.partition(";")[0], session))
+    return found[:MOST]
+
+
+# ---------------------------------------------------------------------------------------------- commands
+
+
+def _of_command(text: str, session: Session) -> Iterator[Candidate]:
+    from tvfsql.shell.commands import BY_NAME, CHOICES, COMMANDS
+
+    name, blank, argument = text.partition(" ")
+    if not blank:
+        for each in COMMANDS:
+            for other in each.names:
+                if other.startswith(name):
+                    yield Candidate(other, len(name), f"{other} {each.usage}".strip(), each.summary)
+        return
+    command = BY_NAME.get(name.lower())
+    takes = command.takes if command else ""
+    word = argument.rpartition(" ")[2]
+    if takes == "file":
+        yield from _files(argument)
+    elif takes == "table":
+        yield from _starting(word, session.catalog.entries, "table")
+    elif takes == "option":
+        key, blank, _ = argument.partition(" ")
+        yield from _starting(word, _values(key) if blank else _keys(session), key if blank else "option")
+    else:
+        yield from _starting(word, CHOICES.get(takes, ()), "")
+
+
+def _starting(word: str, names: Iterable[str], about: str) -> Iterator[Candidate]:
+    for name in names:
+        if name.lower().startswith(word.lower()):
+            yield Candidate(name, len(word), about=about)
+
+
+def _files(path: str) -> Iterator[Candidate]:
+    folder, _, start = path.rpartition("/")
+    place = os.path.expanduser(f"{folder}/") if "/" in path else "."
+    try:
+        entries = sorted(os.scandir(place), key=lambda entry: entry.name)
+    except OSError:
+        return
+    for entry in entries:
+        if entry.name.startswith(start) and not (entry.name.startswith(".") and not start):
+            yield Candidate(entry.name + ("/" if entry.is_dir() else ""), len(start), about="file")
+
+
+# ---------------------------------------------------------------------------------------------- statements
+
+
+def _of_statement(text: str, whole: str, session: Session) -> Iterator[Candidate]:
+    if text.count("'") % 2:
+        yield from _of_string(text, session)
+        return
+    word = WORD.search(text)
+    start = word[0] if word else ""
+    before = text[: len(text) - len(start)]
+    words = re.findall(r"[\w$]+|[^\s\w]", before)
+    last = words[-1].upper() if words else ""
+    if not words:
+        yield from _starting(start, _starts(), "statement")
+    elif last == ".":
+        yield from _columns_of(words[-2] if len(words) > 1 else "", start, whole, session)
+    elif last == "SHOW":
+        yield from _starting(start, AFTER_SHOW, "")
+    elif words[0].upper() in ("SET", "RESET"):
+        yield from _of_option(words, start, session)
+    elif last in BEFORE_TABLES or (last == "(" and [each.upper() for each in words[-2:-1]] == ["TABLE"]):
+        yield from _tables(start, session)
+        if start:
+            yield from _functions(start, session, windows=True)
+            yield from _starting(start, ("TABLE",), "keyword")
+    elif last == "(" and [each.upper() for each in words[-2:-1]] == ["DESCRIPTOR"]:
+        yield from _columns(start, whole, session, times=True)
+    else:
+        yield from _columns(start, whole, session)
+        if start:
+            yield from _functions(start, session)
+            yield from _starting(start, KEYWORDS, "keyword")
+            yield from _tables(start, session)
+
+
+def _starts() -> tuple[str, ...]:
+    from tvfsql.syntax.parser import STARTS
+
+    return tuple(each for each in STARTS if each != "(")
+
+
+def _tables(start: str, session: Session) -> Iterator[Candidate]:
+    for name, entry in sorted(session.catalog.entries.items()):
+        if name.lower().startswith(start.lower()):
+            yield Candidate(_name(name), len(start), about=type(entry).__name__.lower())
+
+
+def _columns(start: str, whole: str, session: Session, *, times: bool = False) -> Iterator[Candidate]:
+    """The columns of the tables that the statement names, and of windows if it has one."""
+    names = {each.lower() for each in re.findall(r"[\w$]+", whole)}
+    found: dict[str, str] = {}
+    for name, entry in sorted(session.catalog.entries.items()):
+        if name.lower() in names:
+            found |= {column: f"{shown(kind)} of {name}" for column, kind in _fields(entry, times)}
+    if not times and names & {"tumble", "hop", "cumulate", "session"}:
+        found |= dict.fromkeys(("window_start", "window_end", "window_time"), "TIMESTAMP(3) of the window")
+    for column, about in found.items():
+        if column.lower().startswith(start.lower()):
+            yield Candidate(_name(column), len(start), about=about)
+
+
+def _columns_of(owner: str, start: str, whole: str, session: Session) -> Iterator[Candidate]:
+    """The columns of a table, or of one that the statement calls `owner`."""
+    entry = session.catalog.find(owner)
+    if entry is None and owner:
+        named = re.finditer(rf"([\w$]+)\s+(?:AS\s+)?{re.escape(owner)}\b", whole, re.IGNORECASE)
+        found = [session.catalog.find(each[1]) for each in named]
+        entry = next((each for each in found if each is not None), None)
+    for column, kind in _fields(entry) if entry else ():
+        if column.lower().startswith(start.lower()):
+            yield Candidate(_name(column), len(start), about=shown(kind))
+
+
+def _fields(entry: Table | View, times: bool = False) -> list[tuple[str, str]]:
+    if isinstance(entry, Table):
+        pairs = [(column.name, column.type) for column in entry.visible]
+    else:
+        pairs = [(name, part.type) for name, part in zip(entry.columns, entry.plan.schema, strict=True)]
+    return [pair for pair in pairs if not times or pair[1] in ("timestamp", "timestamp_ntz")]
+
+
+def _functions(start: str, session: Session, *, windows: bool = False) -> Iterator[Candidate]:
+    from tvfsql.shell.functions import calls
+    from tvfsql.syntax.tokens import FUNCTIONS
+
+    for call in calls(session.catalog.functions.values()):
+        if call.name.lower().startswith(start.lower()) and (call.name in FUNCTIONS) == windows:
+            end = "()" if call.text.endswith("()") else "("
+            yield Candidate(call.name + end, len(start), call.text, call.result or "function")
+
+
+def _of_option(words: Sequence[str], start: str, session: Session) -> Iterator[Candidate]:
+    if len(words) == 1:
+        for key in _keys(session):
+            if key.startswith(start.lower()):
+                yield Candidate(f"'{key}'", len(start), about=_doc(key))
+
+
+def _of_string(text: str, session: Session) -> Iterator[Candidate]:
+    """Within quotes: an option of SET and its value, or the value of an option of a table."""
+    opened = IN_STRING.search(text)
+    start = opened[1] if opened else ""
+    before = text[: len(text) - len(start) - 1]
+    words = re.findall(r"'[^']*'|[\w$]+|[^\s\w]", before)
+    key = words[-2].strip("'") if words[-1:] == ["="] and len(words) > 1 else ""
+    if words and words[0].upper() in ("SET", "RESET"):
+        about = "" if key else "option"
+        yield from _starting(start, _values(key) if key else _keys(session), about)
+    elif key == "path":
+        yield from _files(start)
+    else:
+        yield from _starting(start, _table_values(key), key)
+
+
+def _table_values(key: str) -> Sequence[str]:
+    from tvfsql.catalog.connectors import KNOWN_CONNECTORS
+
+    return {
+        "connector": KNOWN_CONNECTORS,
+        "format": ("csv", "json", "parquet", "orc", "avro"),
+    }.get(key, ())
+
+
+def _keys(session: Session) -> list[str]:
+    return [key for key, _ in session.options.listed()]
+
+
+def _doc(key: str) -> str:
+    from tvfsql.options import KNOWN
+
+    return KNOWN[key].doc if key in KNOWN else ""
+
+
+def _values(key: str) -> Sequence[str]:
+    from tvfsql.options import KNOWN
+
+    return KNOWN[key].words if key in KNOWN else ()
+
+
+def _name(name: str) -> str:
+    return name if re.fullmatch(r"[^\W\d][\w$]*", name) and name.upper() not in KEYWORDS else f"`{name}`"

@@ -1,0 +1,45 @@
+"""The functions that a query can call, with their arguments."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Iterator
+from dataclasses import dataclass
+from functools import cache
+
+from tvfsql.bind.flink import TABLE
+from tvfsql.bind.spark_functions import functions
+from tvfsql.plan.aggregates import AGGREGATES
+from tvfsql.plan.function import UserFunction
+from tvfsql.plan.types import shown
+from tvfsql.syntax.parser import USAGE
+
+RANKS = ("ROW_NUMBER()", "RANK()", "DENSE_RANK()")
+
+
+@dataclass(frozen=True, order=True)
+class Call:
+    """A call as it is written, and the type of its result if it is always the same."""
+
+    text: str
+    result: str | None = None
+
+    @property
+    def name(self) -> str:
+        return self.text.partition("(")[0]
+
+
+def calls(users: Iterable[UserFunction] = ()) -> Iterator[Call]:
+    """All functions by name: the user's, window functions, aggregates, Flink's functions, and those of Spark."""
+    yield from sorted(Call(f"{each.name}(...)", shown(each.result)) for each in users)
+    yield from _built_in()
+
+
+@cache
+def _built_in() -> tuple[Call, ...]:
+    known = {Call(usage.partition("): ")[0].rstrip(")") + ")") for usage in USAGE.values()}
+    known |= {Call(f"{name}(x)") for name in AGGREGATES if name.isidentifier()}
+    known |= {Call(each.call, shown(each.result) if isinstance(each.result, str) else None) for each in TABLE}
+    known |= {Call(text) for text in RANKS}
+    names = {each.name for each in known}
+    known |= {Call(f"{name.upper()}(...)") for name in functions() if name.upper() not in names}
+    return tuple(sorted(known, key=lambda call: (call.name, call.text)))

@@ -1,0 +1,79 @@
+"""Where a statement ends, and what is a command, while someone still types."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Iterator
+
+from tvfsql.errors import TvfSqlError
+
+WORDS = ("quit", "exit", "help", "clear")  # commands that may be written as statements
+
+
+def is_command(text: str) -> bool:
+    """Whether a line is a command of the shell: `\\dt`, `.tables`, `help;`. A number such as .5 is none."""
+    line = text.strip()
+    return line.startswith("\\") or (line[:1] == "." and line[1:2].isalpha()) or line.rstrip("; ").lower() in WORDS
+
+
+def is_complete(text: str) -> bool:
+    """Whether the text ends with a semicolon that ends a statement: no string, comment or set of statements is open."""
+    if not text.rstrip().endswith(";") and ";" not in text:
+        return False
+    from tvfsql.syntax.tokens import tokens_of
+
+    try:
+        tokens = tokens_of(text)
+    except TvfSqlError as error:
+        return "is not closed" not in error.message and text.rstrip().endswith(";")
+    words = [token.upper() for token in tokens]
+    if words[-1:] != [";"]:
+        return False
+    depth = 0  # 1 within the statements of a set; END also ends CASE
+    for i, word in enumerate(words):
+        if word == "STATEMENT" and words[i + 1 : i + 2] == ["SET"] and words[max(0, i - 1)] in ("BEGIN", "EXECUTE"):
+            depth = 1
+        elif word == "END" and words[i + 1 : i + 2] == [";"] and words[i - 1] in (";", "BEGIN"):
+            depth = 0
+    return depth == 0
+
+
+def mentions(text: str, name: str) -> bool:
+    """Whether a name is a word of the text."""
+    if name not in text:
+        return False
+    from tvfsql.syntax.tokens import tokens_of
+
+    try:
+        return any(token.type in ("NAME", "QUOTED") and token.strip("`") == name for token in tokens_of(text))
+    except TvfSqlError:
+        return False
+
+
+def chunks(lines: Iterable[str]) -> Iterator[tuple[int, str]]:
+    """Commands and runs of whole statements, each with the number of lines before it."""
+    held, first = "", 0
+    for number, line in enumerate(lines):
+        line = line if line.endswith("\n") else line + "\n"
+        if _is_blank(held):
+            held, first = "", number
+            if is_command(line):
+                yield number, line
+                continue
+        held += line
+        if is_complete(held):
+            yield first, held
+            held = ""
+    if not _is_blank(held):
+        yield first, held
+
+
+def _is_blank(text: str) -> bool:
+    """Whether there is nothing, or nothing but comments."""
+    if not text.strip():
+        return True
+    from tvfsql.syntax.tokens import tokens_of
+
+    try:
+        return not tokens_of(text)
+    except TvfSqlError:
+        return False

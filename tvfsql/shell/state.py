@@ -1,0 +1,180 @@
+"""A shell between two lines: its session, its settings, the last query, and how a statement is run."""
+
+from __future__ import annotations
+
+import os
+import shutil
+import sys
+import time
+from collections.abc import Callable, Iterable
+from contextlib import suppress
+from dataclasses import dataclass, field
+from typing import TYPE_CHECKING, TextIO
+
+from tvfsql.api import Session
+from tvfsql.errors import DataError, TvfSqlError
+from tvfsql.shell.drawing import DIM, PLAIN, Screen
+from tvfsql.shell.interrupts import interruptible
+from tvfsql.shell.splitting import chunks, is_command, mentions
+
+if TYPE_CHECKING:
+    from tvfsql.api.script import Outcome
+
+LAST = "_"  # the view of the last query
+
+
+@dataclass
+class Settings:
+    """What the commands of the shell set. `limit`: rows of a result that are shown; 0: all."""
+
+    format: str = "table"
+    timing: bool = True
+    expanded: str = "off"
+    limit: int = 200
+    null: str = "NULL"
+    keys: str = "emacs"
+
+
+@dataclass
+class Shell:
+    """`terminal`: whether a person looks at it. `failed`: whether anything did. `text`: what the next prompt has."""
+
+    session: Session
+    terminal: bool = False
+    settings: Settings = field(default_factory=Settings)
+    out: TextIO | None = None  # the file of \o; None: stdout
+    last: str = ""  # the text of the last query
+    text: str = ""
+    failed: bool = False
+    ended: bool = False
+
+    def run_lines(self, lines: Iterable[str], file: str | None = None) -> None:
+        """Run statements and commands, up to `\\q`. In a file the first error ends it."""
+        for before, text in chunks(lines):
+            fine = self.run(text if file is None else "\n" * before + text, file)
+            if self.ended or (file is not None and not fine):
+                return
+
+    def run_file(self, path: str) -> bool:
+        """Run a script with statements and commands. Relative paths in it start at its folder."""
+        script, before = self.session.script, self.session.script.folder
+        try:
+            with open(path, encoding="utf-8") as opened:
+                lines = opened.readlines()
+        except (OSError, UnicodeDecodeError) as error:
+            reason = error.strerror if isinstance(error, OSError) else "it is not UTF-8 text"
+            raise DataError(f"the script {path} cannot be read: {reason}") from error
+        script.folder = os.path.dirname(path)
+        failed, self.failed = self.failed, False
+        try:
+            self.run_lines(lines, path)
+            return not self.failed
+        finally:
+            script.folder = before
+            self.failed |= failed
+
+    def run(self, text: str, file: str | None = None, *, again: bool = False) -> bool:
+        """Run a command or some statements, print what they give or why they fail. False: they have failed.
+
+        With `again` it is the last query, in which `_` is what it was.
+        """
+        from tvfsql.shell.commands import run_command
+
+        begun = self.failed
+        self.failed = False
+        try:
+            if is_command(text):
+                run_command(self, text.strip())
+            else:
+                self._statements(text, file, again)
+        except TvfSqlError as error:
+            print(error, file=sys.stderr)
+            self.failed = True
+        except KeyboardInterrupt:
+            print("interrupted", file=sys.stderr)
+            self.failed = True
+        except BrokenPipeError:
+            raise
+        except Exception as error:  # a mistake of ours ends no session
+            print(f"internal error: {type(error).__name__}: {error}", file=sys.stderr)
+            print("hint: please report it; the session goes on", file=sys.stderr)
+            self.failed = True
+        fine = not self.failed
+        self.failed |= begun
+        return fine
+
+    def _statements(self, text: str, file: str | None, again: bool) -> None:
+        from tvfsql.answers import tell_rest
+
+        if self.last and not again and mentions(text, LAST):
+            list(self.session.script.outcomes(f"CREATE OR REPLACE VIEW {LAST} AS {self.last}"))
+        for outcome in self.session.script.outcomes(text, file):
+            self.give(outcome)
+        tell_rest(self.session.script)
+
+    def give(self, outcome: Outcome) -> None:
+        """Execute a statement and print its result."""
+        from tvfsql.shell.printing import ShellAnswers, last_query
+
+        answers = ShellAnswers(self.session, self.settings.format, self.out or sys.stdout, messages=True, shell=self)
+        begun = time.monotonic()
+        if self.terminal:
+            self._interruptible(lambda: answers.give(outcome))
+        else:
+            answers.give(outcome)
+        self.tell(answers.rows, time.monotonic() - begun)
+        self.last = last_query(outcome) or self.last
+
+    def _interruptible(self, work: Callable[[], None]) -> None:
+        def cancel(presses: int) -> None:
+            for running in self.session.streams.runs:
+                running.stopping.set()
+                if presses > 1:
+                    running.at_once.set()
+            if not any(running.active for running in self.session.streams.runs):
+                self.session.own.cancel()
+
+        interruptible(work, cancel)
+
+    def tell(self, rows: int | None, seconds: float) -> None:
+        """`3 rows, 1.2 s`, below an answer on a terminal."""
+        if not self.terminal:
+            return
+        parts = [] if rows is None else [f"{rows:,} row{'s' if rows != 1 else ''}"]
+        parts += [f"{seconds:.1f} s"] if self.settings.timing and (rows is not None or seconds >= 0.1) else []
+        if parts:
+            self.note(", ".join(parts))
+
+    def note(self, text: str) -> None:
+        """A line for a person about an answer; not a part of it."""
+        if not self.terminal:
+            return
+        print(f"{DIM}{text}{PLAIN}" if self.colours else text, file=sys.stderr)
+
+    @property
+    def colours(self) -> bool:
+        return self.terminal and not os.environ.get("NO_COLOR") and sys.stdout.isatty()
+
+    @property
+    def screen(self) -> Screen:
+        """How rows are drawn now: in a file, they are not cut."""
+        to_person = self.terminal and self.out is None
+        width = shutil.get_terminal_size().columns if to_person else 0
+        return Screen(width, self.settings.expanded, self.settings.null, self.colours and to_person)
+
+    def close(self) -> None:
+        """End all that runs."""
+        self.redirect(None)
+        with suppress(Exception):  # whatever state Spark is in
+            self.session.close()
+
+    def redirect(self, path: str | None) -> None:
+        """Write results to a file; None: to stdout."""
+        if self.out is not None:
+            self.out.close()
+            self.out = None
+        if path is not None:
+            try:
+                self.out = open(path, "w", encoding="utf-8", newline="")  # noqa: SIM115  (until the next \o)
+            except OSError as error:
+                raise DataError(f"{path} cannot be written: {error.strerror}") from error

@@ -1,0 +1,203 @@
+"""The shell on a terminal: editing over several lines, history, completion, colours. Spark starts meanwhile."""
+
+from __future__ import annotations
+
+import sys
+import threading
+from collections.abc import Callable, Iterable
+from contextlib import suppress
+
+from prompt_toolkit import PromptSession
+from prompt_toolkit.auto_suggest import AutoSuggestFromHistory
+from prompt_toolkit.buffer import Buffer
+from prompt_toolkit.completion import CompleteEvent, Completer, Completion
+from prompt_toolkit.document import Document
+from prompt_toolkit.enums import EditingMode
+from prompt_toolkit.filters import Condition, has_completions, is_searching
+from prompt_toolkit.history import FileHistory, History, InMemoryHistory
+from prompt_toolkit.input import Input
+from prompt_toolkit.key_binding import KeyBindings, KeyPressEvent
+from prompt_toolkit.layout.processors import HighlightMatchingBracketProcessor
+from prompt_toolkit.lexers import PygmentsLexer
+from prompt_toolkit.output import Output
+from prompt_toolkit.styles import Style
+
+from tvfsql.api import Session
+from tvfsql.errors import TvfSqlError
+from tvfsql.secrets import stars
+from tvfsql.shell.completion import candidates
+from tvfsql.shell.files import history_file, start_file
+from tvfsql.shell.highlighting import FlinkLexer
+from tvfsql.shell.keyboard import without_echo
+from tvfsql.shell.splitting import is_command, is_complete
+from tvfsql.shell.state import Shell
+
+BANNER = "tvfsql: Flink's window SQL on Spark. Statements end with a semicolon; \\? lists the commands, \\q leaves."
+COLOURS = Style.from_dict(  # the terminal's own, which are readable on any background
+    {
+        "pygments": "noinherit",
+        "pygments.keyword": "noinherit bold",
+        "pygments.name": "noinherit",
+        "pygments.name.builtin": "noinherit ansicyan bold",
+        "pygments.name.function": "noinherit ansicyan",
+        "pygments.literal.string": "noinherit ansigreen",
+        "pygments.literal.number": "noinherit ansimagenta",
+        "pygments.comment": "noinherit ansibrightblack italic",
+        "pygments.operator": "noinherit",
+    }
+)
+PROMPT, MORE = "tvfsql> ", "      > "
+
+
+class PrivateHistory(FileHistory):
+    """A history that keeps statements with passwords out of its file."""
+
+    def store_string(self, string: str) -> None:
+        if stars(string) == string:
+            with suppress(OSError):  # a full disk loses history, not the session
+                super().store_string(string)
+
+
+class SqlCompleter(Completer):
+    def __init__(self, session: Session) -> None:
+        self.session = session
+
+    def get_completions(self, document: Document, complete_event: CompleteEvent) -> Iterable[Completion]:
+        text, after = document.text_before_cursor, document.text_after_cursor
+        typing = not complete_event.completion_requested
+        if typing and not document.get_word_before_cursor(WORD=True):
+            return  # a menu at each blank would be in the way
+        for each in candidates(text, after, self.session):
+            shown, about = each.shown or each.text, each.about
+            yield Completion(each.text, -each.length, display=shown, display_meta=about)
+
+
+def run_terminal(
+    session: Session,
+    *,
+    input: Input | None = None,
+    output: Output | None = None,
+    start_spark: bool = True,
+    history: History | None = None,
+) -> int:
+    """Read and run until `\\q` or Ctrl-D. Returns the exit code."""
+    shell = Shell(session, terminal=True)
+    starting = threading.Thread(target=_start, args=(session,), name="tvfsql-start", daemon=True)
+    if start_spark:
+        starting.start()
+    print(BANNER, file=sys.stderr)
+    try:
+        if file := start_file():
+            _guarded(lambda: shell.run_file(str(file)))
+        prompt = _prompt(shell, lambda: _state(shell, starting), input, output, history)
+        while not shell.ended:
+            try:
+                prompt.editing_mode = EditingMode.VI if shell.settings.keys == "vi" else EditingMode.EMACS
+                text, shell.text = shell.text, ""
+                line = prompt.prompt(default=text)
+            except KeyboardInterrupt:
+                continue
+            except EOFError:
+                break
+            if line.strip():
+                with suppress(KeyboardInterrupt), without_echo():
+                    shell.run_lines(line.splitlines())
+    finally:
+        shell.close()
+    return 0
+
+
+def _guarded(work: Callable[[], object]) -> None:
+    try:
+        work()
+    except TvfSqlError as error:
+        print(error, file=sys.stderr)
+
+
+def _start(session: Session) -> None:
+    """Start Spark. What fails here fails again, and is told, when Spark is needed."""
+    with suppress(BaseException):
+        from tvfsql import answers  # noqa: F401  (loading it takes longer than one notices)
+
+        session.spark  # noqa: B018
+        session.own.silence()
+
+
+def _state(shell: Shell, starting: threading.Thread) -> str:
+    spark = "Spark starts ..." if starting.is_alive() else "Spark runs" if shell.session.own.spark else "no Spark yet"
+    mode = shell.session.script.mode or "automatic"
+    parts = [spark, f"mode {mode}", f"format {shell.settings.format}", f"{shell.settings.keys} keys", "\\? help"]
+    return " " + "  |  ".join(parts)
+
+
+def _prompt(
+    shell: Shell,
+    state: Callable[[], str],
+    input: Input | None,
+    output: Output | None,
+    history: History | None,
+) -> PromptSession[str]:
+    if history is None:
+        file = history_file()
+        history = PrivateHistory(str(file)) if file else InMemoryHistory()
+    return PromptSession(
+        PROMPT,
+        multiline=True,
+        prompt_continuation=lambda width, line, wrapped: "" if wrapped else MORE,
+        lexer=PygmentsLexer(FlinkLexer),
+        completer=SqlCompleter(shell.session),
+        complete_while_typing=True,
+        complete_in_thread=True,
+        auto_suggest=AutoSuggestFromHistory(),
+        history=history,
+        style=COLOURS,
+        include_default_pygments_style=False,
+        enable_open_in_editor=True,
+        input_processors=[HighlightMatchingBracketProcessor(chars="[](){}")],
+        key_bindings=_keys(),
+        bottom_toolbar=state,
+        refresh_interval=0.5,
+        input=input,
+        output=output,
+    )
+
+
+def _keys() -> KeyBindings:
+    keys = KeyBindings()
+
+    @Condition
+    def is_finished() -> bool:
+        from prompt_toolkit.application.current import get_app
+
+        return _is_finished(get_app().current_buffer)
+
+    @keys.add("enter", filter=is_finished & ~is_searching)
+    def _(event: KeyPressEvent) -> None:
+        event.current_buffer.validate_and_handle()
+
+    @keys.add("c-d", filter=~has_completions)
+    def _(event: KeyPressEvent) -> None:
+        """Leave; of an unfinished statement, discard it."""
+        buffer = event.current_buffer
+        if not buffer.text:
+            event.app.exit(exception=EOFError)
+        elif buffer.cursor_position == len(buffer.text):
+            event.app.exit(exception=KeyboardInterrupt)
+        else:
+            buffer.delete()
+
+    @keys.add("tab", filter=~has_completions)
+    def _(event: KeyPressEvent) -> None:
+        """Indent at the start of a line, complete elsewhere."""
+        buffer = event.current_buffer
+        if buffer.document.current_line_before_cursor.strip() or not buffer.text.strip():
+            buffer.start_completion(insert_common_part=True)
+        else:
+            buffer.insert_text("  ")
+
+    return keys
+
+
+def _is_finished(buffer: Buffer) -> bool:
+    text = buffer.text
+    return not text.strip() or ("\n" not in text.strip() and is_command(text)) or is_complete(text)
