@@ -25,6 +25,7 @@ from tvfsql.plan.types import SqlType
 from tvfsql.syntax.calls import Words
 from tvfsql.syntax.places import span_of
 from tvfsql.syntax.sql import parse_scalar
+from tvfsql.syntax.tokens import GROUP_WINDOWS
 
 T = exp.DataType.Type
 # Flink's aggregates that Spark lacks, in words that both modes have.
@@ -211,7 +212,9 @@ def check_functions(tree: exp.Expr, span: Span) -> None:
 def no_function(name: str, span: Span, users: Iterable[str] = ()) -> BindError:
     """The error that there is no such function, with one that it may be, or how else to say it."""
     ours = {*(flink.lower() for flink in BY_NAME), *(n.lower() for n in AGGREGATES)}
-    close = nearest(name.lower(), functions() | ours | {*users})
+    windows = {window.lower() for window in GROUP_WINDOWS}
+    close = nearest(name.lower(), functions() | ours | windows | {*users})
+    close = close.upper() if close and close in ours | windows and close not in users else close
     known = f"did you mean {close}?" if close else "SHOW FUNCTIONS"
     return BindError(f"there is no function {name}", span=span, hint=IN_OTHER_WORDS.get(name.lower(), known))
 

@@ -16,6 +16,7 @@ from tvfsql.errors import BindError, Span, SqlSyntaxError, UnsupportedError, did
 from tvfsql.syntax import ast, statements
 from tvfsql.syntax.build import WindowCallBuilder
 from tvfsql.syntax.build_statements import StatementBuilder
+from tvfsql.syntax.near_misses import explained, refuse_no_columns
 from tvfsql.syntax.tokens import (
     FUNCTIONS,
     grammar,
@@ -43,6 +44,7 @@ STATEMENTS = {
     "CALL": "CALL advance_watermark(TIMESTAMP '2020-04-15 08:20:00')",
     "DROP": "DROP TABLE t, DROP VIEW v, or DROP FUNCTION f",
     "EXECUTE": "EXECUTE STATEMENT SET BEGIN INSERT INTO ...; INSERT INTO ...; END",
+    "INSERT": "INSERT INTO t SELECT ...",
     "RESET": "RESET 'key', or RESET alone",
     "SET": "SET 'key' = 'value'",
     "SHOW": "SHOW TABLES, SHOW VIEWS, SHOW [USER] FUNCTIONS, SHOW CREATE TABLE t",
@@ -101,8 +103,15 @@ def _query(sql: str, span: Span) -> ast.Query:
     tokens = tokens_of(sql, span)
     _refuse_idle_commas(tokens)
     _refuse_by_name(tokens)
+    refuse_no_columns(tokens)
     text, windows, groups = _put_placeholders(sql, span, tokens)
-    return standard.parse_query(text, windows, groups, span)
+    try:
+        return standard.parse_query(text, windows, groups, span)
+    except SqlSyntaxError as error:
+        better = explained(error, tokens)
+        if better is error:
+            raise
+        raise better from error
 
 
 def _put_placeholders(

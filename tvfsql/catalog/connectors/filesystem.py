@@ -8,7 +8,7 @@ from dataclasses import dataclass
 from tvfsql.catalog.connectors.changes import OPTIONS, Changes, changes_of, known_changes
 from tvfsql.catalog.connectors.connector import FORMATS, Connector, refuse_unknown
 from tvfsql.catalog.connectors.formats import known_options, spark_options, written_options
-from tvfsql.errors import BindError, Span, did_you_mean
+from tvfsql.errors import BindError, Span, did_you_mean, nearest
 
 SPARK_FILES = ("pathGlobFilter", "recursiveFileLookup", "modifiedBefore", "modifiedAfter", "compression", "mergeSchema",
                "maxFilesPerTrigger", "latestFirst", "maxFileAge", "cleanSource")  # fmt: skip
@@ -33,6 +33,11 @@ def filesystem(given: Mapping[str, str], spans: Mapping[str, Span], table: Span)
     """The files that a WITH clause describes; `given` has its options but `connector`. Raises BindError."""
     for key, example in (("path", "'path' = 'data/bids.csv'"), ("format", "'format' = 'csv'")):
         if key not in given:
+            meant = nearest(key, given, 0.7)
+            if meant is not None:
+                raise BindError(
+                    f"there is no option {meant}", span=spans.get(meant, table), hint=f"did you mean {key}?"
+                )
             raise BindError(f"the option {key} is missing", span=table, hint=f"add {example}")
     form = given["format"]
     if form not in (*FORMATS, *OPTIONS):

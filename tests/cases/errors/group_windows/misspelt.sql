@@ -1,0 +1,1 @@
+SELECT item FROM bid GROUP BY TUMBEL(bidtime, INTERVAL '10' MINUTE), item;

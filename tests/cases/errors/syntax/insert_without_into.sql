@@ -1,0 +1,1 @@
+INSERT bid SELECT item FROM bid;

@@ -1,0 +1,1 @@
+SELECT item FORM bid;

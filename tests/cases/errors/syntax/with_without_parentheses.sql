@@ -1,0 +1,1 @@
+WITH part AS SELECT 1 AS n SELECT n FROM part;
