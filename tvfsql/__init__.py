@@ -26,6 +26,13 @@ _MODULE_OF = {
 __all__ = ["Catalog", "Compiled", "Session", "TvfSqlError", "compile"]
 
 
+def load_ipython_extension(shell: Any) -> None:
+    """`%load_ext tvfsql` in IPython and Jupyter: %tvfsql and %%tvfsql."""
+    from tvfsql.notebook import load
+
+    load(shell)
+
+
 def __getattr__(name: str) -> Any:
     if name not in _MODULE_OF:
         raise AttributeError(f"module {__name__!r} has no attribute {name!r}")

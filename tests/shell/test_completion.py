@@ -66,7 +66,8 @@ def test_offers(text: str, expected: list[str], session: Session) -> None:
 
 def test_columns_are_those_of_the_tables_behind_the_cursor_too(session: Session) -> None:
     assert offered("SELECT pr", session, " FROM bid")[0] == "price"
-    assert "price" not in offered("SELECT pr", session, "; SELECT * FROM bid")
+    assert "price" not in offered("SELECT pr", session, " FROM auction; SELECT * FROM bid")
+    assert offered("SELECT pr", session)[0] == "price", "no table is named yet"
     assert offered("SELECT b.it", session, " FROM bid AS b") == ["item"]
     assert offered("SELECT window_s", session, " FROM TABLE(TUMBLE(TABLE bid, ...") == ["window_start"]
 

@@ -138,12 +138,12 @@ def _tables(start: str, session: Session) -> Iterator[Candidate]:
 
 
 def _columns(start: str, whole: str, session: Session, *, times: bool = False) -> Iterator[Candidate]:
-    """The columns of the tables that the statement names, and of windows if it has one."""
+    """The columns of the tables that the statement names, of all if it names none; and of windows if it has one."""
     names = {each.lower() for each in re.findall(r"[\w$]+", whole)}
     found: dict[str, str] = {}
-    for name, entry in sorted(session.catalog.entries.items()):
-        if name.lower() in names:
-            found |= {column: f"{shown(kind)} of {name}" for column, kind in _fields(entry, times)}
+    entries = sorted(session.catalog.entries.items())
+    for name, entry in [each for each in entries if each[0].lower() in names] or (entries if start else []):
+        found |= {column: f"{shown(kind)} of {name}" for column, kind in _fields(entry, times)}
     if not times and names & {"tumble", "hop", "cumulate", "session"}:
         found |= dict.fromkeys(("window_start", "window_end", "window_time"), "TIMESTAMP(3) of the window")
     for column, about in found.items():

@@ -1,0 +1,198 @@
+"""`%load_ext tvfsql`: the magics %tvfsql and %%tvfsql, and errors of one frame. IPython is loaded by who has it."""
+
+from __future__ import annotations
+
+import datetime as dt
+import shlex
+import sys
+from collections.abc import Mapping
+from dataclasses import dataclass
+from decimal import Decimal
+from itertools import pairwise
+from typing import Any
+from weakref import WeakKeyDictionary
+
+from tvfsql.api import Compiled, Session
+from tvfsql.api.display import ROWS, html_table
+from tvfsql.api.script import queries_of
+from tvfsql.errors import BindError, OptionError, Span, SqlSyntaxError, TvfSqlError, did_you_mean
+from tvfsql.syntax.explain_words import STAGES
+from tvfsql.syntax.tokens import place_of, tokens_of
+
+USAGE = "%%tvfsql [NAME <<] [--explain [STAGE]] [--stream] [--session NAME]"
+FLAGS = ("--explain", "--stream", "--session")
+SESSION = "tvfsql_session"  # the variable that has the session of the magics
+
+_registered: WeakKeyDictionary[Session, dict[str, Any]] = WeakKeyDictionary()
+
+
+@dataclass(frozen=True)
+class Asked:
+    """The line of a magic: `into` is a variable for the result, `explain` a stage, `text` the SQL on the line."""
+
+    into: str | None = None
+    explain: str | None = None
+    stream: bool = False
+    session: str = SESSION
+    text: str = ""
+
+
+def load(shell: Any) -> None:
+    """Register the magics in an IPython shell, and its way to show our errors."""
+
+    def tvfsql(line: str, cell: str | None = None) -> Any:
+        return run(line, cell, shell.user_ns)
+
+    shell.register_magic_function(tvfsql, "line_cell", "tvfsql")
+    shell.set_custom_exc((TvfSqlError,), _tell)
+
+
+def _tell(shell: Any, kind: type[BaseException], error: BaseException, trace: Any, tb_offset: Any = None) -> None:
+    """The error with its caret, and nothing of the frames that it came through."""
+    print(error, file=sys.stderr)
+
+
+def run(line: str, cell: str | None, space: dict[str, Any]) -> Any:
+    """Run a magic; `space` has the variables of the notebook. Returns the last result, which the notebook shows."""
+    asked = read_line(line, whole=cell is None)
+    sql, session = with_values(cell if cell is not None else asked.text, space), _session(asked.session, space)
+    _register_frames(sql, session, space)
+    if asked.explain:
+        found = [query for outcome in session.script.outcomes(sql) for query in queries_of(outcome)]
+        if not found:
+            raise BindError("there is no query to explain", hint="SELECT ...")
+        from tvfsql.api.explain import explain
+
+        print(explain(found, asked.explain, "text"))
+        return None
+    if asked.stream:
+        return _follow(sql, session)
+    results = session.execute(sql)
+    last = results[-1] if results else None
+    if asked.into:
+        space[asked.into] = last
+        return None
+    return last
+
+
+def read_line(line: str, *, whole: bool) -> Asked:
+    """The words of the line; if it is the `whole` magic, the SQL follows them. Raises OptionError."""
+    into, explain, stream, session = None, None, False, SESSION
+    rest = line.strip()
+    name, arrow, after = rest.partition("<<")
+    if arrow and name.strip().isidentifier():
+        into, rest = name.strip(), after.strip()
+    while rest.startswith("--"):
+        flag, _, rest = rest.partition(" ")
+        rest = rest.strip()
+        word, _, after = rest.partition(" ")
+        if flag == "--explain":
+            explain = "all"
+            if word in STAGES:
+                explain, rest = word, after.strip()
+        elif flag == "--stream":
+            stream = True
+        elif flag == "--session" and word.isidentifier():
+            session, rest = word, after.strip()
+        else:
+            raise OptionError(f"there is no option {flag} here", hint=did_you_mean(flag, FLAGS) or USAGE)
+    if rest and not whole:
+        raise OptionError(f"unexpected {shlex.split(rest)[0]} behind %%tvfsql", hint=USAGE)
+    return Asked(into, explain, stream, session, rest)
+
+
+def with_values(sql: str, space: Mapping[str, Any]) -> str:
+    """The SQL with the values of Python variables as literals where it says `:name`."""
+    tokens = tokens_of(sql)
+    parts, end = [], 0
+    for colon, name in pairwise(tokens):
+        at = Span(place_of(colon).start, place_of(name).end)
+        if colon != ":" or name.type != "NAME" or place_of(colon).end != place_of(name).start:
+            continue
+        if sql[at.start - 1 : at.start] == ":" or sql[at.start - 1 : at.start].isalnum():
+            continue
+        if str(name) not in space:
+            names = [known for known in space if not known.startswith("_")]
+            raise BindError(f"there is no variable {name}", span=at, hint=did_you_mean(name, names)).within(sql)
+        parts += [sql[end : at.start], _literal(space[str(name)], at, sql)]
+        end = at.end
+    return "".join([*parts, sql[end:]])
+
+
+def _literal(value: object, at: Span, sql: str) -> str:
+    """A value of Python's as a literal of SQL."""
+    match value:
+        case None:
+            return "NULL"
+        case bool():
+            return str(value).upper()
+        case int() | Decimal():
+            return f"({value:f})" if isinstance(value, Decimal) else f"({value})"
+        case float():
+            return f"CAST({value!r} AS DOUBLE)"
+        case str():
+            return "'" + value.replace("'", "''") + "'"
+        case dt.datetime() if value.tzinfo is None:
+            return f"TIMESTAMP '{value.isoformat(' ', 'milliseconds')}'"
+        case dt.date() if not isinstance(value, dt.datetime):
+            return f"DATE '{value.isoformat()}'"
+    raise SqlSyntaxError(
+        f"a {type(value).__name__} cannot stand in SQL", span=at, hint="a text, a number, a date or a time without zone"
+    ).within(sql)
+
+
+def _session(name: str, space: dict[str, Any]) -> Session:
+    found = space.get(name)
+    if found is None and name == SESSION:
+        found = space[name] = Session(mode=None)
+    if not isinstance(found, Session):
+        raise BindError(f"the variable {name} is no tvfsql.Session", hint=f"{name} = tvfsql.Session()")
+    return found
+
+
+def _register_frames(sql: str, session: Session, space: Mapping[str, Any]) -> None:
+    """Register the DataFrames and Arrow tables that the SQL names under their names, unless there is such a table.
+
+    A variable that has another value since is registered again.
+    """
+    ours = _registered.setdefault(session, {})
+    for name in {str(token) for token in tokens_of(sql) if token.type == "NAME"}:
+        value = space.get(name)
+        if value is None or isinstance(value, type) or ours.get(name) is value:
+            continue
+        is_frame = any(hasattr(value, kind) for kind in ("createOrReplaceTempView", "__arrow_c_stream__"))
+        if is_frame and (name in ours or session.catalog.find(name) is None):
+            session.register(name, value)
+            ours[name] = value
+
+
+def _follow(sql: str, session: Session) -> Any:
+    """Run a streaming SELECT and show its newest rows in one table, which changes in place, until it ends or Ctrl-C."""
+    from IPython import display
+
+    from tvfsql.runtime.host.row_formats import cells
+
+    outcomes = [*session.script.outcomes(sql)]
+    query = outcomes[-1] if outcomes else None
+    if not isinstance(query, Compiled) or query.sink is not None or query.mode != "streaming":
+        raise BindError("--stream takes a SELECT from a stream", hint="SET 'execution.runtime-mode' = 'streaming'")
+    newest: list[list[str | None]] = []
+    count = 0
+    html: Any = display.HTML
+    show: Any = display.display
+    shown = show(html(html_table(query.names_and_types, [])), display_id=True)
+
+    def take(rows: tuple[list[str], list[str], list[Any]]) -> None:
+        nonlocal count
+        names, kinds, found = rows
+        newest[:0] = reversed([*cells(kinds, found)])
+        del newest[ROWS:]
+        count += len(found)
+        columns = [*zip(names, kinds, strict=True)]
+        shown.update(html(html_table(columns, newest, f"the newest of {count}, newest first")))
+
+    try:
+        session.follow(query, take)
+    except KeyboardInterrupt:
+        print("stopped", file=sys.stderr)
+    return None
