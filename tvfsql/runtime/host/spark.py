@@ -27,7 +27,8 @@ from pyspark.logger import PySparkLogger
 from pyspark.sql import SparkSession
 
 from tvfsql.errors import DataError
-from tvfsql.runtime.host.java import find_java, spark_java_home
+from tvfsql.runtime.host.class_archive import archive_options
+from tvfsql.runtime.host.java import Java, find_java, spark_java_home
 from tvfsql.runtime.host.spark_home import home_without_zip
 
 GIB = 1 << 30
@@ -60,10 +61,11 @@ def local_spark(packages: Collection[str] = ()) -> SparkSession:
     Spark's own `packages` (`spark-sql-kafka-0-10_2.13`), which Spark fetches once. DataError if it cannot.
     """
     _quiet_python()
+    java, home = find_java(), _spark_home()
     builder = SparkSession.builder
-    for key, value in with_packages(settings() | requested(), packages).items():
+    for key, value in with_packages(settings(archive_options(java, home)) | requested(), packages).items():
         builder = builder.config(key, value)
-    with _environment(_variables()), _own_interrupts():
+    with _environment(_variables(java, home)), _own_interrupts():
         try:
             return builder.getOrCreate()
         except PySparkRuntimeError as error:
@@ -93,9 +95,10 @@ def with_packages(given: Mapping[str, str], packages: Collection[str]) -> dict[s
     return {**given, "spark.jars.packages": wanted} if missing else dict(given)
 
 
-def settings() -> dict[str, str]:
+def settings(java_options: str = "") -> dict[str, str]:
     """Spark's settings as tvfsql wants them, before the user's own."""
     cores = _cores()
+    logging_options = f"-Dlog4j2.configurationFile={_LOG_FILE.as_uri()}"
     return {
         "spark.app.name": "tvfsql",
         "spark.master": f"local[{cores}]",
@@ -103,7 +106,7 @@ def settings() -> dict[str, str]:
         "spark.driver.bindAddress": "127.0.0.1",
         "spark.driver.memory": f"{_driver_memory() >> 20}m",
         # as the "default" options, so that the user's extraJavaOptions come on top
-        "spark.driver.defaultJavaOptions": f"-Dlog4j2.configurationFile={_LOG_FILE.as_uri()}",
+        "spark.driver.defaultJavaOptions": f"{logging_options} {java_options}".rstrip(),
         "spark.ui.enabled": "false",
         "spark.ui.showConsoleProgress": "false",
         "spark.sql.catalogImplementation": "in-memory",  # Hive's would put derby files in the user's folder
@@ -151,12 +154,12 @@ def _of_submit_args(text: str) -> dict[str, str]:
     return found
 
 
-def _variables() -> Mapping[str, str]:
+def _variables(java: Java, spark_home: Path) -> Mapping[str, str]:
     """The environment that the JVM starts in, and that Python workers inherit from it."""
     given = os.environ.get
     return {
-        "JAVA_HOME": str(spark_java_home(find_java())),
-        "SPARK_HOME": str(_spark_home()),  # else a shell script starts one more Python to ask
+        "JAVA_HOME": str(spark_java_home(java)),
+        "SPARK_HOME": str(spark_home),  # else a shell script starts one more Python to ask
         "SPARK_LOCAL_IP": given("SPARK_LOCAL_IP", "127.0.0.1"),
         # the launcher is a JVM of its own that lives for a moment
         "SPARK_LAUNCHER_OPTS": given("SPARK_LAUNCHER_OPTS", "-XX:TieredStopAtLevel=1 -XX:+UseSerialGC"),
