@@ -103,7 +103,9 @@ class Sources:
         partition = tuple(dict.fromkeys(keys))
         node = WindowTableFunction(source.node, bound.window, time.plan, zone, partition, span=call.span)
         qualifier = source.visible[0].qualifier if source.visible else ""
-        added = tuple(Visible(qualifier, part.name, part.name, part.type) for part in node.schema[-3:])
+        hidden = call.qualifier is not None
+        qualifier = call.qualifier or qualifier
+        added = tuple(Visible(qualifier, part.name, part.name, part.type, hidden) for part in node.schema[-3:])
         return Relation(node, (*source.visible, *added), time.plan)
 
     def _join(self, join: ast.JoinTable) -> Relation:

@@ -11,6 +11,7 @@ from tvfsql.plan.columns import WINDOW_COLUMNS
 from tvfsql.plan.node import Node
 from tvfsql.plan.types import SqlType
 from tvfsql.syntax import ast
+from tvfsql.syntax.group_windows import QUALIFIER
 
 
 @dataclass(frozen=True)
@@ -41,7 +42,7 @@ class Relation:
 
     def lookup(self, table: str | None, name: str, span: Span | None) -> Visible:
         """The column that a name means. Raises BindError if none or several."""
-        found = self.matches(table, name)
+        found = self.matches(table, name) or (self.matches(QUALIFIER, name) if table is None else [])
         if not found:
             raise self._missing(table, name, span)
         if len({column.plan for column in found}) > 1:

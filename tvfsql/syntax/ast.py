@@ -90,12 +90,13 @@ class Argument:
 @dataclass(frozen=True)
 class WindowCall:
     """TUMBLE(...), HOP(...), CUMULATE(...) or SESSION(...) where a table may stand. Of a group window `times` are the
-    calls beside it that ask for its time: TUMBLE_ROWTIME, TUMBLE_PROCTIME."""
+    calls beside it that ask for its time: TUMBLE_ROWTIME, TUMBLE_PROCTIME. `qualifier`: its columns go by no other."""
 
     function: str
     arguments: tuple[Argument, ...]
     span: Span = place()
     times: tuple[Name, ...] = ()
+    qualifier: str | None = None
 
 
 @dataclass(frozen=True)

@@ -15,6 +15,7 @@ from tvfsql.errors import Span, SqlSyntaxError, UnsupportedError
 from tvfsql.syntax import ast
 
 COLUMNS = {"START": "window_start", "END": "window_end", "ROWTIME": "window_time", "PROCTIME": "window_time"}
+QUALIFIER = "$window"  # of the window's columns: those of the table may have the same names
 GROUPED = ("expressions", "having", "order", "qualify")  # the clauses that come after GROUP BY
 
 Calls = Mapping[str, ast.WindowCall]  # by the column that stands in their place
@@ -85,7 +86,7 @@ def modern(tree: exp.Select, calls: Calls) -> Modern | None:
                 hint="FROM (SELECT * FROM t WHERE ...) GROUP BY SESSION(ts, gap)",
             )
         tree.set("where", None)
-    window = replace(window, times=tuple(times))
+    window = replace(window, times=tuple(times), qualifier=QUALIFIER)
     group = ast.GroupWindow(window, tuple(used.items()), one_table, partition, where is not None)
     return Modern(tree, names[0], group, where.this if where else None)
 
@@ -159,7 +160,7 @@ def _column_of(call: ast.WindowCall, window: ast.WindowCall) -> str:
 def _column(name: str, span: Span) -> exp.Expr:
     identifier = exp.to_identifier(name)
     identifier.meta.update(start=span.start, end=span.end - 1)
-    return exp.Column(this=identifier)
+    return exp.Column(this=identifier, table=exp.to_identifier(QUALIFIER, quoted=True))
 
 
 def _set(tree: exp.Expr, key: str, change: Callable[[exp.Expr], exp.Expr]) -> None:

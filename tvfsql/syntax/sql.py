@@ -19,7 +19,7 @@ from sqlglot.errors import ParseError, TokenError
 from tvfsql.errors import Span, SqlSyntaxError, UnsupportedError
 from tvfsql.syntax import ast
 from tvfsql.syntax.dialect import nearest_type, parse_at
-from tvfsql.syntax.group_windows import modern, refuse_left_over
+from tvfsql.syntax.group_windows import QUALIFIER, modern, refuse_left_over
 from tvfsql.syntax.grouping import key_sets
 from tvfsql.syntax.known import refuse_unknown
 from tvfsql.syntax.places import span_of
@@ -391,6 +391,8 @@ class _Reader:
         sources: dict[str, ast.Relation] = {}
 
         def take_out(node: exp.Expr) -> exp.Expr:
+            if isinstance(node, exp.Column) and node.table == QUALIFIER:
+                return exp.Column(this=node.this.copy())
             stands_in_from = isinstance(node.parent, exp.From | exp.Join) and node.arg_key == "this"
             named = isinstance(node, exp.Table) and isinstance(node.this, exp.Identifier)
             if not named and not (stands_in_from and self._plain_source(node)):
