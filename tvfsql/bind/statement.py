@@ -164,10 +164,12 @@ def bind_insert(insert: statements.Insert, catalog: Catalog, options: Options) -
     given = dict(zip(wanted, bound.node.schema, strict=True))
     for part in stored:
         if part.name in given and not _castable(given[part.name].type, part.type):
+            expr = _expression_of(insert.query, wanted.index(part.name))
             raise BindError(
                 f"column {part.name} of {table.name} is {shown(part.type)}, but the query gives "
                 f"{shown(given[part.name].type)}",
-                span=insert.query.span,
+                span=expr.span if expr else insert.query.span,
+                hint=f"CAST({expr} AS {shown(part.type)})" if expr and given[part.name].type == "string" else None,
             )
     items = tuple(
         Item(part.name, text("'+I'", "string")) if part.name == table.op else _stored(part, given)
@@ -187,8 +189,20 @@ def _stored(part: TableColumn, given: Mapping[str, Field]) -> Item:
     return Item(part.name, template(f"CAST({{x}} AS {ddl(part.type)})", {"x": value}, part.type))
 
 
+def _expression_of(query: ast.Query, position: int) -> ast.Expr | None:
+    """What the query's column at that position is written as; None where an asterisk may stand for it."""
+    body = query.body
+    while isinstance(body, ast.Query | ast.SetOperation):
+        body = body.body if isinstance(body, ast.Query) else body.left.body
+    items = body.items if isinstance(body, ast.Select) else ()
+    return items[position].expr if items and all(item.expr for item in items) else None
+
+
 def _castable(given: SqlType, wanted: SqlType) -> bool:
-    """Whether values of a type may go into a column of another; Spark has the last word."""
+    """Whether values of a type may go into a column of another; Spark has the last word. As in Flink a text becomes
+    nothing else by itself."""
+    if given == "string" and wanted != "string":
+        return False
     families = [
         (is_time(kind), is_number(kind), kind == "boolean", "<" in kind)  # any other goes into all
         for kind in (given, wanted)

@@ -1,0 +1,1 @@
+INSERT INTO screen SELECT item, UPPER(item) AS n FROM bid;
