@@ -268,6 +268,9 @@ LATE_RESULTS = _known(
 LATE_OUTPUT = _known(
     "tvfsql.late-output", _text, "", "a table for rows of a stream that are late for all their windows"
 )
+DEAD_LETTER = _known(
+    "tvfsql.dead-letter", _text, "", "a table for rows and messages that streams cannot read, which go on without them"
+)
 WAREHOUSE = _known(
     "tvfsql.warehouse", _text, "", "the folder of tables without a connector; by default one that goes with the session"
 )

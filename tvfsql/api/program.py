@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Any
 
 from tvfsql.catalog import Table
 from tvfsql.emit import Query, program
-from tvfsql.emit.jobs import job_arguments
+from tvfsql.emit.jobs import job_arguments, letter_arguments, letter_scans
 from tvfsql.options import StreamOptions
 from tvfsql.physical.manifest import manifest_of
 from tvfsql.physical.resume import with_old_names
@@ -62,6 +62,18 @@ class Program:
         """The arguments of a stream's `Job`, except the one that builds its writer."""
         plans, sinks = [query.physical for query in self.queries], [query.sink for query in self.queries]
         return job_arguments(plans, sinks, self.queries[0].options)
+
+    @property
+    def letters(self) -> dict[str, Any] | None:
+        """The same for the stream of its dead letters, `dead_letters(spark)`; None: it has none."""
+        plans = [query.physical for query in self.queries]
+        return letter_arguments(plans, self.queries[0].options) if letter_scans(plans) else None
+
+    @cached_property
+    def letters_manifest(self) -> Manifest:
+        """What a checkpoint of its dead letters keeps."""
+        scans = letter_scans([query.physical for query in self.queries])
+        return manifest_of(scans, [scans[0].dead_letters], [query.sql for query in self.queries])
 
     @cached_property
     def manifest(self) -> Manifest:

@@ -2,13 +2,14 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass, field
 from functools import partial
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from tvfsql.api.program import Program
+from tvfsql.emit.jobs import OF_LETTERS
 
 if TYPE_CHECKING:
     from pyspark.sql import SparkSession
@@ -40,19 +41,19 @@ class Streams:
         """Start streams, all at the same time. Raises as `start_streams` does."""
         from tvfsql.runtime.stream import start_streams
 
-        jobs = [self._job(program, build) for program, build in programs]
+        jobs = [job for program, build in programs for job in self._jobs(program, build)]
         running = start_streams(spark, *jobs, flush=self.flush, changed_input=self.changed_input)
         self.runs = [*(run for run in self.runs if run.active), running]
         return running
 
-    def _job(self, program: Program, build: Build) -> Job:
-        """The next stream, over the state that its folder has."""
+    def _jobs(self, program: Program, build: Build) -> Iterator[Job]:
+        """The next stream, over the state that its folder has, and the stream of its dead letters."""
         from tvfsql.runtime.stream import Job
         from tvfsql.runtime.stream.driver.checkpoints import manifest_in
 
         folder = self.folder()
         resumed = program.over(manifest_in(folder)) if folder is not None else program
-        return Job(
+        yield Job(
             partial(build, resumed),
             **resumed.job,
             checkpoint=folder,
@@ -61,6 +62,16 @@ class Streams:
             label=str(self.begun),
             report=self._report,
         )
+        if (letters := resumed.letters) is not None:
+            yield Job(
+                partial(resumed.run, "dead_letters"),
+                **letters,
+                checkpoint=folder and folder.with_name(f"{folder.name}{OF_LETTERS}"),
+                program=resumed.code,
+                manifest=resumed.letters_manifest if folder is not None else None,
+                label=f"{self.begun}{OF_LETTERS}",
+                report=self._report,
+            )
 
     def _report(self, metrics: Metrics) -> None:
         self.metrics[metrics.stream] = metrics
@@ -83,7 +94,8 @@ class Streams:
 
         folders = {folder for run in self.runs if run.active for folder in run.controls(table)}
         if self.checkpoint is not None:
-            folders |= {folder.absolute() for folder in self.checkpoint.glob("*/control")}
+            found = (folder.absolute() for folder in self.checkpoint.glob("*/control"))
+            folders |= {folder for folder in found if not folder.parent.name.endswith(OF_LETTERS)}
         told = [folder for folder in sorted(folders) if not ended(folder)]
         for folder in told:
             advance(folder, watermark, table)

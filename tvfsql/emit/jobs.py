@@ -16,6 +16,7 @@ from tvfsql.plan.sharing import by_itself, shared_by
 from tvfsql.runtime.stream.driver.idle_sources import Source
 
 CHECKPOINT = "checkpoint"  # in the folder where the program is run
+OF_LETTERS = "-dead-letters"  # behind the name of a stream: what its dead letters are called
 
 
 def job_arguments(plans: Sequence[Node], sinks: Iterable[Table | None], options: StreamOptions) -> dict[str, Any]:
@@ -41,8 +42,24 @@ def job_arguments(plans: Sequence[Node], sinks: Iterable[Table | None], options:
     return found if options.idle_advance else found | {"idle_advance": False}
 
 
-def job_text(build: str, arguments: Mapping[str, Any], checkpoint: int | None) -> str:
-    """The text that makes a `Job`. Its checkpoint has that number."""
+def letter_scans(plans: Sequence[Node]) -> list[TableSourceScan]:
+    """The tables of a stream of which something may not be readable, each once for the columns that are read."""
+    operators = [node for plan in (*plans, *shared_by(plans)) for node in by_itself(plan).walk()]
+    found = (node for node in operators if isinstance(node, TableSourceScan) and node.dead_letters is not None)
+    return list(dict.fromkeys(found))
+
+
+def letter_arguments(plans: Sequence[Node], options: StreamOptions) -> dict[str, Any]:
+    """What `Job` is told of the stream of dead letters beside one."""
+    scans = letter_scans(plans)
+    told = job_arguments(scans, [], options) | {"late": _folders([scans[0].dead_letters])}
+    name = f"{options.name}{OF_LETTERS}" if options.name else ""
+    told |= {"name": name, "beside": True}
+    return {key: value for key, value in told.items() if value or key == "idle_advance"}
+
+
+def job_text(build: str, arguments: Mapping[str, Any], checkpoint: str | None) -> str:
+    """The text that makes a `Job`. Its checkpoint has that name."""
     given = [f"{name}={_text(value)}" for name, value in arguments.items()]
     given += [f"checkpoint={literal(f'{CHECKPOINT}/{checkpoint}')}"] if checkpoint is not None else []
     return f"Job({', '.join([build, *given])})"

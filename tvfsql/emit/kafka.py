@@ -8,12 +8,13 @@ from tvfsql.catalog.connectors.changes import OPTIONS
 from tvfsql.catalog.connectors.kafka import Part
 from tvfsql.emit import columns
 from tvfsql.emit.changes import captured
+from tvfsql.emit.dead_letters import OF_TEXT, TEXT, columns_ddl, parsing, tell_letters
 from tvfsql.emit.python_module import Chain, PythonModule, literal, option_value
+from tvfsql.physical.dead_letters import PARSED
 from tvfsql.physical.operators import TableSourceScan
 from tvfsql.plan.columns import CHANNEL
 from tvfsql.plan.node import Field
 from tvfsql.plan.scalar import quoted
-from tvfsql.plan.types import ddl
 
 # The columns of Spark's messages that are metadata.
 SPARK_TYPES = {"topic": "string", "partition": "int", "offset": "bigint", "timestamp": "timestamp", "key": "binary"}
@@ -29,9 +30,17 @@ def read_messages(node: TableSourceScan, source: Kafka, table: str, module: Pyth
     parsed = Chain(table)
     for side, part in source.parts.items():
         if part.format not in ("raw", *OPTIONS) and side in sides.values():
-            parsed = parsed.then("withColumn", literal(side), _parsed(side, part, node.source))
+            parsed = parsed.then("withColumn", literal(side), _parsed(side, part, node))
     if parsed.calls:
         module.assign(table, parsed)
+        if node.dead_letters is not None:
+            read = [side for side, part in source.parts.items() if part.format in PARSED and side in sides.values()]
+            text = f"coalesce({', '.join(f'{side}.{quoted(TEXT)}' for side in read)})"
+            held = [field.name for field in node.fields if sides[field.name] in read]
+            paths = [f"{sides[name]}.{columns.reference(name)}" for name in held]
+            tell_letters(table, literal(text), node, module, paths)
+            if module.of_dead_letters:
+                return table
     if source.changes:
         of_value = [field for field in node.fields if sides[field.name] == "value"]
         module.assign(table, captured(table, source.changes, of_value, node.sign, module))
@@ -50,10 +59,13 @@ def as_messages(rows: Chain, table: Table, target: Kafka) -> Chain:
     return rows.then("select", *made)
 
 
-def _parsed(side: str, part: Part, table: Table) -> Chain:
+def _parsed(side: str, part: Part, node: TableSourceScan) -> Chain:
     text = _as(_column_of(side), "string").flat()
-    schema = literal(", ".join(f"{quoted(f.name)} {ddl(f.type)}" for f in table.physical if f.name in part.columns))
-    return Chain("F").then(f"from_{part.format}", text, schema, literal(dict(part.options)))
+    schema = columns_ddl(field for field in node.source.physical if field.name in part.columns)
+    told = node.dead_letters is not None and part.format in PARSED
+    schema += f", {OF_TEXT}" if told else ""
+    options = parsing(part.options, node) if told else part.options
+    return Chain("F").then(f"from_{part.format}", text, literal(schema), literal(dict(options)))
 
 
 def _written(part: Part, table: Table) -> Chain:

@@ -12,9 +12,9 @@ from typing import Any
 from tvfsql.catalog import Table
 from tvfsql.emit.emitter import emit
 from tvfsql.emit.functions import declare, imported
-from tvfsql.emit.jobs import imports, job_arguments, job_text
+from tvfsql.emit.jobs import OF_LETTERS, imports, job_arguments, job_text, letter_arguments, letter_scans
 from tvfsql.emit.python_module import PARAMETERS, Chain, PythonModule, module_text
-from tvfsql.emit.sinks import insert, late_output, stream_insert, stream_inserts, take
+from tvfsql.emit.sinks import dead_letters, insert, late_output, stream_insert, stream_inserts, take
 from tvfsql.emit.sources import STREAM
 from tvfsql.options import StreamOptions
 from tvfsql.physical.operators import LateOutput, TableSourceScan
@@ -81,21 +81,25 @@ class _Main:
     """What runs where the module is run by itself, statement by statement: what is in batch, then its streams."""
 
     batch: dict[int, list[str]] = field(default_factory=dict)
-    jobs: dict[int, list[tuple[str, Mapping[str, Any], bool]]] = field(default_factory=dict)
+    jobs: dict[int, list[tuple[str, Mapping[str, Any], bool, str]]] = field(default_factory=dict)
 
     def add(self, statement: int, line: str) -> None:
         self.batch.setdefault(statement, []).append(line)
 
-    def start(self, build: str, *queries: Query) -> None:
-        """Start a stream, which is all the queries; `build` is the text of what makes its writer."""
+    def start(self, build: str, *queries: Query, letters: str = "") -> None:
+        """Start a stream, which is all the queries; `build` is the text of what makes its writer, `letters` of what
+        makes that of its dead letters, if there may be some."""
         first = queries[0]
         plans, sinks = [query.plan for query in queries], [query.table for query in queries]
         arguments = job_arguments(plans, sinks, first.options)
-        self.jobs.setdefault(first.statement, []).append((build, arguments, first.table is not None))
+        jobs = self.jobs.setdefault(first.statement, [])
+        jobs.append((build, arguments, first.table is not None, ""))
+        if letters:
+            jobs.append((letters, letter_arguments(plans, first.options), first.table is not None, OF_LETTERS))
 
     @property
     def imports(self) -> set[tuple[str, str]]:
-        jobs = [arguments for of in self.jobs.values() for _, arguments, _ in of]
+        jobs = [arguments for of in self.jobs.values() for _, arguments, *_ in of]
         return imports(jobs) if jobs else set()
 
     @property
@@ -104,9 +108,9 @@ class _Main:
         for statement in sorted({*self.batch, *self.jobs}):
             lines += self.batch.get(statement, ())
             texts = []
-            for build, arguments, kept in self.jobs.get(statement, ()):
-                number += 1
-                texts.append(job_text(build, arguments, number if kept else None))
+            for build, arguments, kept, suffix in self.jobs.get(statement, ()):
+                number += not suffix  # dead letters have that of their stream
+                texts.append(job_text(build, arguments, f"{number}{suffix}" if kept else None))
             lines += [f"run_streams(spark, {', '.join(texts)}, program=__file__)"] if texts else []
         return lines
 
@@ -158,14 +162,15 @@ class _Module:
             assert table is not None
             self.functions += (stream_insert if stream else insert)(number, plan, table, module)
             if stream:
-                self.main.start(f"insert{number}", query)
+                self.main.start(f"insert{number}", query, letters=self.letters(number, query))
             elif self.kept:
                 self.inserts.append(f"insert{number}(spark)")
             else:
                 self.main.add(query.statement, f"insert{number}(spark)")
         elif stream:
             late = f", late_output{number}" if isinstance(rows, LateOutput) else ""
-            self.main.start(f"{module.need(STREAM, 'printed')}(query{number}{late})", query)
+            build = f"{module.need(STREAM, 'printed')}(query{number}{late})"
+            self.main.start(build, query, letters=self.letters(number, query))
         else:
             self.main.add(query.statement, f"query{number}(spark).show(truncate=False)")
         self.imports |= module.imports
@@ -185,7 +190,19 @@ class _Module:
         late = of.table if isinstance(of, LateOutput) else None
         self.functions += stream_inserts([number for number, _ in together], self.shared[of], late, module)
         self.imports |= module.imports
-        self.main.start(f"insert{first}", *(query for _, query in together))
+        queries = [query for _, query in together]
+        self.main.start(f"insert{first}", *queries, letters=self.letters(first, *queries))
+
+    def letters(self, number: str, *queries: Query) -> str:
+        """`dead_letters(spark)` of a stream that has some; gives its name, "" without."""
+        scans = letter_scans([query.plan for query in queries])
+        if not scans:
+            return ""
+        module = self._module()
+        module.of_dead_letters = True
+        self.functions += dead_letters(number, scans, module)
+        self.imports |= module.imports
+        return f"dead_letters{number}"
 
     def _module(self) -> PythonModule:
         return PythonModule(names={*self.names}, shared=self.shared)

@@ -58,6 +58,7 @@ class PythonModule:
     names: set[str] = field(default_factory=lambda: {*PARAMETERS})
     last: tuple[str, Chain | str, int] | None = None
     shared: Mapping[Node, str] = field(default_factory=dict)
+    of_dead_letters: bool = False  # whether tables are read for what cannot be read of them
 
     def need(self, module: str, name: str) -> str:
         """Import a name; gives the name."""

@@ -6,10 +6,11 @@ from collections.abc import Sequence
 
 from tvfsql.catalog import Table
 from tvfsql.catalog.connectors import Connector, Kafka, Managed
+from tvfsql.emit import columns as names
 from tvfsql.emit.kafka import as_messages
 from tvfsql.emit.python_module import Call, Chain, PythonModule, literal, option_value
-from tvfsql.emit.sources import STREAM
-from tvfsql.physical.operators import LateOutput
+from tvfsql.emit.sources import STREAM, read_table
+from tvfsql.physical.operators import LateOutput, TableSourceScan
 from tvfsql.plan.nodes import Sink
 
 
@@ -88,6 +89,29 @@ def late_rows(number: str, table: Table, module: PythonModule) -> list[str]:
     body.give_back(body.assign("late", f"{module.need(STREAM, 'late_rows')}(rows, {columns})"))
     head = f"def late{number}(rows: DataFrame) -> DataFrame:"
     return ["\n".join([head, *body.lines]), take(f"write_late{number}", table, module)]
+
+
+def dead_letters(number: str, scans: Sequence[TableSourceScan], module: PythonModule) -> list[str]:
+    """`dead_letters(spark)`: a stream of what a stream cannot read, and what writes it."""
+    table = scans[0].dead_letters
+    assert table is not None
+    made = [read_table(scan, module) for scan in scans]
+    rows = Chain(made[0])
+    for other in made[1:]:
+        rows = rows.then("unionByName", other)
+    columns = (
+        Chain("F").then("col", names.name(part.name)).then("cast", literal(part.type)).then("alias", literal(part.name))
+        for part in table.physical
+    )
+    letters = module.assign(module.name("letters"), rows.then("select", *columns))
+    counted = f"{module.need(STREAM, 'counted_out')}({letters})"
+    write = f"write_dead_letters{number}"
+    module.give_back(
+        module.assign(module.name("writer"), Chain(counted).get("writeStream").then("foreachBatch", write))
+    )
+    module.need("pyspark.sql.streaming", "DataStreamWriter")
+    body = "\n".join([f"def dead_letters{number}(spark: SparkSession) -> DataStreamWriter:", *module.lines])
+    return [take(write, table, module), body]
 
 
 def _to_tables(parts: Sequence[str], module: PythonModule) -> Call:

@@ -7,11 +7,11 @@ from dataclasses import replace
 from tvfsql.catalog.connectors import Connector, Generated, Kafka, Managed
 from tvfsql.emit import columns
 from tvfsql.emit.changes import captured
+from tvfsql.emit.dead_letters import OF_TEXT, TEXT, columns_ddl, parsing, tell_letters
 from tvfsql.emit.kafka import read_messages
 from tvfsql.emit.python_module import Chain, PythonModule, literal, option_value
 from tvfsql.physical.operators import TableSourceScan
 from tvfsql.plan.scalar import quoted
-from tvfsql.plan.types import ddl
 
 RUNTIME = "tvfsql.runtime"
 STREAM = "tvfsql.runtime.stream"
@@ -41,9 +41,12 @@ def read_table(node: TableSourceScan, module: PythonModule) -> str:
         fields = node.fields or fields[:1]  # only these are made
     rows = _reader(node, source)
     if source.takes_schema:
-        schema = ", ".join(f"{quoted(field.name)} {ddl(field.type)}" for field in fields)
-        rows = rows.then("schema", literal(schema))
+        rows = rows.then("schema", literal(", ".join([columns_ddl(fields), *([OF_TEXT] if node.dead_letters else [])])))
     module.assign(table, _loaded(node, source, rows, module))
+    if node.dead_letters is not None:
+        tell_letters(table, literal(quoted(TEXT)), node, module)
+        if module.of_dead_letters:
+            return table
     if not source.takes_schema:
         wanted = (
             Chain("F").then("col", columns.name(field.name)).then("cast", literal(field.type)) for field in node.fields
@@ -70,7 +73,7 @@ def _reader(node: TableSourceScan, source: Connector) -> Chain:
 
 
 def _loaded(node: TableSourceScan, source: Connector, rows: Chain, module: PythonModule) -> Chain:
-    for key, value in source.options:
+    for key, value in parsing(source.options, node, source.format):
         rows = rows.then("option", literal(key), option_value(value, module))
     if isinstance(source, Managed):
         return rows.then("load", f"{module.need(RUNTIME, 'managed_folder')}({literal(source.path)})")

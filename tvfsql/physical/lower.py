@@ -14,6 +14,7 @@ from tvfsql.catalog import Catalog, Table
 from tvfsql.errors import TvfSqlError, UnsupportedError
 from tvfsql.options import LATE_OUTPUT, NULL_TIMES, ZONE, Options
 from tvfsql.physical.changes import refuse_changes
+from tvfsql.physical.dead_letters import dead_letter_table
 from tvfsql.physical.firing import firing_of, refuse_firing, with_changes
 from tvfsql.physical.late import with_late_output
 from tvfsql.physical.operators import (
@@ -85,7 +86,14 @@ def _(node: nodes.Scan, catalog: Catalog, options: Options) -> Node:
     if not options.streaming and table.connector is not None:
         table.connector.refuse_batch(table.name)
     sign = free_name(SIGN, lambda name: name in {column.lower() for column in node.columns})
-    scan = TableSourceScan(table, node.fields, options.streaming, options[ZONE], sign if node.changelog else node.sign)
+    scan = TableSourceScan(
+        table,
+        node.fields,
+        options.streaming,
+        options[ZONE],
+        sign if node.changelog else node.sign,
+        dead_letter_table(table, catalog, options),
+    )
     return AppliedChanges(scan, table.name, sign) if node.changelog else scan
 
 

@@ -31,7 +31,8 @@ class TableSourceScan(Node):
     """Rows of a source; `fields` are the columns that are kept. A stream has more than the rows that are there.
 
     Instants that are read as TIMESTAMP are on the wall clock of `zone`. Of a changelog `sign` is the column that
-    says whether a row comes (1) or goes (-1).
+    says whether a row comes (1) or goes (-1). What cannot be read goes into the table `dead_letters`; None: it is an
+    error.
     """
 
     source: Table
@@ -39,6 +40,7 @@ class TableSourceScan(Node):
     streaming: bool = False
     zone: str = "UTC"
     sign: str = ""
+    dead_letters: Table | None = None
 
     @cached_property
     def schema(self) -> Schema:
@@ -47,6 +49,8 @@ class TableSourceScan(Node):
     def details(self) -> Iterator[tuple[str, str]]:
         yield "table", self.source.name
         yield "fields", ", ".join(self.columns)
+        if self.dead_letters is not None:
+            yield "dead letters", self.dead_letters.name
 
 
 @dataclass(frozen=True)

@@ -22,6 +22,8 @@ if TYPE_CHECKING:
     from tvfsql.runtime.frames.cdc_messages import debezium_changes as debezium_changes
     from tvfsql.runtime.frames.changelog import applied_changes as applied_changes
     from tvfsql.runtime.frames.changelog import change_sign as change_sign
+    from tvfsql.runtime.frames.dead_letters import readable as readable
+    from tvfsql.runtime.frames.dead_letters import unreadable as unreadable
     from tvfsql.runtime.frames.print_table import print_rows as print_rows
     from tvfsql.runtime.host.environment import from_environment as from_environment
     from tvfsql.runtime.host.warehouse import managed_folder as managed_folder
@@ -54,9 +56,11 @@ _MODULE_OF = {
     "merge_slices": "batch.merge_slices",
     "month_windows": "frames.assigned_windows",
     "print_rows": "frames.print_table",
+    "readable": "frames.dead_letters",
     "refuse_null_times": "frames.assigned_windows",
     "session_windows": "batch.session_windows",
     "slice_rows": "batch.slices_in_python",
+    "unreadable": "frames.dead_letters",
     "windows_or_null": "frames.assigned_windows",
 }
 

@@ -54,6 +54,7 @@ def test_sums_go_on_over_restarts_and_what_is_held_is_as_of_the_last_micro_batch
         "null_time_rows_dropped": 0,
         "null_time_rows_skipped": 0,
         "source_files_missing": 0,
+        "dead_letters": 0,
         "micro_batches": 3,
         "micro_batch_seconds": 1.5,
         "micro_batches_unreported": 0,

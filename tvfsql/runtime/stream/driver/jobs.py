@@ -40,7 +40,8 @@ class Job:
     is read is counted; otherwise it is an error. `interval`: ms between the starts of two micro-batches of one that is
     `endless`; 0: as soon as there are rows. `name`: of its query. `checkpoint`: the folder of its state, which belongs
     to what `manifest` says, or without one to the text `program`; None is a temporary folder. `report` gets its metrics
-    after each micro-batch, under its name or `label`.
+    after each micro-batch, under its name or `label`. `beside`: it tells of what another stream cannot read, so its
+    rows are counted there.
     """
 
     build: Callable[[SparkSession], DataStreamWriter]
@@ -56,6 +57,7 @@ class Job:
     program: str = ""
     manifest: Manifest | None = None
     label: str = ""
+    beside: bool = False
     report: Report | None = None
 
 
@@ -86,6 +88,7 @@ def start_streams(spark: SparkSession, *jobs: Job, flush: bool = True, changed_i
             job.interval,
             name,
             job.label,
+            job.beside,
             job.report,
         )
         for job, folder, name in zip(jobs, folders, names, strict=True)

@@ -14,7 +14,7 @@ from datetime import UTC, datetime
 from pathlib import Path
 from typing import Any
 
-from tvfsql.runtime.stream.driver.progress_counts import MISSING, StreamCounts, open_slices, totals
+from tvfsql.runtime.stream.driver.progress_counts import DEAD_LETTERS, MISSING, StreamCounts, open_slices, totals
 from tvfsql.runtime.stream.time.control_channel import END_OF_INPUT
 
 FILE = "metrics.json"  # in a checkpoint
@@ -25,6 +25,7 @@ SUMS = {
     "numNullRowTimeRecordsDropped": "null_time_rows_dropped",
     "numNullRowTimeRecordsSkipped": "null_time_rows_skipped",
     MISSING: "source_files_missing",
+    DEAD_LETTERS: "dead_letters",
 }
 Report = Callable[["Metrics"], None]
 

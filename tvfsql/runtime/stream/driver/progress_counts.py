@@ -21,7 +21,7 @@ ADDED = (
     "numNullRowTimeRecordsDropped",
     "numNullRowTimeRecordsSkipped",
 )
-MISSING = "numSourceFilesMissing"
+MISSING, DEAD_LETTERS = "numSourceFilesMissing", "numDeadLetters"
 LATEST = ("watermark", "newestWindow", "openSlices", "stateRows", "stateBytes", "due")
 
 Sent = dict[int, int]  # by micro-batch the rows that went to several tables, which its progress report does not tell
@@ -52,7 +52,7 @@ class StreamCounts:
     """The counters of one stream; those of LATEST are as of the last micro-batch, per operator."""
 
     def __init__(self) -> None:
-        self.added = dict.fromkeys(("rowsIn", *ADDED, MISSING), 0)
+        self.added = dict.fromkeys(("rowsIn", *ADDED, MISSING, DEAD_LETTERS), 0)
         self.latest: dict[str, dict[str, int]] = {}
         self.sent: Sent = {}
 
@@ -62,7 +62,7 @@ class StreamCounts:
         for operator, metrics in (progress["observedMetrics"] or {}).items():
             if operator.startswith(OBSERVED):
                 known = {name: value for name, value in metrics.asDict().items() if value is not None}
-                for name in ADDED:
+                for name in (*ADDED, DEAD_LETTERS):
                     self.added[name] += int(known.get(name, 0))
                 latest = {name: int(known[name]) for name in LATEST if name in known}
                 if latest:
@@ -77,15 +77,16 @@ def table_reports(progress: Mapping[str, Any], control: Path) -> list[Any]:
 
 def totals(counts: Iterable[StreamCounts]) -> dict[str, int]:
     """The counters of several streams as one: rowsIn, those of ADDED, watermark, stateRows, stateBytes, and
-    numSourceFilesMissing if there are some.
+    numSourceFilesMissing and numDeadLetters if there are some.
 
     `watermark` (epoch ms) is that of the window operator that is furthest behind; it and the state's size
     are left out where there is no window operator. Source: semantics.md#counters.
     """
     every = list(counts)
     found = {name: sum(each.added[name] for each in every) for name in ("rowsIn", *ADDED)}
-    if missing := sum(each.added[MISSING] for each in every):
-        found[MISSING] = missing
+    for name in (MISSING, DEAD_LETTERS):
+        if count := sum(each.added[name] for each in every):
+            found[name] = count
     for name, merge in (("watermark", min), ("stateRows", sum), ("stateBytes", sum)):
         latest = _latest(every, name)
         if latest:

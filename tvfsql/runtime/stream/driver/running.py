@@ -52,7 +52,7 @@ class Stream:
     `sources` are the tables that it reads, in order; where one may be idle, windows do not wait for it, and once
     all are, the open windows end too if `idle_advance` says so. Its micro-batches start `interval` ms apart; 0: as soon
     as there are rows. `name` is that of its query; "": none. `report` gets its metrics after each micro-batch, under
-    its name or `label`.
+    its name or `label`. One `beside` another counts, and obeys watermarks that are moved by hand, there.
     """
 
     build: Callable[[], DataStreamWriter]
@@ -65,6 +65,7 @@ class Stream:
     interval: int = 0
     name: str = ""
     label: str = ""
+    beside: bool = False
     report: Report | None = None
 
     @property
@@ -94,8 +95,8 @@ class Running:
 
     @property
     def counts(self) -> list[StreamCounts]:
-        """The counters of each stream, so far."""
-        return [driver.counts for driver in self.drivers]
+        """The counters of each stream, so far, but for those that are `beside` others."""
+        return [driver.counts for driver in self.drivers if not driver.stream.beside]
 
     @property
     def active(self) -> bool:
@@ -126,7 +127,8 @@ class Running:
 
     def controls(self, table: str | None) -> list[Path]:
         """The control folders of those that read a table; None: of all."""
-        reading = (each for each in self.drivers if table in (None, *(source.table for source in each.stream.sources)))
+        drivers = [driver for driver in self.drivers if not driver.stream.beside]
+        reading = (each for each in drivers if table in (None, *(source.table for source in each.stream.sources)))
         return [driver.control.absolute() for driver in reading if driver.control is not None]
 
     def started(self) -> list[StreamingQuery]:

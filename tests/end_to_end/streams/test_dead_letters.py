@@ -1,0 +1,122 @@
+"""Rows and messages that a stream cannot read go into a table, and the stream goes on."""
+
+from __future__ import annotations
+
+import json
+from collections import Counter
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+import pytest
+
+from tvfsql import Session, TvfSqlError, compile
+
+if TYPE_CHECKING:
+    from broker import Broker
+    from pyspark.sql import SparkSession
+
+LETTERS = "table_name STRING, place STRING, text STRING, error STRING, read_at TIMESTAMP_LTZ(3)"
+COLUMNS = "item STRING, price BIGINT, extra INT, ts TIMESTAMP(3), WATERMARK FOR ts AS ts"
+TABLES = """
+SET 'tvfsql.dead-letter' = 'bad';
+CREATE TABLE lines ({columns}) WITH ('connector' = 'filesystem', 'path' = '{folder}/lines', 'format' = 'csv');
+CREATE TABLE docs ({columns}) WITH ('connector' = 'filesystem', 'path' = '{folder}/docs', 'format' = 'json');
+CREATE TABLE pages ({columns}) WITH (
+  'connector' = 'kafka', 'topic' = '{topic}', 'properties.bootstrap.servers' = '{servers}', 'format' = '{format}',
+  'scan.startup.mode' = 'earliest-offset', 'scan.bounded.mode' = 'latest-offset');
+CREATE TABLE bad ({letters}) WITH ('connector' = 'filesystem', 'path' = '{folder}/bad', 'format' = 'json');
+CREATE TABLE totals (item STRING, total BIGINT)
+WITH ('connector' = 'filesystem', 'path' = '{folder}/totals', 'format' = 'json');
+"""
+TOTALS = """INSERT INTO totals SELECT item, SUM(price)
+FROM TABLE(TUMBLE({table}, DESCRIPTOR(ts), INTERVAL '1' MINUTE)) GROUP BY window_start, window_end, item"""
+BOTH = TOTALS.format(table="(SELECT item, price, ts FROM lines UNION ALL SELECT item, price, ts FROM docs)")
+
+
+def tables(folder: Path | str, topic: str = "t", servers: str = "s:1", format: str = "json") -> str:
+    return TABLES.format(columns=COLUMNS, letters=LETTERS, folder=folder, topic=topic, servers=servers, format=format)
+
+
+def read(folder: Path) -> list[dict[str, Any]]:
+    return [json.loads(line) for file in sorted(folder.glob("*.json")) for line in file.read_text().splitlines()]
+
+
+def run(spark: SparkSession, script: str, folder: Path) -> dict[str, int]:
+    """The counters of a run of a script with a checkpoint."""
+    session = Session(spark, mode="streaming", checkpoint=folder / "checkpoint", flush=False)
+    session.execute(script)
+    return session.counts
+
+
+@pytest.mark.spark
+def test_files_with_bad_rows_are_read_and_each_bad_row_is_told_once(spark: SparkSession, tmp_path: Path) -> None:
+    """What is wrong with a column that the query does not read is no fault; a second run tells only what is new."""
+    for folder in ("lines", "docs"):
+        (tmp_path / folder).mkdir()
+    (tmp_path / "lines" / "1.csv").write_text(
+        "a,1,1,2024-01-01 00:00:01\na,x,1,2024-01-01 00:00:02\nshort\na,5,oops,2024-01-01 00:00:03\n"
+    )
+    (tmp_path / "docs" / "1.json").write_text('{"item":"a","price":10,"ts":"2024-01-01 00:00:04"}\n{"item":"a",\n')
+    found = run(spark, tables(tmp_path) + BOTH, tmp_path)
+    assert (found["rowsIn"], found["numDeadLetters"]) == (6, 3)
+    (tmp_path / "lines" / "2.csv").write_text("a,y,1,2024-01-01 00:00:02\na,100,1,2024-01-01 00:01:30\n")
+    (tmp_path / "docs" / "2.json").write_text('{"item":"b","price":10,"ts":"2024-01-01 00:01:40"}\n')
+    assert run(spark, tables(tmp_path) + BOTH, tmp_path)["numDeadLetters"] == 1
+    assert read(tmp_path / "totals") == [{"item": "a", "total": 16}]
+    told = [(row["table_name"], Path(row["place"]).name, row["text"]) for row in read(tmp_path / "bad")]
+    assert Counter(told) == Counter(
+        [
+            ("lines", "1.csv", "a,x,1,2024-01-01 00:00:02"),
+            ("lines", "1.csv", "short"),
+            ("docs", "1.json", '{"item":"a",'),
+            ("lines", "2.csv", "a,y,1,2024-01-01 00:00:02"),
+        ]
+    )
+    assert all("price BIGINT" in row["error"] and row["read_at"] for row in read(tmp_path / "bad"))
+
+
+@pytest.mark.spark
+@pytest.mark.kafka
+@pytest.mark.slow
+@pytest.mark.parametrize("format", ["json", "csv"])
+def test_messages_that_cannot_be_read_are_told_by_their_offset(
+    spark: SparkSession, broker: Broker, tmp_path: Path, format: str
+) -> None:
+    good = {"json": '{"item": "a", "price": 3, "ts": "2024-01-01 00:00:01"}', "csv": "a,3,,2024-01-01 00:00:01"}
+    topic = f"letters-{format}"
+    broker.make_topic(spark, topic, 1)
+    messages = spark.createDataFrame(
+        [(0, good[format]), (0, "hello"), (0, good[format])], "partition INT, value STRING"
+    )
+    options = {"kafka.bootstrap.servers": broker.servers, "topic": topic}
+    messages.coalesce(1).write.format("kafka").options(**options).save()
+    script = tables(tmp_path, topic, broker.servers, format) + TOTALS.format(table="TABLE pages")
+    session = Session(spark, mode="streaming", checkpoint=tmp_path / "checkpoint")
+    session.execute(script)
+    assert read(tmp_path / "totals") == [{"item": "a", "total": 6}]
+    assert [(row["place"], row["text"]) for row in read(tmp_path / "bad")] == [(f"{topic}-0@1", "hello")]
+    assert session.counts["numDeadLetters"] == 1
+
+
+@pytest.mark.parametrize(
+    ("change", "says"),
+    [
+        (("'bad'", "'nowhere'"), "does not exist"),
+        (("text STRING", "words STRING"), "cannot have a column words"),
+        (("text STRING", "text INT"), "column text of bad has the wrong type"),
+        (("/bad'", "/lines'"), "cannot be written by this stream"),
+    ],
+)
+def test_a_table_that_cannot_take_dead_letters_is_refused(change: tuple[str, str], says: str) -> None:
+    with pytest.raises(TvfSqlError, match=says) as raised:
+        compile(tables("x").replace(*change) + BOTH, mode="streaming")
+    assert raised.value.hint
+
+
+def test_only_streams_that_parse_texts_have_dead_letters() -> None:
+    assert "dead_letters(spark" in compile(tables("x") + BOTH, mode="streaming").code
+    assert "dead_letters(spark" not in compile(tables("x") + BOTH, mode="batch").code
+    asked_for_nulls = "'format' = 'csv', 'csv.ignore-parse-errors' = 'true'"
+    for old, new in (("'csv'", "'parquet'"), ("'format' = 'csv'", asked_for_nulls)):
+        script = tables("x").replace(old, new) + TOTALS.format(table="TABLE lines")
+        assert "dead_letters(spark" not in compile(script, mode="streaming").code

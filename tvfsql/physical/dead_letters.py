@@ -1,0 +1,55 @@
+"""Dead letters: the table for rows and messages that a stream cannot read (`tvfsql.dead-letter`).
+
+Source: docs/streams.md#dead-letters.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable
+
+from tvfsql.catalog import Catalog, Table
+from tvfsql.catalog.connectors import Kafka
+from tvfsql.errors import OptionError, did_you_mean
+from tvfsql.options import DEAD_LETTER, Options
+from tvfsql.plan.types import is_time
+
+PARSED = ("csv", "json")
+STRINGS = ("table_name", "place", "text", "error")
+READ_AT = "read_at"
+
+
+def dead_letter_table(source: Table, catalog: Catalog, options: Options) -> Table | None:
+    """The table for what a stream cannot read of `source`; None if none is asked for, or if nothing of it is parsed by
+    a format that tells bad rows apart. Raises OptionError for a table that cannot take them."""
+    name = options[DEAD_LETTER]
+    if not name or not options.streaming or not _is_parsed(source):
+        return None
+    found = catalog.find(name)
+    if not isinstance(found, Table) or found.connector is None:
+        hint = did_you_mean(name, catalog.names(Table)) or f"CREATE TABLE {name} (...) WITH (...)"
+        raise OptionError(f"table {name} of {DEAD_LETTER.key} {'is a view' if found else 'does not exist'}", hint=hint)
+    for part in found.physical:
+        if part.name not in (*STRINGS, READ_AT):
+            known = did_you_mean(part.name, (*STRINGS, READ_AT), otherwise="columns: ")
+            raise OptionError(f"table {name} of {DEAD_LETTER.key} cannot have a column {part.name}", hint=known)
+        if not (is_time(part.type) if part.name == READ_AT else part.type == "string"):
+            hint = f"{part.name} {'TIMESTAMP_LTZ(3)' if part.name == READ_AT else 'STRING'}"
+            raise OptionError(f"column {part.name} of {name} has the wrong type for {DEAD_LETTER.key}", hint=hint)
+    if not found.connector.takes_micro_batches or found.connector.path == (source.connector and source.connector.path):
+        hint = "a table of files of its own, of Kafka or print"
+        raise OptionError(f"table {name} of {DEAD_LETTER.key} cannot be written by this stream", hint=hint)
+    return found
+
+
+def _is_parsed(source: Table) -> bool:
+    """Whether its rows are parsed by a format that fails at bad ones."""
+    connector = source.connector
+    if connector is None or connector.changes is not None:
+        return False
+    if isinstance(connector, Kafka):
+        return any(part.format in PARSED and _fails(part.options) for part in connector.parts.values())
+    return connector.format in PARSED and _fails(connector.options)
+
+
+def _fails(options: Iterable[tuple[str, str]]) -> bool:
+    return dict(options).get("mode", "").upper() == "FAILFAST"
