@@ -12,6 +12,7 @@ from pyspark.errors import PySparkException
 from pyspark.sql import SparkSession
 
 from tvfsql.errors import DataError, OptionError, TvfSqlError, UnsupportedError
+from tvfsql.runtime.host.bad_rows import HINT, bad_row
 from tvfsql.runtime.host.spark import coordinates
 
 
@@ -86,7 +87,7 @@ KNOWN = (
     Failure(
         r"MALFORMED_RECORD_IN_PARSING\S*\] Malformed records are detected in record parsing: (.*?)\.\s",
         "a row cannot be read: {0}",
-        "'csv.ignore-parse-errors' = 'true' (or json.) reads bad values as NULL; check the header, too",
+        HINT,
     ),
     Failure(
         r"CAST_INVALID_INPUT\] The value (.*?) of the type \"\w+\" cannot be cast to \"(\w+)\"",
@@ -160,7 +161,7 @@ def translated() -> Iterator[None]:
 
 def failure(message: str) -> TvfSqlError:
     """The error that Spark's message means; the innermost cause is the one that helps."""
-    if found := _known(KNOWN, message):
+    if found := bad_row(message) or _known(KNOWN, message):
         return found
     told = "\n".join(line for line in message.splitlines() if not line.startswith("\tat "))  # without Java's stacks
     why = _of_stream(told)

@@ -1,0 +1,46 @@
+"""A row that cannot be read is told with its file, and with its place in it where that is certain."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+import pytest
+
+from tvfsql.runtime.host.failures import failure
+
+# what Spark says of such a row, in the middle of stack traces
+SAYS = """[STREAM_FAILED] Query [id = 0bea] terminated with exception: Job aborted SQLSTATE: XXKST
+Caused by: org.apache.spark.SparkException: [FAILED_READ_FILE.NO_HINT] Encountered error while reading file {file}.  \
+SQLSTATE: KD001
+\tat org.apache.spark.sql.errors.QueryExecutionErrors$.cannotReadFilesError(QueryExecutionErrors.scala)
+Caused by: org.apache.spark.SparkException: [MALFORMED_RECORD_IN_PARSING.WITHOUT_SUGGESTION] Malformed records are \
+detected in record parsing: [a,null].
+Parse Mode: FAILFAST. SQLSTATE: 22023
+{cause}
+\t... 36 more"""
+NUMBER = 'Caused by: java.lang.NumberFormatException: For input string: "x"'
+
+
+@pytest.mark.parametrize(
+    ("text", "cause", "says"),
+    [
+        ("a,1\na,x\nax,3\n", NUMBER, "line 2, column 3: a,x"),
+        ('{"a":1}\n{"a": "x"}\n', NUMBER, 'line 2, column 8: {"a": "x"}'),
+        ("a,x\nb,x\n", NUMBER, "[a,null], because of 'x'"),
+        ("ax,1\n", NUMBER, "[a,null], because of 'x'"),
+        ("a,x\n", "", "[a,null]"),
+    ],
+    ids=["csv", "json", "two", "none", "unknown"],
+)
+def test_a_row_is_told_with_its_place(text: str, cause: str, says: str, tmp_path: Path) -> None:
+    file = tmp_path / "1 a.csv"
+    file.write_text(text)
+    error = failure(SAYS.format(file=file.as_uri(), cause=cause))
+    assert error.message.startswith(f"a row cannot be read: {file}")
+    assert error.message.endswith(says)
+    assert "tvfsql.dead-letter" in (error.hint or "")
+
+
+def test_a_file_that_is_gone_is_told_without_a_place(tmp_path: Path) -> None:
+    error = failure(SAYS.format(file=(tmp_path / "gone.csv").as_uri(), cause=NUMBER))
+    assert error.message.endswith("gone.csv: [a,null], because of 'x'")

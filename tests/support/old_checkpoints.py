@@ -1,0 +1,120 @@
+"""Checkpoints of each stateful operator as a release wrote them: small, kept in tests/data/checkpoints, read for ever.
+
+`python tests/support/old_checkpoints.py` writes those that are missing, with the code that is checked out. One that is
+there is never written again: it is what users have.
+"""
+
+from __future__ import annotations
+
+import json
+import shutil
+import sys
+from collections import Counter
+from dataclasses import dataclass
+from pathlib import Path
+from tempfile import TemporaryDirectory
+from typing import TYPE_CHECKING, Any
+
+if TYPE_CHECKING:
+    from pyspark.sql import SparkSession
+
+KEPT = Path(__file__).parents[1] / "data" / "checkpoints"
+TABLES = """
+CREATE TABLE bid (item STRING, price BIGINT, ts TIMESTAMP(3), WATERMARK FOR ts AS ts - INTERVAL '1' SECOND)
+WITH ('connector' = 'filesystem', 'path' = '{folder}/bid', 'format' = 'json');
+CREATE TABLE sale (item STRING, price BIGINT, ts TIMESTAMP(3), WATERMARK FOR ts AS ts - INTERVAL '1' SECOND)
+WITH ('connector' = 'filesystem', 'path' = '{folder}/sale', 'format' = 'json');
+"""
+TOTALS = """SELECT window_start, window_end, item, COUNT(*) AS n, SUM(price) AS s, MIN(price) AS low,
+  AVG(price) AS mean, COUNT(DISTINCT price) AS different, LAST_VALUE(price) AS newest
+FROM TABLE({window}) GROUP BY window_start, window_end, item"""
+ROWS = """SELECT item, price, ts FROM (
+  SELECT *, ROW_NUMBER() OVER (PARTITION BY item ORDER BY ts {order}) AS place FROM bid
+) WHERE place = 1"""
+OVER = "TABLE bid, DESCRIPTOR(ts)"
+EARLY = {
+    "table.exec.emit.early-fire.enabled": "true",
+    "table.exec.emit.allow-lateness": "10 min",
+}
+
+# Before and after: minutes, seconds of event time, with a price each. Windows are open when the first run ends.
+BEFORE = [("a", 5, "00:00:10"), ("b", 7, "00:01:20"), ("a", 3, "00:02:30"), ("a", 5, "00:04:40"), ("c", 1, "00:06:00")]
+AFTER = [("c", 4, "00:06:10"), ("a", 9, "00:07:20"), ("b", 2, "00:08:30"), ("a", 2, "00:31:00")]
+
+
+@dataclass(frozen=True)
+class Old:
+    """A query over a checkpoint of its own; `options` are those of SET."""
+
+    query: str
+    options: dict[str, str] | None = None
+
+
+CASES = {
+    "tumble": Old(TOTALS.format(window=f"TUMBLE({OVER}, INTERVAL '5' MINUTE)")),
+    "hop": Old(TOTALS.format(window=f"HOP({OVER}, INTERVAL '1' MINUTE, INTERVAL '5' MINUTE)")),
+    "cumulate": Old(TOTALS.format(window=f"CUMULATE({OVER}, INTERVAL '1' MINUTE, INTERVAL '5' MINUTE)")),
+    "session": Old(TOTALS.format(window="SESSION(TABLE bid PARTITION BY item, DESCRIPTOR(ts), INTERVAL '3' MINUTE)")),
+    "early": Old(TOTALS.format(window=f"TUMBLE({OVER}, INTERVAL '5' MINUTE)"), EARLY),
+    "first_row": Old(ROWS.format(order=""), {"table.exec.state.ttl": "3 min"}),
+    "last_row": Old(ROWS.format(order="DESC"), {"table.exec.state.ttl": "3 min"}),
+    "interval_join": Old(
+        "SELECT bid.item, bid.price, sale.price AS sold FROM bid LEFT JOIN sale ON bid.item = sale.item "
+        "AND sale.ts BETWEEN bid.ts AND bid.ts + INTERVAL '5' MINUTE"
+    ),
+    "window_join": Old(
+        f"SELECT b.window_end, b.item, b.price, s.price AS sold "
+        f"FROM (SELECT * FROM TABLE(TUMBLE({OVER}, INTERVAL '5' MINUTE))) b "
+        "JOIN (SELECT * FROM TABLE(TUMBLE(TABLE sale, DESCRIPTOR(ts), INTERVAL '5' MINUTE))) s "
+        "ON b.window_start = s.window_start AND b.window_end = s.window_end AND b.item = s.item"
+    ),
+}
+
+
+def run(spark: SparkSession, name: str, folder: Path, *, last: bool, release: str = "") -> Counter[str]:
+    """The rows that the first run over a checkpoint below `folder` emits, or the last one, in which the input ends."""
+    from tvfsql import Session
+
+    old = CASES[name]
+    for table in ("bid", "sale"):
+        (folder / table).mkdir(exist_ok=True)
+        rows = [dict(zip(("item", "price", "ts"), (i, p, f"2024-01-01 {t}"), strict=True)) for i, p, t in _rows(last)]
+        (folder / table / f"{'after' if last else 'before'}.json").write_text(
+            "".join(json.dumps(r) + "\n" for r in rows)
+        )
+    # the folder is another one than that in which the checkpoint was made
+    session = Session(
+        spark, "streaming", old.options, checkpoint=folder / "checkpoint", flush=last, allow_changed_input=True
+    )
+    session.execute(TABLES.format(folder=folder))
+    return Counter(str(tuple(row)) for row in session.sql(old.query).collect())
+
+
+def _rows(last: bool) -> list[tuple[str, int, str]]:
+    return AFTER if last else BEFORE
+
+
+def kept(name: str) -> tuple[Path, Counter[str]]:
+    """The archive of a checkpoint, and the rows that its last run must emit."""
+    return KEPT / f"{name}.zip", Counter(json.loads((KEPT / f"{name}.json").read_text(encoding="utf-8")))
+
+
+def make(spark: Any, name: str) -> None:
+    """Write the archive of a checkpoint between two runs, and what the second one emits."""
+    KEPT.mkdir(exist_ok=True)
+    with TemporaryDirectory() as scratch:
+        folder = Path(scratch)
+        first = run(spark, name, folder, last=False)
+        shutil.make_archive(str(KEPT / name), "zip", folder / "checkpoint")
+        rows = run(spark, name, folder, last=True)
+    assert rows, name
+    print(name, len(first), "rows, then", len(rows), file=sys.stderr)
+    (KEPT / f"{name}.json").write_text(json.dumps(dict(sorted(rows.items())), indent=1) + "\n", encoding="utf-8")
+
+
+if __name__ == "__main__":
+    from tvfsql.runtime.host.spark import local_spark
+
+    missing = [name for name in CASES if not (KEPT / f"{name}.json").exists()]
+    for each in missing:
+        make(local_spark(), each)
