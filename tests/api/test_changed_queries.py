@@ -120,7 +120,7 @@ CASES = [
         r"WHERE below GROUP BY window.*\n    - price > 3\n    \+ price > 4",
     ),
     Case("where left out", TOTALS, "WHERE price > 3", "", WORD, "hold rows that met the old one"),
-    Case("path of the source", TOTALS, "'path' = 'in'", "'path' = 'moved'", WORD, "all files of the new folder"),
+    Case("path of the source", TOTALS, "'path' = 'in'", "'path' = 'moved'", REFUSED, "by their paths"),
     Case(
         "window size",
         TOTALS,

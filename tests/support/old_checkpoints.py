@@ -71,32 +71,40 @@ CASES = {
 }
 
 
-def run(spark: SparkSession, name: str, folder: Path, *, last: bool, release: str = "") -> Counter[str]:
+def run(spark: SparkSession, name: str, folder: Path, *, last: bool) -> Counter[str]:
     """The rows that the first run over a checkpoint below `folder` emits, or the last one, in which the input ends."""
     from tvfsql import Session
 
     old = CASES[name]
     for table in ("bid", "sale"):
         (folder / table).mkdir(exist_ok=True)
-        rows = [dict(zip(("item", "price", "ts"), (i, p, f"2024-01-01 {t}"), strict=True)) for i, p, t in _rows(last)]
-        (folder / table / f"{'after' if last else 'before'}.json").write_text(
-            "".join(json.dumps(r) + "\n" for r in rows)
-        )
-    # the folder is another one than that in which the checkpoint was made
-    session = Session(
-        spark, "streaming", old.options, checkpoint=folder / "checkpoint", flush=last, allow_changed_input=True
-    )
+        _write(folder / table / "before.json", BEFORE)
+        if last:
+            _write(folder / table / "after.json", AFTER)
+    session = Session(spark, "streaming", old.options, checkpoint=folder / "checkpoint", flush=last)
     session.execute(TABLES.format(folder=folder))
     return Counter(str(tuple(row)) for row in session.sql(old.query).collect())
 
 
-def _rows(last: bool) -> list[tuple[str, int, str]]:
-    return AFTER if last else BEFORE
+def _write(file: Path, rows: list[tuple[str, int, str]]) -> None:
+    told = [{"item": item, "price": price, "ts": f"2024-01-01 {time}"} for item, price, time in rows]
+    file.write_text("".join(f"{json.dumps(row)}\n" for row in told), encoding="utf-8")
 
 
-def kept(name: str) -> tuple[Path, Counter[str]]:
-    """The archive of a checkpoint, and the rows that its last run must emit."""
-    return KEPT / f"{name}.zip", Counter(json.loads((KEPT / f"{name}.json").read_text(encoding="utf-8")))
+def unpack(name: str, folder: Path) -> Counter[str]:
+    """Unpack a checkpoint into `folder`, as if it had been made there. Gives the rows that its last run must emit."""
+    target = folder / "checkpoint"
+    shutil.unpack_archive(KEPT / f"{name}.zip", target)
+    log = json.loads((target / "1" / "spark" / "sources" / "0" / "0").read_text().splitlines()[1])
+    old = Path(log["path"].removeprefix("file://")).parents[1]
+    for file in [
+        *target.rglob("sources/*/[0-9]*"),
+        *target.rglob("manifest.json"),
+        *target.rglob("_metadata/v2/[0-9]*"),
+    ]:
+        file.write_text(file.read_text(encoding="utf-8").replace(str(old), str(folder)), encoding="utf-8")
+        file.with_name(f".{file.name}.crc").unlink(missing_ok=True)
+    return Counter(json.loads((KEPT / f"{name}.json").read_text(encoding="utf-8")))
 
 
 def make(spark: Any, name: str) -> None:

@@ -154,11 +154,10 @@ def _source(old: Source, new: Source) -> Iterator[Change]:
     if old.connector != new.connector:
         why = "its offsets mean nothing there"
         yield _refused(f"connector of {what}", old.connector, new.connector, why)
-    elif old.at != new.at and old.connector != "filesystem":
-        yield _refused(f"place of {what}", old.at, new.at, "its offsets mean nothing there")
     elif old.at != new.at:
-        why = "all files of the new folder are read, also those that were read in the old one"
-        yield Change(Verdict.WORD, f"path of {what}", old.at, new.at, why)
+        files = old.connector == "filesystem"
+        why = "Spark knows the files that it has read by their paths" if files else "its offsets mean nothing there"
+        yield _refused(f"place of {what}", old.at, new.at, why)
     if old.table != new.table and old.at == new.at:
         yield Change(Verdict.FREE, "name of a table", old.table, new.table, "the same rows")
     if old.watermark != new.watermark:

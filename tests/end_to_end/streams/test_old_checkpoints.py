@@ -2,12 +2,11 @@
 
 from __future__ import annotations
 
-import shutil
 from pathlib import Path
 from typing import TYPE_CHECKING
 
 import pytest
-from old_checkpoints import CASES, kept, run
+from old_checkpoints import CASES, run, unpack
 
 from examples import SOAK
 
@@ -22,6 +21,5 @@ USUAL = ("hop", "last_row")  # `make soak` tries all
 @pytest.mark.parametrize("name", CASES if SOAK else USUAL)
 def test_a_checkpoint_of_an_older_release_goes_on(spark: SparkSession, name: str, tmp_path: Path) -> None:
     """If the layout of state changes, it must be migrated: the archives are never written again."""
-    archive, expected = kept(name)
-    shutil.unpack_archive(archive, tmp_path / "checkpoint")
+    expected = unpack(name, tmp_path)
     assert run(spark, name, tmp_path, last=True) == expected
