@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import os
 import re
-from collections.abc import Iterator
+from collections.abc import Iterable, Iterator
 from dataclasses import dataclass, field, replace
 from functools import partial
 
@@ -29,6 +29,7 @@ from tvfsql.plan.nodes import Scan
 from tvfsql.plan.types import shown
 from tvfsql.room import with_room
 from tvfsql.syntax import ast, statements
+from tvfsql.syntax.databases import Databases
 from tvfsql.syntax.explain_words import DETAILS, FORMATS, JSON_PLAN, STAGES
 from tvfsql.syntax.parser import parse
 
@@ -87,6 +88,7 @@ class Script:
     notes: list[str] = field(default_factory=list)  # what is still to be told of tables
 
     warehouse: Warehouse | None = None  # None: nothing is run
+    databases: Databases = field(default_factory=Databases)
 
     def __post_init__(self) -> None:
         self._ignore(self.options.ignored)
@@ -97,7 +99,7 @@ class Script:
         Raises TvfSqlError with the place in `sql`; `file` is the name that it shows.
         """
         try:
-            for statement in with_room(lambda: parse(sql)):
+            for statement in with_room(lambda: parse(sql, self.databases)):
                 yield with_room(partial(self._outcome, statement, sql))
         except TvfSqlError as error:
             raise error.within(sql, file) from error.__cause__
@@ -141,6 +143,8 @@ class Script:
             case statements.Reset(key):
                 self.options = self.options.without(key, statement.span)
                 return Message(f"reset {key or 'all options'}")
+            case statements.InDatabases(done):
+                return Message(done)
             case statements.Show():
                 return self._show(statement)
             case statements.ShowCreate(name):
@@ -287,10 +291,12 @@ class Script:
             return Listing(("function name", "kind", "result", "as"), tuple(rows))
         own = (function.name for function in users)
         known = {
-            "tables": (*self.catalog.names(Table), *self.catalog.names(View)),
-            "views": self.catalog.names(View),
+            "tables": _inside(show.place, (*self.catalog.names(Table), *self.catalog.names(View))),
+            "views": _inside(show.place, self.catalog.names(View)),
             "functions": tuple({*functions(), *(name.lower() for name in AGGREGATES if name.isidentifier()), *own}),
         }
+        if show.rows is not None:
+            known[show.what] = show.rows
         if show.what not in known:
             hint = did_you_mean(show.what.upper(), [what.upper() for what in (*known, "user functions")])
             raise BindError(
@@ -319,6 +325,11 @@ class Script:
                 for part in entry.columns
             ),
         )
+
+
+def _inside(place: str, names: Iterable[str]) -> tuple[str, ...]:
+    """Those of the tables that are in a database, as they are called there."""
+    return tuple(name.removeprefix(place) for name in names if name.startswith(place))
 
 
 def _refuse_read(table: str, catalog: Catalog, span: Span) -> None:

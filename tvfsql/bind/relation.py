@@ -47,12 +47,14 @@ class Sources:
         return self._aliased(found, relation)
 
     def _named(self, table: ast.TableName) -> Relation:
-        if table.name.lower() in self.ctes:
-            bound = self.ctes[table.name.lower()]
-            return Relation.of(bound.node, table.name, bound.names, bound.time)
+        short = table.short or table.name
+        if short.lower() in self.ctes and not table.qualified:
+            bound = self.ctes[short.lower()]
+            return Relation.of(bound.node, short, bound.names, bound.time)
         entry = self.catalog.get(table.name, table.span, also=tuple(self.ctes))
+        own_name = short if entry.name == table.name else entry.name
         if not isinstance(entry, Table):
-            return Relation.of(moved(entry.plan, table.span), entry.name, entry.columns, entry.time)
+            return Relation.of(moved(entry.plan, table.span), own_name, entry.columns, entry.time)
         if entry.connector is not None and not entry.connector.readable:
             raise BindError(f"{entry.name} is write-only: its connector is {entry.connector.name}", span=table.span)
         fields = tuple(part for part in entry.physical if part.name != entry.op)
@@ -60,7 +62,7 @@ class Sources:
         if any(part.scalar for part in entry.visible):
             items = (Item(c.name, at(c.scalar or column(c.name, c.type), table.span)) for c in entry.visible)
             node = Project(node, tuple(items), span=table.span)
-        return Relation.of(node, entry.name, None, entry.watermark.column if entry.watermark else None)
+        return Relation.of(node, own_name, None, entry.watermark.column if entry.watermark else None)
 
     def _aliased(self, found: Relation, relation: ast.TableName | ast.Derived | ast.WindowTable) -> Relation:
         alias = relation.alias

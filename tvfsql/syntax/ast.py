@@ -123,9 +123,13 @@ class Alias:
 
 @dataclass(frozen=True)
 class TableName:
+    """A table or view. `short` is its name without the database's, and `qualified` whether that was written."""
+
     name: str
     alias: Alias | None = None
     span: Span = place()
+    short: str = field(default="", compare=False)
+    qualified: bool = field(default=False, compare=False)
 
 
 @dataclass(frozen=True)

@@ -9,6 +9,7 @@ from lark import Token, Tree
 
 from tvfsql.errors import Span, SqlSyntaxError, did_you_mean
 from tvfsql.syntax import ast
+from tvfsql.syntax.databases import current
 from tvfsql.syntax.interval import UNITS, parse_interval, unit_of
 from tvfsql.syntax.tokens import unquote
 
@@ -38,17 +39,18 @@ class Builder:
         return ast.Name(unquote(token), self.span(token))
 
     def path(self, tree: Node) -> ast.Name:
-        """A possibly qualified name. There is one catalog and one database, so the last part is the name."""
-        parts = [self.name(part) for part in children(tree, "identifier")]
-        known = ("default_catalog", "default_database")
-        for part in parts[:-1]:
-            if part.text.lower() not in known:
-                raise SqlSyntaxError(
-                    f"there is no catalog or database {part.text}",
-                    span=part.span,
-                    hint=f"{parts[-1].text}, or default_catalog.default_database.{parts[-1].text}",
-                )
+        """A possibly qualified name of a table or view."""
+        parts = self.name_parts(tree)
+        return ast.Name(current().key(parts), Span(parts[0].span.start, parts[-1].span.end))
+
+    def function(self, tree: Node) -> ast.Name:
+        """A possibly qualified name of a function: these are the same in all databases."""
+        parts = self.name_parts(tree)
+        current().key(parts)
         return ast.Name(parts[-1].text, Span(parts[0].span.start, parts[-1].span.end))
+
+    def name_parts(self, tree: Node) -> list[ast.Name]:
+        return [self.name(part) for part in children(tree, "identifier")]
 
     def names(self, tree: Node | None) -> tuple[ast.Name, ...]:
         return tuple(self.name(part) for part in children(tree, "identifier")) if tree else ()
@@ -114,7 +116,8 @@ class WindowCallBuilder(Builder):
                 call = child(tree, "call")
                 assert call is not None
                 return ast.WindowTable(self.call(call), None, span)
-        return ast.TableName(self.path(tree).text, None, span)
+        parts = self.name_parts(tree)
+        return ast.TableName(self.path(tree).text, None, span, parts[-1].text, len(parts) > 1)
 
     def interval(self, tree: Node) -> ast.Interval:
         tokens = [part for part in tree.children if isinstance(part, Token)]

@@ -9,6 +9,7 @@ from lark import Token, Tree
 from tvfsql.syntax import ast, statements
 from tvfsql.syntax.build import Node, child, children, found, has
 from tvfsql.syntax.build_tables import TableBuilder
+from tvfsql.syntax.databases import current
 from tvfsql.syntax.tokens import unquote
 
 
@@ -41,7 +42,7 @@ class StatementBuilder(TableBuilder):
                 (path,) = (part for part in tree.children if isinstance(part, Token) and part.type == "STRING")
                 words = (str(part).upper() for part in tree.children if isinstance(part, Token) and part.type == "NAME")
                 exists = child(tree, "if_not_exists") is not None
-                name = self.path(found(tree, "path"))
+                name = self.function(found(tree, "path"))
                 return statements.CreateFunction(name, unquote(path), next(words, ""), exists, self.span(path), span)
             case "insert":
                 return self.insert(tree)
@@ -54,24 +55,45 @@ class StatementBuilder(TableBuilder):
                 return statements.Explain(self._explained(tree), stages, span)
             case "call":
                 arguments = tuple(self.constant(part) for part in children(tree, "argument"))
-                return statements.Call(self.path(found(tree, "path")), arguments, span)
+                return statements.Call(self.function(found(tree, "path")), arguments, span)
             case "set":
                 key, value = (*self.settings(tree), None, None)[:2]
                 return statements.SetOption(key, value, span)
             case "reset":
                 return statements.Reset(next(self.settings(tree), None), span)
             case "show":
-                return statements.Show(
-                    " ".join(str(part).lower() for part in tree.children[1:] if part is not None), span
-                )
+                what = " ".join(str(part).lower() for part in tree.children[1:] if part is not None)
+                return statements.Show(what, span, current().key([ast.Name("")]), current().shown(what))
             case "show_create":
                 return statements.ShowCreate(self.path(found(tree, "path")), span)
             case "describe":
                 return statements.Describe(self.path(found(tree, "path")), span)
             case "drop":
                 kind = next(kind for kind in ("table", "view", "function") if has(tree, kind.upper()))
-                return statements.Drop(kind, self.path(found(tree, "path")), child(tree, "if_exists") is not None, span)
+                name = (self.function if kind == "function" else self.path)(found(tree, "path"))
+                return statements.Drop(kind, name, child(tree, "if_exists") is not None, span)
+            case "create_catalog" | "create_database" | "use" | "use_catalog":
+                return statements.InDatabases(self.in_databases(tree), span)
         raise AssertionError(f"the grammar gives {tree.data} and the builder does not know it")
+
+    def in_databases(self, tree: Node) -> str:
+        """Carry out a statement about catalogs and databases, which the names after it depend on; what it did."""
+        databases, exists = current(), child(tree, "if_not_exists") is not None
+        if tree.data == "create_catalog":
+            name = self.name(found(tree, "identifier"))
+            texts = [list(self.strings(option)) for option in children(child(tree, "options"), "option")]
+            given = {text[0]: text[1] for text in texts}
+            databases.create_catalog(name, given, exists=exists)
+            return f"created catalog {name.text}"
+        if tree.data == "use_catalog":
+            databases.use_catalog(self.name(found(tree, "identifier")))
+        elif tree.data == "use":
+            databases.use(self.name_parts(found(tree, "path")))
+        else:
+            parts = self.name_parts(found(tree, "path"))
+            databases.create_database(parts, exists=exists)
+            return f"created database {parts[-1].text}"
+        return f"using {databases.catalog}.{databases.database}"
 
     def constant(self, tree: Node) -> statements.Constant | ast.Other:
         match tree.children:

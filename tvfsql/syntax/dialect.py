@@ -171,7 +171,7 @@ def _ends_with_unit(tokens: Sequence[Token]) -> bool:
 
 def parse_type(text: str, span: Span) -> str:
     """A type as Spark's DDL spells it: `TIMESTAMP(3)` is timestamp_ntz, `ROW<a INT>` is struct<a:int>. Spark has no
-    multisets: they are arrays."""
+    multisets: they are maps of counts."""
     text, lists = _type_alone(text)
     if lists:
         return f"array<{parse_type(text, span)}>"
@@ -185,18 +185,34 @@ def parse_type(text: str, span: Span) -> str:
 
 
 def _type_alone(text: str) -> tuple[str, bool]:
-    """A type without the comments of its fields and NOT NULL, and whether ARRAY or MULTISET follows it, as in
-    `INT ARRAY`."""
-    words = [str(token) for token in tokens_of(text)]
+    """A type without the comments of its fields and NOT NULL, and whether ARRAY follows it, as in `INT ARRAY`."""
+    words = _without_multisets([str(token) for token in tokens_of(text)])
     upper = [word.upper() for word in words]
     pairs = [*pairwise(upper), ("", "")]
     plain = [
-        "ARRAY" if upper[i] == "MULTISET" else words[i]
+        words[i]
         for i, (pair, before) in enumerate(zip(pairs, [("", ""), *pairs], strict=False))
         if not any(each == ("NOT", "NULL") or (each[0] == "COMMENT" and each[1][:1] == "'") for each in (pair, before))
     ]
     follows = len(plain) > 1 and plain[-1].upper() == "ARRAY"
     return " ".join(plain[:-1] if follows else plain), follows
+
+
+def _without_multisets(words: list[str]) -> list[str]:
+    """The words of a type with MAP<T, INT> instead of MULTISET<T> and T MULTISET."""
+    while True:
+        at = next((i for i, word in enumerate(words) if word.upper() == "MULTISET"), None)
+        if at is None:
+            return words
+        if words[at + 1 : at + 2] != ["<"]:
+            words = ["MAP", "<", *words[:at], ",", "INT", ">", *words[at + 1 :]]
+            continue
+        depth = 0
+        for end in range(at + 1, len(words)):
+            depth += (words[end] == "<") - (words[end] == ">")
+            if depth == 0:
+                break
+        words = [*words[:at], "MAP", *words[at + 1 : end], ",", "INT", *words[end:]]
 
 
 def spark_type(tree: exp.DataType, span: Span | None = None) -> str:

@@ -16,6 +16,7 @@ from tvfsql.errors import BindError, Span, SqlSyntaxError, UnsupportedError, did
 from tvfsql.syntax import ast, statements
 from tvfsql.syntax.build import WindowCallBuilder
 from tvfsql.syntax.build_statements import StatementBuilder
+from tvfsql.syntax.databases import Databases, known_databases
 from tvfsql.syntax.near_misses import explained, refuse_no_columns
 from tvfsql.syntax.tokens import (
     FUNCTIONS,
@@ -47,6 +48,7 @@ STATEMENTS = {
     "INSERT": "INSERT INTO t SELECT ...",
     "RESET": "RESET 'key', or RESET alone",
     "SET": "SET 'key' = 'value'",
+    "USE": "USE d, USE c.d, USE CATALOG c",
     "SHOW": "SHOW TABLES, SHOW VIEWS, SHOW [USER] FUNCTIONS, SHOW CREATE TABLE t",
 }
 # What Flink has and tvfsql does not: how the statements begin, and what to do instead.
@@ -65,9 +67,11 @@ REFUSED = {
 CLAUSES = ("FROM", "WHERE", "HAVING", "UNION", "EXCEPT", "INTERSECT")  # before these a list ends
 
 
-def parse(sql: str) -> tuple[statements.Statement, ...]:
-    """The statements of a script, in order. Raises SqlSyntaxError with its place in `sql`."""
-    return tuple(_statement(sql, span) for span in _split(sql))
+def parse(sql: str, databases: Databases | None = None) -> tuple[statements.Statement, ...]:
+    """The statements of a script, in order; those about `databases` are carried out. Raises SqlSyntaxError with its
+    place in `sql`."""
+    with known_databases(databases):
+        return tuple(_statement(sql, span) for span in _split(sql))
 
 
 def parse_watermark(text: str) -> statements.Watermark:

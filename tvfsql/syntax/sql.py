@@ -18,6 +18,7 @@ from sqlglot.errors import ParseError, TokenError
 
 from tvfsql.errors import Span, SqlSyntaxError, UnsupportedError
 from tvfsql.syntax import ast
+from tvfsql.syntax.databases import current
 from tvfsql.syntax.dialect import nearest_type, parse_at
 from tvfsql.syntax.group_windows import QUALIFIER, modern, refuse_left_over
 from tvfsql.syntax.grouping import key_sets
@@ -356,20 +357,14 @@ class _Reader:
         if isinstance(tree, exp.Subquery):
             return ast.Derived(self.query(tree.this), named, span)
         assert isinstance(tree, exp.Table), tree
-        for key, known in (("catalog", "default_catalog"), ("db", "default_database")):
-            part = tree.args.get(key)
-            if part == "":  # what sqlglot makes of two dots
-                raise SqlSyntaxError("a name is missing between two dots", span=span, hint=tree.name)
-            if part is not None and part.name.lower() != known:
-                raise SqlSyntaxError(
-                    f"there is no {'catalog' if key == 'catalog' else 'database'} {part.name}",
-                    span=span_of(part, span),
-                    hint=f"{tree.name}, or default_catalog.default_database.{tree.name}",
-                )
+        before = [tree.args.get(key) for key in ("catalog", "db")]
+        if "" in before:  # what sqlglot makes of two dots
+            raise SqlSyntaxError("a name is missing between two dots", span=span, hint=tree.name)
         if tree.name in self.windows:
             call = self.windows[tree.name]
             return ast.WindowTable(call, named, call.span)
-        return ast.TableName(tree.name, named, span_of(tree.this, span))
+        parts = [ast.Name(part.name, span_of(part, span)) for part in (*before, tree.this) if part is not None]
+        return ast.TableName(current().key(parts), named, span_of(tree.this, span), tree.name, len(parts) > 1)
 
     def _join(self, left: ast.Relation, join: exp.Join) -> ast.JoinTable:
         on, using = join.args.get("on"), join.args.get("using") or ()

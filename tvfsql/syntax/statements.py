@@ -210,9 +210,21 @@ class Reset:
 
 @dataclass(frozen=True)
 class Show:
-    """SHOW TABLES, VIEWS, FUNCTIONS, USER FUNCTIONS; `what` is in lower case."""
+    """SHOW TABLES, VIEWS, FUNCTIONS, USER FUNCTIONS; `what` is in lower case. `place` is what comes before the names of
+    the database in use, and `rows` are the catalogs or databases that it asks for."""
 
     what: str
+    span: Span = ast.place()
+    place: str = ""
+    rows: tuple[str, ...] | None = None
+
+
+@dataclass(frozen=True)
+class InDatabases:
+    """CREATE CATALOG, CREATE DATABASE, USE: carried out when it is read, as the names after it depend on it. `done`
+    says what it did."""
+
+    done: str
     span: Span = ast.place()
 
 
@@ -251,6 +263,7 @@ Statement = (
     | SetOption
     | Reset
     | Show
+    | InDatabases
     | ShowCreate
     | Describe
     | Drop
