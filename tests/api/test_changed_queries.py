@@ -235,6 +235,30 @@ def test_a_manifest_is_read_as_it_was_written() -> None:
         assert Manifest.load(manifest.dump()) == manifest
 
 
+def test_a_release_that_knows_more_types_goes_on() -> None:
+    """Types that only one of two releases knows say nothing; those that both know must agree."""
+    manifest = stream(TABLES + TOTALS).manifest
+    (operator,) = manifest.operators
+    assert operator.columns[0].type == "" and operator.columns[0].reads == "price bigint"
+    for type, verdict in (("bigint", FREE), ("", FREE)):
+        known = replace(operator, columns=(replace(operator.columns[0], type=type), *operator.columns[1:]))
+        assert verdict_of(changes(replace(manifest, operators=(known,)), manifest)) is verdict
+    other = replace(operator, keys=(replace(operator.keys[0], type="int"), *operator.keys[1:]))
+    assert verdict_of(changes(replace(manifest, operators=(other,)), manifest)) is REFUSED
+
+
+def test_the_first_manifests_are_read() -> None:
+    """They told the types of what is read in the place of a type that is not known."""
+    manifest = stream(TABLES + TOTALS).manifest
+    old = (
+        manifest.dump()
+        .replace('"type": "",\n', '"type": "of price bigint",\n')
+        .replace(',\n          "reads": "price bigint"', "")
+    )
+    assert '"of price bigint"' in old
+    assert changes(Manifest.load(old), manifest) == []
+
+
 @pytest.mark.parametrize("text", ["", "{}", "[]", '{"manifest": 1}', '{"manifest": 99}'])
 def test_what_is_no_manifest_is_told(text: str, tmp_path: Path) -> None:
     (tmp_path / "manifest.json").write_text(text)

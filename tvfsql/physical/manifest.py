@@ -160,16 +160,14 @@ class _Tracer:
         return State("JOIN", columns=tuple(columns), inputs=tuple(inputs), settings=_settings(settings, node))
 
     def _column(self, name: str, node: Node, branches: Sequence[_Branch], merge: str = "") -> Column:
-        kind = node.type_of(name)
-        if not kind:
-            read = {
-                f"{part} {branch.end.type_of(part)}"
-                for branch in branches
-                for part in branch.columns[name].columns
-                if part in branch.end.columns
-            }
-            kind = f"of {', '.join(sorted(read))}" if read else ""
-        return Column(name, kind, tuple(str(branch.columns[name]) for branch in branches), merge)
+        read = {
+            f"{part} {branch.end.type_of(part)}".strip()
+            for branch in branches
+            for part in branch.columns[name].columns
+            if part in branch.end.columns
+        }
+        of = tuple(str(branch.columns[name]) for branch in branches)
+        return Column(name, node.type_of(name), of, merge, ", ".join(sorted(read)))
 
     def _input(self, branch: _Branch) -> Input:
         at = next(i for i, node in enumerate(self._alike(branch.end), 1) if node is branch.end)

@@ -48,7 +48,7 @@ def _matched(old: Sequence[Column], new: Sequence[Column]) -> dict[str, str] | N
     """The new names by the old ones, in the order of the old ones."""
     left, names = [*new], dict[str, str]()
     for one in old:
-        found = next((each for each in left if replace(each, name=one.name) == one), None)
+        found = next((each for each in left if each.same_as(one)), None)
         if found is None:
             return None
         left.remove(found)

@@ -24,14 +24,20 @@ _WINDOWS: dict[str, type[Window]] = {kind.__name__: kind for kind in get_args(Wi
 class Column:
     """A column that is kept: its name in state, its type, and what it is of, input by input.
 
-    `merge` says how two values become one; "": the column is not merged. Of a type that only Spark knows, `type` has
-    the types of the columns that are read.
+    `merge` says how two values become one; "": the column is not merged. `type` is "" where only Spark knows it.
+    `reads` has the columns of the sources that are read, with their types.
     """
 
     name: str
     type: str
     of: tuple[str, ...]
     merge: str = ""
+    reads: str = ""
+
+    def same_as(self, other: Column) -> bool:
+        """Whether it holds the same, under whatever name. A release may know types that another one does not."""
+        of_types = ((self.type, other.type), (self.reads, other.reads))
+        return (self.of, self.merge) == (other.of, other.merge) and all(a == b or not (a and b) for a, b in of_types)
 
     @property
     def text(self) -> str:
@@ -137,9 +143,15 @@ def _operator(told: dict[str, Any]) -> State:
     made["window"] = window and _WINDOWS[window[0]](**window[1])
     made["firing"] = told["firing"] and Firing(**told["firing"])
     for name in ("keys", "columns"):
-        made[name] = tuple(Column(**each | {"of": tuple(each["of"])}) for each in told[name])
+        made[name] = tuple(map(_column, told[name]))
     made["inputs"] = tuple(map(_input, told["inputs"]))
     return State(**made)
+
+
+def _column(told: dict[str, Any]) -> Column:
+    unknown = told["type"].startswith("of ")  # as the first manifests had it, which lacked `reads`
+    types = {"type": "", "reads": told["type"].removeprefix("of ")} if unknown else {}
+    return Column(**told | {"of": tuple(told["of"])} | types)
 
 
 def _input(told: dict[str, Any]) -> Input:

@@ -7,7 +7,7 @@ or is refused. Source: docs/streams.md#change-a-running-query.
 from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 from enum import IntEnum
 from itertools import zip_longest
 
@@ -78,7 +78,7 @@ def _operators(old: Manifest, new: Manifest) -> Iterator[Change]:
 def _operator(old: State, new: State) -> Iterator[Change]:
     if old.window != new.window:
         yield _refused("window", _shown(old.window), _shown(new.window), "state holds slices of the old windows")
-    if _sorted(old.keys) != _sorted(new.keys):
+    if any(_others(old.keys, new.keys)):
         clause = {"GROUP BY window": "GROUP BY", "ROW_NUMBER": "PARTITION BY"}.get(old.kind, "ON")
         yield _refused(clause, _listed(old.keys), _listed(new.keys), "state is kept by the old keys")
     yield from _columns(old, new)
@@ -93,13 +93,11 @@ def _operator(old: State, new: State) -> Iterator[Change]:
 def _columns(old: State, new: State) -> Iterator[Change]:
     """Of aggregates; or of rows, whose places in state count too."""
     if old.kind == "GROUP BY window":
-        before, after = _sorted(old.columns), _sorted(new.columns)
-        lost = [column for column in before if column not in after]
-        more = [column for column in after if column not in before]
+        lost, more = _others(old.columns, new.columns)
         if lost or more:
             why = "state lacks what it needs of the windows that are open" if more else "state keeps more than it needs"
             yield _refused("aggregates", _listed(lost), _listed(more), why)
-    elif old.columns != new.columns:
+    elif not _alike(old.columns, new.columns):
         why = "state keeps whole rows of the old columns"
         yield _refused("columns of its rows", _listed(old.columns, named=True), _listed(new.columns, named=True), why)
 
@@ -180,15 +178,27 @@ def _files(sink: Sink) -> bool:
     return sink.connector in ("filesystem", "managed")
 
 
-def _sorted(columns: Sequence[Column]) -> list[Column]:
-    """Whatever their names and order."""
-    return sorted((replace(column, name="") for column in columns), key=str)
+def _others(old: Sequence[Column], new: Sequence[Column]) -> tuple[list[Column], list[Column]]:
+    """The columns that only one of them has, whatever their names and order."""
+    lost, more = list[Column](), [*new]
+    for column in old:
+        found = next((each for each in more if each.same_as(column)), None)
+        if found is None:
+            lost.append(column)
+        else:
+            more.remove(found)
+    return lost, more
+
+
+def _alike(old: Sequence[Column], new: Sequence[Column]) -> bool:
+    """Whether columns agree one by one, by their names too."""
+    return len(old) == len(new) and all(a.name == b.name and a.same_as(b) for a, b in zip(old, new, strict=True))
 
 
 def _listed(columns: Sequence[Column], *, named: bool = False) -> str:
     def text(column: Column) -> str:
-        kind = column.type.upper() if column.type and not column.type.startswith("of ") else ""
-        own = f"{column.text} {kind}".strip()
+        own = f"{column.text} {column.type.upper()}".strip()
+        own += f" ({column.reads})" if column.reads and not column.type else ""
         return f"{own} AS {column.name}" if named and column.name != column.text else own
 
     return ", ".join(map(text, columns)) or "none"
