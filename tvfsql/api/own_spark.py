@@ -17,6 +17,7 @@ class OwnSpark:
 
     spark: SparkSession | None = None
     _started: bool = False
+    _packages: frozenset[str] = frozenset()
     _lock: threading.Lock = field(default_factory=threading.Lock)
 
     def get(self, packages: Callable[[], Collection[str]]) -> SparkSession:
@@ -26,9 +27,25 @@ class OwnSpark:
                 from tvfsql.runtime.host.spark import is_running, local_spark
 
                 running = is_running()
-                self.spark = local_spark(packages())
+                self._packages = frozenset(packages())
+                self.spark = local_spark(self._packages)
                 self._started = not running
             return self.spark
+
+    def lacks(self, packages: Collection[str]) -> bool:
+        """Whether it was started here without some of these packages."""
+        with self._lock:
+            return self.spark is not None and self._started and not self._packages >= frozenset(packages)
+
+    def restart(self, packages: Collection[str]) -> None:
+        """End Spark and its Java, and start them with these packages. What is registered in Spark is lost."""
+        from tvfsql.runtime.host.spark import end_java, local_spark
+
+        with self._lock:
+            if self.spark is not None:
+                end_java(self.spark)
+            self._packages = frozenset(packages)
+            self.spark = local_spark(self._packages)
 
     def cancel(self) -> None:
         """Cancel the jobs that run now. Does not wait for their end."""

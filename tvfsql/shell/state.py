@@ -119,11 +119,20 @@ class Shell:
         answers = ShellAnswers(self.session, self.settings.format, self.out or sys.stdout, messages=True, shell=self)
         begun = time.monotonic()
         if self.terminal:
-            self._interruptible(lambda: answers.give(outcome))
+            self._interruptible(lambda: self._with_packages(lambda: answers.give(outcome)))
         else:
             answers.give(outcome)
         self.tell(answers.rows, time.monotonic() - begun)
         self.last = last_query(outcome) or self.last
+
+    def _with_packages(self, work: Callable[[], None]) -> None:
+        """Start Spark again if it was started, while someone typed, without what the tables need now."""
+        packages, own = self.session.catalog.packages(), self.session.own
+        if packages and own.lacks(packages) and not any(running.active for running in self.session.streams.runs):
+            self.note(f"Spark starts again, with {', '.join(sorted(packages))}")
+            own.restart(packages)
+            own.silence()
+        work()
 
     def _interruptible(self, work: Callable[[], None]) -> None:
         def cancel(presses: int) -> None:

@@ -82,6 +82,19 @@ def is_running() -> bool:
     return SparkContext._active_spark_context is not None
 
 
+def end_java(spark: SparkSession) -> None:
+    """Stop Spark and its Java process, so that the next Spark can have other packages."""
+    spark.stop()
+    gateway = SparkContext._gateway
+    if gateway is not None:
+        gateway.shutdown()
+        process = getattr(gateway, "proc", None)
+        if process is not None:
+            process.stdin.close()  # Java ends when nobody can write there any more
+            process.wait()
+    SparkContext._gateway = SparkContext._jvm = None
+
+
 def coordinates(package: str) -> str:
     """A package of Spark's, of the version of Spark that is installed."""
     return f"org.apache.spark:{package}:{__version__}"

@@ -29,8 +29,14 @@ def quiet_java(spark: SparkSession) -> Iterator[None]:
 
 
 def silence(spark: SparkSession) -> None:
-    """The same, from now on."""
-    _enter(spark)
+    """The same, from now on. A block of `quiet_java` that ends later gives Java this silence back."""
+    with _lock:
+        _mute(spark)
+
+
+def _mute(spark: SparkSession) -> None:
+    java: Any = spark._jvm
+    java.java.lang.System.setErr(java.java.io.PrintStream(java.java.io.OutputStream.nullOutputStream()))
 
 
 def _enter(spark: SparkSession) -> None:
@@ -39,7 +45,7 @@ def _enter(spark: SparkSession) -> None:
     with _lock:
         if not _inside:
             _before = java.java.lang.System.err
-            java.java.lang.System.setErr(java.java.io.PrintStream(java.java.io.OutputStream.nullOutputStream()))
+            _mute(spark)
         _inside += 1
 
 
