@@ -9,6 +9,8 @@ from tvfsql.runtime.host.row_formats import FORMATS
 from tvfsql.runtime.stream.inspect import STATE_TABLES
 from tvfsql.syntax import explain_words
 
+BINARY = ("parquet", "orc", "avro")  # formats of tables
+
 if TYPE_CHECKING:
     Commands = argparse._SubParsersAction[argparse.ArgumentParser]
 
@@ -25,7 +27,7 @@ def build_parser() -> argparse.ArgumentParser:
     run = _command(commands, "run", "run a script and print the rows of each SELECT")
     _script(run)
     run.add_argument("--format", choices=FORMATS, default="table", help="output format of rows (default: table)")
-    run.add_argument("--output", metavar="PATH", help="write the rows to a file instead of stdout")
+    run.add_argument("--output", metavar="PATH", type=_text_file, help="write the rows to a file instead of stdout")
     run.add_argument("--checkpoint", metavar="DIR", help="where streams keep their state; the next run resumes from it")
     _allow(run)
     run.add_argument("--metrics", metavar="FILE", help="add the metrics of each micro-batch of streams, as JSON lines")
@@ -74,13 +76,29 @@ def _common(parser: argparse.ArgumentParser, default: str | None = None) -> None
     of_set = "set an option, as SET does; repeatable"
     of_init = "run this script first; repeatable"
     parser.add_argument("--mode", choices=modes, default=default, help=of_mode)
-    parser.add_argument("--set", metavar="KEY=VALUE", action="append", default=default, help=of_set)
+    parser.add_argument("--set", metavar="KEY=VALUE", type=_pair, action="append", default=default, help=of_set)
     parser.add_argument("-i", metavar="INIT.sql", dest="init", action="append", default=default, help=of_init)
 
 
 def _allow(parser: argparse.ArgumentParser) -> None:
     of_input = "go on with a checkpoint though a query reads other rows now, as after a change of its WHERE"
     parser.add_argument("--allow-changed-input", action="store_true", help=of_input)
+
+
+def _pair(text: str) -> str:
+    """A text with a key before an equal sign."""
+    key, equals, _ = text.partition("=")
+    if not equals or not key.strip():
+        raise argparse.ArgumentTypeError(f"KEY=VALUE, not {text}")
+    return text
+
+
+def _text_file(path: str) -> str:
+    """A path whose name does not promise a binary format."""
+    form = path.rpartition(".")[2].lower()
+    if form in BINARY:
+        raise argparse.ArgumentTypeError(f"rows are written as text; INSERT INTO a table with 'format' = '{form}'")
+    return path
 
 
 def _script(parser: argparse.ArgumentParser) -> None:

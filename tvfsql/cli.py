@@ -69,13 +69,10 @@ def _versions() -> str:
 def _session(given: argparse.Namespace) -> Session:
     """A session with the options of the command line, after the scripts of `-i` have run."""
     from tvfsql.api import Session
-    from tvfsql.errors import OptionError
 
     options = {}
     for pair in getattr(given, "set", None) or ():
-        key, equals, value = pair.partition("=")
-        if not equals:
-            raise OptionError(f"--set takes KEY=VALUE, not {pair}")
+        key, _, value = pair.partition("=")
         options[key.strip()] = value.strip()
     checkpoint, flush = getattr(given, "checkpoint", None), not getattr(given, "no_flush", False)
     allowed = getattr(given, "allow_changed_input", False)

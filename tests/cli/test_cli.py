@@ -116,7 +116,16 @@ def test_the_file_is_named_in_the_error(script: Path, capsys: pytest.CaptureFixt
     assert "did you mean ts?" in err
 
 
-@pytest.mark.parametrize("arguments", [["run"], ["nonsense"], ["explain", "--stage", "none", "-e", "SELECT 1"]])
+@pytest.mark.parametrize(
+    "arguments",
+    [
+        ["run"],
+        ["nonsense"],
+        ["explain", "--stage", "none", "-e", "SELECT 1"],
+        ["check", "--set", "nonsense", "-e", "SELECT 1"],
+        ["run", "--output", "rows.parquet", "-e", "SELECT 1"],
+    ],
+)
 def test_wrong_usage_exits_2(arguments: list[str]) -> None:
     with pytest.raises(SystemExit) as stopped:
         main(arguments)

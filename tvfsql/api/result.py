@@ -197,7 +197,7 @@ class Result:
                 first, *others = text.splitlines() or [""]
                 return f"<tvfsql result: {first}{' ...' if others else ''}>"
             case Listing(columns, rows):
-                return f"<tvfsql result: {', '.join(columns)}; {len(rows)} rows>"
+                return f"<tvfsql result: {', '.join(columns)}; {len(rows)} row{'s' if len(rows) != 1 else ''}>"
             case Compiled():
                 running = ", running" if self.running is not None and self.running.active else ""
                 return f"<tvfsql result of {repr(self.outcome).removeprefix('<tvfsql ').removesuffix('>')}{running}>"
