@@ -53,6 +53,14 @@ def test_what_a_repl_prints_runs_nothing() -> None:
         session.table("nothing")
 
 
+def test_paths_of_a_named_script_start_at_its_folder() -> None:
+    session = tvfsql.Session()
+    session.execute(BID, file="scripts/bid.sql")
+    session.execute(BID.replace("TABLE bid", "TABLE here"))
+    assert "'scripts/bid.csv'" in repr(session.sql("SELECT * FROM bid").query.code).replace('"', "'")
+    assert "scripts" not in session.sql("SELECT * FROM here").query.code
+
+
 def test_listings_are_rows_too() -> None:
     session = tvfsql.Session()
     session.execute(BID)

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import os
 from collections.abc import Callable, Mapping
 from datetime import datetime, timedelta
 from pathlib import Path
@@ -19,7 +20,7 @@ from tvfsql.api.warehouse import Warehouse
 from tvfsql.bind.call import AdvanceWatermark, epoch_ms, table_with_watermark
 from tvfsql.bind.function import function_of
 from tvfsql.catalog import Catalog, Table, View
-from tvfsql.errors import BindError, DataError, Span, UnsupportedError
+from tvfsql.errors import BindError, DataError, UnsupportedError
 from tvfsql.options import ZONE, Options
 from tvfsql.physical.operators import LateOutput
 
@@ -108,9 +109,17 @@ class Session:
         """Run a script. Returns one result per statement, and one per INSERT of a STATEMENT SET.
 
         An INSERT has completed when this returns. If its source is unbounded, it keeps running, and its result
-        stops it. A SELECT runs when its result is asked for rows. `file` is the name that errors show.
-        Raises TvfSqlError.
+        stops it. A SELECT runs when its result is asked for rows. `file` is the name that errors show; relative
+        paths in the script start at its folder. Raises TvfSqlError.
         """
+        before = self.script.folder
+        self.script.folder = os.path.dirname(file) if file is not None else before
+        try:
+            return self._executed(sql, file)
+        finally:
+            self.script.folder = before
+
+    def _executed(self, sql: str, file: str | None) -> list[Result]:
         results = []
         for outcome in self.script.outcomes(sql, file):
             inserts = [query for query in queries_of(outcome) if query.sink is not None]
@@ -278,23 +287,3 @@ class Session:
 def _insert(program: Program, spark: SparkSession) -> Any:
     """The writer of a stream of INSERTs."""
     return program.run("insert", spark)
-
-
-def compile(
-    sql: str,
-    catalog: Catalog | None = None,
-    mode: str = "batch",
-    options: Mapping[str, str] | None = None,
-) -> Compiled:
-    """Compile the one query or INSERT of a script. Other statements may create tables, views and functions for it.
-
-    `catalog` provides more of them, and is not changed. `mode` is "batch" or "streaming"; `options` are those of SET.
-    Starts neither Spark nor Java. Raises TvfSqlError, and BindError if the script has no query or several.
-    """
-    script = Script(catalog.copy() if catalog else Catalog(), Options.of(options), mode)
-    queries = [query for outcome in script.outcomes(sql) for query in queries_of(outcome)]
-    if len(queries) != 1:
-        found = "none" if not queries else str(len(queries))
-        error = BindError(f"compile() takes a script with one query, but this has {found}", span=Span(0, len(sql)))
-        raise error.within(sql)
-    return queries[0]

@@ -1,0 +1,31 @@
+"""compile(): one query, from text to all its stages."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+
+from tvfsql.api.compiled import Compiled
+from tvfsql.api.script import Script, queries_of
+from tvfsql.catalog import Catalog
+from tvfsql.errors import BindError, Span
+from tvfsql.options import Options
+
+
+def compile(
+    sql: str,
+    catalog: Catalog | None = None,
+    mode: str = "batch",
+    options: Mapping[str, str] | None = None,
+) -> Compiled:
+    """Compile the one query or INSERT of a script. Other statements may create tables, views and functions for it.
+
+    `catalog` provides more of them, and is not changed. `mode` is "batch" or "streaming"; `options` are those of SET.
+    Starts neither Spark nor Java. Raises TvfSqlError, and BindError if the script has no query or several.
+    """
+    script = Script(catalog.copy() if catalog else Catalog(), Options.of(options), mode)
+    queries = [query for outcome in script.outcomes(sql) for query in queries_of(outcome)]
+    if len(queries) != 1:
+        found = "none" if not queries else str(len(queries))
+        error = BindError(f"compile() takes a script with one query, but this has {found}", span=Span(0, len(sql)))
+        raise error.within(sql)
+    return queries[0]
