@@ -91,20 +91,26 @@ def run_terminal(
             _guarded(lambda: shell.run_file(str(file)))
         prompt = _prompt(shell, lambda: _state(shell, starting), input, output, history)
         while not shell.ended:
-            try:
-                prompt.editing_mode = EditingMode.VI if shell.settings.keys == "vi" else EditingMode.EMACS
-                text, shell.text = shell.text, ""
-                line = prompt.prompt(default=text)
-            except KeyboardInterrupt:
-                continue
-            except EOFError:
-                break
-            if line.strip():
-                with suppress(KeyboardInterrupt), without_echo():
-                    shell.run_lines(line.splitlines())
+            with suppress(KeyboardInterrupt):  # wherever it comes, it ends a line and not the session
+                if not _line(shell, prompt):
+                    break
     finally:
         shell.close()
     return 0
+
+
+def _line(shell: Shell, prompt: PromptSession[str]) -> bool:
+    """Read what is typed up to the end of a statement or command, and run it. False at the end of the input."""
+    prompt.editing_mode = EditingMode.VI if shell.settings.keys == "vi" else EditingMode.EMACS
+    text, shell.text = shell.text, ""
+    try:
+        typed = prompt.prompt(default=text)
+    except EOFError:
+        return False
+    if typed.strip():
+        with without_echo():
+            shell.run_lines(typed.splitlines())
+    return True
 
 
 def _guarded(work: Callable[[], object]) -> None:
