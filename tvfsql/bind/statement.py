@@ -38,7 +38,7 @@ def bind_table(create: statements.CreateTable) -> Table:
     ]
     options: dict[str, str] = {}
     for option in create.options:
-        if option.key in options:
+        if options.get(option.key, option.value) != option.value:
             raise BindError(f"option {option.key} is given twice", span=option.span)
         options[option.key] = option.value
     spans = {option.key: option.span for option in create.options}

@@ -5,7 +5,7 @@ from __future__ import annotations
 from tvfsql.catalog import Table
 from tvfsql.catalog.connectors import Kafka
 from tvfsql.catalog.connectors.changes import OPTIONS
-from tvfsql.catalog.connectors.kafka import Part
+from tvfsql.catalog.connectors.kafka import RAW_BYTES, Part
 from tvfsql.emit import columns
 from tvfsql.emit.changes import captured
 from tvfsql.emit.dead_letters import OF_TEXT, TEXT, columns_ddl, parsing, tell_letters
@@ -70,7 +70,9 @@ def _parsed(side: str, part: Part, node: TableSourceScan) -> Chain:
 
 def _written(part: Part, table: Table) -> Chain:
     if part.format == "raw":
-        return _column_of(part.columns[0])
+        (name,) = part.columns
+        kind = next(column.type for column in table.columns if column.name == name)
+        return _bytes_of(name, RAW_BYTES[kind]) if kind in RAW_BYTES else _column_of(name)
     options = {name: value for name, value in (*part.options, *part.written) if name != "mode"}  # the mode of reading
     if part.format == "json":
         options = {"ignoreNullFields": "false"} | options
@@ -88,6 +90,8 @@ def _column(field: Field, side: str | None, node: TableSourceScan, source: Kafka
         return _metadata(field, node, module)
     if source.parts[side].format == "raw":
         value = _column_of(side) if field.type == "binary" else _as(_column_of(side), "string")
+        if field.type in RAW_BYTES:
+            value = _integer_of(side, field.type)
         return value.then("alias", literal(field.name))
     return literal(f"{side}.{columns.reference(field.name)}")
 
@@ -101,6 +105,23 @@ def _metadata(field: Field, node: TableSourceScan, module: PythonModule) -> str 
         clock = f"{module.need('tvfsql.runtime', 'local_time')}({literal(key)}, {literal(node.zone)})"
         return Chain(clock).then("alias", literal(field.name))
     return _as(_column_of(key), field.type).then("alias", literal(field.name))
+
+
+def _integer_of(side: str, kind: str) -> Chain:
+    """An integer out of its bytes, the highest one first."""
+    count = RAW_BYTES[kind]
+    number = f"CAST(CONV(HEX({side}), 16, -10) AS BIGINT)"
+    if count < 8:  # those from the half on are negative
+        number = f"MOD({number} + {2 ** (8 * count - 1)}L, {2 ** (8 * count)}L) - {2 ** (8 * count - 1)}L"
+    wrong = f"RAISE_ERROR('the {side} of a message has no {count} bytes, as {kind.upper()} has in format raw')"
+    checked = f"CASE WHEN OCTET_LENGTH({side}) <> {count} THEN {wrong} ELSE CAST({number} AS {kind.upper()}) END"
+    return Chain("F").then("expr", literal(checked))
+
+
+def _bytes_of(name: str, count: int) -> Chain:
+    """The bytes of an integer, the highest one first."""
+    digits = f"LPAD(HEX(CAST({quoted(name)} AS BIGINT)), 16, '0')"
+    return Chain("F").then("expr", literal(f"UNHEX(RIGHT({digits}, {2 * count}))"))
 
 
 def _column_of(name: str) -> Chain:

@@ -34,6 +34,7 @@ METADATA = {
     "key": ("string", "binary"),
 }
 WRITABLE = ("key", "partition")
+RAW_BYTES = {"tinyint": 1, "smallint": 2, "int": 4, "bigint": 8}  # how many an integer has in format raw
 # Spark's options of reading; its others say what the options here say.
 SPARK_KAFKA = (
     "maxOffsetsPerTrigger", "minOffsetsPerTrigger", "maxTriggerDelay", "minPartitions", "maxRecordsPerPartition",
@@ -185,8 +186,9 @@ def upsert_kafka(
 
 def _of_group(options: TableOptions) -> bool:
     """Whether it starts where its consumer group has got to, and says where a new group starts."""
-    mode = options.text("scan.startup.mode", "group-offsets")
-    return mode == "group-offsets" and options.text(RESET, "none").lower() in ("earliest", "latest")
+    if "scan.startup.mode" in options:
+        return options.text("scan.startup.mode") == "group-offsets"
+    return options.text(RESET, "none").lower() in ("earliest", "latest")
 
 
 def _client(options: TableOptions) -> tuple[tuple[str, str], ...]:
@@ -212,10 +214,7 @@ def _startup(options: TableOptions, topic: str | None) -> list[tuple[str, str]]:
     """Where reading starts, if there is no checkpoint to go on from."""
     reset = options.word(RESET, ("earliest", "latest", "none"), "none")  # counts only for the offsets of a group
     if _of_group(options):
-        return [("startingOffsets", reset)]
-    if options.text("scan.startup.mode", STARTUP_MODES[0]) == "group-offsets":
-        hint = f"add '{RESET}' = 'earliest'; the checkpoint keeps the offsets"
-        raise options.error("scan.startup.mode", "cannot be 'group-offsets' alone", hint)
+        return [("startingOffsets", "earliest" if reset == "none" else reset)]
     match options.word("scan.startup.mode", STARTUP_MODES, STARTUP_MODES[0]):
         case "timestamp":
             at = options.whole("scan.startup.timestamp-millis", least=0)
@@ -268,14 +267,16 @@ def _part(
 ) -> Part:
     form = options.word(f"{side}format", FORMATS if side == "key." else (*FORMATS, *OPTIONS))
     kinds = {field.name: field.type for field in columns}
-    if form == "raw" and (len(names) != 1 or kinds[names[0]] not in ("string", "binary")):
+    if form == "raw" and (len(names) != 1 or kinds[names[0]] not in ("string", "binary", *RAW_BYTES)):
         span = places[names[-1]] if names else options.table
         hint = f"'{side}format' = 'json'"
-        raise BindError("format raw needs a single column of type STRING or BYTES", span=span, hint=hint)
+        raise BindError("format raw needs a single column: STRING, BYTES or an integer", span=span, hint=hint)
     for name in names:
         if form == "csv" and "<" in kinds[name]:
             problem = f"format csv does not support {shown(kinds[name])}, the type of {name}"
             raise BindError(problem, span=places[name], hint=f"'{side}format' = 'json'")
+    if form == "raw" and f"{side}raw.endianness" in options:
+        options.word(f"{side}raw.endianness", ("big-endian",), "big-endian")
     given = {known: options.text(f"{side}{known}") for known in known_options(form) if f"{side}{known}" in options}
     spans = {known: options.spans[f"{side}{known}".lower()] for known in given}
     return Part(form, names, spark_options(form, given, spans), written_options(form, given))

@@ -1,3 +1,3 @@
-CREATE TABLE t (a INT) WITH (
+CREATE TABLE t (a DOUBLE) WITH (
   'connector' = 'kafka', 'topic' = 'bids', 'properties.bootstrap.servers' = 'localhost:9092', 'format' = 'raw'
 );

@@ -1,3 +1,0 @@
-CREATE TABLE t (a INT) WITH (
-  'connector' = 'kafka', 'topic' = 'bids', 'properties.bootstrap.servers' = 'localhost:9092', 'format' = 'json', 'scan.startup.mode' = 'group-offsets'
-);
