@@ -72,6 +72,14 @@ def test_columns_are_those_of_the_tables_behind_the_cursor_too(session: Session)
     assert offered("SELECT window_s", session, " FROM TABLE(TUMBLE(TABLE bid, ...") == ["window_start"]
 
 
+def test_tables_of_databases() -> None:
+    session = Session()
+    session.execute("CREATE DATABASE shop; USE shop; CREATE TABLE sale (n INT) WITH ('connector' = 'jdbc')")
+    assert offered("SELECT * FROM sh", session) == ["shop.sale"]
+    assert offered("SELECT * FROM shop.", session) == ["sale"]
+    assert session.table("sale").query.columns == session.table("shop.sale").query.columns == ("n",)
+
+
 def test_functions_are_offered_with_their_arguments(session: Session) -> None:
     found = {each.text: each for each in candidates("SELECT date_f", "", session)}
     assert found["DATE_FORMAT("].shown.startswith("DATE_FORMAT(")

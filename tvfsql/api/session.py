@@ -258,9 +258,9 @@ class Session:
                 running.wait()
 
     def table(self, name: str) -> Result:
-        """All rows of a table or view. Raises BindError if there is none of that name."""
-        quoted = self.catalog.get(name).name.replace("`", "``")
-        return self.sql(f"SELECT * FROM `{quoted}`")
+        """All rows of a table or view, such as `bid` or `shop.bid`. Raises BindError if there is none of that name."""
+        quoted = ".".join(f"`{part.replace('`', '``')}`" for part in name.split("."))
+        return self.sql(f"SELECT * FROM {quoted}")
 
     def register(
         self, name: str, dataframe: Any, watermark: str | None = None, changelog_op: str | None = None

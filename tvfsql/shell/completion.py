@@ -152,7 +152,11 @@ def _columns(start: str, whole: str, session: Session, *, times: bool = False) -
 
 
 def _columns_of(owner: str, start: str, whole: str, session: Session) -> Iterator[Candidate]:
-    """The columns of a table, or of one that the statement calls `owner`."""
+    """The columns of a table, or of one that the statement calls `owner`; the tables of a database."""
+    for name in session.catalog.entries:
+        database, _, table = name.rpartition(".")
+        if database.lower() == owner.lower() and database and table.lower().startswith(start.lower()):
+            yield Candidate(_name(table), len(start), about="table")
     entry = session.catalog.find(owner)
     if entry is None and owner:
         named = re.finditer(rf"([\w$]+)\s+(?:AS\s+)?{re.escape(owner)}\b", whole, re.IGNORECASE)
@@ -230,4 +234,8 @@ def _values(key: str) -> Sequence[str]:
 
 
 def _name(name: str) -> str:
-    return name if re.fullmatch(r"[^\W\d][\w$]*", name) and name.upper() not in KEYWORDS else f"`{name}`"
+    """A name as SQL has it; one with points is that of a table in a database."""
+    parts = name.split(".")
+    return ".".join(
+        part if re.fullmatch(r"[^\W\d][\w$]*", part) and part.upper() not in KEYWORDS else f"`{part}`" for part in parts
+    )
