@@ -143,14 +143,14 @@ def _export_metrics(session: Session, given: argparse.Namespace) -> None:
     """Where the metrics of streams go. Raises DataError for a file or a port that cannot be opened."""
     streams = session.streams
     if given.metrics is not None:
-        from tvfsql.runtime.stream.driver.metrics import to_file
+        from tvfsql.runtime.stream.progress.metrics import to_file
 
         try:
             streams.reports.append(to_file(given.metrics))
         except OSError as error:
             raise DataError(f"{given.metrics} cannot be written: {error.strerror}") from error
     if given.metrics_port is not None:
-        from tvfsql.runtime.stream.driver.prometheus import LOOPBACK, serve
+        from tvfsql.runtime.stream.progress.prometheus import LOOPBACK, serve
 
         port = serve(given.metrics_port, lambda: list(streams.metrics.values()))
         print(f"metrics: http://{LOOPBACK}:{port}/metrics", file=sys.stderr)

@@ -26,7 +26,6 @@ from tvfsql.errors import DataError
 from tvfsql.plan.firing import Firing
 from tvfsql.plan.window import Cumulate, Hop, Tumble, TumbleMonths
 from tvfsql.plan.window import Session as Sessions
-from tvfsql.runtime.stream.driver.progress_counts import time_text
 from tvfsql.runtime.stream.inspect import STATE_TABLES
 from tvfsql.runtime.stream.inspect.checkpoint import Operator as OperatorState
 from tvfsql.runtime.stream.inspect.checkpoint import StreamState, streams_of
@@ -41,6 +40,7 @@ from tvfsql.runtime.stream.inspect.state_reader import (
     furthest_behind,
     key_group_state,
 )
+from tvfsql.runtime.stream.progress.counts import time_text
 from tvfsql.runtime.stream.rows.deduplicate import FIRST, LAST, KeepRow
 from tvfsql.runtime.stream.state.description import LAYOUT, Description
 from tvfsql.runtime.stream.time.control_channel import END_OF_INPUT

@@ -15,8 +15,8 @@ from pyspark.sql import DataFrame
 from stream_engines import COLUMNS, tables
 
 import tvfsql
-from tvfsql.runtime.stream.driver.progress_counts import counted_out
 from tvfsql.runtime.stream.driver.running import Running, Stream
+from tvfsql.runtime.stream.progress.counts import counted_out
 
 KEYS = 100_000
 QUIET = "10 minutes"

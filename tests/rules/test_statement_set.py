@@ -15,7 +15,7 @@ from tvfsql import Session, TvfSqlError
 from tvfsql.api.script import Inserts, Script
 from tvfsql.runtime import stream
 from tvfsql.runtime.frames.dropped_rows import counting_dropped
-from tvfsql.runtime.stream.driver.progress_counts import ADDED
+from tvfsql.runtime.stream.progress.counts import ADDED
 
 if TYPE_CHECKING:
     from pyspark.sql import DataFrame, SparkSession

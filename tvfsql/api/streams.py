@@ -15,8 +15,8 @@ if TYPE_CHECKING:
     from pyspark.sql import SparkSession
 
     from tvfsql.runtime.stream.driver.jobs import Job
-    from tvfsql.runtime.stream.driver.metrics import Metrics, Report
     from tvfsql.runtime.stream.driver.running import Running
+    from tvfsql.runtime.stream.progress.metrics import Metrics, Report
 
 Build = Callable[[Program, "SparkSession"], Any]  # makes a DataStreamWriter
 
@@ -81,7 +81,7 @@ class Streams:
     @property
     def counts(self) -> dict[str, int]:
         """The counters of the running streams, or of the last ones."""
-        from tvfsql.runtime.stream.driver.progress_counts import totals
+        from tvfsql.runtime.stream.progress.counts import totals
 
         return totals(each for run in self.runs for each in run.counts) if self.runs else {}
 

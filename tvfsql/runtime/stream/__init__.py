@@ -11,11 +11,11 @@ if TYPE_CHECKING:
     from tvfsql.runtime.stream.driver.jobs import printed as printed
     from tvfsql.runtime.stream.driver.jobs import run_streams as run_streams
     from tvfsql.runtime.stream.driver.jobs import start_streams as start_streams
-    from tvfsql.runtime.stream.driver.progress_counts import counted_out as counted_out
     from tvfsql.runtime.stream.driver.statement_set import to_tables as to_tables
     from tvfsql.runtime.stream.driver.statement_set import write_files as write_files
     from tvfsql.runtime.stream.exchange.late_rows import in_time as in_time
     from tvfsql.runtime.stream.exchange.late_rows import late_rows as late_rows
+    from tvfsql.runtime.stream.progress.counts import counted_out as counted_out
     from tvfsql.runtime.stream.rows.deduplicate import deduplicate_stream as deduplicate_stream
     from tvfsql.runtime.stream.rows.interval_join import interval_join_stream as interval_join_stream
     from tvfsql.runtime.stream.rows.top_n import top_n_stream as top_n_stream
@@ -29,7 +29,7 @@ if TYPE_CHECKING:
     from tvfsql.runtime.stream.windows.window_stream import merge_slice_stream as merge_slice_stream
 
 _MODULE_OF = {
-    "counted_out": "driver.progress_counts",
+    "counted_out": "progress.counts",
     "deduplicate_stream": "rows.deduplicate",
     "drop_null_times": "time.watermarks",
     "in_time": "exchange.late_rows",

@@ -22,7 +22,9 @@ from small_spark import environment
 from tvfsql import Session, TvfSqlError
 from tvfsql.runtime.host.status_line import Line, working
 from tvfsql.runtime.stream.driver.idle_sources import Source
-from tvfsql.runtime.stream.driver.progress_counts import (
+from tvfsql.runtime.stream.driver.progress_text import ProgressText, duration_text, size_text
+from tvfsql.runtime.stream.driver.running import Running, Stream, _fresh
+from tvfsql.runtime.stream.progress.counts import (
     ADDED,
     StreamCounts,
     newest_window,
@@ -30,8 +32,6 @@ from tvfsql.runtime.stream.driver.progress_counts import (
     time_text,
     totals,
 )
-from tvfsql.runtime.stream.driver.progress_text import ProgressText, duration_text, size_text
-from tvfsql.runtime.stream.driver.running import Running, Stream, _fresh
 from tvfsql.runtime.stream.time.control_channel import END_OF_INPUT, advance
 from tvfsql.runtime.stream.time.valve import IDLE
 

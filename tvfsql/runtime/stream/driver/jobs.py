@@ -21,11 +21,11 @@ from tvfsql.runtime.frames.print_table import print_rows
 from tvfsql.runtime.host.failures import require_settings, translated
 from tvfsql.runtime.stream.driver.checkpoints import claim, manifest_in, refuse_files_of_others
 from tvfsql.runtime.stream.driver.idle_sources import Source
-from tvfsql.runtime.stream.driver.metrics import Report
-from tvfsql.runtime.stream.driver.progress_counts import counted_out, totals
 from tvfsql.runtime.stream.driver.progress_text import counter_lines
 from tvfsql.runtime.stream.driver.running import Running, Stream
 from tvfsql.runtime.stream.driver.statement_set import Write
+from tvfsql.runtime.stream.progress.counts import counted_out, totals
+from tvfsql.runtime.stream.progress.metrics import Report
 
 ERROR, INTERRUPTED = 1, 130  # exit codes, those of the command line
 

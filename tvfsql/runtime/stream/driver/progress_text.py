@@ -6,8 +6,8 @@ import time
 from collections import deque
 from collections.abc import Callable, Mapping
 
-from tvfsql.runtime.stream.driver.progress_counts import open_slices, time_text, totals
 from tvfsql.runtime.stream.driver.running import Running
+from tvfsql.runtime.stream.progress.counts import open_slices, time_text, totals
 from tvfsql.runtime.stream.time.control_channel import END_OF_INPUT
 
 SPAN = 10.0  # seconds over which rates are taken

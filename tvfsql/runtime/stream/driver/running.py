@@ -20,9 +20,10 @@ from tvfsql.errors import DataError
 from tvfsql.runtime.host.spark import STATE_STORE, STREAMS
 from tvfsql.runtime.stream.driver.end_of_input import EndOfInput
 from tvfsql.runtime.stream.driver.idle_sources import Idleness, Source
-from tvfsql.runtime.stream.driver.metrics import Report, StreamMetrics
 from tvfsql.runtime.stream.driver.processing_time_triggers import Triggers
-from tvfsql.runtime.stream.driver.progress_counts import (
+from tvfsql.runtime.stream.driver.quiet_worker import quiet_java
+from tvfsql.runtime.stream.driver.source_files import came_after, missing_files
+from tvfsql.runtime.stream.progress.counts import (
     MISSING,
     StreamCounts,
     counting,
@@ -30,8 +31,7 @@ from tvfsql.runtime.stream.driver.progress_counts import (
     newest_window,
     table_reports,
 )
-from tvfsql.runtime.stream.driver.quiet_worker import quiet_java
-from tvfsql.runtime.stream.driver.source_files import came_after, missing_files
+from tvfsql.runtime.stream.progress.metrics import Report, StreamMetrics
 from tvfsql.runtime.stream.time.control_channel import END_OF_INPUT, FOLDER, advance, ended, idle, trigger
 
 POLL = 0.2  # seconds between looks at a query that runs

@@ -8,7 +8,7 @@ from zlib import crc32
 
 from pyspark.sql import DataFrame
 
-from tvfsql.runtime.stream.driver.progress_counts import counter
+from tvfsql.runtime.stream.progress.counts import counter
 from tvfsql.runtime.stream.time.control_channel import FOLDER
 
 FILES = "batch-????????-?????????-"  # how the names of a micro-batch's files begin: the stream, its number

@@ -7,10 +7,10 @@ from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 
 from tvfsql.plan.window_nodes import window_label
-from tvfsql.runtime.stream.driver.progress_counts import time_text
 from tvfsql.runtime.stream.inspect import STATE_TABLES
 from tvfsql.runtime.stream.inspect.checkpoint import Operator, StreamState
 from tvfsql.runtime.stream.inspect.state_reader import OpenWindow, furthest_behind
+from tvfsql.runtime.stream.progress.counts import time_text
 
 Row = Sequence[object]
 

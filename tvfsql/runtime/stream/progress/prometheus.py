@@ -6,7 +6,7 @@ from collections.abc import Callable, Iterable, Iterator
 from typing import Any
 
 from tvfsql.errors import DataError
-from tvfsql.runtime.stream.driver.metrics import Metrics
+from tvfsql.runtime.stream.progress.metrics import Metrics
 
 LOOPBACK = "127.0.0.1"
 TOLD = {

@@ -12,9 +12,9 @@ from prometheus_client.parser import text_string_to_metric_families
 from pyspark.sql import Row
 
 from tvfsql.errors import DataError
-from tvfsql.runtime.stream.driver.metrics import Metrics, StreamMetrics, to_file
-from tvfsql.runtime.stream.driver.progress_counts import StreamCounts
-from tvfsql.runtime.stream.driver.prometheus import serve
+from tvfsql.runtime.stream.progress.counts import StreamCounts
+from tvfsql.runtime.stream.progress.metrics import Metrics, StreamMetrics, to_file
+from tvfsql.runtime.stream.progress.prometheus import serve
 from tvfsql.runtime.stream.time.control_channel import END_OF_INPUT
 
 CONTROL = Path("/checkpoint/control")

@@ -14,7 +14,7 @@ from datetime import UTC, datetime
 from pathlib import Path
 from typing import Any
 
-from tvfsql.runtime.stream.driver.progress_counts import DEAD_LETTERS, MISSING, StreamCounts, open_slices, totals
+from tvfsql.runtime.stream.progress.counts import DEAD_LETTERS, MISSING, StreamCounts, open_slices, totals
 from tvfsql.runtime.stream.time.control_channel import END_OF_INPUT
 
 FILE = "metrics.json"  # in a checkpoint
