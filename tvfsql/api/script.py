@@ -120,6 +120,8 @@ class Script:
                 else:
                     queries = (self._compile(inner, sql),)
                 return Text(explain(queries, stage, form))
+            case statements.Hinted():
+                return self._hinted(statement, sql)
             case statements.CreateTable(query=None):
                 return self._create_table(statement)
             case statements.CreateTable():
@@ -153,6 +155,20 @@ class Script:
                 return self._describe(name)
             case _:
                 raise AssertionError(f"no way to carry out {type(statement).__name__}")
+
+    def _hinted(self, hinted: statements.Hinted, sql: str) -> Outcome:
+        """The outcome of a statement in which tables have the options of their hints."""
+        self._ignore(hinted.idle)
+        if not hinted.tables:
+            return self._outcome(hinted.statement, sql)
+        before, self.catalog = self.catalog, self.catalog.copy()
+        try:
+            for hint in hinted.tables:
+                change = statements.SetOptions(hint.options)
+                self._alter_table(statements.AlterTable(hint.table, change, span=hint.span))
+            return self._outcome(hinted.statement, sql)
+        finally:
+            self.catalog = before
 
     def take_warnings(self) -> tuple[str, ...]:
         """What is to be told of the statements so far: options that do nothing, in one line, and notes on tables."""

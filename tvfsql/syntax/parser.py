@@ -18,6 +18,7 @@ from tvfsql.syntax.build import WindowCallBuilder
 from tvfsql.syntax.build_statements import StatementBuilder
 from tvfsql.syntax.databases import Databases, known_databases
 from tvfsql.syntax.near_misses import explained, refuse_no_columns
+from tvfsql.syntax.table_hints import with_hints, without_hints
 from tvfsql.syntax.tokens import (
     FUNCTIONS,
     grammar,
@@ -70,8 +71,14 @@ CLAUSES = ("FROM", "WHERE", "HAVING", "UNION", "EXCEPT", "INTERSECT")  # before 
 def parse(sql: str, databases: Databases | None = None) -> tuple[statements.Statement, ...]:
     """The statements of a script, in order; those about `databases` are carried out. Raises SqlSyntaxError with its
     place in `sql`."""
+    text = without_hints(sql)
     with known_databases(databases):
-        return tuple(_statement(sql, span) for span in _split(sql))
+        spans = [*_split(text)]
+        starts = [0, *(span.start for span in spans[1:]), len(sql)]  # a hint may end a statement
+        return tuple(
+            with_hints(_statement(text, span), sql, Span(*around))
+            for span, around in zip(spans, pairwise(starts), strict=False)
+        )
 
 
 def parse_watermark(text: str) -> statements.Watermark:

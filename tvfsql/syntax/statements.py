@@ -250,8 +250,28 @@ class Drop:
     span: Span = ast.place()
 
 
+@dataclass(frozen=True)
+class TableHint:
+    """Options that a table has in one statement."""
+
+    table: ast.Name
+    options: tuple[Option, ...]
+    span: Span = ast.place()
+
+
+@dataclass(frozen=True)
+class Hinted:
+    """A statement with hints. `idle` are those that do nothing here, by their names."""
+
+    statement: Statement
+    tables: tuple[TableHint, ...]
+    idle: tuple[str, ...] = ()
+    span: Span = ast.place()
+
+
 Statement = (
     ast.Query
+    | Hinted
     | CreateTable
     | AlterTable
     | CreateView

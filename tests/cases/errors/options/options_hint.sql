@@ -1,2 +1,0 @@
-SELECT item -- /*+ OPTIONS('a' = 'b') */ in a comment is one
-FROM bid /*+ OPTIONS('scan.watermark.emit.strategy' = 'on-event') */;

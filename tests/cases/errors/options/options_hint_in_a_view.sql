@@ -1,0 +1,1 @@
+CREATE VIEW v AS SELECT item FROM bid /*+ OPTIONS('format' = 'csv') */;

@@ -1,0 +1,1 @@
+SELECT /*+ OPTIONS('format' = 'csv') */ item FROM bid;

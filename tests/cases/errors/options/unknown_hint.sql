@@ -1,0 +1,1 @@
+SELECT /*+ BROADCASD(bid) */ item FROM bid;

@@ -1,0 +1,132 @@
+"""Hints, `/*+ ... */`: OPTIONS after a table's name changes its options for one statement, the others do nothing.
+
+The text keeps its length without them, so that places in it stay.
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterator
+from dataclasses import fields, is_dataclass
+from typing import Any
+
+from tvfsql.errors import Span, SqlSyntaxError, UnsupportedError, did_you_mean
+from tvfsql.syntax import ast, statements
+from tvfsql.syntax.databases import current
+
+# Flink's hints about joins and state, which Spark's planner and table.exec.state.ttl decide here
+IDLE = (
+    "BROADCAST", "EARLY_FIRE", "LOOKUP", "MULTI_JOIN", "NEST_LOOP", "SHUFFLE_HASH", "SHUFFLE_MERGE", "STATE_TTL",
+)  # fmt: skip
+_IN_TEXT = re.compile(r"'(?:[^']|'')*'|`(?:[^`]|``)*`|--[^\n]*|/\*\+(?P<hint>.*?)\*/|/\*.*?\*/", re.DOTALL)
+_OPTIONS = re.compile(r"\s*OPTIONS\s*\((?P<pairs>.*)\)\s*", re.DOTALL | re.IGNORECASE)
+_STRING = r"'((?:[^']|'')*)'"
+_PAIR = re.compile(rf"\s*{_STRING}\s*=\s*{_STRING}\s*(?:,|$)", re.DOTALL)
+_NAME = r"(?:`(?:[^`]|``)*`|[^\W\d]\w*)"
+_PATH_BEFORE = re.compile(rf"{_NAME}(?:\s*\.\s*{_NAME}){{0,2}}\s*\Z", re.DOTALL)
+_PART = re.compile(_NAME)
+_TAKES_OPTIONS = (ast.Query, statements.Insert, statements.StatementSet, statements.Explain)
+_EXAMPLE = "FROM t /*+ OPTIONS('key' = 'value') */"
+_BEFORE_LISTS = ("SELECT", "DISTINCT", "FROM", "JOIN", "TABLE", "INTO", "WHERE", "BY")
+
+
+def without_hints(sql: str) -> str:
+    """The text with blanks in the place of hints."""
+    for _, at in _hints(sql) if "/*+" in sql else ():
+        sql = sql[: at.start] + re.sub(r"[^\n]", " ", sql[at.start : at.end]) + sql[at.end :]
+    return sql
+
+
+def with_hints(statement: statements.Statement, sql: str, span: Span) -> statements.Statement:
+    """The statement with the hints that stand at `span` of a text. Raises SqlSyntaxError or UnsupportedError."""
+    tables: list[statements.TableHint] = []
+    idle: list[str] = []
+    for hint, at in _hints(sql) if "/*+" in sql else ():
+        if not span.start <= at.start < span.end:
+            continue
+        if re.match(r"\s*OPTIONS\b", hint, re.IGNORECASE):
+            tables.append(_of_table(sql, hint, at))
+        else:
+            idle += _names(hint, at)
+    if not tables and not idle:
+        return statement
+    if tables and not isinstance(statement, _TAKES_OPTIONS):
+        raise UnsupportedError(
+            "OPTIONS hints stand in queries and INSERT",
+            span=tables[0].span,
+            hint="ALTER TABLE t SET ('key' = 'value') before it",
+        )
+    names = [*_mentions(statement)]
+    for table in tables:
+        _refuse_other_mentions(table, tables, names)
+    once = {table.table.text.lower(): table for table in tables}
+    return statements.Hinted(statement, tuple(once.values()), tuple(dict.fromkeys(idle)), span)
+
+
+def _refuse_other_mentions(
+    hint: statements.TableHint, hints: list[statements.TableHint], names: list[ast.Name]
+) -> None:
+    """A table has its options for the whole statement here, so all its mentions must have the same hint."""
+    name = hint.table.text.lower()
+    mentions = {known.span.end for known in names if known.text.lower() == name}  # some places are of the last part
+    if hint.table.span.end not in mentions:
+        raise SqlSyntaxError("OPTIONS stands after the name of a table", span=hint.span, hint=_EXAMPLE)
+    alike = {each.table.span.end for each in hints if each.table.text.lower() == name and each.options == hint.options}
+    if mentions - alike:
+        raise UnsupportedError(
+            f"{hint.table.text} is in this statement more than once, and not always with this hint",
+            span=hint.span,
+            hint=f"CREATE TABLE other WITH ('key' = 'value') LIKE {hint.table.text}",
+        )
+
+
+def _mentions(node: Any) -> Iterator[ast.Name]:
+    """The names of tables in a statement, each with its place."""
+    if isinstance(node, ast.TableName):
+        yield ast.Name(node.name, node.span)
+    if isinstance(node, statements.Insert):
+        yield node.table
+    parts = node if isinstance(node, tuple) else ()
+    if is_dataclass(node):
+        parts = tuple(getattr(node, field.name) for field in fields(node))
+    for part in parts:
+        yield from _mentions(part)
+
+
+def _hints(sql: str) -> Iterator[tuple[str, Span]]:
+    """What stands between `/*+` and `*/`, and the place of it all."""
+    return ((found["hint"], Span(*found.span())) for found in _IN_TEXT.finditer(sql) if found["hint"] is not None)
+
+
+def _of_table(sql: str, hint: str, at: Span) -> statements.TableHint:
+    before = _PATH_BEFORE.search(sql, 0, at.start)
+    parts = [
+        ast.Name(part[0].strip("`").replace("``", "`"), Span(*part.span()))
+        for part in (_PART.finditer(sql, before.start(), before.end()) if before else ())
+    ]
+    if not parts or (len(parts) == 1 and parts[0].text.upper() in _BEFORE_LISTS):
+        raise SqlSyntaxError(
+            "OPTIONS stands after the name of a table", span=at, hint="FROM t /*+ OPTIONS('k' = 'v') */"
+        )
+    found, options, end = _OPTIONS.fullmatch(hint), [], 0
+    pairs = found["pairs"] if found else ""
+    while pair := _PAIR.match(pairs, end):
+        options.append(statements.Option(pair[1].replace("''", "'"), pair[2].replace("''", "'"), at))
+        end = pair.end()
+    if not options or pairs[end:].strip() or pairs.rstrip().endswith(","):
+        raise SqlSyntaxError("this hint is not understood", span=at, hint="/*+ OPTIONS('key' = 'value', ...) */")
+    return statements.TableHint(
+        ast.Name(current().key(parts), Span(parts[0].span.start, parts[-1].span.end)), tuple(options), at
+    )
+
+
+def _names(hint: str, at: Span) -> list[str]:
+    """The hints in one comment, all of which do nothing here."""
+    names = [name.upper() for name in re.findall(r"([A-Za-z_]\w*)\s*\(", hint)] or [hint.strip().upper()]
+    for name in names:
+        if name not in IDLE:
+            known = ("OPTIONS", *IDLE)
+            raise UnsupportedError(
+                f"there is no hint {name}", span=at, hint=did_you_mean(name, known, otherwise="hints: ")
+            )
+    return names
