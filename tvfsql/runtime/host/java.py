@@ -14,7 +14,6 @@ import os
 import shlex
 import shutil
 import subprocess
-import sys
 import tempfile
 from collections.abc import Iterator
 from dataclasses import dataclass
@@ -97,16 +96,6 @@ def spark_java_home(java: Java) -> Path:
         folder = Path(tempfile.mkdtemp(prefix="tvfsql-"))
         atexit.register(shutil.rmtree, folder, ignore_errors=True)
         return _write_shim(folder / name, text)
-
-
-def process_options(java: Java) -> str:
-    """The options with which a JVM starts processes in half the time; "" where there are none.
-
-    Hadoop starts `chmod` for each file that it writes to a local disk, ten times and more in a micro-batch. By default
-    the JVM starts a helper first, which then starts the process.
-    """
-    known = sys.platform == "linux" and java.major in (17, 21)
-    return "-Djdk.lang.Process.launchMechanism=VFORK" if known else ""
 
 
 def _write_shim(home: Path, text: str) -> Path:

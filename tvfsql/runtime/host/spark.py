@@ -28,7 +28,7 @@ from pyspark.sql import SparkSession
 
 from tvfsql.errors import DataError
 from tvfsql.runtime.host.class_archive import archive_options
-from tvfsql.runtime.host.java import Java, find_java, process_options, spark_java_home
+from tvfsql.runtime.host.java import Java, find_java, spark_java_home
 from tvfsql.runtime.host.spark_home import home_without_zip
 
 GIB = 1 << 30
@@ -63,8 +63,7 @@ def local_spark(packages: Collection[str] = ()) -> SparkSession:
     _quiet_python()
     java, home = find_java(), _spark_home()
     builder = SparkSession.builder
-    own = settings(f"{process_options(java)} {archive_options(java, home)}")
-    for key, value in with_packages(own | requested(), packages).items():
+    for key, value in with_packages(settings(archive_options(java, home)) | requested(), packages).items():
         builder = builder.config(key, value)
     with _environment(_variables(java, home)), _own_interrupts():
         try:
@@ -120,7 +119,7 @@ def settings(java_options: str = "") -> dict[str, str]:
         "spark.driver.bindAddress": "127.0.0.1",
         "spark.driver.memory": f"{_driver_memory() >> 20}m",
         # as the "default" options, so that the user's extraJavaOptions come on top
-        "spark.driver.defaultJavaOptions": f"{logging_options} {java_options}".strip(),
+        "spark.driver.defaultJavaOptions": f"{logging_options} {java_options}".rstrip(),
         "spark.ui.enabled": "false",
         "spark.ui.showConsoleProgress": "false",
         "spark.sql.catalogImplementation": "in-memory",  # Hive's would put derby files in the user's folder
