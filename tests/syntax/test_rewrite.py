@@ -127,6 +127,11 @@ def test_what_has_no_place_in_the_text() -> None:
             rewrite(sql)
 
 
+def test_a_hint_would_be_misplaced() -> None:
+    with pytest.raises(UnsupportedError, match="OPTIONS hints is not rewritten"):
+        rewrite(f"SELECT 1 FROM t /*+ OPTIONS('path' = 'p') */ GROUP BY TUMBLE(ts, {TEN})")
+
+
 def test_the_command(tmp_path: Path, capsysbinary: pytest.CaptureFixture[bytes]) -> None:
     old = next(iter(QUERIES))
     file = tmp_path / "old.sql"

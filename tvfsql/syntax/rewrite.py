@@ -7,7 +7,7 @@ from dataclasses import fields, is_dataclass
 from typing import TYPE_CHECKING, Any
 
 from tvfsql.errors import Span, TvfSqlError, UnsupportedError
-from tvfsql.syntax import ast
+from tvfsql.syntax import ast, statements
 from tvfsql.syntax.parser import parse
 from tvfsql.syntax.tokens import closing, place_of, starts_window_call, tokens_of
 
@@ -24,12 +24,24 @@ def rewrite(sql: str, file: str | None = None) -> str:
     """
     try:
         tokens = tokens_of(sql)
-        edits = {edit for query in _grouped(parse(sql)) for edit in _edits(query, sql, tokens)}
+        edits = {edit for each in parse(sql) for query in _of(each) for edit in _edits(query, sql, tokens)}
     except TvfSqlError as error:
         raise error.within(sql, file) from error.__cause__
     for start, end, text in sorted(edits, reverse=True):
         sql = sql[:start] + text + sql[end:]
     return sql
+
+
+def _of(statement: statements.Statement) -> Iterator[ast.GroupWindow]:
+    """The group windows of a statement. Raises UnsupportedError if its tables have hints, which would be misplaced."""
+    for group in _grouped(statement):
+        if isinstance(statement, statements.Hinted) and statement.tables:
+            raise UnsupportedError(
+                "a query with OPTIONS hints is not rewritten",
+                span=statement.tables[0].span,
+                hint="rewrite it without them, and put them after the table's name again",
+            )
+        yield group
 
 
 def _grouped(node: Any) -> Iterator[ast.GroupWindow]:

@@ -23,10 +23,8 @@ UNPRINTABLE = re.compile("[\x00-\x08]")  # bind.holes counts on it
 
 
 def tokens_of(text: str, span: Span | None = None) -> list[Token]:
-    """The words of a text, or of what stands at `span` of it, without comments; their places are those in `text`.
-
-    Raises SqlSyntaxError for what is no word, UnsupportedError for hints.
-    """
+    """The words of a text, or of what stands at `span` of it, without comments and hints; their places are those in
+    `text`. Raises SqlSyntaxError for what is no word."""
     at = span or Span(0, len(text))
     if odd := UNPRINTABLE.search(text, at.start, at.end):
         raise SqlSyntaxError(f"unexpected character {odd[0]!r}", span=Span(*odd.span()))
@@ -39,12 +37,6 @@ def tokens_of(text: str, span: Span | None = None) -> list[Token]:
         hint = "names are quoted with backticks, strings with single quotes" if text[place] == '"' else None
         raise SqlSyntaxError(message, span=Span(place, place + 1), hint=hint) from None
     for token in tokens:
-        if token.type == "HINT":
-            raise UnsupportedError(
-                "OPTIONS hints are not supported",
-                span=place_of(token),
-                hint="WITH ('option' = 'value') in CREATE TABLE",
-            )
         if token.type == "QUOTED" and (why := refused(unquote(token))):
             raise UnsupportedError(why, span=place_of(token), hint="another name")
         if token == "/" and text.startswith("/*", token.start_pos):
