@@ -133,6 +133,7 @@ def settings(java_options: str = "") -> dict[str, str]:
         "spark.sql.execution.arrow.maxBytesPerBatch": str(2**31 - 1),
         # over TCP each Python stage of a task waits 40 ms for its worker
         "spark.python.unix.domain.socket.enabled": str(hasattr(socket, "AF_UNIX")).lower(),
+        "spark.python.daemon.module": "tvfsql.runtime.host.python_daemon",  # or workers that end may print tracebacks
         # looks up a call site at each Column call; our errors point into the SQL instead
         "spark.python.sql.dataFrameDebugging.enabled": "false",
         **STREAMS,
