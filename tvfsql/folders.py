@@ -2,7 +2,11 @@
 
 from __future__ import annotations
 
+import atexit
 import os
+import shutil
+import tempfile
+from collections.abc import Callable
 from pathlib import Path
 
 
@@ -14,6 +18,16 @@ def cache_folder() -> Path:
         return root.expanduser() / "tvfsql"
     except RuntimeError as error:  # no home folder at all
         raise OSError(str(error)) from error
+
+
+def in_cache(make: Callable[[Path], Path]) -> Path:
+    """What `make` puts into the cache folder, or, where that cannot be written, into one that goes with the process."""
+    try:
+        return make(cache_folder())
+    except OSError:
+        folder = Path(tempfile.mkdtemp(prefix="tvfsql-"))
+        atexit.register(shutil.rmtree, folder, ignore_errors=True)
+        return make(folder)
 
 
 def is_ours(path: Path) -> bool:

@@ -7,7 +7,6 @@ linear algebra uses it, so Spark is given a JAVA_HOME whose `bin/java` drops the
 
 from __future__ import annotations
 
-import atexit
 import hashlib
 import importlib.util
 import os
@@ -20,7 +19,7 @@ from dataclasses import dataclass
 from pathlib import Path
 
 from tvfsql.errors import DataError
-from tvfsql.folders import cache_folder
+from tvfsql.folders import in_cache
 
 SUPPORTED = (17, 21, 25)
 VECTOR_FLAG = "--add-modules=jdk.incubator.vector"
@@ -90,12 +89,7 @@ def spark_java_home(java: Java) -> Path:
         return java.home
     text = _SHIM % shlex.quote(str(java.home / "bin" / _JAVA))
     name = f"java-{hashlib.sha256(text.encode()).hexdigest()[:12]}"
-    try:
-        return _write_shim(cache_folder() / name, text)
-    except OSError:
-        folder = Path(tempfile.mkdtemp(prefix="tvfsql-"))
-        atexit.register(shutil.rmtree, folder, ignore_errors=True)
-        return _write_shim(folder / name, text)
+    return in_cache(lambda folder: _write_shim(folder / name, text))
 
 
 def _write_shim(home: Path, text: str) -> Path:

@@ -7,7 +7,6 @@ installed package that this process imports too.
 
 from __future__ import annotations
 
-import atexit
 import hashlib
 import os
 import shutil
@@ -16,7 +15,7 @@ from pathlib import Path
 
 import pyspark
 
-from tvfsql.folders import cache_folder, is_ours
+from tvfsql.folders import in_cache, is_ours
 
 _ZIPPED = "python"  # the folder that only has the zips, and sources for R
 
@@ -31,12 +30,7 @@ def home_without_zip(home: Path) -> Path:
         return home
     links = {entry.name: str(entry) for entry in home.resolve().iterdir() if entry.name != _ZIPPED}
     name = f"spark-{hashlib.sha256(repr(sorted(links.items())).encode()).hexdigest()[:12]}"
-    try:
-        return _linked(cache_folder() / name, links)
-    except OSError:
-        folder = Path(tempfile.mkdtemp(prefix="tvfsql-"))
-        atexit.register(shutil.rmtree, folder, ignore_errors=True)
-        return _linked(folder / name, links)
+    return in_cache(lambda folder: _linked(folder / name, links))
 
 
 def _linked(folder: Path, links: dict[str, str]) -> Path:
