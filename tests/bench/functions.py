@@ -8,7 +8,7 @@ from statistics import median
 import report
 
 import tvfsql
-from tvfsql.runtime.host.spark import local_spark
+from tvfsql.runtime.local_spark.start import local_spark
 
 # Flink's call, and what is written in Spark's SQL for about the same
 COMMON = {

@@ -20,7 +20,7 @@ from pyspark.sql import functions as F
 from pyspark.sql.streaming.readwriter import DataStreamWriter
 
 from tvfsql.plan.window import Hop, Session
-from tvfsql.runtime.host.java import find_java
+from tvfsql.runtime.local_spark.java import find_java
 from tvfsql.runtime.stream.driver.running import Running, Stream
 
 COLUMNS = "ts TIMESTAMP(3), k INT, v BIGINT, item INT"

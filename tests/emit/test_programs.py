@@ -23,7 +23,7 @@ from tvfsql.catalog import Table
 from tvfsql.physical.operators import TableSourceScan
 from tvfsql.plan.sharing import shared_by
 from tvfsql.runtime.frames.print_table import OP
-from tvfsql.runtime.host.spark import STATE_STORE
+from tvfsql.runtime.local_spark.start import STATE_STORE
 
 if TYPE_CHECKING:
     from pyspark.sql import SparkSession

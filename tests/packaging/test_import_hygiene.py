@@ -12,7 +12,7 @@ import pytest
 import tvfsql.runtime
 
 HEAVY = ("pyspark", "lark", "sqlglot", "numpy", "pyarrow", "pandas")
-LIGHT_RUNTIME = ("java", "doctor", "row_formats", "status_line")
+LIGHT_RUNTIME = ("local_spark.java", "host.doctor", "host.row_formats", "host.status_line")
 RUNTIME = tuple(module.name for module in pkgutil.walk_packages(tvfsql.runtime.__path__, "tvfsql.runtime."))
 
 
@@ -46,4 +46,4 @@ def test_the_runtime_package_by_itself_loads_nothing_heavy() -> None:
 
 @pytest.mark.parametrize("name", LIGHT_RUNTIME)
 def test_what_runs_without_spark_does_not_load_it(name: str) -> None:
-    assert not loaded(f"import tvfsql.runtime.host.{name}") & set(HEAVY)
+    assert not loaded(f"import tvfsql.runtime.{name}") & set(HEAVY)

@@ -19,7 +19,7 @@ import pyspark
 from pyspark.sql import SparkSession
 
 from tvfsql.folders import cache_folder
-from tvfsql.runtime.host.java import find_java
+from tvfsql.runtime.local_spark.java import find_java
 
 IVY_FILE = Path(__file__).with_name("kafka") / "ivy.xml"
 SPARK_JARS = Path(pyspark.__file__).with_name("jars")

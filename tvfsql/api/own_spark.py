@@ -24,7 +24,7 @@ class OwnSpark:
         """The running Spark; starts a local one with `packages` if there is none. Raises DataError without Java."""
         with self._lock:
             if self.spark is None:
-                from tvfsql.runtime.host.spark import is_running, local_spark
+                from tvfsql.runtime.local_spark.start import is_running, local_spark
 
                 running = is_running()
                 self._packages = frozenset(packages())
@@ -39,7 +39,7 @@ class OwnSpark:
 
     def restart(self, packages: Collection[str]) -> None:
         """End Spark and its Java, and start them with these packages. What is registered in Spark is lost."""
-        from tvfsql.runtime.host.spark import end_java, local_spark
+        from tvfsql.runtime.local_spark.start import end_java, local_spark
 
         with self._lock:
             if self.spark is not None:

@@ -28,7 +28,7 @@ def show_state(checkpoint: str, tables: Sequence[str], format: str, out: TextIO)
 
 def read_streams(checkpoint: str) -> list[StreamState]:
     """The state of the streams in a checkpoint. Raises DataError as `show_state` does."""
-    from tvfsql.runtime.host.spark import local_spark
+    from tvfsql.runtime.local_spark.start import local_spark
     from tvfsql.runtime.stream.inspect.checkpoint import finished, stream_state, streams_of
 
     folders = streams_of(Path(checkpoint))

@@ -1,4 +1,4 @@
-"""The machine and the local Spark: find a Java, start Spark, check the installation, translate failures, print rows.
+"""Where a run meets its user and machine: rows as text, the status line, failures in plain words, the environment.
 
-Nothing here touches the rows of a query before they are printed.
+Nothing here touches the rows of a query before they are printed. The Spark of this machine is in `local_spark`.
 """

@@ -10,7 +10,7 @@ from dataclasses import dataclass
 from importlib import metadata
 from pathlib import Path
 
-from tvfsql.runtime.host.java import INSTALL_HINT, SUPPORTED, candidates
+from tvfsql.runtime.local_spark.java import INSTALL_HINT, SUPPORTED, candidates
 
 PYTHON = (3, 11)
 

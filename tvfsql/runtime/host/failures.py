@@ -13,7 +13,7 @@ from pyspark.sql import SparkSession
 
 from tvfsql.errors import DataError, OptionError, TvfSqlError, UnsupportedError
 from tvfsql.runtime.host.bad_rows import HINT, bad_row
-from tvfsql.runtime.host.spark import coordinates
+from tvfsql.runtime.local_spark.start import coordinates
 
 
 @dataclass(frozen=True)

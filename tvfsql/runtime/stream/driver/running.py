@@ -17,7 +17,7 @@ from pyspark.sql.streaming.query import StreamingQuery
 from pyspark.sql.streaming.readwriter import DataStreamWriter
 
 from tvfsql.errors import DataError
-from tvfsql.runtime.host.spark import STATE_STORE, STREAMS
+from tvfsql.runtime.local_spark.start import STATE_STORE, STREAMS
 from tvfsql.runtime.stream.driver.end_of_input import EndOfInput
 from tvfsql.runtime.stream.driver.idle_sources import Idleness, Source
 from tvfsql.runtime.stream.driver.processing_time_triggers import Triggers

@@ -11,7 +11,7 @@ import time
 from pathlib import Path
 
 from tvfsql.folders import cache_folder, is_ours
-from tvfsql.runtime.host.java import Java
+from tvfsql.runtime.local_spark.java import Java
 
 TRIED = (17, 21)  # the versions of Java that this was tried on
 _QUIET = "-Xlog:cds*=off"  # else it names on stdout each class that it leaves out

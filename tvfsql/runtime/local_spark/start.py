@@ -27,9 +27,9 @@ from pyspark.logger import PySparkLogger
 from pyspark.sql import SparkSession
 
 from tvfsql.errors import DataError
-from tvfsql.runtime.host.class_archive import archive_options
-from tvfsql.runtime.host.java import Java, find_java, spark_java_home
-from tvfsql.runtime.host.spark_home import home_without_zip
+from tvfsql.runtime.local_spark.class_archive import archive_options
+from tvfsql.runtime.local_spark.java import Java, find_java, spark_java_home
+from tvfsql.runtime.local_spark.spark_home import home_without_zip
 
 GIB = 1 << 30
 _LOG_FILE = Path(__file__).with_name("log4j2.properties")
@@ -133,7 +133,8 @@ def settings(java_options: str = "") -> dict[str, str]:
         "spark.sql.execution.arrow.maxBytesPerBatch": str(2**31 - 1),
         # over TCP each Python stage of a task waits 40 ms for its worker
         "spark.python.unix.domain.socket.enabled": str(hasattr(socket, "AF_UNIX")).lower(),
-        "spark.python.daemon.module": "tvfsql.runtime.host.python_daemon",  # or workers that end may print tracebacks
+        # with its own daemon, workers that end may print tracebacks
+        "spark.python.daemon.module": "tvfsql.runtime.local_spark.python_daemon",
         # looks up a call site at each Column call; our errors point into the SQL instead
         "spark.python.sql.dataFrameDebugging.enabled": "false",
         **STREAMS,

@@ -8,7 +8,7 @@ from pathlib import Path
 import pyspark
 import pytest
 
-from tvfsql.runtime.host.spark_home import home_without_zip
+from tvfsql.runtime.local_spark.spark_home import home_without_zip
 
 PACKAGE = Path(pyspark.__file__).parent
 

@@ -11,8 +11,8 @@ from pathlib import Path
 import pytest
 
 from tvfsql.errors import DataError
-from tvfsql.runtime.host import java
-from tvfsql.runtime.host.java import Java, find_java, spark_java_home
+from tvfsql.runtime.local_spark import java
+from tvfsql.runtime.local_spark.java import Java, find_java, spark_java_home
 
 ECHO = '#!/bin/sh\nfor each do printf "[%s]" "$each"; done\n'
 
@@ -161,7 +161,7 @@ def test_spark_runs_on_the_wheel_in_any_folder_and_says_nothing(tmp_path: Path) 
     script.write_text(
         textwrap.dedent("""
             import signal
-            from tvfsql.runtime.host.spark import local_spark
+            from tvfsql.runtime.local_spark.start import local_spark
 
             before = signal.getsignal(signal.SIGINT)  # ignored, if the tests run in the background
 
