@@ -5,7 +5,8 @@ from __future__ import annotations
 from dataclasses import replace
 
 from tvfsql.options import BUCKETS, DISTINCT_SPLIT, LATE_OUTPUT, Options
-from tvfsql.plan.aggregates import AGGREGATES, Share
+from tvfsql.plan.aggregate_function import Share
+from tvfsql.plan.aggregates import AGGREGATES
 from tvfsql.plan.call import counted, finished, holes, row_of
 from tvfsql.plan.collector import Collector
 from tvfsql.plan.node import Node

@@ -5,7 +5,7 @@ from __future__ import annotations
 from dataclasses import replace
 
 from tvfsql.options import Options
-from tvfsql.plan.aggregates import MergeKind
+from tvfsql.plan.aggregate_function import MergeKind
 from tvfsql.plan.call import finished, holes, mergeable, needs_slices, row_of, single, sum_of_list
 from tvfsql.plan.collector import Collector
 from tvfsql.plan.columns import BEFORE, SLICE_END, WINDOW_COLUMNS

@@ -17,7 +17,7 @@ from tvfsql.physical.operators import (
     WindowExpand,
 )
 from tvfsql.plan import window_nodes
-from tvfsql.plan.aggregates import MergeKind
+from tvfsql.plan.aggregate_function import MergeKind
 from tvfsql.plan.columns import CONTROL, SLICE_END
 from tvfsql.plan.scalar import template
 from tvfsql.plan.window import Cumulate, Hop, Session, Tumble, TumbleMonths, Window

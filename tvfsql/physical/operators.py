@@ -13,7 +13,7 @@ from typing import Self, Unpack
 
 from tvfsql.catalog import Table
 from tvfsql.options import NullTimes
-from tvfsql.plan.aggregates import MergeKind
+from tvfsql.plan.aggregate_function import MergeKind
 from tvfsql.plan.columns import BEFORE, LATE, MARKS, OP
 from tvfsql.plan.node import Field, Node, Schema
 from tvfsql.plan.nodes import AggCall, Item

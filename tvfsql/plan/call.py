@@ -4,7 +4,8 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 
-from tvfsql.plan.aggregates import FUNCTIONS, ONE, AggregateFunction, of_user
+from tvfsql.plan.aggregate_function import AggregateFunction
+from tvfsql.plan.aggregates import FUNCTIONS, ONE, of_user
 from tvfsql.plan.nodes import AggCall
 from tvfsql.plan.scalar import Scalar, column, template, text
 from tvfsql.plan.types import SqlType, is_decimal, is_float, scale_of

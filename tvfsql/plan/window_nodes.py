@@ -6,7 +6,7 @@ from collections.abc import Iterator
 from dataclasses import dataclass, field
 from functools import cached_property
 
-from tvfsql.plan.aggregates import MergeKind
+from tvfsql.plan.aggregate_function import MergeKind
 from tvfsql.plan.columns import INTERVAL_LAST, INTERVAL_START, SLICE_END, WINDOW_COLUMNS
 from tvfsql.plan.function import UserFunction
 from tvfsql.plan.node import Field, Node, Schema
