@@ -77,13 +77,12 @@ class Answers:
     def _run(self, queries: tuple[Compiled, ...]) -> str:
         """Run a query or the INSERTs of a set. Returns what is to be printed after the progress line is gone."""
         query = queries[0]
+        if query.sink is None and query.awaits_start:
+            return self._follow(query)
         with working("running", self._live()) as line, closing(line.above(self.out)) as above:
             self.session.spark  # noqa: B018  (start it under the progress line)
-            if query.sink is None and not query.awaits_start:
-                return self.text_of(Result(self.session, query))
             if query.sink is None:
-                self._follow(query, above)
-                return ""
+                return self.text_of(Result(self.session, query))
             with redirect_stdout(above):  # what a `print` table prints
                 self.session.insert(*queries)
         for sink in (query.sink for query in queries):
@@ -91,8 +90,11 @@ class Answers:
                 print(f"inserted into {sink.name}", file=sys.stderr)
         return ""
 
-    def _follow(self, query: Compiled, above: TextIO) -> None:
-        """Print the rows of an unbounded SELECT as they arrive: a table for each micro-batch with rows."""
+    def _follow(self, query: Compiled) -> str:
+        """Print the rows of an unbounded SELECT as they arrive: a table for each micro-batch with rows.
+
+        Returns what is to be printed after it has ended.
+        """
         if self.format == "json":
             raise UnsupportedError(
                 f"table {query.unbounded} is unbounded, so its rows cannot be one JSON array", hint="--format ndjson"
@@ -106,7 +108,10 @@ class Answers:
             above.write(self.written(names, types, found).removeprefix(header))
             begun = True
 
-        self.session.follow(query, take)
+        with working("running", self._live()) as line, closing(line.above(self.out)) as above:
+            self.session.spark  # noqa: B018  (start it under the progress line)
+            self.session.follow(query, take)
+        return ""
 
     def _print(self, text: str) -> None:
         if text:

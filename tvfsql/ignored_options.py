@@ -53,7 +53,7 @@ BY_PREFIX = {
         .failure-rate.max-failures-per-interval .fixed-delay.attempts .fixed-delay.delay .type""",
     "sql-client.": """
         display.color-schema display.max-column-width display.print-time-cost display.show-line-numbers
-        execution.max-table-result.rows execution.result-mode prompt verbose""",
+        prompt verbose""",
     "state.": """
         backend checkpoint-storage checkpoint.cleaner.parallel-mode checkpoints.create-subdir checkpoints.dir
         checkpoints.num-retained savepoints.dir storage.fs.memory-threshold storage.fs.write-buffer-size""",

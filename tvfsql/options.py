@@ -84,6 +84,14 @@ class MissingFiles(Enum):
     COUNT = "COUNT"
 
 
+class ResultMode(Enum):
+    """How the shell shows the rows of a stream."""
+
+    TABLE = "TABLE"
+    CHANGELOG = "CHANGELOG"
+    TABLEAU = "TABLEAU"
+
+
 class Steps(Enum):
     ALL = "all"
     CHANGED = "changed"
@@ -273,6 +281,18 @@ DEAD_LETTER = _known(
 )
 WAREHOUSE = _known(
     "tvfsql.warehouse", _text, "", "the folder of tables without a connector; by default one that goes with the session"
+)
+RESULT_MODE = _known(
+    "sql-client.execution.result-mode",
+    _choice(ResultMode),
+    "TABLE",
+    "how the shell shows a stream: a table that changes in place, its changes, or one table after the other",
+)
+MOST_ROWS = _known(
+    "sql-client.execution.max-table-result.rows",
+    _count,
+    "100000",
+    "how many rows the shell keeps of a stream that it shows in place; the oldest go first",
 )
 DISABLED_RULES = _known("tvfsql.rules.disabled", _names, "", "planner rules that must not fire, separated by commas")
 

@@ -1,6 +1,6 @@
 """The interactive shell: on a terminal with editing, history and completion; from a pipe, line by line.
 
-Only `terminal` and `highlighting` load prompt_toolkit and pygments, and only if stdin is a terminal.
+Only `terminal`, `highlighting` and `live.view` load prompt_toolkit and pygments, and only if stdin is a terminal.
 """
 
 from __future__ import annotations

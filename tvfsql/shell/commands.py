@@ -182,6 +182,19 @@ def _watch(shell: Shell, word: str) -> None:
         shell.note("no longer watched")
 
 
+def _chart(shell: Shell, argument: str) -> None:
+    """Run the last query again and draw its result; a stream is drawn while it runs."""
+    from tvfsql.shell.chart import read_chart
+
+    if not shell.last:
+        raise BindError("there is no last query to draw", hint="SELECT ...; then \\chart")
+    shell.chart = read_chart(argument)
+    try:
+        shell.run(f"{shell.last};", again=True)
+    finally:
+        shell.chart = None
+
+
 def _set(shell: Shell, argument: str) -> None:
     key, _, value = argument.replace("=", " ", 1).partition(" ")
     if not key:
@@ -246,6 +259,7 @@ COMMANDS = (
     Command(("\\i", ".read"), "FILE", "run a script", _read, "file"),
     Command(("\\e", ".edit"), "[FILE]", "edit the last query, or a file, in $EDITOR", _edit, "file"),
     Command(("\\watch",), "[SECONDS]", "run the last query again and again, until Ctrl-C", _watch),
+    Command(("\\chart",), "[lines|bars] [VALUE ...] [BY COLUMN]", "draw the last query", _chart, "chart"),
     Command(("\\keys",), "[emacs|vi]", "the keys of the editor", _keys, "keys"),
     Command(("\\clear", "clear"), "", "clear the screen", _clear),
     Command(("\\q", ".quit", ".exit", "quit", "exit"), "", "leave", _quit),
@@ -257,4 +271,5 @@ CHOICES: dict[str, tuple[str, ...]] = {
     "expanded": (ON, OFF, AUTO),
     "switch": (ON, OFF),
     "keys": ("emacs", "vi"),
+    "chart": ("lines", "bars"),
 }

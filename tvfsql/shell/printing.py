@@ -2,12 +2,16 @@
 
 from __future__ import annotations
 
+import shutil
+import time
 from dataclasses import dataclass, field
 from typing import TYPE_CHECKING
 
 from tvfsql.answers import Answers
 from tvfsql.api import Compiled, Result
 from tvfsql.api.script import Listing, Outcome
+from tvfsql.options import MOST_ROWS, RESULT_MODE, ResultMode
+from tvfsql.runtime.host.status_line import working
 from tvfsql.shell.drawing import draw
 from tvfsql.syntax import ast
 
@@ -15,6 +19,10 @@ if TYPE_CHECKING:
     from collections.abc import Sequence
 
     from tvfsql.shell.state import Shell
+
+
+CHARTED = 10_000  # rows of a result that a chart draws
+HIGHEST = 24  # lines of a chart in the shell
 
 
 @dataclass
@@ -28,25 +36,70 @@ class ShellAnswers(Answers):
         match result.outcome:
             case Listing(columns, rows):
                 return self._drawn(columns, ["string"] * len(columns), rows)
+            case Compiled() if self._of_shell.chart is not None:
+                return self._charted(*result.rows(CHARTED + 1))
             case Compiled():
                 return self._drawn(*result.rows(self._limit and self._limit + 1))
         return result.text(self.format)
 
     @property
+    def _of_shell(self) -> Shell:
+        assert self.shell is not None
+        return self.shell
+
+    @property
     def _limit(self) -> int:
-        shell = self.shell
-        return shell.settings.limit if shell and shell.terminal and shell.out is None else 0
+        return self._of_shell.settings.limit if self._to_person else 0
+
+    @property
+    def _to_person(self) -> bool:
+        return self._of_shell.terminal and self._of_shell.out is None
 
     def _drawn(self, columns: Sequence[str], types: Sequence[str], rows: Sequence[Sequence[object]]) -> str:
-        assert self.shell is not None
         shown = rows[: self._limit] if self._limit else rows
         self.rows = len(shown)
         note = ""
         if len(shown) < len(rows):
             note = f"the first {len(shown)} rows: \\limit 0 shows all\n"
-        if self.format == "table" and self.shell.terminal:
-            return draw(columns, types, shown, self.shell.screen) + note
+        if self.format == "table" and self._of_shell.terminal:
+            return draw(columns, types, shown, self._of_shell.screen) + note
         return self.written(columns, types, shown) + note
+
+    def _charted(self, columns: Sequence[str], types: Sequence[str], rows: Sequence[Sequence[object]]) -> str:
+        from tvfsql.shell.chart import Chart, Size, draw_chart
+
+        shown = rows[:CHARTED]
+        self.rows = len(shown)
+        screen = shutil.get_terminal_size((100, 24))
+        size = Size(screen.columns, min(screen.lines - 4, HIGHEST), self._of_shell.screen.colours)
+        note = f"of the first {CHARTED:,} rows\n" if len(shown) < len(rows) else ""
+        return draw_chart(columns, types, shown, self._of_shell.chart or Chart(), size) + note
+
+    def _follow(self, query: Compiled) -> str:
+        """Show an unbounded SELECT on the whole screen, or one table after the other.
+
+        Returns its last page, which stays on the screen.
+        """
+        mode = self.session.options[RESULT_MODE]
+        if not self._to_person or self.format != "table" or (mode is ResultMode.TABLEAU and not self._of_shell.chart):
+            return super()._follow(query)
+        from tvfsql.shell.live.kept import KeptRows
+        from tvfsql.shell.live.view import LiveView
+
+        with working("running"):
+            self.session.spark  # noqa: B018  (start it under the progress line)
+        kept = KeptRows(query.names_and_types, self.session.options[MOST_ROWS], changes=mode is ResultMode.CHANGELOG)
+        begun, say = time.monotonic(), self._live()
+
+        def status() -> str:
+            return say() or f"waiting for the first rows  {time.monotonic() - begun:.0f} s"
+
+        shell = self._of_shell
+        view = LiveView(kept, status, shell.cancel, shell.screen, shell.chart)
+        view.run(lambda: self.session.follow(query, lambda rows: kept.take(rows[1], rows[2])))
+        if shell.chart is not None:
+            return view.page(shell.screen.width, HIGHEST)
+        return self._drawn(kept.columns, kept.types, view.rows()[-self._limit - 1 :] if kept.changes else view.rows())
 
 
 def last_query(outcome: Outcome) -> str | None:

@@ -19,6 +19,7 @@ from tvfsql.shell.splitting import chunks, is_command, mentions
 
 if TYPE_CHECKING:
     from tvfsql.api.script import Outcome
+    from tvfsql.shell.chart import Chart
 
 LAST = "_"  # the view of the last query
 
@@ -44,6 +45,7 @@ class Shell:
     settings: Settings = field(default_factory=Settings)
     out: TextIO | None = None  # the file of \o; None: stdout
     last: str = ""  # the text of the last query
+    chart: Chart | None = None  # what the next result is drawn as, if not as a table
     text: str = ""
     failed: bool = False
     ended: bool = False
@@ -135,15 +137,16 @@ class Shell:
         work()
 
     def _interruptible(self, work: Callable[[], None]) -> None:
-        def cancel(presses: int) -> None:
-            for running in self.session.streams.runs:
-                running.stopping.set()
-                if presses > 1:
-                    running.at_once.set()
-            if not any(running.active for running in self.session.streams.runs):
-                self.session.own.cancel()
+        interruptible(work, self.cancel)
 
-        interruptible(work, cancel)
+    def cancel(self, presses: int) -> None:
+        """Stop the streams that run after their micro-batch, or at once if a key asked more than once; else a query."""
+        for running in self.session.streams.runs:
+            running.stopping.set()
+            if presses > 1:
+                running.at_once.set()
+        if not any(running.active for running in self.session.streams.runs):
+            self.session.own.cancel()
 
     def tell(self, rows: int | None, seconds: float) -> None:
         """`3 rows, 1.2 s`, below an answer on a terminal."""
