@@ -27,8 +27,9 @@ EVENT_TIME = ("FIRST_VALUE", "LAST_VALUE", "LISTAGG", "COLLECT", "COLLECT_LIST",
 
 @dataclass
 class Grouping:
-    """Collects the keys and the calls of one SELECT; then `node` is its Aggregate and `over` puts an
-    expression above it. `above` are columns, with their types, that other operators will add to it."""
+    """Collects the keys and calls of one SELECT. Afterwards `node` is its Aggregate, and `over` rewrites an expression
+    over it. `above` has columns, with their types, that other operators will add to the Aggregate.
+    """
 
     relation: Relation
     above: Mapping[str, SqlType] = field(default_factory=dict)
@@ -39,7 +40,7 @@ class Grouping:
     sets: GroupingSets = field(default_factory=GroupingSets)
 
     def add_key(self, key: Resolved, wanted: str | None) -> str:
-        """Group by an expression, called `wanted` if it is more than a column. Gives the key's column."""
+        """Group by an expression and return the key's column. If it is more than a column, it is named `wanted`."""
         if scalar.has_aggregate(key.tree):
             raise BindError(
                 "aggregates are not allowed in GROUP BY", span=key.span, hint="aggregate in a subquery first"
@@ -55,11 +56,11 @@ class Grouping:
         return name
 
     def add_sets(self, sets: Sequence[Sequence[str]]) -> None:
-        """Group by each of several sets of the keys; after all keys, before all calls."""
+        """Group by each of several sets of the keys. Must be called after all keys and before all calls."""
         self.sets = GroupingSets.of(sets, free_name("$e", self._taken))
 
     def add_calls(self, expression: Resolved, wanted: str | None) -> None:
-        """Find the aggregates of an expression; one that is the whole of it is called `wanted`."""
+        """Collect the aggregates of an expression. If the whole expression is one aggregate, it is named `wanted`."""
         for call in scalar.aggregate_calls(expression.tree, expression.span):
             if call.tree in self.parts:
                 continue
@@ -75,7 +76,7 @@ class Grouping:
     def over(self, expression: Resolved) -> Scalar:
         """The expression over the Aggregate's columns. Raises BindError for a column that is not grouped."""
         tree = scalar.replace_parts(expression.tree, self.parts)
-        check_functions(tree, expression.span)  # before a column is missed that only an unknown aggregate reads
+        check_functions(tree, expression.span)  # first, because an unknown aggregate also looks like a missing column
         types = {**{part.name: part.type for part in self.node.schema}, **self.above}
         for name, span in scalar.columns_of(tree):
             if name not in types:
@@ -88,11 +89,13 @@ class Grouping:
         return scalar.to_scalar(tree, types, expression.span)
 
     def condition(self, expression: Resolved) -> Scalar:
-        """A condition of HAVING. Raises BindError if it is none, or reads a column that is not grouped."""
+        """Return a condition of HAVING. Raises BindError if it is not a condition, or reads a column that is not
+        grouped.
+        """
         return scalar.checked(self.over(expression), expression, "HAVING")
 
     def _spelled(self, plan: str) -> str:
-        """What the query writes for one of the plan's columns, or for a key that is computed."""
+        """The spelling in the query of a column of the plan, or of a computed key."""
         for item in self.computed:
             if item.name == plan:
                 return item.scalar.sql
@@ -104,7 +107,7 @@ class Grouping:
 
     @property
     def first_place(self) -> Span | None:
-        """The place of the first call."""
+        """The span of the first call; None without calls."""
         return next((call.span for call in self.calls), None)
 
     @property
@@ -119,7 +122,9 @@ class Grouping:
         return Aggregate(self.sets.expanded(source), keys, calls)
 
     def _copies(self) -> tuple[Item, ...]:
-        """Columns that calls read and that sets turn to NULL, once more: an aggregate sees the values of all rows."""
+        """Copies of columns that calls read and that grouping sets turn to NULL: an aggregate must see the values of
+        all rows.
+        """
         read = {name for call in self.calls for name in call.columns}
         made: list[Item] = []
         for key in self.sets.keys:
@@ -177,7 +182,7 @@ class Grouping:
         return AggCall(name, function, arguments, distinct, condition, time, row.result(kind), span=span)
 
     def _users(self, call: Call, function: UserFunction, where: Resolved, wanted: str | None, span: Span) -> AggCall:
-        """An aggregate that a user wrote. NULLs go to it like any other value."""
+        """A user's aggregate. It receives NULLs like any other value."""
         if call.star:
             raise BindError(f"{function.name}(*) is not allowed", span=span, hint=f"{function.name}(column)")
         check_arguments(function, call.arguments, span)
@@ -188,7 +193,7 @@ class Grouping:
         return AggCall(name, function.name, arguments, call.distinct, condition, type=kind, user=function, span=span)
 
     def _sparks_own(self, call: Call, where: Resolved, wanted: str | None, span: Span) -> AggCall:
-        """An aggregate that Spark computes by its own rules: its whole text is the argument."""
+        """An aggregate that Spark computes by its own rules: its argument is the whole text of the call."""
         all_values = call.function in ("COLLECT", "COLLECT_LIST", "ARRAY_AGG")
         lists = all_values or (call.function == "LISTAGG" and call.distinct)
         if lists and not call.as_in_spark and not call.star:
@@ -199,7 +204,7 @@ class Grouping:
         return AggCall(name, "SPARK", (whole,), type=UNKNOWN, span=span)
 
     def _name(self, wanted: str | None, function: str, arguments: tuple[Scalar, ...]) -> str:
-        """What the call's column is called: as the SELECT wants, else after what it holds."""
+        """The name of the call's column: the one that the SELECT wants, else one made from the call."""
         of = arguments[0].column if arguments else None
         default = f"{function.lower()}_{of}" if of else function.lower()
         return free_name(wanted or default, self._taken)

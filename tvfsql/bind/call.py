@@ -16,7 +16,7 @@ USAGE = "CALL advance_watermark(TIMESTAMP '2020-04-15 08:20:00'), or ('bid', TIM
 
 @dataclass(frozen=True)
 class AdvanceWatermark:
-    """Event time has come to `watermark` (epoch ms): of the channels of `table`, None: of all.
+    """Event time has reached `watermark` (epoch ms) in the channels of `table`; None: in all channels.
 
     Source: semantics.md#watermarks.
     """
@@ -26,7 +26,7 @@ class AdvanceWatermark:
 
 
 def bind_call(call: statements.Call, catalog: Catalog) -> AdvanceWatermark:
-    """What a CALL asks for. Raises BindError."""
+    """Return the action that a CALL asks for. Raises BindError."""
     name = call.procedure.text
     if name.lower() not in PROCEDURES:
         hint = did_you_mean(name, PROCEDURES)
@@ -39,12 +39,12 @@ def bind_call(call: statements.Call, catalog: Catalog) -> AdvanceWatermark:
 
 
 def epoch_ms(time: datetime) -> int:
-    """A wall clock as milliseconds since the epoch."""
+    """Return a wall-clock time as milliseconds since the epoch."""
     return (time - datetime(1970, 1, 1)) // timedelta(milliseconds=1)
 
 
 def table_with_watermark(name: str, catalog: Catalog) -> Table:
-    """The table of that name. Raises BindError if there is none, or if it has no watermark."""
+    """Return the table of that name. Raises BindError if it does not exist or has no watermark."""
     table = catalog.get(name)
     if not isinstance(table, Table):
         raise BindError(f"{table.name} is a view, which has no watermark", hint="name a table of the view")
@@ -59,7 +59,7 @@ def _time(argument: statements.Constant | ast.Other) -> int:
     if isinstance(argument, statements.Constant) and argument.type == "TIMESTAMP":
         try:
             return epoch_ms(datetime.fromisoformat(argument.text.strip()))
-        except (ValueError, TypeError):  # no time, or one of a zone
+        except (ValueError, TypeError):  # not a time, or a time with a zone
             raise BindError(f"{argument.text!r} is not a TIMESTAMP", span=argument.span, hint=USAGE) from None
     raise BindError("the watermark must be a TIMESTAMP literal", span=argument.span, hint=USAGE)
 

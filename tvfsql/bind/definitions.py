@@ -1,4 +1,4 @@
-"""What CREATE TABLE says of a table, after ALTER TABLE, LIKE, or the query of AS."""
+"""The definition of a table from CREATE TABLE, with LIKE or AS, or from ALTER TABLE."""
 
 from __future__ import annotations
 
@@ -18,7 +18,7 @@ Columns = tuple[statements.Column | statements.ComputedColumn, ...]
 
 
 def definition_of(entry: Table | View, span: Span) -> statements.CreateTable:
-    """The CREATE TABLE of a table. Raises BindError if it has none."""
+    """Return the CREATE TABLE of a table. Raises BindError if it has none."""
     found = entry.definition if isinstance(entry, Table) else None
     if not isinstance(found, statements.CreateTable):
         kind = "a view" if isinstance(entry, View) else "not made by CREATE TABLE"
@@ -30,7 +30,7 @@ def definition_of(entry: Table | View, span: Span) -> statements.CreateTable:
 
 
 def derived(create: statements.CreateTable, base: statements.CreateTable) -> statements.CreateTable:
-    """A CREATE TABLE with LIKE, where it says all by itself. Raises BindError."""
+    """Resolve the LIKE of a CREATE TABLE into a full definition. Raises BindError."""
     assert create.like is not None
     how = _rules(create.like)
     own = {column.name.text.lower() for column in create.columns}
@@ -81,7 +81,7 @@ def _feature(column: statements.Column | statements.ComputedColumn) -> str:
 def _options(
     own: tuple[statements.Option, ...], inherited: tuple[statements.Option, ...], how: str
 ) -> tuple[statements.Option, ...]:
-    """Options with others, which they overwrite. Raises BindError if they may not."""
+    """Merge a table's own options over inherited ones. Raises BindError if an option may not be overwritten."""
     known = {option.key: option for option in own}
     for option in inherited:
         if option.key in known and how == "including":
@@ -94,7 +94,7 @@ def _options(
 
 
 def of_query(create: statements.CreateTable, bound: Bound) -> statements.CreateTable:
-    """A CREATE TABLE with AS, whose columns are those of its query. Raises BindError for a type that is not known."""
+    """Return a CREATE TABLE AS with the columns of its query. Raises BindError if a column's type is unknown."""
     assert create.query is not None
     span = create.query.span
     own = {column.name.text.lower(): column for column in create.columns}
@@ -119,7 +119,7 @@ def of_query(create: statements.CreateTable, bound: Bound) -> statements.CreateT
 
 
 def altered(table: statements.CreateTable, change: statements.Change) -> statements.CreateTable:
-    """The definition after a change. Raises BindError."""
+    """Return the definition after a change. Raises BindError."""
     match change:
         case statements.SetOptions(options):
             return replace(table, options=_options(options, table.options, "overwriting"))

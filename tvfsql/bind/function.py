@@ -1,4 +1,4 @@
-"""CREATE FUNCTION: loads and inspects the user's Python, and finds its calls in queries."""
+"""CREATE FUNCTION: loads and inspects the user's Python code, and finds its calls in queries."""
 
 from __future__ import annotations
 
@@ -24,7 +24,7 @@ from tvfsql.plan.types import SqlType
 from tvfsql.syntax import statements
 from tvfsql.syntax.dialect import parse_type
 
-AGGREGATE = ("create_accumulator", "accumulate", "get_value")  # what an aggregate has; merge is a choice
+AGGREGATE = ("create_accumulator", "accumulate", "get_value")  # the methods of an aggregate; merge is optional
 SIGNATURES = {
     "create_accumulator": "def create_accumulator(self)",
     "accumulate": "def accumulate(self, accumulator, value)",
@@ -43,7 +43,9 @@ HINTS: dict[Any, SqlType] = {
 
 
 def bind_function(create: statements.CreateFunction, folder: str) -> UserFunction:
-    """The function that a CREATE FUNCTION names; its module is imported, from `folder` too. Raises BindError."""
+    """Return the function that a CREATE FUNCTION names. Its module is imported, if need be from `folder`. Raises
+    BindError.
+    """
     if create.language != "PYTHON":
         what = f"LANGUAGE {create.language} is not supported" if create.language else "LANGUAGE PYTHON is missing"
         raise BindError(what, span=create.path_span, hint=f"AS '{create.path}' LANGUAGE PYTHON")
@@ -62,7 +64,7 @@ def bind_function(create: statements.CreateFunction, folder: str) -> UserFunctio
 
 
 def function_of(name: str, found: Any) -> UserFunction:
-    """A Python function or class as SQL's function `name`. Raises BindError."""
+    """Describe a Python function or class as the SQL function `name`. Raises BindError."""
     _check_name(name, None)
     module, path = str(getattr(found, "__module__", None)), str(getattr(found, "__qualname__", type(found).__name__))
     if getattr(sys.modules.get(module), path, None) is not found:
@@ -81,7 +83,7 @@ def _check_name(name: str, span: Span | None) -> None:
 
 
 def _loaded(module: str, name: str, folder: str, span: Span) -> Any:
-    """The object; its folder becomes the last place at which Python looks. Raises BindError."""
+    """Import the object; `folder` is appended to Python's search path. Raises BindError."""
     if folder not in map(os.path.abspath, sys.path):
         sys.path.append(folder)
         importlib.invalidate_caches()
@@ -109,7 +111,7 @@ def _broken(module: str, error: Exception, span: Span) -> BindError:
 
 
 def _described(name: str, module: str, path: str, found: Any, span: Span | None) -> UserFunction:
-    """What plans know of the object. Raises BindError if SQL cannot call it."""
+    """Describe the object for plans. Raises BindError if SQL cannot call it."""
     of_aggregate = [part for part in AGGREGATE if callable(getattr(found, part, None))]
     where = f"{module}.{path}"
     if isinstance(found, type):
@@ -155,12 +157,12 @@ def _check_made_without_arguments(found: type, where: str, span: Span | None) ->
         raise BindError(
             f"class {where} cannot be created without arguments", span=span, hint="def __init__(self)"
         ) from None
-    except ValueError:  # made in C: its signature is not known
+    except ValueError:  # written in C: its signature is unknown
         return
 
 
 def _arguments(called: Callable[..., Any], where: str, span: Span | None, own: int) -> tuple[int, int]:
-    """How many arguments SQL gives at least and at most; the first `own` ones are not from SQL."""
+    """The fewest and most arguments in SQL. The first `own` parameters do not come from SQL."""
     try:
         parameters = [*inspect.signature(called).parameters.values()]
     except ValueError:
@@ -175,7 +177,7 @@ def _arguments(called: Callable[..., Any], where: str, span: Span | None, own: i
 
 
 def _result(found: Any, called: Callable[..., Any], where: str, span: Span | None) -> SqlType:
-    """The type that the object says it gives, by @returns or by a type hint."""
+    """The result type that the object declares, by @returns or by a type hint."""
     said = getattr(found, RETURNS, None) or getattr(called, RETURNS, None)
     if said is not None:
         try:
@@ -199,7 +201,7 @@ def _result(found: Any, called: Callable[..., Any], where: str, span: Span | Non
 
 
 def _of_hint(hint: Any) -> SqlType | None:
-    """The SQL type of a type hint; None if it has none. X | None is X: every SQL type has NULL."""
+    """The SQL type of a type hint; None if there is none. X | None is X, because every SQL type allows NULL."""
     if hint in HINTS:
         return HINTS[hint]
     origin, parts = typing.get_origin(hint), [part for part in typing.get_args(hint) if part is not type(None)]

@@ -13,14 +13,14 @@ from tvfsql.errors import BindError, Span
 from tvfsql.plan.node import Node
 from tvfsql.plan.nodes import Expand
 
-NUMBERS = (exp.Grouping, exp.GroupingId)  # GROUPING and GROUPING_ID: the same, as in Flink
+NUMBERS = (exp.Grouping, exp.GroupingId)  # GROUPING and GROUPING_ID are the same, as in Flink
 
 
 @dataclass(frozen=True)
 class GroupingSets:
-    """`keys` are those that some set lacks; `sets` numbers each set as `plan.nodes.Expand` does.
+    """`keys` are the keys that some set lacks. `sets` numbers each set as `plan.nodes.Expand` does.
 
-    `id` is the column that tells a row's set; there is none if there is but one set.
+    `id` is the column that identifies a row's set; "" if there is only one set.
     """
 
     keys: tuple[str, ...] = ()
@@ -29,7 +29,7 @@ class GroupingSets:
 
     @classmethod
     def of(cls, sets: Sequence[Sequence[str]], id: str) -> GroupingSets:
-        """The sets of a GROUP BY, each given by all of its keys. The same set twice gives its groups twice."""
+        """Number the sets of a GROUP BY, each given by all of its keys. A repeated set repeats its groups."""
         every = tuple(dict.fromkeys(key for each in sets for key in each))
         keys = tuple(key for key in every if not all(key in each for each in sets))
         seen: Counter[int] = Counter()
@@ -48,10 +48,10 @@ class GroupingSets:
         return len(self.sets) > 1
 
     def value(self, call: exp.Expr, names: dict[exp.Expr, exp.Expr], span: Span) -> exp.Expr:
-        """GROUPING, GROUPING_ID or GROUP_ID as an expression over `id`; `names` has the keys of the GROUP BY.
+        """Return GROUPING, GROUPING_ID or GROUP_ID as an expression over `id`; `names` has the keys of the GROUP BY.
 
-        GROUPING_ID(a, b) has a bit for each argument, the last one lowest: 1 where the row's set lacks the key.
-        GROUP_ID() counts the sets of the same keys, from 0. Raises BindError for an argument that is no key.
+        GROUPING_ID(a, b) has a bit for each argument, the last one lowest: 1 if the row's set lacks the key. GROUP_ID()
+        numbers sets with the same keys from 0. Raises BindError for an argument that is not a key.
         """
         if not isinstance(call, NUMBERS):
             return self._bits(len(self.keys), None)
@@ -84,7 +84,7 @@ class GroupingSets:
         return whole.unnest() if whole else _zero()
 
     def _bits(self, first: int, count: int | None) -> exp.Expr:
-        """The number of `count` bits of `id` from bit `first` on; None: of all that are left."""
+        """The number made of `count` bits of `id` from bit `first` on; None: of all higher bits."""
         highest = max(self.sets).bit_length()
         if not self.id_needed or first >= highest:
             return _zero()

@@ -1,4 +1,4 @@
-"""Types of expressions, if they are certain. Otherwise the type is UNKNOWN, and Spark decides."""
+"""Types of expressions, where they are certain. Otherwise the type is UNKNOWN and Spark decides."""
 
 from __future__ import annotations
 
@@ -72,7 +72,7 @@ def infer(tree: exp.Expr, types: dict[str, SqlType]) -> SqlType:
             return "int"
         case exp.Sum():
             return "bigint" if is_integer(infer(tree.this, types)) else UNKNOWN
-        case exp.TimestampAdd():  # of a date it is made otherwise
+        case exp.TimestampAdd():  # for a date it is lowered differently
             kind = infer(tree.this, types)
             return kind if is_time(kind) else UNKNOWN
         case exp.CurrentTimestamp():
@@ -130,13 +130,13 @@ def _arithmetic(tree: exp.Binary, types: dict[str, SqlType]) -> SqlType:
         return left
     if _is_interval(tree.left) and right.startswith("timestamp"):
         return right
-    if is_decimal(left) != is_decimal(right):  # Spark takes an integer literal for the decimal of its digits
+    if is_decimal(left) != is_decimal(right):  # Spark reads an integer literal as the decimal of its digits
         left, right = _as_literal(tree.left, left), _as_literal(tree.right, right)
     return arithmetic(OPERATORS[type(tree)], left, right)
 
 
 def _is_interval(tree: exp.Expr) -> bool:
-    """An interval, or one so many times."""
+    """Whether it is an interval, or a multiple of one."""
     tree = tree.unnest()
     sides = (tree.left.unnest(), tree.right.unnest()) if isinstance(tree, exp.Mul) else (tree,)
     return any(isinstance(side, exp.Interval) for side in sides)

@@ -1,4 +1,4 @@
-"""Queries to logical plans: resolves names, expands stars, and gives every error its place."""
+"""Binds queries to logical plans: resolves names, expands stars, and gives every error its span."""
 
 from __future__ import annotations
 
@@ -32,21 +32,22 @@ U = TypeVar("U")
 
 @dataclass(frozen=True)
 class SelectParts(Generic[T]):
-    """The expressions of a SELECT by what they are for: with their names looked up, or over what lies below the
-    projection."""
+    """The expressions of a SELECT by purpose: first as resolved expressions, then as scalars over the operator below
+    the projection.
+    """
 
     items: tuple[T, ...]
-    hidden: tuple[T, ...]  # what only ORDER BY needs
+    hidden: tuple[T, ...]  # expressions that only ORDER BY needs
     ranks: tuple[T, ...] = ()  # PARTITION BY and ORDER BY of a ranking function
     limits: tuple[T, ...] = ()  # QUALIFY
 
     @property
     def shown(self) -> tuple[T, ...]:
-        """What the projection computes."""
+        """The expressions that the projection computes."""
         return (*self.items, *self.hidden)
 
     def each(self, make: Callable[[T], U]) -> SelectParts[U]:
-        """What is made of each of them."""
+        """Apply `make` to each expression."""
         items, hidden, ranks, limits = (
             tuple(map(make, part)) for part in (self.items, self.hidden, self.ranks, self.limits)
         )
@@ -58,14 +59,14 @@ class SelectParts(Generic[T]):
 
 @dataclass(frozen=True)
 class QueryBinder:
-    """Binds queries against a catalog and the CTEs in sight."""
+    """Binds queries against a catalog and the CTEs in scope."""
 
     catalog: Catalog
     options: Options
     ctes: Mapping[str, Bound] = field(default_factory=dict)
 
     def bind(self, query: ast.Query) -> Bound:
-        """The plan of a query. Raises BindError and UnsupportedError with their places."""
+        """Return the plan of a query. Raises BindError and UnsupportedError with their spans."""
         binder = self
         for cte in query.ctes:
             bound = binder.bind(cte.query)
@@ -107,7 +108,7 @@ class QueryBinder:
         return Bound(node, node.columns)
 
     def _of_windows(self, select: ast.Select) -> Relation | None:
-        """The rows of FROM that meet WHERE, if the SELECT ranks and matches those of windows, or ranks by time."""
+        """The rows of FROM that satisfy WHERE, if the SELECT ranks or semi-joins rows of windows, or ranks by time."""
         relation = self._from(select)
         if select.over and not ranks_windows(select.over, relation) and not ranks_by_time(select.over, relation):
             return None
@@ -162,8 +163,9 @@ class QueryBinder:
         order: Sequence[tuple[int, ast.OrderItem]],
         time: str | None,
     ) -> Bound:
-        """SELECT list, DISTINCT and ORDER BY above the rows; what only ORDER BY needs is dropped at the end. `order`
-        has places in `parts.shown`, `time` is the event time of the rows."""
+        """Put the SELECT list, DISTINCT and ORDER BY above the rows. Columns that only ORDER BY needs are dropped at
+        the end. `order` has positions in `parts.shown`; `time` is the event time of the rows.
+        """
         unique: list[str] = []
         for name in [*names, *(f"order{i}" for i in range(len(parts.hidden)))]:
             unique.append(free_name(name, lambda taken: taken.lower() in (known.lower() for known in unique)))
@@ -192,7 +194,9 @@ class QueryBinder:
         having: Resolved | None,
         above: Mapping[str, SqlType],
     ) -> tuple[Node, SelectParts[Scalar]]:
-        """The Aggregate (and HAVING above it) of a SELECT, and its expressions over that and the columns `above`."""
+        """The Aggregate of a SELECT with HAVING above it, and the expressions of the SELECT over it and the columns
+        `above`.
+        """
         grouping = Grouping(relation, above)
         aliases = [item.alias.text if item.alias else None for item in items]
 
@@ -231,7 +235,9 @@ class QueryBinder:
         return tuple(scalar.conjuncts(ranking.in_place(resolve(meant, relation))))
 
     def _group_target(self, expr: ast.Expr, items: list[ast.SelectItem], relation: Relation) -> int | None:
-        """The item that GROUP BY 2 or GROUP BY alias means; a column of the input goes before an alias."""
+        """The position of the item that GROUP BY 2 or GROUP BY alias refers to. A column of the input takes precedence
+        over an alias.
+        """
         number = scalar.ordinal(expr)
         if number is not None:
             return self._position(number, items, expr.span)
@@ -241,7 +247,7 @@ class QueryBinder:
         return next((i for i, item in enumerate(items) if item.alias and item.alias.text == name), None)
 
     def _order_target(self, item: ast.OrderItem, items: list[ast.SelectItem], relation: Relation) -> Resolved | int:
-        """What ORDER BY means: an item by number or name, else an expression over the input."""
+        """The target of ORDER BY: an item by number or name, else an expression over the input."""
         number = scalar.ordinal(item.expr)
         if number is not None:
             return self._position(number, items, item.expr.span)
@@ -273,7 +279,7 @@ class QueryBinder:
         return Bound(node, left.names, time)
 
     def _sorted(self, bound: Bound, order_by: Sequence[ast.OrderItem]) -> Bound:
-        """ORDER BY over a whole query: by its columns, or by their numbers."""
+        """ORDER BY over a whole query: by its columns or their numbers."""
         if not order_by:
             return bound
         relation = Relation.of(bound.node, "", bound.names)
@@ -298,7 +304,7 @@ class QueryBinder:
     # ---- select items --------------------------------------------------------------------------------
 
     def _spread(self, item: ast.SelectItem, relation: Relation) -> list[ast.SelectItem]:
-        """A star as the columns that it stands for; any other item as it is."""
+        """Expand a star into its columns; return any other item unchanged."""
         if item.expr is not None:
             return [item]
         columns = [part for part in relation.visible if item.table is not None or not part.hidden]
@@ -316,7 +322,9 @@ class QueryBinder:
 
     @staticmethod
     def _refuse_repeated(items: list[ast.SelectItem]) -> None:
-        """Two columns that were given the same name; names that merely come with the columns get a number."""
+        """Refuse two columns that were explicitly given the same name. Names inherited from the columns get a number
+        instead.
+        """
         seen: set[str] = set()
         for item in items:
             if item.alias is None or item.table == "*":
@@ -337,6 +345,6 @@ class QueryBinder:
 
 
 def _spelled(expr: ast.Expr, items: Sequence[ast.SelectItem], relation: Relation) -> ast.Expr:
-    """An expression of QUALIFY, where a name that is no column of the input may be an item's."""
+    """An expression of QUALIFY in which names that are not columns of the input are replaced by the items they name."""
     aliases = {item.alias.text: item.expr for item in items if item.alias and item.expr}
     return scalar.spelled_out(expr, lambda name: None if relation.matches(None, name) else aliases.get(name))

@@ -1,4 +1,4 @@
-"""Ranking functions over windows, and ROW_NUMBER by event time, become a Rank operator."""
+"""Binds ranking functions over windows, and ROW_NUMBER by a time attribute, to a Rank operator."""
 
 from __future__ import annotations
 
@@ -19,7 +19,7 @@ from tvfsql.syntax import ast
 
 
 def ranks_windows(over: ast.Over, relation: Relation) -> bool:
-    """Whether PARTITION BY names a window of the relation: by columns that hold its start and its end."""
+    """Whether PARTITION BY names a window of the relation: columns that hold its start and its end."""
     window = window_of(relation.node)
     names = [named for expr in over.partition_by if (named := scalar.column_name(expr))]
     found = [part.plan for table, name in names for part in relation.matches(table, name)]
@@ -27,8 +27,9 @@ def ranks_windows(over: ast.Over, relation: Relation) -> bool:
 
 
 def ranks_by_time(over: ast.Over, relation: Relation) -> bool:
-    """Whether ROW_NUMBER goes by the time attribute of a relation of plain rows: its first row, or its last, is known
-    some time, which makes deduplication of it."""
+    """Whether ROW_NUMBER orders a relation of plain rows by its time attribute. That is a deduplication: at some time
+    the first row, or the last, is known.
+    """
     if over.function != "ROW_NUMBER" or len(over.order_by) != 1 or window_of(relation.node) is not None:
         return False
     named = scalar.column_name(over.order_by[0].expr)
@@ -38,7 +39,7 @@ def ranks_by_time(over: ast.Over, relation: Relation) -> bool:
 
 @dataclass(frozen=True)
 class Ranking:
-    """A ranking function whose columns are resolved; `name` is what its own column is called."""
+    """A ranking function whose columns are resolved; `name` is the name of its own column."""
 
     over: ast.Over
     call: Resolved
@@ -54,7 +55,9 @@ class Ranking:
         relation: Relation,
         resolve: Callable[[ast.Expr], Resolved],
     ) -> Ranking:
-        """The function called as the item that it is, else after itself; no column of the relation is called so."""
+        """Resolve the function. It is named after its item in the SELECT list, else after itself, but like no column of
+        the relation.
+        """
         alias = next((item.alias.text for item in items if item.expr and item.alias and item.expr == over.call), None)
         others = [item.alias.text for item in items if item.alias and item.alias.text != alias]
         taken = {name.lower() for name in (*relation.node.columns, *others)}
@@ -65,20 +68,22 @@ class Ranking:
 
     @property
     def parts(self) -> tuple[Resolved, ...]:
-        """The expressions that it reads: those of PARTITION BY, then those of ORDER BY."""
+        """The expressions that it reads: PARTITION BY, then ORDER BY."""
         return (*self.partition, *self.keys)
 
     def in_place(self, part: Resolved) -> Resolved:
-        """An expression with the rank's column in place of the function."""
+        """Replace the function in an expression by the rank's column."""
         tree = scalar.replace_parts(part.tree, {self.call.tree: scalar.column_tree(self.name)})
         return Resolved(tree, {**part.types, self.name: RANK_TYPE}, part.span)
 
     def on(self, source: Node, parts: Sequence[Scalar], shown: Iterable[Scalar], time: str | None) -> Rank:
-        """The rows of `source` ranked. `parts` are its own over the columns of `source`, `shown` what the SELECT gives.
+        """Rank the rows of `source`. `parts` are the function's own expressions over its columns, `shown` is the SELECT
+        list.
 
-        Rows that ORDER BY leaves equal go by their event time, `time`, the earlier first, as they do in Flink if they
-        arrive in order. After that they go by what else tells them apart: the key of `source` if that has one, else the
-        columns that the SELECT shows; in the direction of the last key, so that DESC is ASC from behind.
+        Rows that are equal in ORDER BY are ordered by `time`, their event time, the earlier first; in Flink that is
+        their order if they arrive in order. Rows still equal are ordered by the key of `source` if it has one, else by
+        the columns that the SELECT shows. All of these follow the direction of the last key, so that DESC is the
+        reverse of ASC.
         """
         source, names = _named(source, parts, self.name)
         partition, keys = names[: len(self.partition)], names[len(self.partition) :]
@@ -93,8 +98,9 @@ class Ranking:
 
 
 def _ties(source: Node, last: Order, used: set[str], shown: Iterable[Scalar], time: str | None) -> tuple[Order, ...]:
-    """What orders rows that are equal so far: the event time, then columns of a type that has an order. The window's
-    columns are the same for all of them."""
+    """The order of rows that are equal so far: by event time, then by columns whose type can be ordered. Window columns
+    are left out, because they are the same for all these rows.
+    """
     window = window_of(source)
     key = unique_key(source)
     telling = key or frozenset().union(*(part.columns for part in shown))
@@ -109,7 +115,7 @@ def _ties(source: Node, last: Order, used: set[str], shown: Iterable[Scalar], ti
 
 
 def _named(source: Node, parts: Sequence[Scalar], own: str) -> tuple[Node, list[str]]:
-    """The columns of `source` that hold the parts; what is more than a column is computed first."""
+    """Return the columns of `source` that hold the parts. Parts that are more than a column are computed first."""
     computed: dict[Scalar, str] = {}
     for part in parts:
         if part.column is None and part not in computed:

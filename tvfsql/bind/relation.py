@@ -1,4 +1,4 @@
-"""The items of FROM to relations: tables, views, CTEs, subqueries, window calls and joins."""
+"""Binds the items of FROM to relations: tables, views, CTEs, subqueries, window calls and joins."""
 
 from __future__ import annotations
 
@@ -26,7 +26,7 @@ from tvfsql.syntax import ast
 
 @dataclass(frozen=True)
 class Sources:
-    """Binds what a query reads, against a catalog and the CTEs in sight. `query` binds a query in it."""
+    """Binds the inputs of a query, against a catalog and the CTEs in scope. `query` binds a subquery."""
 
     catalog: Catalog
     options: Options
@@ -80,7 +80,7 @@ class Sources:
         return replace(found, visible=tuple(visible))
 
     def _window(self, call: ast.WindowCall) -> Relation:
-        """A window call: its input's columns, then the window's."""
+        """A window call: the columns of its input, then those of the window."""
         bound = bind_window(call, self.options)
         source = self.bind(bound.input.relation)
         if bound.input.where:
@@ -144,7 +144,9 @@ class Sources:
         return Relation(node, left.visible if join.kind in ("semi", "anti") else visible, left.time)
 
     def under_its_names(self, relation: ast.Relation) -> Node:
-        """A relation as a query of Spark's own sees it: its columns under the names that they have there."""
+        """The relation as a pass-through query sees it, with its columns renamed to the names that they have in that
+        query.
+        """
         found = self.bind(relation)
         names = [part.name for part in found.visible]
         repeated = sorted({name for name in names if names.count(name) > 1})
@@ -175,7 +177,7 @@ def _check_clock(asked: Sequence[ast.Name], proctime: bool, time: str) -> None:
 
 
 def beside(relation: Relation, others: Sequence[str]) -> Relation:
-    """The same relation where the plan calls no column as one of some others, in any case."""
+    """The same relation with columns of the plan renamed so that none has the name of one of `others`, in any case."""
     taken = {name.lower() for name in others}
     names: dict[str, str] = {}
     for name in relation.node.columns:
@@ -186,7 +188,7 @@ def beside(relation: Relation, others: Sequence[str]) -> Relation:
 
 
 def filtered(relation: Relation, where: ast.Expr) -> Relation:
-    """The rows that meet the conditions of WHERE."""
+    """The rows that satisfy WHERE."""
     resolved = resolve(where, relation)
     if scalar.has_aggregate(resolved.tree):
         raise BindError("aggregates are not allowed in WHERE", span=where.span, hint="use HAVING")
@@ -195,7 +197,7 @@ def filtered(relation: Relation, where: ast.Expr) -> Relation:
 
 
 def _renamed(relation: Relation, names: Mapping[str, str]) -> Relation:
-    """The same relation with some of the plan's columns called differently."""
+    """The same relation with some of the plan's columns renamed."""
     items = tuple(Item(names.get(part.name, part.name), column(part.name, part.type)) for part in relation.node.schema)
     visible = tuple(replace(part, plan=names.get(part.plan, part.plan)) for part in relation.visible)
     time = names.get(relation.time, relation.time) if relation.time else None

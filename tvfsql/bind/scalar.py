@@ -1,7 +1,7 @@
-"""Scalar expressions: sqlglot's trees become `Scalar`s, Spark SQL text with holes for columns.
+"""Binds scalar expressions: sqlglot's trees become `Scalar`s, Spark SQL text with placeholders for columns.
 
-The binder's door to sqlglot. A tree is never changed: `resolve` copies it, with each column renamed to
-what the plan calls it.
+This module is the binder's interface to sqlglot. A tree is never changed: `resolve` copies it, with each column renamed
+to its name in the plan.
 """
 
 from __future__ import annotations
@@ -33,7 +33,7 @@ from tvfsql.syntax.places import span_of
 
 Lookup = Callable[[str | None, str, Span | None], tuple[str, SqlType]]
 
-TYPE = "type"  # where a PlanColumn has it, in its `meta`
+TYPE = "type"  # the key in `meta` under which a PlanColumn has its type
 WITHOUT_PARENTHESES = ("LOCALTIMESTAMP", "LOCALTIME", "CURRENT_TIME")
 RANDOM = (
     "rand", "rand_integer", "randn", "random", "uuid", "shuffle", "monotonically_increasing_id", "spark_partition_id"
@@ -49,7 +49,7 @@ NOT_ATOMIC = (
     exp.Alias,
     exp.Escape,
 )
-# sqlglot's classes of the functions in plan.aggregates; others go by their SQL name.
+# sqlglot's classes for the functions in plan.aggregates; others are known by their SQL names.
 CLASSES: dict[type[exp.Expr], str] = {
     exp.GroupConcat: "LISTAGG",
     exp.ArrayAgg: "ARRAY_AGG",
@@ -61,7 +61,7 @@ CLASSES: dict[type[exp.Expr], str] = {
     exp.First: "FIRST_VALUE",
     exp.Last: "LAST_VALUE",
 }
-# Spark's aggregates that sqlglot does not know as such.
+# Spark's aggregates that sqlglot does not treat as aggregates.
 SPARK_AGGREGATES = frozenset(
     "approx_percentile approx_top_k approx_top_k_accumulate approx_top_k_combine "
     "bitmap_construct_agg bitmap_or_agg bit_and bit_or bit_xor count_if "
@@ -74,21 +74,22 @@ SPARK_AGGREGATES = frozenset(
 
 @dataclass(frozen=True)
 class Resolved:
-    """A tree whose columns are the plan's, with their types."""
+    """A tree whose columns have their names in the plan, with the types of these."""
 
     tree: exp.Expr
     types: dict[str, SqlType]
     span: Span
 
     def scalar(self) -> Scalar:
-        """The expression for a plan. Raises BindError for a function that does not exist."""
+        """Return the expression for a plan. Raises BindError for a function that does not exist."""
         return to_scalar(self.tree, self.types, self.span)
 
 
 @dataclass(frozen=True)
 class Call:
-    """An aggregate function's call as the query has it. `function` is None for one that only Spark knows, and for one
-    of the user's."""
+    """An aggregate call as written in the query. `function` is None if only Spark knows the function, or if it is a
+    user's.
+    """
 
     tree: exp.Expr
     function: str | None
@@ -101,7 +102,7 @@ class Call:
 
 
 def resolve(expr: ast.Expr, lookup: Lookup) -> Resolved:
-    """The expression with each column replaced by the plan's. Raises BindError where `lookup` does."""
+    """Replace each column in the expression by that of the plan. Raises the errors of `lookup`."""
     types: dict[str, SqlType] = {}
 
     def rename(node: exp.Expr) -> exp.Expr:
@@ -127,7 +128,7 @@ def resolve(expr: ast.Expr, lookup: Lookup) -> Resolved:
 
 
 def _column(node: exp.Column, lookup: Lookup, span: Span) -> tuple[str, SqlType, list[str]]:
-    """The plan's column, its type, and the fields of a struct that are taken from it: `t.c`, `c.field`."""
+    """The plan's column, its type, and the struct fields taken from it: `t.c`, `c.field`."""
     parts = [part.name for part in node.parts]
     if isinstance(node, PlanColumn):
         return parts[0], node.meta[TYPE], []
@@ -152,7 +153,7 @@ def lookup_or_none(lookup: Lookup, name: str, span: Span) -> tuple[str, SqlType]
 
 
 def to_scalar(tree: exp.Expr, types: dict[str, SqlType], span: Span) -> Scalar:
-    """Spark SQL text with holes. Raises BindError for a function that does not exist."""
+    """Turn a tree into Spark SQL text with placeholders. Raises BindError for a function that does not exist."""
     try:
         return _to_scalar(tree, types, span)
     except TvfSqlError as error:
@@ -170,7 +171,7 @@ def _to_scalar(tree: exp.Expr, types: dict[str, SqlType], span: Span) -> Scalar:
 
 
 def conjuncts(resolved: Resolved) -> Iterator[Resolved]:
-    """The conditions that AND joins, one by one."""
+    """Yield the conditions that AND connects."""
     top = resolved.tree.unnest()
     waiting = [top]
     while waiting:
@@ -183,12 +184,12 @@ def conjuncts(resolved: Resolved) -> Iterator[Resolved]:
 
 
 def condition(resolved: Resolved, clause: str) -> Scalar:
-    """A condition of WHERE, HAVING or ON. Raises BindError for an expression that is certainly none."""
+    """Return a condition of WHERE, HAVING or ON. Raises BindError if the expression certainly is not boolean."""
     return checked(resolved.scalar(), resolved, clause)
 
 
 def checked(made: Scalar, of: Resolved, clause: str) -> Scalar:
-    """What a part of WHERE, HAVING, ON or QUALIFY became. Raises BindError if that is certainly no condition."""
+    """Return `made`, a part of WHERE, HAVING, ON or QUALIFY. Raises BindError if it certainly is not boolean."""
     if made.type not in (UNKNOWN, "boolean"):
         span = span_of(of.tree, of.span)
         raise BindError(f"{clause} takes a condition, but this is {shown(made.type)}", span=span)
@@ -196,7 +197,7 @@ def checked(made: Scalar, of: Resolved, clause: str) -> Scalar:
 
 
 def replace_parts(tree: exp.Expr, parts: dict[exp.Expr, exp.Expr]) -> exp.Expr:
-    """The tree with each subtree that equals one of `parts` replaced by what stands for it."""
+    """Replace each subtree that equals a key of `parts` by its value."""
 
     def swap(node: exp.Expr) -> exp.Expr:
         if node not in parts:
@@ -208,24 +209,25 @@ def replace_parts(tree: exp.Expr, parts: dict[exp.Expr, exp.Expr]) -> exp.Expr:
 
 
 def column_tree(plan: str) -> exp.Expr:
-    """A column by its plan's name, as a tree."""
+    """A tree for a column of the plan."""
     return exp.Column(this=exp.to_identifier(plan, quoted=True))
 
 
 def is_grouping(tree: exp.Expr) -> bool:
-    """Whether a call tells of a row's grouping set: GROUPING, GROUPING_ID or GROUP_ID."""
+    """Whether a call reads the row's grouping set: GROUPING, GROUPING_ID or GROUP_ID."""
     return function_name(tree) in ("grouping", "grouping_id", "group_id")
 
 
 def columns_of(tree: exp.Expr) -> Iterator[tuple[str, Span]]:
-    """The columns that a tree reads, each with its place."""
+    """Yield the columns that a tree reads, with their spans."""
     for node in tree.find_all(exp.Column):
         yield node.name, span_of(node, Span(0, 0))
 
 
 def listed(call: Call) -> exp.Expr:
-    """Values that go by no event time, for Spark: a multiset, or a list, in which only ARRAY_AGG keeps NULLs. Values
-    that differ stay in the order of their first rows, which Spark's own DISTINCT does not keep."""
+    """A multiset or list without event time, for Spark. Only ARRAY_AGG keeps NULLs. Distinct values keep the order of
+    their first occurrences, which Spark's own DISTINCT does not.
+    """
     value, keeps_nulls = call.arguments[0], call.function == "ARRAY_AGG"
     rows: exp.Expr = exp.ArrayAgg(
         this=exp.Struct(expressions=[exp.alias_(value.copy(), "x")]) if keeps_nulls else value
@@ -243,7 +245,7 @@ def listed(call: Call) -> exp.Expr:
 
 
 def aggregate_calls(tree: exp.Expr, span: Span) -> Iterator[Call]:
-    """The aggregate calls of an expression. Raises BindError if one stands inside another."""
+    """Yield the aggregate calls of an expression. Raises BindError if one is inside another."""
     for node in tree.walk(prune=lambda node: _as_call(node) is not None):
         call = _as_call(node)
         if call is None:
@@ -264,18 +266,18 @@ def has_aggregate(tree: exp.Expr) -> bool:
 
 
 def refuse_no_aggregate(tree: exp.Expr, made: Scalar, span: Span) -> None:
-    """Raise BindError for a call that sqlglot takes for an aggregate, and Spark, given the text `made`, does not."""
+    """Raise BindError if sqlglot takes the call for an aggregate but Spark, given the text `made`, does not."""
     name = re.match(r"(\w+)\(", made.sql)
     if name and name.group(1).lower() not in functions():
         raise no_function(name.group(1), span)
 
 
 class PlanColumn(exp.Column):
-    """A column that goes by its plan's name, with its type in `meta`: what a star is spelled out with."""
+    """A column under its name in the plan, with its type in `meta`; stars expand to these."""
 
 
 def column_expr(plan: str, kind: SqlType, span: Span) -> ast.Expr:
-    """A column by its plan's name, as an expression that is still to be resolved."""
+    """An unresolved expression for a column of the plan."""
     tree = PlanColumn(this=exp.to_identifier(plan, quoted=True))
     tree.meta[TYPE] = kind
     return ast.Expr(tree, span)
@@ -286,7 +288,7 @@ def constant_string(tree: exp.Expr) -> str | None:
 
 
 def spelled_out(expr: ast.Expr, meaning: Callable[[str], ast.Expr | None]) -> ast.Expr:
-    """The expression with what each bare name means, if it means an expression, in its place."""
+    """Replace each bare name in the expression by the expression that it means, if it means one."""
 
     def spell(node: exp.Expr) -> exp.Expr:
         found = meaning(node.name) if isinstance(node, exp.Column) and not node.table else None
@@ -298,7 +300,7 @@ def spelled_out(expr: ast.Expr, meaning: Callable[[str], ast.Expr | None]) -> as
 
 
 def ordinal(expr: ast.Expr) -> int | None:
-    """The number that stands alone in GROUP BY 1 or ORDER BY 1."""
+    """The number in GROUP BY 1 or ORDER BY 1; None for other expressions."""
     tree = expr.tree
     return int(tree.name) if isinstance(tree, exp.Literal) and tree.is_int else None
 
@@ -316,7 +318,7 @@ def column_name(expr: ast.Expr) -> tuple[str | None, str] | None:
 
 
 def output_name(expr: ast.Expr) -> str | None:
-    """What an expression without an alias is called: a column by its name, others have none."""
+    """The name of an expression without an alias: that of a column, else None."""
     tree = expr.tree
     return tree.name if isinstance(tree, exp.Column | exp.Dot) else None
 
@@ -353,7 +355,7 @@ def _as_call(node: exp.Expr) -> Call | None:
 
 
 def _aggregate_name(node: exp.Expr) -> str | None:
-    """The row of plan.aggregates that a function is, or its SQL name if it is another aggregate, or None."""
+    """The function's name in plan.aggregates, or the SQL name of another aggregate; None if it is not an aggregate."""
     if type(node) in CLASSES:
         return CLASSES[type(node)]
     if not isinstance(node, exp.Func):

@@ -16,8 +16,9 @@ from tvfsql.syntax.group_windows import QUALIFIER
 
 @dataclass(frozen=True)
 class Visible:
-    """A column as the query sees it: `qualifier.name`; the plan calls it `plan`. A hidden one (the right
-    side of USING) is found only by its qualifier."""
+    """A column as the query sees it: `qualifier.name`; its name in the plan is `plan`. A hidden column (of the right
+    side of USING) is only found with its qualifier.
+    """
 
     qualifier: str
     name: str
@@ -28,7 +29,7 @@ class Visible:
 
 @dataclass(frozen=True)
 class Relation:
-    """An operator with what its columns may be called. `time` is the plan's name of the event time."""
+    """An operator with the names that its columns have in the query. `time` is the event time's name in the plan."""
 
     node: Node
     visible: tuple[Visible, ...]
@@ -36,12 +37,12 @@ class Relation:
 
     @classmethod
     def of(cls, node: Node, qualifier: str, names: tuple[str, ...] | None = None, time: str | None = None) -> Relation:
-        """All columns of a node under one qualifier, called `names` (its own names by default)."""
+        """A relation with all columns of a node under one qualifier, named `names` (by default the node's names)."""
         pairs = zip(names or node.columns, node.schema, strict=True)
         return cls(node, tuple(Visible(qualifier, name, field.name, field.type) for name, field in pairs), time)
 
     def lookup(self, table: str | None, name: str, span: Span | None) -> Visible:
-        """The column that a name means. Raises BindError if none or several."""
+        """Return the column that a name refers to. Raises BindError if there is none, or if there are several."""
         found = self.matches(table, name) or (self.matches(QUALIFIER, name) if table is None else [])
         if not found:
             raise self._missing(table, name, span)
@@ -53,7 +54,7 @@ class Relation:
         return found[0]
 
     def matches(self, table: str | None, name: str) -> list[Visible]:
-        """The columns of that name: as written, else in any case."""
+        """The columns with this name: in the same case, else in any case."""
         as_written = [
             column
             for column in self.visible
@@ -94,7 +95,7 @@ class Relation:
 
 @dataclass(frozen=True)
 class Bound:
-    """A query's plan; `names` are what its columns are called outside, in order (they may repeat)."""
+    """The plan of a query. `names` are the names of its columns outside, in order; they may repeat."""
 
     node: Node
     names: tuple[str, ...]
@@ -102,7 +103,7 @@ class Bound:
 
 
 def resolve(expr: ast.Expr, relation: Relation) -> Resolved:
-    """An expression over the relation: every name looked up."""
+    """Resolve every name in an expression over the relation."""
 
     def lookup(table: str | None, name: str, span: Span | None) -> tuple[str, str]:
         found = relation.lookup(table, name, span)

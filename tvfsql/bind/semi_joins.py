@@ -1,4 +1,6 @@
-"""EXISTS and IN over windows become semi-joins, NOT EXISTS and NOT IN anti-joins, of rows that lie in one window."""
+"""Binds EXISTS and IN over windows to semi-joins, and NOT EXISTS and NOT IN to anti-joins, of rows in the same
+window.
+"""
 
 from __future__ import annotations
 
@@ -16,10 +18,10 @@ from tvfsql.syntax import ast
 
 
 def matched(relation: Relation, match: ast.Match, sources: Sources) -> Relation | None:
-    """The rows of a relation for which a match holds; None if that is no join of windows.
+    """Return the rows of a relation for which `match` holds; None if this is not a window join.
 
-    Conditions of the other query that read the relation's columns become the join's; names are first looked up in the
-    other query. NOT IN lets no row pass that has, or meets, a NULL.
+    Conditions of the other query that read the relation's columns become join conditions; names are looked up in the
+    other query first. NOT IN drops a row that has a NULL or is compared with one.
     """
     query = match.query
     body = query.body
@@ -39,7 +41,7 @@ def matched(relation: Relation, match: ast.Match, sources: Sources) -> Relation 
     else:
         try:
             bound = sources.query(query)
-        except BindError:  # it may read the relation's columns, or be wrong: Spark's way shows which
+        except BindError:  # it may be correlated, or wrong: binding it as a pass-through query will show which
             return None
         inner = beside(Relation.of(bound.node, "", bound.names), relation.node.columns)
         items = [column(part.plan, part.type) for part in inner.visible]
@@ -56,7 +58,7 @@ def matched(relation: Relation, match: ast.Match, sources: Sources) -> Relation 
 
 
 def _plain(query: ast.Query, body: ast.Select) -> bool:
-    """Whether each row of FROM that meets WHERE is a row of the query: nothing is grouped, ranked or counted off."""
+    """Whether the query's rows are those of FROM that satisfy WHERE: no grouping, ranking or LIMIT."""
     grouped = body.group_by or body.grouping_sets or body.having or body.over or body.matches
     limited = query.limit is not None or query.offset or query.ctes
     aggregated = any(item.expr and scalar.has_aggregate(item.expr.tree) for item in body.items)
@@ -71,7 +73,9 @@ def _conditions(where: ast.Expr, lookup: scalar.Lookup) -> Iterator[Scalar]:
 
 
 def _equal(join: nodes.Join, operand: Scalar, item: Scalar, negated: bool) -> Scalar:
-    """That an operand of IN is what the other query gives. For NOT IN, also that one of them may be it, being NULL."""
+    """The condition that an operand of IN equals a value of the other query. NOT IN also matches NULLs on either
+    side.
+    """
     parts = {"o": operand, "i": item}
     left, right = window_of(join.left), window_of(join.right)
     of_window = left and right and operand.column and item.column and left.kind(operand.column)

@@ -1,4 +1,4 @@
-"""Flink's functions as Spark's, and expressions as text in Spark's dialect."""
+"""Turns Flink's functions into Spark's, and expressions into text in Spark's dialect."""
 
 from __future__ import annotations
 
@@ -28,18 +28,18 @@ from tvfsql.syntax.sql import parse_scalar
 from tvfsql.syntax.tokens import GROUP_WINDOWS
 
 T = exp.DataType.Type
-# Flink's aggregates that Spark lacks, in words that both modes have.
+# Flink's aggregates that Spark lacks, spelled so that both modes have them.
 IN_OTHER_WORDS = {
     "json_arrayagg": "TO_JSON(COLLECT_LIST(x)), which leaves NULLs out; ARRAY_AGG keeps them",
     "json_objectagg": "TO_JSON(MAP_FROM_ENTRIES(COLLECT_LIST(STRUCT(key, value))))",
     "single_value": "ANY_VALUE(x), which takes one of several",
 }
-# They rank rows, or look at those beside a row.
+# Functions that rank rows, or read neighbouring rows.
 OF_ROWS = "lead lag ntile cume_dist percent_rank rank dense_rank row_number nth_value".split()
 
 
 class SparkText(SparkGenerator):
-    """Text in Spark's dialect, with Flink's TIMESTAMP as Spark's TIMESTAMP_NTZ."""
+    """Generates text in Spark's dialect, with Flink's TIMESTAMP as Spark's TIMESTAMP_NTZ."""
 
     TYPE_MAPPING = {
         **SparkGenerator.TYPE_MAPPING,
@@ -53,7 +53,7 @@ class SparkText(SparkGenerator):
         super().__init__(dialect="spark", unsupported_level=ErrorLevel.RAISE, max_unsupported=1)
 
     def literal_sql(self, expression: exp.Literal) -> str:
-        """`${` in a literal comes out as it went in: Spark replaces it in the text, before it parses that."""
+        """Keep `${` in a literal: Spark would substitute it in the text before parsing."""
         return super().literal_sql(expression).replace("${", "\\u0024{")
 
     def not_sql(self, expression: exp.Not) -> str:
@@ -78,7 +78,7 @@ class SparkText(SparkGenerator):
 
 
 class SparkTextWithHoles(SparkText):
-    """The same with holes for columns, the user's functions and PROCTIME()."""
+    """The same, with placeholders for columns, users' functions and PROCTIME()."""
 
     def __init__(self) -> None:
         super().__init__()
@@ -127,7 +127,7 @@ class Written(SparkTextWithHoles):
 
 
 def written(tree: exp.Expr) -> tuple[Part, ...]:
-    """The expression as the user wrote it, as EXPLAIN shows it; empty if there are no words for it."""
+    """The expression as the user wrote it, for EXPLAIN; empty if it cannot be written."""
     writer = Written()
     try:
         return writer.holes.taken_apart(writer.generate(tree))
@@ -136,7 +136,7 @@ def written(tree: exp.Expr) -> tuple[Part, ...]:
 
 
 def in_spark_words(tree: exp.Expr, types: dict[str, SqlType], span: Span) -> exp.Expr:
-    """The tree as Spark computes it. Raises BindError for a function that neither Flink nor Spark has."""
+    """Lower the tree to Spark's functions. Raises BindError for a function that neither Flink nor Spark has."""
     check_functions(tree, span)
     tree = tree.copy()
     for node in reversed(list(tree.walk(bfs=True))):
@@ -151,7 +151,9 @@ def in_spark_words(tree: exp.Expr, types: dict[str, SqlType], span: Span) -> exp
 
 
 def _refuse_unmade(call: exp.Anonymous, span: Span) -> None:
-    """Raise BindError for a function of Flink's that takes other arguments than these, and that Spark does not have."""
+    """Raise BindError for a Flink function with arguments that it does not accept, if Spark has no function of that
+    name.
+    """
     name = function_name(call)
     if name in functions() or is_proctime(call) or name.upper() not in BY_NAME:
         return
@@ -160,7 +162,7 @@ def _refuse_unmade(call: exp.Anonymous, span: Span) -> None:
 
 
 def spark_text(tree: exp.Expr, writer: SparkText, span: Span) -> str:
-    """The tree as Spark's SQL. Raises UnsupportedError for what Spark's SQL has no words for."""
+    """Return the tree as Spark SQL. Raises UnsupportedError if Spark's SQL cannot express it."""
     try:
         return writer.generate(tree)
     except SqlglotUnsupported as error:
@@ -168,7 +170,7 @@ def spark_text(tree: exp.Expr, writer: SparkText, span: Span) -> str:
 
 
 def with_holes(tree: exp.Expr, span: Span) -> tuple[Part, ...]:
-    """The same, in turn with what is in the holes. Raises as `spark_text`."""
+    """The same, split into texts and the contents of placeholders. Raises the same errors as `spark_text`."""
     writer = SparkTextWithHoles()
     return writer.holes.taken_apart(spark_text(tree, writer, span))
 
@@ -188,7 +190,7 @@ def function_name(node: exp.Expr) -> str:
 
 
 def check_functions(tree: exp.Expr, span: Span) -> None:
-    """Raise BindError for a function that neither Flink nor Spark has, or that lacks its OVER."""
+    """Raise BindError for a function that neither Flink nor Spark has, or that needs an OVER clause and has none."""
     for call in tree.find_all(exp.Func):
         if function_name(call) in OF_ROWS and call.find_ancestor(exp.Window) is None:
             name = function_name(call).upper()
@@ -210,7 +212,7 @@ def check_functions(tree: exp.Expr, span: Span) -> None:
 
 
 def no_function(name: str, span: Span, users: Iterable[str] = ()) -> BindError:
-    """The error that there is no such function, with one that it may be, or how else to say it."""
+    """The error for a function that does not exist, with a similar name or another way to write it as its hint."""
     ours = {*(flink.lower() for flink in BY_NAME), *(n.lower() for n in AGGREGATES)}
     windows = {window.lower() for window in GROUP_WINDOWS}
     close = nearest(name.lower(), functions() | ours | windows | {*users})
@@ -220,7 +222,7 @@ def no_function(name: str, span: Span, users: Iterable[str] = ()) -> BindError:
 
 
 def is_known(name: str) -> bool:
-    """Whether SQL has a function of that name by itself."""
+    """Whether a built-in function has that name."""
     named = name.lower() in functions() or name.upper() in {*AGGREGATES, *ALIASES, *BY_NAME, "PROCTIME"}
     return named or not isinstance(parse_scalar(f"{name}(x)", Span(0, len(name) + 3)).tree, exp.Anonymous)
 

@@ -25,7 +25,7 @@ SEVERAL_COLUMNS = (exp.Posexplode, exp.PosexplodeOuter, exp.Inline, exp.Stack)
 
 
 def bind_ordinary(body: ast.Ordinary, sources: Mapping[str, Node]) -> SparkSql:
-    """The query over its sources as one operator. Raises BindError for a column that no table has."""
+    """Return the query over its sources as one operator. Raises BindError for a column that no table has."""
     _check_columns(body, sources)
     tree = _named(of_lists(in_spark_words(body.tree, _types(body.tree, sources), body.span), body.span))
     holes: Holes[_Source] = Holes()
@@ -41,7 +41,7 @@ def bind_ordinary(body: ast.Ordinary, sources: Mapping[str, Node]) -> SparkSql:
 
 
 def _named(tree: exp.Expr) -> exp.Expr:
-    """The query with a name, EXPR$n as in Flink, for each column that has none."""
+    """Name each column that has no name: EXPR$n, as in Flink."""
     tree = tree.copy()
     first = _first_select(tree)
     first.set(
@@ -57,7 +57,7 @@ def _named(tree: exp.Expr) -> exp.Expr:
 
 
 def _first_select(tree: exp.Expr) -> exp.Query:
-    """The SELECT that names the columns of a query."""
+    """The SELECT that names the query's columns."""
     while isinstance(tree, exp.SetOperation | exp.Subquery):
         tree = tree.this
     assert isinstance(tree, exp.Query), type(tree)
@@ -66,20 +66,20 @@ def _first_select(tree: exp.Expr) -> exp.Query:
 
 @dataclass(frozen=True)
 class _Source:
-    """A table that tvfsql planned, as `{name}` in the text: spark.sql() puts the DataFrame of that name there."""
+    """A table that tvfsql planned, as `{name}` in the text; spark.sql() replaces it by the DataFrame of that name."""
 
     name: str
 
 
 def _hole(node: exp.Expr, sources: Mapping[str, Node], holes: Holes[_Source]) -> exp.Expr:
-    """A source becomes a hole."""
+    """Replace a source by a placeholder."""
     if isinstance(node, exp.Table) and isinstance(node.this, exp.Identifier) and node.name in sources:
         node.set("this", exp.Var(this=holes.leave(_Source(node.name))))  # the tree is transform's own copy
     return node
 
 
 def _check_columns(body: ast.Ordinary, sources: Mapping[str, Node]) -> None:
-    """Each column must be of some source, or be named in the query itself; Spark sees to the rest."""
+    """Check that each column belongs to a source or is named in the query itself; Spark checks everything else."""
     known = {name.lower() for node in sources.values() for name in node.columns}
     known |= {alias.alias.lower() for alias in body.tree.find_all(exp.Alias)}
     known |= {part.name.lower() for alias in body.tree.find_all(exp.TableAlias) for part in alias.columns}
@@ -102,7 +102,7 @@ def _check_columns(body: ast.Ordinary, sources: Mapping[str, Node]) -> None:
 
 
 def _types(tree: exp.Expr, sources: Mapping[str, Node]) -> dict[str, SqlType]:
-    """The types of the sources' columns, by name. A name with two types, or that the query gives too, has none."""
+    """The types of the sources' columns by name. A name with two types, or that the query also defines, is left out."""
     found: dict[str, SqlType] = {}
     for field in (field for node in sources.values() for field in node.schema):
         found[field.name] = field.type if found.get(field.name, field.type) == field.type else UNKNOWN
@@ -111,7 +111,7 @@ def _types(tree: exp.Expr, sources: Mapping[str, Node]) -> dict[str, SqlType]:
 
 
 def _fields(tree: exp.Expr, sources: Mapping[str, Node], span: Span) -> tuple[Field, ...]:
-    """Names of the columns that the query puts out, and their types where they are certain."""
+    """The query's output columns, with their types where these are certain."""
     schema: dict[str, object] = {name: dict.fromkeys(node.columns, "string") for name, node in sources.items()}
     try:
         full = qualify(tree.copy(), schema=schema, dialect="spark", validate_qualify_columns=False, identify=False)
@@ -125,7 +125,7 @@ def _fields(tree: exp.Expr, sources: Mapping[str, Node], span: Span) -> tuple[Fi
 
 
 def _fields_of(item: exp.Expr, types: dict[str, SqlType], taken: set[str], span: Span) -> list[Field]:
-    """The columns that an item of SELECT puts out, where the columns `taken` are there already."""
+    """The output columns of a SELECT item; names in `taken` are in use already."""
     if isinstance(item, exp.Star) or isinstance(item.this, exp.Star):
         raise BindError("this * cannot be expanded", span=span, hint="list the columns by name")
     if isinstance(item, exp.Aliases):

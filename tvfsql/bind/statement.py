@@ -1,4 +1,4 @@
-"""CREATE TABLE, CREATE VIEW and INSERT: entries of the catalog, and plans that end in a table."""
+"""Binds CREATE TABLE, CREATE VIEW and INSERT: to entries of the catalog, and to plans that end in a table."""
 
 from __future__ import annotations
 
@@ -21,12 +21,12 @@ from tvfsql.plan.scalar import PROCTIME, Scalar, column, template, text
 from tvfsql.plan.types import SqlType, ddl, is_number, is_time, shown
 from tvfsql.syntax import ast, statements
 
-# Metadata that differ from message to message, though they tell of the same row.
+# Metadata that differ between messages even if these describe the same row.
 OF_MESSAGE = ("offset", "timestamp")
 
 
 def bind_table(create: statements.CreateTable) -> Table:
-    """The table that a CREATE TABLE describes. Raises BindError."""
+    """Return the table that a CREATE TABLE describes. Raises BindError."""
     _refuse_repeated([part.name for part in create.columns])
     if create.names:
         name = create.names[0]
@@ -100,7 +100,9 @@ def _check_metadata(part: TableColumn, connector: Connector, span: Span) -> None
 
 
 def bind_watermark(mark: statements.Watermark, columns: tuple[TableColumn, ...]) -> Watermark:
-    """The watermark of a table with these columns. Raises BindError if its column is missing or is no time."""
+    """Return the watermark of a table with these columns. Raises BindError if its column is missing or is not a
+    time.
+    """
     name = _known(mark.column, columns)
     kind = next(part.type for part in columns if part.name == name)
     if any(part.name == name and part.scalar == PROCTIME for part in columns):
@@ -121,7 +123,7 @@ def bind_watermark(mark: statements.Watermark, columns: tuple[TableColumn, ...])
 
 
 def bind_view(create: statements.CreateView, binder: QueryBinder, source: str) -> View:
-    """The view that a CREATE VIEW describes; `source` is the script's text. Raises BindError."""
+    """Return the view that a CREATE VIEW describes; `source` is the script's text. Raises BindError."""
     bound = binder.bind(create.query)
     names = tuple(name.text for name in create.columns) or bound.names
     if len(names) != len(bound.names):
@@ -134,8 +136,9 @@ def bind_view(create: statements.CreateView, binder: QueryBinder, source: str) -
 
 
 def bind_insert(insert: statements.Insert, catalog: Catalog, options: Options) -> nodes.Sink:
-    """The plan of an INSERT: its query's columns, by position, cast to the table's. Into a changelog rows
-    come (+I), unless they are changes of a stream (`physical.firing`). Raises BindError."""
+    """Return the plan of an INSERT: its query's columns, by position, cast to those of the table. A changelog table
+    receives inserts (+I), unless the query emits changes (`physical.firing`). Raises BindError.
+    """
     table = catalog.get(insert.table.text, insert.table.span)
     if not isinstance(table, Table) or table.connector is None:
         raise BindError(
@@ -190,7 +193,7 @@ def _stored(part: TableColumn, given: Mapping[str, Field]) -> Item:
 
 
 def _expression_of(query: ast.Query, position: int) -> ast.Expr | None:
-    """What the query's column at that position is written as; None where an asterisk may stand for it."""
+    """The expression at that position of the query; None if an asterisk may have produced the column."""
     body = query.body
     while isinstance(body, ast.Query | ast.SetOperation):
         body = body.body if isinstance(body, ast.Query) else body.left.body
@@ -199,12 +202,13 @@ def _expression_of(query: ast.Query, position: int) -> ast.Expr | None:
 
 
 def _castable(given: SqlType, wanted: SqlType) -> bool:
-    """Whether values of a type may go into a column of another; Spark has the last word. As in Flink a text becomes
-    nothing else by itself."""
+    """Whether values of one type can be stored in a column of another; Spark decides finally. As in Flink, text is not
+    converted implicitly.
+    """
     if given == "string" and wanted != "string":
         return False
     families = [
-        (is_time(kind), is_number(kind), kind == "boolean", "<" in kind)  # any other goes into all
+        (is_time(kind), is_number(kind), kind == "boolean", "<" in kind)  # other types can be stored in any column
         for kind in (given, wanted)
     ]
     return families[0] == families[1] or not all(map(any, families))

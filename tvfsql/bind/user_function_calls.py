@@ -1,4 +1,4 @@
-"""Calls of user-defined functions in sqlglot's trees: a call has its function in `meta`."""
+"""Calls of user functions in sqlglot's trees: a call has its function in `meta`."""
 
 from __future__ import annotations
 
@@ -14,12 +14,12 @@ from tvfsql.errors import BindError, Span
 from tvfsql.plan.function import MANY, UserFunction
 from tvfsql.syntax.places import span_of
 
-USERS = "functions"  # where the call of another one has the names of all
+USERS = "functions"  # the key in `meta` under which any other call has the names of all user functions
 Tree = TypeVar("Tree")
 
 
 def with_functions(statement: Tree, functions: Mapping[str, UserFunction]) -> Tree:
-    """The statement, or a part of one, in which calls of these functions know what they call."""
+    """Attach these functions to their calls in a statement, or in a part of one."""
     if not functions:
         return statement
     if isinstance(statement, exp.Expr):
@@ -40,7 +40,7 @@ def with_functions(statement: Tree, functions: Mapping[str, UserFunction]) -> Tr
 
 
 def check_arguments(function: UserFunction, arguments: Sequence[object], span: Span) -> None:
-    """Raise BindError for a call with too few arguments for a user's function, or too many."""
+    """Raise BindError if a call of a user function has too few or too many arguments."""
     least, most = function.arguments
     given = len(arguments)
     if least <= given <= most:
@@ -55,18 +55,18 @@ def check_arguments(function: UserFunction, arguments: Sequence[object], span: S
 
 
 def user_of(node: exp.Expr) -> UserFunction | None:
-    """The user's function that a node calls."""
+    """The user function that a node calls; None if it calls none."""
     function: UserFunction | None = node.meta.get(USER) if isinstance(node, exp.Anonymous) else None
     return function
 
 
 def users_in(tree: exp.Expr) -> tuple[UserFunction, ...]:
-    """The user's functions that a tree calls, each once."""
+    """The user functions that a tree calls, each once."""
     return tuple(dict.fromkeys(filter(None, map(user_of, tree.find_all(exp.Anonymous)))))
 
 
 def of_lists(tree: exp.Expr, span: Span) -> exp.Expr:
-    """The tree with the user's aggregates as Spark has them: functions of the list of their rows."""
+    """The tree with users' aggregates in Spark's form: functions of the list of their rows."""
 
     def listed(node: exp.Expr) -> exp.Expr:
         call = node

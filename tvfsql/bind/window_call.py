@@ -1,4 +1,4 @@
-"""The arguments of a window call to a window, with all checks. Source: semantics.md#window-functions."""
+"""Turns the arguments of a window call into a window, with all checks. Source: semantics.md#window-functions."""
 
 from __future__ import annotations
 
@@ -28,8 +28,7 @@ USAGE = {
 
 @dataclass(frozen=True)
 class BoundCall:
-    """What a window call says: its input (with what a SESSION is PARTITIONed BY), the name of its time column, and its
-    window."""
+    """A window call: its input (for SESSION with PARTITION BY), the name of its time column, and its window."""
 
     input: ast.Input
     time: ast.Name
@@ -37,9 +36,9 @@ class BoundCall:
 
 
 def bind_window(call: ast.WindowCall, options: Options) -> BoundCall:
-    """The window of a call. A CUMULATE holds what `tvfsql.cumulate.emit` is.
+    """Return the window of a call. CUMULATE also stores the option `tvfsql.cumulate.emit`.
 
-    Raises BindError, or UnsupportedError for what there is no plan for.
+    Raises BindError, or UnsupportedError for a window that cannot be planned.
     """
     given = _by_name(call)
     data, time = given["DATA"].value, given["TIMECOL"].value
@@ -127,7 +126,7 @@ def _window(call: ast.WindowCall, given: dict[str, ast.Argument], options: Optio
 
 
 def _by_name(call: ast.WindowCall) -> dict[str, ast.Argument]:
-    """The arguments by parameter name, whether they were named or not."""
+    """The arguments by parameter name, whether they were passed by name or by position."""
     if call.function not in PARAMETERS:
         hint = did_you_mean(call.function, PARAMETERS, otherwise="window functions: ")
         raise BindError(f"there is no window function {call.function}", span=call.span, hint=hint)
@@ -200,7 +199,7 @@ def _in_months(argument: ast.Argument) -> bool:
 
 
 def _months(given: dict[str, ast.Argument]) -> TumbleMonths:
-    """A TUMBLE of calendar months; its offset is in months too, or in days and less."""
+    """A TUMBLE of calendar months. Its offset can be in months, or in days and smaller units."""
     size, offset = given["SIZE"].value, given.get("OFFSET")
     assert isinstance(size, ast.Interval), size
     if size.months < 0:
@@ -220,7 +219,7 @@ def _flag(argument: ast.Argument) -> bool:
 
 
 def _swapped(call: ast.WindowCall, first: str, longer: int, shorter: int) -> str:
-    """The call with both lengths the other way round, as the user wrote it: with names or without."""
+    """The call with its two lengths swapped, written as the user wrote it: with or without names."""
     if any(argument.name for argument in call.arguments):
         return f"{first} => {_literal(shorter)}, SIZE => {_literal(longer)}"
     return (

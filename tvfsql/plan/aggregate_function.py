@@ -1,12 +1,13 @@
-"""What an aggregate function is: how Spark computes it over plain rows (`whole`), which partial columns a slice keeps
-(`partials`: how Spark makes one, and how two merge), and how the result is finished from merged partials.
+"""What an aggregate function is. `whole` is how Spark computes it over plain rows. `partials` are the columns that a
+slice keeps: how Spark makes each of them, and how two of them merge. `finish` makes the result from merged partials.
 
-Templates are Spark SQL: `{x}` is the argument, `{y}` the second one, `{t}` the event time, `{d}` stands
-where DISTINCT goes, `{f}` where FILTER goes, `{nn}` is the FILTER that also leaves out NULL arguments;
-`finish` names partials by their suffix.
+Templates are Spark SQL. `{x}` is the argument, `{y}` the second argument, `{t}` the event time. `{d}` marks the place
+of DISTINCT, `{f}` the place of FILTER; `{nn}` is a FILTER that also drops NULL arguments. `finish` names partials by
+their suffix.
 
-Values that changes take back: what has a rule for `distinct` is made of a count and a sum, in which a value that goes
-counts -1; any other function is made of a bag, which says how often each value is there, if its partials have `net`.
+Retractions: an aggregate with a `distinct` template is finished from a count and a sum, in which a retracted value
+counts -1. Any other function whose partials have `net` is computed from a bag, which holds the number of occurrences of
+each value.
 """
 
 from __future__ import annotations
@@ -25,7 +26,7 @@ MergeKind = str | UserFunction  # a kind of runtime.partials, or the aggregate t
 
 
 class Accepts(Enum):
-    """What an argument must be, as errors put it."""
+    """Which arguments a function accepts; the values are the words of error messages."""
 
     ANY = "value of any type"
     NUMBER = "number"
@@ -33,7 +34,7 @@ class Accepts(Enum):
     ORDERED = "value that can be ordered"
 
     def takes(self, kind: SqlType) -> bool:
-        """Whether an argument of this type will do; of an unknown type only Spark can tell."""
+        """Whether an argument of this type is accepted. A type that only Spark knows is accepted here."""
         if self is Accepts.ANY or kind == UNKNOWN:
             return True
         if self is Accepts.NUMBER:
@@ -43,10 +44,12 @@ class Accepts(Enum):
 
 @dataclass(frozen=True)
 class Partial:
-    """A column that a slice keeps. `merge` says how two are joined. `row` is the partial of a single row
-    that FILTER lets through, which streams start from; if the argument is NULL there is none, unless `nulls`.
-    `net` is the partial of the values in a bag, `{net}`: an array of struct<x, n>, where x (`value` of a row) is
-    there n times."""
+    """A column that a slice keeps. `merge` says how two values are merged. `row` is the partial of a single row that
+    passes FILTER; streams start from it. A NULL argument has no partial, unless `nulls` is set.
+
+    `net` computes the partial from a bag, `{net}`: an array of struct<x, n>, in which the value x (`value` of a row)
+    occurs n times.
+    """
 
     suffix: str
     sql: str
@@ -59,8 +62,10 @@ class Partial:
 
 @dataclass(frozen=True)
 class Share:
-    """A result over some of the rows: the aggregate `function` of `value`. `again` joins those of all rows. Without a
-    suffix what comes out is the result; else `finish` takes it under that name."""
+    """The result over a subset of the rows: the aggregate `function` of `value`. The aggregate `again` combines the
+    results of all subsets. If `suffix` is empty, that is the final result; otherwise `finish` refers to it by this
+    suffix.
+    """
 
     function: str
     again: str
@@ -69,7 +74,7 @@ class Share:
 
 
 class Templates(NamedTuple):
-    """Those of a function, for the type of its argument."""
+    """The templates of a function for one argument type."""
 
     whole: str
     finish: str
@@ -82,36 +87,42 @@ class Templates(NamedTuple):
 
 @dataclass(frozen=True)
 class AggregateFunction:
-    """One aggregate."""
+    """One aggregate function."""
 
     name: str
     whole: Template
     result: TypeRule
-    natural: TypeRule | None = None  # the type that Spark's expression has, where that is not `result`
+    natural: TypeRule | None = None  # the type of Spark's expression, if it is not `result`
     partials: tuple[Partial, ...] = ()
     finish: Template = ""
-    distinct: Template = ""  # finishes {count} and {sum}: of distinct values, or of rows; "": DISTINCT cannot be merged
+    distinct: Template = (
+        ""  # the result from {count} and {sum}, of distinct values or of rows; "": DISTINCT cannot be merged
+    )
     ignores_distinct: bool = False
-    distinct_rows: Partial | None = None  # where DISTINCT is finished, by `finish`, out of the rows that differ
+    distinct_rows: Partial | None = None  # for DISTINCT over several arguments: `finish` reads the distinct rows
     user: UserFunction | None = None
-    shares: tuple[Share, ...] = ()  # what results over parts of the rows are joined from; none: they cannot be
+    shares: tuple[Share, ...] = ()  # how results over subsets of the rows are combined; empty: they cannot be
     arguments: tuple[int, int] = (1, 1)
     accepts: Accepts = Accepts.ANY
-    exact: Callable[[SqlType], str] | None = None  # `whole` of values that are not DISTINCT, where it has more digits
+    exact: Callable[[SqlType], str] | None = (
+        None  # used instead of `whole` without DISTINCT, where it keeps more digits
+    )
 
     def templates(self, kind: SqlType) -> Templates:
-        """Its templates for an argument of this type."""
+        """Return the templates for an argument of this type."""
         parts = (self.whole, self.finish, self.distinct)
         return Templates(*(part if isinstance(part, str) else part(kind) for part in parts))
 
     def widest(self, kind: SqlType) -> SqlType:
-        """The type in which results over parts of the rows are kept: Spark's, so that one that is too large for the
-        result may be made up for by others."""
+        """Return the type that results over subsets of the rows are kept in. It is Spark's type, so that a subset's
+        result that is too large for the result type can be offset by other subsets.
+        """
         return (self.natural and self.natural(kind)) or self.result(kind)
 
     def mergeable(self, kind: SqlType, distinct: bool, streaming: bool) -> bool:
-        """Whether windows can be made from slices. Sums of distinct floats cannot in batch, where values that come
-        and go are added and subtracted: they would not cancel exactly."""
+        """Whether windows can be computed from slices. Sums of distinct floats cannot be in batch: there, values are
+        added and subtracted again, and floats do not cancel exactly.
+        """
         if distinct and self.distinct_rows:
             return True
         if distinct and not self.ignores_distinct:
@@ -120,7 +131,7 @@ class AggregateFunction:
         return bool(self.partials)
 
     def retractable(self, distinct: bool) -> bool:
-        """Whether values that came can be taken back. What a user wrote gets the rows that are left."""
+        """Whether values can be retracted. A user's aggregate is called with the rows that remain."""
         if self.user:
             return True
         of_bag = all(part.net for part in self.partials)

@@ -1,7 +1,8 @@
-"""The aggregate functions: one row each, as `aggregate_function.py` explains. Adding an aggregate is adding a row.
+"""The table of aggregate functions, one row each; `aggregate_function.py` explains the fields. To add an aggregate, add
+a row.
 
-Result types: semantics.md#aggregate-functions. An aggregate that a user wrote is such a
-row too (`of_user`), with `{function}` for its name, `{all}` for its arguments and `{row}` for a struct of them.
+Result types: semantics.md#aggregate-functions. A user's aggregate becomes such a row too (`of_user`). Its templates use
+`{function}` for its name, `{all}` for its arguments and `{row}` for a struct of them.
 """
 
 from __future__ import annotations
@@ -26,7 +27,7 @@ def _sum(kind: SqlType) -> SqlType:
 
 
 def _natural_sum(kind: SqlType) -> SqlType:
-    """What Spark's sum() gives."""
+    """The result type of Spark's sum()."""
     return "bigint" if is_integer(kind) else "double" if is_float(kind) else UNKNOWN
 
 
@@ -35,7 +36,7 @@ def _avg(kind: SqlType) -> SqlType:
 
 
 def average(kind: SqlType) -> str:
-    """How a sum and a count make an average: of integers an integer, as in Flink."""
+    """The template that makes an average from a sum and a count. The average of integers is an integer, as in Flink."""
     if is_integer(kind):
         return "{sum} div nullif({count}, 0)"
     if is_decimal(kind):
@@ -49,15 +50,15 @@ def _whole_average(kind: SqlType) -> str:
     return average(kind).replace("{sum}", "sum({d}{x}){f}").replace("{count}", "count({d}{x}){f}")
 
 
-# values in the order of their times, ties in their own: a value stands beside its time until the window is finished
+# values by time, equal times by value: each value is stored with its time until the window is finished
 TIMED = "struct({t} AS t, {x} AS x)"
 VALUES = "transform(sort_array({list}), e -> e.x)"
 JOINED = f"CASE WHEN size({{list}}) > 0 THEN array_join({VALUES}, {{y}}) END"
 
-ONE = "1L"  # the partial of a row that is counted
+ONE = "1L"  # the partial of one counted row
 COUNT_OF = Partial("count", "count({x}){f}", "sum", ONE)
 SUM_OF = Partial("sum", "sum({x}){f}", "sum")
-# a value after the other, each as often as it is there; by Welford's formula, in an order that is always the same
+# Welford's formula over all values, each as often as it occurs, always in the same order
 ADDED = (
     "named_struct('n', m.n + e.n, 'mean', m.mean + (e.x - m.mean) * e.n / (m.n + e.n), "
     "'m2', m.m2 + (e.x - m.mean) * (e.x - m.mean) * m.n * e.n / (m.n + e.n))"
@@ -78,16 +79,16 @@ LIST = Partial("list", f"collect_list({TIMED}){{nn}}", "concat", f"array({TIMED}
 LIST_WITH_NULLS = Partial(
     "list", f"collect_list({TIMED}){{f}}", "concat", f"array({TIMED})", nulls=True, value=TIMED, net=EACH
 )
-# {y} is the sign of the row: 1 if it comes, -1 if it goes
+# {y} is the sign of the row: 1 inserts it, -1 retracts it
 OCCURRENCE = "struct({x} AS x, {y} AS n)"
 BAG = Partial("bag", f"collect_list({OCCURRENCE}){{f}}", "bag", f"array({OCCURRENCE})", nulls=True)
 
 
 def _spread(name: str, spark: str, finish: str) -> AggregateFunction:
-    """A standard deviation or variance, merged by its moments. It has the type of an average, as in Flink.
+    """A standard deviation or variance, merged by its moments. Its type is that of an average, as in Flink.
 
-    Of integers it is cut to an integer: rounded before, so that 450 stays 450 whatever the order in which doubles were
-    added.
+    For integers the result is cut to an integer. It is rounded first, so that 450 stays 450 in whatever order the
+    doubles were added.
     """
 
     def of(template: str) -> Callable[[SqlType], str]:
@@ -109,7 +110,9 @@ def _spread(name: str, spark: str, finish: str) -> AggregateFunction:
 
 
 def _exact_spread(name: str) -> Callable[[SqlType], str]:
-    """Of DECIMALs with up to 18 digits, by sums that have them all; "" of others."""
+    """Return the exact template for DECIMALs of up to 18 digits, which keeps all digits of the sums; "" for other
+    types.
+    """
 
     def of(kind: SqlType) -> str:
         if not is_decimal(kind) or int(kind[8:].partition(",")[0]) > 18:
@@ -127,7 +130,7 @@ def _spread_type(kind: SqlType) -> SqlType:
     return _avg(kind) if is_number(kind) else "double"
 
 
-# equal values stand beside each other in a sorted array: where a run begins, and how long it is
+# equal values are neighbours in a sorted array: the start of each run and its length
 RUNS = (
     "transform(array(sort_array({values})), s -> transform(array("
     "filter(if(size(s) = 0, slice(array(0), 1, 0), sequence(1, size(s))), i -> i = 1 OR NOT s[i - 1] <=> s[i - 2])"
@@ -137,12 +140,12 @@ RUNS = (
 
 
 def multiset(values: str) -> str:
-    """An array without NULLs as a multiset: a map from each value to how often it is there."""
+    """Turn an array without NULLs into a multiset: a map from each value to the number of its occurrences."""
     return RUNS.replace("{values}", values)
 
 
 def _multiset(name: str) -> AggregateFunction:
-    """All values but NULLs as a multiset, an empty one if there are none."""
+    """A multiset of all values that are not NULL; empty if there are none."""
     return AggregateFunction(
         name,
         multiset(VALUES.replace("{list}", LIST.sql)),
@@ -154,7 +157,7 @@ def _multiset(name: str) -> AggregateFunction:
 
 
 def _list(name: str, values: Partial) -> AggregateFunction:
-    """All values as an array, an empty one if there are none."""
+    """An array of all values; empty if there are none."""
     return AggregateFunction(
         name,
         VALUES.replace("{list}", values.sql),
@@ -166,8 +169,9 @@ def _list(name: str, values: Partial) -> AggregateFunction:
 
 
 def of_user(function: UserFunction) -> AggregateFunction:
-    """The row of a user's aggregate. In Spark its function takes what it is the value of: the list of the rows, or an
-    accumulator that was merged from others; NULL is one into which no row went."""
+    """The row for a user's aggregate. In Spark, its function is called with the list of the rows, or with a merged
+    accumulator, which is NULL if no row went into it.
+    """
     state = Partial("state", "{function}({all}){f}", function, "array({row})", nulls=True)
     rows = Partial("rows", "collect_set({row}){f}", "distinct", "array({row})", nulls=True)
     return AggregateFunction(
@@ -182,7 +186,7 @@ def of_user(function: UserFunction) -> AggregateFunction:
     )
 
 
-# No function of SQL: all values in no order, of any type, as operators of our own hold rows.
+# Not an SQL function: all values, of any type, in no order. Our own operators keep rows with it.
 ROWS = "$ROWS"
 
 POP = "CASE WHEN {moments}.n > 0 THEN {moments}.m2 / {moments}.n END"
@@ -194,7 +198,7 @@ _ROWS = (
         "count({d}{x}){f}",
         _always("bigint"),
         partials=(COUNT_OF,),
-        finish="{count}",  # never NULL: a window holds a slice with rows
+        finish="{count}",  # never NULL: every window has a slice with rows
         distinct="{count}",
         shares=(Share("COUNT", "SUM0"),),
     ),
@@ -317,7 +321,7 @@ _ROWS = (
 )
 
 AGGREGATES = {row.name: row for row in _ROWS}
-# What rules make of them besides, and no query can name.
+# Functions that only rules create; no query can call them.
 OCCURRENCES = AggregateFunction(
     "OCCURRENCES",
     "",  # Spark has no such aggregate: a bag is made from slices

@@ -1,4 +1,4 @@
-"""The type of `left op right` in Spark's ANSI mode, by its rules for coercion and decimal precision."""
+"""The result type of `left op right` in Spark's ANSI mode: Spark's rules for coercion and decimal precision."""
 
 from __future__ import annotations
 
@@ -11,9 +11,10 @@ AS_DECIMAL = {"tinyint": (3, 0), "smallint": (5, 0), "int": (10, 0), "bigint": (
 
 
 def arithmetic(op: str, left: SqlType, right: SqlType) -> SqlType:
-    """`op` is one of + - * / %. An integer literal beside a decimal comes as the decimal of its digits.
+    """Return the result type of `op`, one of + - * / %. An integer literal beside a decimal must be passed as the
+    decimal of its digits.
 
-    Of integers `/` is bigint: tvfsql divides them as Flink does. UNKNOWN if a side is no number.
+    `/` of integers gives bigint, because tvfsql divides integers as Flink does. UNKNOWN if a side is not numeric.
     """
     if not (is_number(left) and is_number(right)):
         return UNKNOWN
@@ -34,14 +35,14 @@ def arithmetic(op: str, left: SqlType, right: SqlType) -> SqlType:
         case _:
             scale = max(s1, s2)
             digits = max(p1 - s1, p2 - s2) + scale + 1
-    if digits > DIGITS:  # digits before the point go first, six after it are kept at least
+    if digits > DIGITS:  # digits before the point take precedence; at least six after it are kept
         scale = max(DIGITS - (digits - scale), min(scale, 6))
         digits = DIGITS
     return f"decimal({digits},{scale})"
 
 
 def precision(kind: SqlType) -> tuple[int, int]:
-    """Digits in all and after the point, of a decimal or of the decimal that holds an integer type."""
+    """Return the precision and scale of a decimal, or of the decimal that can hold an integer type."""
     if not is_decimal(kind):
         return AS_DECIMAL[kind]
     found = re.fullmatch(r"decimal\((\d+),(\d+)\)", kind)

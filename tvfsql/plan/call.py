@@ -1,4 +1,4 @@
-"""Aggregate calls as SQL text: the templates of plan.aggregates, filled in for one call."""
+"""Aggregate calls as SQL text: fills the templates of plan.aggregates in for one call."""
 
 from __future__ import annotations
 
@@ -12,18 +12,18 @@ from tvfsql.plan.types import SqlType, is_decimal, is_float, scale_of
 
 
 def row_of(call: AggCall) -> AggregateFunction | None:
-    """The call's row of the table of aggregates; None if only Spark knows it."""
+    """The call's row in the table of aggregates; None if only Spark knows the function."""
     return of_user(call.user) if call.user else FUNCTIONS.get(call.function)
 
 
 def mergeable(call: AggCall, *, streaming: bool) -> bool:
-    """Whether the call's result over a window can be made from partials of its slices."""
+    """Whether the call's result over a window can be computed from partials of its slices."""
     row = row_of(call)
     return row is not None and row.mergeable(call.arguments[0].type, call.distinct, streaming)
 
 
 def retractable(call: AggCall) -> bool:
-    """Whether the call's result can be worked out of rows that come and go."""
+    """Whether the call can be computed over changes, which insert and retract rows."""
     row = row_of(call)
     lasting = all(part.lasting for part in (*call.arguments, *([call.filter] if call.filter else [])))
     merges = row is not None and (row.user is not None or mergeable(call, streaming=True))
@@ -47,7 +47,7 @@ def whole(call: AggCall) -> Scalar:
 
 
 def holes(call: AggCall) -> dict[str, Scalar]:
-    """What the templates take from a call."""
+    """The values that the call puts into a template, by placeholder."""
     x, *more = call.arguments
     counts = counted(call)
     fields = {f"x{i}": argument for i, argument in enumerate(call.arguments)}
@@ -65,7 +65,9 @@ def holes(call: AggCall) -> dict[str, Scalar]:
 
 
 def counted(call: AggCall, *, nulls: bool = False) -> Scalar | None:
-    """The condition under which a row counts: FILTER holds, and the argument is not NULL (with `nulls` it may be)."""
+    """The condition under which a row counts: FILTER holds, and the argument is not NULL unless `nulls` allows it.
+    None: every row counts.
+    """
     x = call.arguments[0]
     if nulls or x.sql == "*":
         return call.filter
@@ -76,7 +78,9 @@ def counted(call: AggCall, *, nulls: bool = False) -> Scalar | None:
 
 
 def single(call: AggCall, pattern: str, *, nulls: bool = False) -> Scalar:
-    """The filled-in pattern for a row that counts, for others NULL; 0 where rows are counted, as no count is NULL."""
+    """The filled-in pattern for a row that counts, else NULL; for counts 0 instead of NULL, because a count is never
+    NULL.
+    """
     value = template(pattern, holes(call))
     counts = counted(call, nulls=nulls or value == call.arguments[0])
     if counts is None:
@@ -86,7 +90,7 @@ def single(call: AggCall, pattern: str, *, nulls: bool = False) -> Scalar:
 
 
 def finished(call: AggCall, pattern: str, parts: Mapping[str, Scalar]) -> Scalar:
-    """The filled-in pattern as the call's type, with a cast where Spark's own type is another."""
+    """The filled-in pattern, cast to the call's type if Spark's own type differs."""
     row = row_of(call)
     assert row is not None, call
     kind = call.arguments[0].type
@@ -97,9 +101,10 @@ def finished(call: AggCall, pattern: str, parts: Mapping[str, Scalar]) -> Scalar
 
 
 def sum_of_list(kind: SqlType) -> str:
-    """The sum of the list `{v}` in the type of Spark's sum(). Floating numbers are added from the smallest up, so
-    that the sum does not depend on the order in which they came."""
-    if is_decimal(kind) and scale_of(kind) > 6:  # Spark would round a sum that may have 39 digits
+    """Return the template for the sum of the list `{v}`, in the type of Spark's sum(). Floating-point numbers are added
+    from the smallest up, so that the sum does not depend on their order of arrival.
+    """
+    if is_decimal(kind) and scale_of(kind) > 6:  # Spark would round a sum that can have 39 digits
         whole = f"DECIMAL(37, {scale_of(kind)})"
         return (
             f"aggregate({{v}}, CAST(0 AS {whole}), (total, value) -> CAST(total + CAST(value AS {whole}) AS {whole}))"
@@ -110,5 +115,5 @@ def sum_of_list(kind: SqlType) -> str:
 
 
 def _function(call: AggCall) -> dict[str, Scalar]:
-    """The name of a user's aggregate."""
+    """The placeholder of a user's aggregate: its name."""
     return {"function": Scalar((call.user,), deterministic=call.user.deterministic)} if call.user else {}

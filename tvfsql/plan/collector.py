@@ -1,4 +1,4 @@
-"""Columns that one operator computes for those above it, gathered while expressions are taken apart."""
+"""Collects the columns that one operator computes for the operators above it."""
 
 from __future__ import annotations
 
@@ -14,14 +14,15 @@ Part = TypeVar("Part", AggCall, PartialColumn)
 
 @dataclass
 class Collector(Generic[Part]):
-    """Aggregate calls, or partials of such: two that compute the same are one column. Names are not among `taken`, in
-    lower case."""
+    """Collects aggregate calls or partials. Two that compute the same share one column. `taken` holds the names already
+    in use, in lower case.
+    """
 
     taken: set[str]
     parts: list[Part] = field(default_factory=list)
 
     def column(self, wanted: Part) -> Scalar:
-        """The column that holds it: of its name, if that is free."""
+        """Return the column that holds `wanted`, adding it if it is new. It gets its own name if that is free."""
         for known in self.parts:
             if replace(known, name=wanted.name) == wanted and known.type == wanted.type:
                 return column(known.name, known.type)
@@ -29,7 +30,7 @@ class Collector(Generic[Part]):
         return column(self.parts[-1].name, wanted.type)
 
     def free(self, wanted: str) -> str:
-        """A name like this one that nothing has; from now on it is taken."""
+        """Return a free name like this one and mark it as taken."""
         name = free_name(wanted, lambda known: known.lower() in self.taken)
         self.taken.add(name.lower())
         return name

@@ -1,28 +1,28 @@
-"""Names of columns that no query names: physical operators, emitted code and the runtime agree on them here.
+"""Names of internal columns, which physical operators, emitted code and the runtime share.
 
-No name of a query begins with a $. Columns that only one module of the runtime sees have their names there.
+They begin with $, as no name of a query does. A column that only one runtime module uses is named in that module.
 """
 
 from __future__ import annotations
 
-# Besides the columns of a stream's rows: the watermark that a row brings; a watermark that no row brings, IDLE or a
-# TRIGGER, in control rows; the partition of the source that says it.
+# Beside the columns of a stream's rows: the watermark that a row carries; the channel message of a control row (a
+# watermark, IDLE or TRIGGER); the partition of the source that it comes from.
 WATERMARK, CONTROL, CHANNEL = "$watermark", "$control", "$channel"
 MARKS = (WATERMARK, CONTROL, CHANNEL)
-# A row of the source, should it be late; a late row and a window that it missed.
+# The source's row, kept in case it is late; a late row with one window that it missed.
 LATE = "$late"
 
-# What a row does, where rows are changes: +I, -U, +U or -D. In stored changelogs it has the table's own name.
+# The operation of a change: +I, -U, +U or -D. Stored changelogs use the table's own name for it.
 OP = "$op"
-# The partials of the row that a change replaces, or of the previous step of a CUMULATE that emits changed steps only.
+# The partials of the row that a change replaces, or of the previous step of a CUMULATE that only emits changed steps.
 BEFORE = "before"
-# Whether a change adds its row (1) or takes it away (-1); another name, where a table has a column of this one.
+# Whether a change inserts its row (1) or retracts it (-1); renamed if a table has a column of this name.
 SIGN = "sign"
-# How often a row is left when all changes are applied.
+# How many copies of a row remain after all changes.
 TIMES = "$times"
 
-# What a window function adds.
+# The columns that a window function adds.
 WINDOW_COLUMNS = ("window_start", "window_end", "window_time")
-# A slice, by its end; the interval of a session, by the times of its first and last row.
+# The end of a slice; the times of the first and last row of a session's interval.
 SLICE_END = "slice_end"
 INTERVAL_START, INTERVAL_LAST = "$start", "$last"

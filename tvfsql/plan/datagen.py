@@ -1,4 +1,4 @@
-"""The columns of a datagen table and their values, from the options of its WITH clause."""
+"""The columns of a datagen table and their values, as the options of its WITH clause define them."""
 
 from __future__ import annotations
 
@@ -13,20 +13,20 @@ from tvfsql.plan.table_options import TableOptions
 from tvfsql.plan.types import is_decimal, is_float, is_integer, is_time, scale_of, shown
 
 RANDOM, SEQUENCE = "random", "sequence"
-DIGITS = 18  # an unscaled DECIMAL is made as a whole number of 64 bits
+DIGITS = 18  # an unscaled DECIMAL is generated as a 64-bit integer
 INTEGER_BITS = {"tinyint": 8, "smallint": 16, "int": 32, "bigint": 64}
 
 
 @dataclass(frozen=True)
 class Counted:
-    """`start`, `start` + 1 and so on."""
+    """The sequence `start`, `start` + 1 and so on."""
 
     start: int
 
 
 @dataclass(frozen=True)
 class Uniform:
-    """Numbers from `low` to `high`, all as likely; of a DECIMAL in units of its last digit."""
+    """Uniformly distributed numbers from `low` to `high`; for a DECIMAL in units of its last digit."""
 
     low: int | float
     high: int | float
@@ -34,14 +34,16 @@ class Uniform:
 
 @dataclass(frozen=True)
 class Digits:
-    """Hexadecimal digits: `length` characters, or of a binary type `length` bytes."""
+    """Hexadecimal text of `length` characters, or `length` bytes for a binary type."""
 
     length: int
 
 
 @dataclass(frozen=True)
 class Times:
-    """`start` (epoch ms), then `step` ms on in each row; each less than `past` ms back, drawn for each row."""
+    """Times that start at `start` (epoch ms) and grow by `step` ms per row; each is set back by a random delay of less
+    than `past` ms.
+    """
 
     start: int
     step: int
@@ -53,7 +55,7 @@ Values = Counted | Uniform | Digits | Times
 
 @dataclass(frozen=True)
 class Made:
-    """A column of datagen: what its values are, and the share of rows in which it is NULL instead."""
+    """A column of datagen: the values that it gets, and the share of its rows (0 to 1) that are NULL instead."""
 
     name: str
     type: str
@@ -64,9 +66,9 @@ class Made:
 def datagen(
     options: TableOptions, fields: Sequence[Field], places: Mapping[str, Span] | None = None
 ) -> tuple[Made, ...]:
-    """The columns of a datagen table (with the places of their names).
+    """Return the columns of a datagen table. `places` are the spans of the column names.
 
-    Raises BindError for a type that it cannot make, or a bad option.
+    Raises BindError for a type that datagen cannot generate, or for a bad option.
     """
     made = []
     for field in fields:
@@ -128,7 +130,7 @@ def _ordered(options: TableOptions, key: str, low: int | float, high: int | floa
 
 
 def _unscaled(options: TableOptions, key: str, kind: str) -> int:
-    """A bound of a DECIMAL, in units of its last digit; by default the widest that 18 digits hold."""
+    """Read a bound of a DECIMAL, in units of its last digit; by default the largest that 18 digits hold."""
     scale = scale_of(kind)
     widest = Decimal(10 ** min(_whole_digits(kind) + scale, DIGITS) - 1).scaleb(-scale)
     bound = options.number(key, -widest if key.endswith("min") else widest)
@@ -138,6 +140,6 @@ def _unscaled(options: TableOptions, key: str, kind: str) -> int:
 
 
 def _whole_digits(kind: str) -> int:
-    """Digits before the point of a DECIMAL."""
+    """The number of digits before the point of a DECIMAL."""
     precision = int(kind.removeprefix("decimal(").partition(",")[0])
     return precision - scale_of(kind)

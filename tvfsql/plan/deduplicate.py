@@ -13,10 +13,10 @@ from tvfsql.plan.rank import orders_of, reads_of
 
 @dataclass(frozen=True)
 class Deduplicate(Node):
-    """Of the rows that agree on `partition` the first, or the last: `order` is their time attribute, of event time or
-    `proctime`.
+    """The first or the last of the rows that agree on `partition`. `order` is their time attribute, in event time or,
+    with `proctime`, processing time.
 
-    `ties` order the rows of one time, in the direction of the time.
+    `ties` orders rows of the same time, in the same direction.
     """
 
     input: Node
@@ -37,7 +37,7 @@ class Deduplicate(Node):
 
     @property
     def reads(self) -> frozenset[str]:
-        """The input columns that it looks at."""
+        """The input columns that it reads."""
         return reads_of(self.partition, (self.order,), self.ties)
 
     @property

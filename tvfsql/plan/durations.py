@@ -1,4 +1,4 @@
-"""Durations as text, both ways: `10 s` of an option to milliseconds, and milliseconds as EXPLAIN shows them."""
+"""Durations as text: parses an option such as `10 s` into milliseconds, and formats milliseconds for EXPLAIN."""
 
 from __future__ import annotations
 
@@ -15,7 +15,9 @@ _NAMES = {
 
 
 def milliseconds(text: str) -> int | None:
-    """Of a duration such as `500 ms`, `10 s`, `5 min`, `1 h`; a bare number is milliseconds. None: not a duration."""
+    """Parse a duration such as `500 ms`, `10 s`, `5 min`, `1 h`; a bare number is milliseconds. None if it is not
+    one.
+    """
     found = re.fullmatch(r"(\d+)\s*([a-z]*)", text.strip().lower())
     if found is None:
         return None
@@ -24,12 +26,12 @@ def milliseconds(text: str) -> int | None:
 
 
 def duration(ms: int) -> str:
-    """Milliseconds in the largest exact unit: 90000 is `90 s`, 86400000 is `1 d`."""
+    """Format milliseconds in the largest exact unit: 90000 is `90 s`, 86400000 is `1 d`."""
     width, unit = next((u for u in UNITS if ms % u[0] == 0 and ms != 0), UNITS[-1])
     return f"{ms // width} {unit}"
 
 
 def calendar(months: int) -> str:
-    """Months in years if they are whole: 12 is `1 year`, 18 is `18 months`."""
+    """Format months, as years if they are whole: 12 is `1 year`, 18 is `18 months`."""
     count, unit = (months // 12, "year") if months % 12 == 0 and months else (months, "month")
     return f"{count} {unit}{'s' if abs(count) != 1 else ''}"

@@ -1,6 +1,7 @@
-"""The connector `faker`: the columns of a table and what their values are, from expressions as flink-faker has them.
+"""The connector `faker`: the columns of a table and their values, from the same expressions as flink-faker.
 
-`'fields.name.expression' = '#{Name.fullName}'`: text, in which each `#{...}` stands for a value of Datafaker's.
+`'fields.name.expression' = '#{Name.fullName}'` is text in which each `#{...}` is replaced by a random value of
+Datafaker.
 """
 
 from __future__ import annotations
@@ -19,7 +20,7 @@ from tvfsql.plan.types import shown
 
 UNIT_MS = {"milliseconds": 1, "seconds": 1_000, "minutes": 60_000, "hours": 3_600_000, "days": 86_400_000}
 YEAR_MS = 31_557_600_000
-# Datafaker's names, in lower case and without underscores, and those of the Python library Faker.
+# Maps Datafaker's names, in lower case and without underscores, to those of the Python library Faker.
 METHODS = {
     "address": {
         "city": "city", "cityname": "city", "country": "country", "countrycode": "country_code",
@@ -54,7 +55,7 @@ METHODS = {
     },
     "phonenumber": {"cellphone": "phone_number", "phonenumber": "phone_number"},
 }  # fmt: skip
-# The library has no names from books, films and kitchens: names of people, places and plain words replace them.
+# Faker has no names from books, films or food: names of people, places and plain words replace them.
 STORIES = frozenset(
     "animal artist beer book coffee drwho food funnyname gameofthrones greekphilosopher harrypotter "
     "hitchhikersguidetothegalaxy hobbit lordoftherings pokemon rickandmorty rockband space starcraft startrek starwars "
@@ -69,7 +70,7 @@ NAMES = {"options.option", "bool.bool", "internet.uuid", "lorem.characters", "re
 
 @dataclass(frozen=True)
 class Between:
-    """Whole numbers from `low` up to, not including, `high`."""
+    """Integers from `low` up to, but not including, `high`."""
 
     low: int
     high: int
@@ -77,7 +78,7 @@ class Between:
 
 @dataclass(frozen=True)
 class Rounded:
-    """Numbers from `low` to `high` with some digits after the point."""
+    """Numbers from `low` to `high`, rounded to `digits` decimal places."""
 
     digits: int
     low: float
@@ -86,7 +87,7 @@ class Rounded:
 
 @dataclass(frozen=True)
 class Moment:
-    """Times from `least` to `most` ms after the row's own."""
+    """Times that lie `least` to `most` ms after the time of the row."""
 
     least: int
     most: int
@@ -99,25 +100,25 @@ class Uuid:
 
 @dataclass(frozen=True)
 class Pattern:
-    """Texts of a regular expression."""
+    """Text that matches a regular expression."""
 
     regex: str
 
 
 @dataclass(frozen=True)
 class Method:
-    """What a method of the library gives."""
+    """The result of a method of the library."""
 
     name: str
 
 
-Error = Callable[[str, str | None], BindError]  # of an expression: what is wrong, and a hint
+Error = Callable[[str, str | None], BindError]  # makes an error about an expression from a problem and a hint
 Part = str | Between | Rounded | Moment | Uuid | Pattern | Method
 
 
 @dataclass(frozen=True)
 class Made:
-    """A column: its values are these parts, one after the other; the share of rows in which it is NULL instead."""
+    """A column: its value is the concatenation of `parts`, or NULL in a share (`null_rate`) of the rows."""
 
     name: str
     type: str
@@ -131,14 +132,14 @@ def start_of(options: TableOptions) -> int:
 
 
 def rate_of(options: TableOptions) -> int:
-    """How many rows there are in a second of their own time."""
+    """The number of rows per second of event time."""
     return options.whole("rows-per-second", PER_SECOND, least=1)
 
 
 def columns_of(
     options: TableOptions, fields: Sequence[Field], places: Mapping[str, Span] | None = None
 ) -> tuple[Made, ...]:
-    """The columns of a table (with the places of their names). Raises BindError."""
+    """Return the columns of a table. `places` are the spans of the column names. Raises BindError."""
     made = []
     for field in fields:
         key = f"fields.{field.name}"
@@ -170,7 +171,7 @@ def _plain(name: str) -> str:
 
 
 def _parts(text: str, error: Error) -> Iterator[Part]:
-    """An expression, taken apart."""
+    """Split an expression into its parts."""
     at = 0
     while (start := text.find("#{", at)) >= 0:
         if start > at:
@@ -185,7 +186,7 @@ def _parts(text: str, error: Error) -> Iterator[Part]:
 
 
 def _closing(text: str, at: int) -> int | None:
-    """Where the } is that closes a #{; those in quotes do not."""
+    """The position of the } that closes a #{, skipping quoted text; None if there is none."""
     quoted = False
     for i in range(at, len(text)):
         quoted ^= text[i] == "'"
@@ -195,7 +196,7 @@ def _closing(text: str, at: int) -> int | None:
 
 
 def _part(call: str, error: Error) -> Part:
-    """What `Provider.method 'argument', ...` gives."""
+    """Parse `Provider.method 'argument', ...`."""
     named = re.match(r"[\w.]+", call)
     name = _plain(named[0]) if named else ""
     given = re.findall(r"'([^']*)'", call)
@@ -254,7 +255,7 @@ def _made(name: str, given: list[str]) -> Part | None:
 
 
 def _of_template(template: str, kind: str) -> str:
-    """`user_##` and `??` as a regular expression."""
+    """Turn a template such as `user_##` or `??` into a regular expression."""
     digits, letters = kind != "letterify", kind != "numerify"
     marks = {"#": "[0-9]" if digits else "#", "?": "[a-z]" if letters else r"\?"}
     return "".join(marks.get(char, re.escape(char)) for char in template)

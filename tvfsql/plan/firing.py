@@ -1,4 +1,4 @@
-"""Early and late firing: when windows of a stream emit results other than at their end.
+"""Early and late firing: when windows of a stream emit results besides at their end.
 
 Source: semantics.md#early-and-late-firing.
 """
@@ -12,12 +12,12 @@ from tvfsql.plan.durations import duration
 
 @dataclass(frozen=True)
 class Firing:
-    """Before their end, and after it for rows that come late. Times are in ms.
+    """When a window fires before its end, and after its end for late rows. Times are in ms.
 
-    `early`: how long after a row its open windows emit what they hold, by processing time; 0: in the micro-batch
-    of the row; None: never. `lateness`: how long after its end (by event time) a window still takes rows. `late`: the
-    same as `early` for rows that come after the end. What is emitted is the whole result, which takes the place
-    of the one before it, or with `purge` what the rows since then amount to.
+    `early` is the processing time from a row to the early firing of its open windows; 0: in the row's micro-batch;
+    None: no early firing. `lateness` is how long after its end, in event time, a window still accepts rows. `late` is
+    like `early`, for rows that arrive after the end. A firing emits the whole result, which replaces the earlier one;
+    with `purge` it emits the result of the rows since the last firing.
     """
 
     early: int | None = None

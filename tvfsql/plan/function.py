@@ -1,4 +1,4 @@
-"""Python functions in plans: their path and result type. Plans do not load them."""
+"""Python functions in plans: a path and a result type. Plans do not import the functions."""
 
 from __future__ import annotations
 
@@ -8,16 +8,16 @@ from typing import Any
 
 from tvfsql.plan.types import SqlType
 
-OF_ROWS = "_of_rows"  # behind the name of a function that is only called for rows of the query
-MANY = 1 << 10  # what a function with *arguments takes at most
+OF_ROWS = "_of_rows"  # suffix of a function that is only called for rows of the query
+MANY = 1 << 10  # the most arguments that a function with *arguments accepts
 
 
 @dataclass(frozen=True)
 class UserFunction:
     """A function called `name` in SQL: `object` of the Python module `module`.
 
-    Of an aggregate `merges` tells whether its accumulators can be merged. `folder` is where the module was found, if
-    that is no place that Python looks at by itself.
+    `merges` says whether the accumulators of an aggregate can be merged. `folder` is where the module was found, if
+    Python does not search that folder by itself.
     """
 
     name: str
@@ -34,18 +34,19 @@ class UserFunction:
 
     @property
     def plain(self) -> UserFunction:
-        """The function itself, where this one is of rows only."""
+        """The original function, if this one is made by `for_rows`."""
         return replace(self, name=self.name.removesuffix(OF_ROWS), of_rows=False) if self.of_rows else self
 
     @property
     def for_rows(self) -> UserFunction:
-        """The function with one more argument, the first: the result is NULL, and the function is not called, where
-        that is not NULL. Spark calls Python for every row, also within CASE."""
+        """The function with an additional first argument. If that argument is not NULL, the result is NULL and the
+        function is not called. This is needed because Spark calls Python for every row, even within CASE.
+        """
         return self if self.of_rows or self.of_flink else replace(self, name=f"{self.name}{OF_ROWS}", of_rows=True)
 
     @property
     def path(self) -> str:
-        """What CREATE FUNCTION ... AS names."""
+        """The path that CREATE FUNCTION ... AS names."""
         return f"{self.module}.{self.object}"
 
     def __str__(self) -> str:
@@ -53,7 +54,9 @@ class UserFunction:
 
 
 def functions_in(value: Any) -> Iterator[UserFunction]:
-    """The functions that a plan, or a part of one, calls: found in its fields, in their order, some several times."""
+    """Yield the functions that a plan, or a part of one, calls, in the order of its fields. A function can occur
+    repeatedly.
+    """
     if isinstance(value, UserFunction):
         yield value
     elif isinstance(value, tuple):

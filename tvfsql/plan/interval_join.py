@@ -1,4 +1,4 @@
-"""Interval joins: the partners of a row are within bounds of its time."""
+"""Interval joins: joins that bound the time between the two rows of a pair."""
 
 from __future__ import annotations
 
@@ -15,8 +15,9 @@ TIMES = ("timestamp_ntz", "timestamp")
 
 @dataclass(frozen=True)
 class IntervalJoin(Node):
-    """Pairs of rows that agree in `pairs`, and for which the left time less the right one is at least `low` and at
-    most `high` microseconds. `kind` is inner, left, right or full. Both times are event times, or `proctime`."""
+    """Pairs of rows that agree in `pairs` and whose time difference, left minus right, is from `low` to `high`
+    microseconds. `kind` is inner, left, right or full. Both times are event times, or with `proctime` processing times.
+    """
 
     left: Node
     right: Node
@@ -34,7 +35,7 @@ class IntervalJoin(Node):
 
     @property
     def reads(self) -> frozenset[str]:
-        """The columns of both sides that it looks at."""
+        """The columns of both sides that it reads."""
         pairs = frozenset(name for pair in self.pairs for name in (pair.left, pair.right))
         return pairs | {self.left_time, self.right_time}
 
@@ -51,7 +52,7 @@ class IntervalJoin(Node):
 
 
 def bound(micros: int) -> str:
-    """A bound as EXPLAIN prints it: `-10 min`."""
+    """Format a bound for EXPLAIN: `-10 min`."""
     ms, rest = divmod(abs(micros), 1000)
     text = duration(ms) if not rest else f"{ms}.{rest:03d} ms"
     return f"-{text}" if micros < 0 else text

@@ -1,8 +1,9 @@
-"""What a checkpoint says of the stream that it belongs to: its stateful operators, its sources and its sinks, as data.
+"""What a checkpoint records about its stream: the stateful operators, the sources and the sinks, as data.
 
-A release of tvfsql may write other code for a query, and a user may change what the state does not depend on. Whether a
-checkpoint can go on is decided by this, not by the program's text. Expressions are the SQL of EXPLAIN over the columns
-of the sources, so names that a query gives in between do not count. Source: docs/streams.md#change-a-running-query.
+A release of tvfsql may emit other code for a query, and a user may change parts that the state does not depend on.
+Whether a checkpoint can be resumed is therefore decided by the manifest, not by the program's text. Expressions are the
+SQL of EXPLAIN over the columns of the sources, so intermediate names in a query do not matter. Source:
+docs/streams.md#change-a-running-query.
 """
 
 from __future__ import annotations
@@ -22,10 +23,10 @@ _WINDOWS: dict[str, type[Window]] = {kind.__name__: kind for kind in get_args(Wi
 
 @dataclass(frozen=True)
 class Column:
-    """A column that is kept: its name in state, its type, and what it is of, input by input.
+    """A column in state: its name, its type and, for each input, the expression that it is computed from.
 
-    `merge` says how two values become one; "": the column is not merged. `type` is "" where only Spark knows it.
-    `reads` has the columns of the sources that are read, with their types.
+    `merge` says how two values are merged; "": they are not. `type` is "" if only Spark knows it. `reads` has the
+    source columns that it reads, with their types.
     """
 
     name: str
@@ -35,21 +36,22 @@ class Column:
     reads: str = ""
 
     def same_as(self, other: Column) -> bool:
-        """Whether it holds the same, under whatever name. A release may know types that another one does not."""
+        """Whether the column holds the same, under whatever name. One release may know a type that another does not."""
         of_types = ((self.type, other.type), (self.reads, other.reads))
         return (self.of, self.merge) == (other.of, other.merge) and all(a == b or not (a and b) for a, b in of_types)
 
     @property
     def text(self) -> str:
-        """As a person reads it: `sum(price * 2)`."""
+        """The column as shown to users: `sum(price * 2)`."""
         of = " | ".join(dict.fromkeys(self.of))
         return f"{self.merge}({of})" if self.merge else of
 
 
 @dataclass(frozen=True)
 class Input:
-    """What an operator reads: a source or an operator by its place in the manifest (`source 1`, `operator 2`), under
-    which conditions, and through which other operators."""
+    """An input of an operator: a source or operator by its place in the manifest (`source 1`, `operator 2`), the
+    conditions on its rows, and the operators in between.
+    """
 
     of: str
     where: tuple[str, ...] = ()
@@ -58,8 +60,9 @@ class Input:
 
 @dataclass(frozen=True)
 class State:
-    """A stateful operator. `settings` are words of SQL or names of options with their values, all of which must stay;
-    `columns` lie in state in this order, `keys` tell its rows apart."""
+    """A stateful operator. `settings` maps words of SQL or option names to values that must not change. `columns` are
+    stored in state in this order; `keys` identify its rows.
+    """
 
     kind: str
     keys: tuple[Column, ...] = ()
@@ -72,7 +75,7 @@ class State:
 
 @dataclass(frozen=True)
 class Source:
-    """A table that is read. `at` is its path or topic."""
+    """A table that the stream reads. `at` is its path or topic."""
 
     table: str
     connector: str
@@ -83,8 +86,7 @@ class Source:
 
 @dataclass(frozen=True)
 class Sink:
-    """A table that is written. `by_batch`: micro-batches go into it one by one, not through Spark's own list of
-    files."""
+    """A table that the stream writes. `by_batch`: each micro-batch is written on its own, without Spark's file log."""
 
     table: str
     connector: str
@@ -94,8 +96,9 @@ class Sink:
 
 @dataclass(frozen=True)
 class Manifest:
-    """All of that. `results` are what the rows of the stream are made of. `layout` is that of the state, `version` the
-    release of tvfsql that wrote it."""
+    """The operators, sources and sinks of a stream. `results` are the inputs that its output rows come from. `layout`
+    is the version of the state's layout, `version` the release of tvfsql that wrote the manifest.
+    """
 
     operators: tuple[State, ...]
     sources: tuple[Source, ...]
@@ -113,7 +116,7 @@ class Manifest:
 
     @classmethod
     def load(cls, text: str) -> Manifest:
-        """Raises DataError for what is no manifest, or one of another version."""
+        """Parse a manifest. Raises DataError if the text is not a manifest, or is one of another format version."""
         try:
             told = json.loads(text)
             number = told.pop("manifest")
@@ -149,7 +152,7 @@ def _operator(told: dict[str, Any]) -> State:
 
 
 def _column(told: dict[str, Any]) -> Column:
-    unknown = told["type"].startswith("of ")  # as the first manifests had it, which lacked `reads`
+    unknown = told["type"].startswith("of ")  # the first manifests had this and no `reads`
     types = {"type": "", "reads": told["type"].removeprefix("of ")} if unknown else {}
     return Column(**told | {"of": tuple(told["of"])} | types)
 

@@ -1,7 +1,7 @@
-"""What became of a query since its checkpoint was made, and whether the state goes on with it.
+"""Compares a query with its checkpoint and decides whether the state can still be used.
 
-Each change is free (the state does not depend on it), needs the user's word (state of other rows than those to come),
-or is refused. Source: docs/streams.md#change-a-running-query.
+Each change is free (the state does not depend on it), needs the user's consent (the state comes from other rows than
+those to come), or is refused. Source: docs/streams.md#change-a-running-query.
 """
 
 from __future__ import annotations
@@ -17,7 +17,7 @@ from tvfsql.plan.window_nodes import window_label
 
 
 class Verdict(IntEnum):
-    """What a change asks for; the greatest of several counts."""
+    """The consequence of a change. Of several, the greatest counts."""
 
     FREE = 0
     WORD = 1
@@ -26,7 +26,9 @@ class Verdict(IntEnum):
 
 @dataclass(frozen=True)
 class Change:
-    """One change: what it is of, in words of SQL, before and after ("": there was none), and why it is judged so."""
+    """One change: the part of the query in words of SQL, its text before and after ("": absent), and the reason for the
+    verdict.
+    """
 
     verdict: Verdict
     what: str
@@ -36,7 +38,7 @@ class Change:
 
     @property
     def lines(self) -> list[str]:
-        """As a diff."""
+        """The change as a diff."""
         sides = (("-", self.before), ("+", self.after))
         return [f"  {self.what}: {self.why}", *(f"    {sign} {text}" for sign, text in sides if text)]
 
@@ -46,7 +48,7 @@ def verdict_of(changes: Sequence[Change]) -> Verdict:
 
 
 def changes(old: Manifest, new: Manifest) -> list[Change]:
-    """All changes from one manifest to another. The columns of the state may have other names or another order."""
+    """Return all changes between two manifests. The state's columns may be renamed or reordered."""
     return [
         *_layout(old, new),
         *_operators(old, new),
@@ -91,7 +93,7 @@ def _operator(old: State, new: State) -> Iterator[Change]:
 
 
 def _columns(old: State, new: State) -> Iterator[Change]:
-    """Of aggregates; or of rows, whose places in state count too."""
+    """Yield changes of an aggregate's columns, or of row columns, whose order in state counts too."""
     if old.kind == "GROUP BY window":
         lost, more = _others(old.columns, new.columns)
         if lost or more:
@@ -114,7 +116,7 @@ def _firing(old: State, new: State) -> Iterator[Change]:
 
 
 def _kept_by(firing: object) -> tuple[object, ...]:
-    """What decides which results of windows are remembered."""
+    """The part of the firing that decides which results of windows are remembered."""
     return (getattr(firing, "early", None) is None, *(getattr(firing, name) for name in ("lateness", "purge")))
 
 
@@ -179,7 +181,7 @@ def _files(sink: Sink) -> bool:
 
 
 def _others(old: Sequence[Column], new: Sequence[Column]) -> tuple[list[Column], list[Column]]:
-    """The columns that only one of them has, whatever their names and order."""
+    """The columns that only one of the two has, whatever their names and order."""
     lost, more = list[Column](), [*new]
     for column in old:
         found = next((each for each in more if each.same_as(column)), None)
@@ -191,7 +193,7 @@ def _others(old: Sequence[Column], new: Sequence[Column]) -> tuple[list[Column],
 
 
 def _alike(old: Sequence[Column], new: Sequence[Column]) -> bool:
-    """Whether columns agree one by one, by their names too."""
+    """Whether the columns agree one by one, including their names."""
     return len(old) == len(new) and all(a.name == b.name and a.same_as(b) for a, b in zip(old, new, strict=True))
 
 

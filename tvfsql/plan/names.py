@@ -4,7 +4,7 @@ from __future__ import annotations
 
 
 def refused(name: str) -> str | None:
-    """Why a name cannot be used; None: it can."""
+    """Return why a name cannot be used; None if it can."""
     if "${" in name:
         return "Spark replaces ${...} in the text of a query, in names too"
     if name.startswith("$"):

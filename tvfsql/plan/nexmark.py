@@ -1,4 +1,4 @@
-"""Nexmark's tables: the columns that they have, and the options that say which events there are.
+"""The tables of Nexmark: their columns, and the options that define their events.
 
 Source: the Nexmark benchmark (Tucker and others, 2002) as Beam and Flink run it.
 """
@@ -11,7 +11,7 @@ from tvfsql.plan.node import Field
 from tvfsql.plan.synthetic_tables import START, Rows
 from tvfsql.plan.table_options import TableOptions
 
-# Of 50 events the first is a person, the next three are auctions, the others are bids.
+# Of every 50 events the first is a person, the next three are auctions and the others are bids.
 PROPORTIONS = {"person": 1, "auction": 3, "bid": 46}
 EPOCH = sum(PROPORTIONS.values())
 
@@ -33,15 +33,15 @@ TABLES = {
         "dateTime timestamp_ntz, extra string"
     ),
 }
-# All of them as one table, whose rows have one event each.
+# All three kinds as one table, with one event per row.
 EVENTS = "events"
 EVENT_TYPE = Field("event_type", "int")
-KINDS = tuple(PROPORTIONS)  # by their numbers in event_type
+KINDS = tuple(PROPORTIONS)  # in the order of their numbers in event_type
 TABLES[EVENTS] = (
     EVENT_TYPE,
     *(Field(name, f"struct<{','.join(f'{part.name}:{part.type}' for part in TABLES[name])}>") for name in KINDS),
 )
-# Flink's options whose other values would make other events.
+# Flink's options that would generate other events; only these values are accepted.
 SETTLED = {
     **{f"{name}.proportion": str(share) for name, share in PROPORTIONS.items()},
     "bid.hot-ratio.auctions": "2",
@@ -52,8 +52,9 @@ SETTLED = {
 
 @dataclass(frozen=True)
 class Nexmark:
-    """One of Nexmark's tables: its events are spread over event time from `start` (epoch ms), `rate` of all
-    three tables a second; a row's time is behind its place in order by less than `disorder` ms."""
+    """One of Nexmark's tables. The events of all three tables are spread over event time from `start` (epoch ms),
+    `rate` per second. The time of a row lags its position in that order by less than `disorder` ms.
+    """
 
     table: str
     rate: int
@@ -62,7 +63,7 @@ class Nexmark:
 
     @classmethod
     def of(cls, options: TableOptions) -> Nexmark:
-        """Raises BindError."""
+        """Read the options of a table. Raises BindError."""
         for key, value in SETTLED.items():
             if options.text(key, value) != value:
                 raise options.error(key, f"cannot be {options.text(key)!r}", f"'{key}' = '{value}'")
@@ -77,7 +78,7 @@ class Nexmark:
         )
 
     def rows(self, options: TableOptions) -> Rows:
-        """Its rows; without end they come as fast as event time goes. Raises BindError."""
+        """Return the table's rows; of an unbounded table they arrive as fast as event time passes. Raises BindError."""
         share = self.rate * PROPORTIONS.get(self.table, EPOCH) // EPOCH
         number = options.whole("events.num", 0, least=0)
         if number and "number-of-rows" not in options:

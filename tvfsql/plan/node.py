@@ -1,4 +1,4 @@
-"""The base of all operators: children, columns and a label; plans are traversed through it."""
+"""The base class of all operators: children, columns and a label. Plans are traversed through it."""
 
 from __future__ import annotations
 
@@ -13,7 +13,7 @@ from tvfsql.plan.types import UNKNOWN, SqlType
 
 @dataclass(frozen=True)
 class Field:
-    """A column that an operator puts out."""
+    """A column in the output of an operator."""
 
     name: str
     type: SqlType = UNKNOWN
@@ -24,18 +24,18 @@ Schema = tuple[Field, ...]
 
 @dataclass(frozen=True)
 class Node:
-    """An operator. Its dataclass fields are the whole of its state; fields that hold nodes are its children.
+    """An operator. Its dataclass fields are all of its state; the fields that hold nodes are its children.
 
-    `span` is what an error underlines: the words of the SQL text that ask for the operator.
+    `span` is the part of the SQL text that asks for the operator; errors underline it.
     """
 
     span: Span | None = field(default=None, compare=False, repr=False, kw_only=True)
 
-    operator = ""  # what EXPLAIN calls it, if not by the name of the class
+    operator = ""  # its name in EXPLAIN, if that is not the class name
 
     @cached_property
     def schema(self) -> Schema:
-        """Names and types of the columns it puts out, in order; names are unique."""
+        """Names and types of the output columns, in order. Names are unique."""
         raise AssertionError(f"{type(self).__name__} has no schema")
 
     @property
@@ -54,7 +54,7 @@ class Node:
         return fn(self.over(lambda child: child.transform(fn)))
 
     def over(self, fn: Callable[[Node], Node]) -> Node:
-        """The same operator with each child rewritten; itself if none changes."""
+        """Return the operator with each child rewritten; the same object if nothing changes."""
         new: dict[str, Any] = {}
         for name, value in self._child_fields():
             moved = tuple(fn(child) for child in _nodes(value))
@@ -63,20 +63,20 @@ class Node:
         return replace(self, **new) if new else self
 
     def walk(self) -> Iterator[Node]:
-        """Every operator, this one first."""
+        """Yield every operator of the plan, this one first."""
         yield self
         for child in self.children:
             yield from child.walk()
 
     def details(self) -> Iterator[tuple[str, str]]:
-        """What stands in the brackets of the label: (field, text), only what is not empty."""
+        """Yield (field, text) for the brackets of the label. Empty fields are left out."""
         for part in fields(self):
             value = getattr(self, part.name)
             if part.repr and not _nodes(value) and value not in ((), None, False, ""):
                 yield part.name, _shown(value)
 
     def label(self) -> str:
-        """One line that says what the operator does, in Flink's form."""
+        """One line that describes the operator, in the form of Flink's EXPLAIN."""
         inner = ", ".join(f"{name}=[{value}]" for name, value in self.details())
         return f"{self.operator or type(self).__name__}({inner})"
 

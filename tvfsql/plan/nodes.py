@@ -1,4 +1,4 @@
-"""The logical operators. Columns are names; every operator's output names are unique."""
+"""The logical operators. Columns are identified by name; the names in an operator's output are unique."""
 
 from __future__ import annotations
 
@@ -15,7 +15,7 @@ from tvfsql.plan.types import SqlType
 
 @dataclass(frozen=True)
 class Item:
-    """A column of a projection: what it is called and how it is computed."""
+    """A column of a projection: its name and the expression that computes it."""
 
     name: str
     scalar: Scalar
@@ -26,8 +26,9 @@ class Item:
 
 @dataclass(frozen=True)
 class AggCall:
-    """An aggregate to compute. `function` is a row of plan.aggregates, or the name of one that only Spark
-    knows, or that of `user`. `time` is the event time by which FIRST_VALUE, LAST_VALUE and the lists order rows."""
+    """An aggregate call. `function` names a row of plan.aggregates, a function that only Spark knows, or `user`. `time`
+    is the event time that orders the rows for FIRST_VALUE, LAST_VALUE and the lists.
+    """
 
     name: str
     function: str
@@ -41,13 +42,13 @@ class AggCall:
 
     @property
     def columns(self) -> frozenset[str]:
-        """The input columns it reads."""
+        """The input columns that it reads."""
         scalars = (*self.arguments, *((self.filter,) if self.filter else ()))
         read = frozenset(column for scalar in scalars for column in scalar.columns)
         return read | {self.time} if self.time else read
 
     def over(self, computed: Mapping[str, Scalar]) -> AggCall:
-        """The call over other columns: expressions in the place of those that it reads; the event time is a column."""
+        """Return the call with its columns replaced by expressions. The event time must become a column."""
         time = computed[self.time].column if self.time in computed and self.time else self.time
         arguments = tuple(argument.substitute(computed) for argument in self.arguments)
         return replace(
@@ -63,11 +64,10 @@ class AggCall:
 
 @dataclass(frozen=True)
 class Scan(Node):
-    """Rows of a table of the catalog; `fields` are the columns that are read.
+    """The rows of a table of the catalog; `fields` are the columns that are read.
 
-    With `changelog` the table's rows are changes, and no operator above has seen to that yet
-    (`plan.properties.is_changelog`). With `sign` it puts out changes as plain rows: that column is 1 for a row that
-    comes, and -1 for one that goes.
+    With `changelog` the rows are changes that no operator above has handled yet (`plan.properties.is_changelog`). With
+    `sign` the changes become plain rows, in which that column is 1 for an insert and -1 for a retraction.
     """
 
     table: str
@@ -88,7 +88,7 @@ class Scan(Node):
 
 @dataclass(frozen=True)
 class Values(Node):
-    """One row without columns: what a SELECT without FROM reads."""
+    """One row without columns: the input of a SELECT without FROM."""
 
     @cached_property
     def schema(self) -> Schema:
@@ -110,7 +110,7 @@ class Project(Node):
 
 @dataclass(frozen=True)
 class Filter(Node):
-    """Rows for which every condition holds."""
+    """The rows for which every condition holds."""
 
     input: Node
     conditions: tuple[Scalar, ...]
@@ -125,10 +125,10 @@ class Filter(Node):
 
 @dataclass(frozen=True)
 class Expand(Node):
-    """Each row once for every grouping set: in it the `keys` that the set lacks are NULL, and `id` names the set.
+    """Each row once per grouping set. The `keys` that a set lacks are NULL, and the column `id` identifies the set.
 
-    Of a number of `sets`, the lowest bits tell which keys are lacking, the last key lowest, as in Flink; the bits
-    above tell apart sets of the same keys.
+    The lowest bits of a number in `sets` mark the lacking keys, the last key lowest, as in Flink. The bits above tell
+    apart sets with the same keys.
     """
 
     input: Node
@@ -141,7 +141,7 @@ class Expand(Node):
         return (*self.input.schema, Field(self.id, "bigint"))
 
     def bit(self, key: str) -> int:
-        """The value that the key's bit adds to the numbers of the sets that lack it."""
+        """The bit that marks the key as lacking in the numbers of the sets."""
         return 1 << (len(self.keys) - 1 - self.keys.index(key))
 
     def details(self) -> Iterator[tuple[str, str]]:
@@ -155,7 +155,7 @@ class Expand(Node):
 
 @dataclass(frozen=True)
 class Aggregate(Node):
-    """GROUP BY `keys`; without keys, one row in all."""
+    """GROUP BY `keys`; without keys, one row in total."""
 
     input: Node
     keys: tuple[str, ...]
@@ -174,8 +174,9 @@ class Aggregate(Node):
 
 @dataclass(frozen=True)
 class Join(Node):
-    """`kind` is inner, left, right, full, cross, semi or anti: rows match if every condition holds. The sides share
-    no column name."""
+    """A join. `kind` is inner, left, right, full, cross, semi or anti. Rows match if every condition holds. The two
+    sides share no column name.
+    """
 
     left: Node
     right: Node
@@ -193,7 +194,7 @@ class Join(Node):
 
 @dataclass(frozen=True)
 class SetOperation(Node):
-    """`kind` is union, intersect or except. Columns go by position and are named as the left ones."""
+    """`kind` is union, intersect or except. Columns correspond by position and take the names of the left side."""
 
     left: Node
     right: Node
@@ -238,7 +239,7 @@ class Sort(Node):
 
 @dataclass(frozen=True)
 class Limit(Node):
-    """At most `count` rows (None: all) after the first `offset`."""
+    """At most `count` rows (None: no limit) after skipping the first `offset`."""
 
     input: Node
     count: int | None
@@ -251,7 +252,9 @@ class Limit(Node):
 
 @dataclass(frozen=True)
 class SparkSql(Node):
-    """A query that Spark plans by itself; `names` are what `sql` calls its inputs. `reason` says why."""
+    """A query that Spark plans by itself. `names` are the names of its inputs in `sql`. `reason` says why Spark plans
+    it.
+    """
 
     inputs: tuple[Node, ...]
     names: tuple[str, ...]
@@ -271,7 +274,7 @@ class SparkSql(Node):
 
 @dataclass(frozen=True)
 class Unnest(Node):
-    """A row for each struct in the column `rows`, an array; its `fields` take the place of that column."""
+    """One row per struct in the array column `rows`; the struct's `fields` replace that column."""
 
     input: Node
     rows: str
@@ -288,7 +291,7 @@ class Unnest(Node):
 
 @dataclass(frozen=True)
 class Sink(Node):
-    """Rows written into a table of the catalog, whose stored columns they have."""
+    """Rows that are written into a table of the catalog. Their columns are the stored columns of the table."""
 
     input: Node
     table: str

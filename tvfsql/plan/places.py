@@ -1,4 +1,4 @@
-"""The places of operators in the SQL text: kept through rewrites, moved where a text is not the query's own."""
+"""Spans of operators: kept through rewrites, and moved where the text is not part of the query itself."""
 
 from __future__ import annotations
 
@@ -12,20 +12,22 @@ from tvfsql.plan.scalar import Scalar
 
 
 def placed(new: Node, old: Node) -> Node:
-    """`new`, which takes the place of `old`: operators without a span get that of `old`, down to those with one."""
+    """Return `new`, which replaces `old`. Its operators without a span get the span of `old`, down to the first with
+    one.
+    """
     if new.span is not None or old.span is None:
         return new
     return replace(new.over(lambda child: placed(child, old)), span=old.span)
 
 
 def moved(node: Node, span: Span | None) -> Node:
-    """The plan with everything in it at one place: of a view, the view's name in FROM."""
+    """Give every part of the plan the same span; for a view, that of its name in FROM."""
     made: Node = _moved(node, span)
     return made
 
 
 def at(scalar: Scalar, span: Span | None) -> Scalar:
-    """The expression at another place."""
+    """Return the expression with another span."""
     return replace(scalar, span=span)
 
 

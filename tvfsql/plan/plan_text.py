@@ -1,4 +1,4 @@
-"""A plan as text, as EXPLAIN prints it. The line of an operator is its `label`."""
+"""A plan as text, as EXPLAIN prints it. Each operator prints its `label`."""
 
 from __future__ import annotations
 
@@ -8,7 +8,7 @@ from tvfsql.plan.node import Node
 
 
 def tree(node: Node) -> str:
-    """The plan as text, in the shape of Flink's EXPLAIN: an operator a line, inputs below it."""
+    """Format the plan like Flink's EXPLAIN: one operator per line, its inputs below it."""
     return "\n".join(_lines(node))
 
 

@@ -1,6 +1,6 @@
-"""Processing time: which columns hold the time at which a row is worked on, and not one of its own.
+"""Processing time: which columns hold the time at which a row is processed, instead of a time of its own.
 
-The one owner of that knowledge, for logical operators and (registered in `physical.proctime`) for physical ones.
+This module owns that knowledge, for logical operators and (registered in `physical.proctime`) for physical ones.
 """
 
 from __future__ import annotations
@@ -16,7 +16,7 @@ from tvfsql.plan.scalar import PROCTIME
 def is_proctime(node: Node, name: str) -> bool:
     """Whether a column is a processing-time attribute: PROCTIME(), or the window_time of windows over one.
 
-    Operators hand such columns on, under other names too; what is computed from one is a time like any other.
+    Operators pass such columns on, also renamed. An expression computed from one is an ordinary time.
     """
     return any(name in child.columns and is_proctime(child, name) for child in node.children)
 

@@ -1,8 +1,8 @@
-"""What is known of the rows of a relation: the window that each belongs to, which columns tell rows apart, and
-whether they are rows at all or changes of rows.
+"""What is known about the rows of a relation: the window of each row, the columns that identify rows, and whether the
+rows are changes.
 
-The one owner of that knowledge: rules, the binder and the checks of streams ask here and never go by the names
-of columns. Source: semantics.md#window-columns.
+This module owns that knowledge. Rules, the binder and the checks of streams ask here and never rely on column names.
+Source: semantics.md#window-columns.
 """
 
 from __future__ import annotations
@@ -24,10 +24,10 @@ Names = tuple[str, ...]
 
 @dataclass(frozen=True)
 class WindowColumns:
-    """The columns that tell a row's window: its `starts`, its `ends`, its `times` (the end less 1 ms).
+    """The columns that hold a row's window: its `starts`, its `ends`, its `times` (the end minus 1 ms).
 
-    Several columns may hold the same, or none. `rowtimes` are the columns by which rows lie in event time:
-    `times`, and the time column of the window function.
+    Several columns may hold the same value, or none. `rowtimes` are the columns by which rows are ordered in event
+    time: `times`, and the time column of the window function.
     """
 
     window: Window
@@ -39,27 +39,27 @@ class WindowColumns:
 
     @property
     def words(self) -> str:
-        """The window as errors speak of it: TUMBLE (size 1 h)."""
+        """The window in the words of error messages: TUMBLE (size 1 h)."""
         return f"{self.window.name} ({', '.join(f'{name} {value}' for name, value in self.window.parts)})"
 
     def together(self, other: WindowColumns) -> WindowColumns:
-        """The columns of both, where both tell of the same windows."""
+        """Return the columns of both; their windows must be the same."""
         parts = (getattr(self, part) + getattr(other, part) for part in ("starts", "ends", "times", "rowtimes"))
         return WindowColumns(self.window, self.zone, *parts)
 
     def named_by(self, columns: Collection[str]) -> AttachedWindow | None:
-        """The window as some columns name it. None if no start or no end is among them: then they name none."""
+        """Return the window if its start and its end are both among `columns`; None otherwise."""
         start = next((name for name in self.starts if name in columns), None)
         end = next((name for name in self.ends if name in columns), None)
         return AttachedWindow(self.window, start, end, self.zone) if start and end else None
 
     def kind(self, column: str) -> str | None:
-        """What a column says of the window: its `start`, `end` or `time`; None: nothing."""
+        """Return what a column holds: the window's `start`, `end` or `time`; None if it is no window column."""
         kinds = {"start": self.starts, "end": self.ends, "time": self.times}
         return next((kind for kind, names in kinds.items() if column in names), None)
 
     def renamed(self, names: Collection[tuple[str, str]]) -> WindowColumns | None:
-        """The same where columns are handed on as pairs (old name, new name). None if nothing of the window is left."""
+        """Return the window columns after a projection of pairs (old name, new name); None if none of them remains."""
 
         def moved(columns: Names) -> Names:
             return tuple(new for old, new in names if old in columns)
@@ -71,10 +71,10 @@ class WindowColumns:
 
 @singledispatch
 def window_of(node: Node) -> WindowColumns | None:
-    """The window that each row of a logical operator belongs to, and the columns that tell it; None if there is none.
+    """Return the window of each row of a logical operator, with the columns that hold it; None if there is none.
 
-    Kept through projections of the bare column, filters, sorts, ranks, UNION ALL of one window, and aggregates that
-    group by the columns. An outer join and an Expand keep only what they never fill with NULL.
+    Window columns are kept by projections of the bare column, filters, sorts, ranks, UNION ALL of one window, and
+    aggregates that group by them. An outer join and an Expand keep only columns that they never fill with NULL.
     """
     return None
 
@@ -153,7 +153,7 @@ def _(node: nodes.SetOperation) -> WindowColumns | None:
 
 @singledispatch
 def unique_key(node: Node) -> frozenset[str] | None:
-    """Columns of which no two rows of a logical operator share the values; None if none are known."""
+    """Return columns whose values identify the rows of a logical operator; None if none are known."""
     return None
 
 
@@ -187,9 +187,12 @@ def _(node: nodes.Filter) -> frozenset[str] | None:
 
 @singledispatch
 def is_changelog(node: Node) -> bool:
-    """Whether the rows of a logical operator are changes, some of which take back others. Passed on by what does
-    with a change what it did with the row that came: projections, filters, window functions, grouping sets, UNION
-    ALL. Any other operator must see to it that its input is none: `plan.nodes.Scan.sign` makes it one of plain rows."""
+    """Whether the rows of a logical operator are changes, some of which retract earlier ones.
+
+    Operators that treat a change like its row pass the changelog on: projections, filters, window functions, grouping
+    sets and UNION ALL. Any other operator must make sure that its input has plain rows: `plan.nodes.Scan.sign` makes
+    them.
+    """
     return False
 
 

@@ -1,7 +1,7 @@
-"""Logical operators that rank the rows of a partition, or keep those of some ranks.
+"""Logical operators that rank the rows of a partition, or keep the rows with certain ranks.
 
-`order` says who goes before whom; `ties` orders the rows that it leaves equal, so that ROW_NUMBER gives the same
-numbers whatever the order in which rows arrive. RANK and DENSE_RANK have no ties: equal rows share a rank.
+`order` ranks the rows. `ties` orders rows that are equal in it, so that ROW_NUMBER does not depend on the order of
+arrival. RANK and DENSE_RANK need no ties: equal rows share a rank.
 """
 
 from __future__ import annotations
@@ -19,9 +19,9 @@ RANK_TYPE = "bigint"
 
 @dataclass(frozen=True)
 class Rank(Node):
-    """Each row with its rank among the rows that agree on `partition`, as the BIGINT column `name`.
+    """Each row with its rank among the rows that agree on `partition`, in the BIGINT column `name`.
 
-    `function` is ROW_NUMBER, RANK or DENSE_RANK. Keys of `order` and `ties` are columns.
+    `function` is ROW_NUMBER, RANK or DENSE_RANK. The keys of `order` and `ties` are columns.
     """
 
     input: Node
@@ -37,7 +37,7 @@ class Rank(Node):
 
     @property
     def reads(self) -> frozenset[str]:
-        """The input columns that it looks at."""
+        """The input columns that it reads."""
         return reads_of(self.partition, self.order, self.ties)
 
     def details(self) -> Iterator[tuple[str, str]]:
@@ -49,7 +49,7 @@ class Rank(Node):
 
 @dataclass(frozen=True)
 class WindowTopN(Node):
-    """The rows of each window, and of each `partition` in it, whose rank is one of `first` to `last`.
+    """The rows of each window, and of each `partition` in it, with ranks from `first` to `last`.
 
     The window columns are part of `partition`. The rank is the BIGINT column `name`.
     """
@@ -70,7 +70,7 @@ class WindowTopN(Node):
 
     @property
     def reads(self) -> frozenset[str]:
-        """The input columns that it looks at."""
+        """The input columns that it reads."""
         return reads_of(self.partition, self.order, self.ties)
 
     def details(self) -> Iterator[tuple[str, str]]:
@@ -84,9 +84,10 @@ class WindowTopN(Node):
 
 @dataclass(frozen=True)
 class WindowDeduplicate(Node):
-    """One row of each window, and of each `partition` in it: the first by event time (or `proctime`), or the last.
+    """The first or the last row of each window, and of each `partition` in it, by event time or, with `proctime`,
+    processing time.
 
-    The window columns are part of `partition`. `ties` order the rows of one time, in the direction of the time.
+    The window columns are part of `partition`. `ties` orders rows of the same time, in the same direction.
     """
 
     input: Node
@@ -102,7 +103,7 @@ class WindowDeduplicate(Node):
 
     @property
     def reads(self) -> frozenset[str]:
-        """The input columns that it looks at."""
+        """The input columns that it reads."""
         return reads_of(self.partition, (self.order,), self.ties)
 
     def details(self) -> Iterator[tuple[str, str]]:
@@ -115,12 +116,12 @@ class WindowDeduplicate(Node):
 
 
 def reads_of(partition: tuple[str, ...], order: tuple[Order, ...], ties: tuple[Order, ...]) -> frozenset[str]:
-    """The input columns that an operator looks at which ranks rows."""
+    """The input columns that a ranking operator reads."""
     return frozenset(partition).union(*(key.scalar.columns for key in (*order, *ties)))
 
 
 def orders_of(order: tuple[Order, ...], ties: tuple[Order, ...]) -> Iterator[tuple[str, str]]:
-    """What EXPLAIN tells of the order."""
+    """Yield the order as EXPLAIN prints it, in pairs of field and text."""
     for name, keys in (("orderBy", order), ("ties", ties)):
         if keys:
             yield name, ", ".join(map(str, keys))

@@ -1,7 +1,7 @@
-"""A scalar expression of a plan: Spark SQL text with holes for the columns that it reads and the user's functions.
+"""A scalar expression of a plan: Spark SQL text with placeholders for the columns and user functions in it.
 
-The binder makes it from a parsed expression; rules only ask which columns it reads and put other
-expressions in their place. So plans hold no parser's trees, compare by value and print as SQL.
+The binder makes it from a parsed expression. Rules only ask which columns it reads and replace columns by other
+expressions. So plans hold no trees of a parser, compare by value and print as SQL.
 """
 
 from __future__ import annotations
@@ -15,7 +15,7 @@ from tvfsql.errors import Span
 from tvfsql.plan.function import UserFunction
 from tvfsql.plan.types import UNKNOWN, SqlType
 
-# Words that Spark's parser would not take for a column where an expression stands.
+# Words that Spark's parser does not read as a column in an expression.
 NOT_BARE = frozenset(
     "and any array as between both by case cast collate create cross current_date current_time "
     "current_timestamp current_user date day distinct div else end exists extract false filter for from full "
@@ -26,21 +26,22 @@ NOT_BARE = frozenset(
 )
 
 
-# Functions of the time at which a query, or a micro-batch, is run.
+# Functions whose value is the time of the query or of the micro-batch.
 CLOCK = re.compile(r"\b(current_date|curdate|current_timestamp|localtimestamp|now|unix_timestamp\(\))", re.IGNORECASE)
 
 
 @dataclass(frozen=True)
 class Ref:
-    """A hole: the column of that name."""
+    """A placeholder for the column of that name."""
 
     name: str
 
 
 @dataclass(frozen=True)
 class Proctime:
-    """Flink's PROCTIME(): the time at which a row is worked on. On streams that of its micro-batch, in batch that of
-    the run."""
+    """Flink's PROCTIME(): the time at which a row is processed. On streams that is the time of its micro-batch, in
+    batch the time of the run.
+    """
 
     sql = "date_trunc('MILLISECOND', current_timestamp())"
 
@@ -48,13 +49,14 @@ class Proctime:
         return "PROCTIME()"
 
 
-Part = str | Ref | UserFunction | Proctime  # a function stands for its name
+Part = str | Ref | UserFunction | Proctime  # a function is printed as its name
 
 
 @dataclass(frozen=True)
 class Scalar:
-    """`parts` in turn give the text; `atomic` text needs no parentheses inside other text. `written` are the parts of
-    the text that the user wrote, if that is known."""
+    """`parts` are concatenated to the text. `atomic` text needs no parentheses inside other text. `written` has the
+    parts of the text that the user wrote, if known.
+    """
 
     parts: tuple[Part, ...]
     type: SqlType = field(default=UNKNOWN, compare=False)
@@ -65,7 +67,7 @@ class Scalar:
 
     @property
     def shown(self) -> tuple[Part, ...]:
-        """The parts of the text that EXPLAIN has."""
+        """The parts of the text for EXPLAIN."""
         return self.written or self.parts
 
     @property
@@ -75,12 +77,12 @@ class Scalar:
 
     @property
     def columns(self) -> frozenset[str]:
-        """The columns it reads."""
+        """The columns that it reads."""
         return frozenset(part.name for part in self.parts if isinstance(part, Ref))
 
     @property
     def column(self) -> str | None:
-        """The column that it is, if it is nothing but one."""
+        """The column, if the expression is just a column; else None."""
         match self.parts:
             case (Ref(name),):
                 return name
@@ -88,13 +90,13 @@ class Scalar:
 
     @property
     def lasting(self) -> bool:
-        """Whether it gives the same for a row whenever it is worked out, also in another micro-batch."""
+        """Whether its value for a row is always the same, also in another micro-batch."""
         return self.deterministic and not any(
             CLOCK.search(part) if isinstance(part, str) else isinstance(part, Proctime) for part in self.parts
         )
 
     def substitute(self, columns: Mapping[str, Scalar]) -> Scalar:
-        """The expression with other expressions in the place of columns; unnamed columns stay."""
+        """Replace columns by other expressions; columns that are not named stay."""
         used = [columns[name] for name in self.columns if name in columns]
         deterministic = self.deterministic and all(new.deterministic for new in used)
         atomic = self.atomic and (len(self.parts) > 1 or all(new.atomic for new in used))
@@ -106,7 +108,7 @@ class Scalar:
         return self.substitute({old: column(new) for old, new in names.items()})
 
     def __str__(self) -> str:
-        """The text as EXPLAIN has it."""
+        """The text for EXPLAIN."""
         return "".join(str(part) if isinstance(part, Proctime) else _text(part) for part in self.shown)
 
 
@@ -124,7 +126,7 @@ def text(sql: str, kind: SqlType = UNKNOWN) -> Scalar:
 
 
 def template(pattern: str, arguments: Mapping[str, Scalar], kind: SqlType = UNKNOWN, *, atomic: bool = True) -> Scalar:
-    """`pattern` with the arguments in place of their `{name}`s."""
+    """Fill the arguments into the `{name}`s of `pattern`."""
     holes: list[Part] = []
     for literal, name in re.findall(r"([^{}]*)(?:\{(\w+)\})?", pattern):
         holes += [literal, Ref(name)] if name else [literal]
@@ -138,25 +140,25 @@ def template(pattern: str, arguments: Mapping[str, Scalar], kind: SqlType = UNKN
 
 
 def _fenced(pattern: str, name: str) -> bool:
-    """Whether the hole stands alone between commas, parentheses or keywords, and needs no own parentheses."""
+    """Whether commas, parentheses or keywords enclose the placeholder, so that its text needs no parentheses."""
     return bool(re.search(rf"(?:[(,]\s*(?:\{{d\}})?|WHERE |WHEN )\{{{name}\}}(?:[,)]| AS | THEN )", pattern))
 
 
 def quoted(name: str) -> str:
-    """A name as SQL text: bare where Spark reads it as that name, else in backticks."""
+    """A name as SQL text: bare if Spark reads it as that name, else in backticks."""
     bare = re.fullmatch(r"[A-Za-z_][A-Za-z0-9_]*", name) and name.lower() not in NOT_BARE
     return name if bare else "`" + name.replace("`", "``") + "`"
 
 
 def free_name(wanted: str, taken: Callable[[str], bool]) -> str:
-    """`wanted`, or with the first number behind it that is not taken."""
+    """Return `wanted`, or `wanted` with the lowest number appended that makes it free."""
     if not taken(wanted):
         return wanted
     return next(name for i in count() if not taken(name := f"{wanted}{i}"))
 
 
 def _with(parts: Sequence[Part], new: Mapping[str, tuple[tuple[Part, ...], bool]]) -> tuple[Part, ...]:
-    """The parts with others in the place of columns: in parentheses, unless they are said to need none."""
+    """Replace columns in the parts. Replacements get parentheses, unless they are marked as needing none."""
     made: list[Part] = []
     for part in parts:
         found = new.get(part.name) if isinstance(part, Ref) else None
@@ -173,7 +175,7 @@ def _text(part: str | Ref | UserFunction) -> str:
 
 
 def _joined(parts: Sequence[Part]) -> tuple[Part, ...]:
-    """The parts with neighbouring texts made one, so that equal expressions are equal."""
+    """Merge neighbouring texts, so that equal expressions have equal parts."""
     joined: list[Part] = []
     for part in parts:
         if isinstance(part, str) and joined and isinstance(joined[-1], str):

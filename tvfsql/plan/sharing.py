@@ -1,4 +1,6 @@
-"""What several INSERTs of a set have in common. Found before rules run, so that it is planned separately."""
+"""The parts that several INSERTs of a statement set have in common. They are found before rules run, because each is
+planned separately.
+"""
 
 from __future__ import annotations
 
@@ -13,13 +15,16 @@ from tvfsql.plan.rank import Rank
 from tvfsql.plan.window import Session
 from tvfsql.plan.window_nodes import WindowTableFunction
 
-# What makes fewer rows of many: worth being kept. To read a table again costs less than to keep its rows.
+# Operators that reduce the number of rows, whose result is worth keeping. Reading a table twice is cheaper than keeping
+# its rows.
 GATHERING = (nodes.Aggregate, nodes.Distinct, Rank, nodes.Limit, nodes.SparkSql)
 
 
 @dataclass(frozen=True)
 class Shared(Node):
-    """Rows that several plans read, computed once. Rules pass nothing through it: what is below serves all of them."""
+    """Rows that several plans read and that are computed once. Rules move nothing through it, because all plans share
+    its input.
+    """
 
     input: Node
     number: int
@@ -34,14 +39,14 @@ class Shared(Node):
 
 @dataclass(frozen=True)
 class Source:
-    """A plan that is no child of the operator that holds it, so that it is not printed, nor walked, again."""
+    """A plan that is not a child of the operator that holds it, so that it is neither printed nor walked again."""
 
     plan: Node
 
 
 @dataclass(frozen=True)
 class Reused(Node):
-    """The rows of a Shared of a plan before this one, or of another place in this one."""
+    """The rows of a Shared that occurs in an earlier plan, or elsewhere in this one."""
 
     of: Source
     number: int
@@ -55,10 +60,10 @@ class Reused(Node):
 
 
 def share(plans: Sequence[Node]) -> list[Node]:
-    """The plans, with Shared above each part that several of them have and that is worth being kept.
+    """Return the plans with a Shared above each part that several of them have and that is worth keeping.
 
-    The largest parts are shared, and parts of these only if still other plans have them. What reads a table that one of
-    the plans writes is not: it would be read before that.
+    The largest parts are shared; smaller parts of them only if further plans have these. A part that reads a table
+    which one of the plans writes is not shared, because it would be read too early.
     """
     written = _written(plans)
     readers: dict[Node, set[int]] = {}
@@ -78,19 +83,22 @@ def share(plans: Sequence[Node]) -> list[Node]:
 
 
 def trunks(plan: Node) -> tuple[Node, ...]:
-    """The parts of a plan through which all its rows pass, the plan first: both sides of a UNION ALL may have one."""
+    """The parts of a plan that all its rows pass through, the plan itself first. Both sides of a UNION ALL may have
+    one.
+    """
     first, *others = [trunks(child) for child in plan.children] or [()]
     return (plan, *(part for part in first if all(part in other for other in others)))
 
 
 def of_shared(node: Node) -> bool:
-    """Whether all rows of an operator are made of those of one Shared."""
+    """Whether all rows of an operator come from one Shared."""
     return any(isinstance(part, Shared) for part in trunks(node))
 
 
 def common_trunks(plans: Sequence[Node]) -> list[Node]:
-    """What one stream could compute for several of the plans, its micro-batches going on to each: trunks that keep
-    state and read none of the tables that the plans write. Those of most plans come first, and of these the largest."""
+    """The trunks that one stream could compute for several plans: those that keep state and read no table that the
+    plans write. Trunks of the most plans come first; of these, the largest.
+    """
     written = _written(plans)
     counts = Counter(part for plan in plans for part in trunks(plan) if not isinstance(part, nodes.Sink))
     several = (part for part, n in counts.items() if n > 1 and _keeps_state(part) and not _tables(part) & written)
@@ -98,12 +106,12 @@ def common_trunks(plans: Sequence[Node]) -> list[Node]:
 
 
 def over_shared(plan: Node, part: Node, number: int) -> Node:
-    """The plan with a Shared above each place where it has the part."""
+    """Return the plan with a Shared above each occurrence of `part`."""
     return Shared(part, number) if plan == part else plan.over(lambda child: over_shared(child, part, number))
 
 
 def told_once(plans: Sequence[Node]) -> list[Node]:
-    """The plans, with Reused in the place of each Shared that has been met before."""
+    """Return the plans with a Reused in place of each Shared that occurred before."""
     met: set[int] = set()
 
     def visit(node: Node) -> Node:
@@ -117,12 +125,12 @@ def told_once(plans: Sequence[Node]) -> list[Node]:
 
 
 def by_itself(plan: Node) -> Node:
-    """The plan without what is below each Shared."""
+    """Return the plan without what is below each Shared."""
     return plan.transform(lambda node: Reused(Source(node), node.number) if isinstance(node, Shared) else node)
 
 
 def shared_by(plans: Sequence[Node]) -> list[Node]:
-    """The different plans that stand below a Shared, in the order in which they are met."""
+    """The distinct plans below a Shared, in the order of their first occurrence."""
     found: dict[Node, None] = {}
 
     def visit(node: Node) -> None:
@@ -151,6 +159,6 @@ def _gathers(node: Node) -> bool:
 
 
 def _keeps_state(node: Node) -> bool:
-    """Whether streams hold rows for it: until windows end, or partners come."""
+    """Whether a stream buffers rows for it, until windows end or partners arrive."""
     sessions = (isinstance(part, WindowTableFunction) and isinstance(part.window, Session) for part in node.walk())
     return _gathers(node) or any(isinstance(part, nodes.Join) for part in node.walk()) or any(sessions)

@@ -1,5 +1,4 @@
-"""What the plan decides for an operator of a stream besides its window and keys: one value, from the lowering to the
-runtime."""
+"""The settings of a streaming operator besides its window and keys, as one value from the lowering to the runtime."""
 
 from __future__ import annotations
 
@@ -9,18 +8,18 @@ from typing import TypedDict
 
 from tvfsql.plan.firing import Firing
 
-KEY_GROUPS = 4  # each costs its state calls in every micro-batch
+KEY_GROUPS = 4  # each one costs state calls in every micro-batch
 
 
 @dataclass(frozen=True)
 class StreamContext:
-    """The time that an operator follows, its inputs and parallelism, and what it emits beside its results.
+    """The time that an operator follows, its inputs and parallelism, and what it emits besides its results.
 
-    `zone`: windows lie on its wall clock and watermarks are instants; "": times are of no zone. `inputs`: the prefixes
-    of its channels' names, one per stream of a union or side of a join; the operator waits for each of them.
-    `proctime`: it follows processing time, so its watermark is the time of the micro-batch. `on_event`: a watermark
-    counts from the next row on, not from the next micro-batch on. `key_groups`: how many tasks can share its state.
-    `marks`: it emits its own watermark, in the columns MARKS. `late`: it emits late rows, in the column LATE.
+    `zone`: the time zone whose wall clock windows follow; watermarks are instants then. "": times have no zone.
+    `inputs`: the name prefixes of its channels, one per stream of a union or side of a join; the operator waits for
+    each of them. `proctime`: it follows processing time, so its watermark is the time of the micro-batch. `on_event`: a
+    watermark counts from the next row on, not from the next micro-batch on. `key_groups`: how many tasks can share its
+    state. `marks`: it emits its own watermark, in the columns MARKS. `late`: it emits late rows, in the column LATE.
     `firing`: when its windows fire besides at their end.
     """
 
@@ -38,17 +37,18 @@ class StreamContext:
 
     @property
     def emits_changes(self) -> bool:
-        """Whether a result may take the place of an earlier one."""
+        """Whether a result can replace an earlier one."""
         return self.firing is not None and not self.firing.purge
 
 
-# What the runtime assumes where a program says nothing.
+# The defaults of the runtime.
 ONE_INPUT, TWO_INPUTS = StreamContext(), StreamContext(inputs=("1/", "2/"))
 
 
 class StreamOptions(TypedDict, total=False):
-    """The fields of `StreamContext` as keyword arguments of emitted programs: `**options: Unpack[StreamOptions]`, from
-    which `StreamContext(**options)` is made."""
+    """The fields of `StreamContext` as keyword arguments of emitted programs: `**options: Unpack[StreamOptions]`. The
+    runtime calls `StreamContext(**options)`.
+    """
 
     zone: str
     inputs: Sequence[str]

@@ -1,6 +1,6 @@
-"""Tables whose rows are made: how many there are and how fast they come, as their WITH clauses say it.
+"""Tables with generated rows: how many rows they have and how fast these arrive, from their WITH clauses.
 
-A row is known by its number alone, so a batch, a stream and a replay of it have the same rows.
+A row depends only on its number, so a batch, a stream and a replay of the stream have the same rows.
 """
 
 from __future__ import annotations
@@ -9,14 +9,15 @@ from dataclasses import dataclass
 
 from tvfsql.plan.table_options import TableOptions
 
-START = "2024-01-01 00:00:00"  # where event time begins by default
-PER_SECOND = 10_000  # rows of a table without end that does not say, as in Flink
+START = "2024-01-01 00:00:00"  # the default start of event time
+PER_SECOND = 10_000  # the default of unbounded tables, as in Flink
 
 
 @dataclass(frozen=True)
 class Rows:
-    """How many rows there are (None: no end), how many a second come (None: as fast as they are read), how
-    many a micro-batch has at most; and the seed of all that is drawn."""
+    """The number of rows (None: unbounded), the rows per second (None: as fast as they are read), the most rows per
+    micro-batch, and the seed of all random values.
+    """
 
     number: int | None
     per_second: int | None
@@ -25,7 +26,7 @@ class Rows:
 
     @classmethod
     def of(cls, options: TableOptions, per_second: int = PER_SECOND) -> Rows:
-        """The rows of a WITH clause; `per_second` is how many come of a table without end if it does not say.
+        """Read the rows of a WITH clause. `per_second` is the default rate of an unbounded table.
 
         Raises BindError.
         """
@@ -43,7 +44,7 @@ def _whole(options: TableOptions, key: str, default: int | None = None) -> int:
 
 
 def _ends_of_sequences(options: TableOptions) -> list[int]:
-    """The rows that datagen's sequences have: the shortest is the end of the table, as in Flink."""
-    same = TableOptions(options.values, options.spans, options.table)  # whether a column has them is not asked here
+    """The number of rows in each of datagen's sequences. The shortest one ends the table, as in Flink."""
+    same = TableOptions(options.values, options.spans, options.table)  # a copy: reading here is not use of the options
     fields = [key.removesuffix(".end") for key in same.values if key.startswith("fields.") and key.endswith(".end")]
     return [_whole(same, f"{field}.end") - _whole(same, f"{field}.start") + 1 for field in fields]

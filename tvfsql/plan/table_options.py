@@ -1,6 +1,6 @@
-"""The WITH clause of a table, read by what its values are: numbers, durations, times, words.
+"""Reads the options of a WITH clause as numbers, durations, times and words.
 
-The same reading in the catalog, where a wrong value is an error with its place, and where rows are made.
+The catalog uses it, where a wrong value is an error at its place in the SQL, and so does the code that generates rows.
 """
 
 from __future__ import annotations
@@ -17,9 +17,10 @@ EPOCH = datetime(1970, 1, 1, tzinfo=UTC)
 
 
 class TableOptions:
-    """Options by key, in any case of letters. Each getter raises BindError, at the option, if its value does not fit.
+    """Options by key; the case of letters does not matter. Each getter raises BindError, at the option, if the value
+    does not fit.
 
-    `spans` are the places of the options in the SQL, `table` that of the table's name.
+    `spans` are the places of the options in the SQL, `table` is the place of the table's name.
     """
 
     def __init__(
@@ -32,14 +33,14 @@ class TableOptions:
         self._read: set[str] = set()
 
     def with_values(self, values: Mapping[str, str]) -> TableOptions:
-        """The same options with others."""
+        """Return the same options with other values."""
         return TableOptions({**self.given, **values}, self.spans, self.table)
 
     def __contains__(self, key: str) -> bool:
         return key.lower() in self.values
 
     def text(self, key: str, default: str | None = None, *, example: str = "...") -> str:
-        """The value as it is. Without a default it must be there; `example` is what the error shows then."""
+        """The value as text. Without a default the option is required; the error then shows `example`."""
         self._read.add(key)
         value = self.values.get(key.lower(), default)
         if value is None:
@@ -47,14 +48,14 @@ class TableOptions:
         return value
 
     def word(self, key: str, words: Collection[str], default: str | None = None) -> str:
-        """One of some words."""
+        """The value, which must be one of `words`."""
         value = self.text(key, default, example=next(iter(words))).lower()
         if value not in words:
             raise self.error(key, f"cannot be {value!r}", did_you_mean(value, words, otherwise="values: "))
         return value
 
     def whole(self, key: str, default: int | None = None, *, least: int, most: int = 2**63 - 1) -> int:
-        """A whole number from `least` to `most`."""
+        """An integer from `least` to `most`."""
         value = self.text(key, None if default is None else str(default), example=str(max(least, 1000)))
         if not re.fullmatch(r"[+-]?\d+", value.strip()):
             raise self.error(key, f"takes a whole number, not {value!r}", f"'{key}' = '{max(least, 1000)}'")
@@ -67,7 +68,7 @@ class TableOptions:
         return int(value)
 
     def number(self, key: str, default: Decimal) -> Decimal:
-        """A number, exactly as it is written."""
+        """The exact decimal value."""
         value = self.text(key, str(default))
         try:
             number = Decimal(value.strip())
@@ -78,7 +79,7 @@ class TableOptions:
         return number
 
     def duration(self, key: str, default: str) -> int:
-        """A duration in ms, such as '5 s', '500 ms', '1 min'."""
+        """A duration such as '5 s', '500 ms', '1 min', in ms."""
         value = self.text(key, default)
         ms = milliseconds(value)
         if ms is None:
@@ -86,7 +87,7 @@ class TableOptions:
         return ms
 
     def time(self, key: str, default: str) -> int:
-        """A point in time, 'yyyy-MM-dd HH:mm:ss[.SSS]' or a date, in epoch ms."""
+        """A timestamp 'yyyy-MM-dd HH:mm:ss[.SSS]' or a date, in epoch ms."""
         value = self.text(key, default)
         try:
             moment = datetime.fromisoformat(value.strip()).replace(tzinfo=UTC)
@@ -95,12 +96,13 @@ class TableOptions:
         return (moment - EPOCH) // timedelta(milliseconds=1)
 
     def error(self, key: str, problem: str, hint: str | None) -> BindError:
-        """The error that an option's value is."""
+        """Return the error for the value of an option."""
         return BindError(f"{key} {problem}", span=self.spans.get(key.lower(), self.table), hint=hint)
 
     def refuse_unread(self, connector: str, also: Collection[str] = (), rare: Collection[str] = ()) -> None:
-        """Raise BindError for an option that nobody asked for; `also` are names that the hint may give besides, `rare`
-        those that it gives where they are close."""
+        """Raise BindError for an option that no getter has read. The hint may also suggest the names in `also`, and
+        those in `rare` if they are close.
+        """
         known = {key.lower(): key for key in self._read}
         for key in self.given:
             if key.lower() not in known:

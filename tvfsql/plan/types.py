@@ -1,6 +1,6 @@
 """Types as Spark's DDL spells them, in lower case: `bigint`, `decimal(10,2)`, `timestamp_ntz`.
 
-An empty string is a type that only Spark knows; nothing here guesses at it.
+The empty string is a type that only Spark knows; no function here guesses it.
 """
 
 from __future__ import annotations
@@ -43,14 +43,14 @@ def is_orderable(kind: SqlType) -> bool:
 
 
 def scale_of(kind: SqlType) -> int:
-    """Digits after the point of a decimal type."""
+    """The number of digits after the point of a decimal type."""
     found = re.fullmatch(r"decimal\(\d+,(\d+)\)", kind)
     assert found, kind
     return int(found.group(1))
 
 
 def split_kinds(kinds: SqlType) -> list[str]:
-    """The types between commas that no bracket encloses, and no name in backticks has."""
+    """Split types at the commas that are outside all brackets and names in backticks."""
     parts, depth = [""], 0
     for word in re.findall(r"`(?:``|[^`])*`|.", kinds, re.DOTALL):
         depth += (word in "<(") - (word in ">)")
@@ -62,7 +62,7 @@ def split_kinds(kinds: SqlType) -> list[str]:
 
 
 def fields(kind: SqlType) -> dict[str, SqlType]:
-    """The types of a struct's fields by their names; {} of others."""
+    """The types of a struct's fields by name; {} for other types."""
     if not kind.startswith("struct<"):
         return {}
     named = (re.fullmatch(r"(`(?:``|[^`])*`|\w+):(.*)", part, re.DOTALL) for part in split_kinds(kind[7:-1]))
@@ -70,19 +70,19 @@ def fields(kind: SqlType) -> dict[str, SqlType]:
 
 
 def ddl(kind: SqlType) -> str:
-    """The type in capitals; the names of a struct's fields stay as they are."""
+    """The type in upper case; the field names of a struct keep their case."""
     return _with_words(kind, str.upper)
 
 
 def shown(kind: SqlType) -> str:
-    """The type as a Flink user writes it."""
+    """The type in Flink's spelling."""
     flink = {"timestamp_ntz": "TIMESTAMP(3)", "timestamp": "TIMESTAMP_LTZ(3)", "struct": "ROW"}
     text = _with_words(kind, lambda word: flink.get(word, word.upper()))
     return re.sub(r"(`(?:``|[^`])*`|\w+):", r"\1 ", text).replace(",", ", ") or "(known to Spark)"
 
 
 def _with_words(kind: SqlType, change: Callable[[str], str]) -> str:
-    """The type with each word that is no field's name changed."""
+    """Return the type with `change` applied to each word that is not a field name."""
     return re.sub(
         r"(?:`(?:``|[^`])*`|\w+):|[a-z]\w*",
         lambda found: found[0] if found[0].endswith(":") else change(found[0]),

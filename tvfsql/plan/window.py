@@ -1,8 +1,8 @@
-"""Windows and their slices: pure arithmetic on integers, the same for EXPLAIN, batch and streams.
+"""Windows and their slices: pure integer arithmetic, the same for EXPLAIN, batch and streams.
 
-Times are epoch milliseconds of the wall clock; every window is half-open, [start, end). A slice is the
-widest stretch of time that no window border cuts; it is named by its end. Sessions have none.
-Source: semantics.md#slices.
+Times are epoch milliseconds of the wall clock. Every window is half-open, [start, end). A slice is the longest stretch
+of time that no window border divides; it is identified by its end. Sessions have no slices. Source:
+semantics.md#slices.
 """
 
 from __future__ import annotations
@@ -15,13 +15,13 @@ from tvfsql.plan.durations import UNITS, calendar, duration
 
 
 def align(ts: int, offset: int, width: int) -> int:
-    """Start of the stretch of `width` ms, shifted by `offset`, that holds `ts`; `ts` may be negative."""
+    """Return the start of the stretch of `width` ms, shifted by `offset`, that contains `ts`. `ts` may be negative."""
     return ts - (ts - offset) % width
 
 
 @dataclass(frozen=True)
 class Tumble:
-    """Windows of `size` ms, one after the other."""
+    """Adjacent windows of `size` ms."""
 
     size: int
     offset: int = 0
@@ -35,11 +35,11 @@ class Tumble:
         return self.size
 
     def slice_end(self, ts: int) -> int:
-        """End of the only slice that holds `ts`."""
+        """The end of the slice that contains `ts`."""
         return align(ts, self.offset, self.slice_size) + self.slice_size
 
     def window_ends(self, slice_end: int) -> range:
-        """Ends of every window that holds the slice, ascending."""
+        """The ends of all windows that contain the slice, ascending."""
         return range(slice_end, slice_end + 1, self.size)
 
     def last_window_end(self, slice_end: int) -> int:
@@ -50,16 +50,16 @@ class Tumble:
 
     @property
     def parts(self) -> tuple[tuple[str, str], ...]:
-        """What EXPLAIN prints between the brackets."""
+        """The fields that EXPLAIN prints in brackets."""
         return (("size", duration(self.size)), *_offset(self.offset))
 
 
 @dataclass(frozen=True)
 class TumbleMonths:
-    """Windows of `months` calendar months, one after the other: years are 12 of them.
+    """Adjacent windows of `months` calendar months; a year is 12 months.
 
-    They are counted from January 1970, or from `start` months after it, so that windows of 3 months are quarters, and
-    begin `offset` ms after the first instant of their first month. Not in Flink, which takes no months.
+    Months are counted from January 1970 plus `start` months, so windows of 3 months are quarters. Windows begin
+    `offset` ms after the first instant of their first month. Flink has no windows of months.
     """
 
     months: int
@@ -71,19 +71,19 @@ class TumbleMonths:
     emit_only_on_change = False
 
     def number(self, ts: int) -> int:
-        """The last window that has ended at `ts`; window 0 ends where months are counted from."""
+        """The number of the last window that has ended at `ts`. Window 0 ends where the count of months begins."""
         return (_month(ts - self.offset) - self.start) // self.months
 
     def end(self, number: int) -> int:
-        """The end of a window."""
+        """The end of the window with this number."""
         return _month_start(number * self.months + self.start) + self.offset
 
     def slice_end(self, ts: int) -> int:
-        """End of the only slice that holds `ts`."""
+        """The end of the slice that contains `ts`."""
         return self.end(self.number(ts) + 1)
 
     def window_ends(self, slice_end: int) -> range:
-        """Ends of every window that holds the slice: its own."""
+        """The ends of all windows that contain the slice: just its own."""
         return range(slice_end, slice_end + 1)
 
     def last_window_end(self, slice_end: int) -> int:
@@ -94,7 +94,7 @@ class TumbleMonths:
 
     @property
     def parts(self) -> tuple[tuple[str, str], ...]:
-        """What EXPLAIN prints between the brackets."""
+        """The fields that EXPLAIN prints in brackets."""
         start = (("offset", calendar(self.start)),) if self.start else ()
         return (("size", calendar(self.months)), *start, *_offset(self.offset))
 
@@ -116,11 +116,11 @@ class Hop:
         return gcd(self.size, self.slide)
 
     def slice_end(self, ts: int) -> int:
-        """End of the only slice that holds `ts`."""
+        """The end of the slice that contains `ts`."""
         return align(ts, self.offset, self.slice_size) + self.slice_size
 
     def window_ends(self, slice_end: int) -> range:
-        """Ends of every window that holds the slice, ascending; none if it lies between two windows."""
+        """The ends of all windows that contain the slice, ascending; empty if it lies between two windows."""
         first = slice_end + (self.size + self.offset - slice_end) % self.slide
         return range(first, slice_end - self.slice_size + self.size + 1, self.slide)
 
@@ -132,16 +132,16 @@ class Hop:
 
     @property
     def parts(self) -> tuple[tuple[str, str], ...]:
-        """What EXPLAIN prints between the brackets; the size first, as Flink prints it."""
+        """The fields that EXPLAIN prints in brackets; the size first, as in Flink."""
         return (("size", duration(self.size)), ("slide", duration(self.slide)), *_offset(self.offset))
 
 
 @dataclass(frozen=True)
 class Cumulate:
-    """Windows that share their start and grow by `step` ms up to `size` ms, then start anew.
+    """Windows that share their start and grow by `step` ms up to `size` ms, after which the next cycle starts.
 
-    With `emit_only_on_update` a window is emitted only if rows arrived in its newest step; with
-    `emit_only_on_change` only if a result differs from the last one emitted since the windows' start.
+    With `emit_only_on_update` a window is emitted only if rows arrived in its newest step; with `emit_only_on_change`
+    only if a result differs from the last one emitted in its cycle.
     """
 
     step: int
@@ -158,11 +158,11 @@ class Cumulate:
         return self.step
 
     def slice_end(self, ts: int) -> int:
-        """End of the only slice that holds `ts`."""
+        """The end of the slice that contains `ts`."""
         return align(ts, self.offset, self.slice_size) + self.slice_size
 
     def window_ends(self, slice_end: int) -> range:
-        """Ends of every window that holds the slice, ascending."""
+        """The ends of all windows that contain the slice, ascending."""
         return range(slice_end, self.last_window_end(slice_end) + 1, self.step)
 
     def last_window_end(self, slice_end: int) -> int:
@@ -173,7 +173,7 @@ class Cumulate:
 
     @property
     def parts(self) -> tuple[tuple[str, str], ...]:
-        """What EXPLAIN prints between the brackets; the size first, as Flink prints it."""
+        """The fields that EXPLAIN prints in brackets; the size first, as in Flink."""
         return (
             ("max_size", duration(self.size)),
             ("step", duration(self.step)),
@@ -185,11 +185,11 @@ class Cumulate:
 
 @dataclass(frozen=True)
 class Session:
-    """Windows that rows make: each reaches from its first row to `gap` ms after its last one, and a row that comes
-    no later than that belongs to it. Source: semantics.md#sessions.
+    """Windows that rows define: a session reaches from its first row to `gap` ms after its last row, and a row up to
+    that time, inclusive, belongs to it. Source: semantics.md#sessions.
 
-    Its borders are where rows are, so it has no slices. With `limit` no window is longer than that: a longer run of
-    rows is cut from its first row on, and what is not before `limit` ms after that row begins a new session.
+    Sessions begin and end at rows, so they have no slices. With `limit` no window is longer than that many ms: a longer
+    run of rows is cut, counted from its first row, and a row at or after the limit begins a new session.
     """
 
     gap: int
@@ -200,7 +200,7 @@ class Session:
 
     @property
     def parts(self) -> tuple[tuple[str, str], ...]:
-        """What EXPLAIN prints between the brackets."""
+        """The fields that EXPLAIN prints in brackets."""
         return (("gap", duration(self.gap)), *((("max_duration", duration(self.limit)),) if self.limit else ()))
 
 
@@ -209,13 +209,14 @@ Window = Sliced | Session
 
 
 def of_slices(window: Tumble | Hop | Cumulate) -> Hop | Cumulate:
-    """The same windows for what makes them of slices: a TUMBLE is a CUMULATE of one step."""
+    """Return the same windows for code that builds them from slices: a TUMBLE is a CUMULATE of one step."""
     return Cumulate(window.size, window.size, window.offset) if isinstance(window, Tumble) else window
 
 
 def one_per_end(window: Window) -> Tumble | TumbleMonths | Session:
-    """Windows side by side, one up to each end that windows have: what ends on one of those lies in one of these.
-    Sessions end anywhere; the rows of one lie at one time, and are a session of that."""
+    """Return windows that do not overlap, one per possible end of `window`, each with the rows that share that end.
+    Sessions can end at any time; the rows of one end share one time, and so form a session of that time.
+    """
     match window:
         case Hop(slide, size, offset):
             return Tumble(slide, (offset + size) % slide)
@@ -231,11 +232,11 @@ def _offset(offset: int) -> tuple[tuple[str, str], ...]:
 
 
 _EPOCH = date(1970, 1, 1).toordinal()
-_FIRST_MONTH, _LAST_MONTH = -1969 * 12, (9999 - 1970) * 12 + 11  # the months that dates have
+_FIRST_MONTH, _LAST_MONTH = -1969 * 12, (9999 - 1970) * 12 + 11  # the range of months that a date can have
 
 
 def _month(ts: int) -> int:
-    """The calendar month that holds an instant, January 1970 is 0; the first or the last one for what is no date."""
+    """The calendar month of an instant (January 1970 is 0), limited to the range of dates."""
     day = _EPOCH + ts // UNITS[0][0]
     if not 1 <= day <= date.max.toordinal():
         return _FIRST_MONTH if day < 1 else _LAST_MONTH

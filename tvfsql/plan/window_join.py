@@ -13,7 +13,7 @@ from tvfsql.plan.scalar import Ref, Scalar, column, template
 from tvfsql.plan.window_nodes import AttachedWindow
 
 BATCH = ", or --mode batch"
-# What Flink calls the kinds of joins.
+# Flink's names for the kinds of joins.
 KINDS = {
     "inner": "InnerJoin",
     "left": "LeftOuterJoin",
@@ -26,7 +26,7 @@ KINDS = {
 
 @dataclass(frozen=True)
 class EqualPair:
-    """A column of the left side that equals one of the right; NULLs equal each other if it is `null_safe`."""
+    """A column of the left side that must equal one of the right. If `null_safe`, NULLs equal each other."""
 
     left: str
     right: str
@@ -34,7 +34,7 @@ class EqualPair:
 
     @classmethod
     def of(cls, condition: Scalar, left: Node, right: Node) -> EqualPair | None:
-        """The pair that a condition between two relations is, if it is nothing but one."""
+        """Return the pair, if a condition between two relations is just the equality of two columns; else None."""
         match condition.parts:
             case (Ref(one), str(sign), Ref(other)) if sign.strip() in ("=", "IS NOT DISTINCT FROM"):
                 one, other = (one, other) if one in left.columns else (other, one)
@@ -54,9 +54,9 @@ class EqualPair:
 
 @dataclass(frozen=True)
 class WindowJoin(Node):
-    """Join of rows that lie in one window: those that agree in `pairs`, and for which `rest` holds.
+    """Join of rows in the same window that agree in `pairs` and for which all of `rest` hold.
 
-    `kind` is as in Join, cross apart. Both sides have the same window, of which their own columns tell.
+    `kind` is that of Join, except cross. Both sides have the same window, each in its own columns.
     """
 
     left: Node
@@ -73,14 +73,14 @@ class WindowJoin(Node):
 
     @property
     def conditions(self) -> tuple[Scalar, ...]:
-        """Those that an ordinary join has in its place."""
+        """All conditions, as a plain Join would have them."""
         starts = EqualPair(self.left_window.start, self.right_window.start)
         ends = EqualPair(self.left_window.end, self.right_window.end)
         return (*(pair.condition for pair in (starts, ends, *self.pairs)), *self.rest)
 
     @property
     def left_keys(self) -> tuple[str, ...]:
-        """The columns of the left side that rows are brought together by."""
+        """The columns of the left side that rows are shuffled by."""
         return (self.left_window.start, self.left_window.end, *(pair.left for pair in self.pairs))
 
     @property
@@ -97,14 +97,14 @@ class WindowJoin(Node):
 
 @dataclass(frozen=True)
 class NoWindowJoin:
-    """Why a join is none of windows: a sentence about it, and what to type."""
+    """Why a join is not a window join: a sentence, and a hint to type."""
 
     reason: str
     hint: str
 
 
 def window_join(join: Join) -> WindowJoin | NoWindowJoin:
-    """The join as one of windows, or why it is none."""
+    """Return the join as a window join, or why it is not one."""
     left, right = window_of(join.left), window_of(join.right)
     if left is None or right is None:
         side = "left" if left is None else "right"
@@ -139,14 +139,14 @@ def window_join(join: Join) -> WindowJoin | NoWindowJoin:
 
 
 def _same_kind(pair: EqualPair, left: WindowColumns, right: WindowColumns) -> str | None:
-    """What of their windows both columns of the pair tell, if they tell the same."""
+    """Return the window column kind (`start`, `end`, `time`) of the pair's columns if both have the same; else None."""
     kind = left.kind(pair.left)
     return kind if kind == right.kind(pair.right) else None
 
 
 @window_of.register
 def _(node: WindowJoin) -> WindowColumns | None:
-    """A side that may be NULL tells nothing."""
+    """A side whose columns may be NULL contributes no window columns."""
     left = None if node.kind in ("right", "full") else window_of(node.left)
     right = None if node.kind in ("left", "full", "semi", "anti") else window_of(node.right)
     return left.together(right) if left and right else left or right

@@ -19,10 +19,10 @@ from tvfsql.plan.window import Session, Window
 
 @dataclass(frozen=True)
 class WindowTableFunction(Node):
-    """Each row once for every window that holds it, with window_start, window_end and window_time.
+    """Each row once per window that contains it, with window_start, window_end and window_time.
 
-    Windows lie on the wall clock of `zone` if the time column is an instant (TIMESTAMP_LTZ). Rows that differ in a
-    column of `partition` share no SESSION.
+    If the time column is an instant (TIMESTAMP_LTZ), windows follow the wall clock of `zone`. Rows that differ in a
+    column of `partition` do not share a SESSION.
     """
 
     input: Node
@@ -44,21 +44,21 @@ class WindowTableFunction(Node):
 
 @dataclass(frozen=True)
 class WindowProperty:
-    """A column that tells the window of a row: its `start`, `end`, or `time` (the end less 1 ms)."""
+    """A column that holds the `start`, `end` or `time` (the end minus 1 ms) of a row's window."""
 
     name: str
     kind: str
     type: SqlType = "timestamp_ntz"
 
     def label(self, proctime: bool) -> str:
-        """As EXPLAIN has it; `proctime`: of windows over processing time."""
+        """The property as EXPLAIN prints it. `proctime`: the windows are over processing time."""
         function = self.kind if self.kind != "time" else "proctime" if proctime else "rowtime"
         return f"{function}('w$) AS {self.name}"
 
 
 @dataclass(frozen=True)
 class AttachedWindow:
-    """A window that rows have already: the columns that hold its start and its end."""
+    """A window that rows already carry: the columns that hold its start and its end."""
 
     window: Window
     start: str
@@ -66,7 +66,7 @@ class AttachedWindow:
     zone: str = ""
 
     def without(self, columns: tuple[str, ...]) -> tuple[str, ...]:
-        """The columns that are neither its start nor its end."""
+        """Return the columns without its start and its end."""
         return tuple(name for name in columns if name not in (self.start, self.end))
 
     def __str__(self) -> str:
@@ -75,10 +75,12 @@ class AttachedWindow:
 
 @dataclass(frozen=True)
 class WindowAggregate(Node):
-    """GROUP BY `keys` within each window, in one operator: the rows are not copied per window first
-    unless an aggregate cannot be merged from slices. Rows that have a window already (`attached`, named by two
-    keys) are grouped by that; `window` then has one window for each of its ends. `buckets` are keys that only spread
-    the rows of the others: an aggregate above joins them."""
+    """GROUP BY `keys` within each window, in one operator. Rows are copied per window first only if an aggregate cannot
+    be merged from slices.
+
+    Rows that already have a window (`attached`, whose start and end are keys) are grouped by it; `window` then has one
+    window per end. `buckets` are keys that only split the rows of the other keys; an aggregate above merges them.
+    """
 
     input: Node
     window: Window
@@ -108,8 +110,9 @@ class WindowAggregate(Node):
 
 @dataclass(frozen=True)
 class PartialColumn:
-    """A column that a slice keeps: how Spark makes it from rows or (`row`) from a single one, which streams and
-    the user's aggregates start from, and how two are merged."""
+    """A column that a slice keeps. `scalar` is how Spark computes it from rows. `row` is its value for a single row,
+    which streams and users' aggregates start from. `merge` is how two values merge.
+    """
 
     name: str
     scalar: Scalar
@@ -123,8 +126,9 @@ class PartialColumn:
 
 @dataclass(frozen=True)
 class DistinctValues:
-    """The distinct values of an expression, kept as changes: `count` (and `sum`) name the columns of the
-    running number (and sum) of distinct values."""
+    """The distinct values of an expression, kept as changes. `count` (and `sum`) name the columns of the running number
+    (and sum) of distinct values.
+    """
 
     value: Scalar
     filter: Scalar | None
@@ -138,9 +142,10 @@ class DistinctValues:
 
 @dataclass(frozen=True)
 class LocalWindowAggregate(Node):
-    """Rows aggregated once per key and slice. `rows` counts them: a slice with none opens no window.
+    """Rows aggregated once per key and slice. The column `rows` counts them: a slice without rows opens no window.
 
-    Rows of a SESSION make intervals, from `$start` to `$last`, that later ones are merged with."""
+    For a SESSION, rows become intervals from `$start` to `$last`, which are later merged.
+    """
 
     input: Node
     window: Window
@@ -153,7 +158,7 @@ class LocalWindowAggregate(Node):
 
     @property
     def of_single_rows(self) -> bool:
-        """Whether it starts from partials of single rows, as sessions and the accumulators that a user wrote do."""
+        """Whether it starts from partials of single rows, as for sessions and for accumulators of users' aggregates."""
         return isinstance(self.window, Session) or any(isinstance(part.merge, UserFunction) for part in self.partials)
 
     @cached_property
@@ -178,7 +183,7 @@ class LocalWindowAggregate(Node):
 
 @dataclass(frozen=True)
 class GlobalWindowAggregate(Node):
-    """Windows made from slices: partials merged by their kinds, then `finish`ed into the results."""
+    """Windows computed from slices: partials are merged by their merge kinds, then `finish` computes the results."""
 
     input: Node
     window: Window
@@ -235,8 +240,9 @@ def _of_proctime(node: GlobalWindowAggregate) -> bool:
 
 
 def local_columns(window: Window) -> Schema:
-    """What tells the place of a row of the local phase in time: the end of its slice, or where its interval begins and
-    which row of it is the last."""
+    """The columns that place a row of the local phase in time: the end of its slice, or the times of the first and last
+    row of its interval.
+    """
     names = (INTERVAL_START, INTERVAL_LAST) if isinstance(window, Session) else (SLICE_END,)
     return tuple(Field(name, "timestamp_ntz") for name in names)
 
@@ -247,14 +253,15 @@ def local_labels(window: Window) -> tuple[str, ...]:
 
 
 def global_label(window: Window, zone: str, keys: tuple[str, ...]) -> str:
-    """The window of a global phase as EXPLAIN prints it: over the columns of the local one."""
+    """The window of a global phase as EXPLAIN prints it, over the columns of the local phase."""
     where = ((part.name.removeprefix("$"), part.name) for part in local_columns(window))
     return window_label(window, *where, zone=zone, keys=keys)
 
 
 def window_label(window: Window, *where: tuple[str, str], zone: str = "", keys: tuple[str, ...] = ()) -> str:
-    """A window as EXPLAIN prints it: `HOP(time_col=[ts], size=[10 min], slide=[5 min])`. `keys` are those of a SESSION,
-    which is no window of other keys."""
+    """A window as EXPLAIN prints it: `HOP(time_col=[ts], size=[10 min], slide=[5 min])`. `keys` are the partition keys
+    of a SESSION; other windows have none.
+    """
     of_keys = (("partition keys", ", ".join(keys)),) if keys and isinstance(window, Session) else ()
     parts = (*where, *window.parts, *of_keys, *((("zone", zone),) if zone else ()))
     return f"{window.name}({', '.join(f'{name}=[{value}]' for name, value in parts)})"

@@ -18,7 +18,7 @@ MAX_PASSES = 100
 
 @dataclass(frozen=True)
 class Rule:
-    """A rewrite with a name and a reason. `rewrite` gives None where the rule does not apply."""
+    """A rewrite with a name and a reason. `rewrite` returns None where the rule does not apply."""
 
     name: str
     rewrite: Rewrite
@@ -33,7 +33,7 @@ class Phase:
 
 @dataclass(frozen=True)
 class Step:
-    """One application of a rule: the operator it met and what it made of it."""
+    """One application of a rule: the operator before and after it."""
 
     phase: str
     rule: str
@@ -41,14 +41,16 @@ class Step:
     after: Node
 
     def diff(self) -> str:
-        """The change as a unified diff of the two plans' texts, without its headers."""
+        """The change as a unified diff of the two plan texts, without headers."""
         before, after = tree(self.before).splitlines(), tree(self.after).splitlines()
         lines = difflib.unified_diff(before, after, lineterm="", n=max(len(before), len(after)))
         return "\n".join(line for line in lines if not line.startswith(("---", "+++", "@@")))
 
 
 def rule(rewrite: Callable[[Node, Options], Node | None]) -> Rule:
-    """Make a function a rule of its name. Its docstring says why it holds, with a Before and an After."""
+    """Turn a function into the rule of its name. Its docstring must say why the rule holds, with a Before and an
+    After.
+    """
     doc = rewrite.__doc__ or ""
     if "Before:" not in doc or "After:" not in doc:
         raise AssertionError(f"rule {rewrite.__name__} shows no Before and After")

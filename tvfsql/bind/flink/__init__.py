@@ -1,6 +1,6 @@
-"""Flink's functions: one table, as data, of how Spark computes each of them.
+"""Flink's functions: one table, as data, that says how Spark computes each of them.
 
-A call of a function that is not in it goes to Spark under its own name, if Spark has it.
+A function that is not in the table is passed to Spark under its own name, if Spark has it.
 """
 
 from __future__ import annotations
@@ -23,7 +23,7 @@ BY_NAME: Mapping[str, tuple[Function, ...]] = {
 
 
 def find(name: str, arguments: int) -> Function | None:
-    """The function of that name (in capitals) that takes so many arguments."""
+    """Return the function of that name (in upper case) that accepts this number of arguments; None if there is none."""
     for function in BY_NAME.get(name, ()):
         least = len(function.arguments) - function.is_variadic
         if arguments == least or (function.is_variadic and arguments > least):

@@ -1,4 +1,4 @@
-"""Arithmetic with Flink's types: what Spark takes for another type is cast first."""
+"""Arithmetic with Flink's types: operands whose type differs in Spark are cast first."""
 
 from __future__ import annotations
 
@@ -12,11 +12,13 @@ from tvfsql.plan.types import ORDER, SqlType, is_decimal, is_float, is_integer, 
 
 TypeOf = Callable[[exp.Expr], SqlType]
 LESS_THAN_A_DAY = ("HOUR", "MINUTE", "SECOND", "MILLISECOND")
-BY_FLOAT = "IF({1} = 0, {0} * POWER({1}, -1), {0} / {1})"  # by zero: infinity, or NaN
+BY_FLOAT = "IF({1} = 0, {0} * POWER({1}, -1), {0} / {1})"  # division by zero gives infinity or NaN
 
 
 def computed(node: exp.Binary, type_of: TypeOf) -> exp.Expr | None:
-    """An operator that Spark has otherwise; None where what is computed is the same, with sides that may be cast."""
+    """Return an operator that Spark computes differently; None if Spark's result is the same. Operands may get a
+    cast.
+    """
     left, right = type_of(node.left), type_of(node.right)
     if is_integer(left) and is_integer(right):
         return _of_integers(node, left, right)
@@ -35,7 +37,7 @@ def computed(node: exp.Binary, type_of: TypeOf) -> exp.Expr | None:
 
 
 def _of_integers(node: exp.Binary, left: SqlType, right: SqlType) -> exp.Expr | None:
-    """A quotient is an integer, and a remainder has the type of the divisor."""
+    """The quotient of integers is an integer, and a remainder has the type of the divisor."""
     if isinstance(node, exp.Div):
         wider = max(left, right, key=lambda kind: ORDER[kind])
         quotient = "({0} DIV {1})" if wider == "bigint" else f"CAST({{0}} DIV {{1}} AS {wider.upper()})"
@@ -46,15 +48,16 @@ def _of_integers(node: exp.Binary, left: SqlType, right: SqlType) -> exp.Expr | 
 
 
 def _as_decimal(tree: exp.Expr, kind: SqlType) -> exp.Expr:
-    """An integer beside a DECIMAL. A BIGINT has 19 digits, in Spark 20. A literal has those of its type, in Spark as
-    many as are written."""
+    """Cast an integer beside a DECIMAL. A BIGINT has 19 digits in Flink and 20 in Spark. A literal has the digits of
+    its type in Flink, and in Spark those that are written.
+    """
     if kind == "bigint":
         return exp.cast(tree.copy(), "decimal(19, 0)")
     return exp.cast(tree.copy(), "int") if isinstance(tree.unnest(), exp.Literal | exp.Neg) else tree
 
 
 def below_one(tree: exp.Expr) -> exp.Expr:
-    """A literal below 1 has a digit before the point, in Spark none."""
+    """A literal below 1 has one digit before the point in Flink, and none in Spark."""
     if isinstance(tree, exp.Neg):
         return exp.Neg(this=below_one(tree.this))
     if not isinstance(tree, exp.Literal) or tree.is_string or tree.is_int or "e" in tree.name.lower():

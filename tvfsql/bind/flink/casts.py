@@ -1,4 +1,4 @@
-"""CAST and TRY_CAST as Flink does them, where Spark does otherwise: text, wall clocks, lengths."""
+"""CAST and TRY_CAST with Flink's results where Spark's differ: text, wall-clock times, lengths."""
 
 from __future__ import annotations
 
@@ -10,13 +10,15 @@ from tvfsql.plan.types import INTEGERS, SqlType, is_decimal, is_number, split_ki
 
 
 def as_text(value: str, kind: SqlType, digits: int = 3, depth: int = 0) -> str | None:
-    """A value as Flink's text for it; None where Spark's text is the same. Times have so many digits of a second."""
+    """Return SQL for Flink's text of a value; None if Spark's text is the same. `digits` is the number of digits of a
+    second in a time.
+    """
     inner = f"x{depth}"
     match kind.partition("<")[0]:
         case "boolean":
             return f"UPPER(CAST({value} AS STRING))"
         case "timestamp" | "timestamp_ntz":
-            shown = f"CAST({wall_clock(value) if kind == INSTANT else value} AS STRING)"  # without zeros at the end
+            shown = f"CAST({wall_clock(value) if kind == INSTANT else value} AS STRING)"  # without trailing zeros
             if digits == 0:
                 return f"LEFT({shown}, 19)"
             return f"RPAD(IF(CHAR_LENGTH({shown}) = 19, CONCAT({shown}, '.'), {shown}), {20 + digits}, '0')"
@@ -55,16 +57,17 @@ def _or_null(value: str, kind: SqlType, digits: int, depth: int) -> str:
 
 @dataclass(frozen=True)
 class Target:
-    """What a CAST makes: Spark's type, and what Flink's has besides."""
+    """The target of a CAST: Spark's type, and what Flink's type has in addition."""
 
     kind: SqlType
     length: int | None = None  # of VARCHAR(n), CHAR(n), BINARY(n), VARBINARY(n); the precision of a TIMESTAMP(n)
-    fixed: bool = False  # CHAR and BINARY fill up to their length
+    fixed: bool = False  # CHAR and BINARY are padded to their length
 
 
 def cast(source: SqlType, digits: int, target: Target, *, attempt: bool) -> str | None:
-    """CAST({0} AS target) in Spark; None where Spark's own CAST is the same. `digits` are those of a second that a time
-    has."""
+    """Return SQL for CAST({0} AS target); None if Spark's own CAST gives the same. `digits` is the number of digits of
+    a second in a time.
+    """
     word = "TRY_CAST" if attempt else "CAST"
     kind, length = target.kind, target.length
     if kind == "string":
@@ -84,21 +87,23 @@ def cast(source: SqlType, digits: int, target: Target, *, attempt: bool) -> str 
     if source == "string":
         return _read(kind, word)
     if source == "float" and kind == "double":
-        return "CAST(CAST({0} AS STRING) AS DOUBLE)"  # its shortest digits
+        return "CAST(CAST({0} AS STRING) AS DOUBLE)"  # through the shortest text of the FLOAT
     if kind in INTEGERS and is_number(source):
-        return f"CAST({{0}} AS {kind.upper()})" if attempt else None  # Flink has no NULL for what does not fit
+        return (
+            f"CAST({{0}} AS {kind.upper()})" if attempt else None
+        )  # Flink does not turn values that do not fit into NULL
     if is_decimal(kind) and is_number(source):
-        return f"TRY_CAST({{0}} AS {kind.upper()})"  # NULL where it does not fit
+        return f"TRY_CAST({{0}} AS {kind.upper()})"  # NULL if the value does not fit
     return None
 
 
 def _read(kind: SqlType, word: str) -> str | None:
-    """A text as a value."""
+    """Parse a text as a value."""
     if kind in INTEGERS:
         whole = "REGEXP_REPLACE(TRIM({0}), '^([+-]?)\\\\.', '$10.')"
         digits = f"REGEXP_REPLACE({whole}, '^([+-]?[0-9]+)\\\\.[0-9]*$', '$1')"
         return f"{word}({digits} AS {kind.upper()})"
-    if kind == "float":  # the digits of a FLOAT, which Spark takes from those of a DOUBLE
+    if kind == "float":  # the digits of a FLOAT; Spark uses those of a DOUBLE
         return f"{word}(IF({{0}} RLIKE '^\\\\s*[+-]?[iI][nN][fF]\\\\s*$', 'inf?', {{0}}) AS FLOAT)"
     if kind == "double":
         return f"{word}(IF({{0}} RLIKE '^\\\\s*[+-]?[iI][nN][fF]\\\\s*$', 'inf?', {{0}}) AS DOUBLE)"
@@ -120,7 +125,7 @@ def _time(source: SqlType, target: Target, word: str, *, attempt: bool) -> str |
         made = instant_at(as_clock)
     elif target.kind != source:
         made = as_clock
-    # a column of times has milliseconds already
+    # a time in a column has milliseconds already
     if length is not None and length < (6 if text else 3):
         width = "INTERVAL '1' SECOND" if length == 0 else f"INTERVAL '0.{'0' * (length - 1)}1' SECOND"
         cut = f"TIME_BUCKET({width}, {made})"
@@ -132,5 +137,5 @@ def _time(source: SqlType, target: Target, word: str, *, attempt: bool) -> str |
 
 
 def length_of(parameters: list[str]) -> int | None:
-    """The number in CHAR(3)."""
+    """The number in CHAR(3); None if there is none."""
     return int(parameters[0]) if parameters and re.fullmatch(r"\d+", parameters[0]) else None

@@ -1,4 +1,4 @@
-"""Flink's functions of arrays and maps."""
+"""Flink's array and map functions."""
 
 from __future__ import annotations
 
@@ -17,7 +17,9 @@ def element(kind: SqlType, *_: SqlType) -> SqlType:
 
 
 def _sliced(array: SqlType, start: SqlType, end: SqlType = "") -> str:
-    """ARRAY_SLICE: from one element to another one, both included; negative ones count from the end, 0 is 1."""
+    """ARRAY_SLICE: the elements from one position to another, inclusive. Negative positions count from the end; 0 means
+    1.
+    """
     first = "CASE WHEN {1} = 0 THEN 1 WHEN {1} < 0 THEN GREATEST({1} + SIZE({0}) + 1, 1) ELSE {1} END"
     last = "CASE WHEN {2} = 0 THEN 1 WHEN {2} < 0 THEN {2} + SIZE({0}) + 1 ELSE {2} END" if end else "SIZE({0})"
     if (literal_of(start) or "").isdecimal() and literal_of(start) != "0":
@@ -28,7 +30,7 @@ def _sliced(array: SqlType, start: SqlType, end: SqlType = "") -> str:
 
 
 def _sorted(array: SqlType, ascending: SqlType, nulls_first: SqlType) -> str:
-    """ARRAY_SORT with a place for NULLs."""
+    """ARRAY_SORT with a choice where NULLs go."""
     held, nulls = "SORT_ARRAY(ARRAY_COMPACT({0}), {1})", "FILTER({0}, item -> item IS NULL)"
     return f"IF({{2}}, CONCAT({nulls}, {held}), CONCAT({held}, {nulls}))"
 

@@ -1,4 +1,4 @@
-"""Flink's conditional functions, and those that tell of types."""
+"""Flink's conditional functions and type functions."""
 
 from __future__ import annotations
 
@@ -7,7 +7,7 @@ from tvfsql.plan.types import INTEGERS, ORDER, UNKNOWN, SqlType, is_integer
 
 
 def common(*kinds: SqlType) -> SqlType:
-    """The type of several arguments, where that is certain."""
+    """The common type of several arguments, if it is certain."""
     known = {*kinds}
     if len(known) == 1:
         return known.pop()
@@ -15,7 +15,7 @@ def common(*kinds: SqlType) -> SqlType:
 
 
 def _null_if_any_is(name: str) -> Function:
-    """GREATEST and LEAST are NULL as soon as one argument is."""
+    """GREATEST or LEAST: NULL if any argument is NULL."""
 
     def template(*kinds: SqlType) -> str:
         arguments = [f"{{{i}}}" for i in range(len(kinds))]

@@ -1,4 +1,4 @@
-"""How many digits of a second a time has, by its expression: its type says no more than that it is a time."""
+"""How many digits of a second a time has. Its type does not say; its expression does."""
 
 from __future__ import annotations
 
@@ -9,12 +9,13 @@ from sqlglot import exp
 T = exp.DataType.Type
 TIMES = (T.TIMESTAMP, T.TIMESTAMPNTZ, T.TIMESTAMPLTZ, T.TIMESTAMPTZ)
 OF_COLUMNS = 3
-DIGITS = "digits"  # where a CAST that is lowered has them, in its `meta`
+DIGITS = "digits"  # the key in `meta` under which a lowered CAST has them
 
 
 def digits_of(tree: exp.Expr) -> int:
-    """Those of a literal are written, those of a CAST are in its type; all others are of columns, which have
-    milliseconds."""
+    """The digits of a literal as written, or those of a CAST's type. Any other expression is over columns, which have
+    milliseconds.
+    """
     tree = tree.unnest()
     if DIGITS in tree.meta:
         return int(tree.meta[DIGITS])
@@ -28,7 +29,7 @@ def digits_of(tree: exp.Expr) -> int:
 
 
 def digits_of_cast(node: exp.Cast) -> int:
-    """Those of the time that a CAST, or a literal TIMESTAMP '...', makes."""
+    """The digits of the time that a CAST, or a literal TIMESTAMP '...', makes."""
     if node.to.expressions:
         return int(node.to.expressions[0].name)
     is_literal = isinstance(node.this, exp.Literal) and "start" not in node.meta

@@ -1,4 +1,4 @@
-"""Elements of arrays, maps and variants: what stands in brackets."""
+"""Elements of arrays, maps and variants: the operator []."""
 
 from __future__ import annotations
 
@@ -14,7 +14,7 @@ TypeOf = Callable[[exp.Expr], SqlType]
 
 
 def element_of(node: exp.Bracket, type_of: TypeOf) -> Made | None:
-    """array[i], which counts from 1, and map[key]; NULL where the element does not exist."""
+    """array[i], which counts from 1, or map[key]; NULL if the element does not exist."""
     if isinstance(node.this, exp.Column) and node.this.name.upper() in ("MAP", "ROW") and not node.this.table:
         return None
     kind = type_of(node.this)
@@ -30,7 +30,7 @@ def element_of(node: exp.Bracket, type_of: TypeOf) -> Made | None:
 
 
 def _refuse_beyond_literals(held: exp.Expr, index: exp.Expr) -> None:
-    """Of a literal without that element, Flink makes an element that is not in it."""
+    """Refuse an element beyond the end of a literal, for which Flink returns an element that does not exist."""
     if isinstance(held, exp.Array) and isinstance(index, exp.Literal) and index.is_int:
         missing = not 1 <= int(index.name) <= len(held.expressions)
     elif isinstance(held, Made) and held.template.startswith("MAP(") and isinstance(index, exp.Literal):
@@ -43,7 +43,7 @@ def _refuse_beyond_literals(held: exp.Expr, index: exp.Expr) -> None:
 
 
 def _at(index: exp.Expr) -> str:
-    """array[i]. Spark counts negative ones from the end."""
+    """array[i], without Spark's meaning of negative positions, which count from the end."""
     if isinstance(index, exp.Literal) and index.is_int:
         return "TRY_ELEMENT_AT({0}, {1})"
     return "GET({0}, {1} - 1)"

@@ -1,4 +1,4 @@
-"""What a row of the table of Flink's functions says: how a call is written, and how Spark computes the same."""
+"""A row of the table of Flink's functions: how a call is written, and how Spark computes it."""
 
 from __future__ import annotations
 
@@ -9,20 +9,20 @@ from functools import cached_property
 
 from tvfsql.plan.types import UNKNOWN, SqlType
 
-# Spark SQL with {0}, {1}, ... for the arguments and {zone} for `table.local-time-zone` as a literal; or a function from
-# the `Argument`s to it, which returns None if it depends on a type that is not known.
+# Spark SQL with {0}, {1}, ... for the arguments and {zone} for `table.local-time-zone` as a literal; or a function that
+# makes it from the `Argument`s, and returns None if it depends on an unknown type.
 Template = str | Callable[..., "str | None"]
 Result = SqlType | Callable[..., SqlType]
 
 
 @dataclass(frozen=True)
 class Function:
-    """A function of Flink's by one number of arguments.
+    """A Flink function with one number of arguments.
 
-    `call` is the call as documented: name and arguments. `spark` makes it in Spark. `result` is its type where that is
-    certain: Spark's name for it, or a function of the arguments' types. `note` says where Spark's answer differs, and
-    why that is kept; without one the answers are the same. `runtime` is what the runtime calls
-    its function, if that computes it instead of Spark.
+    `call` is the call as documented: name and arguments. `spark` computes it in Spark. `result` is its type, if
+    certain: a type in Spark's spelling, or a function of the argument types. `note` says where Spark's result differs,
+    and why it is kept; without a note the results are the same. `runtime` is the runtime's name for its implementation,
+    if the runtime computes the function instead of Spark.
     """
 
     call: str
@@ -42,11 +42,11 @@ class Function:
 
     @property
     def is_variadic(self) -> bool:
-        """Whether the last argument may be repeated."""
+        """Whether the last argument can be repeated."""
         return bool(self.arguments) and self.arguments[-1] == "..."
 
     def template(self, types: Iterable[SqlType]) -> str | None:
-        """The call in Spark SQL, for arguments of these types; None if a type that it depends on is not known."""
+        """Return the call in Spark SQL for arguments of these types; None if it depends on an unknown type."""
         return self.spark if isinstance(self.spark, str) else self.spark(*types)
 
     def type(self, types: Iterable[SqlType]) -> SqlType:
@@ -55,12 +55,12 @@ class Function:
 
 
 def of_runtime(call: str, result: SqlType, note: str = "") -> Function:
-    """A function that the runtime has under the same name, in small letters."""
+    """A function that the runtime implements under the same name in lower case."""
     return Function(call, "", result, note, call.partition("(")[0].lower())
 
 
 class Argument(str):
-    """The type of an argument, with what it is if it is a literal: its text, as SQL means it."""
+    """The type of an argument. `literal` is the value of a literal as text; None: not a literal."""
 
     literal: str | None
 
@@ -71,12 +71,12 @@ class Argument(str):
 
 
 def literal_of(argument: SqlType) -> str | None:
-    """The text of an argument that is a literal."""
+    """The text of a literal argument; None for other arguments."""
     return getattr(argument, "literal", None)
 
 
 def same(call: str, result: Result = UNKNOWN, note: str = "", *, spark: str = "") -> Function:
-    """A function that Spark has, under the name `spark` or under the same name, with the same arguments."""
+    """A function that Spark has under the name `spark`, or under the same name, with the same arguments."""
     function = Function(call, "", result, note)
 
     def template(*arguments: SqlType) -> str:
@@ -86,5 +86,5 @@ def same(call: str, result: Result = UNKNOWN, note: str = "", *, spark: str = ""
 
 
 def holes(first: int, end: int) -> str:
-    """The arguments from one to before another one, between commas."""
+    """The placeholders of the arguments from `first` up to but not including `end`, separated by commas."""
     return ", ".join(f"{{{i}}}" for i in range(first, end))

@@ -1,4 +1,4 @@
-"""Flink's functions of JSON: the runtime computes them, since Spark's take other paths, and other digits of numbers."""
+"""Flink's JSON functions. The runtime computes them, because Spark's differ in paths and in the digits of numbers."""
 
 from __future__ import annotations
 
@@ -14,7 +14,7 @@ from tvfsql.runtime.functions.paths import path_of
 from tvfsql.syntax.calls import Words
 
 TypeOf = Callable[[exp.Expr], SqlType]
-# of JSON_VALUE ... RETURNING: what the runtime calls it, and the type of the result
+# JSON_VALUE ... RETURNING: the runtime's name for it, and the type of the result
 RETURNING = {
     "": ("json_value", "string"),
     "VARCHAR": ("json_value", "string"),
@@ -24,7 +24,7 @@ RETURNING = {
     "BOOLEAN": ("json_value_boolean", "boolean"),
 }
 WRAPPER = {"WITHOUT": "NEVER", "WITH CONDITIONAL": "UNLESS ARRAY"}
-IN_JSON = "json"  # where an argument that is JSON already says so, in its `meta`
+IN_JSON = "json"  # the key in `meta` of an argument that is JSON already
 
 JSON = (
     of_runtime("JSON_STRING(value)", "string"),
@@ -57,7 +57,7 @@ def of_json(call: Words, type_of: TypeOf) -> exp.Expr:
 
 
 def raw(text: exp.Expr) -> Made:
-    """JSON(x): a text that is JSON already."""
+    """JSON(x): marks a text that is JSON already."""
     new = made("{0}", [text], "string")
     new.meta[IN_JSON] = True
     return new

@@ -1,4 +1,4 @@
-"""Expressions in Flink's SQL as Spark computes them: each call, cast and operator that Spark has otherwise."""
+"""Lowers Flink's SQL expressions to Spark's: each call, cast and operator that Spark computes differently."""
 
 from __future__ import annotations
 
@@ -45,7 +45,9 @@ CALENDAR = {"MONTH": 1, "QUARTER": 3, "YEAR": 12}
 
 
 def lowered(node: exp.Expr, type_of: TypeOf, zone: str) -> exp.Expr | None:
-    """The node as Spark computes it; None if Spark's own is the same. What is below it is lowered already."""
+    """Return the node as Spark must compute it; None if Spark's own result is the same. Its children are already
+    lowered.
+    """
     new: exp.Expr | None
     match node:
         case exp.Anonymous() if node.name.upper() == "TRUNCATE" and len(node.expressions) == 2:
@@ -132,7 +134,7 @@ def _call(name: str, arguments: list[exp.Expr], type_of: TypeOf) -> exp.Expr | N
 
 
 def _truncated(node: exp.Anonymous, type_of: TypeOf) -> Made | None:
-    """TRUNCATE(x, digits): towards zero."""
+    """TRUNCATE(x, digits): rounds towards zero."""
     number, digits = node.expressions
     kind = type_of(number)
     scale = digits.name if isinstance(digits, exp.Literal) else ""
@@ -152,7 +154,7 @@ def _argument(tree: exp.Expr, type_of: TypeOf) -> Argument:
 
 
 def _without_escape(node: exp.Expr) -> exp.Expr | None:
-    """LIKE: a backslash is one, unless ESCAPE says otherwise."""
+    """LIKE: a backslash is an ordinary character, unless ESCAPE says otherwise."""
     pattern = node.expression
     if not isinstance(pattern, exp.Literal) or "\\" not in pattern.name:
         return None
@@ -161,7 +163,7 @@ def _without_escape(node: exp.Expr) -> exp.Expr | None:
 
 
 def _whole_number(node: exp.Expr, type_of: TypeOf) -> Made | None:
-    """SUM and AVG that Spark computes: of integers they are such, and no DOUBLE."""
+    """SUM and AVG in a query that Spark plans: of integers they are integers, not DOUBLE."""
     call = node.this if isinstance(node, exp.Window) else node
     inside = isinstance(node.parent, exp.Window | exp.Filter | exp.IgnoreNulls | exp.RespectNulls)
     if not isinstance(call, exp.Sum | exp.Avg) or inside:
@@ -173,7 +175,7 @@ def _whole_number(node: exp.Expr, type_of: TypeOf) -> Made | None:
 
 
 def _tuples(node: exp.Binary) -> exp.Expr | None:
-    """(a, b) = (c, d), column by column: NULL where one of them is."""
+    """(a, b) = (c, d) compares column by column; it is NULL if one of them is NULL."""
     pairs = [*zip(node.left.expressions, node.right.expressions, strict=False)]
     same = exp.and_(*(exp.EQ(this=left.copy(), expression=right.copy()) for left, right in pairs), copy=False)
     return exp.paren(same) if isinstance(node, exp.EQ) else exp.not_(exp.paren(same))
@@ -196,7 +198,7 @@ def _overlaid(node: exp.Overlay) -> Made:
 
 
 def _compared(node: exp.Binary, type_of: TypeOf) -> exp.Expr | None:
-    """A wall clock beside an instant is the instant at which it is shown."""
+    """A wall-clock time compared with an instant becomes the instant at which clocks show it."""
     kinds = (type_of(node.left), type_of(node.right))
     if {*kinds} == {CLOCK, INSTANT}:
         for side, kind in zip(("this", "expression"), kinds, strict=True):
@@ -246,7 +248,7 @@ def _rounded(node: exp.Ceil | exp.Floor, type_of: TypeOf) -> Made | None:
 
 
 def _rounded_decimal(node: exp.Round, type_of: TypeOf) -> Made | None:
-    """ROUND of a DECIMAL to no fewer digits than it has: it stays what it is, and in Spark it gets one more."""
+    """ROUND of a DECIMAL to at least as many digits as it has keeps its type; Spark would add a digit."""
     kind, digits = type_of(node.this), node.args.get("decimals")
     if not is_decimal(kind) or not isinstance(digits, exp.Literal) or int(digits.name) < scale_of(kind):
         return None

@@ -1,4 +1,4 @@
-"""A call of Flink's in a tree, with the Spark SQL that computes it."""
+"""A Flink call in a tree, with the Spark SQL that computes it."""
 
 from __future__ import annotations
 
@@ -11,13 +11,13 @@ from sqlglot.generator import Generator
 from tvfsql.plan.function import MANY, UserFunction
 from tvfsql.plan.types import SqlType
 
-USER = "function"  # where a call of a user's function, or of the runtime's, has it, in its `meta`
+USER = "function"  # the key in `meta` under which a call has the function of the user or the runtime
 RUNTIME = "tvfsql.runtime.functions"
 OPERATORS = (exp.Binary, exp.Unary, exp.Connector, exp.Between, exp.In, exp.Is, exp.Interval, exp.Escape)
 
 
 class Made(exp.Expression, exp.Func):
-    """Spark SQL with {0}, {1}, ... where the arguments go: `this` is the text, `kind` the type of its value."""
+    """Spark SQL with {0}, {1}, ... in place of the arguments. `this` is the text, `kind` the type of its value."""
 
     arg_types = {"this": True, "expressions": False, "kind": False}
     is_var_len_args = True
@@ -32,19 +32,21 @@ class Made(exp.Expression, exp.Func):
 
 
 def made(template: str, arguments: Sequence[exp.Expr], kind: SqlType) -> Made:
-    """The node for a template and its arguments."""
+    """Make the node for a template and its arguments."""
     return Made(this=template, expressions=list(arguments), kind=kind)
 
 
 def runtime_call(name: str, arguments: Sequence[exp.Expr], result: SqlType) -> exp.Anonymous:
-    """A call of a function of the runtime, which programs give to Spark."""
+    """A call of a runtime function, which emitted programs register with Spark."""
     call = exp.Anonymous(this=name, expressions=list(arguments))
     call.meta[USER] = UserFunction(name, RUNTIME, name, result, (0, MANY), of_flink=True)
     return call
 
 
 def filled(call: Made, writer: Generator) -> str:
-    """The text of a call. An argument that is no operand by itself is put in parentheses, unless commas set it off."""
+    """Return the text of a call. An argument gets parentheses, unless it is a plain operand or stands between
+    commas.
+    """
     arguments = [(writer.sql(argument), isinstance(argument, OPERATORS)) for argument in call.expressions]
 
     def put(hole: re.Match[str]) -> str:

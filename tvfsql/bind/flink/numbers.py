@@ -1,4 +1,4 @@
-"""Flink's functions of numbers."""
+"""Flink's numeric functions."""
 
 from __future__ import annotations
 
@@ -11,13 +11,13 @@ from tvfsql.plan.types import UNKNOWN, SqlType, is_decimal, is_float, is_integer
 DOUBLES = (
     "SQRT LN LOG10 LOG2 EXP SIN SINH COS COSH TAN TANH COT ASIN ACOS ATAN DEGREES RADIANS".split()
 )  # fmt: skip
-# of an odd number of digits the first one counts for nothing
+# with an odd number of digits the first one is ignored
 ODD = "IF(CHAR_LENGTH({0}) % 2 = 0, UNHEX({0}), CONCAT(X'00', UNHEX(SUBSTRING({0}, 2))))"
 OTHER_SEED = "a seed gives other numbers than in Flink"
 
 
 def precision(kind: SqlType) -> tuple[int, int]:
-    """Digits of a DECIMAL, and how many of them are after the point."""
+    """The precision and scale of a DECIMAL."""
     digits, scale = kind.removeprefix("decimal(").removesuffix(")").split(",")
     return int(digits), int(scale)
 
@@ -32,10 +32,10 @@ def _like_argument(spark: str) -> Callable[..., str | None]:
 
 
 def _whole(name: str) -> Callable[..., str | None]:
-    """CEIL and FLOOR: of floating-point numbers they stay such, beyond the range of BIGINT, too."""
+    """CEIL and FLOOR: floating-point numbers stay floating-point, also beyond the range of BIGINT."""
 
     def template(kind: SqlType) -> str | None:
-        if is_float(kind):  # a BIGINT holds all that have a fraction
+        if is_float(kind):  # every number with a fraction fits into a BIGINT
             return f"IF(ABS({{0}}) < 4503599627370496, CAST({name}({{0}}) AS {kind.upper()}), {{0}})"
         if is_decimal(kind):
             return f"CAST({name}({{0}}) AS DECIMAL({precision(kind)[0]}, 0))"
@@ -53,7 +53,7 @@ def _first(kind: SqlType, *_: SqlType) -> SqlType:
 
 
 def scaled(kind: SqlType, scale: int) -> SqlType:
-    """The type of a DECIMAL cut to so many digits after the point, with room for one more before it."""
+    """The type of a DECIMAL rounded to `scale` digits after the point, with room for one more digit before it."""
     if not is_decimal(kind):
         return kind
     digits, had = precision(kind)
@@ -64,10 +64,10 @@ def scaled(kind: SqlType, scale: int) -> SqlType:
 
 
 def truncated(scale: int) -> Callable[..., str | None]:
-    """Digits cut off towards zero. Spark's CEIL and FLOOR to digits are exact for DECIMALs alone."""
+    """Cut digits off towards zero. Spark's CEIL and FLOOR to a number of digits are exact only for DECIMALs."""
 
     def template(kind: SqlType, *_: SqlType) -> str | None:
-        if is_float(kind):  # the digits that it shows
+        if is_float(kind):  # works on its digits as printed
             exact = "CAST(CAST({0} AS STRING) AS DECIMAL(38, 18))"
             return f"CAST(IF({{0}} < 0, CEIL({exact}, {scale}), FLOOR({exact}, {scale})) AS {kind.upper()})"
         if is_integer(kind) and scale < 0:
@@ -81,7 +81,7 @@ def truncated(scale: int) -> Callable[..., str | None]:
 
 
 def _hash_code(kind: SqlType) -> str:
-    """HASH_CODE, as Java has it."""
+    """HASH_CODE, with Java's values."""
     match kind:
         case "tinyint" | "smallint" | "int":
             return "INT({0})"

@@ -1,4 +1,6 @@
-"""Texts as times: of functions that read them as Java's SimpleDateFormat does, and of TO_TIMESTAMP, which does not."""
+"""Functions that parse text as times: those that parse like Java's SimpleDateFormat, and TO_TIMESTAMP, which does
+not.
+"""
 
 from __future__ import annotations
 
@@ -12,7 +14,7 @@ from tvfsql.runtime.functions.time_patterns import pieces
 PLAIN = DEFAULT.strip("'")
 LEAST = "-9223372036854775807L - 1"
 SECONDS = f"IF({{1}} IS NULL, NULL, COALESCE(UNIX_SECONDS({later('{0}')}), {LEAST}))"
-# java.sql.Timestamp and Date read it: what is too much for a field is carried over
+# java.sql.Timestamp and Date parse it: a field that is too large carries over
 CARRIED = (
     "IF({0} RLIKE '^[0-9][0-9][0-9][0-9]-0?([1-9]|1[0-2])-(0?[1-9]|[12][0-9]|3[01])"
     "( [0-9]{1,2}:[0-9]{1,2}:[0-9]{1,2}([.][0-9]{1,9})?)?$', "
@@ -23,7 +25,7 @@ CARRIED = (
 
 
 def from_text(name: str, arguments: list[exp.Expr], kinds: list[str]) -> exp.Expr | None:
-    """A call that reads a text as a time; None for another one, and for a pattern that has not only numbers."""
+    """Return a call that parses text as a time. None for another call, or if the pattern has more than numbers."""
     match name, arguments:
         case "UNIX_TIMESTAMP", [text]:
             return made(SECONDS, [_lenient(text, PLAIN), text], "bigint")
@@ -48,7 +50,7 @@ def _lenient(text: exp.Expr, pattern: str) -> exp.Expr:
 
 
 def _timestamp(text: exp.Expr, pattern: exp.Literal) -> Made:
-    """TO_TIMESTAMP(text, pattern): of a day that its month does not have it is the last one."""
+    """TO_TIMESTAMP(text, pattern): a day beyond the end of its month becomes the month's last day."""
     if pattern.name == PLAIN:
         two = "[0-9][0-9]"
         exact = f"IF({{0}} RLIKE '^{two}{two}-{two}-{two} {two}:{two}:{two}$', {read('{0}')}, NULL)"
@@ -64,7 +66,9 @@ def _exact(text: str) -> str:
 
 
 def _month_end(pattern: str) -> str:
-    """The text {0} with the last day of its month instead of a later one, where the pattern has fixed places."""
+    """Return SQL for the text {0} with a day beyond its month's end replaced by the last one; the pattern must be of
+    fixed width.
+    """
     places: dict[str, int] = {}
     at = 1
     for piece in pieces(pattern) or ():

@@ -1,4 +1,4 @@
-"""Groups of regular expressions: Spark has '' for a group that is not in the match, and Flink NULL."""
+"""Groups of regular expressions. For a group that does not take part in the match Spark returns '' and Flink NULL."""
 
 from __future__ import annotations
 
@@ -11,14 +11,14 @@ from typing import Any
 
 @dataclass(frozen=True)
 class Group:
-    """Whether there are matches without the group, and whether the group may match no character."""
+    """Whether the pattern can match without the group, and whether the group can match the empty text."""
 
     optional: bool
     may_be_empty: bool
 
     @staticmethod
     def of(regex: str, number: int) -> Group | None:
-        """The group of that number; 0 is the whole match. None, if Python cannot read the expression."""
+        """Return the group of that number; 0 is the whole match. None if Python cannot parse the expression."""
         try:
             tree = parser.parse(regex)
         except (re.error, OverflowError):
@@ -42,7 +42,7 @@ def _in_every_match(tree: Any, number: int) -> bool:
 
 
 def _groups(tree: Any) -> Iterator[tuple[int, Any]]:
-    """The groups inside, each with its number."""
+    """Yield all groups inside, with their numbers."""
     for kind, value in tree:
         if str(kind) == "SUBPATTERN":
             yield value[0], value[-1]
@@ -53,7 +53,7 @@ def _groups(tree: Any) -> Iterator[tuple[int, Any]]:
 
 
 def is_invalid(regex: str | None) -> bool:
-    """Whether a regular expression is certainly none in Java either: a parenthesis has no other one."""
+    """Whether the regular expression is certainly invalid in Java too: its parentheses do not match."""
     if regex is None or "\\Q" in regex:
         return False
     try:
@@ -66,7 +66,7 @@ def is_invalid(regex: str | None) -> bool:
 
 
 def has_group(regex: str | None, number: str | None) -> bool:
-    """Whether a group may exist; of an expression that is not known here any may."""
+    """Whether the group may exist; always True for an expression that is not a literal."""
     if regex is None or not (number or "").isdecimal():
         return True
     try:

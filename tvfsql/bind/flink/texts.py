@@ -1,4 +1,4 @@
-"""Flink's functions of text."""
+"""Flink's text functions."""
 
 from __future__ import annotations
 
@@ -9,19 +9,17 @@ from tvfsql.bind.flink.regex import Group, has_group, is_invalid
 from tvfsql.errors import UnsupportedError
 from tvfsql.plan.types import SqlType, is_integer, is_number, shown
 
-LITERAL = "CONCAT('\\\\Q', {1}, '\\\\E')"  # a separator as a regular expression that matches it alone
+LITERAL = "CONCAT('\\\\Q', {1}, '\\\\E')"  # a separator as a regular expression that matches just it
 PARTS = f"SPLIT({{0}}, {LITERAL}, -1)"
-# a character beyond U+FFFF is two units in Flink, and neither is a character by itself
+# Flink sees a character beyond U+FFFF as two units, neither of which is a character by itself
 IN_UNITS = "REGEXP_REPLACE({0}, '[^\\\\u0000-\\\\uFFFF]', '??')"
 SPLIT = f"CASE WHEN {{0}} = '' THEN ARRAY() WHEN {{1}} = '' THEN SPLIT({IN_UNITS}, '') ELSE {PARTS} END"
-GROUP = "TRY_ELEMENT_AT(REGEXP_EXTRACT_ALL({0}, {1}, %s), 1)"  # NULL where nothing matches
+GROUP = "TRY_ELEMENT_AT(REGEXP_EXTRACT_ALL({0}, {1}, %s), 1)"  # NULL if nothing matches
 # before, between and after all characters
 BETWEEN = f"ARRAY_JOIN(CONCAT(ARRAY(''), SPLIT({IN_UNITS}, ''), ARRAY('')), {{2}})"
-DECIMAL = (
-    "^\\\\s*[+-]?(NaN|Infinity|([0-9]+\\\\.?[0-9]*|\\\\.[0-9]+)([eE][+-]?[0-9]+)?[fFdD]?)\\\\s*$"  # of Java's Double
-)
+DECIMAL = "^\\\\s*[+-]?(NaN|Infinity|([0-9]+\\\\.?[0-9]*|\\\\.[0-9]+)([eE][+-]?[0-9]+)?[fFdD]?)\\\\s*$"  # Java's Double
 FIRST_BYTE = "CAST(CONV(LEFT(HEX({0}), 2), 16, 10) AS INT)"
-UNITS = "'UTF-16BE'"  # two bytes for each unit, as Flink counts here
+UNITS = "'UTF-16BE'"  # two bytes per unit, as Flink counts here
 URL = "^[ ]*(?i)(https?|ftp|file|jar|mailto):"
 INVALID = "an invalid regular expression in a column fails"
 NO_GROUP = f"{INVALID}, and a group that does not exist"
@@ -35,13 +33,13 @@ NO_PAIRS = "CAST(MAP() AS MAP<STRING, STRING>)"
 
 
 def _padded(name: str) -> str:
-    """LPAD and RPAD to a number of UTF-16 units."""
+    """LPAD and RPAD to a length in UTF-16 units."""
     padded = f"DECODE({name}(ENCODE({{0}}, {UNITS}), 2 * {{1}}, ENCODE({{2}}, {UNITS})), {UNITS})"
     return f"IF({{2}} = '' OR {{1}} < 0, NULL, {padded})"
 
 
 def _in_case(name: str) -> Callable[[SqlType], str]:
-    """UPPER and LOWER. Those of a literal are as long as it is, in Flink, too."""
+    """UPPER and LOWER. The result of a literal keeps its length, as in Flink."""
 
     def template(text: SqlType) -> str:
         literal = literal_of(text)
@@ -52,13 +50,13 @@ def _in_case(name: str) -> Callable[[SqlType], str]:
 
 
 def _matches(text: SqlType, regex: SqlType) -> str:
-    """REGEXP: the empty one matches nothing."""
+    """REGEXP: an empty regular expression matches nothing."""
     literal = literal_of(regex)
     return "({0} RLIKE {1})" if literal else "IF({1} = '', {0} <> {0}, {0} RLIKE {1})"
 
 
 def unmatched(name: str, kinds: Sequence[SqlType]) -> str | None:
-    """What a call gives whose regular expression, or the group of it, does not exist; None if they may."""
+    """Return the result of a call whose regular expression or group does not exist; None if they may exist."""
     regex = literal_of(kinds[1])
     group = literal_of(kinds[2]) if len(kinds) == 3 and name.startswith("REGEXP_EXTRACT") else None
     if not is_invalid(regex) and has_group(regex, group):
@@ -68,7 +66,7 @@ def unmatched(name: str, kinds: Sequence[SqlType]) -> str | None:
 
 
 def _extracted(text: SqlType, regex: SqlType, group: SqlType) -> str:
-    """REGEXP_EXTRACT: NULL where nothing matches. Spark has no NULL for a group that is not in the match."""
+    """REGEXP_EXTRACT: NULL if nothing matches, and also for a group that is not in the match, where Spark has ''."""
     pattern, number = literal_of(regex), literal_of(group)
     found = GROUP % "{2}"
     if pattern is None or not (number or "").isdecimal():
@@ -85,14 +83,14 @@ def _extracted(text: SqlType, regex: SqlType, group: SqlType) -> str:
 
 
 def _index_of(kind: SqlType) -> str:
-    """The separator of SPLIT_INDEX, which may be given as the number of a character."""
+    """The separator of SPLIT_INDEX, which can also be the code of a character."""
     return PARTS.replace("{1}", "CHR({1})") if is_integer(kind) else PARTS
 
 
 def _split_index(text: SqlType, separator: SqlType, index: SqlType) -> str:
     literal, at = literal_of(separator), literal_of(index)
     parts = f"IF({{0}} = '', ARRAY(), {_index_of(separator)})"
-    if literal is None or literal == "":  # no separator: white space
+    if literal is None or literal == "":  # without a separator: white space
         parts = f"CASE WHEN {{0}} = '' THEN ARRAY() WHEN {{1}} = '' THEN SPLIT({{0}}, '\\\\s', -1) ELSE {PARTS} END"
         parts = f"IF({{0}} = '', ARRAY(), {_index_of(separator)})" if is_integer(separator) else parts
     found = f"GET({parts}, {{2}})"
@@ -100,14 +98,14 @@ def _split_index(text: SqlType, separator: SqlType, index: SqlType) -> str:
 
 
 def _encoded(text: SqlType, charset: SqlType) -> str:
-    """ENCODE: a character that the charset does not have is a question mark."""
+    """ENCODE: a character that the charset lacks becomes a question mark."""
     last = {"US-ASCII": "007F", "ISO-8859-1": "00FF"}.get((literal_of(charset) or "").upper())
     known = f"REGEXP_REPLACE({{0}}, '[^\\\\u0000-\\\\u{last}]', '?')" if last else "{0}"
     return f"ENCODE({known}, {{1}})"
 
 
 def _printed(*kinds: SqlType) -> str:
-    """PRINTF of what Java's format shows in the same way: Spark's times are numbers to it."""
+    """PRINTF with the types that Java's format prints alike. Spark passes times to it as numbers."""
     for kind in kinds[1:]:
         if not (kind in ("string", "boolean", "") or is_number(kind)):
             raise UnsupportedError(f"PRINTF cannot take {shown(kind)}", hint="PRINTF('%s', CAST(x AS STRING))")
@@ -115,14 +113,14 @@ def _printed(*kinds: SqlType) -> str:
 
 
 def _replaced(text: SqlType, search: SqlType, _: SqlType) -> str:
-    """REPLACE, of no characters too: before, between and after all."""
+    """REPLACE. An empty search text matches before, between and after all characters."""
     if literal_of(search):
         return "REPLACE({0}, {1}, {2})"
     return f"IF({{1}} = '', IF({{0}} = '', {{2}}, {BETWEEN}), REPLACE({{0}}, {{1}}, {{2}}))"
 
 
 def _pairs(*kinds: SqlType) -> str:
-    """STR_TO_MAP: of no text no pair."""
+    """STR_TO_MAP: an empty text has no pairs."""
     between, within = ("{1}", "{2}") if len(kinds) == 3 else ("','", "'='")
     for kind in kinds[1:]:
         if literal_of(kind) == "":
@@ -131,16 +129,18 @@ def _pairs(*kinds: SqlType) -> str:
 
 
 def overlaid(length: str) -> str:
-    """OVERLAY({0} PLACING {1} FROM {2} FOR length): nothing happens outside the text, and a length that is not positive
-    goes to its end."""
+    """OVERLAY({0} PLACING {1} FROM {2} FOR length): a start outside the text changes nothing, and a length that is not
+    positive reaches to the end of the text.
+    """
     inside = f"OVERLAY({{0}} PLACING {{1}} FROM {{2}} FOR {length})"
     rest = f"IF({length} <= 0, CONCAT(LEFT({{0}}, {{2}} - 1), {{1}}), {inside})"
     return f"IF({{2}} <= 0 OR {{2}} > CHAR_LENGTH({{0}}), {{0}}, {rest})"
 
 
 def part_of(start: SqlType, length: SqlType | None) -> str | None:
-    """SUBSTRING: of no characters, if it starts before the first one; NULL, if its length is negative. None, where
-    Spark's is the same."""
+    """SUBSTRING: empty if it starts before the first character; NULL if its length is negative. None if Spark's result
+    is the same.
+    """
     at, of = literal_of(start), literal_of(length) if length is not None else "0"
     taken = "SUBSTRING({0}, {1})" if length is None else "SUBSTRING({0}, {1}, {2})"
     from_start, is_length = (at or "").isdecimal(), (of or "").isdecimal()
@@ -172,7 +172,7 @@ TEXTS = (
     same("REGEXP_INSTR(string, regex)", "int", INVALID),
     Function(
         "REGEXP_REPLACE(string, regex, replacement)",
-        # Flink takes the replacement literally: $1 is no group there
+        # Flink takes the replacement literally: $1 is not a group
         "REGEXP_REPLACE({0}, {1}, REPLACE(REPLACE({2}, '\\\\', '\\\\\\\\'), '$', '\\\\$'))",
         "string",
         INVALID,

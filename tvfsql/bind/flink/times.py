@@ -1,5 +1,6 @@
-"""Flink's functions of times and dates. An instant is a TIMESTAMP_LTZ, Spark's timestamp; its wall clock is in the zone
-of `table.local-time-zone`, whatever zone Spark's session has."""
+"""Flink's time and date functions. An instant is a TIMESTAMP_LTZ, Spark's timestamp. Its wall-clock time is that of
+`table.local-time-zone`, whatever the zone of Spark's session is.
+"""
 
 from __future__ import annotations
 
@@ -16,35 +17,38 @@ INSTANT, CLOCK = "timestamp", "timestamp_ntz"
 
 
 def wall_clock(instant: str) -> str:
-    """The wall clock (timestamp_ntz) at an instant: by arithmetic on the epoch, not by Spark's session zone."""
+    """The wall-clock time (timestamp_ntz) of an instant. Arithmetic on the epoch avoids Spark's session zone."""
     return f"TIMESTAMPADD(MICROSECOND, UNIX_MICROS(FROM_UTC_TIMESTAMP({instant}, {{zone}})), {EPOCH})"
 
 
 def instant_at(clock: str) -> str:
-    """The instant at which a wall clock shows that time. An hour that is skipped lies after the gap, one that comes
-    twice is the first."""
+    """The instant at which clocks show that time. A skipped time maps to after the gap; of a repeated time it is the
+    first.
+    """
     return f"TO_UTC_TIMESTAMP(TIMESTAMP_MICROS(TIMESTAMPDIFF(MICROSECOND, {EPOCH}, {clock})), {{zone}})"
 
 
 def to_millis(time: str) -> str:
-    """A time without the digits that a TIMESTAMP(3) has no room for."""
+    """A time without the digits that a TIMESTAMP(3) cannot hold."""
     return f"TIME_BUCKET(INTERVAL '0.001' SECOND, {time})"
 
 
 def later(clock: str) -> str:
-    """The instant at which a wall clock shows that time; of an hour that comes twice the second one."""
+    """The instant at which clocks show that time; of a repeated time the second one."""
     after = f"{instant_at(clock)} + INTERVAL '1' HOUR"
     return f"IF({wall_clock(after)} = {clock}, {after}, {instant_at(clock)})"
 
 
 def on_clock(template: str, *, back: bool = False) -> Callable[..., str | None]:
-    """A function of the wall clock: `template` takes {0} as timestamp_ntz. With `back` an instant gives an instant."""
+    """A function of the wall-clock time: `template` takes {0} as timestamp_ntz. With `back`, an instant gives an
+    instant.
+    """
 
     def of(kind: SqlType, *_: SqlType) -> str | None:
         if kind == INSTANT:
             clock = wall_clock("{0}")
             made = template.replace("{0}", clock)
-            # by the offset from UTC that the instant itself has
+            # by the instant's own offset from UTC
             return f"TIMESTAMPADD(MICROSECOND, TIMESTAMPDIFF(MICROSECOND, {clock}, {made}), {{0}})" if back else made
         if back and kind == UNKNOWN:
             return None
@@ -53,8 +57,7 @@ def on_clock(template: str, *, back: bool = False) -> Callable[..., str | None]:
     return of
 
 
-# Flink counts the fields of times before 1970 back from there: 1969-12-31 23:30 has the date 1970-01-01, hour 0 and
-# minute -30.
+# Flink counts the fields of times before 1970 backwards: 1969-12-31 23:30 has date 1970-01-01, hour 0 and minute -30.
 SINCE = f"({{0}} - {EPOCH})"
 DAY = f"DATE_FROM_UNIX_DATE(EXTRACT(DAY FROM {SINCE}))"
 FIRST_OF_WEEK = "DATE_SUB({0}, DAYOFWEEK({0}) - 1)"
@@ -87,7 +90,7 @@ FIELDS = {"DAYOFYEAR": "DOY", "DAYOFMONTH": "DAY", "DAYOFWEEK": "DOW"} | {
 
 
 def field_of(unit: str) -> Callable[..., str | None] | None:
-    """EXTRACT(unit FROM x): None if Flink has no such unit."""
+    """EXTRACT(unit FROM x); None if Flink has no such unit."""
     if unit in OF_CLOCK and unit != "EPOCH":
         return on_clock(f"CAST({OF_CLOCK[unit]} AS BIGINT)")
     if unit not in OF_DATE and unit != "EPOCH":
@@ -109,12 +112,12 @@ def is_time_of_day(kind: SqlType) -> bool:
 
 
 def date_of(clock: str) -> str:
-    """The date at a wall clock, as CAST has it."""
+    """The date of a wall-clock time, as CAST computes it."""
     return DAY.replace("{0}", clock)
 
 
 DEFAULT = "'yyyy-MM-dd HH:mm:ss'"
-# FLOOR(x TO unit): the width of a bucket, and where one begins
+# FLOOR(x TO unit): the width of a bucket, and the start of one
 BUCKETS = {
     "MILLENNIUM": ("INTERVAL '1000' YEAR", "1001-01-01"),
     "CENTURY": ("INTERVAL '100' YEAR", "1901-01-01"),
@@ -129,7 +132,7 @@ BUCKETS = {
     "SECOND": ("INTERVAL '1' SECOND", "1970-01-01"),
     "MILLISECOND": ("INTERVAL '0.001' SECOND", "1970-01-01"),
 }
-OF_DAYS = ("MILLENNIUM", "CENTURY", "DECADE", "YEAR", "QUARTER", "MONTH", "WEEK")  # of the date, without the time
+OF_DAYS = ("MILLENNIUM", "CENTURY", "DECADE", "YEAR", "QUARTER", "MONTH", "WEEK")  # units of the date, without the time
 
 
 def floor_to(unit: str) -> str:
@@ -145,13 +148,14 @@ def ceil_to(unit: str) -> str:
 
 
 def _rounded(unit: str) -> str:
-    """What FLOOR and CEIL take of a wall clock {0}."""
+    """The part of a wall-clock time {0} that FLOOR and CEIL round."""
     return f"CAST({DAY} AS TIMESTAMP_NTZ)" if unit in OF_DAYS else "{0}"
 
 
 def months_between(start: str, end: str) -> str:
-    """Whole calendar months from one timestamp_ntz to another one, as Flink counts them: those between the dates, and
-    one less if these are months apart, and the time of day is earlier at the end."""
+    """Whole calendar months between two timestamp_ntz, counted as in Flink: the months between the dates, minus one if
+    the dates are whole months apart and the end's time of day is earlier.
+    """
     first, last = f"CAST({start} AS DATE)", f"CAST({end} AS DATE)"
 
     def of_dates(a: str, b: str) -> str:
@@ -166,7 +170,7 @@ def months_between(start: str, end: str) -> str:
 PATTERNS = "fails for letters that Spark's formats do not have"
 ZONES = re.compile("[zZxXOV]")
 LETTERS = re.compile(r"'(?:[^']|'')*'|([A-Za-z])\1*|[^A-Za-z']+")
-# the week of a day in the US: it begins on Sunday, and its year is that of its Saturday
+# the US week of a day: it begins on Sunday and belongs to the year of its Saturday
 SATURDAY = "DATE_ADD(CAST({0} AS DATE), 7 - DAYOFWEEK({0}))"
 OF_WEEKS = {
     "Y": f"YEAR({SATURDAY})",
@@ -178,8 +182,9 @@ UNREADABLE = "fails where the text cannot be read, if the format has letters tha
 
 
 def read(text: str, *, millis: bool = True) -> str:
-    """TO_TIMESTAMP: the wall clock that a text is; a day that its month does not have is the last one of it. With
-    `millis` it has no more digits than those."""
+    """TO_TIMESTAMP: parse a text as a wall-clock time; a day beyond the end of its month becomes its last day. With
+    `millis` further digits are dropped.
+    """
     shape = "'^\\\\d\\\\d\\\\d\\\\d-\\\\d{1,2}-\\\\d{1,2}( \\\\d{1,2}:\\\\d{1,2}:\\\\d{1,2}(\\\\.\\\\d{1,9})?)?$'"
     late = "'^(\\\\d\\\\d\\\\d\\\\d-\\\\d{1,2})-(29|30|31)( .*)?$'"
     month_end = f"LAST_DAY(TRY_CAST(REGEXP_EXTRACT({text}, {late}, 1) AS DATE))"
@@ -195,7 +200,7 @@ def formatted(kind: SqlType, pattern: SqlType) -> str | None:
 
 
 def shown_as(clock: str, pattern: SqlType) -> str:
-    """A wall clock in a pattern of Java's, with weeks as in the US."""
+    """Format a wall-clock time with a Java pattern; weeks are those of the US."""
     literal = literal_of(pattern)
     parts = [found[0] for found in LETTERS.finditer(literal or "")]
     if any(ZONES.match(part) for part in parts):
@@ -233,7 +238,7 @@ def _to_timestamp(_: SqlType, pattern: SqlType) -> str:
 
 
 def _instant(kind: SqlType, pattern: SqlType = "", zone: SqlType = "") -> str | None:
-    """TO_TIMESTAMP_LTZ: of seconds or milliseconds since 1970, or of a text, which is a clock of UTC."""
+    """TO_TIMESTAMP_LTZ of seconds or milliseconds since 1970, or of a text, which is a wall-clock time in UTC."""
     if kind == "string":
         clock = read("{0}") if pattern == "" else _to_timestamp(kind, pattern)
         return instant_at(clock).replace("{zone}", "{2}" if zone else "'UTC'")

@@ -1,4 +1,4 @@
-"""Expressions of TIME: Spark's type of that name, which has no day to carry over to."""
+"""Expressions of type TIME, which Spark has too. A TIME does not carry over into another day."""
 
 from __future__ import annotations
 
@@ -15,7 +15,7 @@ UNITS = ("HOUR", "MINUTE", "SECOND", "MILLISECOND")
 
 
 def cast_to_time(node: exp.Cast, source: SqlType, target: SqlType) -> Made:
-    """CAST(x AS TIME(p)). A literal has the digits that are written."""
+    """CAST(x AS TIME(p)). A literal keeps the digits that are written."""
     word = "TRY_CAST" if isinstance(node, exp.TryCast) else "CAST"
     is_literal = isinstance(node.this, exp.Literal) and "start" not in node.meta
     if is_literal and (found := re.search(r"\.(\d{1,6})", node.this.name)):
@@ -25,13 +25,13 @@ def cast_to_time(node: exp.Cast, source: SqlType, target: SqlType) -> Made:
     if source not in ("string", "", CLOCK) and not source.startswith("time("):
         raise UnsupportedError(f"{shown(source)} cannot be cast to TIME", hint="CAST(ts AS TIME)")
     text = f"{word}({{0}} AS {target.upper()})"
-    if source == CLOCK:  # Flink counts back from there
+    if source == CLOCK:  # Flink counts backwards before 1970
         text = f"IF({{0}} < {EPOCH}, RAISE_ERROR('no TIME of a TIMESTAMP before 1970'), {text})"
     return made(text, [node.this], target)
 
 
 def moved(node: exp.Binary, kind: SqlType) -> Made:
-    """A TIME and an interval."""
+    """A TIME plus or minus an interval."""
     sign = "+" if isinstance(node, exp.Add) else "-"
     return made(f"CAST({{0}} {sign} {{1}} AS {kind.upper()})", [node.left, node.right], kind)
 

@@ -1,4 +1,4 @@
-"""TYPEOF: the name of an expression's type in Flink, with NOT NULL where it never is."""
+"""TYPEOF: Flink's name of an expression's type, with NOT NULL if it is never NULL."""
 
 from __future__ import annotations
 
@@ -13,7 +13,7 @@ CLOCKS = ("NOW()", "CURRENT_TIMESTAMP()")
 
 
 def type_name(tree: exp.Expr, kind: SqlType) -> str:
-    """The type's name, of a column, a constant, or what may be NULL."""
+    """The type's name, for a column, a constant, or an expression that can be NULL."""
     if isinstance(tree, exp.Null):
         return "NULL"
     if kind == UNKNOWN:
@@ -42,7 +42,7 @@ def _is_clock(tree: exp.Expr) -> bool:
 
 
 def _is_constant_cast(tree: exp.Expr, kind: SqlType) -> bool:
-    """Whether it is a CAST of a literal, to a type that has no length."""
+    """Whether it is a CAST of a literal to a type without a length."""
     literal = tree.this if isinstance(tree, exp.Cast) else None
     return isinstance(literal, exp.Literal) and kind not in ("string", "binary")
 

@@ -1,4 +1,4 @@
-"""Calls and operators with words of Flink's, in Spark SQL: MAP[...], SIMILAR TO, OVERLAPS, intervals between times."""
+"""Flink's calls and operators with keywords, in Spark SQL: MAP[...], SIMILAR TO, OVERLAPS, intervals between times."""
 
 from __future__ import annotations
 
@@ -16,7 +16,7 @@ from tvfsql.syntax.calls import Words, decoded
 
 TypeOf = Callable[[exp.Expr], SqlType]
 MONTHS = ("YEAR", "MONTH")
-# of SIMILAR TO, in a regular expression of Java's
+# parts of SIMILAR TO in a Java regular expression
 CLASSES = {
     "[:ALPHA:]": "\\p{Alpha}",
     "[:alpha:]": "\\p{Alpha}",
@@ -72,7 +72,7 @@ def similar(node: exp.SimilarTo, escape: exp.Expr | None) -> Made:
 
 
 def _regex(pattern: str, escape: str | None) -> str:
-    """The pattern of SIMILAR TO for Java: % and _ are what they are in LIKE."""
+    """Turn the pattern of SIMILAR TO into a Java regular expression. % and _ mean the same as in LIKE."""
     made, at, inside = "", 0, False
     while at < len(pattern):
         char = pattern[at]
@@ -93,7 +93,7 @@ def _regex(pattern: str, escape: str | None) -> str:
 
 
 def overlaps(node: exp.Overlaps, type_of: TypeOf) -> exp.Expr:
-    """(a, b) OVERLAPS (c, d): a period is from one time to another, or for an interval."""
+    """(a, b) OVERLAPS (c, d): a period has two times, or a time and an interval."""
     ends = []
     for side in (node.this, node.expression):
         if not isinstance(side, exp.Tuple) or len(side.expressions) != 2:
@@ -110,6 +110,6 @@ def overlaps(node: exp.Overlaps, type_of: TypeOf) -> exp.Expr:
 
 
 def unicode_text(node: exp.UnicodeString) -> exp.Expr:
-    """The letters of U&'\\00e4'."""
+    """The text of U&'\00e4'."""
     escape = node.args.get("escape")
     return exp.Literal.string(decoded(node.name, escape.name if isinstance(escape, exp.Expr) else "\\"))

@@ -1,4 +1,4 @@
-"""The zone of wall clocks while a statement is bound: `table.local-time-zone`."""
+"""The zone of wall-clock times while a statement is bound: `table.local-time-zone`."""
 
 from __future__ import annotations
 
@@ -12,13 +12,13 @@ _CURRENT: ContextVar[str] = ContextVar("local time zone", default="UTC")
 
 
 def local_zone() -> str:
-    """The zone in which the wall clocks of the statement at hand are."""
+    """The zone of wall-clock times in the current statement."""
     return _CURRENT.get()
 
 
 @contextmanager
 def in_local_zone(options: Options) -> Iterator[None]:
-    """What is bound inside has its wall clocks in the zone of these options."""
+    """Bind statements inside with the zone of these options."""
     token = _CURRENT.set(options[ZONE])
     try:
         yield
