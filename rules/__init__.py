@@ -21,6 +21,7 @@ from tvfsql.rules.time_join import make_interval_join
 from tvfsql.rules.two_phase import split_local_global
 from tvfsql.rules.window_aggregate import (
     aggregate_attached_windows,
+    complete_window_keys,
     pull_project_above_window_aggregate,
     pull_up_window_table_function,
     pull_window_filter_above_aggregate,
@@ -53,6 +54,7 @@ PHASES = (
             merge_projects,
             drop_idle_project,
             push_expand_below_window,
+            complete_window_keys,
             pull_project_above_window_aggregate,
             pull_window_filter_above_aggregate,
             pull_up_window_table_function,

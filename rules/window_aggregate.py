@@ -8,7 +8,7 @@ from tvfsql.options import Options
 from tvfsql.plan.columns import WINDOW_COLUMNS
 from tvfsql.plan.node import Node
 from tvfsql.plan.nodes import AggCall, Aggregate, Filter, Item, Project
-from tvfsql.plan.properties import window_of
+from tvfsql.plan.properties import WindowColumns, window_of
 from tvfsql.plan.scalar import column, free_name, template
 from tvfsql.plan.sharing import of_shared
 from tvfsql.plan.window import Session, one_per_end
@@ -43,6 +43,37 @@ def pull_up_window_table_function(node: Node, options: Options) -> Node | None:
                 return None
             properties = tuple(WindowProperty(key, kind, windowed.type_of(key)) for key, kind in kinds.items())
             made = WindowAggregate(source, window, time, own, calls, properties, zone, span=windowed.span)
+            return Project(made, passing(node.columns, made))
+    return None
+
+
+@rule
+def complete_window_keys(node: Node, options: Options) -> Node | None:
+    """Group by both ends of a window where one of them tells which window it is.
+
+    Before:
+      Aggregate(groupBy=[window_start, k], select=[..., COUNT(*) AS n])
+      +- WindowTableFunction(window=[TUMBLE(...)])
+    After:
+      Project(select=[window_start, k, n])
+      +- Aggregate(groupBy=[window_start, k, window_end], select=[..., COUNT(*) AS n])
+         +- WindowTableFunction(window=[TUMBLE(...)])
+
+    Holds because the windows of TUMBLE and HOP have one size, so that the other end splits no group; those of CUMULATE
+    have one end each. Does not apply to the start of a CUMULATE, to SESSION, nor on the wall clock of a zone that
+    changes its clocks, on which two windows may begin at one instant. On streams such groups are final when their
+    window ends; Flink updates them with each row.
+    """
+    match node:
+        case Aggregate(source, keys, calls) if (known := window_of(source)) and known.is_told_by(keys):
+            whole = _with_both_ends(source, known)
+            found = window_of(whole)
+            if known.named_by(keys) or found is None:
+                return None
+            missing = tuple(names[0] for names in (found.starts, found.ends) if names and not {*names} & {*keys})
+            if not found.named_by((*keys, *missing)) or {*missing} & {call.name for call in calls}:
+                return None
+            made = Aggregate(whole, (*keys, *missing), calls)
             return Project(made, passing(node.columns, made))
     return None
 
@@ -143,6 +174,17 @@ def aggregate_attached_windows(node: Node, options: Options) -> Node | None:
             timed = Project(source, (*passing(source.columns, source), Item(time, last)))
             return WindowAggregate(timed, one_per_end(named.window), time, keys, calls, (), named.zone, named)
     return None
+
+
+def _with_both_ends(source: Node, known: WindowColumns) -> Node:
+    """A projection with the columns of both ends of windows, if there are such below it; else the same relation."""
+    match source:
+        case Project(below, items) if (all_of := window_of(below)) and not (known.starts and known.ends):
+            lost = [of[0] for of, kept in ((all_of.starts, known.starts), (all_of.ends, known.ends)) if of and not kept]
+            taken = {name.lower() for name in source.columns}
+            names = [(free_name(name, lambda name: name.lower() in taken), name) for name in lost]
+            return Project(below, (*items, *(Item(new, column(name, below.type_of(name))) for new, name in names)))
+    return source
 
 
 def _free_names(calls: tuple[AggCall, ...], keys: tuple[str, ...]) -> list[str]:

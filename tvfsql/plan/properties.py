@@ -16,7 +16,7 @@ from tvfsql.plan.columns import WINDOW_COLUMNS
 from tvfsql.plan.node import Node
 from tvfsql.plan.rank import Rank, WindowDeduplicate, WindowTopN
 from tvfsql.plan.sharing import Shared
-from tvfsql.plan.window import Window
+from tvfsql.plan.window import Cumulate, Session, Window
 from tvfsql.plan.window_nodes import AttachedWindow
 
 Names = tuple[str, ...]
@@ -52,6 +52,15 @@ class WindowColumns:
         start = next((name for name in self.starts if name in columns), None)
         end = next((name for name in self.ends if name in columns), None)
         return AttachedWindow(self.window, start, end, self.zone) if start and end else None
+
+    def is_told_by(self, columns: Collection[str]) -> bool:
+        """Whether the start or the end, if it is among some columns, tells which window it is. Sessions have any
+        length, windows of a CUMULATE share a start, and where a zone changes its clocks two windows may share an end.
+        """
+        if self.zone not in ("", "UTC") or isinstance(self.window, Session):
+            return False
+        starts = () if isinstance(self.window, Cumulate) else self.starts
+        return any(name in columns for name in (*starts, *self.ends, *self.times))
 
     def kind(self, column: str) -> str | None:
         """Return what a column holds: the window's `start`, `end` or `time`; None if it is no window column."""

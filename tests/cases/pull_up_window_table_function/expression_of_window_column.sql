@@ -1,5 +1,5 @@
 -- A cast window_start is no window column.
 -- expect-not: pull_up_window_table_function
-SELECT CAST(window_start AS DATE) AS day, window_end, COUNT(*) AS n
+SELECT CAST(window_start AS DATE) AS day, bidder, COUNT(*) AS n
 FROM TABLE(TUMBLE(TABLE bid, DESCRIPTOR(bidtime), INTERVAL '10' MINUTE))
-GROUP BY CAST(window_start AS DATE), window_end;
+GROUP BY CAST(window_start AS DATE), bidder;

@@ -1,0 +1,5 @@
+-- All windows of an hour have its start.
+-- expect-not: complete_window_keys
+SELECT window_start, MAX(price) AS top
+FROM TABLE(CUMULATE(TABLE bid, DESCRIPTOR(bidtime), INTERVAL '10' MINUTE, INTERVAL '1' HOUR))
+GROUP BY window_start;
