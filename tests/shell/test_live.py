@@ -18,7 +18,7 @@ from tvfsql.shell.live.view import LiveView
 
 COLUMNS = [("window_end", "timestamp"), ("item", "string"), ("n", "bigint")]
 TYPES = [kind for _, kind in COLUMNS]
-CHANGES = [*COLUMNS, ("$op", "string")]
+CHANGES = [("op", "string"), *COLUMNS]
 
 
 def end(minutes: int) -> datetime:
@@ -56,16 +56,16 @@ def shown(kept: KeptRows, keys: str, *, colours: bool = False) -> tuple[str, Liv
 
 
 def test_changes_are_applied_to_the_table() -> None:
-    kept = KeptRows(CHANGES, 10, changes=False)
+    kept = KeptRows(CHANGES, 10, changes=False, op="op")
     assert kept.columns == ["window_end", "item", "n"]
-    kept.take([*TYPES, "string"], [(end(0), "a", 1, "+I"), (end(0), "a", 1, "+I"), (end(0), "b", 2, "+I")])
-    kept.take([*TYPES, "string"], [(end(0), "a", 1, "-U"), (end(0), "a", 3, "+U"), (end(0), "b", 2, "-D")])
+    kept.take(["string", *TYPES], [("+I", end(0), "a", 1), ("+I", end(0), "a", 1), ("+I", end(0), "b", 2)])
+    kept.take(["string", *TYPES], [("-U", end(0), "a", 1), ("+U", end(0), "a", 3), ("-D", end(0), "b", 2)])
     assert [row[1:] for row in kept.sorted(2, falling=False)] == [("a", 1), ("a", 3)]
 
 
 def test_changes_are_kept_as_they_came() -> None:
-    kept = KeptRows(CHANGES, 10, changes=True)
-    kept.take([*TYPES, "string"], [(end(0), "a", 1, "-U"), (end(0), "a", None, "+U")])
+    kept = KeptRows(CHANGES, 10, changes=True, op="op")
+    kept.take(["string", *TYPES], [("-U", end(0), "a", 1), ("+U", end(0), "a", None)])
     assert kept.columns == ["op", "window_end", "item", "n"]
     assert kept.sorted(None, falling=False) == [("-U", end(0), "a", 1), ("+U", end(0), "a", None)]
     plain = KeptRows(COLUMNS, 10, changes=True)
@@ -115,8 +115,8 @@ def test_a_frozen_page_stays() -> None:
 
 
 def test_changes_follow_the_newest_and_have_colours() -> None:
-    kept = KeptRows(CHANGES, 100, changes=True)
-    kept.take([*TYPES, "string"], [(end(i), "a", i, "-U" if i % 2 else "+U") for i in range(60)])
+    kept = KeptRows(CHANGES, 100, changes=True, op="op")
+    kept.take(["string", *TYPES], [("-U" if i % 2 else "+U", end(i), "a", i) for i in range(60)])
     page, view, _ = shown(kept, "", colours=True)
     assert view.top == 60 - 17 and "\x1b[33m-U" in page and "\x1b[36m+U" in page
     assert shown(kept, "g", colours=True)[1].top == 0

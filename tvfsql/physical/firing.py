@@ -122,6 +122,12 @@ def with_changes(plan: Node, catalog: Catalog) -> Node:
     return replace(plan, input=_projected(made, kept))
 
 
+def op_of(plan: Node) -> str | None:
+    """The column of a SELECT's physical plan that says what a row does; None: its rows only come."""
+    emits = any(isinstance(node, StreamSliceMerge) and node.context.emits_changes for node in plan.walk())
+    return plan.columns[0] if emits else None
+
+
 def _takes_no_changes(table: Table, span: Span | None) -> UnsupportedError:
     return UnsupportedError(
         f"windows that fire early or late emit retractions, which {table.name} cannot take",

@@ -11,6 +11,7 @@ from tvfsql.answers import Answers
 from tvfsql.api import Compiled, Result
 from tvfsql.api.script import Listing, Outcome
 from tvfsql.options import MOST_ROWS, RESULT_MODE, ResultMode
+from tvfsql.physical.firing import op_of
 from tvfsql.runtime.host.status_line import working
 from tvfsql.shell.drawing import draw
 from tvfsql.syntax import ast
@@ -88,7 +89,8 @@ class ShellAnswers(Answers):
 
         with working("running"):
             self.session.spark  # noqa: B018  (start it under the progress line)
-        kept = KeptRows(query.names_and_types, self.session.options[MOST_ROWS], changes=mode is ResultMode.CHANGELOG)
+        changes, most = mode is ResultMode.CHANGELOG, self.session.options[MOST_ROWS]
+        kept = KeptRows(query.names_and_types, most, changes=changes, op=op_of(query.physical))
         begun, say = time.monotonic(), self._live()
 
         def status() -> str:

@@ -7,7 +7,7 @@ from bisect import bisect_left
 from collections.abc import Sequence
 from typing import Any
 
-from tvfsql.plan.columns import OP, WINDOW_COLUMNS
+from tvfsql.plan.columns import WINDOW_COLUMNS
 from tvfsql.runtime.host.row_formats import cells
 
 INSERT, GOES = "+I", ("-U", "-D")
@@ -19,13 +19,15 @@ Texts = tuple[str | None, ...]
 class KeptRows:
     """No more than the newest `most` rows. `changes`: keeps the changes themselves, each with its op in front.
 
+    `op` is the column that says what a row does; None: all of them come.
+
     One thread takes rows, another one looks: `version` tells whether there is something new.
     """
 
-    def __init__(self, columns: Sequence[tuple[str, str]], most: int, *, changes: bool) -> None:
+    def __init__(self, columns: Sequence[tuple[str, str]], most: int, *, changes: bool, op: str | None = None) -> None:
         self.most, self.changes = most, changes
-        self.op = next((i for i, (name, _) in enumerate(columns) if name == OP), None)
-        shown = [column for column in columns if column[0] != OP]
+        self.op = next((i for i, (name, _) in enumerate(columns) if name == op), None)
+        shown = [column for i, column in enumerate(columns) if i != self.op]
         self.columns = [SHOWN_OP] * changes + [name for name, _ in shown]
         self.types = ["string"] * changes + [kind or "string" for _, kind in shown]
         self.version = self.taken = self.dropped = 0
