@@ -12,7 +12,7 @@ from typing import TYPE_CHECKING, TextIO
 from zoneinfo import ZoneInfo
 
 from tvfsql.api import Compiled, Result, Session
-from tvfsql.api.script import Message, Outcome, Script, queries_of
+from tvfsql.api.script import Analyze, Message, Outcome, Script, queries_of
 from tvfsql.bind.call import AdvanceWatermark
 from tvfsql.errors import UnsupportedError
 from tvfsql.options import ZONE
@@ -44,6 +44,10 @@ class Answers:
         """
         if isinstance(outcome, AdvanceWatermark):
             outcome = self.session.call(outcome)
+        if isinstance(outcome, Analyze):
+            tell_warnings([outcome.query])
+            with working("running", self._live()):
+                outcome = self.session.analyzed(outcome)
         queries = queries_of(outcome)
         tell_warnings(queries)
         if isinstance(outcome, Message):

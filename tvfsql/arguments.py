@@ -35,11 +35,13 @@ def build_parser() -> argparse.ArgumentParser:
     run.add_argument("--metrics-port", metavar="PORT", type=int, help=of_port)
     run.add_argument("--no-flush", action="store_true", help="keep a stream's last windows open in the checkpoint")
 
-    explain = _command(commands, "explain", "print the plans of a script's queries; does not start Java")
+    explain = _command(commands, "explain", "print the plans of a script's queries; starts Java with --analyze only")
     _script(explain)
     explain.add_argument(
         "--stage", choices=explain_words.STAGES, default="all", help="which stage to print (default: all)"
     )
+    of_analyze = "run each SELECT and print what its operators did: rows, time, shuffle, spill, state, skew"
+    explain.add_argument("--analyze", action="store_true", help=of_analyze)
     explain.add_argument(
         "--format", choices=explain_words.FORMATS, default="text", help="output format (default: text)"
     )

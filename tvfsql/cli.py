@@ -14,6 +14,7 @@ from typing import TYPE_CHECKING, TextIO
 from tvfsql.arguments import build_parser
 from tvfsql.errors import DataError, TvfSqlError
 from tvfsql.runtime.stream.inspect import STATE_TABLES
+from tvfsql.syntax.explain_words import ANALYZE_FORMATS
 
 if TYPE_CHECKING:
     from tvfsql.api import Compiled, Session
@@ -159,8 +160,28 @@ def _export_metrics(session: Session, given: argparse.Namespace) -> None:
 def _explain(given: argparse.Namespace, parser: argparse.ArgumentParser) -> int:
     from tvfsql.api.explain import explain
 
+    if given.analyze:
+        return _analyze(given, parser)
     queries = [query for statement in _statements(given, parser) for query in statement]
     print(explain(queries, given.stage, given.format))
+    return Exit.OK
+
+
+def _analyze(given: argparse.Namespace, parser: argparse.ArgumentParser) -> int:
+    """Run each SELECT of the scripts and print its figures."""
+    from tvfsql.answers import Answers
+    from tvfsql.api import Compiled
+    from tvfsql.api.script import Analyze
+
+    if given.stage != "all" or given.format not in ANALYZE_FORMATS:
+        parser.error(f"--analyze takes no --stage, and --format {' or '.join(ANALYZE_FORMATS)}")
+    session = _session(given)
+    answers = Answers(session)
+    for sql, name, folder in _scripts(given, parser):
+        session.script.folder = folder
+        for outcome in session.script.outcomes(sql, name):
+            if isinstance(outcome, Compiled) and outcome.sink is None:
+                answers.give(Analyze(outcome, given.format))
     return Exit.OK
 
 

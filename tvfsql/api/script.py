@@ -8,6 +8,7 @@ from collections.abc import Iterable, Iterator
 from dataclasses import dataclass, field, replace
 from functools import partial
 
+from tvfsql.api.analyze.refused import no_insert, refuse_endless
 from tvfsql.api.compiled import Compiled
 from tvfsql.api.compiling import compile_set, compile_statement
 from tvfsql.api.explain import explain
@@ -30,7 +31,7 @@ from tvfsql.plan.types import shown
 from tvfsql.room import with_room
 from tvfsql.syntax import ast, statements
 from tvfsql.syntax.databases import Databases
-from tvfsql.syntax.explain_words import DETAILS, FORMATS, JSON_PLAN, STAGES
+from tvfsql.syntax.explain_words import ANALYZE, ANALYZE_FORMATS, DETAILS, FORMATS, JSON_PLAN, STAGES
 from tvfsql.syntax.parser import parse
 
 
@@ -63,7 +64,15 @@ class Inserts:
     queries: tuple[Compiled, ...]
 
 
-Outcome = Message | Listing | Text | Compiled | Inserts | AdvanceWatermark
+@dataclass(frozen=True)
+class Analyze:
+    """EXPLAIN ANALYZE: a query that is to be run for its figures, which are told in `format`."""
+
+    query: Compiled
+    format: str
+
+
+Outcome = Analyze | Message | Listing | Text | Compiled | Inserts | AdvanceWatermark
 
 
 def queries_of(outcome: Outcome) -> tuple[Compiled, ...]:
@@ -115,6 +124,8 @@ class Script:
             case statements.Explain(inner, words):
                 stage, form = _explain_words(words, statement)
                 self._ignore(tuple(word.upper() for word in words if word in DETAILS))
+                if ANALYZE in words:
+                    return self._analyze(statement, stage, form, sql)
                 if isinstance(inner, statements.StatementSet):
                     queries = self._compile_set(inner.inserts, sql)
                 else:
@@ -188,6 +199,17 @@ class Script:
         queries = compile_set(inserts, sql, self.catalog, self._mode, self.options)
         _refuse_shared_folders(queries)
         return queries
+
+    def _analyze(self, statement: statements.Explain, stage: str, form: str, sql: str) -> Analyze:
+        if stage != "all" or form not in ANALYZE_FORMATS:
+            word = form if stage == "all" else stage
+            hint = "EXPLAIN ANALYZE SELECT ..., or EXPLAIN ANALYZE JSON SELECT ..."
+            raise BindError(f"EXPLAIN ANALYZE has no {word.upper()}", span=statement.span, hint=hint)
+        if not isinstance(statement.statement, ast.Query):
+            raise no_insert(statement.span)
+        query = self._compile(statement.statement, sql)
+        refuse_endless(query)
+        return Analyze(replace(query, of_script=self.take_warnings()), form)
 
     @property
     def _mode(self) -> str:
@@ -390,7 +412,7 @@ def _explain_words(words: tuple[str, ...], statement: statements.Explain) -> tup
             stage = word
         elif word in FORMATS:
             form = word
-        elif word not in ("plan", "for", *DETAILS):
-            hint = did_you_mean(word.upper(), [known.upper() for known in (*STAGES, *FORMATS)])
+        elif word not in ("plan", "for", ANALYZE, *DETAILS):
+            hint = did_you_mean(word.upper(), [known.upper() for known in (ANALYZE, *STAGES, *FORMATS)])
             raise BindError(f"there is no EXPLAIN {word.upper()}", span=statement.span, hint=hint)
     return stage, form

@@ -13,8 +13,8 @@ from tvfsql.api.display import html_catalog
 from tvfsql.api.own_spark import OwnSpark
 from tvfsql.api.program import Program, run_inserts, streams_of
 from tvfsql.api.result import Result, Rows
-from tvfsql.api.script import Message, Script, queries_of
-from tvfsql.api.streams import Streams
+from tvfsql.api.script import Analyze, Message, Script, Text, queries_of
+from tvfsql.api.streams import Build, Streams
 from tvfsql.api.tables import register
 from tvfsql.api.warehouse import Warehouse
 from tvfsql.bind.call import AdvanceWatermark, epoch_ms, table_with_watermark
@@ -27,7 +27,9 @@ from tvfsql.physical.operators import LateOutput
 if TYPE_CHECKING:
     from pyspark.sql import DataFrame, Row, SparkSession
 
+    from tvfsql.api.analyze.measured import Measured
     from tvfsql.runtime.stream.driver.running import Running
+    from tvfsql.runtime.stream.progress.metrics import Report
 
 
 class Session:
@@ -125,6 +127,8 @@ class Session:
             inserts = [query for query in queries_of(outcome) if query.sink is not None]
             if isinstance(outcome, AdvanceWatermark):
                 results.append(Result(self, self.call(outcome)))
+            elif isinstance(outcome, Analyze):
+                results.append(Result(self, self.analyzed(outcome)))
             elif not inserts:
                 results.append(Result(self, outcome))
             else:
@@ -185,6 +189,34 @@ class Session:
         when = datetime(1970, 1, 1) + timedelta(milliseconds=asked.watermark)
         told = self.advance_watermark(when, asked.table)
         return Message(f"moved the watermark of {told} stream{'s' if told != 1 else ''}")
+
+    def analyze(self, query: Compiled) -> Measured:
+        """Run a SELECT and tell what each operator did. A stream runs until its input ends.
+
+        Raises UnsupportedError for an INSERT and for a stream without end, and DataError.
+        """
+        from tvfsql.api.analyze.running import analyze
+
+        return analyze(query, self)
+
+    def analyzed(self, asked: Analyze) -> Text:
+        """Execute an EXPLAIN ANALYZE. Raises as `analyze`."""
+        from tvfsql.api.analyze.report import told
+
+        return Text(told(self.analyze(asked.query), asked.format))
+
+    def measure_stream(self, query: Compiled, build: Build, report: Report) -> str:
+        """Run a streaming SELECT, whose rows go where `build` sends them, until it ends, and report its micro-batches.
+
+        Returns the id of Spark's query. Raises DataError.
+        """
+        self.streams.reports.append(report)
+        try:
+            running = self.streams.run(self.spark, [(Program((query,)), build)])
+            self._wait(running)
+        finally:
+            self.streams.reports.remove(report)
+        return str(running.started()[0].id)
 
     def stream(self, query: Compiled) -> list[Row]:
         """All rows of a streaming SELECT, in the order in which they are emitted.

@@ -1,0 +1,143 @@
+"""What was measured of a query, by operator."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Mapping
+from dataclasses import dataclass, field, replace
+from functools import cached_property
+
+from tvfsql.api.analyze.attributed import attributed
+from tvfsql.plan.node import Node
+from tvfsql.runtime.measured.spark_plan import (
+    PARTITIONS,
+    ROWS,
+    SHUFFLE,
+    SPILL,
+    SPREAD,
+    STATE_BYTES,
+    SparkNode,
+    SparkRun,
+)
+
+SAME_ROWS = ("Project", "Sort", "ColumnarToRow", "AQEShuffleRead", "Exchange", "CollectMetrics", "ArrowEvalPython")
+
+
+@dataclass(frozen=True)
+class Figures:
+    """Of one operator. Rows; time in ms; bytes. None: Spark does not tell. `nodes`: Spark's, by number.
+
+    `skew`: the bytes of the largest partition by those of the median one.
+    """
+
+    rows_in: int | None = None
+    rows_out: int | None = None
+    time: float | None = None
+    shuffle: float | None = None
+    spill: float | None = None
+    partitions: int | None = None
+    skew: float | None = None
+    state_bytes: float | None = None
+    nodes: tuple[int, ...] = ()
+
+
+@dataclass(frozen=True)
+class MicroBatch:
+    """Of a stream: its number, rows in and out, ms, and what its stateful operators have then."""
+
+    number: int
+    rows_in: int
+    rows_out: int
+    time: float
+    watermark: str | None = None
+    late: int = 0
+    state_rows: int | None = None
+    state_bytes: int | None = None
+    phases: Mapping[str, int] = field(default_factory=dict)
+
+
+@dataclass(frozen=True)
+class Measured:
+    """A query that has run. `rows`: of its result. `seconds`: from its start to its end, with planning.
+
+    `run` is what Spark ran, of a stream the sum of its micro-batches; None if it does not tell.
+    """
+
+    plan: Node
+    rows: int
+    seconds: float
+    run: SparkRun | None
+    micro_batches: tuple[MicroBatch, ...] = ()
+
+    @cached_property
+    def owners(self) -> dict[int, Node]:
+        """The operator of each of Spark's nodes, by number."""
+        return {} if self.run is None else attributed(self.plan, self.run.root)
+
+    @cached_property
+    def figures(self) -> dict[int, Figures]:
+        """By the identity of the operator."""
+        owned: dict[int, list[SparkNode]] = {}
+        for node in self.nodes:
+            if node.number in self.owners:
+                owned.setdefault(id(self.owners[node.number]), []).append(node)
+        found = {id(operator): _figures(owned.get(id(operator), [])) for operator in self.plan.walk()}
+        if not self.micro_batches:
+            found[id(self.plan)] = replace(found[id(self.plan)], rows_out=self.rows)
+        return found
+
+    @property
+    def nodes(self) -> Iterator[SparkNode]:
+        """All of Spark's nodes, the result first."""
+        return iter(()) if self.run is None else self.run.root.walk()
+
+
+def rows_of(node: SparkNode) -> int | None:
+    """The rows that a node puts out; those of its input if it changes none."""
+    if ROWS in node.figures:
+        return round(node.figures[ROWS].total)
+    if node.name.split()[0] in SAME_ROWS and len(node.children) == 1:
+        return rows_of(node.children[0])
+    return None
+
+
+def time_of(node: SparkNode) -> float | None:
+    """All that Spark counted of its time, over all tasks."""
+    return sum(figure.total for figure in node.times.values()) if node.times else None
+
+
+def _figures(nodes: list[SparkNode]) -> Figures:
+    """`nodes`: of one operator, from the result down."""
+    if not nodes:
+        return Figures()
+    numbers = {node.number for node in nodes}
+    inputs = [child for node in nodes for child in node.children if child.number not in numbers]
+    rows_in = [rows_of(child) for child in inputs]
+    skews = [each for node in nodes for key in (SPREAD, SHUFFLE) if (each := _skew(node, key)) is not None]
+    return Figures(
+        rows_in=sum(each for each in rows_in if each is not None) if rows_in and None not in rows_in else None,
+        rows_out=rows_of(nodes[0]),
+        time=_total(node_time for node in nodes if (node_time := time_of(node)) is not None),
+        shuffle=_sum(nodes, SHUFFLE),
+        spill=_sum(nodes, SPILL),
+        partitions=_whole(next((n.figures[PARTITIONS].total for n in nodes if PARTITIONS in n.figures), None)),
+        skew=max(skews, default=None),
+        state_bytes=_sum(nodes, STATE_BYTES),
+        nodes=tuple(node.number for node in nodes),
+    )
+
+
+def _skew(node: SparkNode, key: str) -> float | None:
+    return node.figures[key].skew if key in node.figures else None
+
+
+def _sum(nodes: list[SparkNode], key: str) -> float | None:
+    return _total(node.figures[key].total for node in nodes if key in node.figures)
+
+
+def _total(values: Iterator[float]) -> float | None:
+    every = [*values]
+    return sum(every) if every else None
+
+
+def _whole(value: float | None) -> int | None:
+    return None if value is None else round(value)
