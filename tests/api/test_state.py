@@ -145,7 +145,7 @@ def test_channels_say_where_they_stand_and_which_were_never_heard_of() -> None:
         ChannelState(1, "0", 500, "active"),
         ChannelState(1, "1", 900, "idle"),
         ChannelState(1, "2", None, "no watermark"),
-        ChannelState(2, None, None, "not heard of"),
+        ChannelState(2, None, None, "no report yet"),
         ChannelState(3, "*", 700, "active"),
     ]
     valve = Valve()
@@ -154,7 +154,7 @@ def test_channels_say_where_they_stand_and_which_were_never_heard_of() -> None:
         valve.settle()
     assert [*channel_states(valve)][1] == ChannelState(1, "1", 100, "catching up")
     valve = Valve()
-    assert [*channel_states(valve)] == [ChannelState(1, None, None, "not heard of")]
+    assert [*channel_states(valve)] == [ChannelState(1, None, None, "no report yet")]
     valve.receive("*", 500)
     assert [*channel_states(valve)] == [ChannelState(1, "*", 500, "active")]
 

@@ -23,19 +23,19 @@ EXAMPLE = batch(("0", 95, None), ("1", 98, None), ("0", 97, None), ("1", None, I
 
 
 def test_a_partition_sends_the_latest_watermark_of_each_channel_that_it_heard_of() -> None:
-    heard = ChannelWatermarks()
-    heard.hear(EXAMPLE)
-    assert heard.take() == [("1", IDLE), ("0", 97), ("1", 98), (None, TRIGGER)]
-    heard.hear(batch(("0", 90, None)))
-    assert heard.take() == [("0", 97)]
-    assert heard.take() == []
+    channels = ChannelWatermarks()
+    channels.add(EXAMPLE)
+    assert channels.take() == [("1", IDLE), ("0", 97), ("1", 98), (None, TRIGGER)]
+    channels.add(batch(("0", 90, None)))
+    assert channels.take() == [("0", 97)]
+    assert channels.take() == []
 
 
 def test_rows_are_cut_where_a_watermark_passes_the_end_of_a_slice_and_after_control_rows() -> None:
-    heard = ChannelWatermarks({"0": 85, "1": 85})
-    assert heard.slice_cuts(EXAMPLE, Span(Tumble(10))) == [1, 2, 4, 5]
-    assert heard.slice_cuts(EXAMPLE, Span(Tumble(100))) == [4, 5]
+    channels = ChannelWatermarks({"0": 85, "1": 85})
+    assert channels.slice_cuts(EXAMPLE, Span(Tumble(10))) == [1, 2, 4, 5]
+    assert channels.slice_cuts(EXAMPLE, Span(Tumble(100))) == [4, 5]
     in_time = pa.array([100_000, 103_000, 102_000, None, None], pa.int64())
-    assert heard.session_cuts(EXAMPLE, in_time) == [4, 5]
+    assert channels.session_cuts(EXAMPLE, in_time) == [4, 5]
     late = pa.array([100_000, 96_000, 102_000, None, None], pa.int64())
-    assert heard.session_cuts(EXAMPLE, late) == [1, 4, 5]
+    assert channels.session_cuts(EXAMPLE, late) == [1, 4, 5]

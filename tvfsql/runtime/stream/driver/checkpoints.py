@@ -1,4 +1,4 @@
-"""To whom the folders of a stream belong: its checkpoint to one program, its sink's files to one stream."""
+"""Ownership of a stream's folders: a checkpoint belongs to one program, and the folder of a sink to one stream."""
 
 from __future__ import annotations
 
@@ -13,17 +13,18 @@ from tvfsql.runtime.stream.driver.statement_set import FILES
 from tvfsql.secrets import without
 
 PROGRAM, MANIFEST = "query.py", "manifest.json"
-MAIN = '\nif __name__ == "__main__":'  # from here on a program says how it is run, which may change
+MAIN = '\nif __name__ == "__main__":'  # the text from here on says how the program is run, and may change
 SPARKS = "_spark_metadata/[0-9]*"
 
 
 def claim(folder: Path, program: str, manifest: Manifest | None = None, *, changed_input: bool = False) -> None:
-    """Make `folder` the checkpoint of a program, or see that it is. The folder keeps its text, without passwords, and
-    its manifest.
+    """Make `folder` the checkpoint of a program, or check that it already is. Writes the program's text, without
+    passwords, and its manifest into the folder.
 
-    If there are two manifests, they say whether the state goes on; `changed_input` is the user's word that its rows may
-    be others from now on. Otherwise the text must be the same, but for the part that says how the program is run.
-    Raises OptionError if the checkpoint belongs to another program, DataError if it cannot be read or written.
+    If the folder has a manifest and one is passed, they decide whether the state can be reused. With `changed_input`
+    the user accepts that the input rows may differ from now on. Without two manifests the program's text must be the
+    same, except for the part that says how it is run. Raises OptionError if the checkpoint belongs to another program,
+    and DataError if it cannot be read or written.
     """
     kept, program = folder / PROGRAM, without(program)
     try:
@@ -48,14 +49,15 @@ def claim(folder: Path, program: str, manifest: Manifest | None = None, *, chang
 
 
 def has_text(folder: Path, program: str) -> bool | None:
-    """Whether a checkpoint has the text of a program, but for the part that says how it is run; None: it has none."""
+    """Whether a checkpoint holds this program's text, ignoring the part that says how it is run. None: it holds no
+    text."""
     kept = folder / PROGRAM
     return _identity(kept.read_text(encoding="utf-8")) == _identity(without(program)) if kept.exists() else None
 
 
 def refuse_other_text(folder: Path, program: str) -> bool:
-    """Whether a folder is the checkpoint of a program by its text; False if it is none yet. Raises OptionError if it is
-    that of another one."""
+    """Whether a folder is the checkpoint of this program, by its text. False: it is not a checkpoint yet. Raises
+    OptionError if it belongs to another program."""
     same = has_text(folder, program)
     if same is False:
         raise _others(folder)
@@ -70,7 +72,8 @@ def _others(folder: Path) -> OptionError:
 
 
 def manifest_in(folder: Path) -> Manifest | None:
-    """The manifest of a checkpoint; None if it has none. Raises DataError if it is damaged or of another version."""
+    """The manifest of a checkpoint; None if it has none. Raises DataError if the manifest is damaged or of another
+    version."""
     file = folder / MANIFEST
     try:
         return Manifest.load(file.read_text(encoding="utf-8")) if file.exists() else None
@@ -81,7 +84,7 @@ def manifest_in(folder: Path) -> Manifest | None:
 
 
 def refuse_changes(folder: Path, found: Sequence[Change], *, changed_input: bool) -> None:
-    """Raise OptionError if the state of a checkpoint does not go on after these changes."""
+    """Raise OptionError if the state of a checkpoint cannot be reused after these changes."""
     verdict = verdict_of(found)
     asked = [line for change in found if change.verdict is verdict for line in change.lines]
     if verdict is Verdict.REFUSED:
@@ -97,7 +100,7 @@ def refuse_changes(folder: Path, found: Sequence[Change], *, changed_input: bool
 
 
 def _goes_on(folder: Path, manifest: Manifest, changed_input: bool) -> bool:
-    """Whether a kept manifest says that the state goes on; False if none is kept."""
+    """Whether the manifest in the checkpoint allows its state to be reused. False if the checkpoint has no manifest."""
     old = manifest_in(folder)
     if old is None:
         return False
@@ -106,7 +109,7 @@ def _goes_on(folder: Path, manifest: Manifest, changed_input: bool) -> bool:
 
 
 def _write(file: Path, text: str) -> None:
-    """Write a file, or replace it: a kill meanwhile must not leave half of it."""
+    """Write or replace a file atomically, so that a kill never leaves half of it."""
     draft = file.with_name(f"{file.name}.draft")
     with os.fdopen(os.open(draft, os.O_WRONLY | os.O_CREAT | os.O_TRUNC, 0o600), "w", encoding="utf-8") as opened:
         opened.write(text)
@@ -116,10 +119,13 @@ def _write(file: Path, text: str) -> None:
 def refuse_files_of_others(
     writes: Sequence[str], late: Sequence[str], checkpoint: Path | None, before: Manifest | None = None
 ) -> None:
-    """Spark lists a sink's files by micro-batch, and passes over micro-batches that are in the list: those of a new
-    stream, whose numbers start at 0 again, would be lost without a trace. So would be files beside the list, for who
-    reads them through Spark. Late rows of several streams may go into one folder. A stream that goes on has written to
-    the folders of its manifest, `before`, and to all of them if it had none. Raises DataError."""
+    """Raise DataError if a folder that a stream writes to holds the output of another stream.
+
+    Spark lists a sink's files by micro-batch, and skips micro-batches that are already listed. A new stream starts at 0
+    again, so its first rows would be lost silently. Files outside Spark's list would be lost too: readers that use
+    Spark see only listed files. Several streams may write their late rows (`late`) into one folder. A stream that
+    resumes has already written to the folders in its manifest `before`, or to all of them if it had no manifest.
+    """
     if checkpoint is not None and any((checkpoint / "spark" / "offsets").glob("[0-9]*")):
         if before is None:
             return

@@ -1,4 +1,4 @@
-"""The end of a bounded input of files: it is announced in the run that has read them, so that the last windows fire
+"""The end of a bounded input of files. It is announced in the same run that reads the files, so the last windows fire
 without a second query."""
 
 from __future__ import annotations
@@ -9,21 +9,21 @@ from tvfsql.runtime.stream.time.control_channel import END_OF_INPUT, advance, en
 
 
 class EndOfInput:
-    """Of one run of a query that looks for new files until it is stopped."""
+    """Announces the end of the input once, during one run of a query that looks for new files until it is stopped."""
 
     def __init__(self, control: Path) -> None:
         self.control = control
-        self.announced = ended(control)  # by a run before
-        self.before = -2  # the last micro-batch that had ended by then
+        self.announced = ended(control)  # by an earlier run
+        self.before = -2  # the last micro-batch that had ended when the end was announced
 
     def look(self, seen: int | None, at_rest: bool, all_read: bool) -> bool:
         """Announce the end if everything has been read. Returns whether the query has processed the end and can stop.
 
-        `seen`: the last micro-batch that has ended; None: none has. `at_rest`: after it, the query found nothing new.
-        `all_read`: so it did, or what it found came after its start.
+        `seen`: the last micro-batch that has ended; None if none has ended yet. `at_rest`: since then the query has
+        found nothing new. `all_read`: the query is at rest, or has only found files that were written after its start.
         """
         last = -1 if seen is None else seen
-        if self.announced:  # the micro-batch after `before` may have begun earlier, the one after that has not
+        if self.announced:  # micro-batch `before + 1` may have begun before the announcement, `before + 2` has not
             return all_read and last > self.before + (0 if at_rest else 1)
         if all_read:
             advance(self.control, END_OF_INPUT)

@@ -1,7 +1,7 @@
-"""Idle sources: channels from which nothing has come for so long that windows must not wait for them.
+"""Idle sources: channels without rows for so long that windows no longer wait for them.
 
-The clock of the driver decides, once, and says so through the control channel, so that a micro-batch that is run
-again decides the same. Source: semantics.md#idle-channels.
+The driver's clock decides once, and the decision goes through the control channel. So a repeated micro-batch decides
+the same. Source: semantics.md#idle-channels.
 """
 
 from __future__ import annotations
@@ -14,11 +14,12 @@ from typing import Any
 
 @dataclass(frozen=True)
 class Source:
-    """A table that a stream reads. Its channels are idle after `timeout` ms without rows; 0: never.
+    """A table that a stream reads. Its channels become idle after `timeout` ms without rows; 0: never.
 
-    If Kafka partitions are its channels, their names are `table/partition`, or `table/topic-partition` for several
-    topics (`by_topic`). `cleaned`: Spark deletes its files after it has read them. `snapshot`: rows may come all the
-    time, so a bounded run reads those that are there when it starts; of files it reads all that it finds.
+    If its channels are Kafka partitions, they are named `table/partition`, or `table/topic-partition` if it reads
+    several topics (`by_topic`). `cleaned`: Spark deletes the files after it has read them. `snapshot`: new rows may
+    arrive at any time, so a bounded run reads only what exists when it starts. Of files, a bounded run reads all that
+    it finds.
     """
 
     table: str
@@ -31,16 +32,16 @@ class Source:
 @dataclass
 class SourceChannel:
     source: Source
-    rows_at: float  # when it had rows, or was first heard of
+    rows_at: float  # when it last had rows, or when it became known
     idle: bool = False
 
 
 class Idleness:
-    """The channels of a stream that runs. Times are seconds of the driver's clock."""
+    """The channels of a running stream. Times are seconds on the driver's clock."""
 
     def __init__(self, sources: Sequence[Source], now: float) -> None:
         self.sources = sources
-        # of each source one, until its partitions are known
+        # one per source until its partitions are known
         self.channels = {source.table: SourceChannel(source, now) for source in sources}
 
     @property
@@ -48,9 +49,9 @@ class Idleness:
         return all(channel.idle for channel in self.channels.values())
 
     def micro_batch(self, reports: Sequence[Mapping[str, Any]], started: float, ended: float) -> list[str]:
-        """What a progress report says of the sources, in their order. Gives the channels that turn idle by it:
-        those without rows had none when the micro-batch started."""
-        if len(reports) != len(self.sources):  # a registered DataFrame may have several: rows of one are rows of all
+        """Update the channels from a progress report, one entry per source, in order. Returns the channels that become
+        idle: those that had no rows in the micro-batch, and whose timeout had passed when it started."""
+        if len(reports) != len(self.sources):  # a registered DataFrame may read several: rows in one count for all
             rows = sum(report["numInputRows"] for report in reports)
             reports = [{"numInputRows": rows, "startOffset": None, "endOffset": None}] * len(self.sources)
         idle = []
@@ -69,11 +70,12 @@ class Idleness:
         return idle
 
     def nothing(self, now: float) -> list[str]:
-        """No channel has rows now. Gives those that turn idle by it."""
+        """Record that no channel has rows now. Returns the channels that become idle."""
         return [name for name, channel in self.channels.items() if _turns(channel, now)]
 
 
 def _turns(channel: SourceChannel, now: float) -> bool:
+    """Mark a channel as idle if its timeout has passed at `now`. Returns whether it became idle."""
     timeout = channel.source.timeout
     if channel.idle or not timeout or (now - channel.rows_at) * 1000 < timeout:
         return False
@@ -92,7 +94,7 @@ def _channels(source: Source, report: Mapping[str, Any]) -> Iterator[tuple[str, 
 
 
 def _offsets(report: object) -> dict[tuple[str, str], int]:
-    """Offsets by topic and partition, where the source has such: {"topic": {"0": 12, "1": 7}}."""
+    """Offsets by (topic, partition), if the source reports them: {"topic": {"0": 12, "1": 7}}. Otherwise empty."""
     topics = json.loads(report) if isinstance(report, str) and report.startswith("{") else report
     if not isinstance(topics, dict) or not all(isinstance(each, dict) for each in topics.values()):
         return {}

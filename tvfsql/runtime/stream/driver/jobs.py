@@ -1,4 +1,5 @@
-"""What an emitted program and a Session do alike to run streams: `start_streams`, and `run_streams` to the end."""
+"""What emitted programs and Sessions share to run streams: `start_streams`, and `run_streams`, which waits for the
+end."""
 
 from __future__ import annotations
 
@@ -34,14 +35,15 @@ ERROR, INTERRUPTED = 1, 130  # exit codes, those of the command line
 class Job:
     """A stream to run. `build` makes its writer.
 
-    `reads`: its tables, in order. `writes` and `late`: the folders for files of its rows and of its late rows.
-    `endless`: it runs until it is stopped; otherwise it ends when everything that is there has been read.
+    `reads`: its tables, in order. `writes`, `late`: the folders for files of its rows and of its late rows.
+    `endless`: it runs until it is stopped. Otherwise it ends when all available input has been read.
     `idle_advance`: open windows fire when all sources are idle. `count_missing_files`: a file that is deleted before it
-    is read is counted; otherwise it is an error. `interval`: ms between the starts of two micro-batches of one that is
-    `endless`; 0: as soon as there are rows. `name`: of its query. `checkpoint`: the folder of its state, which belongs
-    to what `manifest` says, or without one to the text `program`; None is a temporary folder. `report` gets its metrics
-    after each micro-batch, under its name or `label`. `beside`: it tells of what another stream cannot read, so its
-    rows are counted there.
+    is read is counted. Otherwise it is an error.
+    `interval`: for an `endless` stream, ms between the starts of two micro-batches; 0: as soon as there are rows.
+    `name`: the name of its query. `checkpoint`: the folder of its state; None: a temporary folder. The folder belongs
+    to the query that `manifest` describes, or without a manifest to the text `program`.
+    `report` receives its metrics after each micro-batch, under its name or `label`.
+    `beside`: it writes what another stream cannot read (dead letters), so that stream counts its rows.
     """
 
     build: Callable[[SparkSession], DataStreamWriter]
@@ -63,9 +65,9 @@ class Job:
 
 def start_streams(spark: SparkSession, *jobs: Job, flush: bool = True, changed_input: bool = False) -> Running:
     """Start streams, all at the same time. With `flush` the end of a bounded input fires every window. With
-    `changed_input` state goes on though other rows come from now on.
+    `changed_input` the state is reused although the input rows may differ from now on.
 
-    Raises OptionError if a checkpoint belongs to another program or Spark's ANSI mode is off, DataError if a
+    Raises OptionError if a checkpoint belongs to another program or Spark's ANSI mode is off, and DataError if a
     checkpoint cannot be used or the files of a sink belong to another stream.
     """
     require_settings(spark)
@@ -97,7 +99,7 @@ def start_streams(spark: SparkSession, *jobs: Job, flush: bool = True, changed_i
 
 
 def _free_names(taken: Iterable[str | None], wanted: Iterable[str]) -> list[str]:
-    """The names of queries that run at once, all different; "" means no name."""
+    """Names for queries that run at once, made unique; "" means no name."""
     used, names = {*taken}, list[str]()
     for name in wanted:
         free = name and next(each for each in chain([name], (f"{name}-{i}" for i in count(2))) if each not in used)
@@ -131,9 +133,9 @@ def run_streams(spark: SparkSession, *jobs: Job, program: str) -> None:
 def printed(
     query: Callable[[SparkSession], DataFrame], late_output: Callable[[Write], Write] | None = None
 ) -> Callable[[SparkSession], DataStreamWriter]:
-    """Returns a function that builds the writer of a SELECT, whose rows go to stdout as those of a `print` table do.
+    """Returns a function that builds the writer of a SELECT. Its rows go to stdout, as those of a `print` table do.
 
-    `late_output` is that of the program, if late rows go into a table.
+    `late_output` is the program's function of that name, if late rows go into a table.
     """
 
     def build(spark: SparkSession) -> DataStreamWriter:
@@ -151,7 +153,8 @@ def _print(rows: DataFrame, number: int) -> None:
 
 @contextmanager
 def _stopped_by_signals() -> Iterator[None]:
-    """SIGINT and SIGTERM raise KeyboardInterrupt. pyspark's handler of SIGINT calls Java from within a call to Java."""
+    """Make SIGINT and SIGTERM raise KeyboardInterrupt. pyspark's handler of SIGINT would call Java from within a call
+    to Java."""
     if threading.current_thread() is not threading.main_thread():
         yield
         return

@@ -1,7 +1,8 @@
-"""Processing-time triggers: a stream whose operators wait for a time has a micro-batch then, though no rows come.
+"""Processing-time triggers: when an operator waits for a time, the driver causes a micro-batch at that time, even
+without rows.
 
-The clock of the driver decides, once, and says so through the control channel. What time it is, the micro-batch itself
-knows (`with_now`), so that one that is run again decides the same. Source: semantics.md#processing-time.
+The driver's clock decides once, and the decision goes through the control channel. The micro-batch knows its own time
+(`with_now`), so a repeated one decides the same. Source: semantics.md#processing-time.
 """
 
 from __future__ import annotations
@@ -11,12 +12,17 @@ from dataclasses import dataclass
 
 @dataclass
 class Triggers:
-    """The triggers of a stream that runs: at most one after each micro-batch. The next one then says what is due."""
+    """The triggers of a running stream: at most one after each micro-batch. The next micro-batch then reports what is
+    due."""
 
-    after: int | None = None  # the last micro-batch after which there was one
+    after: int | None = None  # the last micro-batch that a trigger followed
 
     def wanted(self, due: int | None, micro_batch: int | None, now: float) -> bool:
-        """Whether to trigger one (epoch ms): `due`, as of the last `micro_batch`, has come, and nothing is at work."""
+        """Whether to trigger a micro-batch now. Times are epoch ms.
+
+        `due` is the first time that operators wait for, as of the last `micro_batch`; None: they wait for none. The
+        caller asks only while the query is at rest.
+        """
         if due is None or now < due or micro_batch == self.after:
             return False
         self.after = micro_batch

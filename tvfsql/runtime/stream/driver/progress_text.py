@@ -1,4 +1,4 @@
-"""What streams are doing right now, in a line."""
+"""The progress of running streams as one line of text."""
 
 from __future__ import annotations
 
@@ -10,31 +10,35 @@ from tvfsql.runtime.stream.driver.running import Running
 from tvfsql.runtime.stream.progress.counts import open_slices, time_text, totals
 from tvfsql.runtime.stream.time.control_channel import END_OF_INPUT
 
-SPAN = 10.0  # seconds over which rates are taken
+SPAN = 10.0  # seconds over which rates are averaged
 UNITS = ("B", "KiB", "MiB", "GiB", "TiB")
 
 
 class ProgressText:
-    """Looks at streams again and again. `now` is the wall clock that watermarks follow, in epoch ms."""
+    """Makes the progress line, each time from the current counts. `now` is the clock that watermarks follow, in epoch
+    ms."""
 
     def __init__(self, now: Callable[[], int]) -> None:
         self.now = now
         self.samples: deque[tuple[float, int, int]] = deque()
 
     def text(self, running: Running) -> str | None:
-        """`in 45,210/s  out 1,203/s  watermark 2020-04-15 08:20:00.000  12 slices open  state 10,000 rows 3.2 MiB`,
-        then late rows if there are any. The lag is told of streams without end; None before the first micro-batch."""
+        """`in 45,210/s  out 1,203/s  watermark 2020-04-15 08:20:00.000  12 slices open  state 10,000 rows 3.2 MiB`
+
+        Late rows follow if there are any. The lag of the watermark is shown for streams without an end. None before the
+        first micro-batch.
+        """
         found = totals(running.counts)
         into, out = self.rates(time.monotonic(), found["rowsIn"], found["rowsOut"])
         parts = ["stopping after this micro-batch"] if running.stopping.is_set() else []
         if not any(found.values()):
             return parts[0] if parts else None
         parts.append(f"in {into:,}/s  out {out:,}/s")
-        mark = found.get("watermark")
-        if mark is not None:
-            endless = any(driver.stream.endless for driver in running.drivers) and mark < END_OF_INPUT
-            lag = f" (lag {duration_text(self.now() - mark)})" if endless else ""
-            parts.append(f"watermark {time_text(mark)}{lag}")
+        watermark = found.get("watermark")
+        if watermark is not None:
+            endless = any(driver.stream.endless for driver in running.drivers) and watermark < END_OF_INPUT
+            lag = f" (lag {duration_text(self.now() - watermark)})" if endless else ""
+            parts.append(f"watermark {time_text(watermark)}{lag}")
             parts.append(f"{open_slices(running.counts):,} slices open")
             parts.append(f"state {found['stateRows']:,} rows {size_text(found['stateBytes'])}")
         if late := found["numLateRecordsDropped"]:
@@ -42,7 +46,7 @@ class ProgressText:
         return "  ".join(parts)
 
     def rates(self, now: float, rows_in: int, rows_out: int) -> tuple[int, int]:
-        """Rows per second in and out since the oldest look of the last SPAN seconds."""
+        """Rows per second (in, out) since the oldest sample of the last SPAN seconds."""
         self.samples.append((now, rows_in, rows_out))
         while len(self.samples) > 2 and self.samples[1][0] <= now - SPAN:
             self.samples.popleft()
@@ -52,12 +56,12 @@ class ProgressText:
 
 
 def counter_lines(counts: Mapping[str, int]) -> list[str]:
-    """The counters of streams as they are told in the end, each in a line: `rowsIn: 45210`."""
+    """The final counters of streams, one per line: `rowsIn: 45210`."""
     return [f"{name}: {time_text(count) if name == 'watermark' else count}" for name, count in counts.items()]
 
 
 def size_text(size: float) -> str:
-    """`3.2 MiB`"""
+    """A size in bytes as text: `3.2 MiB`."""
     for unit in UNITS[:-1]:
         if size < 1024:
             return f"{size:.1f} {unit}" if unit != "B" else f"{size:.0f} B"
@@ -66,7 +70,7 @@ def size_text(size: float) -> str:
 
 
 def duration_text(ms: int) -> str:
-    """The largest unit, and of seconds a tenth: `0.4 s`, `12 min`, `3 h`, `5 d`."""
+    """A duration in its largest unit, seconds with one decimal: `0.4 s`, `12 min`, `3 h`, `5 d`."""
     seconds = ms / 1000
     for unit, length in (("d", 86_400), ("h", 3_600), ("min", 60)):
         if abs(seconds) >= 2 * length:

@@ -1,4 +1,4 @@
-"""Spark's driver-side Python worker of a stateful operator reports its every step on stderr: nobody asked."""
+"""Discards the output of Spark's driver-side Python worker, which logs every step of a stateful operator on stderr."""
 
 from __future__ import annotations
 
@@ -11,15 +11,15 @@ from py4j.protocol import Py4JError
 from pyspark.sql import SparkSession
 
 _lock = threading.Lock()
-_inside = 0  # how many blocks run now, of all threads
+_inside = 0  # how many blocks are running, in all threads
 _before: Any = None
 
 
 @contextmanager
 def quiet_java(spark: SparkSession) -> Iterator[None]:
-    """What Java writes to stderr meanwhile is thrown away; errors come as exceptions all the same.
+    """Discard what Java writes to stderr inside the block. Errors still arrive as exceptions.
 
-    Blocks may overlap, in several threads: the last one to end gives Java its stderr back.
+    Blocks may overlap in several threads. The last one to end restores stderr.
     """
     _enter(spark)
     try:
@@ -29,7 +29,8 @@ def quiet_java(spark: SparkSession) -> Iterator[None]:
 
 
 def silence(spark: SparkSession) -> None:
-    """The same, from now on. A block of `quiet_java` that ends later gives Java this silence back."""
+    """Discard what Java writes to stderr from now on. A later block of `quiet_java` restores this silence when it
+    ends."""
     with _lock:
         _mute(spark)
 

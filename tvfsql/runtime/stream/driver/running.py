@@ -1,4 +1,4 @@
-"""Streams that run: until all is read, so that the last windows fire too, or until they are told to stop."""
+"""Running streams: each runs until its input is read and its last windows have fired, or until it is stopped."""
 
 from __future__ import annotations
 
@@ -34,25 +34,25 @@ from tvfsql.runtime.stream.progress.counts import (
 from tvfsql.runtime.stream.progress.metrics import Report, StreamMetrics
 from tvfsql.runtime.stream.time.control_channel import END_OF_INPUT, FOLDER, advance, ended, idle, trigger
 
-POLL = 0.2  # seconds between looks at a query that runs
-LAST = 0.02  # the same, for the end of the micro-batch after which it is to stop
-BOUNDED = 0.05  # the same, where the end of the input is looked for
+POLL = 0.2  # seconds between two looks at a running query
+LAST = 0.02  # the same, while the query is to stop after its micro-batch
+BOUNDED = 0.05  # the same, while waiting for the end of the input
 
-_building = threading.Lock()  # a query's channel is a setting of the session while the query is made
+_building = threading.Lock()  # while a query is built, its control folder is a setting of the session
 
 
 @dataclass(frozen=True)
 class Stream:
-    """A stream to run. `build` makes its writer. Its state is in `checkpoint`; None: in a folder that goes with it.
+    """A stream to run. `build` makes its writer. Its state is in `checkpoint`; None: in a temporary folder.
 
-    One that is not `endless` ends when all that its sources have is read. With `flush` its input then ends too:
-    every window fires, and rows that come in a later run are late. Without, open windows wait there for the next run.
-    That takes one run of the query if all sources are files, and a second one if another source gets rows all the time.
+    A stream that is not `endless` ends when all available input has been read. With `flush` its input ends with it:
+    every window fires, and rows of a later run are late. Without `flush`, open windows wait for the next run. This
+    takes one run of the query if all sources are files, and two if a source can get rows at any time.
 
-    `sources` are the tables that it reads, in order; where one may be idle, windows do not wait for it, and once
-    all are, the open windows end too if `idle_advance` says so. Its micro-batches start `interval` ms apart; 0: as soon
-    as there are rows. `name` is that of its query; "": none. `report` gets its metrics after each micro-batch, under
-    its name or `label`. One `beside` another counts, and obeys watermarks that are moved by hand, there.
+    `sources` are the tables that it reads, in order. Windows do not wait for idle ones. When all are idle, open windows
+    fire too if `idle_advance` is set. Micro-batches start `interval` ms apart; 0: as soon as there are rows. `name` is
+    the name of its query; "": none. `report` receives its metrics after each micro-batch, under its name or `label`. A
+    stream `beside` another one has no counters and no manual watermarks of its own: both belong to the other.
     """
 
     build: Callable[[], DataStreamWriter]
@@ -70,11 +70,11 @@ class Stream:
 
     @property
     def ends_in_one_run(self) -> bool:
-        """Whether its input ends, and files are all that it reads."""
+        """Whether its input ends, and it reads only files."""
         return self.flush and not self.endless and not any(source.snapshot for source in self.sources)
 
     def writer(self, checkpoint: Path) -> DataStreamWriter:
-        """Its writer, with all that is said here."""
+        """Its writer, with its checkpoint, name and trigger set."""
         writer = self.build().option("checkpointLocation", str(checkpoint / "spark"))
         writer = writer.queryName(self.name) if self.name else writer
         if not self.endless:
@@ -83,7 +83,8 @@ class Stream:
 
 
 class Running:
-    """Streams that run at once, each in a thread of its own. Killed at any moment, the next run goes on from there."""
+    """Streams that run at the same time, each in its own thread. They may be killed at any moment: the next run
+    resumes."""
 
     def __init__(self, spark: SparkSession, streams: Sequence[Stream]) -> None:
         self.spark = spark
@@ -95,7 +96,7 @@ class Running:
 
     @property
     def counts(self) -> list[StreamCounts]:
-        """The counters of each stream, so far, but for those that are `beside` others."""
+        """The counters of each stream so far, without those that are `beside` others."""
         return [driver.counts for driver in self.drivers if not driver.stream.beside]
 
     @property
@@ -103,10 +104,10 @@ class Running:
         return not all(driver.ended.is_set() for driver in self.drivers)
 
     def wait(self) -> None:
-        """Until all have ended. If one fails, the others are stopped, and what it raised is raised here.
+        """Wait until all streams have ended. If one fails, the others are stopped, and its exception is raised here.
 
-        A KeyboardInterrupt (Ctrl-C) stops them after the micro-batch at hand and is then raised; a second one
-        does not wait for that.
+        A KeyboardInterrupt (Ctrl-C) stops the streams after the current micro-batch, and is then raised. A second one
+        stops them at once.
         """
         try:
             self._join()
@@ -117,7 +118,7 @@ class Running:
             raise self.failures[0]
 
     def stop(self) -> None:
-        """Stop all after the micro-batch at hand; at once on a KeyboardInterrupt."""
+        """Stop all streams after the current micro-batch, or at once on a KeyboardInterrupt."""
         self.stopping.set()
         try:
             self._join()
@@ -126,13 +127,13 @@ class Running:
             self._join()
 
     def controls(self, table: str | None) -> list[Path]:
-        """The control folders of those that read a table; None: of all."""
+        """The control folders of the streams that read a table; None: of all streams."""
         drivers = [driver for driver in self.drivers if not driver.stream.beside]
         reading = (each for each in drivers if table in (None, *(source.table for source in each.stream.sources)))
         return [driver.control.absolute() for driver in reading if driver.control is not None]
 
     def started(self) -> list[StreamingQuery]:
-        """The queries, once all have been started. Raises what kept one from it."""
+        """The queries, once all have been started. Raises the exception of a stream that could not start."""
         for driver in self.drivers:
             driver.started.wait()
         if self.failures:
@@ -141,11 +142,11 @@ class Running:
 
     def _join(self) -> None:
         for driver in self.drivers:
-            driver.ended.wait()  # a Ctrl-C during Thread.join() would make the thread look as if it had ended
+            driver.ended.wait()  # after a Ctrl-C during Thread.join() the thread would look as if it had ended
 
 
 class StreamDriver:
-    """Drives one of them, in a thread: starts its query, counts what it does, and stops it."""
+    """Drives one stream in a thread: starts its query, counts what it does, and stops it."""
 
     def __init__(self, running: Running, stream: Stream) -> None:
         self.running, self.stream = running, stream
@@ -154,16 +155,16 @@ class StreamDriver:
         self.started, self.ended = threading.Event(), threading.Event()
         self.query: StreamingQuery | None = None
         self.control: Path | None = None
-        self.seen: int | None = None  # the last micro-batch that was counted
+        self.seen: int | None = None  # the last counted micro-batch
         self.idleness: Idleness | None = None
         self.triggers = Triggers()
-        self.end: EndOfInput | None = None  # if it is to be announced in this run
-        self.began = 0.0  # seconds, on the driver's clock
-        self.only_new = False  # whether all files of the last micro-batch came after that
-        self.advanced: int | None = None  # the end of the newest window when all sources were idle
+        self.end: EndOfInput | None = None  # None: this run does not announce the end
+        self.began = 0.0  # when the run began, in epoch seconds
+        self.only_new = False  # whether all files of the last micro-batch were written after that
+        self.advanced: int | None = None  # the end of the newest window when all sources last became idle
 
     def drive(self) -> None:
-        """What the thread does."""
+        """The body of the thread."""
         try:
             with (
                 quiet_java(self.running.spark),
@@ -181,7 +182,7 @@ class StreamDriver:
         control = checkpoint / "control"
         control.mkdir(mode=0o700, parents=True, exist_ok=True)
         self.control = control
-        ended(control)  # what is damaged is told before any row is read
+        ended(control)  # a damaged folder is reported before any row is read
         if self.stream.ends_in_one_run:
             self.end = EndOfInput(control)
             self._run(checkpoint, control)
@@ -195,7 +196,7 @@ class StreamDriver:
     def _run(self, checkpoint: Path, control: Path) -> None:
         spark = self.running.spark
         if self.stream.endless and any((checkpoint / "spark" / "offsets").glob("[0-9]*")):
-            trigger(control)  # the run before knew what is due
+            trigger(control)  # only the previous run knew what is due
         with _settings(spark, control), counting(self.counts.sent):
             self.began = time.time()
             query = self.stream.writer(checkpoint).start()
@@ -216,18 +217,19 @@ class StreamDriver:
             raise
 
     def _has_ended(self, query: StreamingQuery, end: EndOfInput) -> bool:
-        """Whether all is read and every window has fired. The first report is made when a query has looked around."""
+        """Whether all input is read and every window has fired. Spark makes the first report after it has looked for
+        input."""
         last = query.lastProgress
         if last is None:
             return False
-        status = query.status  # asked for after the report: at rest, the query has found nothing new since then
+        status = query.status  # read after the report: if the query is at rest, it has found nothing new since
         at_rest = not (status["isTriggerActive"] or status["isDataAvailable"])
         all_read = at_rest or self.only_new
         has_windows = len(last["sources"]) > len(table_reports(last, end.control))
         return end.look(self.seen, at_rest, all_read) if has_windows else all_read
 
     def _look(self, query: StreamingQuery, control: Path) -> None:
-        """Count what is new, see which channels are idle, and what is due."""
+        """Count new progress reports, find idle channels, and trigger a micro-batch if one is due."""
         looked, status = time.time(), query.status
         at_rest = not (status["isTriggerActive"] or status["isDataAvailable"])
         turned = []
@@ -244,12 +246,13 @@ class StreamDriver:
         if self.idleness:
             if at_rest:
                 turned += self.idleness.nothing(looked)
-            self._tell(turned, self.idleness.all_idle, control)
+            self._announce(turned, self.idleness.all_idle, control)
         if self.stream.endless and at_rest and self.triggers.wanted(due([self.counts]), self.seen, looked * 1000):
             trigger(control)
 
     def _find_missing(self, progress: StreamingQueryProgress, control: Path) -> None:
-        """Look for files that were gone before they could be read. Raises DataError, unless they are to be counted."""
+        """Count the files that were deleted before they could be read. Raises DataError unless the stream may count
+        them."""
         if any(source.cleaned for source in self.stream.sources):
             return
         missing = missing_files(progress, control.parent, control)
@@ -261,8 +264,8 @@ class StreamDriver:
             )
         self.counts.added[MISSING] += len(missing)
 
-    def _tell(self, turned: list[str], all_idle: bool, control: Path) -> None:
-        """Say which channels are idle; if all are, that event time has come to the end of the newest open window."""
+    def _announce(self, turned: list[str], all_idle: bool, control: Path) -> None:
+        """Announce idle channels. If all are idle, advance event time to the end of the newest open window."""
         for channel in turned:
             idle(control, channel)
         newest = newest_window([self.counts])
@@ -271,7 +274,7 @@ class StreamDriver:
             self.advanced = newest
 
     def _halt(self, query: StreamingQuery) -> None:
-        """Stop the query once the micro-batch that it is at has ended."""
+        """Stop the query once its current micro-batch has ended."""
         before = query.lastProgress
         while query.isActive and query.status["isTriggerActive"] and not self.running.at_once.is_set():
             if query.lastProgress != before:
@@ -281,7 +284,7 @@ class StreamDriver:
 
 
 def _fresh(query: StreamingQuery, seen: int | None) -> list[StreamingQueryProgress]:
-    """The reports of the micro-batches after `seen`. There are others: that there was nothing to do."""
+    """The reports of the micro-batches after `seen`, without reports of triggers that found nothing to do."""
     last = query.lastProgress
     if last is None:
         return []
@@ -299,8 +302,8 @@ def _ran(progress: StreamingQueryProgress) -> bool:
 
 @contextmanager
 def _settings(spark: SparkSession, control: Path) -> Iterator[None]:
-    """Settings of the session that a query takes with it when it starts: its channel, and the state store without which
-    transformWithState does not run. They are put back, for the queries of others in the session."""
+    """Set what a query copies from the session when it starts: its control folder, and the state store that
+    transformWithState needs. The settings are restored for other queries of the session."""
     with _building:
         wanted = {FOLDER: str(control.absolute())}
         if spark.conf.get(STATE_STORE) != STREAMS[STATE_STORE]:

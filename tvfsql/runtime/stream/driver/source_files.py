@@ -1,7 +1,8 @@
-"""The files that a micro-batch read: those that were gone by then, and whether all of them are new.
+"""The files that a micro-batch read: which of them were missing, and whether all are new.
 
-Spark's file streams list files in one micro-batch's log, and read those that are missing by then as empty, without an
-error. Looked at once the micro-batch has ended: what is missing then was missing before, or is deleted while it runs.
+Spark's file streams list the files of a micro-batch in a log, and read missing ones as empty, without an error. We look
+after the micro-batch has ended. So a file that is missing then was missing before, or was deleted during the
+micro-batch.
 """
 
 from __future__ import annotations
@@ -18,19 +19,19 @@ FILES = "FileStreamSource["
 
 
 def missing_files(progress: Mapping[str, Any], checkpoint: Path, control: Path) -> list[str]:
-    """The local files that a micro-batch, by its progress report, was to read and that are not there."""
+    """The local files that a micro-batch should have read, by its progress report, and that do not exist."""
     return [file.path for file in _read(progress, checkpoint, control) if file.local and not os.path.exists(file.path)]
 
 
 def came_after(began: float, progress: Mapping[str, Any], checkpoint: Path, control: Path) -> bool:
-    """Whether all files that a micro-batch read were written after `began` (epoch seconds)."""
+    """Whether all files that a micro-batch read were written after `began` (epoch seconds). False if it read none."""
     times = [file.modified for file in _read(progress, checkpoint, control)]
     return bool(times) and min(times) > began * 1000
 
 
 @dataclass(frozen=True)
 class _File:
-    """`modified`: epoch ms."""
+    """A file that a micro-batch read. `modified`: epoch ms."""
 
     path: str
     local: bool
@@ -38,26 +39,26 @@ class _File:
 
 
 def _read(progress: Mapping[str, Any], checkpoint: Path, control: Path) -> Iterator[_File]:
-    """The files of tables that a micro-batch read."""
+    """The files that a micro-batch read, without those of the control channel."""
     for number, source in enumerate(progress["sources"]):
-        said = source["description"]
-        if said.startswith(FILES) and not said.endswith(f"{control.absolute()}]"):
+        description = source["description"]
+        if description.startswith(FILES) and not description.endswith(f"{control.absolute()}]"):
             first, last = (_log(source[name]) for name in ("startOffset", "endOffset"))
             yield from _listed(checkpoint / "spark" / "sources" / str(number), first, last)
 
 
 def _log(offset: Any) -> int:
-    """The entry of a source's log that an offset names; before the first micro-batch there is none."""
-    told = json.loads(offset) if isinstance(offset, str) else offset
-    return int(told["logOffset"]) if told else -1
+    """The log entry that a source's offset names; -1 before the first micro-batch."""
+    offset_json = json.loads(offset) if isinstance(offset, str) else offset
+    return int(offset_json["logOffset"]) if offset_json else -1
 
 
 def _listed(log: Path, after: int, upto: int) -> Iterator[_File]:
-    """The files in the entries of a source's log; some entries hold all those before them too."""
+    """The files in log entries `after` + 1 to `upto`. A compact entry repeats all earlier ones, which are skipped."""
     for number in range(after + 1, upto + 1):
         for file in (log / str(number), log / f"{number}.compact"):
             if file.exists():
-                for line in file.read_text(encoding="utf-8").splitlines()[1:]:  # the first is a version
+                for line in file.read_text(encoding="utf-8").splitlines()[1:]:  # the first line is a version
                     entry = json.loads(line)
                     path = urlsplit(entry["path"])
                     if entry["batchId"] == number:

@@ -1,4 +1,4 @@
-"""One stream that fills several tables: its micro-batches are computed once, and split to them."""
+"""One stream that fills several tables: each micro-batch is computed once, and then split."""
 
 from __future__ import annotations
 
@@ -11,21 +11,21 @@ from pyspark.sql import DataFrame
 from tvfsql.runtime.stream.progress.counts import counter
 from tvfsql.runtime.stream.time.control_channel import FOLDER
 
-FILES = "batch-????????-?????????-"  # how the names of a micro-batch's files begin: the stream, its number
+FILES = "batch-????????-?????????-"  # prefix of a micro-batch's files: a hash of the stream, and the number
 
-Write = Callable[[DataFrame, int], None]  # what writes the rows of a micro-batch, written its number
-Part = tuple[Callable[[DataFrame], DataFrame], Write]  # what makes the rows of a table, and what writes them
+Write = Callable[[DataFrame, int], None]  # writes the rows of a micro-batch, whose number is passed
+Part = tuple[Callable[[DataFrame], DataFrame], Write]  # makes the rows of a table, and writes them
 
 
 def to_tables(*parts: Part, late: Part | None = None) -> Write:
-    """Returns a function that writes a micro-batch to several tables, skipping those without rows in it.
+    """Returns a function that writes a micro-batch to several tables, skipping tables that get no rows.
 
-    The rows of all tables but `late` count as rowsOut. Repeated after a kill between two tables, it writes the same
-    rows to each of them.
+    The rows of all tables except `late` count as rowsOut. If it is repeated after a kill between two tables, it writes
+    the same rows to each of them.
     """
 
     def write(rows: DataFrame, number: int) -> None:
-        cached = rows.persist()  # else it would be computed for each table
+        cached = rows.persist()  # otherwise each table would compute it again
         try:
             if late is not None:
                 _written(cached, number, late)
@@ -40,7 +40,7 @@ def to_tables(*parts: Part, late: Part | None = None) -> Write:
 
 
 def _written(rows: DataFrame, number: int, part: Part) -> int:
-    """How many rows the table got."""
+    """Write the rows of one table. Returns their number."""
     of, write = part
     made = of(rows)
     if count := made.count():
@@ -57,9 +57,10 @@ def write_files(
     options: Mapping[str, str] | None = None,
     partition_by: Sequence[str] = (),
 ) -> None:
-    """Add the rows of micro-batch `number` to a folder. If it is repeated after a kill, they replace the old files.
+    """Add the rows of micro-batch `number` to a folder. If it is repeated after a kill, its new files replace the old
+    ones.
 
-    File names begin with the stream (a hash of its control folder) and the number. Files are written to a folder that
+    File names begin with a hash of the stream's control folder and the number. Files are written to a folder that
     readers ignore, and then moved.
     """
     stream = crc32(str(rows.sparkSession.conf.get(FOLDER, "")).encode())
@@ -82,15 +83,15 @@ def write_files(
 
 
 def _files(files: Any, folder: Any, prefix: str) -> list[Any]:
-    """The paths of the files below a folder whose names have this prefix; none if there is no such folder.
+    """The paths of the files below a folder whose names have this prefix; none if the folder does not exist.
 
-    Folders that readers ignore are skipped: other streams create and delete theirs meanwhile.
+    Folders that readers ignore are skipped, since other streams may create and delete theirs at any time.
     """
     found = []
     for status in files.listStatus(folder) if files.exists(folder) else ():
         path, name = status.getPath(), status.getPath().getName()
         if status.isFile():
             found += [path] if name.startswith(prefix) else []
-        elif not name.startswith(("_", ".")) or "=" in name:  # a partition's folder may begin with an underscore
+        elif not name.startswith(("_", ".")) or "=" in name:  # names of partition folders may begin with an underscore
             found += _files(files, path, prefix)
     return found

@@ -1,4 +1,4 @@
-"""What travels from the local to the global phase of an operator: payloads by key group, messages, late rows.
+"""What travels from the local to the global phase of an operator: payloads by key group, channel messages, late rows.
 
-What arrives is handled in `windows` and `rows`.
+The global phases are in `windows` and `rows`.
 """

@@ -1,4 +1,4 @@
-"""Key groups whose labels Spark spreads evenly."""
+"""Labels of key groups that Spark distributes evenly."""
 
 from __future__ import annotations
 
@@ -8,11 +8,11 @@ MASK = 0xFFFFFFFF
 
 
 def key_group_labels(groups: int) -> tuple[int, ...]:
-    """`groups` numbers to group by, one for each remainder of Spark's hash by `groups`.
+    """Labels for `groups` key groups, one for each remainder of Spark's hash modulo `groups`.
 
-    Spark puts the group with label x into partition hash(x) modulo the number of partitions. With 0, 1, 2, ... as
-    labels two of four groups may well meet in one of two partitions; with these, groups that are a multiple of
-    the partitions fill them evenly.
+    Spark puts the group with label x into partition hash(x) modulo the number of partitions. With the labels 0, 1, 2,
+    ... two of four groups may share one of four partitions. With these labels, if the number of groups is a multiple of
+    the number of partitions, all partitions get the same number of groups.
     """
     found: dict[int, int] = {}
     for label in count():
@@ -23,7 +23,7 @@ def key_group_labels(groups: int) -> tuple[int, ...]:
 
 
 def spark_hash(number: int) -> int:
-    """Spark's hash of an INT: MurmurHash3 (Appleby, 2011) of its four bytes, seed 42, as a signed number."""
+    """Spark's hash of an INT: MurmurHash3 (Appleby, 2011) of its four bytes with seed 42, as a signed number."""
     mixed = _rotate(number * 0xCC9E2D51 & MASK, 15) * 0x1B873593 & MASK
     value = (_rotate(42 ^ mixed, 13) * 5 + 0xE6546B64) & MASK
     value ^= 4

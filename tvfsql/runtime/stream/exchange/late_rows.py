@@ -1,7 +1,7 @@
-"""Rows that came too late for every window of theirs, kept: where they go, beside the rows of the query.
+"""Late output: rows that are late for all their windows leave the operator beside the rows of the query.
 
-They leave the window operator as rows that are NULL but for `$late`, a struct of the row and of one window that it
-missed. Source: semantics.md#late-rows; the shape is that of the window function, which copies each row per window.
+Such output rows are NULL except for `$late`, a struct of the late row and one window that it missed. Source:
+semantics.md#late-rows. Like a window function, it copies each row once per window.
 """
 
 from __future__ import annotations
@@ -28,28 +28,32 @@ Layout = TypeVar("Layout", bound=SliceRows | Intervals)
 
 @dataclass(frozen=True)
 class LateRows(Generic[Layout]):
-    """Slices, or intervals, with one more partial, last: a list of the rows that went in. It leaves before they go into
+    """Slices or intervals with one more partial at the end: a list of their rows. It is removed before they go into
     state."""
 
     layout: Layout
 
     @property
     def wide(self) -> Layout:
+        """The layout with the list of rows."""
         return replace(self.layout, merges=(*self.layout.merges, (LATE, "concat")))
 
     def without(self, batch: pa.RecordBatch) -> pa.RecordBatch:
+        """The batch without the list of rows."""
         return batch.drop_columns([LATE])
 
     def of_slices(self: LateRows[SliceRows], batch: pa.RecordBatch) -> pa.RecordBatch:
-        """The slice and the rows of late slices: what `missed_windows` takes."""
+        """The slice numbers and rows of late slices, as `missed_windows` takes them."""
         return pa.RecordBatch.from_arrays(
             [pa.array(self.wide.slices(batch)), batch.column(LATE)], names=["slice", "rows"]
         )
 
 
 def missed_windows(span: Span, late: pa.RecordBatch, zone: str = "") -> pa.StructArray:
-    """Each late row with each window that holds it: a struct column of its fields and WINDOW_COLUMNS (timestamp_ntz;
-    with `zone`, whose wall clock they are on, window_time is a timestamp)."""
+    """Each late row with each window that it missed: a struct array of its fields and WINDOW_COLUMNS (timestamp_ntz).
+
+    With `zone`, the zone of the windows' wall clock, window_time is a timestamp.
+    """
     rows = lists(late.column("rows"))
     slices: Ints = np.repeat(late.column("slice").to_numpy(), lengths(rows))
     ends = [np.arange(span.first(n), span.last(n) + 1, span.stride) for n in map(int, slices)]
@@ -61,7 +65,7 @@ def missed_windows(span: Span, late: pa.RecordBatch, zone: str = "") -> pa.Struc
 
 
 def with_window(rows: pa.StructArray, starts: Ints, ends: Ints, zone: str) -> pa.StructArray:
-    """Structs with WINDOW_COLUMNS as more fields; the window's start and end are epoch microseconds."""
+    """Structs with the fields WINDOW_COLUMNS added. `starts` and `ends` of the windows are epoch microseconds."""
     times = [pa.array(micros).view(TIMESTAMP) for micros in (starts, ends, ends - 1000)]
     if zone:
         times[2] = pa.array(times_of(ends // 1000 - 1, zone) * 1000, pa.timestamp("us", "UTC"))
@@ -69,11 +73,11 @@ def with_window(rows: pa.StructArray, starts: Ints, ends: Ints, zone: str) -> pa
 
 
 def in_time(rows: DataFrame) -> DataFrame:
-    """The rows of the query, without the late ones."""
+    """The rows of the query, without late rows."""
     return rows.where(column_of(LATE).isNull()).drop(LATE)
 
 
 def late_rows(rows: DataFrame, columns: Sequence[str]) -> DataFrame:
-    """The `columns` of the late rows."""
+    """The `columns` of the late rows, without the rows of the query."""
     late = rows.where(column_of(LATE).isNotNull())
     return late.select(*(column_of(LATE).getField(name).alias(name) for name in columns))

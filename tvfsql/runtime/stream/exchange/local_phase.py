@@ -1,7 +1,7 @@
-"""The local phase of every operator: the rows of a partition in payloads by key group, and channel messages, in order.
+"""The local phase of every operator: turns the rows of a partition into payloads by key group and channel messages, in
+order.
 
-What payloads are made of is up to a `LocalStrategy`: slices or intervals of windows (`local_windows`), or rows as they
-are (`rows_by_key`).
+A `LocalStrategy` makes the payloads: slices or intervals of windows (`local_windows`), or plain rows (`rows_by_key`).
 """
 
 from __future__ import annotations
@@ -31,7 +31,7 @@ from tvfsql.runtime.stream.time.zones import wall_watermarks
 
 CHUNK_ROWS = 200_000
 CHUNK_BYTES = 128 << 20
-# What goes to a key group: rows (payload), or a channel message. Of one seq rows go first.
+# What a key group receives: rows (payload) or a channel message. Within a seq, rows come first.
 SENT = pa.schema(
     [
         ("key_group", pa.int32()),
@@ -44,28 +44,28 @@ SENT = pa.schema(
 
 
 class LocalStrategy(Protocol):
-    """How payloads are made of the rows of a partition. A frozen value; Spark sends it to its workers."""
+    """How the rows of a partition become payloads. A frozen value, which Spark sends to its workers."""
 
-    def cuts(self, heard: ChannelWatermarks, watermarks: WatermarkColumns, rows: pa.RecordBatch) -> list[int]:
-        """After how many rows of a batch a new seq begins, where a watermark counts from the next row on. `heard` is
-        what the channels had said before the batch."""
+    def cuts(self, channels: ChannelWatermarks, watermarks: WatermarkColumns, rows: pa.RecordBatch) -> list[int]:
+        """The numbers of rows of a batch after which a new seq starts, where a watermark counts from the next row on.
+        `channels` is what channels had reported before the batch."""
 
     def placed(self, rows: pa.RecordBatch, key_groups: pa.Array) -> pa.RecordBatch:
-        """The rows of a batch that have a time, with their key groups, as they wait for their payload."""
+        """The rows of a batch that have a time, with their key groups, in the form in which they wait for `payload`."""
 
     def payload(self, waiting: Sequence[pa.RecordBatch]) -> tuple[pa.RecordBatch, Ints]:
-        """What goes into payloads, of batches that `placed` made: the rows of a key group together, and the key group
-        of each row."""
+        """The contents of payloads from batches of `placed`: rows, sorted by key group, and the key group of each
+        row."""
 
 
 @dataclass(frozen=True)
 class LocalPhase:
-    """What `mapInArrow` runs before an exchange by key group. In, by position: $watermark, $control, $channel, the key
-    group, and the columns that the strategy takes.
+    """The function for `mapInArrow` before an exchange by key group. In, by position: $watermark, $control, $channel,
+    the key group, and the columns that the strategy takes.
 
-    Each partition sends what it heard of every channel to every key group, whether it has rows for it or not: at the
-    end, or with `on_event` wherever order matters; there a new seq begins. With `zone` watermarks come as instants, and
-    go on as those of its wall clock, on which the times are.
+    Each partition sends the channel messages to every key group, even to those without rows: once at the end, or with
+    `on_event` after each seq. With `zone`, watermarks come in as instants, and are sent as watermarks on the zone's
+    wall clock, like the rows' times.
     """
 
     strategy: LocalStrategy
@@ -75,26 +75,26 @@ class LocalPhase:
     chunk_rows: int = CHUNK_ROWS
 
     def __call__(self, batches: Iterable[pa.RecordBatch]) -> Iterator[pa.RecordBatch]:
-        heard = ChannelWatermarks()
+        channels = ChannelWatermarks()
         waiting: list[pa.RecordBatch] = []
         rows = size = seq = 0
         for batch in batches:
             if not batch.num_rows:
                 continue
-            ends = self.strategy.cuts(heard, self._watermarks(batch), _own(batch)) if self.on_event else []
+            ends = self.strategy.cuts(channels, self._watermarks(batch), _own(batch)) if self.on_event else []
             for start, stop in pairwise([0, *ends, *({batch.num_rows} - {*ends})]):
                 part = batch.slice(start, stop - start)
-                heard.hear(self._watermarks(part))
+                channels.add(self._watermarks(part))
                 waiting.append(self.strategy.placed(_own(part), part.column(3)))
                 rows, size = rows + part.num_rows, size + part.nbytes
                 if stop in ends or rows >= self.chunk_rows or size >= CHUNK_BYTES:
                     yield from self._payloads(waiting, seq)
                     waiting, rows, size = [], 0, 0
                 if stop in ends:
-                    yield from self._messages(heard, seq)
+                    yield from self._messages(channels, seq)
                     seq += 1
         yield from self._payloads(waiting, seq)
-        yield from self._messages(heard, seq)
+        yield from self._messages(channels, seq)
 
     def _watermarks(self, batch: pa.RecordBatch) -> WatermarkColumns:
         micros, control = batch.column(0).cast(TIMESTAMP).view(pa.int64()), batch.column(1)
@@ -104,7 +104,7 @@ class LocalPhase:
         return WatermarkColumns(batch.column(2), micros, control)
 
     def _on_wall_clock(self, instants: pa.Array, unit: int) -> pa.Array:
-        """Watermarks on the wall clock of the zone in ms, from instants of which `unit` are a millisecond."""
+        """Watermarks in ms on the wall clock of the zone, from instants in units of 1/`unit` ms."""
         ms = instants.fill_null(0).to_numpy() // unit
         return pa.array(wall_watermarks(ms, self.zone), mask=instants.is_null().to_numpy(zero_copy_only=False))
 
@@ -118,8 +118,8 @@ class LocalPhase:
             payload = to_bytes(rows.slice(start, stop - start))
             yield _sent([(int(groups[start]), seq, None, None, payload)])
 
-    def _messages(self, heard: ChannelWatermarks, seq: int) -> Iterator[pa.RecordBatch]:
-        messages = [(seq, channel, watermark, None) for channel, watermark in heard.take()]
+    def _messages(self, channels: ChannelWatermarks, seq: int) -> Iterator[pa.RecordBatch]:
+        messages = [(seq, channel, watermark, None) for channel, watermark in channels.take()]
         if messages:
             yield _sent([(key_group, *message) for key_group in self.key_groups for message in messages])
 
@@ -135,11 +135,12 @@ def local_phase(
 ) -> DataFrame:
     """The local phase of an operator, over the `columns` that its strategy takes, grouped by the hash of `keys`.
 
-    In: rows with the watermark columns. Out: key_group (int) and what is sent to it: seq (bigint), and payload (binary,
-    with this `metadata`) or channel (string) and watermark (bigint, epoch ms); and now (bigint, epoch ms: the time of
-    the micro-batch). With `on_event` a watermark counts from the row after it, in the order of the source, whose rows
-    then pass through one task. Else it counts from the next micro-batch. The number of key groups bounds the
-    parallelism, and belongs to the state: it must not change over a checkpoint.
+    In: rows with the watermark columns.
+    Out: key_group (int) and the messages to it: seq (bigint), and payload (binary, with this `metadata`) or channel
+    (string) and watermark (bigint, epoch ms); and now (bigint, epoch ms: the time of the micro-batch).
+    With `on_event` a watermark counts from the next row on, in the order of the source, so all rows pass through one
+    task. Otherwise it counts from the next micro-batch. The number of key groups is the maximum parallelism. It is part
+    of the state, and must not change over a checkpoint.
     """
     labels = key_group_labels(context.key_groups if keys else 1)
     remainder = F.pmod(hash_of(keys), F.lit(len(labels))).cast("int")

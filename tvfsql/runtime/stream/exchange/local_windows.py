@@ -1,4 +1,4 @@
-"""The local phase of window aggregates: rows to slices or to intervals of sessions, merged by key."""
+"""The local phase of window operators: rows become slices or intervals of sessions, merged by key."""
 
 from __future__ import annotations
 
@@ -23,16 +23,16 @@ from tvfsql.runtime.stream.time.slice_clock import Span
 
 @dataclass(frozen=True)
 class LocalWindows(Generic[Layout]):
-    """A `LocalStrategy`. It takes the keys, the time, and the partials of single rows, in the order of `layout`.
+    """A `LocalStrategy` that takes the keys, the time, and the partials of single rows, in the order of `layout`.
 
-    Rows without a time (control rows, and rows that a filter left out) are in no window; their watermarks count.
+    Rows without a time (control rows, and rows that a filter removed) are in no window, but their watermarks count.
     """
 
     layout: Layout
 
     @abstractmethod
     def _at_times(self, keys: list[pa.Array], micros: Ints, partials: list[pa.Array]) -> pa.RecordBatch:
-        """Rows of these times as the layout has them; the key group is one more key."""
+        """Rows with these times (epoch microseconds) in the layout, with the key group as one more key."""
 
     def placed(self, rows: pa.RecordBatch, key_groups: pa.Array) -> pa.RecordBatch:
         keys = self.layout.keys
@@ -48,7 +48,7 @@ class LocalWindows(Generic[Layout]):
         keys = self.layout.keys
         merged = self._with_group.merged(waiting)
         groups: Ints = merged.column(keys).to_numpy().astype(np.int64)
-        order = sort_order([groups])  # within a key group as before, which for slices is by slice
+        order = sort_order([groups])  # stable: within a key group, slices stay in order
         ordered = merged.take(pa.array(order))
         columns = [*ordered.columns[:keys], *ordered.columns[keys + 1 :]]
         return pa.RecordBatch.from_arrays(columns, self.layout.names), groups[order]
@@ -60,12 +60,12 @@ class LocalWindows(Generic[Layout]):
 
 @dataclass(frozen=True)
 class LocalSlices(LocalWindows[SliceRows]):
-    """Rows to slices. With `on_event` a new seq begins wherever a watermark passes the end of a slice."""
+    """Turns rows into slices. With `on_event` a new seq starts where a watermark passes the end of a slice."""
 
     window: Sliced
 
-    def cuts(self, heard: ChannelWatermarks, watermarks: WatermarkColumns, rows: pa.RecordBatch) -> list[int]:
-        return heard.slice_cuts(watermarks, Span(self.window))
+    def cuts(self, channels: ChannelWatermarks, watermarks: WatermarkColumns, rows: pa.RecordBatch) -> list[int]:
+        return channels.slice_cuts(watermarks, Span(self.window))
 
     def _at_times(self, keys: list[pa.Array], micros: Ints, partials: list[pa.Array]) -> pa.RecordBatch:
         return self._with_group.batch(keys, Span(self.window).numbers(micros // 1000) + 1, partials)
@@ -73,12 +73,12 @@ class LocalSlices(LocalWindows[SliceRows]):
 
 @dataclass(frozen=True)
 class LocalIntervals(LocalWindows[Intervals]):
-    """Rows to intervals of sessions. With `on_event` a new seq begins before a row that may be behind the watermark, if
-    that has moved."""
+    """Turns rows into intervals of sessions. With `on_event` a new seq starts before a row that may be behind the
+    watermark, if a watermark has moved."""
 
-    def cuts(self, heard: ChannelWatermarks, watermarks: WatermarkColumns, rows: pa.RecordBatch) -> list[int]:
+    def cuts(self, channels: ChannelWatermarks, watermarks: WatermarkColumns, rows: pa.RecordBatch) -> list[int]:
         times = rows.column(self.layout.keys).cast(TIMESTAMP).view(pa.int64())
-        return heard.session_cuts(watermarks, times)
+        return channels.session_cuts(watermarks, times)
 
     def _at_times(self, keys: list[pa.Array], micros: Ints, partials: list[pa.Array]) -> pa.RecordBatch:
         return self._with_group.batch(keys, micros, micros, partials)

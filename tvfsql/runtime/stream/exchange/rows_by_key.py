@@ -1,4 +1,4 @@
-"""The local phase of operators that keep rows by key: rows travel as they are, with the hash of their key."""
+"""The local phase of operators that keep rows by key: rows travel unchanged, with the hash of their key."""
 
 from __future__ import annotations
 
@@ -21,8 +21,8 @@ from tvfsql.runtime.stream.time.channel_messages import ChannelWatermarks, Water
 from tvfsql.runtime.stream.time.slice_clock import Span
 
 HASH = "$hash"
-SIDE = "side"  # of a payload, in the metadata of its schema
-EVERY_MS = Span(Tumble(1))  # a watermark that moves at all passes the end of one of these
+SIDE = "side"  # the side of a payload's rows, in the metadata of its schema
+EVERY_MS = Span(Tumble(1))  # slices of 1 ms: a watermark that moves passes the end of one
 
 
 def rows_by_key(
@@ -30,9 +30,10 @@ def rows_by_key(
 ) -> DataFrame:
     """The rows of a micro-batch in payloads by key group.
 
-    In: any columns, among them `keys` and `time` (a timestamp; rows where it is NULL bring their watermark and nothing
-    else), and the watermark columns. Out: as `local_phase`; a payload has all columns but the watermark columns, by
-    number, and `$hash`: that of the keys. Of an operator with several inputs the payloads know their `side`.
+    In: any columns, including `keys`, `time` (a timestamp; rows where it is NULL only contribute their watermark) and
+    the watermark columns.
+    Out: as in `local_phase`. A payload has all columns except the watermark columns, named by number, and `$hash`, the
+    hash of the keys. The payloads of operators with several inputs name their `side`.
     """
     own = own_columns(rows)
     strategy = LocalRows(len(own), own.index(time), side)
@@ -45,26 +46,26 @@ def own_columns(rows: DataFrame) -> list[str]:
 
 
 def zone_of(rows: DataFrame, time: str) -> str:
-    """On whose wall clock an operator has these times: that of UTC if they are instants, "" if of no zone."""
+    """The zone of the operator's clock for a time column: "UTC" for instants, "" for times without a zone."""
     return "UTC" if rows.schema[time].dataType == T.TimestampType() else ""
 
 
 def side_of(payload: pa.RecordBatch) -> str:
-    """The side whose rows a payload has."""
+    """The side that the rows of a payload come from."""
     return (payload.schema.metadata or {})[SIDE.encode()].decode()
 
 
 @dataclass(frozen=True)
 class LocalRows:
-    """A `LocalStrategy`. It takes `columns` columns of the row, of which `time` is its time, and the hash of its key.
-    With `on_event` a new seq begins wherever a watermark moves."""
+    """A `LocalStrategy` that takes `columns` columns of the row, and the hash of its key. `time` is the number of its
+    time column. With `on_event` a new seq starts wherever a watermark moves."""
 
     columns: int
     time: int
     side: str = ""
 
-    def cuts(self, heard: ChannelWatermarks, watermarks: WatermarkColumns, rows: pa.RecordBatch) -> list[int]:
-        return heard.slice_cuts(watermarks, EVERY_MS)
+    def cuts(self, channels: ChannelWatermarks, watermarks: WatermarkColumns, rows: pa.RecordBatch) -> list[int]:
+        return channels.slice_cuts(watermarks, EVERY_MS)
 
     def placed(self, rows: pa.RecordBatch, key_groups: pa.Array) -> pa.RecordBatch:
         return rows.append_column("key_group", key_groups).filter(rows.column(self.time).is_valid())

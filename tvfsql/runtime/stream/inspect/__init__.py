@@ -1,3 +1,3 @@
-"""Checkpoints read from outside: what `tvfsql state` prints. Nothing here writes."""
+"""Reading checkpoints from outside, without writing: what `tvfsql state` prints."""
 
 STATE_TABLES = ("streams", "operators", "channels", "windows", "timers", "key-groups")

@@ -1,6 +1,6 @@
-"""What the streams over a checkpoint hold, read through Spark's sources of state; nothing in the checkpoint is touched.
+"""The state of the streams in a checkpoint, read through Spark's state data sources. Nothing in the checkpoint changes.
 
-A stream may run meanwhile: all is read as of one micro-batch, the last that has finished.
+The stream may be running meanwhile: everything is read as of one micro-batch, the last one that has finished.
 """
 
 from __future__ import annotations
@@ -28,7 +28,8 @@ Group = tuple[int, int]  # (operator, key group)
 
 @dataclass(frozen=True)
 class Operator:
-    """A stateful operator by Spark's number of it, and what its key groups hold, by their labels."""
+    """A stateful operator: the number that Spark gives it, its description, and the state of its key groups by
+    label."""
 
     number: int
     description: Description
@@ -37,8 +38,8 @@ class Operator:
 
 @dataclass(frozen=True)
 class StreamState:
-    """A stream by the name of its folder; its operators in the order in which rows go through them. `micro_batch`: the
-    last one that has finished; None: none has."""
+    """A stream, named after its folder. Its operators are in the order in which rows pass through them. `micro_batch`
+    is the last one that has finished; None if none has."""
 
     name: str
     micro_batch: int | None
@@ -46,7 +47,8 @@ class StreamState:
 
 
 def streams_of(checkpoint: Path) -> list[Path]:
-    """The folders of the streams of a checkpoint, or of the one that it is. Raises DataError if there is none."""
+    """The folders of the streams in a checkpoint, or the folder itself if it is one. Raises DataError if there is
+    none."""
     if not checkpoint.is_dir():
         raise DataError(f"there is no folder {checkpoint}", hint="pass the folder of tvfsql run --checkpoint")
     found = [folder for folder in (checkpoint, *checkpoint.iterdir()) if (folder / "query.py").is_file()]
@@ -59,13 +61,13 @@ def streams_of(checkpoint: Path) -> list[Path]:
 
 
 def finished(stream: Path) -> int | None:
-    """The last micro-batch of a stream that has finished."""
+    """The last micro-batch of a stream that has finished; None if none has."""
     commits = (stream / "spark" / "commits").glob("*")
     return max((int(file.name) for file in commits if file.name.isdigit()), default=None)
 
 
 def stream_state(spark: SparkSession, stream: Path) -> StreamState:
-    """What a stream holds. Raises DataError if it was written by another version, or cannot be read."""
+    """The state of a stream. Raises DataError if another version wrote it, or if it cannot be read."""
     micro_batch = finished(stream)
     if micro_batch is None or not (stream / "spark" / "state").is_dir():
         return StreamState(stream.name, micro_batch)
@@ -75,7 +77,7 @@ def stream_state(spark: SparkSession, stream: Path) -> StreamState:
 
 @dataclass(frozen=True)
 class _Reader:
-    """Reads state of one micro-batch: a variable of several operators at a time, as each job has its price."""
+    """Reads state as of one micro-batch, a variable of several operators at a time: each Spark job has a fixed cost."""
 
     spark: SparkSession
     folder: Path
@@ -101,11 +103,11 @@ class _Reader:
         for (number, label), index in sorted(indexes.items()):
             state, timers = Snapshot(index, chunks[number, label]), TimerSnapshot(queues[number, label])
             groups[number][label] = key_group_state(descriptions[number], state, timers)
-        # Spark counts from the result to the sources
+        # Spark numbers operators from the result to the sources
         return [Operator(number, descriptions[number], groups[number]) for number in sorted(descriptions, reverse=True)]
 
     def _variables(self) -> dict[int, set[str]]:
-        """The operators with the names of their state variables."""
+        """The names of the state variables of each operator."""
         found = self.spark.read.format("state-metadata").option("batchId", self.micro_batch).load(str(self.folder))
         return {
             row.operatorId: {variable["stateName"] for variable in json.loads(row.operatorProperties)["stateVariables"]}
@@ -114,7 +116,7 @@ class _Reader:
         }
 
     def _rows(self, variable: str, operators: Sequence[int], *columns: str) -> Iterator[Row]:
-        """A state variable of some operators: `operator`, `key_group` and the columns."""
+        """The rows of a state variable of some operators: `operator`, `key_group` and the given columns."""
         if not operators:
             return iter(())
         read = self.spark.read.format("statestore").option("batchId", self.micro_batch)

@@ -1,4 +1,4 @@
-"""What the state of a key group holds: read with the stores that the operators keep it in, and never written."""
+"""The state of a key group, decoded with the operators' own stores over a read-only snapshot."""
 
 from __future__ import annotations
 
@@ -25,8 +25,11 @@ from tvfsql.runtime.stream.windows.slice_tree import slice_key
 
 
 class OpenWindow(NamedTuple):
-    """A window that is to give rows out, or to change those that it gave out: epoch ms on the operator's clock, and of
-    how many rows of the state it is made by now. Those are partials of a key and a slice, or sessions."""
+    """A window that will still emit rows, or change rows that it has emitted.
+
+    Times are epoch ms on the operator's clock. `rows` is the number of rows in state that it consists of by now:
+    partials per key and slice, or sessions.
+    """
 
     start: int
     end: int
@@ -34,7 +37,7 @@ class OpenWindow(NamedTuple):
 
 
 class SetTimers(NamedTuple):
-    """The timers of a service on one clock: how many, and when the first is due (epoch ms)."""
+    """The timers of a service on one clock: their number, and when the first is due (epoch ms; None without timers)."""
 
     service: str
     clock: str
@@ -43,8 +46,8 @@ class SetTimers(NamedTuple):
 
 
 class ChannelState(NamedTuple):
-    """What a channel has said: the number of its input, its partition (None: the input as a whole; *: all of it), the
-    watermark (epoch ms), and whether it counts."""
+    """What a channel has reported: the number of its input, its partition (None: the input as a whole; *: all
+    partitions), its watermark (epoch ms), and its status, which says whether it holds the watermark back."""
 
     input: int
     partition: str | None
@@ -66,13 +69,13 @@ class KeyGroupState:
 
 @dataclass(frozen=True)
 class Snapshot:
-    """The state and the timers of a key group as they were read, for the stores: `State` and `TimerState`."""
+    """A read-only copy of a key group's state for the stores. Implements `State`."""
 
-    kept: Index | None
+    stored_index: Index | None
     chunks: Mapping[ChunkKey, bytes]
 
     def index(self) -> Index | None:
-        return self.kept
+        return self.stored_index
 
     def chunk(self, key: ChunkKey) -> bytes:
         return self.chunks[key]
@@ -85,7 +88,7 @@ class Snapshot:
 
 @dataclass(frozen=True)
 class TimerSnapshot:
-    """The queues of timers of a key group as they were read; the timers themselves were not."""
+    """A read-only copy of a key group's timer queues, without the timers themselves. Implements `TimerState`."""
 
     queues: Mapping[QueueName, tuple[int | None, bytes]]
 
@@ -99,7 +102,7 @@ class TimerSnapshot:
 
 
 def key_group_state(description: Description, state: Snapshot, timers: TimerSnapshot) -> KeyGroupState:
-    """What a key group holds of what `description` says."""
+    """The state of a key group whose operator has this `description`."""
     window, inputs = description.window, description.inputs
     windows: Iterable[OpenWindow] = ()
     if isinstance(window, Session):
@@ -121,7 +124,7 @@ def key_group_state(description: Description, state: Snapshot, timers: TimerSnap
 
 
 def open_windows(window: Sliced, store: ChunkStore) -> Iterator[OpenWindow]:
-    """The open windows that are made of slices, in the order of their ends."""
+    """The open windows that consist of slices, by end."""
     span, watermark = Span(window), store.valve.watermark
     slices = sorted(store.numbers(Kind.SLICE))
     before = [0, *accumulate(store.rows_of(slice_key(number)) for number in slices)]
@@ -134,7 +137,8 @@ def open_windows(window: Sliced, store: ChunkStore) -> Iterator[OpenWindow]:
 
 
 def open_sessions(layout: Intervals, batches: Sequence[pa.RecordBatch]) -> Iterator[OpenWindow]:
-    """The sessions that rows in state make by now; those that begin and end together are one window."""
+    """The sessions that the rows in state form by now. Sessions of several keys with the same start and end count as
+    one window."""
     if not batches:
         return
     merged = layout.merged([batch.select(layout.names) for batch in batches])
@@ -144,23 +148,24 @@ def open_sessions(layout: Intervals, batches: Sequence[pa.RecordBatch]) -> Itera
 
 
 def set_timers(timers: TimerSnapshot) -> Iterator[SetTimers]:
+    """The timers of each service and clock."""
     for service, clock in sorted(timers.queues):
         queue = TimerQueue(TimerRows(()), timers, (service, clock))
         yield SetTimers(service, clock, len(queue), queue.earliest())
 
 
 def channel_states(valve: Valve) -> Iterator[ChannelState]:
-    """The channels by input, those too of which nothing was ever heard: windows wait for them."""
+    """The channels of each input. An input without any report has one row too, because windows wait for it."""
     for number, name in enumerate(valve.inputs, 1):
         channels = {known: one for known, one in valve.channels.items() if known.startswith(name)}
         for known, channel in sorted(channels.items()):
             yield ChannelState(number, known.removeprefix(name) or None, channel.watermark, _status(channel))
-        # what is said of all of the only input counts at once
+        # a report about all channels of the only input is its watermark at once
         of_all = valve.floors.get(name) if name else valve.watermark
         if name in valve.floors or (not channels and of_all is not None):
             yield ChannelState(number, ALL, of_all, "active")
         elif not channels:
-            yield ChannelState(number, None, None, "not heard of")
+            yield ChannelState(number, None, None, "no report yet")
 
 
 def _status(channel: InputChannel) -> str:
@@ -172,7 +177,7 @@ def _status(channel: InputChannel) -> str:
 
 
 def furthest_behind(groups: Iterable[KeyGroupState]) -> list[ChannelState]:
-    """The channels of all key groups of an operator: each where it is furthest behind."""
+    """The channels of an operator, each as in the key group where its watermark is lowest."""
     found: dict[tuple[int, str], ChannelState] = {}
     for one in (one for group in groups for one in group.channels):
         key = one.input, one.partition or ""

@@ -1,4 +1,4 @@
-"""What a checkpoint holds, as tables: what `tvfsql state` prints. Times are on the wall clock of their operator."""
+"""The tables that `tvfsql state` prints. Times are wall-clock times of the operator."""
 
 from __future__ import annotations
 
@@ -17,7 +17,7 @@ Row = Sequence[object]
 
 @dataclass(frozen=True)
 class Table:
-    """A table about streams: its columns with their types (Spark's), and the rows of a stream."""
+    """A table about streams: its columns with their Spark types, and a function that makes the rows of one stream."""
 
     title: str
     columns: Mapping[str, str]
@@ -82,7 +82,7 @@ def _key_groups(operator: Operator) -> Iterator[Row]:
 
 
 def _table(title: str, columns: Mapping[str, str], of: Callable[[Operator], Iterable[Row]]) -> Table:
-    """A table about the operators of streams."""
+    """A table about the operators of streams. `of` makes the rows of one operator."""
 
     def rows(stream: StreamState) -> Iterator[Row]:
         return ((stream.name, operator.number, *row) for operator in stream.operators for row in of(operator))
@@ -116,7 +116,7 @@ TABLES = dict(
 
 
 def _windows_of(operator: Operator) -> list[OpenWindow]:
-    """The open windows of all key groups: one line for those that begin and end together."""
+    """The open windows of all key groups. Windows with the same start and end become one row."""
     rows: Counter[tuple[int, int]] = Counter()
     for group in operator.groups.values():
         for window in group.windows:

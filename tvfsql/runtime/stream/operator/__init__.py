@@ -1,4 +1,4 @@
-"""The frame that every stateful operator runs in: what it implements, the processor around it, and what it emits.
+"""What every stateful operator shares: the interface that it implements, the processor around it, and its messages.
 
-The operators themselves are in `windows` and `rows`; what they keep between micro-batches is in `state`.
+The operators are in `windows` and `rows`. What they keep between micro-batches is in `state`.
 """

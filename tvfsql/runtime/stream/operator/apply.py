@@ -1,4 +1,5 @@
-"""A stateful operator applied to what its local phase sends: the DataFrame operations around shell and `Unpack`."""
+"""Applies a stateful operator to the output of its local phase: the DataFrame operations around the shell and
+`Unpack`."""
 
 from __future__ import annotations
 
@@ -52,11 +53,11 @@ def apply_operator(
 
 
 def counters() -> list[Column]:
-    """What every operator counts, from its reports: sums and latest times (epoch ms) over key groups.
+    """The metrics of every operator, aggregated from its reports: sums and times (epoch ms) over key groups.
 
-    rowsIn, numLateRecordsDropped; windowsOut: the rows that it emitted; stateRows, stateBytes; watermark;
-    newestWindow: the end of the last window that is open; openSlices: the most of one key group; due: when the operator
-    is to be called though no rows come.
+    rowsIn, numLateRecordsDropped. windowsOut: the rows that it emitted. stateRows, stateBytes. watermark. newestWindow:
+    the end of the last open window. openSlices: the largest number in one key group. due: when the operator must be
+    called even without rows.
     """
     sums = {
         "numLateRecordsDropped": "late",

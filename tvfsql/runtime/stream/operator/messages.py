@@ -1,6 +1,6 @@
 """What an operator emits for a key group, and how it travels from the processor through Spark to `Unpack`.
 
-All operators share one codec: a row of OUTPUT names the kind of message, and has a body (an Arrow IPC stream) or a
+All operators share one codec: a row of OUTPUT names the kind of message, and contains a body (an Arrow IPC stream) or a
 report.
 """
 
@@ -18,8 +18,11 @@ from tvfsql.runtime.arrow.batches import from_bytes, to_bytes
 
 @dataclass(frozen=True)
 class Fire:
-    """Windows that fire: the slices that they are made of, by key, and between which ends they lie (epoch ms on the
-    operator's clock, both included). `Unpack` makes the windows, so that few rows travel, whatever size/slide is."""
+    """Windows that fire: slices by key, and the first and the last window end (epoch ms on the operator's clock,
+    inclusive).
+
+    `Unpack` makes the windows from the slices, so few rows travel, whatever the ratio of size to slide.
+    """
 
     slices: pa.RecordBatch
     first_end: int
@@ -28,25 +31,25 @@ class Fire:
 
 @dataclass(frozen=True)
 class Emit:
-    """Rows to emit, as the operator has them: the result of a join, sessions, or changes of windows."""
+    """Rows to emit, in the operator's own layout: the result of a join, sessions, or changes of windows."""
 
     rows: pa.RecordBatch
 
 
 @dataclass(frozen=True)
 class Late:
-    """Late rows to emit, as the operator has them."""
+    """Late rows to emit, in the operator's own layout."""
 
     rows: pa.RecordBatch
 
 
 @dataclass(frozen=True)
 class Report:
-    """What one micro-batch did to a key group; None: the operator has nothing like it. Times are epoch ms.
+    """What one micro-batch did to a key group. Times are epoch ms. None: does not apply to the operator.
 
-    `late_right` counts those late rows that came from the second input, `rows_out` the rows or windows emitted. Rows at
-    or before `output_watermark` have all been emitted. `newest_end`: the end of the last open window. `due`: when the
-    operator is to be called though no rows come.
+    `late_right`: the late rows that came from the second input. `rows_out`: the rows or windows that were emitted.
+    `output_watermark`: all rows at or before it have been emitted. `newest_end`: the end of the last open window.
+    `due`: when the operator must be called even without rows.
     """
 
     rows_in: int
@@ -102,4 +105,4 @@ def decoded(batch: pa.RecordBatch) -> Iterator[Output]:
             case "Report":
                 yield Report(**report.as_py())
             case unknown:
-                raise AssertionError(f"{unknown} is no kind of message")
+                raise AssertionError(f"unknown kind of message: {unknown}")

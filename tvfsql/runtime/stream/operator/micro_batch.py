@@ -1,4 +1,4 @@
-"""One micro-batch of a key group: between Spark's rows and the `Operator`."""
+"""One micro-batch of a key group: connects Spark's rows to the `Operator`."""
 
 from __future__ import annotations
 
@@ -22,7 +22,7 @@ from tvfsql.runtime.stream.time.zones import instant_of
 
 
 def micro_batch(operator: Operator, state: State, timers: TimerState | None, sent: Sequence[Row]) -> Iterator[Row]:
-    """What the operator emits of what was sent to a key group (one row at least), and a report."""
+    """What the operator emits for the messages to a key group (at least one), followed by a report."""
     now, context = sent[0][NOW], operator.context
     group = operator.open(state, timers, now)
     for payloads, messages in by_seq(sent):
@@ -37,8 +37,10 @@ def micro_batch(operator: Operator, state: State, timers: TimerState | None, sen
 
 
 def by_seq(rows: Iterable[Row]) -> Iterator[tuple[list[Any], list[ChannelMessage]]]:
-    """The payloads and then the messages of each seq, as the local phase sent them. Idle channels come first. A TRIGGER
-    ends here: it made the micro-batch happen, and called the operator."""
+    """For each seq, in order, its payloads and its channel messages. Idle channels come first.
+
+    TRIGGER messages are dropped: causing the micro-batch, and thus this call of the operator, was their only purpose.
+    """
     sent: dict[int, tuple[list[Any], list[ChannelMessage]]] = defaultdict(lambda: ([], []))
     for row in rows:
         payloads, messages = sent[row["seq"]]
@@ -69,7 +71,7 @@ def _report(group: KeyGroup, context: StreamContext) -> Report:
 
 
 def _instant_of_end(end: int | None, zone: str) -> Any:
-    """The instant (epoch ms) that the end of a window is."""
+    """The instant (epoch ms) at which a window ends."""
     return None if end is None else _instant(end - 1, zone) + 1
 
 

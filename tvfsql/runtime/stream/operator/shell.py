@@ -19,14 +19,14 @@ if TYPE_CHECKING:
 
 
 class OperatorShell(StatefulProcessor):
-    """For each key group: declares its state, and hands it to the operator with what was sent to it.
+    """Declares the state of each key group, and passes it to the operator together with the key group's messages.
 
-    At each start of a query Spark starts a Python process that only calls `init`. So the operator is loaded, and Arrow
-    with it, when rows come: that process takes half the time.
+    At each start of a query Spark starts a Python process that only calls `init`. The operator, and Arrow with it, is
+    therefore loaded only when rows come, which halves the time that this process takes.
 
-    State: `chunks` maps a `ChunkKey` to an Arrow IPC stream; `index` has the watermark, its channels, the list of
-    chunks, and what the operator is (`Description`). Operators that have timers have two more maps for these.
-    A call costs 100-200 microseconds: their number depends on the chunks that are touched, never on keys.
+    State: `chunks` maps a `ChunkKey` to an Arrow IPC stream. `index` holds the watermark, its channels, the list of
+    chunks, and the operator's `Description`. Operators with timers have two more maps. A state call costs 100-200
+    microseconds. The number of calls depends on the chunks that are touched, never on keys.
     """
 
     def __init__(self, operator: Operator, description: Description) -> None:

@@ -1,4 +1,4 @@
-"""After the processor: the rows that an operator's messages stand for."""
+"""The step after the processor: turns an operator's messages into rows."""
 
 from __future__ import annotations
 
@@ -16,10 +16,10 @@ from tvfsql.runtime.stream.time.valve import TRIGGER
 
 @dataclass(frozen=True)
 class Unpack:
-    """What `mapInArrow` runs: the operator's result in batches of bounded size, then what it emits beside that.
+    """The function for `mapInArrow`: the operator's result in batches of bounded size, then late rows and control rows.
 
-    `schema` is the Arrow schema of all that comes out: the columns of the result, with `$control` among them the
-    operator's output watermark in control rows, with `$late` each late row once per window that it missed.
+    `schema` is the Arrow schema of the output: the columns of the result. If it has `$control`, control rows carry the
+    operator's output watermark in it. If it has `$late`, each late row is in it once per window that it missed.
     """
 
     operator: Operator
@@ -45,7 +45,7 @@ class Unpack:
     def _rows(
         self, rows: int, first: Sequence[pa.Array] = (), named: Mapping[str, pa.Array] | None = None
     ) -> pa.RecordBatch:
-        """Rows with all columns: the first ones, and some by name; the others are NULL."""
+        """Rows with all columns of the schema: `first` by position, `named` by name, and the others NULL."""
         others = ((named or {}).get(name) for name in self.schema.names[len(first) :])
         columns = [*first, *(pa.nulls(rows) if column is None else column for column in others)]
         typed = (column.cast(field.type) for column, field in zip(columns, self.schema, strict=True))

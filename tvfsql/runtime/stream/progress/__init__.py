@@ -1,4 +1,4 @@
-"""What running streams count: Spark's progress reports added up, and the metrics made of them.
+"""What running streams count: Spark's progress reports, added up, and the metrics computed from them.
 
-Nothing here starts or stops a stream; that is the driver's.
+Nothing here starts or stops a stream: the driver does.
 """

@@ -1,4 +1,4 @@
-"""What streams have done so far, added up from the progress reports of their micro-batches."""
+"""The counters of streams, added up from the progress reports of their micro-batches."""
 
 from __future__ import annotations
 
@@ -14,7 +14,7 @@ from pyspark.sql import functions as F
 
 from tvfsql.runtime.stream.time.control_channel import END_OF_INPUT
 
-OBSERVED = "tvfsql"  # how the names begin under which operators tell what they did
+OBSERVED = "tvfsql"  # prefix of the names of our observed metrics
 ADDED = (
     "rowsOut",
     "numLateRecordsDropped",
@@ -24,13 +24,13 @@ ADDED = (
 MISSING, DEAD_LETTERS = "numSourceFilesMissing", "numDeadLetters"
 LATEST = ("watermark", "newestWindow", "openSlices", "stateRows", "stateBytes", "due")
 
-Sent = dict[int, int]  # by micro-batch the rows that went to several tables, which its progress report does not tell
+Sent = dict[int, int]  # rows written to several tables by micro-batch, since the progress report lacks their number
 _sent: ContextVar[Sent | None] = ContextVar("sent", default=None)
 
 
 @contextmanager
 def counting(sent: Sent) -> Iterator[None]:
-    """What is built in here counts in `sent`."""
+    """Queries that are built inside this block count their rows in `sent`."""
     before = _sent.set(sent)
     try:
         yield
@@ -39,17 +39,17 @@ def counting(sent: Sent) -> Iterator[None]:
 
 
 def counter() -> Sent | None:
-    """Where the query that is being built counts; None: nobody asks."""
+    """Where the query that is being built counts its rows; None: outside `counting`."""
     return _sent.get()
 
 
 def counted_out(rows: DataFrame) -> DataFrame:
-    """The rows, unchanged. Their number is in the progress of the stream as rowsOut."""
+    """The same rows. The stream's progress reports their number as rowsOut."""
     return rows.observe(f"{OBSERVED}_out", F.count(F.lit(1)).alias("rowsOut"))
 
 
 class StreamCounts:
-    """The counters of one stream; those of LATEST are as of the last micro-batch, per operator."""
+    """The counters of one stream. Those in LATEST are kept per operator, as of the last micro-batch."""
 
     def __init__(self) -> None:
         self.added = dict.fromkeys(("rowsIn", *ADDED, MISSING, DEAD_LETTERS), 0)
@@ -57,7 +57,8 @@ class StreamCounts:
         self.sent: Sent = {}
 
     def take(self, progress: Mapping[str, Any], control: Path) -> None:
-        """Add the report of one micro-batch. `control` is the stream's channel, whose rows are none of the source."""
+        """Add the report of one micro-batch. The rows of the control channel, whose folder is `control`, are not
+        counted."""
         self.added["rowsIn"] += sum(source["numInputRows"] for source in table_reports(progress, control))
         for operator, metrics in (progress["observedMetrics"] or {}).items():
             if operator.startswith(OBSERVED):
@@ -71,16 +72,16 @@ class StreamCounts:
 
 
 def table_reports(progress: Mapping[str, Any], control: Path) -> list[Any]:
-    """What a report says of the sources that are tables, in the order in which the query reads them."""
+    """The reports of the sources that are tables, in the order in which the query reads them."""
     return [source for source in progress["sources"] if not source["description"].endswith(f"{control.absolute()}]")]
 
 
 def totals(counts: Iterable[StreamCounts]) -> dict[str, int]:
-    """The counters of several streams as one: rowsIn, those of ADDED, watermark, stateRows, stateBytes, and
-    numSourceFilesMissing and numDeadLetters if there are some.
+    """The counters of several streams, combined: rowsIn, those in ADDED, watermark, stateRows, stateBytes, and
+    numSourceFilesMissing and numDeadLetters if they are not 0.
 
-    `watermark` (epoch ms) is that of the window operator that is furthest behind; it and the state's size
-    are left out where there is no window operator. Source: semantics.md#counters.
+    `watermark` (epoch ms) is the lowest of all window operators. Without window operators, it and the size of the state
+    are left out. Source: semantics.md#counters.
     """
     every = list(counts)
     found = {name: sum(each.added[name] for each in every) for name in ("rowsIn", *ADDED)}
@@ -95,22 +96,23 @@ def totals(counts: Iterable[StreamCounts]) -> dict[str, int]:
 
 
 def newest_window(counts: Iterable[StreamCounts]) -> int | None:
-    """The end (epoch ms) of the newest window that is open; None if none is."""
+    """The end (epoch ms) of the last open window; None: no window is open."""
     return max(_latest(counts, "newestWindow"), default=None)
 
 
 def due(counts: Iterable[StreamCounts]) -> int | None:
-    """The first time (epoch ms) at which an operator wants to be called though no rows come; None if none does."""
+    """The first time (epoch ms) at which an operator must be called even without rows; None: no operator waits for a
+    time."""
     return min(_latest(counts, "due"), default=None)
 
 
 def open_slices(counts: Iterable[StreamCounts]) -> int:
-    """How many slices are open, of all window operators."""
+    """The number of open slices of all window operators."""
     return sum(_latest(counts, "openSlices"))
 
 
 def time_text(ms: int) -> str:
-    """A watermark as people write it: `2020-04-15 08:20:00.000`."""
+    """A watermark for people: `2020-04-15 08:20:00.000`, or `end of input`."""
     if ms >= END_OF_INPUT:
         return "end of input"
     return datetime.fromtimestamp(ms / 1000, UTC).replace(tzinfo=None).isoformat(" ", "milliseconds")

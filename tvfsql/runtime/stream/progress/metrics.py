@@ -1,6 +1,6 @@
-"""What a stream has done since its checkpoint was made, after each of its micro-batches: its metrics.
+"""The metrics of a stream: what it has done since its checkpoint was made, as of each micro-batch.
 
-Sums are kept in the checkpoint, so that they go on over restarts. A micro-batch that is run again counts once, as only
+Sums are kept in the checkpoint, so they continue over restarts. A repeated micro-batch counts once, because only
 completed ones report. Source: docs/streams.md#metrics.
 """
 
@@ -32,12 +32,12 @@ Report = Callable[["Metrics"], None]
 
 @dataclass(frozen=True)
 class Metrics:
-    """Of the stream `stream`, as of its micro-batch `micro_batch`, which ended at `time` (epoch seconds).
+    """The metrics of `stream` as of micro-batch `micro_batch`, which ended at `time` (epoch seconds).
 
-    `sums` since the checkpoint was made: rows and files (SUMS), micro_batches, micro_batch_seconds, and
-    micro_batches_unreported: those that a kill kept from being counted. `latest`: open_slices, state_rows, state_bytes,
-    last_micro_batch_seconds; with a watermark also watermark (epoch seconds) and watermark_lag_seconds, how far that is
-    behind `time`, until the input ends.
+    `sums` count from when the checkpoint was made: rows and files (SUMS), micro_batches, micro_batch_seconds, and
+    micro_batches_unreported, those that were not counted because of a kill. `latest`: open_slices, state_rows,
+    state_bytes, last_micro_batch_seconds. Until the input ends, streams with a watermark also have watermark (epoch
+    seconds) and watermark_lag_seconds, the distance from the watermark to `time`.
     """
 
     stream: str
@@ -52,19 +52,19 @@ class Metrics:
 
     @property
     def line(self) -> str:
-        """As a line of JSON."""
+        """The metrics as a line of JSON."""
         at = datetime.fromtimestamp(self.time, UTC).isoformat(timespec="milliseconds")
         return json.dumps({"stream": self.stream, **self.values, "time": at}) + "\n"
 
 
 @dataclass
 class StreamMetrics:
-    """Keeps the sums of a stream; `folder` is its checkpoint, if it has one."""
+    """Keeps the sums of a stream in its checkpoint `folder`, if it has one."""
 
     stream: str
     folder: Path | None = None
     sums: dict[str, float] = field(default_factory=dict)
-    counted: dict[str, int] = field(default_factory=dict)  # what this run had counted at the last look
+    counted: dict[str, int] = field(default_factory=dict)  # this run's counters as of the last `take`
     last: Metrics | None = None
     seen: int | None = None
 
@@ -77,7 +77,7 @@ class StreamMetrics:
             self.sums |= {name: value for name, value in kept.items() if name in self.sums}
 
     def take(self, progress: Mapping[str, Any], counts: StreamCounts) -> Metrics:
-        """After a micro-batch that `counts` has taken."""
+        """The metrics after a micro-batch, whose report `counts` has already taken."""
         number, seconds = progress["batchId"], progress["durationMs"].get("triggerExecution", 0) / 1000
         for of, name in SUMS.items():
             self.sums[name] += counts.added[of] - self.counted.get(of, 0)
@@ -99,29 +99,29 @@ def _latest(counts: StreamCounts, now: float, seconds: float) -> dict[str, float
     if "stateRows" in found:
         latest |= {"open_slices": open_slices([counts])}
         latest |= {"state_rows": found["stateRows"], "state_bytes": found["stateBytes"]}
-    if (mark := found.get("watermark")) is not None and mark < END_OF_INPUT:
-        latest |= {"watermark": mark / 1000, "watermark_lag_seconds": round(now - mark / 1000, 3)}
+    if (watermark := found.get("watermark")) is not None and watermark < END_OF_INPUT:
+        latest |= {"watermark": watermark / 1000, "watermark_lag_seconds": round(now - watermark / 1000, 3)}
     return latest
 
 
 def _kept(file: Path) -> dict[str, Any] | None:
-    """What a checkpoint kept; None if there is nothing, or nothing that can be read: then sums start at 0."""
+    """The sums in a checkpoint. None: there are none, or they cannot be read; sums then start at 0."""
     try:
-        told = json.loads(file.read_text(encoding="utf-8"))
-        return told if isinstance(told, dict) and isinstance(told.get("micro_batch"), int) else None
+        sums = json.loads(file.read_text(encoding="utf-8"))
+        return sums if isinstance(sums, dict) and isinstance(sums.get("micro_batch"), int) else None
     except (OSError, ValueError):
         return None
 
 
-def _keep(file: Path, told: Mapping[str, float]) -> None:
+def _keep(file: Path, sums: Mapping[str, float]) -> None:
     draft = file.with_name(f"{file.name}.draft")
-    draft.write_text(json.dumps(told), encoding="utf-8")
+    draft.write_text(json.dumps(sums), encoding="utf-8")
     os.replace(draft, file)
 
 
 def to_file(path: str) -> Report:
-    """Returns a function that adds metrics to a file, a line of JSON each. Raises OSError."""
-    file = open(path, "a", encoding="utf-8", buffering=1)  # noqa: SIM115  (open as long as the process)
+    """Returns a function that appends metrics to a file, one line of JSON each. Raises OSError."""
+    file = open(path, "a", encoding="utf-8", buffering=1)  # noqa: SIM115  (stays open as long as the process)
 
     def report(metrics: Metrics) -> None:
         file.write(metrics.line)

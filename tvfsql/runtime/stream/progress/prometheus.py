@@ -1,4 +1,4 @@
-"""Metrics of streams for Prometheus to scrape, through its own client library."""
+"""Metrics of streams for Prometheus to scrape, served by its own client library."""
 
 from __future__ import annotations
 
@@ -9,29 +9,32 @@ from tvfsql.errors import DataError
 from tvfsql.runtime.stream.progress.metrics import Metrics
 
 LOOPBACK = "127.0.0.1"
-TOLD = {
+HELP = {
     "rows_in": "rows read",
     "rows_out": "rows written",
-    "late_rows_dropped": "rows dropped as they were late for all their windows",
-    "null_time_rows_dropped": "rows dropped as their time was NULL",
-    "null_time_rows_skipped": "rows in no window as their time was NULL",
+    "late_rows_dropped": "rows dropped because they were late for all their windows",
+    "null_time_rows_dropped": "rows dropped because their time was NULL",
+    "null_time_rows_skipped": "rows in no window because their time was NULL",
     "source_files_missing": "files deleted before they were read",
     "dead_letters": "rows and messages that could not be read",
     "micro_batches": "micro-batches completed",
-    "micro_batch_seconds": "time that they took",
-    "micro_batches_unreported": "micro-batches that a kill kept from being counted",
-    "last_micro_batch_seconds": "time that the last one took",
-    "open_slices": "slices that are open in the key group that has most of them",
+    "micro_batch_seconds": "time that completed micro-batches took",
+    "micro_batches_unreported": "micro-batches that were not counted because of a kill",
+    "last_micro_batch_seconds": "time that the last micro-batch took",
+    "open_slices": "open slices in the key group with most of them",
     "state_rows": "rows in state",
     "state_bytes": "bytes in state",
-    "watermark": "watermark of the operator that is furthest behind, as a Unix time",
-    "watermark_lag_seconds": "how far that was behind the end of the last micro-batch",
+    "watermark": "lowest watermark of all operators, as a Unix time",
+    "watermark_lag_seconds": "time from that watermark to the end of the last micro-batch",
 }
 
 
 def serve(port: int, known: Callable[[], Iterable[Metrics]]) -> int:
-    """Serve the metrics of `known` on loopback until the process ends. Returns the port; 0 takes a free one. Raises
-    DataError if prometheus-client is missing, or the port is taken."""
+    """Serve the metrics that `known` returns on loopback until the process ends. Returns the port; port 0 picks a free
+    one.
+
+    Raises DataError if prometheus-client is missing, or if the port is taken.
+    """
     try:
         from prometheus_client import CollectorRegistry, start_http_server
     except ImportError as error:
@@ -49,7 +52,7 @@ def serve(port: int, known: Callable[[], Iterable[Metrics]]) -> int:
 
 
 class _Collector:
-    """What the registry asks at each scrape."""
+    """Collects the metrics at each scrape."""
 
     def __init__(self, known: Callable[[], Iterable[Metrics]]) -> None:
         self.known = known
@@ -58,7 +61,7 @@ class _Collector:
         from prometheus_client.core import CounterMetricFamily, GaugeMetricFamily
 
         every = [*self.known()]
-        for name, help in TOLD.items():
+        for name, help in HELP.items():
             sums = [(one.stream, one.sums[name]) for one in every if name in one.sums]
             latest = [(one.stream, one.latest[name]) for one in every if name in one.latest]
             for kind, found in ((CounterMetricFamily, sums), (GaugeMetricFamily, latest)):

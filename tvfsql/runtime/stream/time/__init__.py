@@ -1,4 +1,4 @@
-"""Event time and processing time of streams: watermarks, what channels report, zones, windows counted in slices.
+"""Event time and processing time of streams: watermarks, channel messages, zones, windows in units of slices.
 
-Nothing here keeps state in Spark or knows of keys.
+Nothing here keeps state in Spark, or knows about keys.
 """

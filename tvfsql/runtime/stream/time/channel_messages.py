@@ -1,22 +1,22 @@
-"""Channel messages: what a partition hears of the channels of a source in a micro-batch, and sends to operators.
+"""Channel messages: what the rows of a partition report about a source's channels, for all operators.
 
-For instance, of a Kafka topic with two partitions, whose watermark is the time less 5:
+For example, a micro-batch of a Kafka topic with two partitions, whose watermark is the time less 5:
 
     channel  time  $watermark  $control
     "0"      100   95                     row
     "1"      103   98                     row
     "0"      102   97                     row
-    "1"                        IDLE       control row: nothing comes from channel 1 until it has rows again
+    "1"                        IDLE       control row: channel 1 is idle until it has rows again
                                TRIGGER    control row: no watermark moves, but operators are called
 
-`hear` takes this batch, and `take` then gives the messages ("1", IDLE), ("0", 97), ("1", 98) and (None, TRIGGER). After
-a further batch with a row of channel "0" whose watermark is 90 it gives ("0", 97), as watermarks never go back: also a
-row that moves none is news, because it wakes an idle channel up.
+After `add` of this batch, `take` returns the messages ("1", IDLE), ("0", 97), ("1", 98) and (None, TRIGGER). After
+another batch with one row of channel "0", whose watermark is 90, it returns ("0", 97). Watermarks never go back, but a
+row without a new watermark is reported too, because it ends the idleness of its channel.
 
-Where a watermark counts from the next row on, the order of rows and watermarks matters, and a batch is cut into seqs.
-With windows of 10 ms, and both channels at 85 before, `slice_cuts` of this batch is [1, 2, 4, 5], in rows: 95 and 98
-pass the end of the slice [80, 90), each in its channel, 97 passes no end, and every control row is a cut. So a row is
-in time, or late, by what came in the seqs before its own.
+With `on_event` a watermark counts from the next row on. The order of rows and watermarks then matters, and a batch is
+cut into seqs. With windows of 10 ms, and both channels at 85 before, `slice_cuts` of this batch is [1, 2, 4, 5]
+(numbers of rows): 95 and 98 each pass the end of the slice [80, 90) in their channel, 97 passes no end, and every
+control row is a cut. So the seqs before a row decide whether it is late.
 """
 
 from __future__ import annotations
@@ -33,16 +33,19 @@ from tvfsql.runtime.arrow.columns import Ints
 from tvfsql.runtime.stream.time.slice_clock import Span
 from tvfsql.runtime.stream.time.valve import IDLE, TRIGGER
 
-SOURCE = ""  # the channel of rows that name none
+SOURCE = ""  # the channel of rows without a channel name
 # (channel, watermark), as `Valve.receive` takes them
 ChannelMessage = tuple[str | None, int | None]
 NEVER = -(2**62)  # epoch microseconds before any date
 
 
 class WatermarkColumns(NamedTuple):
-    """Of each row: `channels` (NULL: the source is one channel), `micros` (the watermark that the row brings, epoch
-    microseconds), `control` (NULL in rows; in control rows a watermark in epoch ms or IDLE, for the channel or, if that
-    is NULL, for all; or TRIGGER)."""
+    """The watermark columns of a batch.
+
+    `channels`: NULL if the source is one channel. `micros`: the row's watermark in epoch microseconds. `control`: NULL
+    in data rows. In control rows a watermark (epoch ms) or IDLE, for the channel or, if that is NULL, for all channels;
+    or TRIGGER.
+    """
 
     channels: pa.Array
     micros: pa.Array
@@ -51,14 +54,16 @@ class WatermarkColumns(NamedTuple):
 
 @dataclass
 class ChannelWatermarks:
-    """The largest watermark of each channel so far (epoch ms; None: rows without one), and what of it is news."""
+    """The largest watermark of each channel so far (epoch ms; None: only rows without one), and what `take` has to
+    report."""
 
     watermarks: dict[str | None, int | None] = field(default_factory=dict)
-    news: dict[str | None, int | None] = field(default_factory=dict)
+    unreported: dict[str | None, int | None] = field(default_factory=dict)
     idle: set[str | None] = field(default_factory=set)
     triggered: bool = False
 
-    def hear(self, batch: WatermarkColumns) -> None:
+    def add(self, batch: WatermarkColumns) -> None:
+        """Update the channels from a batch."""
         channels, micros, control = batch
         if control.null_count == len(control) and channels.null_count == len(channels):
             if len(micros):
@@ -80,15 +85,17 @@ class ChannelWatermarks:
                 self._note(channel, watermark)
 
     def take(self) -> list[ChannelMessage]:
-        """What is new since the last call. Idle channels come first: rows in the same micro-batch wake them."""
+        """The messages since the last call. Idle channels come first: rows in the same micro-batch end their
+        idleness."""
         messages: list[ChannelMessage] = [(channel, IDLE) for channel in self.idle]
-        messages += self.news.items()
+        messages += self.unreported.items()
         messages += [(None, TRIGGER)] if self.triggered else []
-        self.news, self.idle, self.triggered = {}, set(), False
+        self.unreported, self.idle, self.triggered = {}, set(), False
         return messages
 
     def slice_cuts(self, batch: WatermarkColumns, span: Span) -> list[int]:
-        """Where a watermark passes the end of a slice: how many rows that is up to there. Every control row is one."""
+        """The cuts of a batch: numbers of rows after which a watermark has passed the end of a slice, or a control row
+        ends."""
         found = _after_control_rows(batch.control)
         for at, running in self._running(batch):
             numbers = span.numbers(running + 1)
@@ -96,10 +103,11 @@ class ChannelWatermarks:
         return sorted(found)
 
     def session_cuts(self, batch: WatermarkColumns, times: pa.Array) -> list[int]:
-        """Where a row that may be late comes and a watermark has moved since the last such place: how many rows there
-        are before it. After every control row is one, too. `times` are the rows' own, in epoch microseconds. Between
-        two places the order of rows and watermarks does not matter to sessions: no row there touches one that a
-        watermark there closes.
+        """The cuts of a batch, as numbers of rows: before each row that may be late, if a watermark has moved since the
+        last cut, and after every control row.
+
+        `times` are the rows' times in epoch microseconds. Between two cuts the order of rows and watermarks does not
+        matter to sessions: no row there touches a session that a watermark there closes.
         """
         rows = len(batch.micros)
         moved, latest = np.zeros(rows, dtype=np.bool_), np.full(rows, NEVER)
@@ -109,14 +117,15 @@ class ChannelWatermarks:
             before = max(before, int(running[0]))
         # no watermark of the operator is later than the latest one of a channel
         latest = np.maximum.accumulate(np.append(before, latest))[:-1]
-        moves = np.append(any(watermark is not None for watermark in self.news.values()), moved).cumsum()[:-1]
+        moves = np.append(any(watermark is not None for watermark in self.unreported.values()), moved).cumsum()[:-1]
         late = pc.fill_null(times, -NEVER).to_numpy() // 1000 - 1 <= latest
         at = np.flatnonzero(late & (moves > 0))
         _, first = np.unique(moves[at], return_index=True)
         return sorted({*at[first].tolist(), *_after_control_rows(batch.control)})
 
     def _running(self, batch: WatermarkColumns) -> Iterator[tuple[Ints, Ints]]:
-        """For each channel its rows, and its largest watermark (epoch ms) before them and after each."""
+        """For each channel: the positions of its rows, and its largest watermark (epoch ms) before the first of them
+        and after each."""
         watermarks: Ints = pc.fill_null(batch.micros, NEVER).to_numpy() // 1000
         named = pc.fill_null(batch.channels, SOURCE)
         for channel in named.unique().to_pylist():
@@ -126,10 +135,11 @@ class ChannelWatermarks:
             yield at, np.maximum.accumulate(np.append(first, watermarks[at]))
 
     def _note(self, channel: str | None, watermark: int | None) -> None:
-        self.watermarks[channel] = self.news[channel] = larger(self.watermarks.get(channel), watermark)
+        self.watermarks[channel] = self.unreported[channel] = larger(self.watermarks.get(channel), watermark)
 
 
 def _after_control_rows(control: pa.Array) -> set[int]:
+    """The number of rows up to and including each control row."""
     return set((np.flatnonzero(control.is_valid().to_numpy(zero_copy_only=False)) + 1).tolist())
 
 
@@ -138,5 +148,5 @@ def floor_ms(micros: int | None) -> int | None:
 
 
 def larger(one: int | None, other: int | None) -> int | None:
-    """The larger of two watermarks; None is none at all."""
+    """The larger of two watermarks; None stands for no watermark."""
     return max((watermark for watermark in (one, other) if watermark is not None), default=None)

@@ -1,8 +1,8 @@
-"""The control channel: watermarks that no row brings, idle channels, and triggers. It is a small file stream
-beside the rows of each source.
+"""The control channel: a stream of small files beside the rows of each source. It carries watermarks that no row
+brings, idle channels, and triggers.
 
-It lives under the checkpoint, so what came through it is remembered as the rows are, and a micro-batch that
-is run again decides the same. Source: architecture.md#watermarks-and-the-control-channel.
+It is under the checkpoint. Spark remembers what came through it as it does for rows, so a repeated micro-batch decides
+the same. Source: architecture.md#watermarks-and-the-control-channel.
 """
 
 from __future__ import annotations
@@ -21,16 +21,18 @@ from tvfsql.runtime.stream.time.valve import IDLE, TRIGGER
 
 FOLDER = "spark.tvfsql.control"  # the setting that names the running query's channel
 END_OF_INPUT = 2**63 - 1
-NOW = "now"  # of messages to operators: the time of their micro-batch
+NOW = "now"  # a column of messages to operators: the time of their micro-batch
 
 
 def with_control(rows: DataFrame, table: str) -> DataFrame:
     """The rows of a table, and the control rows of the query that is being built.
 
-    Out: the columns of `rows`, `$control` (bigint) and `$channel` (string). In rows `$control` is NULL and `$channel`
-    as `rows` has it (the partition of the source), else NULL: the source is one channel. Control rows have in
-    `$control` a watermark in epoch ms, IDLE or TRIGGER, and in `$channel` for whom it is: NULL for all channels, "" for
-    a source that is one; all else is NULL. Without a control folder (`spark.tvfsql.control` is not set) there are none.
+    Out: the columns of `rows`, `$control` (bigint) and `$channel` (string).
+    In data rows, `$control` is NULL, and `$channel` is the partition of the source, if `rows` has that column. NULL:
+    the whole source is one channel.
+    In control rows, `$control` is a watermark in epoch ms, IDLE or TRIGGER. `$channel` is the channel that it applies
+    to: NULL for all channels, "" for a source that is one channel. All other columns are NULL. Without a control folder
+    (`spark.tvfsql.control` is not set) there are no control rows.
     """
     own = rows.withColumn(CONTROL, F.lit(None).cast("bigint"))
     if CHANNEL not in rows.columns:
@@ -56,15 +58,15 @@ def with_now(messages: DataFrame) -> DataFrame:
 
 
 def advance(folder: Path, watermark: int, channel: str | None = None) -> None:
-    """Announce that event time has come to `watermark` (epoch ms); END_OF_INPUT fires every window.
+    """Announce that event time has reached `watermark` (epoch ms). END_OF_INPUT fires every window.
 
-    `channel` is a table's name, or `table/partition` of one whose partitions are channels; None: all of them.
+    `channel` is the name of a table, or `table/partition` if its partitions are channels. None: all channels.
     """
-    handle, draft = tempfile.mkstemp(prefix="_", dir=folder)  # Spark's file streams pass over names with _
+    handle, draft = tempfile.mkstemp(prefix="_", dir=folder)  # Spark's file streams ignore names with _
     with os.fdopen(handle, "w") as file:
         json.dump({CONTROL: watermark} | ({CHANNEL: channel} if channel else {}), file)
     number = len(list(folder.glob("*.json")))
-    while True:  # another process may speak at the same time
+    while True:  # another process may write at the same time
         try:
             os.link(draft, folder / f"{number:09d}.json")
             break
@@ -74,27 +76,27 @@ def advance(folder: Path, watermark: int, channel: str | None = None) -> None:
 
 
 def ended(folder: Path) -> bool:
-    """Whether the channel has announced the end of the input. Raises DataError if a message cannot be read."""
+    """Whether the end of the input has been announced. Raises DataError if a message cannot be read."""
     return END_OF_INPUT in [_message(file) for file in sorted(folder.glob("*.json"))]
 
 
 def _message(file: Path) -> int:
-    """The watermark of a control row, IDLE or TRIGGER. Raises DataError for a file that is empty or cut off."""
+    """The watermark in a control file, or IDLE or TRIGGER. Raises DataError if the file is empty or truncated."""
     try:
         watermark = json.loads(file.read_text(encoding="utf-8"))[CONTROL]
     except (ValueError, KeyError, TypeError) as error:
         raise DataError(
-            f"the checkpoint is damaged: {file} is no message to the stream",
+            f"the checkpoint is damaged: {file} is not a control message",
             hint="delete that file; CALL advance_watermark repeats what it may have announced",
         ) from error
     return int(watermark)
 
 
 def idle(folder: Path, channel: str | None = None) -> None:
-    """Announce that nothing comes from a channel (None: from any) until it has rows again."""
+    """Announce that a channel (None: all channels) is idle until it has rows again."""
     advance(folder, IDLE, channel)
 
 
 def trigger(folder: Path) -> None:
-    """Have a micro-batch happen though no rows come: operators that wait for a time are called."""
+    """Cause a micro-batch even without rows, so that operators that wait for a time are called."""
     advance(folder, TRIGGER)

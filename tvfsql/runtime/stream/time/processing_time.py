@@ -1,7 +1,7 @@
-"""Operators that go by processing time: event time whose watermark is the clock, whatever channels report.
+"""Operators in processing time: event time whose watermark is the clock, whatever channels report.
 
-A row lies at the time of the micro-batch that brought it, and no row is late. Should a clock go back, the operator
-stays where it was: rows then count as rows of its latest time. Source: semantics.md#processing-time.
+A row's time is the time of its micro-batch, so no row is late. If a clock goes back, the operator's time does not: new
+rows then get its latest time. Source: semantics.md#processing-time.
 """
 
 from __future__ import annotations
@@ -17,18 +17,22 @@ from tvfsql.runtime.stream.time.zones import wall_watermarks
 
 
 def by_clock(messages: Iterable[ChannelMessage], watermark: int, inputs: Sequence[str]) -> list[ChannelMessage]:
-    """What an operator with these `inputs` hears in a micro-batch: the same watermark (epoch ms) of all channels. Of
-    what the channels report the end of the input counts alone."""
+    """The channel messages of a processing-time operator in a micro-batch: this watermark (epoch ms) for all its
+    `inputs`.
+
+    The operator ignores what channels report, except for the end of the input.
+    """
     ended = any(watermark == END_OF_INPUT for _, watermark in messages)
     return [(f"{name}{ALL}", END_OF_INPUT if ended else watermark) for name in inputs]
 
 
 def passed(now: int, zone: str = "") -> int:
-    """The watermark of windows at a time: the ms before it, on the wall clock of `zone` if there is one."""
+    """The watermark of windows at time `now` (epoch ms): the millisecond before it, on the wall clock of `zone` if
+    given."""
     return int(wall_watermarks(np.array([now - 1]), zone)[0]) if zone else now - 1
 
 
 def goes_on(watermark: int | None) -> int | None:
-    """The watermark that rows which come now lie behind; None if there is none yet, or if the input had ended, and rows
-    that come in a later run are late."""
+    """The operator's watermark (epoch ms), which no new row may be before. None: there is no watermark yet, or the
+    input has ended, so that rows of a later run are late."""
     return None if watermark is None or watermark >= END_OF_INPUT else watermark

@@ -1,7 +1,7 @@
-"""Windows counted in slices: a slice is the number of its end, and windows end on such numbers.
+"""Windows in units of slices: a slice is a number, and so is the end of a window.
 
-The same arithmetic as in `plan.window`, for state that is kept by slice. For single numbers in Python's integers, so
-that no date and no watermark overflows.
+This is the arithmetic of `plan.window`, for state that is kept by slice. Single numbers are Python integers, so no date
+and no watermark overflows.
 """
 
 from __future__ import annotations
@@ -15,47 +15,47 @@ import numpy as np
 from tvfsql.plan.window import Cumulate, Hop, Sliced, TumbleMonths, of_slices
 from tvfsql.runtime.arrow.columns import Ints
 
-_DATES = (-(2**55), 2**55)  # epoch ms between which numpy has calendar months without overflow
+_DATES = (-(2**55), 2**55)  # epoch ms that numpy can convert to calendar months without overflow
 
 
 @dataclass(frozen=True)
 class Span:
-    """A window function whose windows are runs of slices."""
+    """A window function whose windows are runs of slices. `slice_` and `window_end` are numbers of slices."""
 
     window: Sliced
 
     @cached_property
     def kernel(self) -> Hop | Cumulate:
-        """The window as the batch kernel takes it. Months differ in length: they are slices of 1 ms on the clock of the
-        kernel (`kernel_time`)."""
+        """The window for the kernel of batch. Months differ in length, so the kernel sees them as slices of 1 ms
+        (`kernel_time`)."""
         return Cumulate(1, 1) if isinstance(self.window, TumbleMonths) else of_slices(self.window)
 
     def kernel_time(self, slices: Ints) -> Ints:
-        """The ends of slices in epoch milliseconds, on the clock of the kernel."""
+        """The ends of slices in epoch ms, on the kernel's clock."""
         return slices * self.kernel.slice_size + self.kernel.offset
 
     def of_kernel_time(self, ms: Ints) -> Ints:
-        """Epoch milliseconds of a window's start or end on the clock of the kernel."""
+        """The start or end of a window in epoch ms, from its time on the kernel's clock."""
         return self.ends(ms) if isinstance(self.window, TumbleMonths) else ms
 
     @cached_property
     def width(self) -> int:
-        """The slices of the longest window."""
+        """The number of slices in the longest window."""
         return self.kernel.size // self.kernel.slice_size
 
     @cached_property
     def stride(self) -> int:
-        """The slices from one window end to the next."""
+        """The number of slices from one window end to the next."""
         return self.kernel.slide // self.kernel.slice_size if isinstance(self.kernel, Hop) else 1
 
     def number(self, ms: int) -> int:
-        """The last slice that has ended at `ms`, in epoch milliseconds."""
+        """The last slice that has ended by `ms` (epoch ms)."""
         if isinstance(self.window, TumbleMonths):
             return self.window.number(ms)
         return (ms - self.window.offset) // self.window.slice_size
 
     def numbers(self, ms: Ints) -> Ints:
-        """`number` of each."""
+        """`number` of each value."""
         window = self.window
         if not isinstance(window, TumbleMonths):
             return (ms - window.offset) // window.slice_size
@@ -63,13 +63,13 @@ class Span:
         return (months.astype(np.int64) - window.start) // window.months
 
     def end(self, slice_: int) -> int:
-        """The end of a slice in epoch milliseconds."""
+        """The end of a slice in epoch ms."""
         if isinstance(self.window, TumbleMonths):
             return self.window.end(slice_)
         return slice_ * self.window.slice_size + self.window.offset
 
     def ends(self, slices: Ints) -> Ints:
-        """`end` of each."""
+        """`end` of each slice."""
         window = self.window
         if not isinstance(window, TumbleMonths):
             return slices * window.slice_size + window.offset
@@ -77,23 +77,24 @@ class Span:
         return months.astype("datetime64[ms]").astype(np.int64) + window.offset
 
     def first(self, slice_: int) -> int:
-        """The end of the first window that holds the slice."""
+        """The end of the first window that contains the slice."""
         return slice_ + (self.width - slice_) % self.stride
 
     def last(self, slice_: int) -> int:
-        """The end of the last window that holds the slice; before `first` if it lies between two windows."""
+        """The end of the last window that contains the slice. It is before `first` if the slice lies between two
+        windows."""
         if isinstance(self.kernel, Hop):
             return (slice_ - 1) // self.stride * self.stride + self.width
         return ((slice_ - 1) // self.width + 1) * self.width
 
     def expired(self, fired: int) -> int:
-        """The latest slice whose last window ends on `fired` or before; `last` never goes back."""
+        """The latest slice whose last window ends at or before `fired`. `last` never decreases."""
         if isinstance(self.kernel, Hop):
             return ((fired - self.width) // self.stride + 1) * self.stride
         return fired // self.width * self.width
 
     def latest(self, slice_: int) -> int:
-        """The last window end that is not after the slice."""
+        """The last window end at or before the slice."""
         return slice_ - (slice_ - self.width) % self.stride
 
     def opening(self, window_end: int) -> int:
@@ -103,8 +104,8 @@ class Span:
         return (window_end - 1) // self.width * self.width + 1
 
     def open(self, slices: Iterable[int], fired: int | None) -> Iterator[int]:
-        """The ends of the windows that hold one of the slices, which ascend, and lie after `fired` (None: before all):
-        up to there all have fired."""
+        """The ends of the windows that contain one of the slices (ascending) and end after `fired`. Windows up to
+        `fired` have fired; None: no window has fired."""
         least = None if fired is None else self.latest(fired) + self.stride
         for slice_ in slices:
             first, last = self.first(slice_), self.last(slice_)

@@ -6,16 +6,17 @@ import json
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass, field
 
-IDLE = -(2**63)  # in the place of a watermark: nothing comes from the channel until it has rows again
-TRIGGER = IDLE + 1  # in the place of a watermark: none moves, but time has passed, and operators are called
-ALL = "*"  # after the name of an input: all its channels, whichever they are
+IDLE = -(2**63)  # in place of a watermark: the channel is idle until it has rows again
+TRIGGER = IDLE + 1  # in place of a watermark: no watermark moves, but operators that wait for a time are called
+ALL = "*"  # after the name of an input: all its channels
 
 
 @dataclass
 class InputChannel:
-    """What a channel has reported: its watermark (None: it has rows and reported none yet), and whether it counts.
+    """What a channel has reported: its watermark, and whether it is idle. `watermark` None: it has rows, but no
+    watermark yet.
 
-    One that comes back from being idle is `behind` until it has caught up: till then it does not count.
+    A channel that was idle is `behind` until it has caught up with the operator. It does not count until then.
     """
 
     watermark: int | None = None
@@ -25,12 +26,13 @@ class InputChannel:
 
 @dataclass
 class Valve:
-    """The smallest watermark of the channels that are neither idle nor behind; it never goes back.
+    """Combines the watermarks of an operator's channels: their minimum, without idle channels and those that are
+    `behind`. It never goes back.
 
-    Times are epoch ms. The names of an input's channels begin with that input's: "" if there is one alone, else "1/",
-    "2/" ... Each input holds the others up from the start; its channels are known from their first row on, so one of
-    several partitions that never had any holds nothing up. While all are idle the watermark stays where it is, unless
-    something was reported of all channels of every input (`floors`).
+    Times are epoch ms. The names of channels start with the name of their input: "" for a single input, else "1/", "2/"
+    ... The valve waits for each input from the start, but for a channel only from its first row on. So a partition that
+    never had rows does not hold the watermark back. While all channels are idle, the watermark stays where it is,
+    unless every input has a watermark for all its channels (`floors`).
     """
 
     watermark: int | None = None
@@ -39,9 +41,12 @@ class Valve:
     floors: dict[str, int] = field(default_factory=dict)
 
     def receive(self, channel: str | None, watermark: int | None) -> None:
-        """A channel's watermark, IDLE, or None: it has rows. The name of an input: that input as a whole, which means
-        each of its partitions if it has some. An input and ALL (None: of the one input): the watermark is that of all
-        its channels, and counts at once."""
+        """Take a message: a channel's watermark, IDLE, or None, which means that the channel has rows.
+
+        If `channel` is the name of an input, the message is for the input as a whole, or for each of its partitions
+        once these are known. With ALL after the name (or None, for a single input) it is a watermark for all channels,
+        and counts at once.
+        """
         channel = ALL if channel is None else channel
         if channel.endswith(ALL):
             self._receive_of_all(channel.removesuffix(ALL), watermark)
@@ -51,7 +56,7 @@ class Valve:
             for name in partitions:
                 self.receive(name, watermark)
             return
-        for name in self.inputs:  # what was reported of it as a whole, before its partitions were known
+        for name in self.inputs:  # partitions replace the report of the input as a whole
             if channel != name and channel.startswith(name):
                 self.channels.pop(name, None)
         known = self.channels.setdefault(channel, InputChannel())
@@ -64,13 +69,13 @@ class Valve:
             known.watermark = watermark
 
     def advance(self, messages: Iterable[tuple[str | None, int | None]]) -> int | None:
-        """The operator's watermark after these messages (channel, watermark)."""
+        """Take messages (channel, watermark). Returns the operator's watermark after them."""
         for channel, watermark in messages:
             self.receive(channel, watermark)
         return self.settle()
 
     def settle(self) -> int | None:
-        """The operator's watermark after what was received."""
+        """Recompute the operator's watermark. Returns it; None: there is none yet."""
         for channel in self.channels.values():
             if self.watermark is None or (channel.watermark is not None and channel.watermark >= self.watermark):
                 channel.behind = False
@@ -81,12 +86,12 @@ class Valve:
         return self.watermark
 
     def _counts(self, name: str) -> bool:
-        """Whether an input counts: it is unknown, or a channel of it is awake."""
+        """Whether an input counts: no channel of it is known yet, or one is neither idle nor behind."""
         of_input = self._of(name)
         return not of_input or any(not channel.idle and not channel.behind for channel in of_input)
 
     def _of_input(self, name: str) -> int | None:
-        """The watermark of an input; None: none yet."""
+        """The watermark of an input; None: there is none yet."""
         counting = [channel.watermark for channel in self._of(name) if not channel.idle and not channel.behind]
         known = [watermark for watermark in counting if watermark is not None]
         least = min(known) if known and len(known) == len(counting) else None
@@ -97,7 +102,7 @@ class Valve:
         return [channel for known, channel in self.channels.items() if known.startswith(name)]
 
     def _partitions(self, name: str) -> list[str]:
-        """The channels of an input that are apart from it."""
+        """The channels of an input, except the one of the input as a whole."""
         found = [known for known in self.channels if known != name and known.startswith(name)]
         return found if name in self.inputs else []
 
@@ -117,7 +122,7 @@ class Valve:
             self.watermark = watermark
 
     def dump(self) -> str:
-        """The channels as text, for the state."""
+        """The channels as JSON, for the state."""
         floors = {name + ALL: InputChannel(watermark) for name, watermark in self.floors.items()}
         every = sorted((self.channels | floors).items())
         return json.dumps({name: [one.watermark, one.idle, one.behind] for name, one in every})

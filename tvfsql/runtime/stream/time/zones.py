@@ -1,7 +1,7 @@
-"""Watermarks of instants on the wall clock of a zone, where windows over TIMESTAMP_LTZ lie, and back.
+"""Watermarks from instants to the wall clock of a zone, on which windows over TIMESTAMP_LTZ are, and back.
 
-A wall clock leaves out an hour in spring and shows one twice in autumn. No row that comes may be behind the
-watermark, so before clocks go back it waits at the start of what will be repeated. Source: semantics.md#time-zones.
+A wall clock skips an hour in spring and repeats one in autumn. No later row may be behind the watermark. So before
+clocks go back, the watermark waits at the start of the repeated hour. Source: semantics.md#time-zones.
 """
 
 from __future__ import annotations
@@ -17,15 +17,15 @@ import numpy as np
 from tvfsql.runtime.arrow.columns import Ints
 
 DAY = 86_400_000
-FIRST_DAY, LAST_DAY = -719_161, 2_932_893  # in years 1 to 9999, with a day to spare on either side
-NO_DATE = 2**62  # what is as far from 1970 as this is no date: END_OF_INPUT, IDLE
+FIRST_DAY, LAST_DAY = -719_161, 2_932_893  # years 1 to 9999, less a day at either end
+NO_DATE = 2**62  # values at least this far from 1970 are not dates, but END_OF_INPUT, IDLE ...
 EPOCH = datetime(1970, 1, 1, tzinfo=UTC)
 MILLISECOND = timedelta(milliseconds=1)
 
 
 def wall_watermarks(instants: Ints, zone: str) -> Ints:
-    """For each watermark (epoch ms) that of the wall clock of `zone`, in ms as if it were UTC: the last reading, up to
-    the one of that instant, that no later instant has again."""
+    """Each watermark (epoch ms) on the wall clock of `zone`, in ms as if that were UTC: the last clock reading, at or
+    before the reading of that instant, that no later instant shows again."""
     walls = instants.copy()
     dates = (instants > -NO_DATE) & (instants < NO_DATE)
     days = np.clip(instants // DAY, FIRST_DAY, LAST_DAY)
@@ -43,7 +43,7 @@ def wall_watermarks(instants: Ints, zone: str) -> Ints:
 
 @lru_cache(maxsize=4096)
 def instant_of(wall: int, zone: str) -> int:
-    """The first instant whose watermark on the wall clock of `zone` is `wall` or later; both in epoch ms."""
+    """The first instant whose watermark on the wall clock of `zone` is at least `wall`; both in epoch ms."""
     if abs(wall) >= NO_DATE:
         return wall
     around = range(wall - 2 * DAY, wall + 2 * DAY)  # no clock is a day or more from UTC
@@ -52,8 +52,10 @@ def instant_of(wall: int, zone: str) -> int:
 
 
 def times_of(walls: Ints, zone: str) -> Ints:
-    """The instants (epoch ms) of readings of the wall clock, as Spark's make_timestamp has them: the first one of a
-    reading that comes twice; one that is left out is as much later as is left out."""
+    """The instants (epoch ms) of clock readings, as Spark's make_timestamp computes them.
+
+    A repeated reading is its first instant. A skipped one moves later by the length of the gap.
+    """
     clock = ZoneInfo(zone)
     different, which = np.unique(walls, return_inverse=True)
     read = ((EPOCH + timedelta(milliseconds=wall)).replace(tzinfo=clock) for wall in different.tolist())
@@ -62,13 +64,13 @@ def times_of(walls: Ints, zone: str) -> Ints:
 
 @lru_cache(maxsize=4096)
 def _offsets(zone: str, day: int) -> tuple[Ints, Ints]:
-    """From which instants on the wall clock is how far from UTC, on a day and the two after it; both in ms."""
+    """The UTC offsets of a zone on a day and the two after it, and the instants from which they apply; both in ms."""
     clock = ZoneInfo(zone)
 
     def offset(second: int) -> timedelta:
         return (EPOCH + timedelta(seconds=second)).astimezone(clock).utcoffset() or timedelta()
 
-    seconds = range(day * 86_400, (day + 3) * 86_400 + 1, 900)  # no two changes lie so close together
+    seconds = range(day * 86_400, (day + 3) * 86_400 + 1, 900)  # no two changes are less than 15 minutes apart
     starts, offsets = [seconds[0]], [offset(seconds[0])]
     for before, after in pairwise(seconds):
         now = offset(after)
