@@ -109,7 +109,7 @@ def test_an_empty_or_half_control_file_is_no_message(text: str, tmp_path: Path) 
     advance(tmp_path, END_OF_INPUT)
     assert ended(tmp_path)
     (tmp_path / "000000009.json").write_text(text, encoding="latin-1")
-    with pytest.raises(DataError, match=r"000000009\.json is no message") as raised:
+    with pytest.raises(DataError, match=r"000000009\.json is not a control message") as raised:
         ended(tmp_path)
     assert one_line(raised.value)
 
