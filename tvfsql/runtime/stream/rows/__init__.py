@@ -1,4 +1,4 @@
-"""Row-level operators of streams: deduplication, interval join, and Top-N of a window's rows.
+"""Row operators of streams: deduplication, interval join, and Top-N of the rows of a window.
 
-Windows are in `windows`.
+Window operators are in `windows`.
 """

@@ -1,11 +1,11 @@
-"""One row of each key of a stream: the first by event time, or the last.
+"""Deduplication: the first row of each key of a stream by event time, or the last.
 
-Rows of a key that follow each other within the retention belong together, as in a session: keep-first emits the
-first one, when the watermark passes its time, keep-last the last one, when nothing can follow it any more. A key
-that has been quiet for longer than the retention is forgotten, and counts as new. Without a retention (0) no key is
-ever forgotten, and keep-last emits its rows at the end of the input. Source: semantics.md#timers.
+Rows of a key that follow each other within the retention form a span, as in a session. Keep-first emits the first row
+of a span when the watermark passes its time. Keep-last emits the last row when nothing can follow it any more. A key
+without rows for longer than the retention is forgotten, and then counts as new. Without a retention (0) no key is
+forgotten, and keep-last emits its rows at the end of the input. Source: semantics.md#timers.
 
-So what is emitted depends on the times of the rows alone, not on the borders of micro-batches.
+So the result depends only on the times of the rows, not on the borders of micro-batches.
 """
 
 from __future__ import annotations
@@ -55,14 +55,14 @@ def deduplicate_stream(
     name: str = "tvfsql_kept",
     **options: Unpack[StreamOptions],
 ) -> DataFrame:
-    """Exchange and Deduplicate: for each combination of `keys` the `first` row by `time`, or the `last`.
+    """Exchange and Deduplicate: for each combination of `keys` the `first` or the `last` row by `time`.
 
-    In: any columns, and the watermark columns of `with_watermarks`. `retention` is in ms of event time; 0 is forever.
-    `ties` order rows of the same time (DIRECTIONS); the first of them is kept.
-    Out: the same columns without watermark columns, or with its own (`marks`).
-    Rows at or before the current watermark are late: dropped and counted. Counters are in the progress of the query
-    under `name`, and `inputs` are input prefixes, both as in `merge_slice_stream`. With `proctime` the watermark is
-    the time of the micro-batch: a first row is emitted in its own micro-batch, and no row is late.
+    In: any columns, and the watermark columns of `with_watermarks`. `retention` is in ms of event time; 0: forever.
+    `ties` orders rows of the same time (DIRECTIONS); the first of them is kept.
+    Out: the same columns, without the watermark columns; with `marks` the operator adds its own.
+    Rows at or before the current watermark are late: they are dropped and counted. The query's progress reports the
+    counters under `name`. `name` and `inputs` work as in `merge_slice_stream`. With `proctime` the watermark is the
+    time of the micro-batch: a first row is emitted in its own micro-batch, and no row is late.
     """
     context = StreamContext(**options)
     own = own_columns(rows)
@@ -80,7 +80,7 @@ def deduplicate_stream(
 
 @dataclass(frozen=True)
 class KeepRow(Operator):
-    """Which row is kept of rows of `columns` columns: their `keys`, their `time` and `ties` go by number."""
+    """The deduplication of rows with `columns` columns. `keys`, `time` and `ties` are numbers of columns."""
 
     columns: int
     keys: tuple[int, ...]
@@ -93,11 +93,12 @@ class KeepRow(Operator):
     has_timers = True
 
     def open(self, state: State, timers: TimerState | None, now: int) -> Deduplication:
+        """A key group with this deduplication."""
         assert timers is not None
         return Deduplication(self, ChunkStore(state, joined, self.context.inputs), TimerServices(timers))
 
     def fresh(self, rows: Any, watermark: int | None) -> Any:
-        """Rows as they are in state, each a span of its own, without those that the watermark has passed."""
+        """New rows as they are in state, each as a span of its own, without rows that the watermark has passed."""
         micros: Ints = rows.column(self.time).cast(TIMESTAMP).view(pa.int64()).to_numpy()
         passed = goes_on(watermark) if self.context.proctime else None
         if passed is not None:
@@ -110,8 +111,8 @@ class KeepRow(Operator):
         return pa.RecordBatch.from_arrays([*rows.columns, *map(pa.array, own)], names=names)
 
     def spans(self, rows: Any) -> tuple[Any, Ints]:
-        """Rows of a key that follow each other within the retention made one span, which has the row that is kept; and
-        which of the rows that was."""
+        """Merge rows of a key that follow each other within the retention. Returns the spans, each with the row that is
+        kept, and the positions of these rows."""
         start, end = _ints(rows, START), _ints(rows, END)
         keys = key_codes([rows.column(i) for i in self.keys], rows.num_rows)
         order = sort_order([keys, start])
@@ -121,7 +122,7 @@ class KeepRow(Operator):
             gap = start[1:] - _running_max(end, np.cumsum(first))[:-1]
             first[1:] |= gap > self.retention * 1000
         heads = np.flatnonzero(first)
-        forever = self.keep == FIRST and not self.retention  # then later rows change nothing
+        forever = self.keep == FIRST and not self.retention  # later rows then change nothing
         kept = self._kept(rows, order, np.cumsum(first) - 1)
         made = rows.take(pa.array(kept))
         own = {
@@ -133,7 +134,8 @@ class KeepRow(Operator):
         return _with(made, own), kept
 
     def _kept(self, rows: Any, order: Ints, span: Ints) -> Ints:
-        """The row that is kept of each span; what was emitted has come before all others."""
+        """The position of the row that is kept of each span. A row that was emitted is kept, because it is the
+        first."""
         time = _ints(rows, START)[order] if self.keep == FIRST else -_ints(rows, END)[order]
         ties = [sort_codes(rows.column(i), down, nulls)[order] for i, down, nulls in self.ties]
         best = sort_order([span, time, *ties])
@@ -141,21 +143,25 @@ class KeepRow(Operator):
 
     @property
     def quiet(self) -> int:
-        """How long after its last row a span is over. A clock may show the same ms in two micro-batches, and a row of
-        the second one still belongs to a span that ends there: so a first row is forgotten 1 ms later."""
+        """How long after its last row a span ends, in ms. The clock may show the same millisecond in two micro-batches,
+        and a row of the second one still belongs to a span that ends there. So in processing time a first row is
+        forgotten 1 ms later."""
         return self.retention + (self.context.proctime and self.keep == FIRST)
 
     def due(self, spans: Any) -> Ints:
-        """When something happens to each span: it is emitted, or forgotten (epoch ms)."""
+        """When each span is emitted or forgotten next (epoch ms)."""
         start, end = _ints(spans, START) // 1000, _ints(spans, END) // 1000
         over = end + self.quiet if self.retention else np.full(len(end), NEVER)
         return over if self.keep == LAST else np.where(_flags(spans), over, start)
 
 
 class Deduplication(RowKeyGroup):
-    """The spans of one key group. A timer of a span is set under the hash of its key, for when it is `due` or before:
-    for a first row until that is `final`, else for the `clean_up`. One that fires before is set again, so that a span
-    that grows with each row costs a timer now and then."""
+    """The spans of one key group.
+
+    A span has a timer under the hash of its key, for the time when it is `due` or earlier: in the service `final` for a
+    first row that is not emitted yet, otherwise in `clean-up`. A timer that fires too early is set again, so a span
+    that grows with each row rarely costs a timer.
+    """
 
     def __init__(self, spec: KeepRow, store: ChunkStore, services: TimerServices) -> None:
         super().__init__(spec.context, store, services)
@@ -211,7 +217,8 @@ class Deduplication(RowKeyGroup):
         return np.concatenate(fired)
 
     def _spans_over(self, rows: Any, stored: int, watermark: int | None) -> Iterator[Emit]:
-        """Spans of some buckets, from those in state (the first `stored` rows) and fresh ones: emit, forget, keep."""
+        """Merge the spans of some buckets: those in state (the first `stored` rows) and new ones. Emit what is due,
+        forget what is over, and write the rest."""
         spans, kept = self.spec.spans(rows)
         changed = (kept >= stored) | _differ(spans, START, rows, kept) | _differ(spans, END, rows, kept)
         gone = np.zeros(len(kept), dtype=np.bool_)
@@ -229,7 +236,7 @@ class Deduplication(RowKeyGroup):
         self.buckets.replace(spans.filter(pa.array(~gone)), buckets.tolist())
 
     def _over(self, spans: Any, watermark: int) -> tuple[Mask, Mask]:
-        """Which spans are emitted, and which are forgotten. At the end of the input all are."""
+        """Which spans are emitted, and which are forgotten. At the end of the input all are forgotten."""
         ended = watermark >= END_OF_INPUT
         passed = (self.spec.due(spans) <= watermark) | ended
         if self.spec.keep == LAST:
@@ -242,7 +249,7 @@ class Deduplication(RowKeyGroup):
         return out, over | ended
 
     def _emptied(self, spans: Any, out: Mask) -> Any:
-        """What is kept of spans that were emitted: their keys and times."""
+        """The spans, with only keys and times left of those that were emitted."""
         if self.spec.keep == LAST or not out.any():
             return spans
         here = pa.array(np.arange(len(out)), mask=out)
@@ -255,7 +262,7 @@ class Deduplication(RowKeyGroup):
         return _with(pa.RecordBatch.from_arrays(arrays, names=spans.schema.names), own)
 
     def _timed(self, spans: Any, watermark: int | None, gone: Mask) -> tuple[Any, Mask]:
-        """The spans with timers for all that are due some time and have none, and which of them those were."""
+        """Set a timer for each span that needs one. Returns the spans, and which of them got a timer."""
         due, timer = self.spec.due(spans), _ints(spans, TIMER)
         lacking = due < timer
         if watermark is not None:
@@ -271,7 +278,7 @@ class Deduplication(RowKeyGroup):
 
 
 def _running_max(values: Ints, groups: Ints) -> Ints:
-    """The largest value so far in each group; the groups follow each other."""
+    """The largest value so far within each group. Each group is contiguous."""
     different, ranks = np.unique(values, return_inverse=True)
     lifted = np.maximum.accumulate(groups * len(different) + ranks)
     running: Ints = different[lifted % len(different)]
@@ -284,7 +291,7 @@ def _ints(rows: Any, name: str) -> Ints:
 
 
 def _differ(spans: Any, name: str, rows: Any, kept: Ints) -> Mask:
-    """Which spans have another value than the rows that they kept."""
+    """Which spans differ in a column from the row that they kept."""
     differs: Mask = _ints(spans, name) != _ints(rows, name)[kept]
     return differs
 
@@ -295,7 +302,7 @@ def _flags(rows: Any) -> Mask:
 
 
 def _with(rows: Any, own: Mapping[str, Any]) -> Any:
-    """The rows with other values in some columns."""
+    """The rows with some columns replaced."""
     arrays = [
         pa.array(own[name]) if name in own else column
         for name, column in zip(rows.schema.names, rows.columns, strict=True)

@@ -1,26 +1,27 @@
-"""Interval join of two streams: rows that agree in their keys, and whose times are no further apart than bounds say.
+"""Interval join of two streams: pairs of rows with equal keys, whose times differ by a value within bounds.
 
-A row is kept until no partner of it can come any more: until the watermark, the smaller one of both sides, passes its
-time and the bound. Rows lie in state in slots of time, for each side apart, and a clean-up timer of its slot lets them
-go; with an outer join it emits those that had no partner. Source: semantics.md#timers.
+A row is kept until no partner can come any more: until the watermark, the smaller one of both sides, passes its time
+plus its bound. In state, the rows of each side are in slots of time, and the clean-up timer of a slot drops them. An
+outer join emits rows without a partner then. Source: semantics.md#timers.
 
-For instance `o.t BETWEEN s.t - 40 ms AND s.t` as a left join of orders o with shipments s: `between` is (-40_000, 0)
-microseconds, of the left time less the right one. An order at 100 has partners from 100 to 140, and a shipment at 120
-those from 80 to 120; so an order may get a partner for 40 ms after its own time, a shipment for 0: `after` is (40, 0).
+For example, `o.t BETWEEN s.t - 40 ms AND s.t` as a left join of orders o with shipments s: `between` is (-40_000, 0)
+microseconds, for the left time minus the right one. An order at 100 has partners from 100 to 140, and a shipment at 120
+has partners from 80 to 120. So an order may get a partner up to 40 ms after its own time, a shipment 0 ms: `after` is
+(40, 0).
 
     arrives        watermark  is emitted
     order at 100          90
-    shipment at 120       90  the pair of both: one order in state met it
-    order at 60           90  (late: dropped, and counted)
+    shipment at 120       90  the pair: the order was in state
+    order at 60           90  (late: dropped and counted)
     order at 130         125
-                         129  (slot 12 of the shipments is dropped: orders to come are later than 129)
-                         170  order at 130 alone: the watermark has passed 130 + 40
+                         129  (slot 12 of the shipments is dropped: new orders are later than 129)
+                         170  the order at 130 alone: the watermark has passed 130 + 40
 
-With slots of 10 ms the orders lie in the slots 10 and 13 of the left side, and the shipment in 12 of the right one. The
-timer of slot 12 is set for 129: then all its rows are over, and no pair is lost when the slot is dropped. As orders are
-emitted alone, the timer of slot 13 is set for 170, when the first order without a partner is over. That of slot 10 was
-set for 140 when the order came; it then finds that the order has had a partner, and drops it in silence. Rows are
-emitted up to 40 ms after their time, so the output watermark lies 40 ms before the operator's own.
+With slots of 10 ms, the orders are in slots 10 and 13 of the left side, and the shipment is in slot 12 of the right
+side. The timer of slot 12 is set for 129: all its rows are over then, so dropping the slot loses no pair. Orders
+without a partner are emitted, so the timer of slot 13 is set for 170, when the first such order is over. The timer of
+slot 10 was set for 140 when its order came. It finds that the order has had a partner, and drops it without emitting
+anything. Rows are emitted up to 40 ms after their time, so the output watermark is 40 ms before the operator's own.
 """
 
 from __future__ import annotations
@@ -56,7 +57,7 @@ from tvfsql.runtime.stream.time.processing_time import goes_on
 from tvfsql.runtime.stream.time.union import of_side
 
 MET = "$met"  # whether a row has had a partner
-SLOTS = 8  # how many slots the bounds span, about
+SLOTS = 8  # about how many slots the bounds span
 LEAST_SLOT = 10_000  # ms
 LEFT, RIGHT = 0, 1
 PRESERVED = {"inner": (), "left": (LEFT,), "right": (RIGHT,), "full": (LEFT, RIGHT)}
@@ -74,17 +75,18 @@ def interval_join_stream(
     name: str = "tvfsql_joined",
     **options: Unpack[StreamOptions],
 ) -> DataFrame:
-    """Exchange and IntervalJoin: pairs of a left and a right row whose columns `on` are equal, and whose times differ
-    by a value in `between`: left minus right, in microseconds, bounds included.
+    """Exchange and IntervalJoin: pairs of a left and a right row with equal columns `on`, whose times differ by a value
+    in `between`: left minus right, in microseconds, bounds included.
 
-    In: on each side any columns, and the watermark columns of `with_watermarks`; no other name is on both sides. `on`
-    are pairs of columns of one type; NULL equals NULL if the left one is in `null_safe`. `kind` is inner, left, right
-    or full.
-    Out: the columns of both sides without watermark columns, or with its own (`marks`). A pair is emitted in the
-    micro-batch of its later row; a row without a partner (the other columns are NULL) once none can come.
-    Rows at or before the current watermark, the smaller one of both sides, are late: dropped and counted, those of the
-    right side also as numLateRecordsDroppedRight. `inputs` are the prefixes of the sides' channels (`Valve`). With
-    `proctime` the watermark is the time of the micro-batch, and no row is late.
+    In: on each side any columns, and the watermark columns of `with_watermarks`. No other name may be on both sides.
+    `on` lists pairs of columns of one type; NULL equals NULL if the left one is in `null_safe`. `kind` is inner, left,
+    right or full.
+    Out: the columns of both sides, without the watermark columns; with `marks` the operator adds its own. A pair is
+    emitted in the micro-batch of its later row. A row without a partner is emitted when none can come any more, with
+    NULL in the other side's columns.
+    Rows at or before the current watermark, the smaller one of both sides, are late: they are dropped and counted,
+    those of the right side also as numLateRecordsDroppedRight. `inputs` are the prefixes of the sides' channels
+    (`Valve`). With `proctime` the watermark is the time of the micro-batch, and no row is late.
     """
     options.setdefault("inputs", TWO_INPUTS.inputs)
     context = StreamContext(**options)
@@ -119,7 +121,7 @@ def interval_join_stream(
 
 @dataclass(frozen=True)
 class IntervalJoin(Operator):
-    """What is joined; each pair is of the left and the right side. Columns go by number. `between` is in microseconds,
+    """The parameters of an interval join. Pairs are (left, right). Columns are numbers. `between` is in microseconds,
     all other times are in ms."""
 
     columns: tuple[int, ...]
@@ -138,37 +140,40 @@ class IntervalJoin(Operator):
 
     @cached_property
     def preserved(self) -> tuple[int, ...]:
-        """The sides whose rows are emitted also without a partner."""
+        """The sides whose rows are also emitted without a partner."""
         return PRESERVED[self.kind]
 
     @cached_property
     def slot(self) -> int:
-        """How wide a slot is."""
+        """The width of a slot in ms."""
         low, high = self.between
         return max(self.least_slot, max(high - low, -low, high) // 1000 // SLOTS)
 
     @cached_property
     def after(self) -> tuple[int, int]:
-        """How long after its own time a row of each side may still get a partner; before it, if that is negative."""
+        """How long after its own time a row of each side may still get a partner, in ms. Negative: only before its own
+        time."""
         low, high = self.between
         return -(low // 1000), -(-high // 1000)
 
     @property
     def delay(self) -> int:
-        """How long after its own time a row may be emitted."""
+        """How long after its own time a row may be emitted, in ms."""
         return max(0, *self.after)
 
     def micros(self, rows: Any, side: int) -> Ints:
+        """The times of rows in epoch microseconds."""
         times: Ints = rows.column(self.times[side]).cast(TIMESTAMP).view(pa.int64()).to_numpy()
         return times
 
     def partners(self, side: int) -> tuple[int, int]:
-        """From where to where, of its own time, the times of a row's partners lie, in microseconds."""
+        """The bounds of the times of a row's partners, relative to its own time, in microseconds."""
         low, high = self.between
         return (-high, -low) if side == LEFT else (low, high)
 
     def codes(self, left: Any, right: Any) -> tuple[Ints, Ints]:
-        """A number for the key of each row, the same on both sides; -1 and -2 for a NULL that equals none."""
+        """A number for the key of each row, equal on both sides for equal keys. -1 (left) and -2 (right) stand for
+        NULLs that equal nothing."""
         count = left.num_rows, right.num_rows
         both = [pa.concat_arrays([left.column(a), right.column(b)]) for a, b in zip(*self.keys, strict=True)]
         codes = key_codes(both, sum(count))
@@ -176,18 +181,18 @@ class IntervalJoin(Operator):
             if column.null_count and not safe:
                 nothing = column.is_null().to_numpy(zero_copy_only=False)
                 codes = np.where(nothing, np.where(np.arange(len(codes)) < count[0], -1, -2), codes)
-        if len(self.keys[LEFT]) > 1:  # numbers that leave room for a time beside them
+        if len(self.keys[LEFT]) > 1:  # smaller numbers, so that a key and a time fit into one number
             codes = np.unique(codes, return_inverse=True)[1] + min(int(codes.min()), 0)
         return codes[: count[0]], codes[count[0] :]
 
     def pairs(self, left: Any, right: Any) -> tuple[Ints, Ints]:
-        """Which rows of the left side belong to which of the right one."""
+        """The positions of the rows of all pairs: on the left side, and on the right side."""
         if not left.num_rows or not right.num_rows:
             return np.zeros(0, dtype=np.int64), np.zeros(0, dtype=np.int64)
         mine, others = self.codes(left, right)
         at, times = self.micros(left, LEFT), self.micros(right, RIGHT)
         low, high = self.partners(LEFT)
-        # times as their ranks, so that a key and a time fit into one number
+        # times become ranks, so that a key and a time fit into one number
         different = np.unique(times)
         size = len(different) + 1
         lifted = others * size + np.searchsorted(different, times)
@@ -201,8 +206,11 @@ class IntervalJoin(Operator):
 
 
 class JoinedRows(RowKeyGroup):
-    """The rows of both sides in one key group. A slot of a side has a timer: for when all its rows are over, or where
-    rows are emitted without a partner, for the first such one that is. One that fires before is set again."""
+    """The rows of both sides in one key group.
+
+    Each slot has a timer. It is set for the time when all its rows are over, or on a preserved side, when the first row
+    without a partner is. A timer that fires earlier is set again.
+    """
 
     def __init__(self, spec: IntervalJoin, store: ChunkStore, services: TimerServices) -> None:
         super().__init__(spec.context, store, services)
@@ -248,7 +256,7 @@ class JoinedRows(RowKeyGroup):
     # ---- pairs
 
     def _match(self) -> Iterator[Emit]:
-        """Fresh rows with those in state, and with each other."""
+        """Pair new rows with those in state, and with each other."""
         fresh = tuple(joined(batches) if batches else None for batches in self.fresh)
         self.fresh = ([], [])
         met: list[Any] = [None if rows is None else np.zeros(rows.num_rows, dtype=np.bool_) for rows in fresh]
@@ -273,13 +281,14 @@ class JoinedRows(RowKeyGroup):
                 self._keep(_with_met(rows, met[side]), side)
 
     def _paired(self, rows: Any, stored: Any, side: int) -> tuple[Ints, Ints]:
+        """The positions of the new rows and of the stored rows that form pairs."""
         if side == LEFT:
             return self.spec.pairs(rows, stored)
         theirs, mine = self.spec.pairs(stored, rows)
         return mine, theirs
 
     def _slots_near(self, rows: Any, side: int) -> list[int]:
-        """The slots of the other side in which partners may lie."""
+        """The slots of the other side that can contain partners."""
         times, slot = self.spec.micros(rows, side), self.spec.slot * 1000
         low, high = self.spec.partners(side)
         first, last = (int(times.min()) + low) // slot, (int(times.max()) + high) // slot
@@ -287,7 +296,7 @@ class JoinedRows(RowKeyGroup):
         return sorted(number for number in slots if first <= number <= last)
 
     def _note_met(self, slot: Key, stored: Any, theirs: Ints) -> None:
-        """Rows in state have had a partner: that matters where they would be emitted without one."""
+        """Remember which rows in state have had a partner, on sides whose rows are emitted without one."""
         if slot.level not in self.spec.preserved or not len(theirs):
             return
         met = _met(stored)
@@ -297,7 +306,7 @@ class JoinedRows(RowKeyGroup):
             self.store.replace(slot, _with_met(stored, now))
 
     def _keep(self, rows: Any, side: int) -> None:
-        """Fresh rows into their slots. Those that need no partner any more stay there until the clean-up."""
+        """Put new rows into their slots. Rows that need no partner any more stay there until the clean-up."""
         times = self.spec.micros(rows, side) // 1000
         numbers = times // self.spec.slot
         order = sort_order([numbers])
@@ -319,7 +328,7 @@ class JoinedRows(RowKeyGroup):
         self.timers.register(self.timers.rows.batch([[side]], [number], [time]))
 
     def _over(self, rows: Any, side: int) -> Ints:
-        """When no partner can come any more."""
+        """When no partner of each row can come any more (epoch ms)."""
         times: Ints = self.spec.micros(rows, side) // 1000 + self.spec.after[side]
         return times
 
@@ -330,7 +339,7 @@ class JoinedRows(RowKeyGroup):
             slot = _slot(side, number)
             if slot not in self.store:
                 continue
-            if side not in self.spec.preserved:  # its only timer: that of its last row
+            if side not in self.spec.preserved:  # its only timer is that of its last row
                 self.store.drop(slot)
                 continue
             rows = joined(self.store.read(slot))

@@ -1,4 +1,4 @@
-"""What the key groups of row-level operators share: rows in a store, timers, and how far their output lags."""
+"""What the key groups of row operators share: rows in a store, timers, and a delayed output watermark."""
 
 from __future__ import annotations
 
@@ -22,5 +22,6 @@ class RowKeyGroup(KeyGroup):
 
 
 def delayed(watermark: int | None, delay: int) -> int | None:
-    """The watermark of rows that are emitted up to `delay` ms after their time. The end of the input is that of all."""
+    """The output watermark of an operator that emits rows up to `delay` ms after their time. The end of the input is
+    not delayed."""
     return watermark if watermark is None or watermark >= END_OF_INPUT else watermark - delay

@@ -1,7 +1,7 @@
-"""Top-N of the windows of a stream: what batch does with `row_number().over(...)`, for the rows of a micro-batch.
+"""Top-N of the windows of a stream: ranks the rows of a micro-batch, as `row_number().over(...)` does in batch.
 
-All rows of a window leave the operator that made them in one micro-batch, so its ranks are final there and no state
-is kept. Spark's own OVER does not run on streams.
+All rows of a window arrive in one micro-batch, so ranks are final there, and no state is kept. Spark's own OVER does
+not run on streams.
 """
 
 from __future__ import annotations
@@ -21,7 +21,7 @@ from tvfsql.runtime.arrow.order import places
 
 CHUNK_ROWS = 200_000
 OUT_ROWS = 50_000
-# what a direction means, under the names of PySpark's Column: (descending, NULLs first)
+# the names of directions, as in PySpark's Column: (descending, NULLs first)
 DIRECTIONS = {
     "asc": (False, True),
     "asc_nulls_last": (False, False),
@@ -42,11 +42,11 @@ def top_n_stream(
 ) -> DataFrame:
     """Exchange and WindowTopN: the rows of each micro-batch whose rank within `partition` is in `ranks` (inclusive).
 
-    In: any columns. `partition` includes both window columns; all rows of a window arrive in one micro-batch. `order`
-    and `ties` map columns to directions (DIRECTIONS). `function` is row_number, rank or dense_rank; only the first uses
-    `ties`.
+    In: any columns. `partition` includes both window columns. All rows of a window must arrive in one micro-batch.
+    `order` and `ties` map columns to directions (DIRECTIONS). `function` is row_number, rank or dense_rank; only
+    row_number uses `ties`.
     Out: the same columns, and the rank as a BIGINT column `name`, if given. Control rows pass unchanged. Rows are
-    limited before and after the exchange, so that few of them are shuffled.
+    limited before and after the exchange, so few of them are shuffled.
     """
     at = rows.columns.index
     keys = tuple((at(column), *DIRECTIONS[direction]) for column, direction in (*order.items(), *(ties or {}).items()))
@@ -63,7 +63,8 @@ def top_n_stream(
 
 @dataclass(frozen=True)
 class Limit:
-    """The rows of each partition up to the rank `last`. Columns go by number; the first `ordering` keys make ranks."""
+    """The rows of each partition up to rank `last`. Columns are numbers. Rows with equal first `ordering` keys have
+    equal ranks."""
 
     function: str
     partition: tuple[int, ...]
@@ -72,7 +73,7 @@ class Limit:
     last: int
 
     def __call__(self, batches: Sequence[pa.RecordBatch]) -> tuple[pa.RecordBatch, Ints]:
-        """Those rows in order, partitions together, and their ranks."""
+        """The rows within the limit, in order within each partition, and their ranks."""
         batch = joined(batches)
         groups = key_codes([batch.column(i) for i in self.partition], batch.num_rows)
         codes = [sort_codes(batch.column(i), down, first) for i, down, first in self.keys]
@@ -86,7 +87,8 @@ class Limit:
         return batch.take(pa.array(order[few])), ranks[few]
 
     def _ranks(self, starts: Mask, new: Mask) -> Ints:
-        """The ranks of rows in order: `starts` says where a partition starts, `new` where ORDER BY has a new value."""
+        """The ranks of rows in order. `starts` flags the first row of each partition, `new` the rows with a new value
+        of ORDER BY."""
         places = np.arange(len(starts), dtype=np.int64)
         first = np.maximum.accumulate(np.where(starts, places, 0))
         if self.function == "row_number":
@@ -99,7 +101,7 @@ class Limit:
 
 
 def sort_codes(column: pa.Array, descending: bool, nulls_first: bool) -> Ints:
-    """A number for each value: they sort as Spark sorts the values."""
+    """A number for each value. The numbers sort as Spark sorts the values."""
     numbers, top = places(column)  # NULL is 0, the smallest
     if descending:
         return np.where(numbers == 0, -top, -numbers) if nulls_first else -numbers
@@ -108,9 +110,11 @@ def sort_codes(column: pa.Array, descending: bool, nulls_first: bool) -> Ints:
 
 @dataclass(frozen=True)
 class TopN:
-    """What `mapInArrow` runs: the rows of `limit` from the rank `first` on, `ranked`: with their rank behind.
+    """The function for `mapInArrow`: the rows of `limit` from rank `first` on; with `ranked`, their rank is the last
+    column.
 
-    `control` is the number of the column `$control`: rows that have one pass. Memory holds a chunk and the best rows.
+    `control` is the number of the column `$control`; rows where it is set pass unchanged. Memory is bounded by a chunk
+    and the best rows.
     """
 
     limit: Limit
@@ -128,7 +132,7 @@ class TopN:
                 batch = batch.filter(control.is_null())
             best.append(batch)
             waiting += batch.num_rows
-            if waiting > max(CHUNK_ROWS, kept):  # rows that stay are not sorted again for every chunk
+            if waiting > max(CHUNK_ROWS, kept):  # not more often, because the best rows are sorted again each time
                 best = [self.limit(best)[0]]
                 kept, waiting = best[0].num_rows, 0
         if best:
@@ -137,7 +141,7 @@ class TopN:
             yield from self._out(rows.filter(pa.array(within)), ranks[within])
 
     def _out(self, rows: pa.RecordBatch, ranks: Ints | None) -> Iterator[pa.RecordBatch]:
-        """In batches of bounded size."""
+        """The rows in batches of bounded size."""
         if self.ranked:
             column = pa.nulls(rows.num_rows, pa.int64()) if ranks is None else pa.array(ranks)
             rows = pa.RecordBatch.from_arrays([*rows.columns, column], [*rows.schema.names, "rank"])

@@ -1,4 +1,5 @@
-"""State of a key group: stores of Arrow chunks and timers, their layout in RocksDB, and the description beside them.
+"""The state of a key group: stores of Arrow chunks, timers, their layout in RocksDB, and the description of the
+operator.
 
-What an operator does with its state is in `windows` and `rows`.
+The operators that use it are in `windows` and `rows`.
 """

@@ -1,9 +1,9 @@
-"""The rows of one key group in state: Arrow chunks under keys that say what they are, found through one small index.
+"""The rows of one key group in state: Arrow chunks under named keys, with one small index.
 
-A micro-batch reads the index, the chunks that it needs and no others, and writes what it changed at its end. Rows
-that come and go within a micro-batch never reach the state, and the number of state calls depends on the keys touched
-here (slices, say), never on the keys of the query. A chunk that is no larger than what is added to it is merged with
-it: a key has one chunk in the usual case, at most log2(its rows) of them, and each row is rewritten as often.
+A micro-batch reads the index and only the chunks that it needs, and writes its changes at the end. Rows that come and
+go within a micro-batch never reach the state. The number of state calls depends on the keys here (slices, for example),
+never on the keys of the query. New rows are merged with the last chunk if it has at most as many rows. So a key usually
+has one chunk, and at most log2(its rows). Each row is rewritten at most that often.
 """
 
 from __future__ import annotations
@@ -21,22 +21,22 @@ from tvfsql.runtime.stream.time.valve import Valve
 
 
 class Kind(IntEnum):
-    """What the chunks of a key are. The numbers are in checkpoints: none is given to another kind later."""
+    """What the chunks of a key are. The numbers are in checkpoints: never reuse one for another kind."""
 
     SLICE = 0  # number: the slice
-    SLICE_RUN = 1  # of `SliceTree`; level: its height in the tree, number: its place there
+    SLICE_RUN = 1  # of `SliceTree`; level: its height in the tree, number: its place at that height
     EMITTED_STEP = 2  # of `ChangedSteps`; number: the first slice of the cycle
-    LATE_ROWS = 3  # of `FiringWindows`; number: the last slice of which all windows had fired when they came
+    LATE_ROWS = 3  # of `FiringWindows`; number: the last fired window end (as a slice) when the rows came
     EMITTED_WINDOW = 4  # of `FiringWindows`; number: the slice that the window ends on
-    EARLY_SINCE = 5  # of `FiringWindows`, and holds no rows; number: since when (epoch ms) rows wait for an early fire
+    EARLY_SINCE = 5  # of `FiringWindows`, without rows; number: since when (epoch ms) rows wait for an early fire
     LATE_SINCE = 6  # the same for a late fire
-    SESSIONS = 7  # of `OpenSessions`; number: the order in which they were put there
-    BUCKET = 8  # of `HashBuckets`; level: how many bits of the hash count, number: those bits
+    SESSIONS = 7  # of `OpenSessions`; number: order of insertion
+    BUCKET = 8  # of `HashBuckets`; level: how many bits of the hash are used, number: those bits
     JOIN_SLOT = 9  # of the interval join; level: the side, number: the slot
 
 
 class Key(NamedTuple):
-    """Under what rows are kept."""
+    """The name of a key in the store."""
 
     kind: Kind
     number: int
@@ -44,7 +44,7 @@ class Key(NamedTuple):
 
 
 class ChunkKey(NamedTuple):
-    """A chunk of a key, by its place among the key's chunks."""
+    """The name of a chunk in state: a key, and the chunk's place among the key's chunks."""
 
     kind: int
     number: int
@@ -52,15 +52,15 @@ class ChunkKey(NamedTuple):
     place: int
 
 
-# The watermark in epoch ms, the channels that it comes from (as `Valve` writes them), the list of chunks.
+# The watermark in epoch ms, its channels (as `Valve.dump` writes them), the list of chunks.
 Index = tuple[int | None, str, bytes]
 
 
 class State(Protocol):
-    """Where a key group's index and chunks are kept: RocksDB through Spark, or a dictionary in tests."""
+    """Access to a key group's index and chunks: RocksDB through Spark, or a dictionary in tests."""
 
     def index(self) -> Index | None:
-        """None if the group is new."""
+        """The index; None if the key group is new."""
 
     def set_index(self, index: Index) -> None: ...
 
@@ -71,26 +71,26 @@ class State(Protocol):
     def remove_chunk(self, key: ChunkKey) -> None: ...
 
 
-Times = tuple[int, int]  # between which the rows of a chunk lie
+Times = tuple[int, int]  # the first and the last time of the rows of a chunk
 
 
 @dataclass(slots=True)
 class Chunk:
-    """A piece of what is kept under a key: how large it is, and its rows if this micro-batch has seen them."""
+    """A part of the rows of a key: their number, their size in bytes, and the rows themselves, once they are loaded."""
 
     rows: int
     size: int
     times: Times | None = None
     batch: pa.RecordBatch | None = None
-    stored: bool = False  # some version of it is in state
+    stored: bool = False  # a version of it is in state, maybe an older one
     changed: bool = False
 
 
 class ChunkStore:
     """The state of a key group during one micro-batch: rows by key, and the watermark with its channels (`valve`).
 
-    `merge` makes one batch of several of a key, oldest first. With `times` the store knows without reading them between
-    which times the rows of each key lie: it says so of a batch.
+    `merge` makes one batch of several batches of a key, oldest first. `times` returns the first and the last time of
+    the rows of a batch. With it, the index has the times of each chunk, so `times()` reads no chunks.
     """
 
     def __init__(
@@ -114,7 +114,7 @@ class ChunkStore:
         return key in self.chunks
 
     def keys(self, *kinds: Kind) -> list[Key]:
-        """The keys of some kinds, in the order in which they were put there."""
+        """The keys of some kinds, in order of insertion."""
         return [key for key in self.chunks if key.kind in kinds]
 
     def numbers(self, kind: Kind) -> Iterator[int]:
@@ -122,7 +122,7 @@ class ChunkStore:
         return (key.number for key in self.chunks if key.kind == kind)
 
     def append(self, key: Key, batch: pa.RecordBatch) -> None:
-        """Add rows to those of a key."""
+        """Add rows to a key."""
         chunks = self.chunks.setdefault(key, [])
         rows, kept = batch.num_rows, len(chunks)
         while kept and chunks[kept - 1].rows <= rows:
@@ -134,24 +134,25 @@ class ChunkStore:
         self._put(key, kept, batch)
 
     def replace(self, key: Key, batch: pa.RecordBatch) -> None:
-        """Put rows in the place of those of a key."""
+        """Replace the rows of a key."""
         self.chunks.setdefault(key, [])
         self._put(key, 0, batch)
 
     def mark(self, key: Key) -> None:
-        """Remember a key that has no rows, in a store without `times`."""
+        """Add a key without rows. Only for stores without `times`."""
         self.chunks.setdefault(key, [])
 
     def read(self, key: Key) -> list[pa.RecordBatch]:
-        """The rows of a key, oldest first; none if there is no such key."""
+        """The rows of a key, oldest first; empty if there is no such key."""
         return [self._load(key, place) for place in range(len(self.chunks.get(key, ())))]
 
     def drop(self, key: Key) -> None:
+        """Remove a key and its rows."""
         self._cut(key, 0)
         del self.chunks[key]
 
     def flush(self) -> None:
-        """Write what has changed."""
+        """Write the changes to state."""
         for removed in self.removed:
             self.state.remove_chunk(removed)
         index = []
@@ -169,22 +170,22 @@ class ChunkStore:
             self.state.set_index(after)
 
     def rows_of(self, key: Key) -> int:
-        """How many rows a key has."""
+        """The number of rows of a key."""
         return sum(chunk.rows for chunk in self.chunks[key])
 
     def times(self) -> Times | None:
-        """Between which times all rows lie; None if there are none."""
+        """The first and the last time of all rows; None if there are no rows."""
         found = [chunk.times for chunks in self.chunks.values() for chunk in chunks if chunk.times is not None]
         return (min(first for first, _ in found), max(last for _, last in found)) if found else None
 
     @property
     def rows(self) -> int:
-        """How many rows are in state."""
+        """The number of rows in state."""
         return sum(chunk.rows for chunks in self.chunks.values() for chunk in chunks)
 
     @property
     def size(self) -> int:
-        """About how many bytes."""
+        """The approximate size of the rows in bytes."""
         return sum(chunk.size for chunks in self.chunks.values() for chunk in chunks)
 
     def _load_index(self, index: bytes) -> None:
@@ -196,7 +197,7 @@ class ChunkStore:
                 chunks.append(Chunk(rows, size, (times[0], times[1]) if times else None, stored=True))
 
     def _put(self, key: Key, place: int, batch: pa.RecordBatch) -> None:
-        """Write rows as the chunk at a place, the last one of the key."""
+        """Write rows as the chunk at `place`, and make it the last chunk of the key."""
         chunks = self.chunks[key]
         self._cut(key, place + 1)
         if place == len(chunks):
@@ -212,6 +213,7 @@ class ChunkStore:
         return chunk.batch
 
     def _cut(self, key: Key, kept: int) -> None:
+        """Remove the chunks of a key from place `kept` on."""
         chunks = self.chunks[key]
         self.removed += [_chunk_key(key, place) for place in range(kept, len(chunks)) if chunks[place].stored]
         del chunks[kept:]

@@ -1,6 +1,6 @@
-"""What an operator's state says of itself, so that a checkpoint can be read by whoever finds it (`tvfsql state`).
+"""The description of an operator in its state, so that a checkpoint can be read without the query (`tvfsql state`).
 
-It lies beside the index of each key group, as JSON, and is written with it.
+It is JSON, and is written with the index of each key group.
 """
 
 from __future__ import annotations
@@ -12,15 +12,17 @@ from typing import get_args
 from tvfsql.errors import DataError
 from tvfsql.plan.window import Window
 
-LAYOUT = 2  # how state lies; another number where state that was written before can no longer be read
+LAYOUT = 2  # the version of the state's layout; raise it when older state can no longer be read
 _WINDOWS: dict[str, type[Window]] = {kind.__name__: kind for kind in get_args(Window)}
 
 
 @dataclass(frozen=True)
 class Description:
-    """An operator as EXPLAIN names it, the names of its key columns, its window (None: it keeps rows by key) or what
-    else EXPLAIN says of it, the zone on whose wall clock its times are ("": they are TIMESTAMPs), and what the names
-    of its channels begin with (`Valve`)."""
+    """An operator as EXPLAIN names it, with the names of its key columns.
+
+    `window` is None for operators that keep rows by key. `about`: what else EXPLAIN shows. `zone`: the zone of the
+    clock that its times are on; "" for TIMESTAMPs. `inputs`: the prefixes of its channels' names (`Valve`).
+    """
 
     operator: str
     keys: tuple[str, ...] = ()
@@ -35,7 +37,7 @@ class Description:
 
     @classmethod
     def load(cls, text: str | None) -> Description:
-        """Raises DataError if the state is of another layout than this version writes."""
+        """Parse a description. Raises DataError if the state has another layout than this version writes."""
         parts = json.loads(text or "{}")
         layout = parts.pop("layout", None)
         if layout != LAYOUT:

@@ -1,7 +1,7 @@
-"""Rows in state by the hash of their key: buckets of bounded size, whose number grows with the rows.
+"""Rows in state by the hash of their key: buckets of bounded size, whose number grows with the number of rows.
 
-A micro-batch reads and writes the buckets of the keys that it touches. The number of state calls depends on the rows in
-state, never on the keys of the micro-batch.
+A micro-batch reads and writes only the buckets of its keys. The number of state calls depends on the rows in state,
+never on the number of keys in the micro-batch.
 """
 
 from __future__ import annotations
@@ -21,14 +21,14 @@ BUCKET_ROWS = 16_384
 
 
 class HashBuckets:
-    """The buckets of a key group in its `store`: 2**level of them, numbered by the lowest bits of the hash."""
+    """The buckets of a key group in its `store`: 2**level of them, numbered by the lowest `level` bits of the hash."""
 
     def __init__(self, store: ChunkStore, bucket_rows: int = BUCKET_ROWS) -> None:
         self.store, self.bucket_rows = store, bucket_rows
         self.level = max((key.level for key in store.keys(Kind.BUCKET)), default=0)
 
     def numbers(self, hashes: Ints) -> Ints:
-        """In which buckets the rows of these keys are."""
+        """The bucket of each hash."""
         return hashes & ((1 << self.level) - 1)
 
     def read(self, buckets: Sequence[int]) -> list[pa.RecordBatch]:
@@ -39,7 +39,7 @@ class HashBuckets:
         return sorted(self.store.numbers(Kind.BUCKET))
 
     def replace(self, rows: pa.RecordBatch, changed: Sequence[int]) -> None:
-        """Put rows in the place of those of some buckets; rows of other buckets are left out."""
+        """Replace the rows of the buckets `changed` by those of `rows` that belong there. Other rows are ignored."""
         for number in changed:
             if self._key(number) in self.store:
                 self.store.drop(self._key(number))

@@ -1,6 +1,7 @@
-"""Where the state of a key group lies: in RocksDB, through Spark.
+"""The state of a key group in RocksDB, through Spark.
 
-Imports nothing of weight: Spark starts a Python process for each stateful operator only to ask what state it has.
+Imports only light modules: Spark starts a Python process for each stateful operator just to ask for its state
+variables.
 """
 
 from __future__ import annotations
@@ -17,7 +18,7 @@ if TYPE_CHECKING:
 
 @dataclass(frozen=True)
 class SparkState:
-    """The state of the key group at hand, with what it says of itself."""
+    """The state of the current key group, and the description that is written with it."""
 
     value: ValueState
     chunks: MapState
@@ -25,7 +26,7 @@ class SparkState:
 
     @classmethod
     def of(cls, handle: StatefulProcessorHandle, description: str) -> SparkState:
-        """For `init` of a StatefulProcessor. `description`: a `Description`, dumped."""
+        """Declare the state in `init` of a StatefulProcessor. `description` is a `Description`, dumped."""
         return cls(
             handle.getValueState("index", "watermark BIGINT, channels STRING, chunks BINARY, description STRING"),
             handle.getMapState("chunks", "kind INT, number BIGINT, level INT, place INT", "data BINARY"),
@@ -54,14 +55,14 @@ class SparkState:
 
 @dataclass(frozen=True)
 class SparkTimerState:
-    """The timers of the key group at hand: two maps for all services of an operator."""
+    """The timers of the current key group: two maps for all services of an operator."""
 
     queues: MapState
     chunks: MapState
 
     @classmethod
     def of(cls, handle: StatefulProcessorHandle) -> SparkTimerState:
-        """For `init` of a StatefulProcessor."""
+        """Declare the timers in `init` of a StatefulProcessor."""
         return cls(
             handle.getMapState("timer_queues", "service STRING, clock STRING", "now BIGINT, chunks BINARY"),
             handle.getMapState("timers", "service STRING, clock STRING, chunk BIGINT", "timers BINARY"),

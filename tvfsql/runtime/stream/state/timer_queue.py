@@ -1,8 +1,8 @@
-"""The timers of one clock, kept columnar: what is registered, what is due, and how it lies in state.
+"""The timers of one clock in columnar form: which are set, which are due, and how they are stored.
 
-Chunks of some thousand timers follow each other in time, found through one small index. So the number of state
-calls does not depend on the number of timers, and a micro-batch reads and writes the chunks whose times it touches,
-not all timers. All timers of one time are in one chunk, so that equal timers meet.
+Chunks of some thousand timers are in order of time, with one small index. So the number of state calls does not depend
+on the number of timers, and a micro-batch reads and writes only the chunks of the times that it touches. All timers of
+one time are in one chunk, so that duplicates are found.
 """
 
 from __future__ import annotations
@@ -26,10 +26,10 @@ QueueName = tuple[str, str]  # (service, clock)
 
 
 class TimerState(Protocol):
-    """Where the timers of a key group are kept: RocksDB through Spark, or a dictionary in tests."""
+    """Access to the timers of a key group: RocksDB through Spark, or a dictionary in tests."""
 
     def queue(self, name: QueueName) -> tuple[int | None, bytes] | None:
-        """The clock in epoch ms and the list of chunks; None if there never was such a queue."""
+        """The clock in epoch ms (None: not set yet) and the list of chunks; None if the queue is new."""
 
     def set_queue(self, name: QueueName, now: int | None, chunks: bytes) -> None: ...
 
@@ -42,7 +42,7 @@ class TimerState(Protocol):
 
 @dataclass(slots=True)
 class TimerChunk:
-    """Timers in the order of their times: the first time, how many, and they themselves once they were read."""
+    """Timers in order of time: the first time, their number, and the timers themselves, once they are loaded."""
 
     number: int
     first: int
@@ -52,10 +52,10 @@ class TimerChunk:
 
 
 class TimerQueue:
-    """The timers of one clock for one key group, during one micro-batch; `flush` writes them to state.
+    """The timers of one clock for one key group during one micro-batch. `flush` writes them to state.
 
-    Many timers at once are a batch of `TimerRows`. The same key, namespace and time twice is one timer. Keys are
-    the same where GROUP BY says so; floats come as `local_slices` sends them, with one zero and one NaN.
+    Many timers at once are a batch of `TimerRows`. Timers with equal key, namespace and time are one timer. Keys are
+    equal as in GROUP BY; floats must come as from `local_slices`, with one zero and one NaN.
     """
 
     def __init__(self, rows: TimerRows, state: TimerState, name: QueueName) -> None:
@@ -69,8 +69,8 @@ class TimerQueue:
             self.chunks = [TimerChunk(number, first, rows) for number, first, rows in zip(*fields, strict=True)]
         self.stored = [chunk.number for chunk in self.chunks]
         self.numbers = count(max(self.stored, default=-1) + 1)
-        self.log: list[tuple[pa.RecordBatch, bool]] = []  # timers to set or, with True, to delete
-        self.singles: list[tuple[Timer, bool]] = []  # the same one by one, newer than the log
+        self.log: list[tuple[pa.RecordBatch, bool]] = []  # timers to set (False) or to delete (True)
+        self.singles: list[tuple[Timer, bool]] = []  # the same for single timers, newer than the log
         self.firing: DueTimers | None = None
 
     def register(self, timers: pa.RecordBatch) -> None:
@@ -78,7 +78,7 @@ class TimerQueue:
         self._note(timers, deletes=False)
 
     def delete(self, timers: pa.RecordBatch) -> None:
-        """Take timers back; what is not set does not matter."""
+        """Delete timers. Timers that are not set are ignored."""
         self._note(timers, deletes=True)
 
     def register_one(self, timer: Timer) -> None:
@@ -94,9 +94,9 @@ class TimerQueue:
             self.singles.append((timer, True))
 
     def pop(self, time: int) -> pa.RecordBatch:
-        """Move the clock to `time`, never back, and take out all timers that are due.
+        """Move the clock to `time`, never back, and remove and return all timers that are due.
 
-        They come in the order of their times; those of one time in the order in which they were registered.
+        They are in order of time, and those of one time in order of registration.
         """
         if self.firing is not None:
             raise AssertionError(f"{self.name}: a timer's callback must not move the clock that it fires by")
@@ -111,9 +111,9 @@ class TimerQueue:
         return self.rows.joined(due)
 
     def advance(self, time: int, call: Callable[[Timer], None]) -> None:
-        """`pop`, one by one: each timer is gone before `call` hears of it.
+        """Like `pop`, but call `call` with each timer. The timer is removed before the call.
 
-        What `call` registers fires in the same advance if it is due, and what it deletes does not fire any more.
+        Timers that `call` registers fire in the same advance if they are due, and timers that it deletes do not fire.
         """
         due = self.pop(time)
         assert self.now is not None
@@ -123,17 +123,17 @@ class TimerQueue:
         self.firing = None
 
     def earliest(self) -> int | None:
-        """The time of the first timer, for an operator that must be woken up then."""
+        """The time of the first timer (epoch ms), when the operator must be called; None without timers."""
         self._settle()
         return self.chunks[0].first if self.chunks else None
 
     def latest(self) -> int | None:
-        """The time of the last timer."""
+        """The time of the last timer (epoch ms); None without timers."""
         self._settle()
         return int(times_of(self._load(self.chunks[-1]))[-1]) if self.chunks else None
 
     def restore(self, parts: Sequence[TimerQueue]) -> None:
-        """Start a new queue with all timers of older ones, and with the smallest of their clocks if all have one."""
+        """Start a new queue with all timers of older ones. Its clock is the smallest of theirs, if all have one."""
         if self.before is not None:
             raise AssertionError(f"{self.name} has timers of its own")
         for part in parts:
@@ -144,7 +144,7 @@ class TimerQueue:
         self.now = min(known) if known and len(known) == len(clocks) else None
 
     def flush(self) -> None:
-        """Write what has changed."""
+        """Write the changes to state."""
         self._settle()
         kept = {chunk.number for chunk in self.chunks}
         for number in self.stored:
@@ -177,7 +177,7 @@ class TimerQueue:
         self.singles = []
 
     def _settle(self) -> None:
-        """Carry out the log, in the chunks that it touches."""
+        """Apply the log to the chunks that it touches."""
         self._note_singles()
         log = [entry for entry in self.log if entry[0].num_rows]
         self.log = []
@@ -187,7 +187,7 @@ class TimerQueue:
         deletes = np.repeat([deletes for _, deletes in log], [timers.num_rows for timers, _ in log])[order]
         places = np.searchsorted([chunk.first for chunk in self.chunks[1:]], times_of(timers), side="right")
         starts = np.flatnonzero(changes_in(places)).tolist()
-        for start, stop in reversed(list(pairwise([*starts, len(places)]))):  # the last first: others keep their places
+        for start, stop in reversed(list(pairwise([*starts, len(places)]))):  # from last to first, so places stay valid
             place, noted = int(places[start]), timers.slice(start, stop - start)
             stored = [self._load(chunk) for chunk in self.chunks[place : place + 1]]
             rows = self.rows.joined([*stored, noted])
@@ -200,7 +200,7 @@ class TimerQueue:
         return chunk.timers
 
     def _replace(self, place: int, timers: pa.RecordBatch) -> None:
-        """Put timers in the place of a chunk: under its number, and new ones if it must be cut."""
+        """Replace the chunk at `place` by timers, under its number, and under new numbers if it must be split."""
         numbers = chain((chunk.number for chunk in self.chunks[place : place + 1]), self.numbers)
         self.chunks[place : place + 1] = [
             TimerChunk(next(numbers), int(times_of(piece)[0]), piece.num_rows, piece, True)
@@ -210,12 +210,12 @@ class TimerQueue:
 
 
 class DueTimers:
-    """The timers that are due while they are fired: callbacks add to them and take from them."""
+    """The due timers while they fire: callbacks may add and remove timers."""
 
     def __init__(self, until: int, timers: Iterable[Timer]) -> None:
         self.until = until
         self.heap: list[tuple[int, int, str, Timer]] = []
-        self.live: dict[str, int] = {}  # by text, as lists and structs cannot be hashed: the order of registration
+        self.live: dict[str, int] = {}  # order of registration by text, because lists and structs cannot be hashed
         self.order = count()
         for timer in timers:
             self.add(timer)
@@ -230,7 +230,7 @@ class DueTimers:
         self.live.pop(repr(timer), None)
 
     def next(self) -> Timer | None:
-        """Take out the smallest; None if none is left."""
+        """Remove and return the first timer; None if there is none left."""
         while self.heap:
             _, order, text, timer = heappop(self.heap)
             if self.live.get(text) == order:

@@ -1,6 +1,6 @@
-"""Timers as Arrow rows: what the state of a timer queue holds, and what is left after some were set and taken back.
+"""Timers as Arrow rows: the contents of a timer queue, and the result of setting and deleting timers.
 
-A batch has the key columns (`$0`, `$1`, ...), `$namespace` and `$time` (int64): what names a timer, and nothing else.
+A batch has the key columns (`$0`, `$1`, ...), `$namespace` and `$time` (both int64). Together they identify a timer.
 """
 
 from __future__ import annotations
@@ -19,11 +19,12 @@ from tvfsql.runtime.arrow.columns import Ints, Mask
 NAMESPACE, TIME = "$namespace", "$time"
 
 Key = tuple[object, ...]
-Values = pa.Array | pa.ChunkedArray | Ints | Sequence[object]  # of one column, one for each timer
+Values = pa.Array | pa.ChunkedArray | Ints | Sequence[object]  # a column with a value for each timer
 
 
 class Timer(NamedTuple):
-    """One timer: the values of its key's columns, its namespace (a window's end, say), its time in epoch ms."""
+    """One timer: the values of its key columns, its namespace (the end of a window, for example), its time in epoch
+    ms."""
 
     key: Key
     namespace: int
@@ -32,7 +33,7 @@ class Timer(NamedTuple):
 
 @dataclass(frozen=True)
 class TimerRows:
-    """How such batches are made: `keys` are the Arrow types of the key columns."""
+    """Makes batches of timers. `keys` are the Arrow types of the key columns."""
 
     keys: tuple[pa.DataType, ...]
 
@@ -42,7 +43,7 @@ class TimerRows:
         return pa.schema([*columns, (NAMESPACE, pa.int64()), (TIME, pa.int64())])
 
     def batch(self, keys: Sequence[Values], namespaces: Values, times: Values) -> pa.RecordBatch:
-        """Timers out of Arrow columns, numpy arrays or lists, one value each for every timer."""
+        """A batch from Arrow columns, numpy arrays or lists with a value for each timer."""
         schema = self.schema
         columns = zip((*keys, namespaces, times), schema.types, strict=True)
         return pa.RecordBatch.from_arrays([_column(values, kind) for values, kind in columns], schema=schema)
@@ -52,7 +53,8 @@ class TimerRows:
         return self.batch(keys, [timer.namespace for timer in timers], [timer.time for timer in timers])
 
     def key(self, values: Sequence[object]) -> Key:
-        """A key as `each` gives it, whatever its values were before (numpy numbers, decimals of another scale)."""
+        """A key in the form that `each` returns, whatever the values were before (numpy numbers, decimals of another
+        scale)."""
         return tuple(pa.scalar(value, kind).as_py() for value, kind in zip(values, self.keys, strict=True))
 
     def joined(self, batches: Sequence[pa.RecordBatch]) -> pa.RecordBatch:
@@ -60,7 +62,7 @@ class TimerRows:
 
 
 def each(timers: pa.RecordBatch) -> Iterator[Timer]:
-    """The timers of a batch one by one."""
+    """The timers of a batch, one by one."""
     *keys, namespaces, times = (column.to_pylist() for column in timers.columns)
     of_rows = zip(*keys, strict=True) if keys else [()] * len(times)
     return map(Timer, of_rows, namespaces, times)
@@ -72,15 +74,15 @@ def times_of(timers: pa.RecordBatch) -> Ints:
 
 
 def by_time(timers: pa.RecordBatch) -> tuple[pa.RecordBatch, Ints]:
-    """The timers in the order of their times, and which they were before; equal times stay in their order."""
+    """The timers in order of time, and their previous positions. The sort is stable."""
     order = sort_order([times_of(timers)])
     return timers.take(pa.array(order)), order
 
 
 def still_set(timers: pa.RecordBatch, deletes: Mask) -> pa.RecordBatch:
-    """What is left when the rows are carried out in their order: a row sets its timer, or deletes it.
+    """The timers that are left after each row, in order, has set its timer or, with `deletes`, deleted it.
 
-    A timer keeps the place where it was set; setting it again changes nothing unless it was deleted in between.
+    A timer keeps the position where it was set. Setting it again has no effect unless it was deleted in between.
     """
     codes = key_codes(timers.columns, timers.num_rows)
     order = sort_order([codes])
@@ -93,7 +95,7 @@ def still_set(timers: pa.RecordBatch, deletes: Mask) -> pa.RecordBatch:
 
 
 def pieces(timers: pa.RecordBatch, rows: int) -> Iterator[pa.RecordBatch]:
-    """Timers in the order of their times, cut into about `rows` each, never between equal times."""
+    """Timers in order of time, split into pieces of about `rows` each. Equal times stay together."""
     times = times_of(timers)
     if len(times) <= 2 * rows:
         yield timers

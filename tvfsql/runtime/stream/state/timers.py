@@ -1,10 +1,10 @@
-"""Timers: an operator asks to be called for a key when a clock has come to a time. Source: semantics.md#timers.
+"""Timers: an operator asks to be called for a key when a clock reaches a time. Source: semantics.md#timers.
 
-Two clocks, two queues: event time, moved by the watermark, and processing time, moved by what the micro-batch says
-the time is, so that a micro-batch that is run again fires the same timers. Timers are state of a key group.
+There are two clocks with a queue each: event time, which the watermark advances, and processing time, which is the time
+of the micro-batch. So a repeated micro-batch fires the same timers. Timers are part of a key group's state.
 
-One by one, as Flink has it (`register_event_time_timer`, `advance_watermark` with a callback), or many at once
-(`event_time.register`, `event_time.pop`): both are the same queue.
+Timers can be used one by one as in Flink (`register_event_time_timer`, `advance_watermark` with a callback), or many at
+once (`event_time.register`, `event_time.pop`). Both use the same queue.
 """
 
 from __future__ import annotations
@@ -27,23 +27,24 @@ class TimerServices:
         self.services: dict[str, TimerService] = {}
 
     def get(self, name: str, keys: Sequence[pa.DataType]) -> TimerService:
-        """The service of that name, the same one for the same name. `keys`: the Arrow types of its key's columns."""
+        """The service of that name, created on first use. `keys` are the Arrow types of its key columns."""
         service = self.services.setdefault(name, TimerService(name, TimerRows(tuple(keys)), self.state))
         if service.rows.keys != tuple(keys):
             raise AssertionError(f"timer service {name} has keys of {service.rows.keys}, not {keys}")
         return service
 
     def flush(self) -> None:
-        """Write what has changed: once, at the end of the micro-batch."""
+        """Write the changes to state, once at the end of the micro-batch."""
         for service in self.services.values():
             service.flush()
 
 
 class TimerService:
-    """Timers of (key, namespace, time) on two clocks. The namespace of a window operator is its window's end.
+    """Timers of (key, namespace, time) on two clocks. The namespace of a window operator's timer is the end of its
+    window.
 
-    `current_key` is the key that the methods for one timer are about: set by the operator for the row at hand, and by
-    the service before each callback.
+    `current_key` is the key of the methods for single timers. The operator sets it for the current row, and the service
+    sets it before each callback.
     """
 
     def __init__(self, name: str, rows: TimerRows, state: TimerState) -> None:
@@ -70,11 +71,11 @@ class TimerService:
         self._key = self.rows.key(values)
 
     def current_watermark(self) -> int | None:
-        """Epoch ms; None before the first watermark."""
+        """The watermark in epoch ms; None before the first one."""
         return self.event_time.now
 
     def current_processing_time(self) -> int | None:
-        """Epoch ms, as the last `advance_processing_time` said; None before the first."""
+        """The time of the last `advance_processing_time`, in epoch ms; None before the first one."""
         return self.processing_time.now
 
     def register_event_time_timer(self, namespace: int, time: int) -> None:
@@ -90,18 +91,18 @@ class TimerService:
         self.processing_time.delete_one(self._timer(namespace, time))
 
     def advance_watermark(self, time: int, on_event_time: Callable[[Timer], None]) -> None:
-        """Move the watermark, never back; then fire each event-time timer with a time <= it, the smallest first.
+        """Move the watermark, never back. Then fire each event-time timer with a time <= it, in order of time.
 
-        A timer is gone before its callback. What callbacks register fires in this advance too if it is due.
+        A timer is removed before its callback. Timers that callbacks register fire in the same advance if they are due.
         """
         self.event_time.advance(time, self._with_key(on_event_time))
 
     def advance_processing_time(self, time: int, on_processing_time: Callable[[Timer], None]) -> None:
-        """The same on the other clock; `time` is the micro-batch's, not the worker's."""
+        """The same for the processing-time clock. `time` is the micro-batch's time, not the worker's."""
         self.processing_time.advance(time, self._with_key(on_processing_time))
 
     def restore(self, parts: Sequence[TimerService]) -> None:
-        """Start a new service from the parts of an earlier one: all their timers, the smallest of their watermarks."""
+        """Start a new service from the parts of an earlier one: all their timers, and the smallest of their clocks."""
         self.event_time.restore([part.event_time for part in parts])
         self.processing_time.restore([part.processing_time for part in parts])
 
@@ -113,11 +114,11 @@ class TimerService:
         return Timer(self.current_key, int(namespace), int(time))
 
     def queue(self, proctime: bool) -> TimerQueue:
-        """The timers of an operator that goes by one of the clocks."""
+        """The timers on the clock of an operator: processing time if `proctime`, else event time."""
         return self.processing_time if proctime else self.event_time
 
     def _queue(self, clock: str) -> TimerQueue:
-        """A clock that is never asked for costs no state call."""
+        """The queue of a clock, read on first use, so that an unused clock costs no state call."""
         if clock not in self.queues:
             self.queues[clock] = TimerQueue(self.rows, self.state, (self.name, clock))
         return self.queues[clock]

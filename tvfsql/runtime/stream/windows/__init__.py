@@ -1,4 +1,4 @@
-"""Window operators of streams: slicing windows, sessions, early and late firing, and what emitted code calls.
+"""Window operators of streams: slicing windows, sessions, early and late firing, and the functions for emitted code.
 
 Operators that keep single rows by key are in `rows`.
 """

@@ -1,8 +1,8 @@
-"""CUMULATE that emits a step only if its result differs from the step before: that one is kept apart.
+"""CUMULATE that emits a step only if its result differs from the previous step's, which is kept separately.
 
-In the open cycle a key of its own in the store (EMITTED_STEP) has a row per key of the query: the partials of the last
-step that was emitted, or would have been, had it differed. Rows that came since stay in their slices until a step has
-them. With `emit_only_on_update` late rows wait there until other rows come in time.
+The open cycle has a key of its own in the store (EMITTED_STEP), with a row per key of the query: the partials of the
+previous step, whether it was emitted or suppressed as unchanged. Newer rows stay in their slices until a step includes
+them. With `emit_only_on_update`, late rows wait in slices until other rows come in time.
 """
 
 from __future__ import annotations
@@ -32,8 +32,9 @@ class ChangedSteps:
     store: ChunkStore
 
     def fire(self, batches: Sequence[pa.RecordBatch], already: int | None) -> pa.RecordBatch:
-        """The rows that a fire needs, by key: of `batches` (slices in order) and of the step before, which are flagged
-        and come first. Late rows, of slices that end on `already` or before, count from the next step on."""
+        """The rows of a fire by key: those of the previous step, which are flagged and come first, and those of
+        `batches` (slices in order). Late rows, in slices that end at or before `already`, count from the next step
+        on."""
         fresh = joined(batches)
         if already is not None:
             numbers = np.maximum(self.layout.slices(fresh), already if self._late_rows_wait else already + 1)
@@ -44,7 +45,7 @@ class ChangedSteps:
         return self.layout.by_key([*([_flagged(emitted, True)] if emitted is not None else []), _flagged(fresh, False)])
 
     def fold(self, already: int | None, fired: int) -> None:
-        """Add the slices up to `fired`, which have been emitted, to the emitted step of their cycle."""
+        """Merge the slices up to `fired`, which have been emitted, into the emitted step of their cycle."""
         numbers = sorted(number for number in self.store.numbers(Kind.SLICE) if number <= fired)
         waiting = [number for number in numbers if already is not None and number <= already and self._late_rows_wait]
         fresh = [batch for number in numbers[len(waiting) :] for batch in self.store.read(slice_key(number))]
@@ -75,12 +76,12 @@ class ChangedSteps:
         return isinstance(self.span.window, Cumulate) and self.span.window.emit_only_on_update
 
     def _emitted(self) -> pa.RecordBatch | None:
-        """The rows of the step before; None if the cycle has emitted none. There is one open cycle at most."""
+        """The rows of the previous step; None if the cycle has no step yet. At most one cycle is open."""
         batches = [batch for key in self.store.keys(Kind.EMITTED_STEP) for batch in self.store.read(key)]
         return joined(batches) if batches else None
 
     def _has_key_of(self, rows: pa.RecordBatch, others: pa.RecordBatch) -> Mask:
-        """Of which rows the key is one of the other rows'."""
+        """Which rows have a key that is also in `others`."""
         keys = range(self.layout.keys)
         both = [pa.concat_arrays([rows.column(key), others.column(key)]) for key in keys]
         codes = key_codes(both, rows.num_rows + others.num_rows)

@@ -1,10 +1,10 @@
-"""Windows of a stream that emit results before their end, and again for rows that come late.
+"""Windows of a stream that also emit results before their end, and again when late rows arrive.
 
-Everything is made of increments: a row per key and window, of the rows that came since the window fired last. Rows
-that open windows have not emitted yet lie in slices, as those of `SlicingWindows` do; an early fire empties them. A row
-that is late for some windows and in time for others lies in a slice for these, and in LATE_ROWS for those. To purge
-is to emit the increments; to accumulate is to add them to what was emitted last, which EMITTED_WINDOW remembers
-to the letter: sums of floating-point numbers that are worked out anew may differ. Source: semantics.md#late-rows.
+Everything is computed from increments: one row per key and window, from the rows that arrived since the window last
+fired. Rows that open windows have not emitted yet are in slices, as in `SlicingWindows`; an early fire empties them. A
+row that is late for some windows only is both in a slice, for the others, and in LATE_ROWS. Purging emits the
+increments. Accumulating adds them to what was emitted last, which EMITTED_WINDOW keeps exactly: computing sums of
+floating-point numbers again might give another result. Source: semantics.md#late-rows.
 """
 
 from __future__ import annotations
@@ -26,16 +26,16 @@ from tvfsql.runtime.stream.time.control_channel import END_OF_INPUT
 from tvfsql.runtime.stream.windows.slice_tree import slice_key
 from tvfsql.runtime.stream.windows.slicing import SlicingWindows
 
-FIRE_ROWS = 500_000  # about so many rows are made at a time
+FIRE_ROWS = 500_000  # about how many rows are made at a time
 
 
 class FiringWindows(KeyGroup):
-    """`SlicingWindows` that also fire early and late. What fires in a micro-batch is emitted at its end, once per key
-    and window. `now` is the processing time of the micro-batch in epoch ms; a delay runs from the first row that a key
-    group has not emitted.
+    """`SlicingWindows` that also fire early and late. Fires are emitted at the end of the micro-batch, once per key and
+    window.
 
-    It emits the keys, `$slice` (the number of the window's end), partials and, unless they are increments, `before`: a
-    struct of the partials emitted before, NULL the first time.
+    `now` is the processing time of the micro-batch in epoch ms. A delay starts with the first row that the key group
+    has not emitted. Emits the keys, `$slice` (the window end as a number of slices) and partials. When accumulating
+    also `before`, a struct of the partials that were emitted last; NULL the first time.
     """
 
     def __init__(self, windows: SlicingWindows, firing: Firing, now: int) -> None:
@@ -46,7 +46,7 @@ class FiringWindows(KeyGroup):
         self.delayed_until: list[int] = []
 
     def add(self, payloads: Sequence[pa.RecordBatch]) -> None:
-        """Rows are late, or not, window by window."""
+        """Take slices. Rows may be late for some windows, and in time for others."""
         fired, closed = self.windows.fired, self._closed
         for number, batch in self.windows.in_time(payloads, closed):
             last = self.span.last(number)
@@ -58,7 +58,7 @@ class FiringWindows(KeyGroup):
                     self.store.append(Key(Kind.LATE_ROWS, fired), batch)
 
     def advance(self, messages: Iterable[ChannelMessage]) -> Iterator[Emit]:
-        """Windows fire that end, and those that close with late rows."""
+        """Fire the windows that end, and those that close with late rows. `finish` emits both."""
         before = self._closed
         self.fires += self.windows.advance(messages)
         closed = self._closed
@@ -68,7 +68,7 @@ class FiringWindows(KeyGroup):
         yield from ()
 
     def finish(self) -> Iterator[Emit | Late]:
-        """Late rows and open windows fire if it is time."""
+        """Fire late rows and open windows whose delay has passed, and emit everything that has fired."""
         fired, early = self.windows.fired, self.firing.early
         if self._is_due(Kind.LATE_SINCE, self.firing.late, waiting=bool(self._keys(Kind.LATE_ROWS))):
             assert fired is not None
@@ -94,7 +94,7 @@ class FiringWindows(KeyGroup):
 
     @property
     def next_end(self) -> int | None:
-        """The end of the next window that fires with rows that it has not emitted."""
+        """The end of the next window that will fire with rows that it has not emitted."""
         return self.windows.next_end
 
     @property
@@ -107,7 +107,8 @@ class FiringWindows(KeyGroup):
 
     @property
     def _closed(self) -> int | None:
-        """All windows that end on this slice or before take no more rows."""
+        """The last slice up to which windows are closed: windows that end there or before accept no more rows. None: no
+        watermark."""
         watermark = self.store.valve.watermark
         if watermark is None:
             return None
@@ -115,7 +116,7 @@ class FiringWindows(KeyGroup):
         return self.span.number(watermark + 1 - lateness)
 
     def _open(self) -> Fire:
-        """All rows in slices, and the windows that have not fired."""
+        """A fire of all rows in slices, for the windows that have not ended."""
         slices = sorted(self.store.numbers(Kind.SLICE))
         fired = self.windows.fired
         first = self.span.first(slices[0])
@@ -125,7 +126,7 @@ class FiringWindows(KeyGroup):
         return Fire(rows, self.span.end(first), self.span.end(self.span.last(slices[-1])))
 
     def _late_rows(self, closed: int | None, upto: int) -> list[Fire]:
-        """The rows that came late, and of the windows up to a number those that may have them."""
+        """Fires of the late rows, for windows that end after `closed` (None: all) and at or before `upto`."""
         found = []
         for key in self._keys(Kind.LATE_ROWS):
             rows = self.layout.by_key(self.store.read(key))
@@ -138,12 +139,12 @@ class FiringWindows(KeyGroup):
         return found
 
     def _is_over(self, late: Key, closed: int) -> bool:
-        """Whether all windows have closed for which the rows under a key came late."""
+        """Whether all windows that the rows under a key of LATE_ROWS are late for have closed."""
         newest = max(int(self.layout.slices(rows).max()) for rows in self.store.read(late))
         return self.span.latest(min(late.number, self.span.last(newest))) <= closed
 
     def _increments(self, fires: Sequence[Fire]) -> Iterator[pa.RecordBatch]:
-        """A row per key and window, out of all the fires."""
+        """One row per key and window, merged from all fires."""
         if not fires:
             return
         rows = sum(map(self.windows.fired_windows.count, fires))
@@ -162,14 +163,14 @@ class FiringWindows(KeyGroup):
                 yield self.layout.merged(made)
 
     def _numbered(self, made: pa.RecordBatch) -> pa.RecordBatch:
-        """Windows that the kernel made, with the number of their end."""
+        """The kernel's windows, with their end as a number of slices."""
         micros: Ints = made.column("window_end").view(pa.int64()).to_numpy()
         columns = [column for name, column in zip(made.schema.names, made.columns, strict=True) if name not in BOUNDS]
         keys = self.layout.keys
         return self.layout.batch(columns[:keys], self.span.numbers(micros // 1000), columns[keys:])
 
     def _accumulated(self, fresh: pa.RecordBatch) -> pa.RecordBatch:
-        """Increments added to what was emitted before, which is kept while their window may change."""
+        """The increments, added to what was emitted last. The result is kept while its window may change."""
         windows = np.unique(self.layout.slices(fresh)).tolist()
         emitted = [batch for number in windows for batch in self.store.read(Key(Kind.EMITTED_WINDOW, number))]
         before = joined(emitted) if emitted else fresh.slice(0, 0)
@@ -191,13 +192,14 @@ class FiringWindows(KeyGroup):
         return now.append_column(BEFORE, pa.StructArray.from_arrays(partials, names=names, mask=pa.array(at < 0)))
 
     def _codes(self, one: pa.RecordBatch, other: pa.RecordBatch) -> tuple[Ints, Ints]:
-        """Numbers for the rows of two batches: the same for the same key and window."""
+        """Numbers for the rows of two batches, equal for equal keys and windows."""
         both = [pa.concat_arrays([one.column(place), other.column(place)]) for place in range(self.layout.keys + 1)]
         codes = key_codes(both, one.num_rows + other.num_rows)
         return codes[: one.num_rows], codes[one.num_rows :]
 
     def _is_due(self, since: Kind, delay: int, *, waiting: bool) -> bool:
-        """Whether rows that are waiting have waited long enough: since a time in the store, or else from now on."""
+        """Whether waiting rows have waited for `delay` ms. The wait starts at the time in the store under `since`, or
+        now."""
         known = self._keys(since)
         start = known[0].number if known else self.now
         if waiting and self.now < start + delay:

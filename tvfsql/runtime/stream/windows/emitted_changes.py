@@ -1,4 +1,4 @@
-"""What firing windows emit, as rows: increments, or changes of what they emitted before."""
+"""The rows that firing windows emit: increments, or changes of earlier results."""
 
 from __future__ import annotations
 
@@ -15,16 +15,16 @@ from tvfsql.runtime.merge.kernel import BATCH_ROWS, TIMESTAMP
 from tvfsql.runtime.merge.slice_rows import SliceRows
 from tvfsql.runtime.stream.time.slice_clock import Span
 
-OPS = ("+I", "-U", "+U")  # no array: pyarrow would load pandas for it when this module is imported
+OPS = ("+I", "-U", "+U")  # not an Arrow array: pyarrow would import pandas with this module
 
 
 @dataclass(frozen=True)
 class WindowChanges:
-    """How rows are made of what `FiringWindows` emit.
+    """Turns what `FiringWindows` emit into rows.
 
-    Out: keys, window_start, window_end and partials. Unless `purge` also `before`, a struct of the partials of the
-    other row of an update: of -U, which retracts a result, those of the new one, and of +U the retracted ones. It is
-    NULL in the first result. And `$op`: +I the first time, then a row with -U and after it one with +U.
+    Out: keys, window_start, window_end and partials. Unless `purge`, also `before` and `$op`. `$op` is +I for the first
+    result of a window; an update is a row with -U, followed by one with +U. `before` is a struct of the partials of the
+    update's other row: -U has the new ones, +U the retracted ones. It is NULL in the first result.
     """
 
     window: Sliced

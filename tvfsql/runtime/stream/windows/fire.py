@@ -1,4 +1,4 @@
-"""The windows that a fire stands for: made after the processor, by the batch kernel, in batches of bounded size."""
+"""Turns a fire into windows. This happens after the processor, with the kernel of batch, in batches of bounded size."""
 
 from __future__ import annotations
 
@@ -20,16 +20,17 @@ from tvfsql.runtime.stream.time.slice_clock import Span
 
 @dataclass(frozen=True)
 class FiredWindows:
-    """How windows are made of the slices of a fire, whose partial `rows` counts rows.
+    """Makes windows from the slices of a fire. The partial `rows` counts rows.
 
-    With `emit_only_on_change` a last column of the slices flags the rows that were emitted before (`ChangedSteps`)."""
+    With `emit_only_on_change`, the last column of the slices flags rows that were emitted before (`ChangedSteps`).
+    """
 
     span: Span
     layout: SliceRows
     rows: str
 
     def count(self, fire: Fire) -> int:
-        """How many windows those are: those with data; with `emit_only_on_change`, with new data."""
+        """The number of windows with data; with `emit_only_on_change`, with new data."""
         new_key = np.zeros(fire.slices.num_rows, dtype=np.bool_)
         new_key[0] = True
         for column in fire.slices.columns[: self.layout.keys]:
@@ -40,7 +41,7 @@ class FiredWindows:
         return int(reach(self.span.kernel, ends, new_key, filled, self._between(fire)).counts.sum())
 
     def windows(self, fire: Fire) -> Iterator[pa.RecordBatch]:
-        """Keys, window_start, window_end and merged partials, as batches."""
+        """Batches of keys, window_start, window_end and merged partials."""
         span, layout = self.span, self.layout
         at = fire.slices.schema.names.index(SLICE)
         micros = span.kernel_time(layout.slices(fire.slices)) * 1000
@@ -52,13 +53,13 @@ class FiredWindows:
             yield self._on_calendar(made) if isinstance(span.window, TumbleMonths) else made
 
     def _between(self, fire: Fire) -> tuple[int, int]:
-        """The first and the last end on the clock of the kernel."""
+        """The first and the last window end on the kernel's clock."""
         numbers = [self.span.number(fire.first_end), self.span.number(fire.last_end)]
         first, last = self.span.kernel_time(np.array(numbers))
         return int(first), int(last)
 
     def _on_calendar(self, made: pa.RecordBatch) -> pa.RecordBatch:
-        """Windows whose start and end the kernel counted, with their times."""
+        """The windows, with start and end converted from the kernel's clock to times."""
         for name in ("window_start", "window_end"):
             at = made.schema.names.index(name)
             ms = made.column(at).view(pa.int64()).to_numpy() // 1000

@@ -1,7 +1,7 @@
-"""The open sessions of one key group in state: batches of intervals of bounded size, few of them.
+"""The open sessions of one key group in state: a few batches of intervals of bounded size.
 
-The intervals of a micro-batch are put beside the older ones, and merged with those batches of them that are no larger.
-The number of state calls depends on how many bytes are open, never on keys.
+The intervals of a micro-batch are added as a new batch, and merged with those older batches that are not larger. The
+number of state calls depends on the size of the open sessions in bytes, never on keys.
 """
 
 from __future__ import annotations
@@ -17,7 +17,7 @@ BATCH_ROWS = 100_000
 
 
 class OpenSessions:
-    """They lie in `store` under keys that are numbered in the order in which they were put there, a chunk each."""
+    """The batches are in `store`, one chunk each, under keys that are numbered in order of insertion."""
 
     def __init__(self, layout: Intervals, state: State, inputs: Sequence[str] = ("",)) -> None:
         self.layout = layout
@@ -25,7 +25,7 @@ class OpenSessions:
         self.next = max(self.store.numbers(Kind.SESSIONS), default=-1) + 1
 
     def add(self, batch: pa.RecordBatch) -> None:
-        """Put intervals beside those that are there."""
+        """Add intervals."""
         older = self.store.keys(Kind.SESSIONS)
         while older and self.store.rows_of(older[-1]) <= batch.num_rows:
             key = older.pop()
@@ -38,20 +38,20 @@ class OpenSessions:
         return [batch for key in self.store.keys(Kind.SESSIONS) for batch in self.store.read(key)]
 
     def replace(self, batch: pa.RecordBatch) -> None:
-        """Put these in the place of all others."""
+        """Replace all intervals."""
         for key in self.store.keys(Kind.SESSIONS):
             self.store.drop(key)
         self._append(batch)
 
     @property
     def first_end(self) -> int | None:
-        """No session ends before this (epoch ms); None: none is open."""
+        """A lower bound of the ends of all sessions (epoch ms); None: no session is open."""
         ends = self.store.times()
         return None if ends is None else ends[0]
 
     @property
     def last_end(self) -> int | None:
-        """Where the last session ends (epoch ms)."""
+        """The end of the last session (epoch ms); None: no session is open."""
         ends = self.store.times()
         return None if ends is None else ends[1]
 

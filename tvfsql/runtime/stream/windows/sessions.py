@@ -1,9 +1,9 @@
-"""The sessions of one key group of a stream: which rows join one that is open, which fire, which rows come too late.
+"""The sessions of one key group of a stream: which rows join an open session, which sessions fire, which rows are late.
 
-State has open sessions as intervals that may still be in parts: rows of a micro-batch are put beside the older ones,
-and all are merged when something is due. A session is due when the watermark reaches its end - 1 ms. Rows are late if
-the session that they make with each other and with all that is open was due before their micro-batch: a row that
-reaches an open session is never late, as that session is not. Source: semantics.md#sessions.
+State contains open sessions as intervals that may not be merged yet. The rows of a micro-batch are added, and all
+intervals are merged when a session is due: when the watermark reaches its end - 1 ms. A row is late if the session that
+it forms with other new rows and with open sessions was due before the micro-batch. A row that reaches an open session
+is never late, because that session was not due. Source: semantics.md#sessions.
 """
 
 from __future__ import annotations
@@ -48,7 +48,7 @@ class SessionOperator(Operator):
         return in_pieces(self.layout.windows(emitted.rows))
 
     def unpack_late(self, late: Late) -> pa.StructArray:
-        """Each late row with the session that it made with others."""
+        """Each late row with the session that it formed with other late rows."""
         rows = lists(late.rows.column(LATE))
         counts = lengths(rows)
         bare = replace(self.layout, keys=0, merges=())
@@ -58,8 +58,10 @@ class SessionOperator(Operator):
 
 
 class SessionWindows(KeyGroup):
-    """It emits closed sessions as intervals. By processing time (`proctime`) rows that lie at or before the watermark
-    are rows of the first ms that it has not passed."""
+    """Emits closed sessions as intervals.
+
+    In processing time (`proctime`), rows at or before the watermark count as rows of the first millisecond after it.
+    """
 
     def __init__(self, context: StreamContext, rows: str, sessions: OpenSessions) -> None:
         super().__init__(context, sessions.store)
@@ -91,7 +93,7 @@ class SessionWindows(KeyGroup):
         if watermark is None or first is None or first - 1 > watermark:
             return
         opened = self.layout.kept.merged(self.sessions.read())
-        whole = self.layout.limit is None  # these are sessions, not rows of one time
+        whole = self.layout.limit is None  # intervals are whole sessions, not rows of one time
         due = (self.layout.ends(opened) if whole else self.layout.session_ends([opened])) - 1 <= watermark
         self.sessions.replace(opened.filter(pa.array(~due)))
         if not due.any():
@@ -111,7 +113,7 @@ class SessionWindows(KeyGroup):
 
     @property
     def next_end(self) -> int | None:
-        """When the first of the open sessions ends unless it goes on."""
+        """The end of the first open session, as of now; None: no session is open."""
         if self.layout.limit is None or not self.store.rows:
             return self.sessions.first_end
         return int(self.layout.session_ends(self.sessions.read()).min())

@@ -1,11 +1,11 @@
-"""Runs of slices, merged once: so that a HOP fire need not read every slice of its windows.
+"""Merged runs of slices, so that a fire of HOP need not read every slice of its windows.
 
 A run of level l is FAN ** l neighbouring slices, at fixed places on the time line, merged to one row per key. The
-slices that all windows of a fire hold are covered by the longest runs that fit, a few of each level; only the
-slices at the edges are read one by one. A run is made when a fire first needs it, out of the runs below it
-that the fire reads anyway, and lives until its first slice expires. Late rows are added to the slice and to the
-runs above it. With the same keys in every slice the runs have 1/(FAN - 1) of the rows that the slices have; with
-other keys in each, as many per level.
+slices that all windows of a fire contain are covered by the longest runs that fit, a few of each level. Only the slices
+at the edges are read one by one. A run is made when a fire first needs it, from the shorter runs that the fire reads
+anyway. It is dropped when its first slice expires. Late rows are added to the slice and to the runs above it. If all
+slices have the same keys, all runs together have 1/(FAN - 1) of the slices' rows. If all keys differ, each level has as
+many rows as the slices.
 """
 
 from __future__ import annotations
@@ -22,11 +22,11 @@ from tvfsql.runtime.stream.state.chunk_store import ChunkStore, Key, Kind
 from tvfsql.runtime.stream.time.slice_clock import Span
 
 FAN = 4
-SHORTEST = 16  # windows of fewer slices are read slice by slice
+SHORTEST = 16  # windows with fewer slices are read slice by slice
 
 
 class SliceTree:
-    """The slices of one key group and the runs of them, in its store."""
+    """The slices of one key group, and the runs made of them, in its store."""
 
     def __init__(self, span: Span, layout: SliceRows, store: ChunkStore) -> None:
         self.span, self.layout, self.store = span, layout, store
@@ -35,7 +35,7 @@ class SliceTree:
             self.levels = list(takewhile(lambda level: FAN**level < span.width, range(1, 64)))
 
     def add(self, number: int, batch: pa.RecordBatch) -> None:
-        """Add rows to a slice, and to the runs that were already made of it."""
+        """Add rows to a slice, and to the existing runs that contain it."""
         self.store.append(slice_key(number), batch)
         for level in self.levels:
             run = _run_key(level, (number - 1) // FAN**level + 1)
@@ -43,7 +43,7 @@ class SliceTree:
                 self.store.append(run, batch)
 
     def read(self, slices: Sequence[int], first: int, last: int) -> list[pa.RecordBatch]:
-        """What the windows that end on `first` to `last` need; `slices` are those of them that have rows."""
+        """The rows for the windows that end on `first` to `last`. `slices` are those of their slices that have rows."""
         opening = self.span.opening(last)
         if not self.levels or opening > first:
             return [batch for number in slices for batch in self.store.read(slice_key(number))]
@@ -53,7 +53,7 @@ class SliceTree:
         return [batch for key in (*edges, *cover) for batch in self._rows(key, within)]
 
     def expire(self, expired: int) -> None:
-        """Drop the slices up to `expired`, and the runs whose first slice is one of them: no window can use them."""
+        """Drop the slices up to `expired`, and the runs whose first slice is among them: no window can use them."""
         for number in [number for number in self.store.numbers(Kind.SLICE) if number <= expired]:
             self.store.drop(slice_key(number))
         for run in self.store.keys(Kind.SLICE_RUN):
@@ -61,7 +61,7 @@ class SliceTree:
                 self.store.drop(run)
 
     def _cover(self, first: int, last: int) -> Iterator[Key]:
-        """Slices and runs that together are the slices [first, last]."""
+        """The slices and runs that together cover the slices [first, last]."""
         at = first
         while at <= last:
             level = max(
@@ -71,7 +71,7 @@ class SliceTree:
             at += FAN**level
 
     def _rows(self, key: Key, slices: Sequence[int]) -> list[pa.RecordBatch]:
-        """The rows of a slice or a run; a run that is not there yet is made. `slices` are those that have rows."""
+        """The rows of a slice or a run. Makes the run if it does not exist yet. `slices` are those that have rows."""
         if key.kind == Kind.SLICE or key in self.store:
             return self.store.read(key)
         last = key.number * FAN**key.level

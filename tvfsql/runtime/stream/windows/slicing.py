@@ -1,7 +1,7 @@
-"""The windows of one key group of a stream: which rows still count, which windows fire, which slices go.
+"""The windows of one key group of a stream: which rows count, which windows fire, which slices are dropped.
 
-A slice is late if its last window has fired: then its rows are dropped, and counted. If only its first windows
-have, its rows count in the later ones: the windows that fired are not emitted again. Source: semantics.md#late-rows.
+A slice is late if its last window has fired: its rows are dropped and counted. If only its first windows have fired,
+its rows count in the later ones, and fired windows are not emitted again. Source: semantics.md#late-rows.
 """
 
 from __future__ import annotations
@@ -28,11 +28,10 @@ from tvfsql.runtime.stream.windows.slice_tree import SliceTree, slice_key
 class SlicingWindows(KeyGroup):
     """Windows made of slices, which fire at their end.
 
-    HOP: a fire reads the slices at both edges of its windows and a few runs of slices between them (`SliceTree`), not
-    all slices of a window. CUMULATE: the slices of a cycle that have fired are merged into one, so a fire reads
-    that and the new ones, or with `emit_only_on_change` they are kept apart from the new ones (`ChangedSteps`).
-    TUMBLE: a window is its slice. By processing time (`proctime`) rows that lie at or before the watermark are rows of
-    the first slice that is open.
+    TUMBLE: a window is its slice. HOP: a fire reads the slices at both edges of its windows and a few runs of slices
+    between them (`SliceTree`), not every slice. CUMULATE: the fired slices of a cycle are merged into one, so a fire
+    reads that one and the new slices. With `emit_only_on_change` both are kept apart (`ChangedSteps`). In processing
+    time (`proctime`), rows at or before the watermark count in the first open slice.
     """
 
     def __init__(self, context: StreamContext, span: Span, layout: SliceRows, rows: str, store: ChunkStore) -> None:
@@ -49,7 +48,7 @@ class SlicingWindows(KeyGroup):
             self.tree.add(number, batch)
 
     def in_time(self, payloads: Sequence[pa.RecordBatch], closed: int | None) -> Iterator[tuple[int, pa.RecordBatch]]:
-        """The slices of payloads, without late ones: those of which no window ends after `closed`."""
+        """The slices of payloads, without late ones: those whose windows all end at or before `closed`."""
         passed = goes_on(self.watermark) if self.context.proctime else None
         if passed is not None:
             opening = self.span.number(passed + 1) + 1
@@ -58,7 +57,7 @@ class SlicingWindows(KeyGroup):
         self.counts.rows_in += self.layout.total(fresh, self.rows)
         for number, batch in self.layout.by_slice(fresh).items():
             last = self.span.last(number)
-            if last < number:  # it lies between two windows: late for none, part of none
+            if last < number:  # the slice lies between two windows, so it is in none
                 continue
             if closed is None or last > closed:
                 yield number, self.late.without(batch) if self.late else batch
@@ -68,7 +67,7 @@ class SlicingWindows(KeyGroup):
                 self.late_slices.append(self.late.of_slices(batch))
 
     def advance(self, messages: Iterable[ChannelMessage]) -> Iterator[Fire]:
-        """A window fires at its end - 1 ms."""
+        """Advance the watermark and fire the windows. A window fires at its end - 1 ms."""
         already = self.fired
         self.store.valve.advance(messages)
         fired = self.fired
@@ -106,7 +105,7 @@ class SlicingWindows(KeyGroup):
 
     @property
     def fired(self) -> int | None:
-        """All windows that end on this slice or before have fired."""
+        """The last slice up to which windows have fired: all windows that end there or before. None: no watermark."""
         return None if self.watermark is None else self.span.number(self.watermark + 1)
 
     def _fire(self, already: int | None, fired: int) -> Fire | None:
@@ -125,12 +124,12 @@ class SlicingWindows(KeyGroup):
         return Fire(rows, self.span.end(first), self.span.end(last))
 
     def _first_open(self, first: int, fired: int | None) -> int:
-        """The end of the first window that has not fired; the slice `first` is the first one with rows."""
+        """The end of the first window that has not fired. `first` is the first slice with rows."""
         of_rows = self.span.first(first)
         return of_rows if fired is None else max(of_rows, self.span.latest(fired) + self.span.stride)
 
     def _fold(self, fired: int) -> None:
-        """Merge the slices of the open cycle that have fired: later windows only need their sum, so to speak."""
+        """Merge the fired slices of the open cycle into one: later windows contain all of them."""
         folded = sorted(number for number in self.store.numbers(Kind.SLICE) if number <= fired)
         if len(folded) < 2:
             return

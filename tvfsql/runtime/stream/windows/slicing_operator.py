@@ -1,4 +1,4 @@
-"""GlobalWindowAggregate over slices: TUMBLE, HOP and CUMULATE, which may also fire early and late."""
+"""GlobalWindowAggregate over slices: TUMBLE, HOP and CUMULATE, also with early and late firing."""
 
 from __future__ import annotations
 
@@ -41,7 +41,8 @@ class SlicingOperator(Operator):
         return passed(now, self.context.zone)
 
     def unpack(self, emitted: Fire | Emit) -> Iterator[pa.RecordBatch]:
-        """Keys, window_start, window_end and merged partials; of changes also what `WindowChanges` adds."""
+        """Keys, window_start, window_end and merged partials; with early or late firing the columns of
+        `WindowChanges`."""
         if isinstance(emitted, Fire):
             return FiredWindows(Span(self.window), self.layout, self.rows).windows(emitted)
         assert self.context.firing is not None

@@ -1,4 +1,4 @@
-"""Window aggregates of a stream as DataFrame operations: what emitted code calls. Source: architecture.md#streams."""
+"""Window aggregates of a stream as DataFrame operations, for emitted code. Source: architecture.md#streams."""
 
 from __future__ import annotations
 
@@ -27,8 +27,8 @@ from tvfsql.runtime.stream.state.description import Description
 from tvfsql.runtime.stream.windows.sessions import SessionOperator
 from tvfsql.runtime.stream.windows.slicing_operator import SlicingOperator
 
-COUNTERS = "tvfsql"  # the name under which a query's progress shows them
-ROWS = "tvfsql.rows"  # metadata of a payload column: the keys and partials of the rows that went in
+COUNTERS = "tvfsql"  # the name of the counters in a query's progress
+ROWS = "tvfsql.rows"  # metadata of a payload column: the types of keys and partials
 
 
 def local_slices(
@@ -46,13 +46,12 @@ def local_slices(
     for each entry of `merges` the partial of a single row: for sum, min and max the value (for a count 1 or NULL); for
     concat and distinct an array of one value; for moments struct(1, x, 0); for a user's aggregate an array of one
     struct of its arguments.
-    Out: key_group (int) and a message to it: seq (bigint), payload (binary) or channel (string) and watermark
+    Out: key_group (int) and the messages to it: seq (bigint), payload (binary) or channel (string) and watermark
     (bigint, epoch ms), and now (bigint, epoch ms: the time of the micro-batch).
-    With `on_event` a watermark counts from the next row on, in the order of the source, whose rows then pass through
-    one task; otherwise from the next micro-batch on. With `late` there is an input column `$late` (an array of one
-    struct): the row, in case it is late. With `zone` windows follow its wall clock: watermarks are instants, and so is
-    `time` if it is a timestamp.
-    `key_groups` limits the parallelism, and must not change for a checkpoint.
+    With `on_event` a watermark counts from the next row on, in the order of the source, so all rows pass through one
+    task; otherwise from the next micro-batch on. With `late` there is an input column `$late` with the row, in case it
+    is late (an array of one struct). With `zone` windows follow its wall clock: watermarks are instants, and so is
+    `time` if it is a timestamp. `key_groups` is the maximum parallelism, and must not change over a checkpoint.
     """
     context = StreamContext(**options)
     layout = SliceRows(len(keys), tuple(merges.items()))
@@ -70,7 +69,7 @@ def local_sessions(
     merges: Mapping[str, Merge],
     **options: Unpack[StreamOptions],
 ) -> DataFrame:
-    """The same for sessions, which have intervals instead of slices."""
+    """Like `local_slices`, but for sessions: payloads contain intervals instead of slices."""
     context = StreamContext(**options)
     layout = Intervals(len(keys), tuple(merges.items()), window.gap, window.limit)
     strategy = LocalIntervals((LateRows(layout).wide if context.late else layout).kept)
@@ -107,18 +106,19 @@ def merge_slice_stream(
     """Exchange and GlobalWindowAggregate: emits each window when the watermark reaches its end.
 
     In: the output of `local_slices`. `rows` names one of the partials, a sum: the number of input rows in a slice.
-    Out: keys, window_start, window_end (timestamp_ntz), merged partials, as in `merge_slices`. All rows of a window
-    are emitted in one micro-batch, the one that brings the watermark. Late rows are dropped (semantics.md#late-rows).
-    With `marks` control rows follow, which pass the operator's watermark on, in the columns of `with_watermarks`. With
-    `late` late rows follow, once per window that they missed: in the column `$late` (a struct of the row, window_start,
-    window_end and window_time), all other columns NULL. With `firing` windows also fire before and after their end:
-    increments, or changes, for which `before` (a struct of partials) and `$op` (+I, -U, +U) follow the partials.
+    Out: keys, window_start, window_end (timestamp_ntz), merged partials, as in `merge_slices`. All rows of a window are
+    emitted in one micro-batch, the one that brings the watermark. Late rows are dropped (semantics.md#late-rows).
+    With `marks` control rows follow, which carry the operator's output watermark in the columns of `with_watermarks`.
+    With `late` late rows follow, once per window that they missed: in the column `$late` (a struct of the row,
+    window_start, window_end and window_time); all other columns are NULL.
+    With `firing` windows also fire before and after their end. They emit increments, or changes with two more columns
+    after the partials: `before` (a struct of partials) and `$op` (+I, -U, +U).
     With `zone` windows follow its wall clock; watermarks and window_time are instants. `inputs` are the prefixes of the
-    channels of each input, as `union_streams` makes them; windows wait for each input from the start. With `proctime`
+    channels of each input, as `union_streams` makes them. Windows wait for each input from the start. With `proctime`
     the watermark is the time of the micro-batch, and no row is late.
-    Counters are in the progress of the query, as observed metrics under `name`: rowsIn, numLateRecordsDropped,
-    windowsOut, watermark and newestWindow (epoch ms; the end of the last open window), stateRows, stateBytes,
-    openSlices (the maximum over key groups), due (epoch ms: when the operator needs a micro-batch even without rows).
+    The query's progress reports counters as observed metrics under `name`: rowsIn, numLateRecordsDropped, windowsOut,
+    watermark and newestWindow (epoch ms; the end of the last open window), stateRows, stateBytes, openSlices (the
+    maximum over key groups), due (epoch ms: when the operator needs a micro-batch even without rows).
     """
     context = StreamContext(**options)
     assert not isinstance(window, Session), window
@@ -136,7 +136,7 @@ def merge_session_stream(
     name: str = COUNTERS,
     **options: Unpack[StreamOptions],
 ) -> DataFrame:
-    """The same for what `local_sessions` gives; sessions do not fire early or late."""
+    """Like `merge_slice_stream`, but for the output of `local_sessions`. Sessions do not fire early or late."""
     layout = Intervals(len(keys), tuple(merges.items()), window.gap, window.limit)
     operator = SessionOperator(layout, rows, StreamContext(**options))
     return _merged(sessions, operator, window, keys, merges, rows, name)
@@ -152,7 +152,7 @@ def _merged(
     name: str,
 ) -> DataFrame:
     if merges.get(rows) != "sum" or not are_kinds(merges.values(), but="running"):
-        raise AssertionError(f"{rows} must be a sum, and all kinds ones that can be merged again: {dict(merges)}")
+        raise AssertionError(f"{rows} must be a sum, and all merge kinds must be mergeable again: {dict(merges)}")
     context = operator.context
     about = [f"emit=[{context.firing.label}]"] if context.firing else []
     about += ["time=[PROCTIME]"] if context.proctime else []
@@ -167,7 +167,7 @@ def _merged(
 
 
 def _late_type(types: T.StructType, zone: str) -> T.StructType:
-    """A late row and a window that it missed."""
+    """The type of `$late`: a late row with a window that it missed."""
     row: Any = types[LATE].dataType
     clocks = (T.TimestampNTZType(), T.TimestampNTZType(), T.TimestampType() if zone else T.TimestampNTZType())
     window_columns = [T.StructField(part, clock) for part, clock in zip(WINDOW_COLUMNS, clocks, strict=True)]
