@@ -1,4 +1,4 @@
-"""Arrow arrays and batches, whatever their columns mean: their layout in memory, order, keys, bytes.
+"""Arrow arrays and batches, whatever their columns mean: memory layout, order, keys, bytes.
 
-Nothing here knows of windows, partials or Spark.
+Nothing here knows about windows, partials or Spark.
 """

@@ -1,4 +1,5 @@
-"""Arrow batches whatever their columns mean: as bytes, joined, with their keys as numbers and their rows in order."""
+"""Operations on Arrow batches, whatever their columns mean: to bytes and back, concatenation, keys as numbers, row
+order."""
 
 from __future__ import annotations
 
@@ -12,7 +13,7 @@ from tvfsql.runtime.arrow.order import codes, combined
 
 
 def to_bytes(batch: pa.RecordBatch) -> bytes:
-    """A batch as an Arrow IPC stream; a part of a larger one is written without the rest."""
+    """A batch as an Arrow IPC stream. A slice of a larger batch is written without the rest."""
     sink = pa.BufferOutputStream()
     with pa.ipc.new_stream(sink, batch.schema) as writer:
         writer.write_batch(batch)
@@ -25,8 +26,8 @@ def from_bytes(data: bytes) -> pa.RecordBatch:
 
 
 def with_nulls(column: pa.Array) -> pa.Array:
-    """The column, whose type says that anything in it may be NULL. Spark works out anew in every micro-batch what may
-    be (a UNION of which a side is empty is no UNION), and batches of all of them are put together."""
+    """The column, cast so that its type allows NULL everywhere. Spark derives anew in every micro-batch which parts may
+    be NULL (a UNION with an empty side is simplified), and batches of several micro-batches are concatenated."""
     kind = _with_nulls(column.type)
     return column if column.type == kind else column.cast(kind)
 
@@ -44,12 +45,13 @@ def joined(batches: Sequence[pa.RecordBatch]) -> pa.RecordBatch:
 
 
 def key_codes(columns: Sequence[pa.Array], rows: int) -> Ints:
-    """For each row a number that stands for its key: the same for keys that GROUP BY takes for the same."""
+    """A number for the key of each row, equal for keys that GROUP BY treats as equal."""
     return combined([codes(column) for column in columns], rows)
 
 
 def sort_order(majors: Sequence[Ints]) -> Ints:
-    """The rows in the order of the numbers, the first ones first; ties stay in their order."""
+    """The positions of the rows in sorted order, by the first array of numbers, then by the next. The sort is
+    stable."""
     whole, size = None, 1
     for numbers in majors:
         least, greatest = (int(numbers.min()), int(numbers.max())) if len(numbers) else (0, 0)
@@ -62,7 +64,7 @@ def sort_order(majors: Sequence[Ints]) -> Ints:
 
 
 def changes_in(numbers: Ints) -> Mask:
-    """Where a number differs from the one before it; the first one does."""
+    """Where a number differs from the previous one. True for the first."""
     found = np.ones(len(numbers), dtype=np.bool_)
     np.not_equal(numbers[1:], numbers[:-1], out=found[1:])
     return found

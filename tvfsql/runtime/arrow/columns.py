@@ -1,4 +1,4 @@
-"""The door between Arrow columns and numpy arrays: everything that knows how a type is laid out in memory."""
+"""Conversions between Arrow columns and numpy arrays: everything that depends on a type's memory layout."""
 
 from __future__ import annotations
 
@@ -14,39 +14,39 @@ ListColumn = pa.ListArray | pa.LargeListArray
 
 
 def lists(column: pa.Array) -> ListColumn:
-    """The column, which is one of lists. AssertionError if it is not."""
+    """The same column, checked to be of lists. Raises AssertionError."""
     if not isinstance(column, ListColumn):
         raise AssertionError(f"a column of {column.type}, not of lists")
     return column
 
 
 def lengths(column: ListColumn) -> Ints:
-    """How many elements each list has: 0 where it is NULL."""
+    """The number of elements of each list; 0 for NULL."""
     return integers(column.value_lengths())
 
 
 def structs(column: pa.Array) -> pa.StructArray:
-    """The column, which is one of structs. AssertionError if it is not."""
+    """The same column, checked to be of structs. Raises AssertionError."""
     if not isinstance(column, pa.StructArray):
         raise AssertionError(f"a column of {column.type}, not of structs")
     return column
 
 
 def presence(column: pa.Array) -> Mask | None:
-    """Which values are not NULL; None if all are there, which spares the usual case any work."""
+    """Which values are not NULL. None if all values are present, so the common case costs nothing."""
     if column.null_count == 0:
         return None
     return flags(column.is_valid())
 
 
 def flags(column: pa.Array) -> Mask:
-    """Booleans; False where one is NULL."""
+    """The column as booleans; NULL becomes False."""
     known = column.fill_null(False) if column.null_count else column
     return known.to_numpy(zero_copy_only=False)
 
 
 def counts_as_int64(kind: pa.DataType) -> bool:
-    """Whether the type is an int64 or less underneath: integers, booleans, dates, times."""
+    """Whether the type is stored as an int64 or a smaller integer: integers, booleans, dates, times."""
     return (
         pa.types.is_signed_integer(kind)
         or pa.types.is_boolean(kind)
@@ -55,7 +55,7 @@ def counts_as_int64(kind: pa.DataType) -> bool:
 
 
 def integers(column: pa.Array) -> Ints:
-    """The int64 under a column for which `counts_as_int64` holds; 0 where it is NULL."""
+    """The int64 values of a column for which `counts_as_int64` holds; 0 for NULL."""
     kind = column.type
     if pa.types.is_boolean(kind):
         column = column.cast(pa.int8())
@@ -67,7 +67,7 @@ def integers(column: pa.Array) -> Ints:
 
 
 def from_integers(values: Ints, kind: pa.DataType, present: Mask | None = None) -> pa.Array:
-    """A column of an integer-like type out of its int64 values."""
+    """A column of an integer-like type from its int64 values."""
     mask = None if present is None else ~present
     if pa.types.is_boolean(kind):
         return pa.array(values.astype(np.bool_), mask=mask)
@@ -78,7 +78,7 @@ def from_integers(values: Ints, kind: pa.DataType, present: Mask | None = None) 
 
 
 def words(column: pa.Array) -> tuple[Ints, Ints]:
-    """The low and the high 64 bits of a decimal128 column; 0 where it is NULL."""
+    """The low and the high 64 bits of a decimal128 column; 0 for NULL."""
     data = np.frombuffer(column.buffers()[1], dtype=np.int64).reshape(-1, 2)
     data = data[column.offset : column.offset + len(column)]
     low, high = data[:, 0], data[:, 1]
@@ -89,12 +89,12 @@ def words(column: pa.Array) -> tuple[Ints, Ints]:
 
 
 def fit_int64(low: Ints, high: Ints) -> bool:
-    """Whether every 128-bit number is a 64-bit one with its sign carried on."""
+    """Whether every 128-bit number fits into 64 bits."""
     return bool((high == low >> 63).all())
 
 
 def from_words(low: Ints, high: Ints, kind: pa.DataType, present: Mask | None = None) -> pa.Array:
-    """A decimal128 column out of its low and high 64 bits."""
+    """A decimal128 column from its low and high 64 bits."""
     data = np.empty((len(low), 2), dtype=np.int64)
     data[:, 0], data[:, 1] = low, high
     valid = None if present is None else pa.py_buffer(np.packbits(present, bitorder="little"))
@@ -102,7 +102,7 @@ def from_words(low: Ints, high: Ints, kind: pa.DataType, present: Mask | None = 
 
 
 def normal(column: pa.Array) -> pa.Array:
-    """-0.0 as 0.0 and one NaN, which GROUP BY takes for the same."""
+    """The column with -0.0 as 0.0 and with a single NaN, because GROUP BY treats these as equal."""
     if not pa.types.is_floating(column.type):
         return column
     nan, zero = (pa.scalar(value, column.type) for value in (float("nan"), 0.0))
@@ -110,7 +110,7 @@ def normal(column: pa.Array) -> pa.Array:
 
 
 def changes(column: pa.Array) -> Mask:
-    """Where a value differs from the one before it, as GROUP BY tells them apart. The first one does not."""
+    """Where a value differs from the previous one, compared as in GROUP BY. False for the first."""
     found = np.zeros(len(column), dtype=np.bool_)
     if len(column) > 1:
         found[1:] = differs(column[:-1], column[1:])
@@ -118,10 +118,9 @@ def changes(column: pa.Array) -> Mask:
 
 
 def differs(left: pa.Array, right: pa.Array) -> Mask:
-    """Row by row, whether two columns of one type hold different values, as GROUP BY tells them apart.
+    """Row by row, whether two columns of one type have different values, compared as in GROUP BY.
 
-    NULL equals NULL and NaN equals NaN. Structs differ where a field does, lists where the lengths or an
-    element do.
+    NULL equals NULL and NaN equals NaN. Structs differ if a field differs, lists if their lengths or an element differ.
     """
     if pa.types.is_null(left.type):
         return np.zeros(len(left), dtype=np.bool_)

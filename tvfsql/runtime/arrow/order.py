@@ -1,7 +1,7 @@
-"""Values as numbers: in their order, or only told apart, where that is quicker.
+"""Values as numbers: in order, or, where that is faster, only distinct.
 
-Spark's order: NaN is the largest number, strings and binaries go by their bytes, structs by their fields and
-arrays by their elements, a NULL in them coming first. Equal is what GROUP BY takes for the same.
+The order is Spark's: NaN is the largest number, strings and binaries compare by bytes, structs by fields and arrays by
+elements, with NULL first. Values are equal as in GROUP BY.
 """
 
 from __future__ import annotations
@@ -29,7 +29,7 @@ from tvfsql.runtime.arrow.columns import (
 
 
 class Scale:
-    """Values as codes 0 .. top in their order: their distance from the smallest."""
+    """Values as codes 0 .. top in order: their distance from the smallest value."""
 
     def __init__(self, values: Ints, least: int, top: int, kind: pa.DataType) -> None:
         self.codes = values - least
@@ -43,7 +43,7 @@ class Scale:
 
 
 class Ranked:
-    """Values as codes 0 .. top in their order: their rank among the different ones."""
+    """Values as codes 0 .. top in order: their rank among the distinct values."""
 
     def __init__(self, codes: Ints, values: pa.Array) -> None:
         self.codes, self.values, self.top = codes, values, max(len(values) - 1, 0)
@@ -53,8 +53,8 @@ class Ranked:
 
 
 def scale(column: pa.Array, blocks: int) -> Scale | Ranked:
-    """Codes for the values of a column, small enough to lift `blocks` blocks of them above each other. The code of
-    a NULL means nothing."""
+    """Codes for the values of a column, small enough that the codes of `blocks` blocks fit above each other in an
+    int64. The code of a NULL is arbitrary."""
     values: Ints | None = None
     if counts_as_int64(column.type):
         values = integers(column)
@@ -63,7 +63,7 @@ def scale(column: pa.Array, blocks: int) -> Scale | Ranked:
         values = low if fit_int64(low, high) else None
     if values is not None and len(values):
         least, greatest = int(values.min()), int(values.max())
-        if blocks * (greatest - least + 2) < 2**62:  # else the lifted codes would wrap
+        if blocks * (greatest - least + 2) < 2**62:  # otherwise the lifted codes would overflow
             return Scale(values, least, greatest - least, column.type)
     if pa.types.is_floating(column.type):
         different, codes = np.unique(column.fill_null(0.0).to_numpy(), return_inverse=True)  # one NaN, at the end
@@ -75,7 +75,7 @@ def scale(column: pa.Array, blocks: int) -> Scale | Ranked:
 
 
 def places(column: pa.Array) -> tuple[Ints, int]:
-    """Numbers from 1 up in the order of the values, 0 for NULL; and one more than the largest."""
+    """Numbers from 1 up in the order of the values, 0 for NULL; and the largest number plus one."""
     if pa.types.is_null(column.type):
         return np.zeros(len(column), dtype=np.int64), 1
     of_values = scale(column, 1)
@@ -84,7 +84,7 @@ def places(column: pa.Array) -> tuple[Ints, int]:
 
 
 def codes(column: pa.Array) -> tuple[Ints, int]:
-    """A number from 0 up for each different value, NULL among them; and one more than the largest."""
+    """A number from 0 up for each distinct value, including NULL; and the largest number plus one."""
     if pa.types.is_nested(column.type) or pa.types.is_floating(column.type):
         return places(column)
     coded = column.dictionary_encode()
@@ -93,8 +93,8 @@ def codes(column: pa.Array) -> tuple[Ints, int]:
 
 
 def combined(parts: Sequence[tuple[Ints, int]], rows: int) -> Ints:
-    """Rows of several numbers as one number each, in their order: the first number counts most. `parts` are columns
-    of numbers from 0 up, each with one more than its largest."""
+    """Several numbers per row combined into one, in the same order: the first number is the most significant. `parts`
+    are columns of numbers from 0 up, each with its largest number plus one."""
     whole, size = np.zeros(rows, dtype=np.int64), 1
     for numbers, top in parts:
         if size * top >= 2**62:
@@ -118,7 +118,7 @@ def _ranked(column: pa.Array) -> Ranked:
 
 
 def _nested(column: pa.Array) -> Ints:
-    """Structs or lists as numbers in their order; NULL comes first."""
+    """Structs or lists as numbers in order; NULL comes first."""
     valid = flags(column.is_valid())
     if isinstance(column, pa.StructArray):
         return combined([(valid.astype(np.int64), 2), *(places(field) for field in column.flatten())], len(column))

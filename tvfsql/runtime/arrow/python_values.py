@@ -1,4 +1,4 @@
-"""Arrow's values as those of Python that Spark too gives to functions: rows, lists, dicts, clocks without a zone."""
+"""Arrow values as the Python values that Spark passes to functions: Rows, lists, dicts, timestamps without a zone."""
 
 from __future__ import annotations
 
@@ -9,18 +9,18 @@ from typing import Any
 import pyarrow as pa
 from pyspark.sql import Row
 
-Convert = Callable[[Any], object]  # of a value as Arrow gives it for one type
+Convert = Callable[[Any], object]  # from `to_pylist` values of one type to Spark's
 
 
 def python_values(column: pa.Array) -> list[object]:
-    """The values of an array; NULL is None."""
+    """The values of an array; NULL becomes None."""
     convert = _converter(column.type)
     values: list[object] = column.to_pylist()
     return values if convert is None else [None if value is None else convert(value) for value in values]
 
 
 def _converter(kind: pa.DataType) -> Convert | None:
-    """What turns Arrow's value of a type into Spark's; None if they are the same."""
+    """A function that converts Arrow's values of a type to Spark's; None if they are the same."""
     if pa.types.is_struct(kind):
         names, parts = [field.name for field in kind], [_converter(field.type) for field in kind]
         make = Row(*names)
@@ -41,5 +41,5 @@ def _by(convert: Convert | None, value: object) -> object:
 
 
 def _local(instant: datetime) -> datetime:
-    """On the clock of the process, as Spark gives instants to Python."""
+    """An instant on the local clock of the process, as Spark passes it to Python."""
     return instant.astimezone().replace(tzinfo=None)

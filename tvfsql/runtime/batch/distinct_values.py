@@ -1,4 +1,4 @@
-"""Distinct values of sliding windows, without a set per window."""
+"""Distinct counts of sliding windows, without a set per window."""
 
 from __future__ import annotations
 
@@ -20,11 +20,10 @@ def distinct_changes(
     """The change of the number (and the sum) of distinct values from slice to slice.
 
     In: `keys`, `value`, `slice_end` (timestamp_ntz), each combination once, without NULL values.
-    Out: `keys`, `slice_end`, `count` (bigint) and, if requested, `total` (the sum of values): what to add at
-    that slice, so that the running sum at a window's end is the distinct count of that window (merge kind
-    `running`). HOP: a value counts in the windows from each slice that contains it until the next such
-    slice, or until the window size has passed. CUMULATE: from its first slice in the cycle.
-    Source: architecture.md#slices.
+    Out: `keys`, `slice_end`, `count` (bigint) and, if requested, `total` (the sum of values). Each is the change at
+    that slice, so its running sum at the end of a window is the window's distinct count (merge kind `running`).
+    HOP: a value counts in the windows from each slice that contains it until the next such slice, or until the window
+    size has passed. CUMULATE: from its first slice in the cycle. Source: architecture.md#slices.
     """
     columns = [column_of(key) for key in keys]
     if isinstance(values.schema["value"].dataType, IntegralType):
@@ -49,7 +48,7 @@ def distinct_changes(
     if total is not None:
         sums.append(F.sum(F.when(F.col("change") > 0, F.col("value")).otherwise(-F.col("value"))).alias(total))
     summed = changes.groupBy(*columns, SLICE_END).agg(*sums)
-    # a value that goes where it comes again changes nothing
+    # a value that leaves and enters at the same slice changes nothing
     changed = F.lit(False)
     for name in filter(None, (count, total)):
         changed = changed | (column_of(name) != 0)

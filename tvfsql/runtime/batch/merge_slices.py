@@ -1,4 +1,4 @@
-"""Slices to windows, as a DataFrame operation: what emitted code calls for HOP and CUMULATE."""
+"""Slices to windows as a DataFrame operation, which emitted code calls for HOP and CUMULATE."""
 
 from __future__ import annotations
 
@@ -19,17 +19,17 @@ def merge_slices(
 ) -> DataFrame:
     """One row per key and window with data, from partial aggregates per key and slice.
 
-    In: `keys` (NULL and NaN are ordinary keys), `slice_end` (timestamp_ntz) and a partial column for each entry of
-    `merges`, whose value is its merge kind: one of `partials.KINDS`, or a user's aggregate. `rows` names one of them, a
-    sum: the number of input rows in the slice. A slice without rows (NULL or 0) opens no window. A slice may
+    In: `keys` (NULL and NaN are ordinary keys), `slice_end` (timestamp_ntz) and a column with a partial for each entry
+    of `merges`. An entry's value is its merge kind: one of `partials.KINDS`, or a user's aggregate. `rows` names one of
+    them, a sum: the number of input rows in the slice. A slice without rows (NULL or 0) opens no window. A slice may
     have several rows.
     Out: keys, window_start, window_end (timestamp_ntz, end exclusive), merged partials. Sums have the types of Spark's
     sums: bigint, double, decimal(38, s). An exact sum that overflows fails the query with DataError.
-    With `emit_only_on_change` only the steps in which rows arrived, and `before`: a struct of the merged partials of
-    the previous step, NULL in the first one. The caller decides whether a result differs.
+    With `emit_only_on_change`, only the steps in which rows arrived are returned, with a column `before`: a struct of
+    the previous step's merged partials, NULL in the first step. The caller decides whether a result differs.
     """
     if merges.get(rows) != "sum" or not are_kinds(merges.values()):
-        raise AssertionError(f"{rows} must be a sum, and all kinds among {', '.join(KINDS)}: {dict(merges)}")
+        raise AssertionError(f"{rows} must be a sum, and all merge kinds in {', '.join(KINDS)}: {dict(merges)}")
     columns = [column_of(name) for name in (*keys, SLICE_END, *merges)]
     spread = slices.select(*columns).repartition(*(map(column_of, keys) if keys else (1,)))
     ordered = spread.sortWithinPartitions(*map(column_of, (*keys, SLICE_END)))

@@ -1,4 +1,4 @@
-"""Session windows of a batch, as DataFrame operations: what emitted code calls for SESSION."""
+"""Session windows of a batch as DataFrame operations, which emitted code calls for SESSION."""
 
 from __future__ import annotations
 
@@ -29,9 +29,9 @@ def local_sessions(
 ) -> DataFrame:
     """The rows of each partition, merged to intervals within the partition.
 
-    In: `keys` (NULL and NaN are ordinary keys), `time` (timestamp_ntz; with `zone` an instant, whose wall clock counts;
-    never NULL), and for each entry of `merges`, which names its merge kind (`partials.KINDS`), the partial of a
-    single row.
+    In: `keys` (NULL and NaN are ordinary keys), `time` (timestamp_ntz, never NULL; with `zone` an instant, which is
+    converted to the zone's wall clock), and for each entry of `merges`, whose value is its merge kind
+    (`partials.KINDS`), the partial of a single row.
     Out: keys, `$start` and `$last` (timestamp_ntz), merged partials. Sums have the types of Spark's sums.
     """
     is_instant = rows.schema[time].dataType == T.TimestampType()
@@ -76,7 +76,7 @@ def session_windows(
 
 @dataclass(frozen=True)
 class LocalSessions:
-    """What `mapInArrow` runs before the exchange. In, by position: keys, time, partials of single rows."""
+    """The function for `mapInArrow` before the exchange. In, by position: keys, time, partials of single rows."""
 
     layout: Intervals
 
@@ -94,9 +94,9 @@ class LocalSessions:
 
 @dataclass(frozen=True)
 class MergeSessions:
-    """What `mapInArrow` runs behind the exchange, on intervals in the order of their keys and starts.
+    """The function for `mapInArrow` after the exchange, on intervals in the order of their keys and starts.
 
-    The last session of a chunk is held back: it goes on with the next one if that begins soon enough.
+    The last session of a chunk is kept for the next chunk, because an interval there may still extend it.
     """
 
     layout: Intervals

@@ -1,4 +1,4 @@
-"""From rows to slices in Python, before they are brought together by key: what the user's aggregates need in batch."""
+"""Rows to slices in Python, before the shuffle: Python aggregates need this in batch."""
 
 from __future__ import annotations
 
@@ -34,9 +34,9 @@ def slice_rows(
 ) -> DataFrame:
     """LocalWindowAggregate in Python: the rows of each partition, merged by key and slice.
 
-    In: `keys`, `time` (timestamp_ntz; with `zone` a timestamp, whose wall clock counts; never NULL) and for each entry
-    of `merges` the partial of a single row, as in `stream.local_slices`.
-    Out: keys, slice_end (timestamp_ntz) and merged partials: the input of `merge_slices`, one row per partition.
+    In: `keys`, `time` (timestamp_ntz, never NULL; with `zone` a timestamp, which is converted to the zone's wall clock)
+    and for each entry of `merges` the partial of a single row, as in `stream.local_slices`.
+    Out: keys, slice_end (timestamp_ntz) and merged partials: the input of `merge_slices`, with one row per partition.
     """
     partials = tuple(map(column_of, merges))
     clock = local_time(time, zone) if zone else column_of(time)
@@ -53,7 +53,8 @@ def slice_rows(
 
 @dataclass(frozen=True)
 class RowKernel:
-    """What `mapInArrow` runs. In, by position: keys, time, partials of single rows. Out: columns of these names."""
+    """The function for `mapInArrow`. In, by position: keys, time, partials of single rows. Out: columns with these
+    `names`."""
 
     window: Tumble | Hop | Cumulate
     layout: SliceRows
@@ -74,7 +75,7 @@ class RowKernel:
             yield self._merged(waiting)
 
     def _slices(self, batch: pa.RecordBatch) -> pa.RecordBatch:
-        """The rows, each as one of its slice."""
+        """Each row as a row of its slice."""
         keys = self.layout.keys
         micros: Ints = batch.column(keys).cast(TIMESTAMP).view(pa.int64()).to_numpy()
         slices = (micros - self.window.offset * 1000) // (self.window.slice_size * 1000) + 1

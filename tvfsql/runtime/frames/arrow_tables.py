@@ -1,4 +1,4 @@
-"""Tables of other libraries as DataFrames of Spark, and rows of streams as one Arrow table."""
+"""Tables of other libraries as Spark DataFrames, and rows of streams as one Arrow table."""
 
 from __future__ import annotations
 
@@ -13,9 +13,9 @@ from tvfsql.errors import DataError
 
 
 def arrow_of(data: Any) -> pa.Table:
-    """The rows of a DataFrame of pandas, an Arrow table, or any other object that gives out Arrow (polars, duckdb).
+    """The rows of a pandas DataFrame, an Arrow table, or any object with Arrow's C stream interface (polars, duckdb).
 
-    DataError for the rest, and for columns that Arrow cannot have.
+    Raises DataError for other objects, and for columns that Arrow cannot represent.
     """
     kind = type(data)
     try:
@@ -34,9 +34,9 @@ def arrow_of(data: Any) -> pa.Table:
 
 
 def frame_of(spark: SparkSession, table: pa.Table) -> DataFrame:
-    """A DataFrame of Spark with the rows of a table. Times without a zone are TIMESTAMP, others TIMESTAMP_LTZ.
+    """A Spark DataFrame with the rows of a table. Times without a zone become TIMESTAMP, others TIMESTAMP_LTZ.
 
-    DataError for a type that Spark lacks.
+    Raises DataError for a type that Spark lacks.
     """
     try:
         return spark.createDataFrame(table, schema=from_arrow_schema(table.schema, prefer_timestamp_ntz=True))
@@ -45,10 +45,10 @@ def frame_of(spark: SparkSession, table: pa.Table) -> DataFrame:
 
 
 def one_table(parts: list[pa.Table], empty: DataFrame) -> pa.Table:
-    """The rows of all micro-batches; `empty` has the columns, should there be none."""
+    """The rows of all micro-batches. Without any, an empty table with the columns of `empty`."""
     return pa.concat_tables(parts) if parts else empty.sparkSession.createDataFrame([], empty.schema).toArrow()
 
 
 def text_table(columns: tuple[str, ...], rows: tuple[tuple[str | None, ...], ...]) -> pa.Table:
-    """A listing as a table of texts."""
+    """A listing as a table of text columns."""
     return pa.table({name: pa.array([row[i] for row in rows], pa.string()) for i, name in enumerate(columns)})

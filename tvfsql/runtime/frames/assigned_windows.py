@@ -1,4 +1,4 @@
-"""Window columns that Spark's window() does not make, and what becomes of rows without a time."""
+"""Window columns that Spark's window() does not make, and the handling of rows without a time."""
 
 from __future__ import annotations
 
@@ -10,8 +10,8 @@ from tvfsql.runtime.frames.column_names import column_of, interval_of
 
 
 def cumulate_windows(time: str | Column, window: Cumulate) -> Column:
-    """One struct<start, end> (timestamp_ntz) for each CUMULATE window that contains `time` (timestamp_ntz): an
-    explode(), so the row is copied once per window. Source: semantics.md#slices."""
+    """One struct<start, end> (timestamp_ntz) for each CUMULATE window that contains `time` (timestamp_ntz). It is an
+    explode(), so each row is copied once per window. Source: semantics.md#slices."""
     return F.explode(_of_cumulate(F.col(time) if isinstance(time, str) else time, window))
 
 
@@ -24,8 +24,8 @@ def _of_cumulate(ts: Column, window: Cumulate) -> Column:
 
 
 def windows_or_null(time: str | Column, window: Sliced) -> Column:
-    """One struct<start, end> (timestamp_ntz) for each window that contains `time` (timestamp_ntz); one NULL if there is
-    none, which keeps control rows. Source: semantics.md#slices."""
+    """One struct<start, end> (timestamp_ntz) for each window that contains `time` (timestamp_ntz), or one NULL if there
+    is none, so that control rows are kept. Source: semantics.md#slices."""
     ts = F.col(time) if isinstance(time, str) else time
     if isinstance(window, Cumulate):
         return F.explode_outer(_of_cumulate(ts, window))
@@ -58,15 +58,15 @@ def local_time(time: str, zone: str) -> Column:
 
 
 def with_local_times(rows: DataFrame, zone: str) -> DataFrame:
-    """The rows with each instant (timestamp) as the wall clock (timestamp_ntz) of `zone`."""
+    """The rows, with each instant (timestamp) replaced by its wall-clock time (timestamp_ntz) in `zone`."""
     instants = [name for name, kind in rows.dtypes if kind == "timestamp"]
     return rows.withColumns({name: local_time(name, zone) for name in instants}) if instants else rows
 
 
 def refuse_null_times(rows: DataFrame, time: str) -> DataFrame:
-    """The rows, unchanged. A row whose `time` is NULL fails the query with DataError.
+    """The same rows. A row whose `time` is NULL fails the query with DataError.
 
-    `table.exec.source.rowtime-null-handling` = FAIL, semantics.md#null-times.
+    This is `table.exec.source.rowtime-null-handling` = FAIL, semantics.md#null-times.
     """
     message = F.lit(f"[TVFSQL_NULL_ROWTIME] {time}")
     return rows.withColumn(time, F.coalesce(column_of(time), F.raise_error(message)))

@@ -1,6 +1,6 @@
-"""Change messages of databases, as Debezium and Canal write them: one row per insert or delete.
+"""Change messages of databases as Debezium and Canal write them, converted to one row per insert or delete.
 
-A message that cannot be read, or is incomplete, fails the query with DataError.
+A message that cannot be read or is incomplete fails the query with DataError.
 """
 
 from __future__ import annotations
@@ -13,9 +13,9 @@ from pyspark.sql import functions as F
 from tvfsql.plan.columns import SIGN
 from tvfsql.runtime.frames.column_names import column_of
 
-ROW = "MAP<STRING, STRING>"  # a row's values as texts: what is missing differs from NULL
+ROW = "MAP<STRING, STRING>"  # a row's values as texts: a missing value differs from NULL
 VALUE, CHANGES = "value", "$changes"
-NO_ROWS = ("CREATE", "ALTER", "CINDEX", "DINDEX")  # Canal's messages that change a table, and none of its rows
+NO_ROWS = ("CREATE", "ALTER", "CINDEX", "DINDEX")  # Canal's messages about a table's schema, without rows
 
 
 def debezium_changes(
@@ -23,15 +23,15 @@ def debezium_changes(
 ) -> DataFrame:
     """The changes in Debezium's messages: `before`, `after` and `op`, with `schema_include` inside a `payload`.
 
-    In: `value`, the message (string or binary). NULL and empty ones, which mark deleted keys, are skipped.
+    In: `value`, the message (string or binary). NULL and empty messages, which mark deleted keys, are skipped.
     Out: `value` as a struct of `columns` (names and types), and `sign`: 1 for an insert, -1 for a delete. Other columns
     are unchanged. Reads (`r`) and creates (`c`) are inserts, deletes (`d`) are deletes, an update (`u`) is one of each.
     An unreadable message fails the query with DataError.
     """
     envelope = f"before {ROW}, after {ROW}, op STRING"
-    said = _parsed(messages, f"payload STRUCT<{envelope}>" if schema_include else envelope)
+    parsed = _parsed(messages, f"payload STRUCT<{envelope}>" if schema_include else envelope)
     if schema_include:
-        said = said.withColumn(VALUE, F.col(f"{VALUE}.payload")).where(F.col(VALUE).isNotNull())
+        parsed = parsed.withColumn(VALUE, F.col(f"{VALUE}.payload")).where(F.col(VALUE).isNotNull())
     op = F.col(f"{VALUE}.op")
     replica = "the database must send whole rows; in Postgres: ALTER TABLE ... REPLICA IDENTITY FULL"
     before = F.coalesce(F.col(f"{VALUE}.before"), _refused(F.lit("a change lacks the row before it"), replica))
@@ -44,7 +44,7 @@ def debezium_changes(
         .when(op == "d", F.array(_change(before, -1)))
         .otherwise(_refused(unknown, envelope_hint))
     )
-    return _rows(said, changes, columns, sign)
+    return _rows(parsed, changes, columns, sign)
 
 
 def canal_changes(
@@ -55,17 +55,17 @@ def canal_changes(
     database: str | None = None,
     table: str | None = None,
 ) -> DataFrame:
-    """The changes in Canal's messages: `data`, a list of rows, `old`, their previous values that differ, and `type`.
+    """The changes in Canal's messages: `data`, a list of rows, `old`, the previous values that differ, and `type`.
 
-    Columns as in `debezium_changes`. `database` and `table` are patterns that match the whole name. Messages of others
-    are skipped, and so are messages that change no row.
+    Columns are as in `debezium_changes`. `database` and `table` are patterns that match the whole name. Messages of
+    other databases and tables are skipped, and so are messages without changes of rows.
     """
     schema = f"data ARRAY<{ROW}>, old ARRAY<{ROW}>, type STRING, database STRING, `table` STRING"
-    said = _parsed(messages, schema)
+    parsed = _parsed(messages, schema)
     for name, pattern in (("database", database), ("table", table)):
         if pattern is not None:
-            said = said.where(F.col(f"{VALUE}.{name}").rlike(f"^(?:{pattern})$"))
-    said = said.where(F.coalesce(~F.col(f"{VALUE}.type").isin(*NO_ROWS), F.lit(True)))
+            parsed = parsed.where(F.col(f"{VALUE}.{name}").rlike(f"^(?:{pattern})$"))
+    parsed = parsed.where(F.coalesce(~F.col(f"{VALUE}.type").isin(*NO_ROWS), F.lit(True)))
     kind = F.col(f"{VALUE}.type")
     lacking = _refused(F.concat(F.lit("a message lacks rows, of type "), kind), "is it Canal's?")
     data, old = (F.coalesce(F.col(f"{VALUE}.{name}"), lacking) for name in ("data", "old"))
@@ -83,7 +83,7 @@ def canal_changes(
         .when(kind == "UPDATE", F.flatten(F.transform(both, updated)))
         .otherwise(_refused(unknown, "INSERT, UPDATE and DELETE are known"))
     )
-    return _rows(said, changes, columns, sign)
+    return _rows(parsed, changes, columns, sign)
 
 
 def _parsed(messages: DataFrame, schema: str) -> DataFrame:
@@ -96,9 +96,9 @@ def _change(row: Column, by: int) -> Column:
     return F.struct(row.alias("row"), F.lit(by).cast("bigint").alias(SIGN))
 
 
-def _rows(said: DataFrame, changes: Column, columns: Mapping[str, str], sign: str) -> DataFrame:
-    """A row for each change, its values of their types."""
-    each = said.withColumn(CHANGES, F.explode(changes))
+def _rows(parsed: DataFrame, changes: Column, columns: Mapping[str, str], sign: str) -> DataFrame:
+    """One row per change, with its values cast to their types."""
+    each = parsed.withColumn(CHANGES, F.explode(changes))
     values = [_typed(column_of(CHANGES).getField("row"), name, kind).alias(name) for name, kind in columns.items()]
     row = F.struct(*values) if values else F.lit(None)
     return each.withColumns({VALUE: row, sign: column_of(CHANGES).getField(SIGN)}).drop(CHANGES)

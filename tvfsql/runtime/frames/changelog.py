@@ -26,8 +26,8 @@ def change_sign(op: str) -> Column:
 def applied_changes(changes: DataFrame, sign: str, table: str) -> DataFrame:
     """The rows that remain after all changes.
 
-    In: any columns, and `sign` (bigint): 1 inserts the row, -1 deletes it. Out: the same columns without `sign`.
-    A row with more deletes than inserts is not in the result; the excess counts as numRowsDeletedUnseen.
+    In: any columns, and `sign` (bigint): 1 inserts the row, -1 deletes it. Out: the same columns without `sign`. A row
+    with more deletes than inserts is not in the result; the excess is counted as numRowsDeletedUnseen.
     """
     columns = [column_of(name) for name in changes.columns if name != sign]
     sums = changes.groupBy(*columns).agg(F.sum(column_of(sign)).alias(TIMES))

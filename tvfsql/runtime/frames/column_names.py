@@ -1,4 +1,4 @@
-"""Columns as Spark's functions want them, whatever they are called."""
+"""References to columns and intervals for Spark's functions, whatever the columns are called."""
 
 from __future__ import annotations
 
@@ -7,11 +7,11 @@ from pyspark.sql import functions as F
 
 
 def column_of(name: str) -> Column:
-    """The column of that name, which may hold dots and backticks."""
+    """The column with that name, which may contain dots and backticks."""
     return F.col("`" + name.replace("`", "``") + "`")
 
 
 def interval_of(ms: int) -> Column:
-    """An interval of so many milliseconds."""
+    """An interval of `ms` milliseconds."""
     seconds, rest = divmod(abs(ms), 1000)
     return F.expr(f"INTERVAL '{'-' if ms < 0 else ''}{seconds}.{rest:03d}' SECOND")

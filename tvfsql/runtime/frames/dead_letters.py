@@ -1,6 +1,6 @@
-"""Rows and messages of a stream that cannot be read: left out of the query, and told to a table.
+"""Dead letters: rows and messages of a stream that cannot be read. The query skips them, and a table receives them.
 
-A query and its dead letters are two streams that read a source alike, so they agree on what can be read.
+A query and its dead letters are two streams that read a source in the same way, so they agree on what can be read.
 """
 
 from __future__ import annotations
@@ -11,22 +11,22 @@ from pyspark.sql import DataFrame
 from pyspark.sql import functions as F
 
 DEAD_LETTERS = "numDeadLetters"
-TEXT = "$text"  # where Spark's parsers put the text of what they cannot read
+TEXT = "$text"  # where Spark's parsers put the text that they cannot read
 
 
 def readable(rows: DataFrame, text: str, *, name: str) -> DataFrame:
-    """The rows that could be read: those of which `text`, SQL, is NULL. The number of the others is in the progress of
-    the stream, under `name`."""
+    """The rows that could be read: those for which the SQL expression `text` is NULL. The query's progress reports the
+    number of the others under `name`."""
     bad = F.expr(text).isNotNull()
     kept = rows.observe(name, F.count_if(bad).alias(DEAD_LETTERS)).where(~bad)
     return kept.drop(TEXT)
 
 
 def unreadable(rows: DataFrame, table: str, text: str, *, place: str, columns: Sequence[str], kinds: str) -> DataFrame:
-    """The others: table_name, place, text, error, read_at (timestamp). `place` is SQL for where a row was found.
+    """The rows that could not be read, as table_name, place, text, error (strings) and read_at (timestamp).
 
-    `columns`, SQL, are those that the query reads: only what is wrong with them counts, so Spark must parse them too.
-    `kinds` are the columns with their types, for the error.
+    `place` is SQL for where a row was found. `columns` are SQL for the columns that the query reads: Spark must parse
+    them here too, because only errors in them count. `kinds` lists the columns with their types, for the error.
     """
     parsed = rows.observe(f"parsed_{table}", *(F.count(F.expr(name)).alias(f"n{i}") for i, name in enumerate(columns)))
     return parsed.where(F.expr(text).isNotNull()).select(

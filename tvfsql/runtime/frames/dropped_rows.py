@@ -1,4 +1,4 @@
-"""Counts of rows that a query leaves out: nothing is dropped without a trace."""
+"""Counts of the rows that a query drops, so that no row is dropped silently."""
 
 from __future__ import annotations
 
@@ -13,13 +13,13 @@ from pyspark.sql import functions as F
 
 @dataclass
 class DroppedRows:
-    """What the queries count that are built in a block `counting_dropped`."""
+    """The counts of the queries that are built inside a block `counting_dropped`."""
 
     observed: list[tuple[str, Observation]] = field(default_factory=list)
 
     @property
     def counts(self) -> dict[str, int]:
-        """By name, once the queries have ended; a count that no query has brought is left out."""
+        """The counts by name, once the queries have ended. A count that no query has reported is left out."""
         found: dict[str, int] = {}
         for name, observation in self.observed:
             if observation._jo is not None:
@@ -32,7 +32,7 @@ _current: ContextVar[DroppedRows | None] = ContextVar("dropped_rows", default=No
 
 @contextmanager
 def counting_dropped() -> Iterator[DroppedRows]:
-    """Queries that are built in the block count the rows that they drop."""
+    """Queries that are built inside this block count the rows that they drop."""
     dropped = DroppedRows()
     before = _current.set(dropped)
     try:
@@ -42,7 +42,7 @@ def counting_dropped() -> Iterator[DroppedRows]:
 
 
 def counted(rows: DataFrame, name: str, condition: Column) -> DataFrame:
-    """The rows, unchanged. In a block `counting_dropped` those that meet the condition are counted under `name`."""
+    """The same rows. Inside a block `counting_dropped`, rows that meet the condition are counted under `name`."""
     dropped = _current.get()
     if dropped is None:
         return rows

@@ -1,4 +1,4 @@
-"""Types in which anything may be NULL."""
+"""Types that allow NULL everywhere."""
 
 from __future__ import annotations
 
@@ -6,7 +6,7 @@ from typing import Any
 
 
 def nullable_type(kind: Any) -> Any:
-    """A type of Spark's, as JSON, in which anything may be NULL: as `with_nulls` makes the columns."""
+    """A Spark type, as JSON, that allows NULL everywhere: the counterpart of `with_nulls` for columns."""
     if isinstance(kind, list):
         return [nullable_type(part) for part in kind]
     if not isinstance(kind, dict):

@@ -1,4 +1,4 @@
-"""The `print` connector."""
+"""The output of the `print` connector."""
 
 from __future__ import annotations
 

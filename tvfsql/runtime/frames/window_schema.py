@@ -1,4 +1,4 @@
-"""The columns of windows that are made of partials, as Spark's types."""
+"""The Spark types of windows that are merged from partials."""
 
 from __future__ import annotations
 
@@ -16,7 +16,7 @@ from tvfsql.runtime.udf.calls import AggregateFunction
 def window_schema(
     slices: T.StructType, window: Window, keys: Sequence[str], merges: Mapping[str, Merge]
 ) -> T.StructType:
-    """The columns of windows made of slices with these columns."""
+    """The columns of windows that are merged from slices with these columns."""
     bounds = [T.StructField(name, T.TimestampNTZType()) for name in ("window_start", "window_end")]
     merged = [T.StructField(name, merged_type(kind, slices[name].dataType)) for name, kind in merges.items()]
     before = [T.StructField(BEFORE, T.StructType(merged))] if window.emit_only_on_change else []
@@ -24,6 +24,7 @@ def window_schema(
 
 
 def merged_type(kind: Merge, partial: T.DataType) -> T.DataType:
+    """The type of merged partials of this merge kind."""
     match partial:
         case _ if isinstance(kind, AggregateFunction):
             return T.BinaryType()

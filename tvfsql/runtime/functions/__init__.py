@@ -1,4 +1,4 @@
-"""Functions of Flink's that Spark has no words for: Spark calls them with Arrow arrays. Names load on first use."""
+"""Flink's functions that Spark lacks. Spark calls them with Arrow arrays. Names are loaded on first use."""
 
 from __future__ import annotations
 

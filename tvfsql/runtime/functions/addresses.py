@@ -11,7 +11,7 @@ from tvfsql.runtime.functions.of_rows import over_arrays
 
 
 def _number(address: str | None) -> int | None:
-    """The last part of an address fills what the others leave of its four bytes."""
+    """The number of an address with one to four parts. The last part fills the remaining bytes."""
     if address is None or not re.fullmatch(r"\d+(\.\d+){0,3}", address, re.ASCII):
         return None
     *bytes_, last = map(int, address.split("."))

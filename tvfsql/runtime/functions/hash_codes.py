@@ -1,4 +1,4 @@
-"""HASH_CODE of a text: Java's, without its sign."""
+"""HASH_CODE of a text: the absolute value of Java's hashCode."""
 
 from __future__ import annotations
 

@@ -1,4 +1,5 @@
-"""JSON as Flink reads and writes it: numbers keep their digits, keys are sorted, the last of two equal keys counts."""
+"""JSON as Flink reads and writes it: numbers keep their digits, keys are sorted, and of equal keys the last one
+counts."""
 
 from __future__ import annotations
 
@@ -18,12 +19,12 @@ def _no_constant(name: str) -> Any:
 
 
 DECODER = json.JSONDecoder(parse_float=Decimal, parse_constant=_no_constant)
-# what may stand behind a document is not read, but a number or a word must end
+# text after the document is ignored, but a number or a word must end before it
 END_OF_WORD = re.compile(r"[\s,\]}]|$")
 
 
 def parsed(text: str) -> Json:
-    """The document that a text begins with. Raises ValueError."""
+    """The document at the start of a text. Raises ValueError."""
     start = len(text) - len(text.lstrip(" \t\r\n"))
     document, end = DECODER.raw_decode(text, start)
     if text[end - 1] not in '"]}' and not END_OF_WORD.match(text, end):
@@ -32,7 +33,7 @@ def parsed(text: str) -> Json:
 
 
 def text_of(value: object) -> str:
-    """A value as JSON without spaces."""
+    """A value as JSON, without spaces."""
     match value:
         case None:
             return "null"
@@ -61,7 +62,7 @@ def text_of(value: object) -> str:
 
 
 def number(value: float) -> str:
-    """A DOUBLE as Java's BigDecimal has it: the digits of its text in Java, which has at least one after the point."""
+    """A DOUBLE as Java's BigDecimal prints it: with the digits of Double.toString, so at least one after the point."""
     if value != value or value in (float("inf"), float("-inf")):
         return f'"{"NaN" if value != value else "Infinity" if value > 0 else "-Infinity"}"'
     if value == 0 or 1e-3 <= abs(value) < 1e7:
@@ -71,7 +72,7 @@ def number(value: float) -> str:
 
 
 def _iso(time: datetime) -> str:
-    """Without the zeros at the end of a second; an instant in UTC."""
+    """A time in ISO format, without trailing zeros; an instant in UTC."""
     instant = time.tzinfo is not None
     clock = time.astimezone(UTC).replace(tzinfo=None) if instant else time
     text = clock.isoformat()

@@ -14,11 +14,11 @@ from tvfsql.runtime.functions.json_document import parsed, text_of
 from tvfsql.runtime.functions.of_rows import over_arrays
 from tvfsql.runtime.functions.paths import Json, NotFound, Path, path_of
 
-EMPTY, ERROR = "EMPTY", "ERROR"  # where there is no value, or no right one
+EMPTY, ERROR = "EMPTY", "ERROR"  # there is no value, or the wrong one
 
 
 def _found(text: str, path: Path) -> tuple[Json, str | None]:
-    """The value, or the reason why it is missing."""
+    """The value at a path, and why it is missing: EMPTY, ERROR, or None if it is present."""
     try:
         value = path.value(parsed(text))
     except (ValueError, RecursionError):
@@ -31,7 +31,7 @@ def _found(text: str, path: Path) -> tuple[Json, str | None]:
 
 
 def _value(convert: Callable[[Json], Any]) -> Callable[..., Any]:
-    """JSON_VALUE(json, path, on empty, on error): both are NULL, ERROR or DEFAULT, and stand before their defaults."""
+    """JSON_VALUE(json, path, on empty, default, on error, default). The two handlings are NULL, ERROR or DEFAULT."""
 
     def one(
         text: str | None,
@@ -58,7 +58,7 @@ def _value(convert: Callable[[Json], Any]) -> Callable[..., Any]:
 
 
 def _query(text: str | None, path: str, wrapper: str = "NEVER", empty: str = "NULL", error: str = "NULL") -> Json:
-    """JSON_QUERY(json, path, wrapper, on empty, on error): the object or array that is there."""
+    """JSON_QUERY(json, path, wrapper, on empty, on error): the object or array at a path."""
     if text is None:
         return None
     steps = path_of(path)
@@ -110,7 +110,7 @@ def _boolean(value: Json) -> bool:
 
 
 def _texts(value: Json) -> list[str | None] | None:
-    """The elements of an array, each as a text."""
+    """The elements of an array as texts."""
     if not isinstance(value, list):
         return None
     return [None if each is None else _text(each) for each in value]

@@ -15,7 +15,7 @@ from tvfsql.runtime.functions.of_rows import arrow_function, over_arrays
 
 
 def _values(array: pa.Array) -> list[Any]:
-    """Python's values; maps become mappings."""
+    """The values as Python objects; maps become dicts."""
     return [_plain(value, array.type) for value in array.to_pylist()]
 
 
@@ -29,7 +29,7 @@ def _plain(value: Any, kind: pa.DataType) -> Any:
     if pa.types.is_struct(kind):
         return {field.name: _plain(value[field.name], field.type) for field in kind}
     if pa.types.is_floating(kind) and kind.bit_width == 32:
-        return float(str(np.float32(value)))  # its own digits
+        return float(str(np.float32(value)))  # the digits of the FLOAT
     return value
 
 
@@ -42,14 +42,15 @@ def _json_string(array: pa.Array) -> pa.Array:
 
 
 def _members(nulls: str, arrays: tuple[pa.Array, ...], raw: str) -> list[list[str | None]]:
-    """The texts of each argument; `raw` has j for those that are JSON already. Without `nulls` a NULL stays away."""
+    """The JSON of each argument. `raw` has a j for those that already are JSON. Unless `nulls` is NULL, NULLs become
+    None."""
     otherwise = "null" if nulls == "NULL" else None
     texts = [array.to_pylist() if mark == "j" else _texts(array) for array, mark in zip(arrays, raw, strict=True)]
     return [[otherwise if text is None else text for text in column] for column in texts]
 
 
 def _json_object(nulls: pa.Array, raw: pa.Array, *pairs: pa.Array) -> pa.Array:
-    """An object of keys and values in turn. Of two equal keys the last one counts."""
+    """An object from alternating keys and values. Of equal keys the last one counts."""
     keys = [key.to_pylist() for key in pairs[::2]]
     values = _members(nulls[0].as_py(), pairs[1::2], raw[0].as_py())
     made = []
@@ -67,7 +68,8 @@ def _json_array(nulls: pa.Array, raw: pa.Array, *items: pa.Array) -> pa.Array:
 
 
 def _of_rows(nulls: pa.Array, raw: pa.Array, rows: pa.Array) -> list[list[dict[str, Any]] | None]:
-    """The rows of each array: their values `x` as texts, and keys `k`. Without `nulls` those with a NULL stay away."""
+    """The rows of each array, with their values `x` as JSON and their keys `k`. Unless `nulls` is NULL, rows with a
+    NULL are left out."""
     keeps, is_raw = nulls[0].as_py() == "NULL", raw[0].as_py() == "j"
     made: list[list[dict[str, Any]] | None] = []
     for found in _values(rows):
@@ -115,14 +117,14 @@ def _quoted(text: str | None) -> str | None:
 
 
 def _unquoted(text: str | None) -> str | None:
-    """The text that a JSON string says; another one stays as it is."""
+    """The text of a JSON string. Any other text is returned unchanged."""
     if text is None or not re.fullmatch(r'".*"', text, re.DOTALL):
         return text
     try:
-        said = json.loads(text, strict=False)
+        value = json.loads(text, strict=False)
     except ValueError:
         return text
-    return said if isinstance(said, str) else text
+    return value if isinstance(value, str) else text
 
 
 json_string = arrow_function(_json_string, StringType())

@@ -1,5 +1,5 @@
-"""Texts as times, read as Java's SimpleDateFormat does: what comes after the pattern is passed over, and the 40th of a
-month is a day of the next one."""
+"""Texts to times as Java's SimpleDateFormat reads them: text after the pattern is ignored, and the 40th of a month is a
+day of the next month."""
 
 from __future__ import annotations
 
@@ -19,7 +19,8 @@ FIRST = {"y": 1970, "M": 1, "d": 1}
 
 
 def _regex(parts: tuple[Piece, ...]) -> str:
-    """A number takes all digits that follow; as many characters as it has letters, if another number comes next."""
+    """A regular expression for a pattern. A number takes all digits that follow, or if another number comes next, as
+    many characters as it has letters."""
     made = "^"
     for i, piece in enumerate(parts):
         count = len(piece.text)
@@ -37,7 +38,7 @@ def _regex(parts: tuple[Piece, ...]) -> str:
 
 
 def _read(texts: pa.Array, patterns: pa.Array) -> pa.Array:
-    """The wall clocks that texts begin with; NULL where they begin with none."""
+    """The wall-clock time at the start of each text; NULL if there is none."""
     parts = pieces(patterns[0].as_py()) if len(patterns) else None
     if parts is None:
         return pa.nulls(len(texts), pa.timestamp("us"))
@@ -47,8 +48,8 @@ def _read(texts: pa.Array, patterns: pa.Array) -> pa.Array:
     def number(letter: str) -> np.ndarray[tuple[int], np.dtype[np.int64]]:
         if not any(piece.letter == letter for piece in parts):
             return np.full(len(texts), FIRST.get(letter, 0), np.int64)
-        held = pc.fill_null(pc.struct_field(found, letter), "1").to_numpy(zero_copy_only=False)
-        return np.array([int(each) for each in held], np.int64)
+        digits = pc.fill_null(pc.struct_field(found, letter), "1").to_numpy(zero_copy_only=False)
+        return np.array([int(each) for each in digits], np.int64)
 
     years = number("y")
     if any(piece.text in ("y", "yy") for piece in parts):

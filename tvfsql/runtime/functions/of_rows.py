@@ -1,4 +1,4 @@
-"""Functions of single values as Spark calls them: with Arrow arrays."""
+"""Makes Arrow functions for Spark from functions of single values."""
 
 from __future__ import annotations
 
@@ -11,7 +11,8 @@ from pyspark.sql.types import DataType
 
 
 def over_arrays(function: Callable[..., Any], arrow: pa.DataType, kind: DataType) -> Any:
-    """The function that Spark calls; its results are of the Arrow type `arrow`, which is Spark's `kind`."""
+    """An Arrow function for Spark that calls `function` for each row. Its results have the Arrow type `arrow`, which is
+    Spark's `kind`."""
 
     def over(*arguments: pa.Array) -> pa.Array:
         return pa.array([function(*row) for row in zip(*(part.to_pylist() for part in arguments), strict=True)], arrow)
@@ -20,6 +21,6 @@ def over_arrays(function: Callable[..., Any], arrow: pa.DataType, kind: DataType
 
 
 def arrow_function(function: Callable[..., pa.Array], kind: DataType) -> Any:
-    """A function of arrays, as Spark calls it."""
-    make: Any = arrow_udf  # whose type does not know functions of any number of arrays
+    """An Arrow function for Spark from a function of arrays."""
+    make: Any = arrow_udf  # its type lacks functions with any number of arrays
     return make(function, kind)

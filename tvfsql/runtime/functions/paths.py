@@ -1,5 +1,5 @@
-"""Paths into JSON, as Flink has them. A path is strict, unless it begins with `lax`: what it does not find is an error,
-and not just empty."""
+"""Paths into JSON, as in Flink. A path is strict unless it starts with `lax`. In a strict path a missing value is an
+error; in a lax one it is empty."""
 
 from __future__ import annotations
 
@@ -20,23 +20,23 @@ STEP = re.compile(
 
 
 class NotFound(Exception):
-    """A step of a path leads nowhere."""
+    """A step of a path does not exist in the document."""
 
 
 @dataclass(frozen=True)
 class Path:
-    """Steps into a document: names, index numbers, and what may find several values."""
+    """Steps into a document: names, indexes, and steps that may find several values."""
 
     lax: bool
     steps: tuple[Any, ...]
 
     @property
     def several(self) -> bool:
-        """Whether it gives a list of what it finds."""
+        """Whether the path finds a list of values."""
         return any(isinstance(step, Several) for step in self.steps)
 
     def value(self, document: Json) -> Json:
-        """What it finds. Raises NotFound."""
+        """The value at the path. Raises NotFound."""
         found = [document]
         split = False
         for step in self.steps:
@@ -55,7 +55,7 @@ class Path:
 
 @dataclass(frozen=True)
 class Several:
-    """*, ..name, [0,1] or [0:2]."""
+    """A step that may find several values: *, ..name, [0,1] or [0:2]."""
 
     kind: str
     of_what: Any = None
@@ -76,7 +76,7 @@ class Several:
 
 
 def _child(value: Json, step: str | int) -> Iterator[Json]:
-    """The member or the element, if there is one."""
+    """The member or element of a value, if it exists."""
     if isinstance(value, dict) if isinstance(step, str) else isinstance(value, list):
         is_there = step in value if isinstance(step, str) else -len(value) <= step < len(value)
         if is_there:
@@ -94,7 +94,7 @@ def _deep(value: Json, name: str) -> Iterator[Json]:
 
 @lru_cache(maxsize=256)
 def path_of(text: str) -> Path:
-    """The path that a text says. Raises ValueError if it is not a path, or uses what this module does not support."""
+    """Parse a path. Raises ValueError if the text is not a path, or uses syntax that this module does not support."""
     found = re.match(r"\s*(lax|strict)\s+", text, re.IGNORECASE)
     mode, rest = (found[1].lower(), text[found.end() :]) if found else ("strict", text)
     rest = rest.strip()

@@ -1,4 +1,4 @@
-"""Patterns of times as Java has them, if they are of numbers only: which number stands where."""
+"""Java's patterns for times, if they consist of numbers only."""
 
 from __future__ import annotations
 
@@ -12,7 +12,7 @@ NUMBERS = "yMdHmsS"
 
 @dataclass(frozen=True)
 class Piece:
-    """Letters of a pattern, or text that stands for itself."""
+    """A field of a pattern (equal letters), or literal text."""
 
     text: str
     is_field: bool
@@ -24,7 +24,7 @@ class Piece:
 
 @cache
 def pieces(pattern: str) -> tuple[Piece, ...] | None:
-    """Those of a pattern that has each number once, and nothing but numbers; None of another one."""
+    """The pieces of a pattern. None if it has a field twice, or a field that is not a number, or no field."""
     found: list[Piece] = []
     for match in PIECES.finditer(pattern):
         text = match[0]

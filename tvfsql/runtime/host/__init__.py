@@ -1,4 +1,5 @@
-"""Where a run meets its user and machine: rows as text, the status line, failures in plain words, the environment.
+"""What a run shows to its user and takes from its machine: rows as text, the status line, readable failures, the
+environment.
 
-Nothing here touches the rows of a query before they are printed. The Spark of this machine is in `local_spark`.
+Nothing here processes the rows of a query. The Spark that tvfsql starts is in `local_spark`.
 """

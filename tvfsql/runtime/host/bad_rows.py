@@ -1,4 +1,4 @@
-"""Rows of files that cannot be read: which file, and where in it they are, as far as that can be found."""
+"""Rows of files that cannot be read: finds the file and, if possible, the line and column."""
 
 from __future__ import annotations
 
@@ -14,8 +14,8 @@ FAILED = re.compile(
     re.DOTALL,
 )
 VALUE = re.compile(r'Caused by: java\.lang\.NumberFormatException: For input string: "(.+?)"')
-LOOKED_AT = 50_000_000  # bytes of a file at most
-SHOWN = 200  # characters of a row
+LOOKED_AT = 50_000_000  # the size of the largest file that is searched, in bytes
+SHOWN = 200  # how many characters of a row are shown
 HINT = (
     "'csv.ignore-parse-errors' = 'true' (or json.) reads bad values as NULL; check the header, too; "
     "on streams SET 'tvfsql.dead-letter' = 'TABLE' puts such rows apart"
@@ -23,7 +23,7 @@ HINT = (
 
 
 def bad_row(message: str) -> DataError | None:
-    """The error of a row that Spark's message tells of, if it names the row's file."""
+    """The error for an unreadable row in Spark's message; None if the message names no file."""
     found = FAILED.search(message)
     if found is None:
         return None
@@ -38,8 +38,8 @@ def bad_row(message: str) -> DataError | None:
 
 
 def _place(file: Path, value: str) -> tuple[int, int, str] | None:
-    """Line, column and text of the only line of a file that has a value between commas, colons, quotes or blanks; None
-    if it is in no line or in several."""
+    """Line, column and text of a value that stands between commas, colons, quotes or blanks. None unless exactly one
+    line of the file contains it."""
     pattern = re.compile(rf"(?<![^\s,;|:\"'\t]){re.escape(value)}(?![^\s,;|\"'\t}}\]])")
     try:
         if file.stat().st_size > LOOKED_AT:

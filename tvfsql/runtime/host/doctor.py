@@ -1,4 +1,4 @@
-"""What this machine has of what tvfsql needs, and what to do about the rest. Starts no Spark."""
+"""Checks this machine for everything that tvfsql needs, with hints for what is missing. Does not start Spark."""
 
 from __future__ import annotations
 
@@ -17,7 +17,7 @@ PYTHON = (3, 11)
 
 @dataclass(frozen=True)
 class Check:
-    """One thing looked at: whether it will do, what was found, and what to type if it will not."""
+    """The result of a check: whether it passed, what was found, and what to type if it failed."""
 
     name: str
     ok: bool
@@ -26,7 +26,7 @@ class Check:
 
 
 def checks() -> tuple[Check, ...]:
-    """Everything that a run needs, in the order in which it is needed."""
+    """All checks, in the order in which a run needs their results."""
     return (_python(), *_packages(), _java(), *_spark_home())
 
 
@@ -37,7 +37,7 @@ def _python() -> Check:
 
 
 def _packages() -> Iterator[Check]:
-    """The packages that tvfsql was installed to need, with the bounds that it gives."""
+    """The packages that the installed tvfsql requires, with their version bounds."""
     try:
         requirements = metadata.requires("tvfsql") or []
     except metadata.PackageNotFoundError:
@@ -45,7 +45,7 @@ def _packages() -> Iterator[Check]:
         return
     yield Check("tvfsql", True, metadata.version("tvfsql"))
     for requirement in requirements:
-        if ";" not in requirement:  # else it belongs to an extra
+        if ";" not in requirement:  # otherwise it belongs to an extra
             yield _package(requirement)
 
 
@@ -61,7 +61,7 @@ def _package(requirement: str) -> Check:
 
 
 def _parts(requirement: str) -> tuple[str, list[tuple[str, str]]]:
-    """`pyspark<5,>=4.2` is pyspark with its bounds. pyproject.toml uses no other signs than these."""
+    """`pyspark<5,>=4.2` is pyspark with two bounds. pyproject.toml only uses >= and <."""
     name = re.split(r"[\s<>=!~\[(]", requirement, maxsplit=1)[0]
     return name, re.findall(r"(>=|<)\s*([\d.]+)", requirement)
 
@@ -82,7 +82,7 @@ def _java() -> Check:
 
 
 def _spark_home() -> Iterator[Check]:
-    """SPARK_HOME makes pyspark start another Spark than the one it came with: worth a line if it is set."""
+    """With SPARK_HOME set, pyspark starts that Spark instead of its own, so its version is checked."""
     home = os.environ.get("SPARK_HOME")
     if home is None:
         return
@@ -100,6 +100,6 @@ def _version(package: str) -> str | None:
 
 
 def _numbers(version: str) -> tuple[int, ...]:
-    """4.3.0.dev1 is (4, 3, 0): enough to compare with a bound, without the library `packaging`."""
+    """4.3.0.dev1 is (4, 3, 0). This is enough for bounds, and needs no library `packaging`."""
     head = re.match(r"\d+(\.\d+)*", version)
     return tuple(int(part) for part in head.group().split(".")) if head else ()

@@ -1,4 +1,4 @@
-"""What a program takes from the environment when it runs: passwords that stand in no script."""
+"""Values that a program takes from the environment when it runs, such as passwords, which are in no script."""
 
 from __future__ import annotations
 
@@ -10,7 +10,7 @@ from tvfsql.secrets import OF_ENVIRONMENT
 
 
 def from_environment(text: str) -> str:
-    """The text with what the environment has for each `${ENV:NAME}`. Raises DataError if it has none."""
+    """The text with each `${ENV:NAME}` replaced by its value. Raises DataError if the environment lacks it."""
 
     def value(found: re.Match[str]) -> str:
         name = found[1]

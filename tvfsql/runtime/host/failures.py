@@ -1,4 +1,4 @@
-"""Spark's exceptions as ours: what a user can mend, in a line; never a Java stack trace."""
+"""Spark's exceptions as errors of tvfsql: short, about what the user can fix, and without Java stack traces."""
 
 from __future__ import annotations
 
@@ -18,7 +18,7 @@ from tvfsql.runtime.local_spark.start import coordinates
 
 @dataclass(frozen=True)
 class Failure:
-    """A pattern of Spark's message, what to say of it and what to do; `{0}` is the pattern's first group."""
+    """A pattern in Spark's message, with our message and hint for it. `{0}` is the pattern's first group."""
 
     pattern: str
     message: str
@@ -26,7 +26,7 @@ class Failure:
 
 
 AGAIN = "run it again: a stream goes on from its --checkpoint"
-# What befalls machines, disks and processes, and is no fault of the SQL or of its data.
+# Failures of machines, disks and processes, not of the SQL or of its data.
 FAULTS = (
     Failure(
         r"No space left on device|Disk quota exceeded",
@@ -73,7 +73,7 @@ KNOWN = (
         "relative paths start at the script's folder",
     ),
     Failure(
-        # raised, not just mentioned: Spark shows the whole plan where it refuses one
+        # only where it was raised: the plan in Spark's messages mentions it too
         r"USER_RAISED_EXCEPTION\] \[TVFSQL_NULL_ROWTIME\] (.*?)(?: SQLSTATE|\n|$)",
         "the time column {0} is NULL in some row",
         "WHERE {0} IS NOT NULL, or SET 'table.exec.source.rowtime-null-handling' = 'DROP'",
@@ -145,14 +145,14 @@ KNOWN = (
 
 @contextmanager
 def translated() -> Iterator[None]:
-    """Raise DataError or UnsupportedError in the place of Spark's exceptions, and of those of disks."""
+    """Raise DataError or UnsupportedError instead of Spark's exceptions, and DataError instead of OSError."""
     try:
         yield
-    except (PySparkException, Py4JJavaError) as error:  # a job that fails in Java comes as the latter
+    except (PySparkException, Py4JJavaError) as error:  # the latter for jobs that fail in Java
         raise failure(str(error)) from error
-    except BrokenPipeError:  # who read our rows has gone
+    except BrokenPipeError:  # the reader of our output has gone
         raise
-    except (Py4JError, ConnectionError) as error:  # nobody answers
+    except (Py4JError, ConnectionError) as error:  # Java does not answer
         raise DataError(JAVA_ENDED.message, hint=JAVA_ENDED.hint) from error
     except OSError as error:
         place = f"{error.filename}: " if error.filename else ""
@@ -160,15 +160,15 @@ def translated() -> Iterator[None]:
 
 
 def failure(message: str) -> TvfSqlError:
-    """The error that Spark's message means; the innermost cause is the one that helps."""
+    """The error for one of Spark's messages. The innermost cause decides."""
     if found := bad_row(message) or _known(KNOWN, message):
         return found
-    told = "\n".join(line for line in message.splitlines() if not line.startswith("\tat "))  # without Java's stacks
-    why = _of_stream(told)
-    if found := _known(FAULTS, told if why is None else why):
+    text = "\n".join(line for line in message.splitlines() if not line.startswith("\tat "))  # without Java's stacks
+    why = _of_stream(text)
+    if found := _known(FAULTS, text if why is None else why):
         return found
     heads = ("An error occurred while calling", "Py4JJavaError")  # py4j's own words before Java's
-    lines = (told if why is None else why).strip().splitlines()
+    lines = (text if why is None else why).strip().splitlines()
     lines = [line.removeprefix(": ") for line in lines if not line.startswith(heads)] or ["Spark failed"]
     if "thrown from the Python worker" in lines[0]:
         raise AssertionError(f"tvfsql's code failed in Spark's Python worker: {lines[-1]}")
@@ -178,7 +178,7 @@ def failure(message: str) -> TvfSqlError:
 
 
 def _known(failures: Iterable[Failure], message: str) -> DataError | None:
-    """The error of the first pattern that the message has."""
+    """The error of the first pattern that matches the message."""
     for known in failures:
         found = re.search(known.pattern, message + " ", re.DOTALL if "PythonException" not in message else 0)
         if found:
@@ -187,11 +187,12 @@ def _known(failures: Iterable[Failure], message: str) -> DataError | None:
     return None
 
 
-SQLSTATE = " SQLSTATE: XXKST"  # of all streams that failed
+SQLSTATE = " SQLSTATE: XXKST"  # at the end of the message of every failed stream
 
 
 def _of_stream(message: str) -> str | None:
-    """Why a stream failed, without its plan, which may name anything; None if it is no stream that failed."""
+    """Why a stream failed, without its plan, whose text could match any pattern. None if the failure is not a
+    stream's."""
     found = re.search(r"\[STREAM_FAILED\].*? terminated with exception: (.*)", message, re.DOTALL)
     return found.group(1).partition("=== Streaming Query ===")[0] if found else None
 
@@ -200,8 +201,8 @@ LOSES_ROWS = ("spark.sql.files.ignoreCorruptFiles", "spark.sql.files.ignoreMissi
 
 
 def require_settings(spark: SparkSession) -> None:
-    """Refuse a session in which an overflow would wrap around, or the rows of files be left out, without an error.
-    Raises OptionError."""
+    """Refuse a session in which overflows would wrap around, or rows of files be skipped, without an error. Raises
+    OptionError."""
     if str(spark.conf.get("spark.sql.ansi.enabled")).lower() != "true":
         raise OptionError(
             "Spark's ANSI mode is off, and integers would overflow without an error",

@@ -1,8 +1,8 @@
 """Rows as text: what `tvfsql run --format` prints.
 
-One law for values in every format: timestamps are `yyyy-MM-dd HH:mm:ss.SSS` on the clock that they are given
-in, decimals have no exponent, binaries are base64, arrays, maps and structs are JSON, booleans are true and
-false. NULL is null in JSON, nothing in csv and tsv, and NULL where people read.
+All formats show values alike: timestamps are `yyyy-MM-dd HH:mm:ss.SSS`, not converted to another zone, decimals have no
+exponent, binaries are base64, arrays, maps and structs are JSON, booleans are true and false. NULL is null in JSON,
+empty in csv and tsv, and NULL in formats for people.
 """
 
 from __future__ import annotations
@@ -22,7 +22,7 @@ from typing import Any, TextIO
 from tvfsql.errors import OptionError, did_you_mean
 
 Row = Sequence[object]
-Repair = Callable[[Any], object]  # of a value of the column's type
+Repair = Callable[[Any], object]  # restores a value of the column's type
 Writer = Callable[[Sequence[str], Sequence[str], Iterable[Row], TextIO], int]
 
 NUMBERS = ("tinyint", "smallint", "int", "bigint", "float", "double", "decimal")
@@ -32,9 +32,9 @@ _JOINERS = "\u200c\u200d"  # not printable by themselves, and parts of letters a
 
 
 def write_rows(columns: Sequence[str], types: Sequence[str], rows: Iterable[Row], format: str, out: TextIO) -> int:
-    """Write the rows to `out` and return how many there were. `types` are Spark's (`decimal(10,2)`).
+    """Write the rows to `out`. Returns their number. `types` are Spark's (`decimal(10,2)`).
 
-    Every format but `table` and `markdown` writes a row as it comes. OptionError if there is no such format.
+    All formats except `table` and `markdown` write each row as it arrives. Raises OptionError for an unknown format.
     """
     writer = FORMATS.get(format)
     if writer is None:
@@ -84,13 +84,13 @@ def _vertical(columns: Sequence[str], types: Sequence[str], rows: Iterable[Row],
 
 
 def _csv(columns: Sequence[str], types: Sequence[str], rows: Iterable[Row], out: TextIO) -> int:
-    """RFC 4180's quoting, lines that end as on Unix. An empty text is `""`, so that it is not a NULL."""
+    """Quoted as in RFC 4180, with Unix line ends. An empty text is `""`, to distinguish it from NULL."""
     out.write(",".join(map(_csv_field, columns)) + "\n")
     return _stream((",".join(map(_csv_value, row)) + "\n" for row in rows), out)
 
 
 def _tsv(columns: Sequence[str], types: Sequence[str], rows: Iterable[Row], out: TextIO) -> int:
-    """Tabs, line ends and backslashes within a value are `\\t`, `\\n`, `\\r` and `\\\\`."""
+    """Tabs, line ends and backslashes in a value become `\\t`, `\\n`, `\\r` and `\\\\`."""
     out.write("\t".join(map(_tsv_field, columns)) + "\n")
     return _stream(("\t".join(_tsv_field(_text(value, "")) for value in row) + "\n" for row in rows), out)
 
@@ -126,7 +126,7 @@ def _stream(texts: Iterable[str], out: TextIO) -> int:
 
 
 def _objects(columns: Sequence[str], rows: Iterable[Row]) -> Iterator[str]:
-    """Each row as a JSON object, member by member: two columns of one name stay two members."""
+    """Each row as a JSON object. Two columns with the same name become two members."""
     heads = [_dumps(name) + ": " for name in columns]
     for row in rows:
         members = (head + _dumps(_plain(value)) for head, value in zip(heads, row, strict=True))
@@ -156,14 +156,14 @@ def _markdown_cell(text: str) -> str:
 
 
 def cells(types: Sequence[str], rows: Iterable[Row]) -> Iterator[list[str | None]]:
-    """The rows as texts, as `table` has them; None for NULL."""
+    """The rows as texts, as in the format `table`; None for NULL."""
     exact = {index: fix for index, kind in enumerate(types) if (fix := _repair(kind.lower()))}
     for row in _repaired(rows, exact) if exact else rows:
         yield [None if value is None else _text(value, NULL) for value in row]
 
 
 def _text(value: object, null: str) -> str:
-    """A value as it stands in a cell: the text itself, or JSON for what is not text."""
+    """A value as the text of a cell: strings as they are, other values as JSON."""
     if value is None:
         return null
     plain = _plain(value)
@@ -176,7 +176,7 @@ def _dumps(plain: object) -> str:
 
 @singledispatch
 def _plain(value: object) -> object:
-    """A value as JSON has it: text, number, boolean, null, list or dict. What is unknown gives its `str`."""
+    """A value as JSON represents it: text, number, boolean, null, list or dict. Unknown types become their `str`."""
     return str(value)
 
 
@@ -240,7 +240,7 @@ def _several(value: list[object] | tuple[object, ...]) -> object:
 
 
 def _repair(kind: str) -> Repair | None:
-    """What undoes the change that values of a type suffer on their way from the JVM."""
+    """A function that undoes how values of a type change on their way from the JVM; None if they do not."""
     if kind == "float":
         return _single
     found = re.fullmatch(r"decimal\(\d+,\s*(\d+)\)", kind)
@@ -256,19 +256,20 @@ def _repaired(rows: Iterable[Row], repairs: Mapping[int, Repair]) -> Iterator[li
 
 
 def _scaled(exponent: int, value: Decimal | None) -> Decimal | None:
-    """Spark sends a small DECIMAL in engineering notation: 0E-10 arrives as 0.00E-9, with a digit too many."""
+    """Restore the scale of a DECIMAL. Spark sends small ones in engineering notation: 0E-10 arrives as 0.00E-9."""
     if value is None or value.as_tuple().exponent == exponent:
         return value
     return value.quantize(Decimal((0, (1,), exponent)), context=WIDE)
 
 
 def _single(value: float | None) -> float | None:
-    """A FLOAT arrives as a double, 0.1 as 0.10000000149011612: the shortest number that is the same FLOAT."""
+    """Restore a FLOAT, which arrives as a double (0.1 as 0.10000000149011612): the shortest number with the same
+    FLOAT."""
     if value is None or not math.isfinite(value):
         return value
     packed = struct.pack("f", value)
     shorter = (float(f"{value:.{digits}g}") for digits in range(6, 9))
-    # 3.4028235e38 rounded up is beyond FLOAT, which pack refuses
+    # 3.4028235e38 rounded up exceeds FLOAT, and pack raises
     return next((each for each in shorter if abs(each) < 3.4028235e38 and struct.pack("f", each) == packed), value)
 
 
@@ -276,7 +277,7 @@ def _single(value: float | None) -> float | None:
 
 
 def visible(text: str) -> str:
-    """The text on one line and without a say over the terminal: what cannot be printed is escaped."""
+    """The text on one line, without control of the terminal: characters that cannot be printed are escaped."""
     if text.isprintable():
         return text
     return "".join(each if _shows(each) else each.encode("unicode_escape").decode() for each in text)
@@ -287,7 +288,8 @@ def _shows(each: str) -> bool:
 
 
 def text_width(text: str) -> int:
-    """Columns in a terminal: two for wide East Asian characters and emoji, none for combining marks."""
+    """The width of a text in a terminal: two columns for wide East Asian characters and emoji, none for combining
+    marks."""
     if text.isascii():
         return len(text)
     return sum(map(_character_width, text))

@@ -1,4 +1,4 @@
-"""A line on stderr that says what Spark is working on and for how long, and then goes away."""
+"""A line on stderr that shows what Spark is doing and for how long, and disappears at the end."""
 
 from __future__ import annotations
 
@@ -12,13 +12,13 @@ from contextlib import contextmanager
 from typing import Any, TextIO
 
 FRAMES = "|/-\\"
-FIRST_AFTER = 0.3  # seconds; what is done by then needs no line
+FIRST_AFTER = 0.3  # seconds; shorter work shows no line
 EVERY = 0.2
-ECHO = "^C"  # what a terminal shows of a key that interrupts, behind the line
+ECHO = "^C"  # what a terminal prints after the line for Ctrl-C
 
 
 class Line:
-    """One line of a terminal. What is written `above` it goes to the screen in whole lines, and the line follows."""
+    """One line of a terminal. Text for `above` is printed in whole lines, and the line is shown again below it."""
 
     def __init__(self, out: TextIO) -> None:
         self.out = out
@@ -37,7 +37,7 @@ class Line:
             self._erase()
 
     def above(self, out: TextIO) -> TextIO:
-        """A stream that writes to `out`, past the line."""
+        """A stream that writes to `out` above the line."""
         return _Above(self, out)
 
     def write_above(self, out: TextIO, text: str) -> None:
@@ -56,31 +56,31 @@ class Line:
 class _Above(io.StringIO):
     def __init__(self, line: Line, out: TextIO) -> None:
         super().__init__()
-        self.line, self.target, self.held = line, out, ""
+        self.line, self.target, self.partial_line = line, out, ""
 
     def write(self, text: str) -> int:
-        lines, end, rest = (self.held + text).rpartition("\n")
-        self.held = rest
+        lines, end, rest = (self.partial_line + text).rpartition("\n")
+        self.partial_line = rest
         if end:
             self.line.write_above(self.target, lines + end)
         return len(text)
 
     def flush(self) -> None:
-        """Nothing to do: whole lines are out, and half a one would be written over."""
+        """Do nothing: whole lines are already written, and a partial one would be overwritten."""
 
     def close(self) -> None:
-        if self.held:
-            self.line.write_above(self.target, self.held)
-        self.held = ""
+        if self.partial_line:
+            self.line.write_above(self.target, self.partial_line)
+        self.partial_line = ""
 
 
 @contextmanager
 def working(label: str, say: Callable[[], str | None] = lambda: None, *, out: TextIO | None = None) -> Iterator[Line]:
-    """Show that something goes on while the block runs, if stderr is a terminal: what `say` says, and where that is
-    None, `label`, the seconds so far and Spark's tasks.
+    """Show a status line while the block runs, if stderr is a terminal: the text of `say`, or if that is None, `label`,
+    the seconds so far and Spark's tasks.
 
-    Plain text without colours; the line is erased at the end, also when the block raises. What is to be written
-    to the terminal within the block goes through the line's `above`.
+    Plain text without colours. The line is erased at the end, also when the block raises. Inside the block, write to
+    the terminal through the line's `above`.
     """
     line = Line(out if out is not None else sys.stderr)
     if not line.out.isatty():
@@ -108,20 +108,20 @@ def _show(label: str, say: Callable[[], str | None], line: Line, done: threading
 
 
 def progress_text(label: str, seconds: float, tasks: tuple[int, int] | None) -> str:
-    """`running  4 s  3/8 tasks`; the tasks are those done and all of the stages that run now."""
+    """`running  4 s  3/8 tasks`. The tasks are the finished and all tasks of the running stages."""
     text = f"{label}  {seconds:.0f} s"
     return f"{text}  {tasks[0]}/{tasks[1]} tasks" if tasks else text
 
 
 def _tasks() -> tuple[int, int] | None:
-    """Tasks done and all tasks of the stages that run now; None before Spark is up or between stages."""
+    """The finished tasks and all tasks of the running stages. None before Spark is up, or between stages."""
     context = _context()
     if context is None:
         return None
     try:
         tracker = context.statusTracker()
         stages = [tracker.getStageInfo(stage) for stage in tracker.getActiveStageIds()]
-    except Exception:  # Spark is going down under us; the caller's block tells why
+    except Exception:  # Spark is shutting down; the caller's block reports why
         return None
     running = [stage for stage in stages if stage is not None]
     if not running:
@@ -130,7 +130,7 @@ def _tasks() -> tuple[int, int] | None:
 
 
 def _context() -> Any:
-    """The running Spark. None if there is none, or it is on its way up, or stopped."""
-    core: Any = sys.modules.get("pyspark.core.context")  # to show progress is no reason to load pyspark
+    """The running SparkContext. None if there is none, or if it is starting or stopped."""
+    core: Any = sys.modules.get("pyspark.core.context")  # the status line alone must not load pyspark
     context: Any = getattr(core, "SparkContext", None) and core.SparkContext._active_spark_context
     return None if getattr(context, "_jsc", None) is None else context

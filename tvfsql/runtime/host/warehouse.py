@@ -7,7 +7,7 @@ import re
 
 
 def managed_folder(path: str) -> str:
-    """The folder of such a table, which is there from now on, though nothing has been inserted."""
+    """The folder of such a table. It is created here, so it exists before any row is inserted."""
     if not re.match(r"[a-zA-Z][\w+.-]+:", path):
         os.makedirs(path, mode=0o700, exist_ok=True)
     return path

@@ -1,4 +1,4 @@
-"""The Spark that tvfsql starts when it is given none: a Java for it, its SPARK_HOME, its settings, and its end.
+"""The Spark that tvfsql starts if it is not given one: its Java, its SPARK_HOME, its settings, and its end.
 
-A session of the user's needs nothing of this. What is printed, and failures of any Spark, are in `host`.
+A session that the user passes needs nothing from here. Output and failures of any Spark are in `host`.
 """

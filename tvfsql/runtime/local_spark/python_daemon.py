@@ -1,8 +1,8 @@
-"""Spark's daemon of Python workers, silent about workers that Java lets go.
+"""Spark's daemon of Python workers, without tracebacks of workers that Java disconnects.
 
-When Spark stops, it closes the sockets of idle workers and then stops the daemon. A worker that is quicker than the
-daemon writes to its closed socket, and Spark's own daemon prints the traceback of that on stderr. Spark starts this
-module as `python -m`, by `spark.python.daemon.module`.
+When Spark stops, it closes the sockets of idle workers and then stops the daemon. A worker that is faster than the
+daemon writes to its closed socket, and Spark's own daemon prints the traceback on stderr. Spark starts this module as
+`python -m`, because of `spark.python.daemon.module`.
 """
 
 from __future__ import annotations
@@ -15,7 +15,7 @@ from pyspark import daemon
 
 
 def print_exc(*args: Any, **kwargs: Any) -> None:
-    """As `traceback.print_exc`, but for the closed socket."""
+    """Like `traceback.print_exc`, but silent about the closed socket."""
     if not isinstance(sys.exc_info()[1], BrokenPipeError):
         _print_exc(*args, **kwargs)
 

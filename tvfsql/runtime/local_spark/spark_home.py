@@ -1,8 +1,8 @@
-"""The SPARK_HOME of an installed pyspark, such that Python workers start in half the time.
+"""A SPARK_HOME for the installed pyspark with which Python workers start in half the time.
 
 Spark puts SPARK_HOME's `python/lib/pyspark.zip` first on the PYTHONPATH of every Python process that it starts. Python
-keeps no compiled modules of a zip: each process would compile pyspark anew, 0.6 s. Without the zip, workers import the
-installed package that this process imports too.
+does not cache compiled modules of a zip, so each process would compile pyspark again, 0.6 s. Without the zip, workers
+import the installed package, as this process does.
 """
 
 from __future__ import annotations
@@ -17,14 +17,14 @@ import pyspark
 
 from tvfsql.folders import in_cache, is_ours
 
-_ZIPPED = "python"  # the folder that only has the zips, and sources for R
+_ZIPPED = "python"  # the folder that only contains the zips, and sources for R
 
 
 def home_without_zip(home: Path) -> Path:
-    """A folder with links to all that `home` has but the zip. `home` itself where it is not the installed package,
-    but a Spark of its own: that may be another version than the package.
+    """A folder with links to everything in `home` except the zip. If `home` is not the installed package but a separate
+    Spark, `home` itself, because its version may differ.
 
-    The folder is kept in the user's cache, and is a temporary one where that cannot be written.
+    The folder is kept in the user's cache, or in a temporary folder if the cache cannot be written.
     """
     if os.name == "nt" or home.resolve() != Path(pyspark.__file__).resolve().parent:
         return home
@@ -41,16 +41,16 @@ def _linked(folder: Path, links: dict[str, str]) -> Path:
     try:
         for name, target in links.items():
             (draft / name).symlink_to(target)
-        draft.rename(folder)  # at once: another process may be starting Spark from it
+        draft.rename(folder)  # atomic: another process may be starting Spark from it
     except OSError:
         shutil.rmtree(draft, ignore_errors=True)
-        if not _has(folder, links):  # else another process was first
+        if not _has(folder, links):  # otherwise another process was first
             raise
     return folder
 
 
 def _has(folder: Path, links: dict[str, str]) -> bool:
-    """Whether it is there, ours, and as it was made."""
+    """Whether the folder exists, belongs to us, and has exactly these links."""
     try:
         return is_ours(folder) and {entry.name: os.readlink(entry) for entry in folder.iterdir()} == links
     except OSError:

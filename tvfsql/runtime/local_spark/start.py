@@ -1,7 +1,7 @@
-"""The local Spark of tvfsql: quiet, set up for one machine, and leaving nothing in the user's folder.
+"""The local Spark that tvfsql starts: quiet, configured for one machine, and without files in the user's folder.
 
-What the user asks of Spark in the usual places (`PYSPARK_SUBMIT_ARGS`, `SPARK_CONF_DIR/spark-defaults.conf`,
-the SPARK_* variables) wins over every setting here.
+Settings that the user gives Spark in the usual places (`PYSPARK_SUBMIT_ARGS`, `SPARK_CONF_DIR/spark-defaults.conf`, the
+SPARK_* variables) override all settings here.
 """
 
 from __future__ import annotations
@@ -36,10 +36,10 @@ _LOG_FILE = Path(__file__).with_name("log4j2.properties")
 STATE_STORE = "spark.sql.streaming.stateStore.providerClass"
 STREAMS = {
     STATE_STORE: "org.apache.spark.sql.execution.streaming.state.RocksDBStateStoreProvider",
-    # a micro-batch writes what it changed, and not all of its state
+    # a micro-batch writes only its changes, not all of its state
     "spark.sql.streaming.stateStore.rocksdb.changelogCheckpointing.enabled": "true",
-    "spark.sql.streaming.stateStore.rocksdb.trackTotalNumberOfRows": "false",  # it reads before each write
-    # the other one starts a process, readlink, four times for each file of a checkpoint on a local disk
+    "spark.sql.streaming.stateStore.rocksdb.trackTotalNumberOfRows": "false",  # counting reads before each write
+    # the default starts a process (readlink) four times for each file of a checkpoint on a local disk
     "spark.sql.streaming.checkpointFileManagerClass": (
         "org.apache.spark.sql.execution.streaming.checkpointing.FileSystemBasedCheckpointFileManager"
     ),
@@ -55,10 +55,10 @@ _SHORT_FLAGS = {
 
 
 def local_spark(packages: Collection[str] = ()) -> SparkSession:
-    """The running local session, or a new one: 3 to 6 seconds. DataError if there is no Java for it.
+    """The running local session, or a new one, which takes 3 to 6 seconds. Raises DataError if there is no Java for it.
 
-    A SparkContext that runs already in this process is used as it is; only its SQL settings change. A new one has
-    Spark's own `packages` (`spark-sql-kafka-0-10_2.13`), which Spark fetches once. DataError if it cannot.
+    A SparkContext that already runs in this process is reused; only its SQL settings change. A new one has Spark's own
+    `packages` (`spark-sql-kafka-0-10_2.13`), which Spark downloads once. Raises DataError if it cannot.
     """
     _quiet_python()
     java, home = find_java(), _spark_home()
@@ -78,7 +78,7 @@ def local_spark(packages: Collection[str] = ()) -> SparkSession:
 
 
 def is_running() -> bool:
-    """Whether a Spark runs in this process already."""
+    """Whether a Spark already runs in this process."""
     return SparkContext._active_spark_context is not None
 
 
@@ -90,18 +90,18 @@ def end_java(spark: SparkSession) -> None:
         gateway.shutdown()
         process = getattr(gateway, "proc", None)
         if process is not None:
-            process.stdin.close()  # Java ends when nobody can write there any more
+            process.stdin.close()  # Java ends when its stdin is closed
             process.wait()
     SparkContext._gateway = SparkContext._jvm = None
 
 
 def coordinates(package: str) -> str:
-    """A package of Spark's, of the version of Spark that is installed."""
+    """The Maven coordinates of one of Spark's packages, for the installed version of Spark."""
     return f"org.apache.spark:{package}:{__version__}"
 
 
 def with_packages(given: Mapping[str, str], packages: Collection[str]) -> dict[str, str]:
-    """Settings that fetch the packages which the user has not given Spark in some way."""
+    """Settings that download the packages, except those that the user's settings already provide."""
     there = given.get("spark.jars.packages", ""), given.get("spark.jars", "")
     missing = [coordinates(package) for package in packages if not any(package in each for each in there)]
     wanted = ",".join(filter(None, [there[0], *missing]))
@@ -109,7 +109,7 @@ def with_packages(given: Mapping[str, str], packages: Collection[str]) -> dict[s
 
 
 def settings(java_options: str = "") -> dict[str, str]:
-    """Spark's settings as tvfsql wants them, before the user's own."""
+    """Spark's settings as tvfsql wants them, before the user's own are applied."""
     cores = _cores()
     logging_options = f"-Dlog4j2.configurationFile={_LOG_FILE.as_uri()}"
     return {
@@ -122,27 +122,28 @@ def settings(java_options: str = "") -> dict[str, str]:
         "spark.driver.defaultJavaOptions": f"{logging_options} {java_options}".rstrip(),
         "spark.ui.enabled": "false",
         "spark.ui.showConsoleProgress": "false",
-        "spark.sql.catalogImplementation": "in-memory",  # Hive's would put derby files in the user's folder
+        "spark.sql.catalogImplementation": "in-memory",  # Hive's would write derby files to the user's folder
         "spark.sql.warehouse.dir": _scratch_folder().as_uri(),
         "spark.sql.ansi.enabled": "true",
-        "spark.sql.mapKeyDedupPolicy": "LAST_WIN",  # as in Flink; a session of the user's fails
+        "spark.sql.mapKeyDedupPolicy": "LAST_WIN",  # as in Flink; the default raises an error
         "spark.sql.timeType.enabled": "true",
         "spark.sql.shuffle.partitions": str(max(2, cores)),
         "spark.sql.execution.arrow.maxRecordsPerBatch": "50000",
-        # the largest one is no bound: with any other the size of the batch is computed anew for each row
+        # the maximum means no limit: with any other value Spark computes the batch's size again for each row
         "spark.sql.execution.arrow.maxBytesPerBatch": str(2**31 - 1),
-        # over TCP each Python stage of a task waits 40 ms for its worker
+        # over TCP, each Python stage of a task waits 40 ms for its worker
         "spark.python.unix.domain.socket.enabled": str(hasattr(socket, "AF_UNIX")).lower(),
-        # with its own daemon, workers that end may print tracebacks
+        # with Spark's own daemon, workers that end may print tracebacks
         "spark.python.daemon.module": "tvfsql.runtime.local_spark.python_daemon",
-        # looks up a call site at each Column call; our errors point into the SQL instead
+        # it would look up a call site at each Column call; our errors point into the SQL instead
         "spark.python.sql.dataFrameDebugging.enabled": "false",
         **STREAMS,
     }
 
 
 def requested() -> dict[str, str]:
-    """The settings that the user gives Spark by file and by `PYSPARK_SUBMIT_ARGS`; these win, as in Spark."""
+    """The user's settings for Spark, from the file and from `PYSPARK_SUBMIT_ARGS`, which overrides the file as in
+    Spark."""
     return _of_defaults_file() | _of_submit_args(os.environ.get("PYSPARK_SUBMIT_ARGS", ""))
 
 
@@ -170,18 +171,18 @@ def _of_submit_args(text: str) -> dict[str, str]:
 
 
 def _variables(java: Java, spark_home: Path) -> Mapping[str, str]:
-    """The environment that the JVM starts in, and that Python workers inherit from it."""
+    """The environment in which the JVM starts, and which Python workers inherit."""
     given = os.environ.get
     return {
         "JAVA_HOME": str(spark_java_home(java)),
-        "SPARK_HOME": str(spark_home),  # else a shell script starts one more Python to ask
+        "SPARK_HOME": str(spark_home),  # otherwise a shell script starts another Python to find it
         "SPARK_LOCAL_IP": given("SPARK_LOCAL_IP", "127.0.0.1"),
-        # the launcher is a JVM of its own that lives for a moment
+        # the launcher is a separate, short-lived JVM
         "SPARK_LAUNCHER_OPTS": given("SPARK_LAUNCHER_OPTS", "-XX:TieredStopAtLevel=1 -XX:+UseSerialGC"),
-        "PYSPARK_PYTHON": sys.executable,  # else workers are the system's python and miss every package
+        "PYSPARK_PYTHON": sys.executable,  # otherwise workers run the system's python, without the packages
         "PYSPARK_DRIVER_PYTHON": sys.executable,
-        # Workers import what this process can import, in that order: a `random.py` that happens to lie in the
-        # current folder must not take the place of Python's own.
+        # Workers import from the same places as this process, in the same order: a `random.py` in the current
+        # folder must not replace Python's own.
         "PYTHONSAFEPATH": "1",
         "PYTHONPATH": os.pathsep.join(os.path.abspath(entry) for entry in sys.path),
     }
@@ -208,44 +209,44 @@ def _environment(variables: Mapping[str, str]) -> Iterator[None]:
 
 
 def _quiet_python() -> None:
-    """Stop pyspark's Python half from logging each exception, as 10 KB of JSON, before raising it."""
+    """Stop pyspark's Python side from logging each exception (10 KB of JSON) before it raises it."""
     for name in ("SQLQueryContextLogger", "DataFrameQueryContextLogger"):
         PySparkLogger.getLogger(name).disabled = True
-    logging.getLogger("py4j").setLevel(logging.CRITICAL)  # it logs a JVM that dies first at shutdown
+    logging.getLogger("py4j").setLevel(logging.CRITICAL)  # at shutdown it logs that the JVM has ended first
     logging.getLogger().addFilter(_not_of_py4j)
 
 
 def _not_of_py4j(record: logging.LogRecord) -> bool:
-    """py4j logs an interrupted call, stack and all, to the root logger before it raises KeyboardInterrupt."""
+    """py4j logs an interrupted call with its stack to the root logger, before it raises KeyboardInterrupt."""
     return Path(record.pathname).parent.name != "py4j"
 
 
 @contextmanager
 def _own_interrupts() -> Iterator[None]:
-    """Keep Ctrl-C as it was. The handler that pyspark sets calls the JVM from within a call to the JVM, which
-    fails and is logged; whoever goes on after a KeyboardInterrupt calls `sparkContext.cancelAllJobs()`."""
+    """Keep the current handler of Ctrl-C. pyspark's handler calls the JVM from within a call to the JVM, which fails
+    and is logged. Code that continues after a KeyboardInterrupt calls `sparkContext.cancelAllJobs()`."""
     before = signal.getsignal(signal.SIGINT)
     try:
         yield
     finally:
-        # in other threads pyspark sets none either; None is a handler that Python cannot put back
+        # pyspark sets no handler in other threads; None stands for a handler that Python cannot restore
         if before is not None and threading.current_thread() is threading.main_thread():
             signal.signal(signal.SIGINT, before)
 
 
 def _cores() -> int:
-    """The cores that this process may use, which containers and taskset make fewer than the machine has."""
+    """The number of cores that this process may use. Containers and taskset can limit it."""
     return len(os.sched_getaffinity(0)) if hasattr(os, "sched_getaffinity") else os.cpu_count() or 1
 
 
 def _driver_memory() -> int:
-    """Bytes of heap: a quarter of the memory, at least 1 GiB and at most 8; Python workers and the page cache
+    """The heap in bytes: a quarter of the memory, at least 1 GiB and at most 8 GiB. Python workers and the page cache
     need the rest."""
     return min(max(_memory() // 4, GIB), 8 * GIB)
 
 
 def _memory() -> int:
-    """Bytes of memory of this machine or container."""
+    """The memory of this machine or container in bytes."""
     try:
         machine = os.sysconf("SC_PAGE_SIZE") * os.sysconf("SC_PHYS_PAGES")
     except (AttributeError, ValueError, OSError):
@@ -257,7 +258,7 @@ def _memory() -> int:
 
 
 def _scratch_folder() -> Path:
-    """A folder for what Spark may write beside its own temporary files; gone when Python ends."""
+    """A folder for Spark's files other than its temporary ones. It is deleted when Python ends."""
     folder = Path(tempfile.mkdtemp(prefix="tvfsql-"))
     atexit.register(shutil.rmtree, folder, ignore_errors=True)
     return folder

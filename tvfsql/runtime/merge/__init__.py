@@ -1,4 +1,4 @@
-"""How partial aggregates of slices or sessions become those of windows: pure computation on Arrow batches.
+"""Merges partial aggregates of slices or sessions into those of windows: pure computation on Arrow batches.
 
-Batch and streams share it. Nothing here knows of DataFrames, of state or of watermarks.
+Batch and streams share it. Nothing here knows about DataFrames, state or watermarks.
 """

@@ -1,4 +1,4 @@
-"""The merge kind of a user's aggregate: lists of rows, or accumulators that were made of them, to accumulators."""
+"""The merge kind of Python aggregates: merges lists of rows, or accumulators made from them, into accumulators."""
 
 from __future__ import annotations
 
@@ -12,14 +12,15 @@ from tvfsql.runtime.arrow.python_values import python_values
 from tvfsql.runtime.merge.ranges import Blocks, Partial, Ranges
 from tvfsql.runtime.udf.calls import AggregateFunction
 
-Rows = list[tuple[object, ...]]  # each with the arguments of a call
+Rows = list[tuple[object, ...]]  # each row is the arguments of a call
 
 
 class Accumulators(Partial):
-    """A binary column holds pickled accumulators, a list column the arguments of rows. What comes out is binary.
+    """Merged accumulators. The input is a binary column of pickled accumulators, or a list column of rows; the output
+    is binary.
 
-    A range is put together of what was merged from the start of its block on and from the end of a block back, as
-    `Ranges` says. Rows go into one accumulator from one range to the next, so each costs one call.
+    A range consists of the end of a block and the start of the next, as in `Ranges`, each merged once. Rows are added
+    to one accumulator from range to range, so each row costs one call.
     """
 
     def __init__(self, function: AggregateFunction, column: pa.Array, blocks: Blocks) -> None:
@@ -39,44 +40,46 @@ class Accumulators(Partial):
         return pa.array(merged, pa.binary())
 
     def bytes_over(self, ranges: Ranges) -> Ints | None:
-        """As many as the longest range takes: whether accumulators grow with what they hold, only the user knows."""
+        """The size of the longest range for all ranges: only the user knows whether accumulators grow with their
+        content."""
         if not len(ranges):
             return None
         widest = int(np.argmax(ranges.hi - ranges.lo))
         return np.full(len(ranges), self.over(ranges.part(widest, widest + 1)).nbytes, dtype=np.int64)
 
     def _prefixes(self, rows: Ints) -> Iterator[tuple[int, bytes | None]]:
-        """For each of some rows, in order, what its block holds up to there."""
-        block, at, held = -1, 0, None
+        """For some rows, in order: the accumulator from the start of the row's block up to the row."""
+        block, at, accumulator = -1, 0, None
         for row, start in zip(rows.tolist(), self.blocks.start[rows].tolist(), strict=True):
             if start != block:
-                block, at, held = start, start, None
+                block, at, accumulator = start, start, None
             for value in self.values[at : row + 1]:
-                held = self._with(held, value)
+                accumulator = self._with(accumulator, value)
             at = row + 1
-            yield row, None if held is None else self.function.packed(held)
+            yield row, None if accumulator is None else self.function.packed(accumulator)
 
     def _suffixes(self, rows: Ints) -> Iterator[tuple[int, bytes | None]]:
-        """For each of some rows, from the last to the first, what its block holds from there on."""
+        """For some rows, from last to first: the accumulator from the row to the end of its block."""
         ends = np.flatnonzero(self.blocks.last)
-        block, at, held = -1, 0, None
+        block, at, accumulator = -1, 0, None
         for row, end in zip(rows.tolist(), ends[self.blocks.number[rows]].tolist(), strict=True):
             if end != block:
-                block, at, held = end, end, None
+                block, at, accumulator = end, end, None
             for value in reversed(self.values[row : at + 1]):
-                first = self._with(None, value)  # a new one, so that the order of the rows stays
-                held = held if first is None else first if held is None else self.function.merged(first, held)
+                first = self._with(None, value)  # a new one, to keep the order of the rows
+                if first is not None:
+                    accumulator = first if accumulator is None else self.function.merged(first, accumulator)
             at = row - 1
-            yield row, None if held is None else self.function.packed(held)
+            yield row, None if accumulator is None else self.function.packed(accumulator)
 
-    def _with(self, held: object, value: bytes | Rows | None) -> object:
-        """An accumulator with one more value: the same, changed. None stands for one into which nothing went."""
+    def _with(self, accumulator: object, value: bytes | Rows | None) -> object:
+        """An accumulator with one more value. It is modified in place. None stands for an accumulator without rows."""
         if value is None:
-            return held
+            return accumulator
         if not isinstance(value, bytes):
-            return self.function.of_rows(value, held)
+            return self.function.of_rows(value, accumulator)
         other = self.function.unpacked(value)
-        return other if held is None else self.function.merged(held, other)
+        return other if accumulator is None else self.function.merged(accumulator, other)
 
     def _joined(self, left: bytes | None, right: bytes | None) -> bytes | None:
         if left is None or right is None:
@@ -86,7 +89,7 @@ class Accumulators(Partial):
 
 
 def _rows(column: pa.Array) -> list[Rows | None]:
-    """Lists of structs as lists of tuples; NULL is None."""
+    """Lists of structs as lists of tuples; NULL becomes None."""
     calls = lists(column)
     fields = [python_values(field) for field in structs(calls.flatten()).flatten()]
     rows = list(zip(*fields, strict=True))

@@ -1,7 +1,7 @@
-"""Exact sums of integers and decimals: a range is the difference of two running totals.
+"""Exact sums of integers and decimals: the sum of a range is the difference of two running totals.
 
-The totals are kept in limbs of 32 bits, summed in int64: nothing wraps below 2^31 rows, a total on the way
-may be larger than the result type, and only a result that does not fit is an overflow.
+The totals are in limbs of 32 bits, summed in int64. Nothing overflows below 2^31 rows, and an intermediate total may be
+larger than the result type. Only a result that does not fit is an overflow.
 """
 
 from __future__ import annotations
@@ -23,8 +23,8 @@ BOUND = 10**DIGITS
 class Totals:
     """Running totals of an integer or decimal column.
 
-    Integers give int64 and decimals decimal(38, scale), as Spark's SUM does. `before` is the total that the
-    first row goes on from. Raises DataError if a result does not fit.
+    Integers result in int64 and decimals in decimal(38, scale), as in Spark's SUM. `before` is the total before the
+    first row. Raises DataError if a result does not fit.
     """
 
     def __init__(self, name: str, column: pa.Array, before: int = 0) -> None:
@@ -35,7 +35,7 @@ class Totals:
         self.totals = [_running(limb, start) for limb, start in _limbs(column, before)]
 
     def between(self, lo: Ints, hi: Ints, present: Mask | None = None) -> pa.Array:
-        """The total of rows [lo, hi) as a column, NULL where not `present`."""
+        """The totals of rows [lo, hi) as a column; NULL where not `present`."""
         parts = [total[hi] - total[lo] for total in self.totals]
         for k in range(len(parts) - 1):
             parts[k + 1] += parts[k] >> 32
@@ -74,7 +74,7 @@ class Totals:
 
 
 class ExactSum(Totals, Partial):
-    """`sum` of integers and decimals; NULLs are left out, and a range of NULLs gives NULL."""
+    """`sum` of integers and decimals. NULLs are ignored, and the sum of only NULLs is NULL."""
 
     def __init__(self, name: str, column: pa.Array) -> None:
         super().__init__(name, column)
@@ -85,7 +85,7 @@ class ExactSum(Totals, Partial):
 
 
 class RunningTotal(Totals, Partial):
-    """`running`: the total of the changes since the run of rows began, a NULL being a 0."""
+    """`running`: the total of the changes since the run of rows began. NULL counts as 0."""
 
     def over(self, ranges: Ranges) -> pa.Array:
         return self.between(ranges.since, ranges.hi)
@@ -99,7 +99,7 @@ class RunningTotal(Totals, Partial):
 
 
 def _limbs(column: pa.Array, before: int) -> list[tuple[Ints, int]]:
-    """The column in limbs, lowest first, each with its part of `before`; only one if all sums fit it."""
+    """The column in limbs, lowest first, each with its part of `before`. A single limb if all sums fit into it."""
     if not pa.types.is_decimal(column.type):
         values = integers(column)
         if _sums_fit(values, before):
@@ -118,7 +118,7 @@ def _sums_fit(values: Ints, before: int) -> bool:
 
 
 def _running(limb: Ints, start: int) -> Ints:
-    """Totals before each row and after the last. The first is -start: so ranges from row 0 include it."""
+    """The totals before each row and after the last. The first one is -start, so ranges from row 0 include `start`."""
     totals = np.empty(len(limb) + 1, dtype=np.int64)
     totals[0] = -start
     np.cumsum(limb, out=totals[1:])

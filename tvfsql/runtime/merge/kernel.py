@@ -1,8 +1,8 @@
-"""From slices to windows over a stream of Arrow batches, in bounded memory: what `mapInArrow` runs.
+"""Slices to windows over a stream of Arrow batches in bounded memory: the function for `mapInArrow`.
 
-Rows come in (key, slice_end) order. They are taken in chunks; after each only those rows of the last key stay
-that windows still open may need. The last row itself is held back, because the next row says how many
-windows it emits: a window is final when a later row of its key lies past its end, or the key changes.
+Rows arrive in the order of (key, slice_end). They are processed in chunks. After each chunk, only those rows of the
+last key are kept that open windows may still need. The windows of the last row are not emitted yet, because the next
+row decides how many there are: a window is final when a later row of its key is past its end, or when the key changes.
 """
 
 from __future__ import annotations
@@ -29,18 +29,18 @@ CHUNK_BYTES = 256 << 20
 BATCH_ROWS = 200_000
 BATCH_BYTES = 64 << 20
 TIMESTAMP = pa.timestamp("us")
-EMITTED = "$emitted"  # the column that marks rows of steps that were emitted earlier
+EMITTED = "$emitted"  # the column that flags rows of steps that were emitted earlier
 
 
 @dataclass(frozen=True)
 class SliceKernel:
-    """Merges the slices of each key to windows: keys, slice_end, partials, in this order and under any name.
+    """Merges the slices of each key to windows. In: keys, slice_end, partials, in this order, under any names.
 
-    See `merge_slices` for their meaning; `merges` are pairs (column, merge kind). The sizes, in rows or
-    bytes, bound memory and never change a result. A chunk grows to what it must carry over, so that no
-    row is read more than a few times. `ends` leaves out the windows that end before or after it (epoch ms).
-    With `emitted` a last column says of each row whether it was part of the last step that was emitted earlier;
-    such rows are the first ones of their key.
+    `merge_slices` describes the columns. `merges` are pairs (column, merge kind). The sizes, in rows or bytes, bound
+    memory and never change a result. A chunk is at least as large as the rows that are kept from the previous one, so
+    no row is read more than a few times. `ends` limits the windows to those that end between the two (epoch ms,
+    inclusive). With `emitted` there is a last column that flags the rows of the last step that was emitted earlier;
+    they are the first rows of their key.
     """
 
     window: Hop | Cumulate
@@ -55,8 +55,8 @@ class SliceKernel:
     emitted: bool = False
 
     def __call__(self, batches: Iterable[pa.RecordBatch]) -> Iterator[pa.RecordBatch]:
-        marked = (EMITTED,) if self.emitted else ()
-        names = [*self.keys, SLICE_END, *(name for name, _ in self.merges), *marked]
+        flagged = (EMITTED,) if self.emitted else ()
+        names = [*self.keys, SLICE_END, *(name for name, _ in self.merges), *flagged]
         feed = Feed(batch.rename_columns(names) for batch in batches)
         carried = _Carried()
         while True:
@@ -73,7 +73,7 @@ class SliceKernel:
 
 @dataclass(frozen=True)
 class _Carried:
-    """What one chunk leaves to the next: rows, and the running totals before them."""
+    """What one chunk passes to the next: rows, and the running totals before them."""
 
     batches: tuple[pa.RecordBatch, ...] = ()
     rows: int = 0
@@ -82,7 +82,7 @@ class _Carried:
 
     @property
     def done(self) -> int:
-        """How many rows emitted their windows: all but the last one, which was held back."""
+        """The number of rows whose windows have been emitted: all but the last one."""
         return max(0, self.rows - 1)
 
 
@@ -106,12 +106,12 @@ class _Chunk:
         self.already = self.upto - counts
 
     def windows(self) -> Iterator[pa.RecordBatch]:
-        """The output batches. Made one by one: a chunk of lonely rows may have a thousand windows per row."""
+        """The output batches, made one by one: a chunk of isolated rows may have a thousand windows per row."""
         for start in range(0, int(self.upto[-1]), self.kernel.batch_rows):
             stop = min(start + self.kernel.batch_rows, int(self.upto[-1]))
             row, last_row = np.searchsorted(self.upto, (start, stop - 1), side="right")
-            given = np.diff(np.clip(self.upto[row : last_row + 1], start, stop), prepend=start).astype(np.int64)
-            rows = np.repeat(np.arange(row, last_row + 1), given)
+            emits = np.diff(np.clip(self.upto[row : last_row + 1], start, stop), prepend=start).astype(np.int64)
+            rows = np.repeat(np.arange(row, last_row + 1), emits)
             nth = np.arange(start, stop) - self.already[rows]
             yield from self._batches(rows, self.reach.first[rows] + nth * self.reach.stride)
 
@@ -139,15 +139,15 @@ class _Chunk:
 
     @cached_property
     def _step_before(self) -> Ints:
-        """For each row the last one of the step emitted before it since the windows' start; -1 if there is none."""
-        given = self.reach.counts > 0
+        """For each row the last row of the previous step in the same cycle; -1 if there is none."""
+        emits = self.reach.counts > 0
         if self.kernel.emitted:
-            given |= flags(self._column(EMITTED))
-        before = np.append(-1, latest(given)[:-1])
+            emits |= flags(self._column(EMITTED))
+        before = np.append(-1, latest(emits)[:-1])
         return np.where(before >= self.reach.since, before, -1)
 
     def _before(self, rows: Ints) -> pa.Array:
-        """What the step before holds, as a struct; NULL if there is none."""
+        """The partials of the previous step as a struct; NULL if there is none."""
         before = self._step_before[rows]
         last, since = np.maximum(before, self.reach.since[rows]), self.reach.since[rows]
         ranges = Ranges(self.reach.blocks, since, last + 1, since, anchored=True)
@@ -155,7 +155,7 @@ class _Chunk:
         return pa.StructArray.from_arrays(parts, names=list(self.partials), mask=pa.array(before < 0))
 
     def _cuts(self, ranges: Ranges) -> list[int]:
-        """Where to cut so that no batch is larger than `batch_bytes`, unless a single row is."""
+        """Where to split so that no batch is larger than `batch_bytes`, except a single row."""
         sizes = [size for part in self.partials.values() if (size := part.bytes_over(ranges)) is not None]
         if not sizes:
             return [0, len(ranges)]
@@ -170,7 +170,7 @@ class _Chunk:
     def _slice_ends(self) -> Ints:
         column = self._column(SLICE_END)
         if column.null_count:
-            raise AssertionError("slice_end is NULL: rows without a time belong to no window")
+            raise AssertionError("slice_end is NULL, but rows without a time are in no window")
         micros: Ints = column.cast(TIMESTAMP).view(pa.int64()).to_numpy()
         return micros // 1000
 
@@ -193,14 +193,14 @@ class _Chunk:
 
 
 class Feed:
-    """Batches cut and put together to pieces of a wished size."""
+    """Splits and combines batches to pieces of a requested size."""
 
     def __init__(self, batches: Iterable[pa.RecordBatch]) -> None:
         self.batches = (batch for batch in batches if batch.num_rows)
         self.rest: pa.RecordBatch | None = None
 
     def take(self, rows: int, size: int) -> list[pa.RecordBatch]:
-        """The next batches, `rows` rows in all, or fewer once they hold `size` bytes; empty at the end."""
+        """The next batches: `rows` rows in all, or fewer once they have `size` bytes; empty at the end."""
         taken: list[pa.RecordBatch] = []
         while rows > 0 and size > 0:
             batch = self.rest if self.rest is not None else next(self.batches, None)

@@ -6,11 +6,11 @@
 | min, max | anything with an order; struct<t, x>: the first, the last x by time | the same type |
 | concat | lists | one list, in the order of the slices |
 | distinct | lists of values, each once | their union, each value once |
-| bag | lists of struct<x, n: bigint>: x comes n times, or goes | each x once with the sum of its n, if that is not 0 |
+| bag | lists of struct<x, n: bigint>: n occurrences of x, or -n fewer | each x once with the sum of its n, if not 0 |
 | moments | struct<n: bigint, mean: double, m2: double> | the same |
 | running | integers, decimals: changes | their total since the run of rows began; bigint, decimal(38, s) |
 
-A user's aggregate is a kind too: of lists of rows and of its accumulators, which it merges by itself.
+A Python aggregate is a kind too: its partials are lists of rows, or accumulators, which it merges itself.
 A NULL partial is neutral (for `running` a 0), and a window of NULLs gives NULL.
 A kind is a function from a column to a `Partial`; adding one is adding a row to KINDS.
 """
@@ -35,14 +35,14 @@ Prepare = Callable[[str, pa.Array, Blocks, int], Partial]
 
 
 def are_kinds(merges: Iterable[Merge], *, but: str = "") -> bool:
-    """Whether partials can be merged so; `but` is a kind that will not do."""
+    """Whether all merge kinds exist. `but` is a kind that is not allowed."""
     return all(isinstance(kind, AggregateFunction) or (kind in KINDS and kind != but) for kind in merges)
 
 
 def prepare(kind: Merge, name: str, column: pa.Array, blocks: Blocks, before: int = 0) -> Partial:
     """The partial column `name`, ready to be merged over ranges of its rows.
 
-    `before` is what `Partial.before` said of the rows that were left out in front of the first one.
+    `before` is the result of `Partial.before` for rows that were dropped before the first one.
     """
     if isinstance(kind, AggregateFunction):
         return Accumulators(kind, column, blocks)
@@ -50,7 +50,7 @@ def prepare(kind: Merge, name: str, column: pa.Array, blocks: Blocks, before: in
 
 
 class Concat(Partial):
-    """`concat`: the elements of a range stand next to each other, so a merged list is one piece of them."""
+    """`concat`: the elements of a range are adjacent, so a merged list is one piece of them."""
 
     def __init__(self, column: pa.Array) -> None:
         values = lists(column)
@@ -66,14 +66,14 @@ class Concat(Partial):
         return self._lists(self.elements.take(pa.array(at)), counts, self.presence.over(ranges))
 
     def _gathered(self, ranges: Ranges) -> tuple[Ints, Ints]:
-        """The elements of all ranges, one range after the other, and the number of the range of each."""
+        """The elements of all ranges, range by range, and for each element the number of its range."""
         counts = self.offsets[ranges.hi] - self.offsets[ranges.lo]
         starts = np.cumsum(counts) - counts
         at = np.arange(int(counts.sum())) + np.repeat(self.offsets[ranges.lo] - starts, counts)
         return at, np.repeat(np.arange(len(ranges)), counts)
 
     def _lists(self, elements: pa.Array, counts: Ints, present: Mask | None) -> pa.Array:
-        """Lists of so many elements each, one after the other."""
+        """Lists of `counts` elements each, from consecutive elements."""
         offsets = np.zeros(len(counts) + 1, dtype=np.int64)
         np.cumsum(counts, out=offsets[1:])
         large = pa.types.is_large_list(self.type)
@@ -91,7 +91,7 @@ class Concat(Partial):
 
 
 class Distinct(Concat):
-    """`distinct`: the union of lists. A value is kept where it stands first."""
+    """`distinct`: the union of lists. A value stays where it first occurs."""
 
     def __init__(self, column: pa.Array) -> None:
         super().__init__(column)
@@ -106,7 +106,7 @@ class Distinct(Concat):
 
 
 class Bag(Concat):
-    """`bag`: how often each value is there. It stands where it comes first."""
+    """`bag`: the number of occurrences of each value. A value stays where it first occurs."""
 
     def __init__(self, column: pa.Array) -> None:
         super().__init__(column)

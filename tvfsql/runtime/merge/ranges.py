@@ -1,8 +1,8 @@
-"""Blocks of rows and ranges over them: where scans start anew, and which rows a window takes together.
+"""Blocks of rows, and ranges over them: where scans restart, and which rows a window contains.
 
-The method is van Herk's (1992): cut the rows into blocks as long as a window; then any window is the end of
-one block, or the start of the next, or the one followed by the other. With the running aggregates of each
-block from both sides a window costs one merge, whatever its size.
+The method is van Herk's (1992). The rows are cut into blocks as long as a window. Any window is then the end of one
+block, the start of the next, or both. With running aggregates of each block from both sides, a window costs one merge,
+whatever its size.
 """
 
 from __future__ import annotations
@@ -18,7 +18,7 @@ from tvfsql.runtime.arrow.columns import Ints, Mask, presence
 
 @dataclass(frozen=True)
 class Blocks:
-    """Rows cut into blocks: `first[i]` says that row i begins one. `first[0]` is always true."""
+    """Rows cut into blocks. `first[i]` is True if row i starts one; `first[0]` is always True."""
 
     first: Mask
 
@@ -37,17 +37,17 @@ class Blocks:
 
     @cached_property
     def last(self) -> Mask:
-        """Whether a row is the last one of its block."""
+        """Which rows are the last of their block."""
         return np.append(self.first[1:], True)
 
     @cached_property
     def position(self) -> Ints:
-        """For each row how many rows of its block come before it."""
+        """For each row the number of rows before it in its block."""
         return np.arange(len(self)) - self.start
 
     @cached_property
     def reversed(self) -> Blocks:
-        """The same blocks for the rows in backward order: a scan over them is a suffix scan."""
+        """The same blocks for the rows in reverse order: a scan over them is a suffix scan."""
         return Blocks(self.last[::-1])
 
 
@@ -55,9 +55,9 @@ class Blocks:
 class Ranges:
     """Ranges [lo, hi) of rows: the end of a block, the start of one, or an end and the next block's start.
 
-    `since` is the row where the running total of a range begins: the first of its run, at or before lo.
-    `anchored` says that each range begins where its block does, so that no suffix is needed. AssertionError
-    from a scan if a range has another shape.
+    `since` is the row where the running total of a range starts: the first row of its run, at or before lo. `anchored`:
+    each range starts where its block does, so no suffix is needed. Scans raise AssertionError for ranges of another
+    shape.
     """
 
     blocks: Blocks
@@ -71,12 +71,12 @@ class Ranges:
 
     @cached_property
     def suffix(self) -> Ints | None:
-        """The row whose suffix scan is the left part; the neutral slot, `len(blocks)`, if there is none."""
+        """The row whose suffix scan is the left part; if there is none, the neutral entry at `len(blocks)`."""
         return None if self.anchored else np.where(self._across | self._to_the_end, self.lo, len(self.blocks))
 
     @cached_property
     def prefix(self) -> Ints:
-        """The row whose prefix scan is the right part; the neutral slot, `len(blocks)`, if there is none."""
+        """The row whose prefix scan is the right part; if there is none, the neutral entry at `len(blocks)`."""
         if self.anchored:
             return self.hi - 1
         return np.where(self._across | ~self._to_the_end, self.hi - 1, len(self.blocks))
@@ -92,8 +92,8 @@ class Ranges:
 
     @cached_property
     def _to_the_end(self) -> Mask:
-        # Asked before "from the start", since a chunk may begin in the middle of a block; no range of a chunk
-        # meets a block that is cut behind. So floating sums are added in one order, however rows are chunked.
+        # Checked before "from the start", because a chunk may begin in the middle of a block; no range of a chunk
+        # contains a block whose end is cut off. So floats are added in one order, however rows are chunked.
         ends: Mask = ~self._across & self.blocks.last[self.hi - 1]
         begins = self.lo[~self._across & ~ends]
         if (self.blocks.start[begins] != begins).any():
@@ -101,33 +101,33 @@ class Ranges:
         return ends
 
     def part(self, start: int, stop: int) -> Ranges:
-        """The ranges numbered [start, stop)."""
+        """The ranges with numbers [start, stop)."""
         cut = slice(start, stop)
         return Ranges(self.blocks, self.lo[cut], self.hi[cut], self.since[cut], self.anchored)
 
 
 class Partial:
-    """One partial column over some rows in (key, time) order, ready to be merged over any ranges of them.
+    """A column of partials over rows in (key, time) order, ready to be merged over any ranges of them.
 
-    It does not ask where the rows come from: a chunk of slices in batch, chunks of state on a stream. What it
-    gives is again a partial of its kind, so merged partials can be merged further.
+    The rows may be a chunk of slices in batch, or chunks of state on a stream. Results are partials of the same kind,
+    so they can be merged further.
     """
 
     def over(self, ranges: Ranges) -> pa.Array:
-        """One merged value per range, as an Arrow array; NULL where a range holds no value."""
+        """One merged value per range, as an Arrow array; NULL for a range without values."""
         raise AssertionError(f"{type(self).__name__} does not say how it merges")
 
     def bytes_over(self, ranges: Ranges) -> Ints | None:
-        """About how large each merged value is; None if that does not grow with the range."""
+        """The approximate size of each merged value; None if it does not grow with the range."""
         return None
 
     def before(self, since: int, row: int) -> int:
-        """What later rows of the run must know of the rows [since, row), if they will not see them."""
+        """What later rows of the run need to know about the rows [since, row) once these are dropped."""
         return 0
 
 
 class Presence:
-    """Whether a range holds any value that is not NULL, in one subtraction."""
+    """Whether a range has any value that is not NULL, in one subtraction."""
 
     def __init__(self, column: pa.Array) -> None:
         present = presence(column)
@@ -137,7 +137,7 @@ class Presence:
             np.cumsum(present, out=self.seen[1:])
 
     def over(self, ranges: Ranges) -> Mask | None:
-        """None stands for all of them."""
+        """For each range, whether it has a value; None if all ranges have one."""
         return None if self.seen is None else self.seen[ranges.hi] > self.seen[ranges.lo]
 
 

@@ -1,4 +1,4 @@
-"""Merges without an inverse, by prefix and suffix scans: smallest, largest, floating sums, moments."""
+"""Merges without an inverse, by prefix and suffix scans: minimum, maximum, floating-point sums, moments."""
 
 from __future__ import annotations
 
@@ -14,12 +14,12 @@ from tvfsql.runtime.arrow.columns import Mask, presence, structs
 from tvfsql.runtime.arrow.order import scale
 from tvfsql.runtime.merge.ranges import Blocks, Partial, Presence, Ranges
 
-# One value of every row, in as many arrays as the merge needs; a scan has one entry more, the neutral one.
+# A value per row, in as many arrays as the merge needs. A scan has one more entry, the neutral value.
 Columns = tuple[NDArray[Any], ...]
 
 
 class Scanned(Partial):
-    """A merge that is associative and has a neutral value, over prefix and suffix scans."""
+    """An associative merge with a neutral value, by prefix and suffix scans."""
 
     def __init__(self, rows: Columns, blocks: Blocks) -> None:
         self.rows = rows
@@ -31,10 +31,10 @@ class Scanned(Partial):
 
     @abstractmethod
     def neutral(self) -> tuple[float, ...]:
-        """The value that a merge leaves as it was, one number for each array of the rows."""
+        """The value that does not change what it is merged with, one number for each array of the rows."""
 
     def scan(self, rows: Columns, blocks: Blocks, *, backward: bool = False) -> Columns:
-        """For each row the merge of its block up to there, by doubling: log2(longest block) passes."""
+        """For each row the merge of its block up to the row, by doubling: log2(longest block) passes."""
         done = tuple(row.copy() for row in rows)
         position, step = blocks.position, 1
         todo = np.flatnonzero(position >= step)
@@ -53,12 +53,12 @@ class Scanned(Partial):
 
     @cached_property
     def suffixes(self) -> Columns:
-        behind = tuple(row[::-1] for row in self.rows)
-        scanned = self.scan(behind, self.blocks.reversed, backward=True)
+        backwards = tuple(row[::-1] for row in self.rows)
+        scanned = self.scan(backwards, self.blocks.reversed, backward=True)
         return self._with_neutral(tuple(row[::-1] for row in scanned))
 
     def merged(self, ranges: Ranges) -> Columns:
-        """The merge over each range: the suffix of one block followed by the prefix of the next."""
+        """The merge of each range: the suffix of one block followed by the prefix of the next."""
         with np.errstate(invalid="ignore", over="ignore"):  # inf - inf is NaN, as in SQL
             right = tuple(row[ranges.prefix] for row in self.prefixes)
             if ranges.suffix is None:
@@ -70,7 +70,8 @@ class Scanned(Partial):
 
 
 class FloatSum(Scanned):
-    """`sum` of floating numbers, as double. No differences: they cancel, and inf or NaN would never leave."""
+    """`sum` of floating-point numbers, as double. It avoids differences, in which digits cancel, and inf and NaN would
+    stay."""
 
     def __init__(self, column: pa.Array, blocks: Blocks) -> None:
         values = column.fill_null(-0.0).to_numpy().astype(np.float64, copy=False)
@@ -90,9 +91,9 @@ class FloatSum(Scanned):
 
 
 class Moments(Scanned):
-    """`moments`: count, mean, sum of squares around it, in a struct<n: bigint, mean: double, m2: double>.
+    """`moments`: count, mean, and sum of squared deviations, as struct<n: bigint, mean: double, m2: double>.
 
-    Merged by Chan, Golub and LeVeque's formula (1979), which stays accurate where sums of squares cancel.
+    Merged by the formula of Chan, Golub and LeVeque (1979), which stays accurate where sums of squares cancel.
     """
 
     def __init__(self, column: pa.Array, blocks: Blocks) -> None:
@@ -109,7 +110,7 @@ class Moments(Scanned):
         share = n_right / np.maximum(n, 1)
         delta = mean_right - mean_left
         mean, m2 = mean_left + delta * share, m2_left + m2_right + delta * delta * (n_left * share)
-        # an empty side gives the other one, also where that is infinite
+        # if one side is empty, the result is the other one, even if that is infinite
         from_left, from_right = n_right == 0, n_left == 0
         mean = np.where(from_left, mean_left, np.where(from_right, mean_right, mean))
         return n, mean, np.where(from_left, m2_left, np.where(from_right, m2_right, m2))
@@ -126,7 +127,7 @@ class Moments(Scanned):
 
 
 class Extreme(Scanned):
-    """`min` or `max` of a type with an order: values become codes from 1 up, 0 being NULL."""
+    """`min` or `max` of a type with an order: values become codes from 1 up; 0 is NULL."""
 
     def __init__(self, column: pa.Array, blocks: Blocks, *, largest: bool) -> None:
         self.largest = largest
@@ -143,7 +144,7 @@ class Extreme(Scanned):
         return (0,)
 
     def scan(self, rows: Columns, blocks: Blocks, *, backward: bool = False) -> Columns:
-        """One pass: lift each block above the one before it, so that a running maximum starts anew there."""
+        """One pass: each block is lifted above the previous one, so a running maximum restarts there."""
         lift = blocks.number * (self.scale.top + 2)
         return (np.maximum.accumulate(rows[0] + lift) - lift,)
 

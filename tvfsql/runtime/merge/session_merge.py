@@ -1,9 +1,9 @@
-"""Sessions as intervals of time with partials: the same merge for rows, for local sessions, and for those in state.
+"""Sessions as intervals of time with partials: rows, local sessions, and sessions in state all merge in the same way.
 
-An interval reaches from its first row, `$start`, to its last one, `$last`; a row is an interval of its own. Two of one
-key that are no further apart than the gap are one: merging is associative and asks for no order of arrival. Where no
-session may be longer than a limit this is not so: then only rows of one time are merged until the session is final.
-Times are epoch microseconds inside, gap and limit milliseconds. Source: semantics.md#sessions.
+An interval reaches from its first row, `$start`, to its last row, `$last`; a single row is an interval. Two intervals
+of a key that are at most the gap apart merge. This is associative and needs no order. If sessions have a maximum
+length, it is not associative: then only rows of the same time are merged until the session is final. Times are epoch
+microseconds inside; gap and limit are milliseconds. Source: semantics.md#sessions.
 """
 
 from __future__ import annotations
@@ -25,8 +25,8 @@ TIMESTAMP = pa.timestamp("us")
 
 @dataclass(frozen=True)
 class Intervals:
-    """How batches of intervals are made and merged: `keys` key columns (`$0`, `$1`, ...), `$start` and `$last` (int64),
-    and a column for each pair (partial, merge kind)."""
+    """Makes and merges batches of intervals: `keys` key columns (`$0`, `$1`, ...), `$start` and `$last` (int64, epoch
+    microseconds), and a column for each pair (partial, merge kind)."""
 
     keys: int
     merges: tuple[tuple[str, Merge], ...]
@@ -35,7 +35,7 @@ class Intervals:
 
     @property
     def kept(self) -> Intervals:
-        """How intervals are merged as long as others may come."""
+        """The layout that merges intervals while more may come."""
         return self if self.limit is None else replace(self, gap=0, limit=None)
 
     @property
@@ -54,17 +54,17 @@ class Intervals:
         return _numbers(batch.column(self.keys + 1))
 
     def ends(self, batch: pa.RecordBatch) -> Ints:
-        """The ends of the windows that intervals are, in epoch ms: a window closes with the millisecond before."""
+        """The window ends of the intervals in epoch ms. A window closes 1 ms before its end."""
         return self._ends(self.starts(batch), self.lasts(batch)) // 1000
 
     def not_before(self, batch: pa.RecordBatch, first: int) -> pa.RecordBatch:
-        """The intervals, with no time in them before `first` (epoch ms)."""
+        """The intervals, with all times moved to `first` (epoch ms) or later."""
         for at, times in enumerate((self.starts(batch), self.lasts(batch)), self.keys):
             batch = batch.set_column(at, batch.schema.names[at], pa.array(np.maximum(times, first * 1000)))
         return batch
 
     def first_end(self, batch: pa.RecordBatch) -> int:
-        """No window with one of the intervals ends before this, in epoch ms."""
+        """A lower bound of the ends of all windows with one of the intervals, in epoch ms."""
         return int(self.ends(batch).min() if self.limit is None else self.starts(batch).min() // 1000)
 
     def windows(self, batch: pa.RecordBatch) -> pa.RecordBatch:
@@ -76,7 +76,8 @@ class Intervals:
         return pa.RecordBatch.from_arrays(columns, names)
 
     def merged(self, batches: Sequence[pa.RecordBatch]) -> pa.RecordBatch:
-        """One interval for those of a key that belong together; by key, in no order that means anything, and start."""
+        """One interval per session of a key. The result is grouped by key, in arbitrary order, and sorted by start
+        within a key."""
         batch = joined(batches)
         codes = key_codes(batch.columns[: self.keys], batch.num_rows)
         starts = self.starts(batch)
@@ -84,16 +85,16 @@ class Intervals:
         return self._merged(batch, order, changes_in(codes[order]))
 
     def merged_in_order(self, batch: pa.RecordBatch) -> pa.RecordBatch:
-        """The same for intervals that are in the order of their keys and starts."""
+        """Like `merged`, for intervals that are already in the order of their keys and starts."""
         return self._merged(batch, None, self._new_key(batch))
 
     def last_session(self, batch: pa.RecordBatch) -> int:
-        """Where the last session begins, of intervals in the order of their keys and starts."""
+        """The position where the last session starts, in intervals in the order of their keys and starts."""
         first, _ = self._sessions(self.starts(batch), self.lasts(batch), self._new_key(batch))
         return int(np.flatnonzero(first)[-1])
 
     def session_ends(self, batches: Sequence[pa.RecordBatch]) -> Ints:
-        """For each interval the end (epoch ms) of the window that it belongs to, all of them taken together."""
+        """For each interval the end (epoch ms) of the session that it belongs to, if all intervals are merged."""
         batch = joined([each.select(self.names[: self.keys + 2]) for each in batches])
         codes = key_codes(batch.columns[: self.keys], batch.num_rows)
         order = sort_order([codes, self.starts(batch)])
@@ -129,7 +130,7 @@ class Intervals:
         return new_key
 
     def _sessions(self, starts: Ints, lasts: Ints, new_key: Mask) -> tuple[Mask, Ints]:
-        """For intervals by key and start: where a session begins, and the last row of the key up to there."""
+        """For intervals by key and start: which ones start a session, and the latest `$last` of the key so far."""
         reached = running_latest(lasts, new_key)
         first = new_key.copy()
         first[1:] |= starts[1:] - reached[:-1] > self.gap * 1000
@@ -149,12 +150,12 @@ def of_rows(
 
 
 def cut(times: Ints, first: Mask, limit: int) -> Mask:
-    """Where sessions begin if none is longer than `limit`: at each `first` row of a run, then ever again at the run's
-    next row that is no longer within the limit. All runs are walked at once, in steps that double."""
+    """Where sessions start if none is longer than `limit`: at each `first` row of a run, and then at each next row of
+    the run that is beyond the limit. All runs are processed at once, in steps that double."""
     run = np.cumsum(first, dtype=np.int64) - 1
     stops = _stops(np.flatnonzero(first), len(first))[run]
     following = np.minimum(_search(times, run, times + limit), stops)
-    begins = np.append(first, False)  # one place more, where the last run stops
+    begins = np.append(first, False)  # one more place, for the end of the last run
     step = np.append(np.where(following < stops, following, len(first)), len(first))
     while (step < len(first)).any():
         begins[step[begins]] = True
@@ -163,7 +164,8 @@ def cut(times: Ints, first: Mask, limit: int) -> Mask:
 
 
 def _search(times: Ints, run: Ints, wanted: Ints) -> Ints:
-    """For each wanted time the first row of the same run or a later one that has it or a later time."""
+    """For each wanted time, the first row of the same run with that time or a later one; the run's end if there is
+    none."""
     least = int(times.min()) if len(times) else 0
     width = int(wanted.max()) - least + 1 if len(times) else 1
     if len(times) and (int(run[-1]) + 1) * width < 2**62:
@@ -171,19 +173,19 @@ def _search(times: Ints, run: Ints, wanted: Ints) -> Ints:
         found: Ints = np.searchsorted(times + lift, wanted + lift)
         return found
     found = np.empty(len(times), dtype=np.int64)
-    for number in np.unique(run).tolist():  # times of ten thousands of years
+    for number in np.unique(run).tolist():  # times over tens of thousands of years
         rows = np.flatnonzero(run == number)
         found[rows] = rows[0] + np.searchsorted(times[rows], wanted[rows])
     return found
 
 
 def running_latest(times: Ints, new_key: Mask) -> Ints:
-    """The largest time of a key so far, for rows whose keys stand together."""
+    """The largest time of a key so far, for rows that are grouped by key."""
     if not len(times):
         return times
     number = np.cumsum(new_key, dtype=np.int64) - 1
     least, width = int(times.min()), int(times.max()) - int(times.min()) + 1
-    if (int(number[-1]) + 1) * width < 2**62:  # each key is lifted above the one before it
+    if (int(number[-1]) + 1) * width < 2**62:  # each key is lifted above the previous one
         lift = number * width - least
         return np.maximum.accumulate(times + lift) - lift
     different, ranks = np.unique(times, return_inverse=True)
@@ -193,7 +195,7 @@ def running_latest(times: Ints, new_key: Mask) -> Ints:
 
 
 def _stops(heads: Ints, rows: int) -> Ints:
-    """Where the pieces stop that begin with these rows."""
+    """The end of each piece, for pieces that start at these rows."""
     return np.append(heads[1:], rows) if rows else heads
 
 

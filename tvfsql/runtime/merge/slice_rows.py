@@ -1,8 +1,7 @@
-"""Rows of slices as Arrow: what travels from the local to the global phase, and what the state holds.
+"""Rows of slices in Arrow: what travels from the local to the global phase, and what is in state.
 
-A batch has the key columns (`$0`, `$1`, ...), `$slice` (int64, the number of the slice's end) and the partials
-under their own names. Any number of rows may hold the same key and slice: their partials are merged when they
-are read.
+A batch has the key columns (`$0`, `$1`, ...), `$slice` (int64, the number of the slice's end) and the partials under
+their own names. Several rows may have the same key and slice: their partials are merged when they are read.
 """
 
 from __future__ import annotations
@@ -24,7 +23,7 @@ SLICE = "$slice"
 
 @dataclass(frozen=True)
 class SliceRows:
-    """How such batches are made and merged: `keys` key columns, and pairs (partial column, merge kind)."""
+    """Makes and merges such batches: `keys` key columns, and pairs (partial column, merge kind)."""
 
     keys: int
     merges: tuple[tuple[str, Merge], ...]
@@ -41,7 +40,7 @@ class SliceRows:
         return numbers
 
     def not_before(self, batch: pa.RecordBatch, first: int) -> pa.RecordBatch:
-        """The rows, those of earlier slices in the slice `first`."""
+        """The rows, with those of earlier slices moved to the slice `first`."""
         return batch.set_column(self.keys, SLICE, pa.array(np.maximum(self.slices(batch), first)))
 
     def total(self, batch: pa.RecordBatch, name: str) -> int:
@@ -49,9 +48,9 @@ class SliceRows:
         return int(batch.column(name).sum().as_py() or 0) if batch.num_rows else 0
 
     def merged(self, batches: Sequence[pa.RecordBatch], *, into: int | None = None) -> pa.RecordBatch:
-        """One row per key and slice, in the order of the slices; with `into`, one per key, of that slice.
+        """One row per key and slice, in the order of slices; with `into`, one row per key, in that slice.
 
-        Rows of one key are merged in the order of their slices, and within a slice in the order in which they come.
+        Rows of a key are merged in the order of slices, and within a slice in their given order.
         """
         batch = joined(batches)
         slices, codes = self.slices(batch), key_codes(batch.columns[: self.keys], batch.num_rows)
@@ -70,13 +69,13 @@ class SliceRows:
         return self.batch(keys, numbers, partials)
 
     def by_key(self, batches: Sequence[pa.RecordBatch]) -> pa.RecordBatch:
-        """All rows, those of a key together and in the order of their slices: as the batch kernel wants them."""
+        """All rows, grouped by key and sorted by slice within a key, as the batch kernel expects them."""
         batch = joined(batches)
         codes = key_codes(batch.columns[: self.keys], batch.num_rows)
         return batch.take(pa.array(sort_order([codes, self.slices(batch)])))
 
     def by_slice(self, batch: pa.RecordBatch) -> dict[int, pa.RecordBatch]:
-        """A batch in the order of its slices, cut into them."""
+        """A batch that is sorted by slice, split into its slices."""
         slices = self.slices(batch)
         cuts = [*np.flatnonzero(changes_in(slices)).tolist(), len(slices)]
         return {int(slices[a]): batch.slice(a, b - a) for a, b in pairwise(cuts)}

@@ -1,9 +1,9 @@
-"""Which windows the rows of a chunk emit: HOP and CUMULATE as arrays over sparse slices, never filled up.
+"""Which windows the rows of a chunk emit: HOP and CUMULATE as array operations over sparse slices, without filling
+gaps.
 
-Rows are slices in (key, time) order, several for one slice if need be. Each row emits the window ends
-from its own slice on until the next row of its key takes over; so the last row of a window is known without a
-search. Times are in slice units from the window's offset: a slice is the number of its end, and windows end
-on such numbers.
+Rows are slices in (key, time) order; a slice may have several rows. Each row emits the window ends from its own slice
+on, up to the first one that the next row of its key emits. So the last row of a window is known without a search. Times
+are in units of slices from the window's offset: a slice is the number of its end, and windows end on such numbers.
 """
 
 from __future__ import annotations
@@ -18,35 +18,36 @@ from tvfsql.runtime.merge.ranges import Blocks, Ranges, latest
 
 
 class Reach(Protocol):
-    """The window ends of a chunk: row i emits `counts[i]` of them, first[i], first[i] + stride, ..."""
+    """The window ends of a chunk: row i emits `counts[i]` of them: first[i], first[i] + stride, ..."""
 
     blocks: Blocks
     stride: int
     first: Ints
     counts: Ints
-    kept: int  # the first row that the windows still open at the last row may need
-    since: Ints  # for each row the first of its run of rows
+    kept: int  # the first row that windows still open at the last row may need
+    since: Ints  # for each row the first row of its run
 
     def ranges(self, rows: Ints, ends: Ints) -> Ranges:
-        """What the windows with these ends, emitted by these rows, take together."""
+        """The rows of the windows that these rows emit with these ends."""
 
     def starts(self, rows: Ints, ends: Ints) -> Ints:
-        """Their window starts."""
+        """The starts of these windows."""
 
 
 def reach(
     window: Hop | Cumulate, slice_ends: Ints, new_key: Mask, filled: Mask, ends: tuple[int, int] | None = None
 ) -> Reach:
-    """For rows with slice ends in epoch ms; `new_key` says where a key begins, `filled` which rows hold data.
+    """The windows of rows with these slice ends (epoch ms). `new_key` flags the first row of each key, `filled` the
+    rows with data.
 
-    Only a window with data in one of its slices is emitted, and with `ends` only if it ends between the two
-    (epoch ms, both included). AssertionError if the rows are not slices of the window, or not in order.
+    A window is emitted only if one of its slices has data, and with `ends` only if it ends between the two (epoch ms,
+    inclusive). Raises AssertionError if the rows are not slices of the window, or not in order.
     """
     slices, rest = np.divmod(slice_ends - window.offset, window.slice_size)
     if rest.any():
         raise AssertionError(f"not slice ends of {window}")
     if ((np.diff(slices) < 0) & ~new_key[1:]).any():
-        raise AssertionError("slices must come in the order of their keys and slice_end")
+        raise AssertionError("slices must be in the order of their keys and slice_end")
     kind = HopReach if isinstance(window, Hop) else CumulateReach
     made: Reach = kind(window, slices, new_key, filled)  # type: ignore[arg-type]
     if ends is not None:
@@ -58,7 +59,7 @@ def reach(
 
 
 class HopReach:
-    """HOP: a window takes the `width` slices up to its end; one ends every `stride` slices."""
+    """HOP: a window consists of the `width` slices up to its end. A window ends every `stride` slices."""
 
     def __init__(self, window: Hop, slices: Ints, new_key: Mask, filled: Mask) -> None:
         self.width = width = window.size // window.slice_size
@@ -67,11 +68,11 @@ class HopReach:
         self.first = slices + (width - slices) % self.stride
         gap = np.diff(slices, prepend=slices[0])
         self.since = latest(new_key | (gap > width))
-        # The block borders stand still on the time line, so that a result does not depend on the chunks.
+        # Block borders are fixed on the time line, so that a result does not depend on the chunks.
         block = slices // width
         self.blocks = Blocks(new_key | (np.diff(block, prepend=block[0]) != 0))
-        # A clock that runs through all keys and skips gaps: windows of different keys or runs cannot overlap
-        # on it, and it does not overflow, whatever the dates.
+        # A clock that continues over all keys and skips gaps: windows of different keys or runs cannot overlap
+        # on it, and it does not overflow for any dates.
         self.clock = np.cumsum(np.where(new_key, width, np.minimum(gap, width)))
         self.counts = self._counts(new_key, filled)
         last = len(slices) - 1
@@ -84,7 +85,7 @@ class HopReach:
         return ends - self.width
 
     def _since_slice(self, rows: Ints, ends: Ints) -> Ints:
-        """The first row that a window holds."""
+        """The first row of each window."""
         opened = self.clock[rows] + (ends - self.slices[rows] - self.width)
         found: Ints = np.searchsorted(self.clock, opened, side="right")
         return found
@@ -100,7 +101,7 @@ class HopReach:
 
 
 class CumulateReach:
-    """CUMULATE: a window takes the slices of its cycle up to its end; a cycle is a block."""
+    """CUMULATE: a window consists of the slices of its cycle up to its end. A cycle is a block."""
 
     stride = 1
 

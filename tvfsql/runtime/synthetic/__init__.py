@@ -1,1 +1,1 @@
-"""Tables whose rows are made: the data sources `nexmark` and `datagen`."""
+"""Generated tables: the data sources `nexmark`, `datagen` and `faker`."""

@@ -1,4 +1,4 @@
-"""The columns of a datagen table, made of row numbers."""
+"""The columns of a datagen table, computed from row numbers."""
 
 from __future__ import annotations
 
@@ -13,7 +13,7 @@ DAY_MS = 86_400_000
 
 
 def column(made: Made, draws: Draws, kind: pa.DataType) -> pa.Array:
-    """The values of a column in some rows, as Arrow's type `kind`."""
+    """The values of a column for some rows, as the Arrow type `kind`."""
     present = draws.unit(f"{made.name}/null") >= made.null_rate if made.null_rate else None
     match made.values:
         case Digits(length):
@@ -36,7 +36,7 @@ def times(ms: Ints, kind: pa.DataType, present: Mask | None = None) -> pa.Array:
 
 
 def texts(characters: Characters, kind: pa.DataType | None = None, present: Mask | None = None) -> pa.Array:
-    """A table of characters, a row each, as strings or binaries of one length."""
+    """Strings or binaries of one length from an array of characters with a row for each."""
     rows, length = characters.shape
     offsets = pa.py_buffer(np.arange(rows + 1, dtype=np.int32) * np.int32(length))
     valid = None if present is None else pa.py_buffer(np.packbits(present, bitorder="little"))
@@ -47,7 +47,7 @@ def texts(characters: Characters, kind: pa.DataType | None = None, present: Mask
 def _digits(characters: Characters, kind: pa.DataType, present: Mask | None) -> pa.Array:
     if pa.types.is_string(kind):
         return texts(characters, kind, present)
-    # two digits are a byte
+    # two digits make a byte
     values: Characters = np.where(characters >= ord("a"), characters - (ord("a") - 10), characters - ord("0"))
     return texts(values[:, ::2] << np.uint8(4) | values[:, 1::2], kind, present)
 

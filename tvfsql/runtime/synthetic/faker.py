@@ -1,7 +1,7 @@
-"""The columns of a faker table, made of row numbers.
+"""The columns of a faker table, computed from row numbers.
 
-Texts come from pools, which the library Faker and regular expressions fill once; numbers and times are drawn row by
-row.
+Texts come from pools that are filled once, by the library Faker and from regular expressions. Numbers and times are
+drawn for each row.
 """
 
 from __future__ import annotations
@@ -23,15 +23,15 @@ from tvfsql.runtime.arrow.columns import Ints
 from tvfsql.runtime.synthetic.datagen import times
 from tvfsql.runtime.synthetic.draws import Draws
 
-POOL = 1000  # different texts of a part
-MOST = 10  # repetitions where a pattern has no end
+POOL = 1000  # texts in a pool
+MOST = 10  # the most repetitions of an unbounded pattern
 ANY = "abcdefghijklmnopqrstuvwxyz0123456789"
 CLASSES = {ops.CATEGORY_DIGIT: "0123456789", ops.CATEGORY_WORD: ANY, ops.CATEGORY_SPACE: " "}
 
 
 def column(made: Made, draws: Draws, start: int, rate: int, kind: pa.DataType) -> pa.Array:
-    """The values of a column in some rows, as Arrow's type `kind`. The row's own time is `start` (epoch ms) and its
-    number at `rate` rows a second."""
+    """The values of a column for some rows, as the Arrow type `kind`. A row's own time is `start` (epoch ms) plus its
+    number at `rate` rows per second."""
     present = draws.unit(f"{made.name}/null") >= made.null_rate
     match made.parts:
         case (Moment() as moment,) if pa.types.is_timestamp(kind) or pa.types.is_date(kind):
@@ -47,7 +47,7 @@ def column(made: Made, draws: Draws, start: int, rate: int, kind: pa.DataType) -
 
 
 def _value(text: str, kind: pa.DataType) -> object:
-    """A text as a value of Arrow's type `kind`."""
+    """A text as a value of the Arrow type `kind`."""
     if pa.types.is_string(kind):
         return text
     if pa.types.is_boolean(kind):
@@ -63,7 +63,7 @@ def _value(text: str, kind: pa.DataType) -> object:
 
 
 def _texts(part: Part, name: str, draws: Draws, start: int, rate: int) -> list[str]:
-    """What a part is in each row."""
+    """The text of a part for each row."""
     match part:
         case str():
             return [part] * len(draws.rows)
@@ -94,7 +94,7 @@ def _moments(moment: Moment, name: str, draws: Draws, start: int, rate: int) -> 
 
 @cache
 def _pool(part: Pattern | Method, seed: int) -> tuple[str, ...]:
-    """Texts to choose from."""
+    """The texts to choose from."""
     if isinstance(part, Pattern):
         chance, tree = random.Random(seed), _parser.parse(part.regex)
         return tuple(_matching(tree, chance) for _ in range(POOL))
@@ -136,7 +136,7 @@ def _one(op: Any, argument: Any, chance: random.Random) -> str:
 
 
 def _members(parts: Any) -> list[str]:
-    """The characters that a class of them has."""
+    """The characters of a character class."""
     found: set[str] = set()
     negated = False
     for op, argument in parts:

@@ -1,6 +1,6 @@
-"""Nexmark's events, made of row numbers: who bids on what, with the few that most of it is about.
+"""Nexmark's events, computed from row numbers. A few hot auctions and bidders get most of the bids.
 
-Source: the Nexmark benchmark as Beam and Flink run it; texts are our own and short.
+Source: the Nexmark benchmark of Beam and Flink; the texts are our own and shorter.
 """
 
 from __future__ import annotations
@@ -17,11 +17,11 @@ from tvfsql.runtime.arrow.columns import Ints
 from tvfsql.runtime.synthetic.datagen import texts, times
 from tvfsql.runtime.synthetic.draws import Draws
 
-FIRST_ID = 1000  # of persons and of auctions
+FIRST_ID = 1000  # the first id of persons and of auctions
 FIRST_CATEGORY, CATEGORIES = 10, 5
-ACTIVE_PERSONS = 1000  # so many of the newest sell and bid
-OPEN_AUCTIONS = 100  # so many of the newest are bid on
-HOT = 100  # of so many neighbouring persons or auctions one is hot
+ACTIVE_PERSONS = 1000  # how many of the newest persons sell and bid
+OPEN_AUCTIONS = 100  # how many of the newest auctions get bids
+HOT = 100  # one of this many consecutive persons or auctions is hot
 HOT_CHANNELS = ("Google", "Facebook", "Baidu", "Apple")
 CHANNELS = (*HOT_CHANNELS, *(f"channel-{number}" for number in range(10_000)))
 URLS = tuple(f"https://www.nexmark.com/{n % 97}/item.htm?query=1&channel_id={n}" for n in range(len(CHANNELS)))
@@ -33,16 +33,16 @@ PLACES = (
     ("Bend", "OR"), ("Redmond", "WA"), ("Seattle", "WA"), ("Kent", "WA"), ("Cheyenne", "WY"),
 )  # fmt: skip
 CITIES, STATES = zip(*PLACES, strict=True)
-TEXT = 16  # characters of a filler
+TEXT = 16  # the length of filler texts
 
 
 def events(spec: Nexmark, seed: int, rows: Ints) -> Events | AllEvents:
-    """The events that the rows of a table are, by their numbers within it."""
+    """The events for rows of a table, by their numbers within it."""
     return AllEvents(spec, seed, rows) if spec.table == EVENTS else Events(spec, seed, rows)
 
 
 class AllEvents:
-    """Events of all tables, each in the column of its own; the other columns are NULL."""
+    """Events of all tables, each in the column of its table. The other columns are NULL."""
 
     def __init__(self, spec: Nexmark, seed: int, rows: Ints) -> None:
         self.spec, self.seed, self.rows = spec, seed, rows
@@ -51,7 +51,7 @@ class AllEvents:
         self.starts = ends - [PROPORTIONS[kind] for kind in KINDS]
 
     def column(self, name: str, kind: Any) -> pa.Array:
-        """A column of the table, as Arrow's type `kind`."""
+        """A column of the table, as the Arrow type `kind`."""
         if name == EVENT_TYPE.name:
             return pa.array(self.kinds, type=kind)
         number = KINDS.index(name)
@@ -76,7 +76,7 @@ class Events:
         self.draws = Draws(seed, self.number)
 
     def column(self, name: str, kind: pa.DataType) -> pa.Array:
-        """A column of the table, as Arrow's type `kind`."""
+        """A column of the table, as the Arrow type `kind`."""
         made = COLUMNS[self.spec.table][name](self)
         if isinstance(made, np.ndarray):
             return times(made, kind) if pa.types.is_timestamp(kind) else pa.array(made, type=kind)
@@ -89,12 +89,12 @@ class Events:
         return self.spec.start + ms
 
     def expires(self) -> Ints:
-        """After as long as it takes for a few auctions to a few hundred to open."""
+        """The event's time plus about as long as it takes to open up to a few hundred auctions."""
         open_ms = OPEN_AUCTIONS * EPOCH // PROPORTIONS["auction"] * 1000 // self.spec.rate
         return self.date_time() + 1 + self.draws.below("expires", max(2 * open_ms, 1))
 
     def person(self, hot: int) -> Ints:
-        """A person that there is already: in three of four events number `hot` of the newest hundred."""
+        """An existing person: in three of four events number `hot` of the newest hundred."""
         newest = self.number // EPOCH
         active = np.minimum(newest + 1, ACTIVE_PERSONS)
         any_one = newest + 1 - active + self.draws.below("person", active)
@@ -103,7 +103,7 @@ class Events:
         return FIRST_ID + person
 
     def auction(self) -> Ints:
-        """An auction that there is already: in every other bid the hot one of the newest hundred."""
+        """An existing auction: in every other bid the hot one of the newest hundred."""
         newest = self.number // EPOCH * PROPORTIONS["auction"] + PROPORTIONS["auction"] - 1
         open_ones = np.minimum(newest, OPEN_AUCTIONS) + 1
         any_one = newest + 1 - open_ones + self.draws.below("auction", open_ones)
@@ -111,16 +111,16 @@ class Events:
         return FIRST_ID + auction
 
     def price(self, name: str) -> Ints:
-        """From 100 to 100 million, its magnitude evenly spread."""
+        """Prices from 100 to 100 million, with evenly distributed magnitudes."""
         price: Ints = np.round(10 ** (self.draws.unit(name) * 6) * 100).astype(np.int64)
         return price
 
     def coded(self, name: str, words: tuple[str, ...]) -> pa.Array:
-        """One of some words, the same for all columns that draw under one name."""
+        """One of the `words`. All columns that draw under one name get the same index."""
         return pa.array(words).take(pa.array(self.draws.below(name, len(words))))
 
     def channel(self, words: tuple[str, ...]) -> pa.Array:
-        """What a bid's channel has in `words`: every other bid comes by one of the hot channels."""
+        """The element of `words` for a bid's channel. Every other bid comes through a hot channel."""
         hot = self.draws.below("hot channel", 2) > 0
         any_one = self.draws.below("channel", len(CHANNELS))
         return pa.array(words).take(pa.array(np.where(hot, any_one % len(HOT_CHANNELS), any_one)))

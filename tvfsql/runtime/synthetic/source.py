@@ -1,8 +1,8 @@
-"""The data sources `nexmark`, `datagen` and `faker` of Spark: rows made in Python workers, an Arrow batch at a time.
+"""Spark's data sources `nexmark`, `datagen` and `faker`: rows generated in Python workers, one Arrow batch at a time.
 
-`spark.dataSource.register(NexmarkSource)` makes `spark.read.format("nexmark")` and `spark.readStream` of it known.
-Both modes have the same rows: a stream's offset is the number of the row that comes next, and what is in a row
-depends on its number and the options. The clock only decides how far a micro-batch goes, never what is in it.
+`spark.dataSource.register(NexmarkSource)` registers one for `spark.read.format("nexmark")` and `spark.readStream`. Both
+have the same rows. A stream's offset is the number of the next row, and the content of a row depends only on its number
+and the options. The clock decides how far a micro-batch goes, never what is in it.
 """
 
 from __future__ import annotations
@@ -31,20 +31,21 @@ from tvfsql.runtime.synthetic.draws import Draws
 from tvfsql.runtime.synthetic.faker import column as fake
 from tvfsql.runtime.synthetic.nexmark import events
 
-BATCH_ROWS = 100_000  # of an Arrow batch, and of a partition
-Make = Callable[[Ints], pa.RecordBatch]  # an Arrow batch of the rows of these numbers
+BATCH_ROWS = 100_000  # the size of an Arrow batch, and of a partition
+Make = Callable[[Ints], pa.RecordBatch]  # makes the rows with these numbers
 
 
 class GeneratedSource(DataSource):
-    """A table whose rows are made; its options are those of the WITH clause, its schema has the wanted columns."""
+    """A table with generated rows. Its options are those of the WITH clause, and its schema has the requested
+    columns."""
 
     @abstractmethod
     def rows(self) -> Rows:
-        """How many rows there are, and how fast they come."""
+        """The number of rows, and how fast they arrive."""
 
     @abstractmethod
     def maker(self, schema: StructType) -> Make:
-        """What makes the rows."""
+        """The function that makes the rows."""
 
     def reader(self, schema: StructType) -> DataSourceReader:
         return GeneratedBatch(self.rows(), self.maker(schema))
@@ -97,7 +98,7 @@ class DatagenSource(GeneratedSource):
 
 
 class FakerSource(GeneratedSource):
-    """The source `faker`: texts, numbers and times of expressions."""
+    """The source `faker`: texts, numbers and times from expressions."""
 
     @classmethod
     def name(cls) -> str:
@@ -122,7 +123,7 @@ class FakerSource(GeneratedSource):
 
 
 class GeneratedBatch(DataSourceReader):
-    """All rows of a table. Raises DataError if they have no end."""
+    """All rows of a table. Raises DataError if the table is unbounded."""
 
     def __init__(self, rows: Rows, make: Make) -> None:
         if rows.number is None:
@@ -137,10 +138,10 @@ class GeneratedBatch(DataSourceReader):
 
 
 class GeneratedStream(DataSourceStreamReader, SupportsTriggerAvailableNow):
-    """A table's rows in micro-batches. An offset is `{"row": number of the row that comes next}`.
+    """A table's rows in micro-batches. An offset is `{"row": number of the next row}`.
 
-    Under the trigger availableNow a bounded table is read to its end, and of one without end as many rows as
-    come in a second. Rows come no faster than `rows.per_second`, counted from the row that the run begins with.
+    With the trigger availableNow, a bounded table is read to its end, and an unbounded one for as many rows as arrive
+    in a second. Rows arrive no faster than `rows.per_second`, counted from the first row of the run.
     """
 
     def __init__(self, rows: Rows, make: Make) -> None:
@@ -168,8 +169,8 @@ class GeneratedStream(DataSourceStreamReader, SupportsTriggerAvailableNow):
         yield self.make(np.arange(*partition.value, dtype=np.int64))
 
     def _due(self, row: int, last: int, per_second: int) -> int:
-        """The row before which a micro-batch must end that starts with `row`: those of a second at the start,
-        then as the clock goes. availableNow takes a micro-batch without rows for the end, so it waits for some."""
+        """The row before which a micro-batch must end that starts at `row`: one second's rows at the start, then by the
+        clock. availableNow takes a micro-batch without rows for the end of the input, so it waits for some."""
         if self.begun is None:
             self.begun = row, time.monotonic()
         first, since = self.begun
@@ -183,7 +184,7 @@ class GeneratedStream(DataSourceStreamReader, SupportsTriggerAvailableNow):
 
 
 def _partitions(start: int, end: int) -> list[InputPartition]:
-    """The rows from `start` up to, not including, `end`, in order."""
+    """The rows from `start` up to, but not including, `end`, in order."""
     return [InputPartition((at, min(at + BATCH_ROWS, end))) for at in range(start, end, BATCH_ROWS)]
 
 

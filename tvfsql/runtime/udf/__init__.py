@@ -1,4 +1,4 @@
-"""The user's Python functions where they run: calls, checks of what they return, errors that name the function.
+"""The user's Python functions at run time: calls, checks of their results, errors that name the function.
 
-How their accumulators merge is in `merge`.
+How accumulators merge is in `merge`.
 """

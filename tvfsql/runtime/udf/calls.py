@@ -1,4 +1,5 @@
-"""A user's Python functions where they run: results checked against their types, mistakes told by name."""
+"""Calls the user's Python functions at run time: checks results against declared types, and names the function in
+errors."""
 
 from __future__ import annotations
 
@@ -19,9 +20,9 @@ if TYPE_CHECKING:
 
 @dataclass(frozen=True)
 class ScalarFunction:
-    """What Spark calls for a scalar function: a function, or the `eval` of a class. `name` is its SQL name.
+    """A scalar function for Spark to call: a Python function, or the `eval` of a class. `name` is its SQL name.
 
-    Raises DataError, naming the function and the line, if it raises or returns another type.
+    Raises DataError with the function and the line if it raises or returns another type.
     """
 
     name: str
@@ -30,7 +31,7 @@ class ScalarFunction:
 
     @cached_property
     def _call(self) -> Callable[..., object]:
-        with told(self.name):
+        with attributed(self.name):
             made = self.object() if isinstance(self.object, type) else self.object
         found: Callable[..., object] = getattr(made, "eval", made)
         return found
@@ -40,7 +41,7 @@ class ScalarFunction:
         return converter(self.name, self.result)
 
     def __call__(self, *arguments: object) -> object:
-        with told(self.name):
+        with attributed(self.name):
             value = self._call(*arguments)
         return self._checked(value)
 
@@ -50,10 +51,10 @@ class ScalarFunction:
 
 @dataclass(frozen=True)
 class AggregateFunction:
-    """An aggregate in Python, with the SQL name `name`: how accumulators are created, merged and finished.
+    """An aggregate in Python, with the SQL name `name`: creates, merges and finishes accumulators.
 
-    Accumulators travel pickled, so each use has its own copy and may modify it. Spark calls it with a list of rows or
-    an accumulator, and gets the result; NULL stands for an accumulator without rows.
+    Accumulators travel pickled, so each use has its own copy and may modify it. Spark calls the object with a list of
+    rows or an accumulator, and gets the result. NULL stands for an accumulator without rows.
     """
 
     name: str
@@ -62,7 +63,7 @@ class AggregateFunction:
 
     @cached_property
     def _made(self) -> Any:
-        with told(self.name):
+        with attributed(self.name):
             return self.object() if isinstance(self.object, type) else self.object
 
     @cached_property
@@ -72,13 +73,13 @@ class AggregateFunction:
     def __call__(self, state: Any) -> object:
         packed = isinstance(state, bytes | bytearray)
         accumulator = self.unpacked(state) if packed else self.of_rows(state or ())
-        with told(self.name):
+        with attributed(self.name):
             value = self._made.get_value(accumulator)
         return self._checked(value)
 
     def of_rows(self, rows: Iterable[Sequence[object]], accumulator: object = None) -> object:
-        """The accumulator, or a new one, with rows that are given by the arguments of the call."""
-        with told(self.name):
+        """Add rows, each given as the arguments of a call, to the accumulator, or to a new one."""
+        with attributed(self.name):
             accumulator = self._made.create_accumulator() if accumulator is None else accumulator
             accumulate = self._made.accumulate
             for row in rows:
@@ -86,17 +87,17 @@ class AggregateFunction:
         return accumulator
 
     def merged(self, accumulator: object, other: object) -> object:
-        """The first one, with what went into the other."""
-        with told(self.name):
+        """The first accumulator, with the other one merged into it."""
+        with attributed(self.name):
             self._made.merge(accumulator, [other])
         return accumulator
 
     def packed(self, accumulator: object) -> bytes:
-        with told(self.name):
+        with attributed(self.name):
             return pickle.dumps(accumulator, pickle.HIGHEST_PROTOCOL)
 
     def unpacked(self, state: bytes) -> object:
-        with told(self.name):
+        with attributed(self.name):
             return pickle.loads(state)
 
     def __reduce__(self) -> tuple[type[AggregateFunction], tuple[object, ...]]:
@@ -105,7 +106,8 @@ class AggregateFunction:
 
 @dataclass(frozen=True)
 class OfRows:
-    """What Spark calls on streams, where some rows are not rows of the query: for those `other` is not NULL."""
+    """A function for Spark to call on streams, where some rows are not rows of the query. Those have an `other` that is
+    not NULL, and result in NULL."""
 
     function: ScalarFunction | AggregateFunction
 
@@ -114,16 +116,16 @@ class OfRows:
 
 
 def share_folders(spark: SparkSession, folders: Sequence[str]) -> None:
-    """Let Spark's Python workers import from these folders: a Spark that runs already has only those of its start.
-    Workers on other machines do so if the folders are there too."""
+    """Let Spark's Python workers import from these folders: a running Spark only knows the folders from its start. On
+    other machines this works if the folders exist there."""
     environment = spark.sparkContext.environment
     before = environment.get("PYTHONPATH", "").split(os.pathsep)
     environment["PYTHONPATH"] = os.pathsep.join(dict.fromkeys([*filter(None, before), *folders]))
 
 
 @contextmanager
-def told(name: str) -> Iterator[None]:
-    """Raise DataError, with the name of the function and the place in the user's code, for whatever it raises."""
+def attributed(name: str) -> Iterator[None]:
+    """Raise DataError, with the name of the function and the place in the user's code, for any exception."""
     try:
         yield
     except DataError:

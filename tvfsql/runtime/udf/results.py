@@ -1,4 +1,5 @@
-"""What a user's function gives, as the type that it promised. Spark would take a value of another type for NULL."""
+"""Results of the user's functions, converted to the declared type. Spark would turn a value of another type into
+NULL."""
 
 from __future__ import annotations
 
@@ -12,11 +13,12 @@ from tvfsql.errors import DataError
 from tvfsql.plan.types import ddl, is_decimal, is_float, is_integer, scale_of, shown
 
 BITS = {"tinyint": 8, "smallint": 16, "int": 32, "bigint": 64}
-Convert = Callable[[Any], object]  # what a user's function gives, to a value of its result type
+Convert = Callable[[Any], object]  # from a function's result to a value of its declared type
 
 
 def converter(name: str, kind: str) -> Convert:
-    """A function from what `name` gives to a value of the type that Spark takes; None is NULL. Raises DataError."""
+    """A function that converts results of the function `name` to values that Spark accepts for the type; None is NULL.
+    Raises DataError."""
     convert = _of(kind)
 
     def converted(value: object) -> object:
@@ -57,7 +59,7 @@ def _of(kind: str) -> Convert:
 
 def _integer(bits: int) -> Convert:
     def convert(value: Any) -> int:
-        number = operator.index(value)  # no float: what is behind the point would be lost
+        number = operator.index(value)  # refuses floats, whose fraction would be lost
         if not -(2 ** (bits - 1)) <= number < 2 ** (bits - 1):
             raise OverflowError
         return number
