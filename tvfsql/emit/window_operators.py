@@ -71,7 +71,7 @@ def _(node: window_nodes.LocalWindowAggregate, module: PythonModule) -> str:
         ]
         seen = Chain(source).then("where", columns.condition(conditions))
         value = columns.value(part.value).then("alias", '"value"')
-        seen = seen.then("select", *columns.names(node.keys), value, slice_of).then("distinct")
+        seen = seen.then("select", *columns.names(node.keys), value, slice_of)
         module.assign(values, seen)
         changes = module.name("changes")
         arguments = [

@@ -1,17 +1,17 @@
-"""Distinct counts of sliding windows, without a set per window."""
+"""Distinct values of sliding windows, without a set per window."""
 
 from __future__ import annotations
 
 from collections.abc import Sequence
 
-from pyspark.sql import Column, DataFrame
-from pyspark.sql import Window as Over
+from pyspark.sql import DataFrame
 from pyspark.sql import functions as F
-from pyspark.sql.types import IntegralType
+from pyspark.sql.types import IntegralType, LongType, StructField, StructType, TimestampNTZType
 
 from tvfsql.plan.columns import SLICE_END
 from tvfsql.plan.window import Cumulate, Hop
 from tvfsql.runtime.frames.column_names import column_of, interval_of
+from tvfsql.runtime.merge.value_runs import Unrepeated, ValueRuns
 
 
 def distinct_changes(
@@ -19,41 +19,41 @@ def distinct_changes(
 ) -> DataFrame:
     """The change of the number (and the sum) of distinct values from slice to slice.
 
-    In: `keys`, `value`, `slice_end` (timestamp_ntz), each combination once, without NULL values.
+    In: `keys`, `value`, `slice_end` (timestamp_ntz), without NULL values. A row may repeat.
     Out: `keys`, `slice_end`, `count` (bigint) and, if requested, `total` (the sum of values). Each is the change at
-    that slice, so its running sum at the end of a window is the window's distinct count (merge kind `running`).
+    that slice, so its running sum at the end of a window is the window's distinct count (merge kind `running`). A key
+    and slice may have several rows.
     HOP: a value counts in the windows from each slice that contains it until the next such slice, or until the window
     size has passed. CUMULATE: from its first slice in the cycle. Source: architecture.md#slices.
     """
-    columns = [column_of(key) for key in keys]
-    if isinstance(values.schema["value"].dataType, IntegralType):
+    kind = values.schema["value"].dataType
+    if isinstance(kind, IntegralType):
         values = values.withColumn("value", F.col("value").cast("bigint"))  # an INT has no -(-2147483648)
     if isinstance(window, Cumulate):
-        cycle = F.window(
-            F.col(SLICE_END) - interval_of(1),
-            f"{window.size} milliseconds",
-            startTime=f"{window.offset % window.size} milliseconds",
-        )
-        changes = (
-            values.groupBy(*columns, "value", cycle)
-            .agg(F.min(SLICE_END).alias(SLICE_END))
-            .withColumn("change", F.lit(1))
-        )
-    else:
-        later = F.lead(SLICE_END).over(Over.partitionBy(*columns, "value").orderBy(SLICE_END))
-        gone = F.least(later, F.col(SLICE_END) + interval_of(window.size))
-        both = F.array(_change(F.col(SLICE_END), 1), _change(F.col("gone"), -1))
-        changes = values.withColumn("gone", gone).select(*columns, "value", F.inline(both))
-    sums = [F.sum("change").alias(count)]
-    if total is not None:
-        sums.append(F.sum(F.when(F.col("change") > 0, F.col("value")).otherwise(-F.col("value"))).alias(total))
-    summed = changes.groupBy(*columns, SLICE_END).agg(*sums)
-    # a value that leaves and enters at the same slice changes nothing
-    changed = F.lit(False)
-    for name in filter(None, (count, total)):
-        changed = changed | (column_of(name) != 0)
-    return summed.where(changed)
+        return _first_of_cycles(values, window, keys, count, total)
+    fields = [*(values.schema[key] for key in keys), StructField(SLICE_END, TimestampNTZType())]
+    fields += [StructField(count, LongType())]
+    fields += [StructField(total, values.schema["value"].dataType)] if total is not None else []
+    columns = [column_of(name) for name in (*keys, "value", SLICE_END)]
+    # mapInArrow cannot find a column with a dot or a backtick in its name
+    numbered = values.select(*columns).toDF(*map(str, range(len(columns))))
+    seen = numbered.mapInArrow(Unrepeated(), numbered.schema)
+    *keyed, slice_end = seen.columns
+    ordered = seen.repartition(*keyed).sortWithinPartitions(*keyed, slice_end)
+    return ordered.mapInArrow(ValueRuns(len(keys), window.size, total is not None), StructType(fields))
 
 
-def _change(slice_end: Column, by: int) -> Column:
-    return F.struct(slice_end.alias(SLICE_END), F.lit(by).alias("change"))
+def _first_of_cycles(
+    values: DataFrame, window: Cumulate, keys: Sequence[str], count: str, total: str | None
+) -> DataFrame:
+    """`distinct_changes` of CUMULATE."""
+    columns = [column_of(key) for key in keys]
+    cycle = F.window(
+        F.col(SLICE_END) - interval_of(1),
+        f"{window.size} milliseconds",
+        startTime=f"{window.offset % window.size} milliseconds",
+    )
+    first = values.groupBy(*columns, "value", cycle).agg(F.min(SLICE_END).alias(SLICE_END))
+    sums = [F.count("*").alias(count)]
+    sums += [F.sum("value").alias(total)] if total is not None else []
+    return first.groupBy(*columns, SLICE_END).agg(*sums)
