@@ -1,4 +1,4 @@
-"""Executes statements for a person who waits: rows on stdout, messages and a progress line on stderr."""
+"""Executes statements for a waiting person: rows on stdout, messages and a progress line on stderr."""
 
 from __future__ import annotations
 
@@ -24,7 +24,7 @@ if TYPE_CHECKING:
     from tvfsql.runtime.frames.dropped_rows import DroppedRows
     from tvfsql.runtime.stream.driver.progress_text import ProgressText
 
-APART = ("table", "markdown", "vertical")  # formats with an empty line between two answers
+APART = ("table", "markdown", "vertical")  # formats with an empty line between two results
 
 
 @dataclass
@@ -35,7 +35,7 @@ class Answers:
     format: str = "table"
     out: TextIO = field(default_factory=lambda: sys.stdout)
     messages: bool = False
-    answered: bool = False  # whether there was an answer, so that the next is set apart from it
+    answered: bool = False  # whether a result was printed, so that an empty line precedes the next
 
     def give(self, outcome: Outcome) -> None:
         """Execute a statement and print its result.
@@ -69,17 +69,17 @@ class Answers:
             self._print(text)
 
     def text_of(self, result: Result) -> str:
-        """A result as it is printed."""
+        """A result as printed."""
         return result.text(self.format)
 
     def written(self, columns: Sequence[str], types: Sequence[str], rows: Iterable[Sequence[object]]) -> str:
-        """Rows in the format."""
+        """Rows in the output format."""
         out = io.StringIO()
         write_rows(columns, types, rows, self.format, out)
         return out.getvalue()
 
     def _run(self, queries: tuple[Compiled, ...]) -> str:
-        """Run a query or the INSERTs of a set. Returns what is to be printed after the progress line is gone."""
+        """Run a query or the INSERTs of a set. Returns the text to print once the progress line is removed."""
         query = queries[0]
         if query.sink is None and query.awaits_start:
             return self._follow(query)
@@ -87,7 +87,7 @@ class Answers:
             self.session.spark  # noqa: B018  (start it under the progress line)
             if query.sink is None:
                 return self.text_of(Result(self.session, query))
-            with redirect_stdout(above):  # what a `print` table prints
+            with redirect_stdout(above):  # the output of a `print` table
                 self.session.insert(*queries)
         for sink in (query.sink for query in queries):
             if sink is not None and sink.connector is not None and sink.connector.name != "print":
@@ -133,7 +133,7 @@ class Answers:
             print(line, file=sys.stderr)
 
     def _live(self) -> Callable[[], str | None]:
-        """What the progress line says while streams run."""
+        """A function that returns the text of the progress line while streams run."""
         zone = ZoneInfo(self.session.options[ZONE])
         texts: list[ProgressText] = []
 
@@ -151,13 +151,13 @@ class Answers:
 
 
 def tell_warnings(queries: Iterable[Compiled]) -> None:
-    """What the compiler warns of, on stderr."""
+    """Print the compiler's warnings to stderr."""
     for query in queries:
         _tell(query.warnings)
 
 
 def tell_rest(script: Script) -> None:
-    """What a script that has ended warns of, if none of its queries did."""
+    """Print the warnings of a finished script that no query has printed."""
     _tell(script.take_warnings())
 
 

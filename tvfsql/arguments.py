@@ -9,7 +9,7 @@ from tvfsql.runtime.host.row_formats import FORMATS
 from tvfsql.runtime.stream.inspect import STATE_TABLES
 from tvfsql.syntax import explain_words
 
-BINARY = ("parquet", "orc", "avro")  # formats of tables
+BINARY = ("parquet", "orc", "avro")  # binary formats of results
 
 if TYPE_CHECKING:
     Commands = argparse._SubParsersAction[argparse.ArgumentParser]
@@ -67,7 +67,7 @@ def build_parser() -> argparse.ArgumentParser:
 
 
 def _command(commands: Commands, name: str, summary: str) -> argparse.ArgumentParser:
-    """A command whose summary is in the list of commands and in its own help."""
+    """Add a command. Its summary appears in the list of commands and in its own help."""
     return commands.add_parser(name, help=summary, description=f"{summary[0].upper()}{summary[1:]}.")
 
 
@@ -88,7 +88,7 @@ def _allow(parser: argparse.ArgumentParser) -> None:
 
 
 def _pair(text: str) -> str:
-    """A text with a key before an equal sign."""
+    """Check for text of the form key=value."""
     key, equals, _ = text.partition("=")
     if not equals or not key.strip():
         raise argparse.ArgumentTypeError(f"KEY=VALUE, not {text}")
@@ -96,7 +96,7 @@ def _pair(text: str) -> str:
 
 
 def _text_file(path: str) -> str:
-    """A path whose name does not promise a binary format."""
+    """Check that the name of a path does not imply a binary format."""
     form = path.rpartition(".")[2].lower()
     if form in BINARY:
         raise argparse.ArgumentTypeError(f"rows are written as text; INSERT INTO a table with 'format' = '{form}'")

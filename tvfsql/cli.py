@@ -50,12 +50,14 @@ def main(arguments: Sequence[str] | None = None) -> int:
         print("interrupted", file=sys.stderr)
         return Exit.INTERRUPTED
     except BrokenPipeError:
-        os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())  # the reader has gone: discard the rest
+        os.dup2(
+            os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno()
+        )  # the reader has closed the pipe: discard the rest
         return Exit.OK
 
 
 def _versions() -> str:
-    """One line. Reads package metadata only: Spark is not imported."""
+    """Versions on one line. Only reads package metadata; does not import Spark."""
     from importlib import metadata
 
     def version(package: str) -> str:
@@ -108,7 +110,7 @@ def _scripts(given: argparse.Namespace, parser: argparse.ArgumentParser) -> list
 
 
 def _outcomes(given: argparse.Namespace, parser: argparse.ArgumentParser) -> list[Outcome]:
-    """The outcome of every statement of the scripts, without Spark. Warnings go to stderr."""
+    """The outcome of every statement of the scripts, without Spark. Prints warnings to stderr."""
     from tvfsql.answers import tell_rest, tell_warnings
     from tvfsql.api.script import queries_of
 
@@ -141,7 +143,7 @@ def _run(given: argparse.Namespace, parser: argparse.ArgumentParser) -> int:
 
 
 def _export_metrics(session: Session, given: argparse.Namespace) -> None:
-    """Where the metrics of streams go. Raises DataError for a file or a port that cannot be opened."""
+    """Set up the export of stream metrics. Raises DataError for a file or a port that cannot be opened."""
     streams = session.streams
     if given.metrics is not None:
         from tvfsql.runtime.stream.progress.metrics import to_file
@@ -195,7 +197,7 @@ def _compile(given: argparse.Namespace, parser: argparse.ArgumentParser) -> int:
 
 
 def _statements(given: argparse.Namespace, parser: argparse.ArgumentParser) -> list[tuple[Compiled, ...]]:
-    """The queries of each statement that has some."""
+    """The queries of each statement that has any."""
     from tvfsql.api.script import queries_of
 
     statements = [queries for outcome in _outcomes(given, parser) if (queries := queries_of(outcome))]
@@ -257,7 +259,7 @@ COMMANDS = {
 
 
 class _target:
-    """The file that receives the result, or stdout, which stays open."""
+    """The output file, or stdout, which stays open."""
 
     def __init__(self, path: str | None) -> None:
         self.path = path

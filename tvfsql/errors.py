@@ -1,4 +1,4 @@
-"""Errors that a user can cause, as data: a message, the place in the SQL, and a hint that can be typed."""
+"""Errors that a user can cause, as data: a message, a place in the SQL, and a hint that can be typed."""
 
 from __future__ import annotations
 
@@ -19,12 +19,12 @@ class Span:
 
 
 def spanning(spans: Sequence[Span]) -> Span | None:
-    """From the first of some places to the last one."""
+    """The span from the start of the first to the end of the last; None if there are none."""
     return Span(min(each.start for each in spans), max(each.end for each in spans)) if spans else None
 
 
 class TvfSqlError(Exception):
-    """A mistake in the SQL, its options or its data. `str()` draws the caret if the source is known.
+    """An error in the SQL, its options or its data. `str()` draws the caret if the source is known.
 
     `span` is in characters of `source`; `hint` is what the user can type or do next.
     """
@@ -38,7 +38,7 @@ class TvfSqlError(Exception):
         self.file: str | None = None
 
     def within(self, source: str, file: str | None = None) -> TvfSqlError:
-        """The same error with the text that its span refers to. The innermost text wins."""
+        """Return the same error with the text that its span refers to. The innermost text wins."""
         if self.source is None:
             self.source, self.file = source, file
         return self
@@ -68,7 +68,7 @@ class DataError(TvfSqlError):
 
 
 def render(error: TvfSqlError) -> str:
-    """The error as a terminal shows it: message, place with a caret, hint."""
+    """Format the error for a terminal: message, place with a caret, hint."""
     lines = [f"error: {_printable(error.message)}"]
     if error.span is not None and error.source is not None:
         lines += _excerpt(error.source, error.span, error.file)
@@ -78,12 +78,12 @@ def render(error: TvfSqlError) -> str:
 
 
 def _printable(text: str) -> str:
-    """The text with what would steer a terminal as escapes."""
+    """The text with terminal control characters escaped."""
     return "".join(char if char.isprintable() or char == "\n" else repr(char)[1:-1] for char in text)
 
 
 def nearest(word: str, known: Iterable[str], cutoff: float = 0.6) -> str | None:
-    """The known name closest to `word`, or None if nothing is close: at least `cutoff`, of 1 for the same word."""
+    """The known name closest to `word`; None if none has a similarity of at least `cutoff` (1: the same word)."""
     by_lower = {name.lower(): name for name in sorted(known, reverse=True)}
     close = difflib.get_close_matches(word.lower(), by_lower, n=1, cutoff=cutoff)
     return by_lower[close[0]] if close else None
@@ -92,7 +92,9 @@ def nearest(word: str, known: Iterable[str], cutoff: float = 0.6) -> str | None:
 def did_you_mean(
     word: str, known: Iterable[str], *, otherwise: str = "known: ", rare: Iterable[str] = ()
 ) -> str | None:
-    """A hint: the nearest name, or else the first few that exist. `rare` are names that only a close word meant."""
+    """A hint: the nearest name, or else the first few known names. `rare` names are only suggested if they are
+    close.
+    """
     names = sorted(known)
     if close := nearest(word, [*names, *rare]):
         return f"did you mean {close}?"
@@ -103,7 +105,7 @@ def did_you_mean(
 
 
 def screen_width(text: str) -> int:
-    """How many columns of a screen a text takes: some letters take two, accents none."""
+    """The number of screen columns that a text takes: some letters take two, combining accents none."""
     if text.isascii():
         return len(text)
     return sum(2 if east_asian_width(char) in "WF" else 0 if combining(char) else 1 for char in text)

@@ -11,17 +11,19 @@ from pathlib import Path
 
 
 def cache_folder() -> Path:
-    """`tvfsql` in the user's cache folder ($XDG_CACHE_HOME, or ~/.cache). Raises OSError if there is no home."""
+    """`tvfsql` in the user's cache folder ($XDG_CACHE_HOME, or ~/.cache). Raises OSError if there is no home folder."""
     base = os.environ.get("XDG_CACHE_HOME", "")
     root = Path(base) if Path(base).is_absolute() else Path("~/.cache")
     try:
         return root.expanduser() / "tvfsql"
-    except RuntimeError as error:  # no home folder at all
+    except RuntimeError as error:  # there is no home folder
         raise OSError(str(error)) from error
 
 
 def in_cache(make: Callable[[Path], Path]) -> Path:
-    """What `make` puts into the cache folder, or, where that cannot be written, into one that goes with the process."""
+    """Call `make` with the cache folder and return its result. If that folder cannot be written, use a folder that is
+    deleted with the process.
+    """
     try:
         return make(cache_folder())
     except OSError:
@@ -31,8 +33,8 @@ def in_cache(make: Callable[[Path], Path]) -> Path:
 
 
 def is_ours(path: Path) -> bool:
-    """Whether a file or folder belongs to who runs this, and nobody else may write it. Raises OSError."""
-    if not hasattr(os, "getuid"):  # Windows: the user's own folders are the user's
+    """Whether a file or folder belongs to the current user and nobody else can write it. Raises OSError."""
+    if not hasattr(os, "getuid"):  # on Windows a user's folders belong to the user
         return True
     found = path.lstat()
     return found.st_uid == os.getuid() and not found.st_mode & 0o022 and not path.is_symlink()

@@ -24,8 +24,8 @@ RETURNS, DETERMINISTIC = "__tvfsql_returns__", "__tvfsql_deterministic__"
 def returns(type: str, *, deterministic: bool = True) -> Callable[[Made], Made]:
     """Decorate a function or class with the SQL type of its result, for example "DECIMAL(10, 2)".
 
-    With `deterministic=False` equal arguments may give different results, so Spark does not change the number of
-    calls. Does not check `type`: CREATE FUNCTION does, and raises BindError.
+    With `deterministic=False` equal arguments may give different results, so Spark does not change the number of calls.
+    This does not check `type`; CREATE FUNCTION does, and raises BindError.
     """
 
     def mark(made: Made) -> Made:

@@ -1,4 +1,5 @@
-"""Flink's options of SET that change no row here: a script may set them, and is told that they do nothing.
+"""Flink's options of SET that do not change any row here. A script may set them; a warning says that they have no
+effect.
 
 Source: the options of Flink 2.3, with their former names.
 """
@@ -7,7 +8,7 @@ from __future__ import annotations
 
 from functools import cache
 
-# Names by what they begin with.
+# Names by prefix.
 BY_PREFIX = {
     "execution.": """
         allow-client-job-configurations attached batch-shuffle-mode batch-state-backend.enabled buffer-timeout
@@ -94,14 +95,14 @@ BY_PREFIX = {
         skewed-join-optimization.skewed-threshold skewed-join-optimization.strategy source.report-statistics-enabled
         sql2rel.project-merge.enabled union-all-as-breakpoint-enabled""",
 }
-# What is set for a cluster: names that begin so.
+# Prefixes of cluster options.
 OF_CLUSTERS = (
     "akka.", "blob.", "classloader.", "cluster.", "env.", "fs.", "heartbeat.", "high-availability.", "historyserver.",
     "io.", "jobmanager.", "jobstore.", "kubernetes.", "metrics.", "pekko.", "plugin.", "python.", "resourcemanager.",
     "rest.", "s3.", "security.", "slot.", "slotmanager.", "sql-gateway.", "state.backend.", "task.", "taskmanager.",
     "web.", "yarn.", "zookeeper.",
 )  # fmt: skip
-# These would change rows: the value, in lower case, that changes none, and what to write instead of others.
+# These can change rows: the value, in lower case, that changes none, and what to write instead of other values.
 SETTLED = {
     "execution.savepoint.path": ("", "--checkpoint DIR resumes from the state in it"),
     "execution.state-recovery.path": ("", "--checkpoint DIR resumes from the state in it"),
@@ -121,17 +122,17 @@ SETTLED = {
 
 @cache
 def names() -> frozenset[str]:
-    """The names of these options, but those of clusters."""
+    """The names of these options, except cluster options."""
     listed = (prefix + name for prefix, names in BY_PREFIX.items() for name in names.split())
     return frozenset({*listed, *SETTLED, "restart-strategy"})
 
 
 def is_ignored(key: str) -> bool:
-    """Whether Flink has an option of that name that changes no row here."""
+    """Whether it is one of these options."""
     return key in names() or key.startswith(OF_CLUSTERS)
 
 
 def instead(key: str, value: str) -> str | None:
-    """What to write instead of a value that would change rows; None: this one changes none."""
+    """What to write instead of a value that would change rows; None if this value changes none."""
     settled, hint = SETTLED.get(key, (value.lower(), None))
     return None if value.strip().lower() == settled else hint

@@ -1,4 +1,4 @@
-"""`%load_ext tvfsql`: the magics %tvfsql and %%tvfsql, and errors of one frame. IPython is loaded by who has it."""
+"""`%load_ext tvfsql`: the magics %tvfsql and %%tvfsql, and short error messages. Does not import IPython itself."""
 
 from __future__ import annotations
 
@@ -21,14 +21,14 @@ from tvfsql.syntax.tokens import place_of, tokens_of
 
 USAGE = "%%tvfsql [NAME <<] [--explain [STAGE]] [--stream] [--session NAME]"
 FLAGS = ("--explain", "--stream", "--session")
-SESSION = "tvfsql_session"  # the variable that has the session of the magics
+SESSION = "tvfsql_session"  # the variable that holds the session of the magics
 
 _registered: WeakKeyDictionary[Session, dict[str, Any]] = WeakKeyDictionary()
 
 
 @dataclass(frozen=True)
 class Asked:
-    """The line of a magic: `into` is a variable for the result, `explain` a stage, `text` the SQL on the line."""
+    """The line of a magic: `into` is the variable for the result, `explain` a stage, `text` the SQL on the line."""
 
     into: str | None = None
     explain: str | None = None
@@ -38,7 +38,7 @@ class Asked:
 
 
 def load(shell: Any) -> None:
-    """Register the magics in an IPython shell, and its way to show our errors."""
+    """Register the magics, and the display of our errors, in an IPython shell."""
 
     def tvfsql(line: str, cell: str | None = None) -> Any:
         return run(line, cell, shell.user_ns)
@@ -48,12 +48,12 @@ def load(shell: Any) -> None:
 
 
 def _tell(shell: Any, kind: type[BaseException], error: BaseException, trace: Any, tb_offset: Any = None) -> None:
-    """The error with its caret, and nothing of the frames that it came through."""
+    """Show the error with its caret, without a traceback."""
     print(error, file=sys.stderr)
 
 
 def run(line: str, cell: str | None, space: dict[str, Any]) -> Any:
-    """Run a magic; `space` has the variables of the notebook. Returns the last result, which the notebook shows."""
+    """Run a magic; `space` has the notebook's variables. Returns the last result, which the notebook displays."""
     asked = read_line(line, whole=cell is None)
     sql, session = with_values(cell if cell is not None else asked.text, space), _session(asked.session, space)
     _register_frames(sql, session, space)
@@ -76,7 +76,7 @@ def run(line: str, cell: str | None, space: dict[str, Any]) -> Any:
 
 
 def read_line(line: str, *, whole: bool) -> Asked:
-    """The words of the line; if it is the `whole` magic, the SQL follows them. Raises OptionError."""
+    """Parse the line. If the magic is for a `whole` cell, the SQL follows the line. Raises OptionError."""
     into, explain, stream, session = None, None, False, SESSION
     rest = line.strip()
     name, arrow, after = rest.partition("<<")
@@ -102,7 +102,7 @@ def read_line(line: str, *, whole: bool) -> Asked:
 
 
 def with_values(sql: str, space: Mapping[str, Any]) -> str:
-    """The SQL with the values of Python variables as literals where it says `:name`."""
+    """The SQL with each `:name` replaced by the value of that Python variable as a literal."""
     tokens = tokens_of(sql)
     parts, end = [], 0
     for colon, name in pairwise(tokens):
@@ -120,7 +120,7 @@ def with_values(sql: str, space: Mapping[str, Any]) -> str:
 
 
 def _literal(value: object, at: Span, sql: str) -> str:
-    """A value of Python's as a literal of SQL."""
+    """A Python value as an SQL literal."""
     match value:
         case None:
             return "NULL"
@@ -151,9 +151,9 @@ def _session(name: str, space: dict[str, Any]) -> Session:
 
 
 def _register_frames(sql: str, session: Session, space: Mapping[str, Any]) -> None:
-    """Register the DataFrames and Arrow tables that the SQL names under their names, unless there is such a table.
+    """Register the DataFrames and Arrow tables that the SQL names under their names, unless a table has the name.
 
-    A variable that has another value since is registered again.
+    A variable whose value has changed is registered again.
     """
     ours = _registered.setdefault(session, {})
     for name in {str(token) for token in tokens_of(sql) if token.type == "NAME"}:
@@ -167,7 +167,9 @@ def _register_frames(sql: str, session: Session, space: Mapping[str, Any]) -> No
 
 
 def _follow(sql: str, session: Session) -> Any:
-    """Run a streaming SELECT and show its newest rows in one table, which changes in place, until it ends or Ctrl-C."""
+    """Run a streaming SELECT and show its newest rows in one table that is updated in place, until it ends or
+    Ctrl-C.
+    """
     from IPython import display
 
     from tvfsql.runtime.host.row_formats import cells

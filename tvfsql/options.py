@@ -1,6 +1,6 @@
-"""The options that SET and `--set` know: Flink's names where Flink has one, `tvfsql.` where it has none.
+"""The options that SET and `--set` accept: Flink's names where Flink has one, `tvfsql.` otherwise.
 
-`options[STATE_TTL]` is a value of the option's type; the text that was set is read here alone.
+`options[STATE_TTL]` is a value of the option's type; only this module parses the text that was set.
 """
 
 from __future__ import annotations
@@ -19,15 +19,16 @@ from tvfsql.plan.stream import KEY_GROUPS as USUAL_KEY_GROUPS
 
 T = TypeVar("T")
 E = TypeVar("E", bound=Enum)
-Reader = Callable[[str, str, Span | None], T]  # of a text, the key that has it and its place. Raises OptionError
+Reader = Callable[[str, str, Span | None], T]  # parses a text, given its key and its place. Raises OptionError
 
 
 @dataclass(frozen=True)
 class StreamOptions:
-    """How a stream is run. `idle_timeout`: ms without rows after which a source is idle whose table does not say; 0:
+    """How a stream runs. `idle_timeout`: ms without rows after which a source is idle if its table does not say; 0:
     never. `idle_advance`: whether open windows fire when all sources are idle. `count_missing_files`: whether files
-    that are deleted before they are read are counted; otherwise they are an error. `interval`: ms between the starts
-    of two micro-batches of a stream without end; 0: as soon as there are rows. `name`: of the query; "": none."""
+    that are deleted before they are read are counted; otherwise they are an error. `interval`: ms between the starts of
+    two micro-batches of an unbounded stream; 0: as soon as there are rows. `name`: the query's name; "": no name.
+    """
 
     idle_timeout: int = 0
     idle_advance: bool = True
@@ -38,7 +39,7 @@ class StreamOptions:
 
 @dataclass(frozen=True)
 class Option(Generic[T]):
-    """A known key. `read` makes its value of a text, such as `default`."""
+    """A known key. `read` parses its value from text; `default` is such a text."""
 
     key: str
     read: Reader[T]
@@ -47,7 +48,7 @@ class Option(Generic[T]):
 
     @property
     def words(self) -> Sequence[str]:
-        """The values that it can have, if they are few: words, or zones."""
+        """Its possible values, if they are few: words, or zones."""
         if self.read is _zone:
             return sorted(_zones())
         return ("true", "false") if self.read is _flag else getattr(self.read, "words", ())
@@ -66,19 +67,19 @@ class Phases(Enum):
 
 
 class NullTimes(Enum):
-    """What becomes of rows whose time is NULL."""
+    """The treatment of rows whose time is NULL."""
 
     FAIL = "FAIL"
     DROP = "DROP"
     SKIP_WATERMARK = "SKIP_WATERMARK"
 
     def __str__(self) -> str:
-        """As EXPLAIN has it."""
+        """The text for EXPLAIN."""
         return self.value.lower()
 
 
 class MissingFiles(Enum):
-    """What becomes of files that are deleted before a stream reads them."""
+    """The treatment of files that are deleted before a stream reads them."""
 
     FAIL = "FAIL"
     COUNT = "COUNT"
@@ -104,7 +105,7 @@ class LateResults(Enum):
 
 @dataclass(frozen=True)
 class _choice(Generic[E]):
-    """Reads one of the words of an enum, in any case."""
+    """Parses a word of an enum, in any case."""
 
     kind: type[E]
 
@@ -152,7 +153,9 @@ def _names(text: str, key: str, span: Span | None) -> frozenset[str]:
 
 
 def duration(text: str, key: str, span: Span | None = None) -> int:
-    """Milliseconds of a duration; a bare number is milliseconds. Raises OptionError that names the option `key`."""
+    """Parse a duration to milliseconds; a bare number is milliseconds. Raises an OptionError that names the option
+    `key`.
+    """
     ms = milliseconds(text)
     if ms is None:
         raise OptionError(f"{key} takes a duration, not {text!r}", span=span, hint="'10 s', '500 ms', '5 min' or '1 h'")
@@ -299,7 +302,9 @@ DISABLED_RULES = _known("tvfsql.rules.disabled", _names, "", "planner rules that
 
 @dataclass(frozen=True)
 class Options:
-    """What was set, as text by key; what was not has its default. Immutable: `with_value` gives a new one."""
+    """The options that were set, as text by key; others have their defaults. Immutable: `with_value` returns a new
+    object.
+    """
 
     values: Mapping[str, str] = field(default_factory=dict)
 
@@ -320,11 +325,11 @@ class Options:
 
     @property
     def ignored(self) -> tuple[str, ...]:
-        """Those that are set and change no row here, in order."""
+        """The options that are set and have no effect here, in order."""
         return tuple(key for key in self.values if key not in KNOWN and key not in ignored_options.SETTLED)
 
     def with_value(self, key: str, value: str, span: Span | None = None) -> Options:
-        """The same options with one more set. Raises OptionError."""
+        """Return the same options with one more set. Raises OptionError."""
         if ignored_options.is_ignored(key) and key not in KNOWN:
             if hint := ignored_options.instead(key, value):
                 raise OptionError(f"{key} cannot be {value!r}", span=span, hint=hint)
@@ -334,7 +339,7 @@ class Options:
         return Options({**self.values, key: shown})
 
     def without(self, key: str | None, span: Span | None = None) -> Options:
-        """The same options with one (None: every one) back at its default. Raises OptionError."""
+        """Return the same options with one (None: every one) reset to its default. Raises OptionError."""
         if key is None:
             return Options()
         if not ignored_options.is_ignored(key):
@@ -342,7 +347,7 @@ class Options:
         return Options({k: v for k, v in self.values.items() if k != key})
 
     def listed(self) -> Iterator[tuple[str, str]]:
-        """Every key that has a meaning, and those that are set, with their values in order."""
+        """Every key that has an effect, and all keys that are set, with their values in order."""
         return ((key, self.text(key)) for key in sorted({*KNOWN, *self.values}))
 
     @property

@@ -1,4 +1,4 @@
-"""Room for deep nesting: work that Python's stack is too small for is done again in a thread with a larger one."""
+"""Room for deep nesting: repeats work that overflows Python's stack in a thread with a larger stack."""
 
 from __future__ import annotations
 
@@ -9,17 +9,18 @@ from typing import TypeVar
 
 from tvfsql.errors import UnsupportedError
 
-FRAMES = 200_000  # of Python, in a thread with room; the deepest SQL of tests/test_depth.py takes a quarter
-STACK = 768 << 20  # bytes; the system gives only what is touched
+FRAMES = 200_000  # Python frames in the larger thread; the deepest SQL of tests/test_depth.py takes a quarter
+STACK = 768 << 20  # bytes; the system only allocates what is used
 T = TypeVar("T")
 _alone = threading.Lock()
 _here = threading.local()
 
 
 def with_room(work: Callable[[], T]) -> T:
-    """What `work` gives. It is called twice if Python's stack is too small at first, so it must bear that.
+    """Return the result of `work`. It is called twice if the first call overflows Python's stack, so it must be
+    repeatable.
 
-    Raises what it raises, and UnsupportedError if it goes deeper still.
+    Raises its errors, and UnsupportedError if it is nested too deeply even then.
     """
     if getattr(_here, "roomy", False):
         return work()
@@ -39,7 +40,7 @@ def with_room(work: Callable[[], T]) -> T:
             refusal = UnsupportedError("this is nested too deeply", hint="WITH part AS (SELECT ...), or a view")
             raised.append(refusal if _too_deep(error) else error)
 
-    with _alone:  # both settings are those of the process
+    with _alone:  # both settings are global to the process
         limit, stack = sys.getrecursionlimit(), threading.stack_size(STACK)
         sys.setrecursionlimit(max(limit, FRAMES))
         try:
@@ -55,7 +56,7 @@ def with_room(work: Callable[[], T]) -> T:
 
 
 def _too_deep(error: BaseException | None) -> bool:
-    """Whether an error comes of a stack that was too small; parsers have made others of it on its way."""
+    """Whether an error comes from a stack overflow; parsers may have wrapped it."""
     while error is not None and not isinstance(error, RecursionError):
         error = error.__cause__ or error.__context__
     return error is not None

@@ -1,4 +1,4 @@
-"""Passwords in WITH options: which options hold one, and texts in which they do not show."""
+"""Passwords in WITH options: which options are secret, and texts with the secrets hidden."""
 
 from __future__ import annotations
 
@@ -9,22 +9,22 @@ ASSIGNED = re.compile(r"('(?:''|[^'])*')(\s*=\s*)'((?:''|[^'])*)'")
 LITERAL = r"""("(?:[^"\\\n]|\\.)*"|'(?:[^'\\\n]|\\.)*')"""
 PAIRS = (re.compile(rf"(option\(\s*){LITERAL}(\s*,\s*){LITERAL}"), re.compile(rf"(){LITERAL}(:\s*){LITERAL}"))
 STARS = "******"
-# '${ENV:NAME}' in an option's value: the environment has it, when the program runs
+# '${ENV:NAME}' in an option's value is read from the environment when the program runs
 OF_ENVIRONMENT = re.compile(r"\$\{ENV:([A-Za-z_][A-Za-z0-9_]*)\}")
 
 
 def is_secret(key: str, value: str) -> bool:
-    """Whether an option's value must not be shown. One that the environment has is no secret itself."""
+    """Whether an option's value must be hidden. A reference to the environment is not a secret."""
     return bool(HOLDS.search(key)) and bool(OF_ENVIRONMENT.sub("", value))
 
 
 def shown(key: str, value: str) -> str:
-    """An option's value as it may be shown."""
+    """An option's value with secrets hidden."""
     return STARS if is_secret(key, value) else value
 
 
 def stars(sql: str) -> str:
-    """SQL in which each secret is stars, as many as it has letters: places in it stay right."""
+    """The SQL with each secret replaced by as many asterisks, so that positions stay right."""
 
     def hidden(found: re.Match[str]) -> str:
         key, between, value = found.groups()

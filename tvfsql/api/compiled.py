@@ -32,15 +32,16 @@ class Compiled(Stages):
 
     @property
     def warnings(self) -> tuple[str, ...]:
-        """A line on the options that do nothing, in the first query of a script; one for each operator of a stream with
-        unbounded state."""
+        """Warnings, a line each: on options without effect, in the first query of a script; and on each operator of a
+        stream with unbounded state.
+        """
         return (*self.of_script, *unbounded_state(self.physical))
 
     def __str__(self) -> str:
         return self.code
 
     def __repr__(self) -> str:
-        """One line: mode, what is done, output columns. EXPLAIN has the rest."""
+        """One line: mode, kind of statement, output columns. EXPLAIN shows the rest."""
         return f"<tvfsql {self.mode} {self._kind}: {short_columns(self.names_and_types)}>"
 
     def _repr_html_(self) -> str:
@@ -54,7 +55,7 @@ class Compiled(Stages):
 
     @property
     def names_and_types(self) -> list[tuple[str, str]]:
-        """The output columns and their types in Spark's DDL; an empty text is a type that only Spark knows."""
+        """The output columns and their types in Spark's DDL; "" for a type that only Spark knows."""
         return [(part.name, part.type) for part in self.physical.schema]
 
     @property

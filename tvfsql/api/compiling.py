@@ -1,4 +1,4 @@
-"""Compiling: bind, plan, lower. The INSERTs of a set share what they have in common."""
+"""Compiles statements: binds, plans and lowers them. The INSERTs of a set share common parts."""
 
 from __future__ import annotations
 
@@ -36,7 +36,7 @@ def compile_statement(
 def compile_set(
     inserts: Sequence[statements.Insert], source: str, catalog: Catalog, mode: str, options: Options
 ) -> tuple[Compiled, ...]:
-    """The same for the INSERTs of a set, which share what they have in common."""
+    """Compile the INSERTs of a set, which share common parts, in the same way."""
     bound = []
     for insert in inserts:
         with _placed(insert.span, source):
@@ -56,7 +56,7 @@ def compile_set(
 def _of_one_stream(bound: Sequence[_Bound], source: str, number: int) -> dict[int, Compiled]:
     """The INSERTs, by identity, that share a stream and compute their rows from its micro-batches.
 
-    What they compute above it must need no state; planning shows whether it does. `number` is that of the first stream.
+    Their operators above the stream must keep no state, which planning shows. `number` is that of the first stream.
     """
     made: dict[int, Compiled] = {}
     for part in common_trunks([each.logical for each in bound]):
@@ -81,13 +81,13 @@ class _Bound:
     endless: str | None
 
     def over_micro_batches(self, part: Node, number: int, source: str) -> Compiled | None:
-        """Compiled over a stream that it shares with others; None if it cannot be."""
+        """Compile the statement over a stream that it shares with others; None if it cannot share it."""
         target = self.table.connector if self.table else None
         if part not in trunks(self.logical) or target is None or not target.takes_micro_batches:
             return None
         try:
             made = replace(self, logical=over_shared(self.logical, part, number)).compiled(source)
-        except UnsupportedError:  # as a part of one stream; by itself it may be fine
+        except UnsupportedError:  # it is refused as part of one stream, but may be accepted by itself
             return None
         return made if goes_by_micro_batch(made.physical) else None
 
@@ -120,7 +120,7 @@ def _bound(statement: ast.Query | statements.Insert, catalog: Catalog, mode: str
         else:
             logical = QueryBinder(catalog, options).bind(statement).node
     if mode == "streaming" and not any(isinstance(node, Scan) for node in logical.walk()):
-        return _bound(statement, catalog, "batch", options)  # it reads no table, as INSERT INTO t VALUES
+        return _bound(statement, catalog, "batch", options)  # it reads no table, like INSERT INTO t VALUES
     if isinstance(statement, statements.Insert):
         found = catalog.get(statement.table.text)
         table = found if isinstance(found, Table) else None
@@ -134,7 +134,7 @@ def _bound(statement: ast.Query | statements.Insert, catalog: Catalog, mode: str
 
 @contextmanager
 def _placed(statement: Span, source: str) -> Iterator[None]:
-    """What is wrong with a statement as a whole has the place of its first word; options have none in it."""
+    """Give errors about a whole statement the place of its first word. Errors about options get no place."""
     try:
         yield
     except TvfSqlError as error:
@@ -145,7 +145,7 @@ def _placed(statement: Span, source: str) -> Iterator[None]:
 
 
 def _refuse_namesakes(plan: Node) -> None:
-    """Raise UnsupportedError for two functions of one name, as a view may have one that was dropped since."""
+    """Raise UnsupportedError for two functions with the same name: a view may use one that was dropped since."""
     known: dict[str, UserFunction] = {}
     for function in functions_in(plan):
         other = known.setdefault(function.name.lower(), function)
@@ -155,7 +155,7 @@ def _refuse_namesakes(plan: Node) -> None:
 
 
 def _unbounded(plan: Node, catalog: Catalog) -> str | None:
-    """The first table of the plan that goes on forever."""
+    """The name of the plan's first unbounded table; None if all are bounded."""
     tables = (catalog.find(node.table) for node in plan.walk() if isinstance(node, Scan))
     endless = (
         table.name for table in tables if isinstance(table, Table) and table.connector and table.connector.endless

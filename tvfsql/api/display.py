@@ -1,4 +1,4 @@
-"""Values of the API as a notebook and a REPL show them: short, capped, and safe as HTML."""
+"""Displays values of the API in a notebook or REPL: short, limited in size, and safe as HTML."""
 
 from __future__ import annotations
 
@@ -8,10 +8,10 @@ from html import escape
 from tvfsql.catalog import Catalog, Table, View
 from tvfsql.plan.types import shown
 
-ROWS = 50  # of a table in a notebook
+ROWS = 50  # the most rows of a table in a notebook
 COLUMNS = 30
-LETTERS = 500  # of a cell
-WORDS = 8  # columns that one line names
+LETTERS = 500  # the most characters of a cell
+WORDS = 8  # the most columns named on one line
 
 _TABLE = "border-collapse:collapse;font-size:90%"
 _TYPE = "font-weight:normal;opacity:.6;font-size:85%"
@@ -20,7 +20,7 @@ _NUMBERS = ("tinyint", "smallint", "int", "bigint", "float", "double", "decimal"
 
 
 def short_columns(columns: Sequence[tuple[str, str]]) -> str:
-    """`item STRING, total BIGINT`; of many columns the first few and their number."""
+    """`item STRING, total BIGINT`; if there are many columns, the first few and the total number."""
     named = ", ".join(f"{name} {shown(kind) if kind else '?'}" for name, kind in columns[:WORDS])
     return f"{named}, ... ({len(columns)} columns)" if len(columns) > WORDS else named
 
@@ -28,7 +28,7 @@ def short_columns(columns: Sequence[tuple[str, str]]) -> str:
 def html_table(
     columns: Sequence[tuple[str, str]], rows: Iterable[Sequence[str | None]], note: str = "", *, limit: int = ROWS
 ) -> str:
-    """A table with types under the names. Of the rows the first `limit`, of the columns the first `COLUMNS`."""
+    """A table with types below the column names, limited to the first `limit` rows and the first `COLUMNS` columns."""
     width = min(len(columns), COLUMNS)
     heads = "".join(
         f'<th style="text-align:left">{escape(name)}<br><span style="{_TYPE}">{escape(shown(kind) if kind else "")}'
@@ -76,7 +76,7 @@ def _columns(entry: Table | View) -> list[tuple[str, str]]:
 
 
 def folded(title: str, texts: Mapping[str, str]) -> str:
-    """A title, and texts below it that a click opens."""
+    """A title with collapsed texts below it."""
     parts = "".join(
         f"<details><summary>{escape(name)}</summary><pre>{escape(text)}</pre></details>" for name, text in texts.items()
     )
@@ -84,5 +84,5 @@ def folded(title: str, texts: Mapping[str, str]) -> str:
 
 
 def preformatted(text: str) -> str:
-    """A text as it is."""
+    """A text with its line breaks and spaces."""
     return f"<pre>{escape(text)}</pre>"

@@ -16,7 +16,7 @@ from tvfsql.secrets import without
 from tvfsql.syntax import show
 from tvfsql.syntax.explain_words import FORMATS, STAGES
 
-Codes = dict[int, str]  # programs, by the identity of the query
+Codes = dict[int, str]  # programs by the identity of the query
 
 TITLES = {
     "ast": "Abstract Syntax Tree",
@@ -46,7 +46,7 @@ def explain(queries: Sequence[Stages], stage: str, format: str) -> str:
 
 
 def _codes(queries: Sequence[Stages]) -> Codes:
-    """The program of each query. INSERTs that are one stream have it at the first of them."""
+    """The program of each query. INSERTs that share a stream have it at the first of them."""
     codes = {id(query): without(Program((query,)).code) for query in queries if query.mode != "streaming"}
     for program in streams_of(query for query in queries if query.mode == "streaming"):
         first, *others = program.queries
@@ -142,7 +142,7 @@ def _mermaid(plan: Node) -> str:
 
 
 def _escaped(text: str) -> str:
-    """Text that mermaid shows as it is; `<name>` in angle brackets is set in bold."""
+    """Text that mermaid shows literally; `<name>` in angle brackets becomes bold."""
     if text.startswith("<") and text.endswith(">"):
         return f"<b>{text[1:-1]}</b>"
     for char, code in (("&", "amp"), ('"', "quot"), ("<", "lt"), (">", "gt"), ("#", "35")):

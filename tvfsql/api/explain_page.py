@@ -1,4 +1,4 @@
-"""EXPLAIN as a page for a browser: one file, no scripts, nothing loaded from elsewhere."""
+"""EXPLAIN as an HTML page: a single file that uses no scripts and loads nothing."""
 
 from __future__ import annotations
 
@@ -32,17 +32,17 @@ def page(title: str, queries: Iterable[tuple[str, Mapping[str, str]]]) -> str:
 
 
 def text(lines: str) -> str:
-    """Text as it is."""
+    """Preformatted text."""
     return f"<pre>{escape(lines)}</pre>"
 
 
 def plan(node: Node) -> str:
-    """A plan as a tree, the result at the top; each operator with what it does."""
+    """A plan as a tree, the result at the top; each operator with its details."""
     return f'<ul class="plan">{_operator(node)}</ul>'
 
 
 def steps(taken: Iterable[Step]) -> str:
-    """What each rule did, to be opened one by one."""
+    """The change that each rule made; each can be expanded."""
     shown = "\n".join(
         f"<details><summary>{escape(step.phase)}: <b>{escape(step.rule)}</b></summary>"
         f"<pre>{_coloured(step.diff())}</pre></details>"

@@ -19,8 +19,8 @@ def compile(
 ) -> Compiled:
     """Compile the one query or INSERT of a script. Other statements may create tables, views and functions for it.
 
-    `catalog` provides more of them, and is not changed. `mode` is "batch" or "streaming"; `options` are those of SET.
-    Starts neither Spark nor Java. Raises TvfSqlError, and BindError if the script has no query or several.
+    `catalog` provides more of these, and is not changed. `mode` is "batch" or "streaming"; `options` are the options of
+    SET. Starts neither Spark nor Java. Raises TvfSqlError, and BindError if the script has no query or several.
     """
     script = Script(catalog.copy() if catalog else Catalog(), Options.of(options), mode)
     queries = [query for outcome in script.outcomes(sql) for query in queries_of(outcome)]

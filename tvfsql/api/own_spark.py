@@ -1,4 +1,4 @@
-"""The Spark of a session: the one that it was given, or a local one that starts when it is needed."""
+"""The Spark of a session: the one passed to it, or a local one that starts when it is needed."""
 
 from __future__ import annotations
 
@@ -13,7 +13,7 @@ if TYPE_CHECKING:
 
 @dataclass
 class OwnSpark:
-    """`spark` is None until it is needed. Several threads may ask for it: one starts it, the others wait."""
+    """`spark` is None until it is needed. Several threads may ask for it: one starts it and the others wait."""
 
     spark: SparkSession | None = None
     _started: bool = False
@@ -33,12 +33,12 @@ class OwnSpark:
             return self.spark
 
     def lacks(self, packages: Collection[str]) -> bool:
-        """Whether it was started here without some of these packages."""
+        """Whether the Spark started here lacks one of these packages."""
         with self._lock:
             return self.spark is not None and self._started and not self._packages >= frozenset(packages)
 
     def restart(self, packages: Collection[str]) -> None:
-        """End Spark and its Java, and start them with these packages. What is registered in Spark is lost."""
+        """Stop Spark and its JVM, and start them with these packages. Everything registered in Spark is lost."""
         from tvfsql.runtime.local_spark.start import end_java, local_spark
 
         with self._lock:
@@ -48,12 +48,12 @@ class OwnSpark:
             self.spark = local_spark(self._packages)
 
     def cancel(self) -> None:
-        """Cancel the jobs that run now. Does not wait for their end."""
+        """Cancel the running jobs, without waiting for them to end."""
         if self.spark is not None:
             self.spark.sparkContext.cancelAllJobs()
 
     def silence(self) -> None:
-        """From now on Java's messages are thrown away, such as those of workers whose jobs are cancelled."""
+        """Discard the JVM's messages from now on, such as those of workers whose jobs are cancelled."""
         from tvfsql.runtime.stream.driver.quiet_worker import silence
 
         if self.spark is not None and self._started:

@@ -1,4 +1,4 @@
-"""Compiled statements as data, and what runs as one unit."""
+"""Compiled statements as data, and the units in which they run."""
 
 from __future__ import annotations
 
@@ -27,7 +27,7 @@ if TYPE_CHECKING:
 
 @dataclass(frozen=True)
 class Stages:
-    """A SELECT or an INSERT with all its stages but the last: the code is that of its program."""
+    """A SELECT or an INSERT with all its stages but the code, which belongs to its program."""
 
     sql: str
     ast: ast.Query | statements.Insert
@@ -43,13 +43,13 @@ class Stages:
 
     @property
     def awaits_start(self) -> bool:
-        """Whether it is a stream that never ends by itself."""
+        """Whether it is an unbounded stream."""
         return self.mode == "streaming" and self.unbounded is not None
 
 
 @dataclass(frozen=True)
 class Program:
-    """What runs as one unit: a query, or the INSERTs of a set that share parts of their plans."""
+    """A unit that runs together: a query, or the INSERTs of a set that share parts of their plans."""
 
     queries: tuple[Stages, ...]
 
@@ -65,25 +65,26 @@ class Program:
 
     @property
     def letters(self) -> dict[str, Any] | None:
-        """The same for the stream of its dead letters, `dead_letters(spark)`; None: it has none."""
+        """The same for the stream of its dead letters, `dead_letters(spark)`; None if it has none."""
         plans = [query.physical for query in self.queries]
         return letter_arguments(plans, self.queries[0].options) if letter_scans(plans) else None
 
     @cached_property
     def letters_manifest(self) -> Manifest:
-        """What a checkpoint of its dead letters keeps."""
+        """The manifest in a checkpoint of its dead letters."""
         scans = letter_scans([query.physical for query in self.queries])
         return manifest_of(scans, [scans[0].dead_letters], [query.sql for query in self.queries])
 
     @cached_property
     def manifest(self) -> Manifest:
-        """What a checkpoint of this stream keeps."""
+        """The manifest in a checkpoint of this stream."""
         plans, sinks = [query.physical for query in self.queries], [query.sink for query in self.queries]
         return with_room(lambda: manifest_of(plans, sinks, [query.sql for query in self.queries]))
 
     def over(self, kept: Manifest | None) -> Program:
-        """The same stream over the state of a checkpoint, whose columns may have other names, or another order. Itself
-        where there is none, or it cannot go on with it."""
+        """Return the same stream over the state of a checkpoint, whose columns may have other names or another order.
+        Returns itself if there is no state, or if it cannot resume from it.
+        """
         if kept is None:
             return self
         plans = with_room(lambda: with_old_names([query.physical for query in self.queries], kept, self.manifest))
@@ -120,7 +121,7 @@ def code_of(script: Iterable[Iterable[Stages]]) -> str:
 
 
 def streams_of(queries: Iterable[Stages]) -> list[Program]:
-    """The programs of streams. Queries that share something are one program, in the position of the first of them."""
+    """The programs of streams. Queries that share a part form one program, at the position of the first of them."""
     groups: dict[object, tuple[Stages, ...]] = {}
     for query in queries:
         key = next(iter(shared_by([query.physical])), id(query))
@@ -129,7 +130,7 @@ def streams_of(queries: Iterable[Stages]) -> list[Program]:
 
 
 def run_inserts(inserts: tuple[Stages, ...], spark: SparkSession) -> None:
-    """Run INSERTs in batch, one after the other. What the INSERTs of a set share is computed once."""
+    """Run INSERTs in batch, one after the other. Shared parts of the INSERTs of a set are computed once."""
     if shared_by([insert.physical for insert in inserts]):
         Program(inserts).run("inserts", spark)
         return
@@ -139,5 +140,5 @@ def run_inserts(inserts: tuple[Stages, ...], spark: SparkSession) -> None:
 
 def _module(code: str) -> dict[str, Any]:
     space: dict[str, Any] = {"__name__": "tvfsql.query"}
-    exec(compile(code, "<tvfsql>", "exec"), space)  # the text is what runs
+    exec(compile(code, "<tvfsql>", "exec"), space)  # exactly the emitted text runs
     return space

@@ -24,7 +24,7 @@ Rows = tuple[list[str], list[str], "list[Row]"]  # names, Spark types, rows
 
 
 class Runner(Protocol):
-    """What a result needs of its session."""
+    """The part of a session that a result uses."""
 
     @property
     def spark(self) -> SparkSession: ...
@@ -33,10 +33,10 @@ class Runner(Protocol):
     def options(self) -> Options: ...
 
     def stream(self, query: Compiled) -> list[Row]:
-        """The rows of a streaming SELECT over all that its sources have now."""
+        """The rows of a streaming SELECT over all that its sources contain now."""
 
     def each_batch(self, query: Compiled, each: Callable[[DataFrame], None]) -> None:
-        """The same, micro-batch by micro-batch."""
+        """Call `each` with every micro-batch of such a query."""
 
 
 @dataclass(repr=False, eq=False)
@@ -67,8 +67,8 @@ class Result:
     def collect(self) -> list[Row]:
         """All rows; of a stream, after its input has ended.
 
-        Raises DataError if the data do not fit the SQL, UnsupportedError if the statement is not a query or a source
-        of a stream is unbounded.
+        Raises DataError if the data do not fit the SQL, and UnsupportedError if the statement is not a query or if a
+        streaming source is unbounded.
         """
         from tvfsql.runtime.host.failures import translated
 
@@ -79,11 +79,12 @@ class Result:
             return frame.collect()
 
     def show(self) -> None:
-        """Print the rows as a table on stdout, or the message, listing or text. Raises as `collect`."""
+        """Print the rows as a table on stdout, or the message, listing or text. Raises the errors of `collect`."""
         print(self.text(), end="")
 
     def start(self) -> Any:
-        """The StreamingQuery of an INSERT from an unbounded source. It runs until it is stopped, by `stop()` too.
+        """The StreamingQuery of an INSERT from an unbounded source. It runs until it is stopped, for example by
+        `stop()`.
 
         Raises UnsupportedError for any other statement.
         """
@@ -123,9 +124,9 @@ class Result:
         return out.getvalue()
 
     def rows(self, limit: int = 0) -> Rows:
-        """Column names, Spark types and rows; instants as wall clocks of `table.local-time-zone`.
+        """Column names, Spark types and rows. Instants are shown in the wall-clock time of `table.local-time-zone`.
 
-        A batch query gives no more than `limit` rows; 0: all.
+        A batch query returns at most `limit` rows; 0: all.
         """
         from tvfsql.runtime.frames.assigned_windows import with_local_times
         from tvfsql.runtime.host.failures import translated
@@ -150,7 +151,7 @@ class Result:
         return len(self._kept())
 
     def __bool__(self) -> bool:
-        """Always true: to ask for truth runs no query."""
+        """Always true, without running the query."""
         return True
 
     def _kept(self) -> list[Any]:
@@ -159,7 +160,9 @@ class Result:
         return self._rows
 
     def to_arrow(self) -> pa.Table:
-        """All rows as an Arrow table: TIMESTAMP without a zone, TIMESTAMP_LTZ as instants. Raises as `collect`."""
+        """All rows as an Arrow table: TIMESTAMP without a zone, TIMESTAMP_LTZ as instants. Raises the errors of
+        `collect`.
+        """
         from tvfsql.runtime.frames.arrow_tables import one_table, text_table
         from tvfsql.runtime.host.failures import translated
 
@@ -174,12 +177,14 @@ class Result:
             return frame.toArrow()
 
     def to_pandas(self) -> pd.DataFrame:
-        """All rows as a DataFrame of pandas: times as datetime64, instants with their zone. Raises as `collect`."""
+        """All rows as a pandas DataFrame: times as datetime64, instants with their zone. Raises the errors of
+        `collect`.
+        """
         frame: pd.DataFrame = self.to_arrow().to_pandas()
         return frame
 
     def to_polars(self) -> pl.DataFrame:
-        """All rows as a DataFrame of polars. Raises DataError if polars is not installed, and as `collect`."""
+        """All rows as a polars DataFrame. Raises DataError if polars is not installed, and the errors of `collect`."""
         try:
             import polars
         except ImportError:
@@ -204,7 +209,7 @@ class Result:
         return "<tvfsql result>"
 
     def _repr_html_(self) -> str:
-        """A table with the first rows, which a batch query is run for. A stream is not run, nor an INSERT."""
+        """A table with the first rows; a batch query runs for it. Streams and INSERTs are not run."""
         match self.outcome:
             case Message(text) | Text(text):
                 return preformatted(text)

@@ -1,4 +1,4 @@
-"""`tvfsql check --checkpoint`: what a run over a checkpoint would do, told before it."""
+"""`tvfsql check --checkpoint`: reports in advance what a run with this checkpoint would do."""
 
 from __future__ import annotations
 
@@ -14,8 +14,9 @@ from tvfsql.runtime.stream.driver.checkpoints import manifest_in, refuse_changes
 
 
 def check_checkpoint(checkpoint: Path, outcomes: Iterable[Outcome], changed_input: bool, out: TextIO) -> None:
-    """Write for each stream of a script whether it goes on, and its changes. Reads only. Raises OptionError where a run
-    would refuse the checkpoint, DataError if there is none or it is damaged."""
+    """Write for each stream of a script whether it can resume, and its changes. Only reads. Raises OptionError if a run
+    would refuse the checkpoint, and DataError if there is no checkpoint or it is damaged.
+    """
     if not checkpoint.is_dir():
         raise DataError(f"there is no folder {checkpoint}", hint="pass the folder of tvfsql run --checkpoint")
     for number, program in enumerate(_streams(outcomes), 1):

@@ -1,4 +1,6 @@
-"""Scripts, statement by statement: the effect of each on catalog and options, and its outcome. Starts no Spark."""
+"""Executes scripts statement by statement: the effect of each on catalog and options, and its outcome. Starts no
+Spark.
+"""
 
 from __future__ import annotations
 
@@ -37,7 +39,7 @@ from tvfsql.syntax.parser import parse
 
 @dataclass(frozen=True)
 class Message:
-    """A statement that was executed, and a short message about it."""
+    """The outcome of an executed statement: a short message."""
 
     text: str
 
@@ -87,16 +89,18 @@ def queries_of(outcome: Outcome) -> tuple[Compiled, ...]:
 
 @dataclass
 class Script:
-    """The state that statements share. `folder` is where relative paths start: the script's own folder."""
+    """The state that statements share. `folder` is the script's own folder, where relative paths start."""
 
     catalog: Catalog = field(default_factory=Catalog)
     options: Options = field(default_factory=Options)
     mode: str | None = None
     folder: str = ""
-    ignored: dict[str, bool] = field(default_factory=dict)  # options that do nothing, and whether that has been told
-    notes: list[str] = field(default_factory=list)  # what is still to be told of tables
+    ignored: dict[str, bool] = field(
+        default_factory=dict
+    )  # options without effect, and whether the user has been warned
+    notes: list[str] = field(default_factory=list)  # notes on tables that are not yet reported
 
-    warehouse: Warehouse | None = None  # None: nothing is run
+    warehouse: Warehouse | None = None  # None: nothing will run
     databases: Databases = field(default_factory=Databases)
 
     def __post_init__(self) -> None:
@@ -168,7 +172,7 @@ class Script:
                 raise AssertionError(f"no way to carry out {type(statement).__name__}")
 
     def _hinted(self, hinted: statements.Hinted, sql: str) -> Outcome:
-        """The outcome of a statement in which tables have the options of their hints."""
+        """Execute a statement whose tables have the options of their hints."""
         self._ignore(hinted.idle)
         if not hinted.tables:
             return self._outcome(hinted.statement, sql)
@@ -182,7 +186,7 @@ class Script:
             self.catalog = before
 
     def take_warnings(self) -> tuple[str, ...]:
-        """What is to be told of the statements so far: options that do nothing, in one line, and notes on tables."""
+        """Return the warnings about the statements so far: options without effect, in one line, and notes on tables."""
         names = [name for name, told in self.ignored.items() if not told]
         lines = [f"these options do nothing here: {', '.join(names)}"] if names else []
         lines += self.notes
@@ -245,7 +249,7 @@ class Script:
             raise
 
     def _bound(self, create: statements.CreateTable) -> Table:
-        """The table of a CREATE TABLE, with what is to be told of it."""
+        """Bind a CREATE TABLE, and collect the notes on its table."""
         with in_local_zone(self.options):
             table = bind_table(create)
         if table.connector and table.connector.path:
@@ -255,7 +259,7 @@ class Script:
         return table
 
     def _path(self, connector: Connector) -> str:
-        """Where a table's files are."""
+        """The folder or file of a table."""
         path = connector.path or ""
         if not isinstance(connector, Managed):
             return resolved_path(path, self.folder)
@@ -281,7 +285,7 @@ class Script:
             raise BindError(f"the files of {old.name} have the column's old name", span=name.span, hint="ADD a column")
         try:
             table = self._bound(definition)
-        except TvfSqlError as error:  # of what an earlier statement says, the place is not in this one
+        except TvfSqlError as error:  # an error in an earlier statement has no place in this one
             inside = error.span is not None and alter.span.start <= error.span.start < alter.span.end
             error.span = error.span if inside else name.span
             raise
@@ -366,12 +370,12 @@ class Script:
 
 
 def _inside(place: str, names: Iterable[str]) -> tuple[str, ...]:
-    """Those of the tables that are in a database, as they are called there."""
+    """The tables in a database, by their names there."""
     return tuple(name.removeprefix(place) for name in names if name.startswith(place))
 
 
 def _refuse_read(table: str, catalog: Catalog, span: Span) -> None:
-    """Raise BindError if a view reads a table: its plan has the table's columns as they were."""
+    """Raise BindError if a view reads the table, because its plan has the table's old columns."""
     for entry in catalog.entries.values():
         if isinstance(entry, View) and any(
             isinstance(node, Scan) and node.table == table for node in entry.plan.walk()
@@ -380,14 +384,16 @@ def _refuse_read(table: str, catalog: Catalog, span: Span) -> None:
 
 
 def resolved_path(path: str, folder: str) -> str:
-    """A path of a script relative to the current folder. Absolute paths and URLs are unchanged."""
+    """Resolve a path of a script against the script's folder. Absolute paths and URLs are unchanged."""
     if not folder or os.path.isabs(path) or re.match(r"[a-zA-Z][\w+.-]*:", path):
         return path
     return os.path.normpath(os.path.join(folder, path))
 
 
 def _refuse_shared_folders(inserts: tuple[Compiled, ...]) -> None:
-    """Raise UnsupportedError if two streams of a set write to one folder: Spark keeps one log of files per folder."""
+    """Raise UnsupportedError if two streams of a set write to one folder, because Spark keeps one file log per
+    folder.
+    """
     written: set[str] = set()
     for insert in inserts:
         path = insert.sink.connector.path if insert.sink and insert.sink.connector else None
@@ -403,7 +409,7 @@ def _refuse_shared_folders(inserts: tuple[Compiled, ...]) -> None:
 
 
 def _explain_words(words: tuple[str, ...], statement: statements.Explain) -> tuple[str, str]:
-    """The stage and the format between EXPLAIN and the statement, as in EXPLAIN PHYSICAL JSON SELECT ..."""
+    """The stage and the format given between EXPLAIN and the statement, as in EXPLAIN PHYSICAL JSON SELECT ..."""
     stage, form = "all", "text"
     for word in words:
         if word == JSON_PLAN:

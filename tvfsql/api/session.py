@@ -35,15 +35,14 @@ if TYPE_CHECKING:
 class Session:
     """Runs scripts. `with Session() as session:` closes it at the end of the block.
 
-    `spark`: the SparkSession to use; None starts a local one on first use.
-    `mode`: "batch" or "streaming"; None chooses streaming only if a table is unbounded.
-    `options`: those of SET, by key. Raises OptionError for an unknown key or a bad value.
-    `catalog`: its tables, views and functions; the session adds to it. None starts with an empty one.
-    `checkpoint`: the folder for the state of streams, the first one in its subfolder 1, the second in 2, and so on.
-    None keeps the state in a temporary folder that is deleted with the query.
-    `flush`: whether the end of a bounded input fires every window. If not, open windows wait for the next run.
-    `allow_changed_input`: go on with the state of a checkpoint though a query reads other rows now, as after a change
-    of its WHERE. See docs/streams.md#change-a-running-query.
+    `spark`: the SparkSession to use; None starts a local one on first use. `mode`: "batch" or "streaming"; None chooses
+    streaming only if a table is unbounded. `options`: the options of SET, by key. Raises OptionError for an unknown key
+    or an invalid value. `catalog`: tables, views and functions; the session adds to it. None starts with an empty one.
+    `checkpoint`: the folder for the state of streams: the first one in its subfolder 1, the second in 2, and so on.
+    None keeps the state in a temporary folder that is deleted with the query. `flush`: whether the end of a bounded
+    input fires every window. If not, open windows wait for the next run. `allow_changed_input`: resume from a
+    checkpoint even if a query now reads other rows, as after a change of its WHERE. See
+    docs/streams.md#change-a-running-query.
     """
 
     def __init__(
@@ -62,11 +61,11 @@ class Session:
 
     @property
     def spark(self) -> SparkSession:
-        """The SparkSession in use; starts a local one if there is none. Raises DataError if no Java is found."""
+        """The SparkSession in use; starts a local one if there is none. Raises DataError if Java is not found."""
         return self.own.get(self.catalog.packages)
 
     def close(self) -> None:
-        """Stop the running streams after their current micro-batch, and Spark if this session has started it."""
+        """Stop the running streams after their current micro-batch, and Spark if this session started it."""
         for running in self.streams.runs:
             running.stop()
         self.own.stop()
@@ -78,7 +77,7 @@ class Session:
         self.close()
 
     def __repr__(self) -> str:
-        """One line: mode, tables and views, whether Spark runs."""
+        """One line: mode, tables and views, and whether Spark is running."""
         names = [*self.catalog.names(Table), *self.catalog.names(View)]
         known = ", ".join(names[:8]) + (f", ... ({len(names)})" if len(names) > 8 else "") if names else "none"
         spark = "running" if self.own.spark is not None else "not started"
@@ -103,16 +102,17 @@ class Session:
         return self.streams.counts
 
     def metrics(self) -> dict[str, dict[str, Any]]:
-        """The metrics of the streams that this session has started, by their names (`pipeline.name`, or 1, 2, ...), as
-        of their last micro-batches. Sums go on over restarts with a checkpoint. See docs/streams.md#metrics."""
+        """The metrics of the streams that this session has started, by name (`pipeline.name`, or 1, 2, ...), as of
+        their last micro-batches. Totals continue over restarts with a checkpoint. See docs/streams.md#metrics.
+        """
         return {name: one.values for name, one in self.streams.metrics.items()}
 
     def execute(self, sql: str, *, file: str | None = None) -> list[Result]:
         """Run a script. Returns one result per statement, and one per INSERT of a STATEMENT SET.
 
-        An INSERT has completed when this returns. If its source is unbounded, it keeps running, and its result
-        stops it. A SELECT runs when its result is asked for rows. `file` is the name that errors show; relative
-        paths in the script start at its folder. Raises TvfSqlError.
+        An INSERT has completed when this returns. If its source is unbounded, it keeps running, and its result can stop
+        it. A SELECT runs when its result is asked for rows. `file` is the name in error messages; relative paths in the
+        script start at its folder. Raises TvfSqlError.
         """
         before = self.script.folder
         self.script.folder = os.path.dirname(file) if file is not None else before
@@ -141,7 +141,7 @@ class Session:
         return results
 
     def sql(self, sql: str) -> Result:
-        """Run one statement. Raises BindError if `sql` has none or several, and TvfSqlError as `execute` does."""
+        """Run one statement. Raises BindError if `sql` has none or several, and the errors of `execute`."""
         results = self.execute(sql)
         if len(results) != 1:
             raise BindError(f"sql() takes one statement, not {len(results)}", hint="use execute()")
@@ -264,7 +264,7 @@ class Session:
         def take(batch: DataFrame, number: int) -> None:
             try:
                 each(batch)
-            except BaseException as error:  # Spark would keep only its text
+            except BaseException as error:  # kept, because Spark would only keep its text
                 raised.append(error)
                 raise
 
@@ -290,20 +290,20 @@ class Session:
                 running.wait()
 
     def table(self, name: str) -> Result:
-        """All rows of a table or view, such as `bid` or `shop.bid`. Raises BindError if there is none of that name."""
+        """All rows of a table or view, such as `bid` or `shop.bid`. Raises BindError if it does not exist."""
         quoted = ".".join(f"`{part.replace('`', '``')}`" for part in name.split("."))
         return self.sql(f"SELECT * FROM {quoted}")
 
     def register(
         self, name: str, dataframe: Any, watermark: str | None = None, changelog_op: str | None = None
     ) -> None:
-        """Register a DataFrame of Spark's or of pandas, an Arrow table, or any other object that gives out Arrow
-        (polars, duckdb) as a table, and replace any table of that name.
+        """Register a DataFrame of Spark or pandas, an Arrow table, or any other object that exports Arrow data (polars,
+        duckdb) as a table. Replaces any table of that name.
 
-        Of pandas, polars and Arrow, times without a zone are TIMESTAMP, others TIMESTAMP_LTZ; the index is left out.
-        `watermark`: the expression of WATERMARK FOR, over the time column, such as "bidtime - INTERVAL '5' SECOND".
-        `changelog_op`: if the rows are changes, the STRING column with +I, -U, +U or -D.
-        Raises BindError if such a column is missing or has the wrong type, DataError if no table can be made of it.
+        In data of pandas, polars and Arrow, times without a zone become TIMESTAMP, others TIMESTAMP_LTZ; an index is
+        dropped. `watermark`: the expression of WATERMARK FOR, over the time column, such as "bidtime - INTERVAL '5'
+        SECOND". `changelog_op`: if the rows are changes, the STRING column with +I, -U, +U or -D. Raises BindError if
+        such a column is missing or has the wrong type, and DataError if the data cannot become a table.
         """
         register(self.catalog, lambda: self.spark, name, dataframe, watermark, changelog_op)
 

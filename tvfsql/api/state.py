@@ -13,7 +13,7 @@ from tvfsql.runtime.host.status_line import working
 if TYPE_CHECKING:
     from tvfsql.runtime.stream.inspect.checkpoint import StreamState
 
-GLANCE = 20  # rows per table, if several are printed
+GLANCE = 20  # the most rows per table, if several are printed
 
 
 def show_state(checkpoint: str, tables: Sequence[str], format: str, out: TextIO) -> None:
@@ -27,7 +27,7 @@ def show_state(checkpoint: str, tables: Sequence[str], format: str, out: TextIO)
 
 
 def read_streams(checkpoint: str) -> list[StreamState]:
-    """The state of the streams in a checkpoint. Raises DataError as `show_state` does."""
+    """The state of the streams in a checkpoint. Raises the errors of `show_state`."""
     from tvfsql.runtime.local_spark.start import local_spark
     from tvfsql.runtime.stream.inspect.checkpoint import finished, stream_state, streams_of
 
@@ -41,7 +41,7 @@ def read_streams(checkpoint: str) -> list[StreamState]:
 
 
 def write_tables(streams: Sequence[StreamState], tables: Sequence[str], format: str, out: TextIO) -> None:
-    """Write one table in full, or several with titles: long ones truncated, empty ones omitted."""
+    """Write one table in full, or several with titles: long ones are truncated, empty ones omitted."""
     from tvfsql.runtime.stream.inspect.state_tables import TABLES
 
     found = [(name, TABLES[name], list(TABLES[name].rows(streams))) for name in tables]

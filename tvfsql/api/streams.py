@@ -26,19 +26,19 @@ class Streams:
     """The first stream of the session keeps its state in `checkpoint`/1, the second in `checkpoint`/2, and so on.
 
     Without a checkpoint, the state is deleted with the stream. `flush`: the end of a bounded input fires every window.
-    `changed_input`: state goes on though other rows come from now on.
+    `changed_input`: resume from state even if a query now reads other rows.
     """
 
     checkpoint: Path | None
     flush: bool
     changed_input: bool = False
     runs: list[Running] = field(default_factory=list)
-    metrics: dict[str, Metrics] = field(default_factory=dict)  # the latest of each stream
-    reports: list[Report] = field(default_factory=list)  # who is told of them
+    metrics: dict[str, Metrics] = field(default_factory=dict)  # the latest metrics of each stream
+    reports: list[Report] = field(default_factory=list)  # functions that are called with them
     begun: int = 0
 
     def run(self, spark: SparkSession, programs: Sequence[tuple[Program, Build]]) -> Running:
-        """Start streams, all at the same time. Raises as `start_streams` does."""
+        """Start streams, all at the same time. Raises the errors of `start_streams`."""
         from tvfsql.runtime.stream import start_streams
 
         jobs = [job for program, build in programs for job in self._jobs(program, build)]
@@ -47,7 +47,7 @@ class Streams:
         return running
 
     def _jobs(self, program: Program, build: Build) -> Iterator[Job]:
-        """The next stream, over the state that its folder has, and the stream of its dead letters."""
+        """The job of the next stream, over the state in its folder, and the job of its dead letters."""
         from tvfsql.runtime.stream import Job
         from tvfsql.runtime.stream.driver.checkpoints import manifest_in
 

@@ -1,4 +1,4 @@
-"""DataFrames and tables of other libraries as tables of a catalog."""
+"""Registers DataFrames and tables of other libraries as tables of a catalog."""
 
 from __future__ import annotations
 
@@ -18,11 +18,11 @@ if TYPE_CHECKING:
 def register(
     catalog: Catalog, spark: Callable[[], SparkSession], name: str, data: Any, watermark: str | None, op: str | None
 ) -> None:
-    """Put `data` into the catalog under `name`. `Session.register` says what is taken and what is raised."""
+    """Add `data` to the catalog as `name`. See `Session.register` for accepted data and errors."""
     from tvfsql.runtime.frames.arrow_tables import arrow_of, frame_of
     from tvfsql.syntax.parser import parse_watermark
 
-    is_sparks = hasattr(data, "createOrReplaceTempView")  # Spark has two classes of DataFrames
+    is_sparks = hasattr(data, "createOrReplaceTempView")  # Spark has two DataFrame classes
     table = None if is_sparks else arrow_of(data)
     frame: DataFrame = data if table is None else frame_of(spark(), table)
     columns = tuple(TableColumn(column, kind) for column, kind in frame.dtypes)

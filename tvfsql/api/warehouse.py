@@ -1,4 +1,4 @@
-"""Where the rows of tables without a connector are, while a session lasts or for longer."""
+"""The storage of tables without a connector, for one session or permanently."""
 
 from __future__ import annotations
 
@@ -11,13 +11,15 @@ from tempfile import TemporaryDirectory
 
 @dataclass
 class Warehouse:
-    """Folders of tables: below `root`, or in a temporary folder that only the user can read and that goes with this."""
+    """The folders of tables: below `root`, or in a temporary folder that only the user can read and that is deleted
+    with this object.
+    """
 
-    made: dict[str, int] = field(default_factory=dict)  # how often a table of each name was made in the temporary one
+    made: dict[str, int] = field(default_factory=dict)  # how many tables of each name were made in the temporary folder
     _temporary: TemporaryDirectory[str] | None = None
 
     def folder(self, root: str, name: str) -> str:
-        """The folder of a new table. What `root` has of a table of that name is its rows."""
+        """The folder of a new table. If `root` already has rows of a table of that name, the table has them."""
         if root:
             return os.path.join(root, name)
         if self._temporary is None:
@@ -26,7 +28,7 @@ class Warehouse:
         return os.path.join(self._temporary.name, name if number == 1 else f"{name}-{number}")
 
     def delete(self, path: str) -> bool:
-        """Delete a table's rows. False if they are where that is not done: on another machine."""
+        """Delete a table's rows. Returns False if they are on another machine, where nothing is deleted."""
         if re.match(r"[a-zA-Z][\w+.-]+:", path):
             return False
         shutil.rmtree(path, ignore_errors=True)

@@ -1,4 +1,4 @@
-"""Tables, views and functions by name. A catalog belongs to one session; compile() copies the one that it gets."""
+"""Tables, views and functions by name. A catalog belongs to one session; compile() copies the catalog that it gets."""
 
 from __future__ import annotations
 
@@ -16,9 +16,9 @@ from tvfsql.secrets import shown as shown_option
 
 @dataclass(frozen=True)
 class TableColumn:
-    """A column of a table: read from it, or computed from those that are (`scalar`).
+    """A column of a table: read from the source, or computed from other columns (`scalar`).
 
-    `metadata` is what the connector calls it if it is no part of the row itself; `virtual`: it is not written.
+    `metadata` is the connector's name for a column that is not part of the row itself; `virtual`: it is never written.
     """
 
     name: str
@@ -29,7 +29,7 @@ class TableColumn:
     virtual: bool = False
 
     def ddl(self) -> str:
-        """The column as CREATE TABLE has it."""
+        """The column as written in CREATE TABLE."""
         if self.scalar is not None:
             return f"{_name(self.name)} AS {self.scalar}"
         virtual = " VIRTUAL" if self.virtual else ""
@@ -39,9 +39,9 @@ class TableColumn:
 
 @dataclass(frozen=True)
 class Watermark:
-    """How far event time has come: `scalar`, worked out per row of `column`.
+    """A table's watermark: `scalar`, computed for each row from the time `column`.
 
-    It moves with each micro-batch, or `on_event` with each row (semantics.md#watermarks).
+    It advances once per micro-batch, or with each row if `on_event` (semantics.md#watermarks).
     """
 
     column: str
@@ -51,9 +51,10 @@ class Watermark:
 
 @dataclass(frozen=True)
 class Table:
-    """A table. `connector` is None for a DataFrame registered under the name. `op` is the column that says what a row
-    does, if the table is a changelog; queries do not see it. `ignored` are options that do nothing.
-    `definition` is the CREATE TABLE, which LIKE and ALTER TABLE start from; None if it has none."""
+    """A table. `connector` is None for a registered DataFrame. `op` is the column with the operation if the table is a
+    changelog; queries do not see it. `ignored` are options without effect. `definition` is the CREATE TABLE, which LIKE
+    and ALTER TABLE start from; None if there is none.
+    """
 
     name: str
     columns: tuple[TableColumn, ...]
@@ -61,7 +62,7 @@ class Table:
     watermark: Watermark | None = None
     partitioned_by: tuple[str, ...] = ()
     options: tuple[tuple[str, str], ...] = ()
-    idle_timeout: int | None = None  # ms without a row after which a channel is idle; None: as the session says
+    idle_timeout: int | None = None  # ms without a row after which a channel is idle; None: the session's option
     op: str | None = None
     ignored: tuple[str, ...] = ()
     definition: object = field(default=None, compare=False, repr=False)
@@ -73,7 +74,7 @@ class Table:
 
     @property
     def is_changelog(self) -> bool:
-        """Whether its rows are changes, some of which take back others."""
+        """Whether its rows are changes, some of which retract earlier ones."""
         return self.op is not None or (self.connector is not None and self.connector.changes is not None)
 
     @property
@@ -92,7 +93,7 @@ class Table:
         return {column.name: column for column in self.columns if column.metadata is not None}
 
     def ddl(self) -> str:
-        """The CREATE TABLE statement that makes this table; passwords are replaced by stars."""
+        """The CREATE TABLE statement of this table, with passwords replaced by asterisks."""
         lines = [f"  {column.ddl()}" for column in self.columns]
         if self.watermark:
             lines.append(f"  WATERMARK FOR {_name(self.watermark.column)} AS {self.watermark.scalar.sql}")
@@ -104,7 +105,7 @@ class Table:
 
 @dataclass(frozen=True)
 class View:
-    """A query with a name. `columns` are what its users call the columns of `plan`, in order."""
+    """A named query. `columns` are the names that its readers use for the columns of `plan`, in order."""
 
     name: str
     plan: Node
@@ -118,13 +119,13 @@ class View:
 
 @dataclass
 class Catalog:
-    """Names are looked up as written, else in any case if that is clear."""
+    """Names are looked up in the given case first, then in any case if only one matches."""
 
     entries: dict[str, Table | View] = field(default_factory=dict)
-    functions: dict[str, UserFunction] = field(default_factory=dict)  # by their names in lower case
+    functions: dict[str, UserFunction] = field(default_factory=dict)  # by name in lower case
 
     def copy(self) -> Catalog:
-        """A catalog with the same names, which can go its own way."""
+        """Return an independent catalog with the same entries."""
         return Catalog(dict(self.entries), dict(self.functions))
 
     def find(self, name: str) -> Table | View | None:
@@ -134,7 +135,7 @@ class Catalog:
         return alike[0] if len(alike) == 1 else None
 
     def get(self, name: str, span: Span | None = None, *, also: tuple[str, ...] = ()) -> Table | View:
-        """The table or view of that name. Raises BindError with the nearest name (or one of `also`)."""
+        """Return the table or view of that name. Raises BindError with the nearest name (also of `also`)."""
         entry = self.find(name)
         if entry is None:
             known = (*self.entries, *also)
@@ -143,7 +144,9 @@ class Catalog:
         return entry
 
     def add(self, entry: Table | View, *, replace: bool = False, span: Span | None = None) -> None:
-        """Raises BindError if the name is taken and `replace` is not asked for, or a column's cannot be used."""
+        """Add a table or view. Raises BindError if the name is taken and not `replace`, or if a column's name cannot be
+        used.
+        """
         for column in entry.visible if isinstance(entry, Table) else ():
             if why := refused(column.name):
                 raise BindError(f"the column {column.name} of {entry.name}: {why}", span=span, hint="another name")
@@ -156,7 +159,7 @@ class Catalog:
         self.entries[entry.name] = entry
 
     def drop(self, name: str, kind: str, *, span: Span | None = None) -> None:
-        """Raises BindError if there is none, or it is of the other kind."""
+        """Remove a table or view. Raises BindError if it does not exist, or is of the other kind."""
         found = self.get(name, span)
         actual = "view" if isinstance(found, View) else "table"
         if actual != kind:
@@ -164,20 +167,20 @@ class Catalog:
         del self.entries[found.name]
 
     def add_function(self, function: UserFunction, *, replace: bool = False, span: Span | None = None) -> None:
-        """Raises BindError if the name is taken and `replace` is not asked for."""
+        """Add a function. Raises BindError if the name is taken and not `replace`."""
         known = self.functions.get(function.name.lower())
         if known is not None and not replace:
             raise BindError(f"function {known.name} already exists", span=span, hint=f"DROP FUNCTION {known.name}")
         self.functions[function.name.lower()] = function
 
     def drop_function(self, name: str, *, span: Span | None = None) -> None:
-        """Raises BindError if there is none."""
+        """Remove a function. Raises BindError if it does not exist."""
         if self.functions.pop(name.lower(), None) is None:
             names = [function.name for function in self.functions.values()]
             raise BindError(f"there is no function {name}", span=span, hint=did_you_mean(name, names))
 
     def packages(self) -> frozenset[str]:
-        """The packages of Spark's that the tables need."""
+        """The Spark packages that the tables need."""
         tables = [entry for entry in self.entries.values() if isinstance(entry, Table) and entry.connector]
         return frozenset(table.connector.package for table in tables if table.connector and table.connector.package)
 

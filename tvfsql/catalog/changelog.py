@@ -1,5 +1,6 @@
-"""The option of a table's WITH clause that makes it a changelog: `changelog.op` names the column that says what a row
-does. Its values are Flink's kinds of rows."""
+"""The WITH option that makes a table a changelog: `changelog.op` names the column with the operation of a row. Its
+values are Flink's row kinds.
+"""
 
 from __future__ import annotations
 
@@ -15,15 +16,16 @@ OP = "changelog.op"
 def changelog_option(
     options: Mapping[str, str], spans: Mapping[str, Span], columns: Sequence[Field]
 ) -> tuple[str | None, dict[str, str]]:
-    """The column that the option names, of the stored `columns`, and the options that are left for others.
+    """Return the column that the option names, one of the stored `columns`, and the remaining options.
 
-    Raises BindError if there is no such column, or it is no STRING."""
+    Raises BindError if the column does not exist or is not a STRING.
+    """
     rest = {key: value for key, value in options.items() if key != OP}
     return (op_column(options[OP], columns, spans[OP]) if OP in options else None), rest
 
 
 def op_column(name: str, columns: Sequence[Field], span: Span | None) -> str:
-    """The stored column of that name. Raises BindError if there is none, or it is no STRING."""
+    """Return the stored column of that name. Raises BindError if it does not exist or is not a STRING."""
     found = next((part for part in columns if part.name.lower() == name.lower()), None)
     if found is None:
         hint = did_you_mean(name, [part.name for part in columns], otherwise="columns: ")

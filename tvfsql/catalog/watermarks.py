@@ -1,4 +1,4 @@
-"""The watermark options of a table's WITH clause, for every connector.
+"""The watermark options of a table's WITH clause, which every connector accepts.
 
 Source: semantics.md#watermarks.
 """
@@ -18,14 +18,16 @@ STRATEGIES = ("on-periodic", "on-event")
 
 @dataclass(frozen=True)
 class WatermarkOptions:
-    """`on_event`: the watermark moves with each row, not once a micro-batch. `idle_timeout`: milliseconds."""
+    """`on_event`: the watermark advances with each row, not once per micro-batch. `idle_timeout`: milliseconds; None:
+    unset.
+    """
 
     on_event: bool = False
     idle_timeout: int | None = None
 
 
 def watermark_options(options: Mapping[str, str], spans: Mapping[str, Span]) -> tuple[WatermarkOptions, dict[str, str]]:
-    """These options, and those that are left for the connector. Raises BindError or OptionError."""
+    """Return these options, and the remaining ones for the connector. Raises BindError or OptionError."""
     rest = {key: value for key, value in options.items() if key not in (STRATEGY, IDLE_TIMEOUT)}
     strategy = options.get(STRATEGY, STRATEGIES[0])
     if strategy not in STRATEGIES:

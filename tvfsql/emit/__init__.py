@@ -1,4 +1,4 @@
-"""Physical plans to the text of a Python module."""
+"""Emits physical plans as the text of a Python module."""
 
 from tvfsql.emit.program import Query, program
 

@@ -1,4 +1,4 @@
-"""Code that reads changes from messages: the formats debezium-json and canal-json."""
+"""Emits code that reads changes from messages in the formats debezium-json and canal-json."""
 
 from __future__ import annotations
 
@@ -11,7 +11,9 @@ from tvfsql.plan.types import ddl
 
 
 def captured(messages: str, changes: Changes, fields: Sequence[Field], sign: str, module: PythonModule) -> Chain:
-    """The messages in the variable of that name, each as the changes that it says: its value is the row."""
+    """Expand the messages in the variable `messages` into the changes that each describes; the message value is the
+    row.
+    """
     read = module.need("tvfsql.runtime", "debezium_changes" if changes.format == DEBEZIUM else "canal_changes")
     kinds = literal({field.name: ddl(field.type) for field in fields})
     options = (f"{name}={literal(value)}" for name, value in changes.options)

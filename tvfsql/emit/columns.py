@@ -1,4 +1,4 @@
-"""Expressions as PySpark writes them: plain names where a name will do, functions where one fits, else F.expr."""
+"""Expressions as PySpark code: plain names if possible, functions of PySpark if one fits, else F.expr."""
 
 from __future__ import annotations
 
@@ -18,12 +18,12 @@ CAST = re.compile(r"CAST\((.*) AS ([A-Z_]+(?:\(\d+,\d+\))?)\)")
 
 
 def name(column: str) -> str:
-    """A column's name as the text of a Python string that PySpark takes for that column."""
+    """A column's name as Python string text that PySpark reads as that column."""
     return literal(reference(column))
 
 
 def reference(column: str) -> str:
-    """A column's name, in backticks if PySpark would take it apart."""
+    """A column's name, in backticks if PySpark would split it."""
     return column if re.fullmatch(r"[\w$]+", column) else "`" + column.replace("`", "``") + "`"
 
 
@@ -54,12 +54,12 @@ def value(scalar: Scalar) -> Chain:
 
 
 def aggregate(call: AggCall) -> Chain:
-    """An aggregate over rows, as agg() takes it."""
+    """An aggregate over rows, as an argument of agg()."""
     return _aggregate(whole(call)).then("alias", literal(call.name))
 
 
 def partial(part: PartialColumn) -> Chain:
-    """A partial of a slice, as agg() takes it."""
+    """A partial of a slice, as an argument of agg()."""
     return _aggregate(part.scalar).then("alias", literal(part.name))
 
 
@@ -88,7 +88,7 @@ def direction(key: Order) -> str:
 
 
 def directions(keys: Iterable[Order]) -> dict[str, str]:
-    """Keys that are columns, each with its direction: the first, if a column comes twice."""
+    """Keys that are columns, each with its direction; the first one, if a column occurs twice."""
     made: dict[str, str] = {}
     for key in keys:
         assert key.scalar.column is not None, key
@@ -97,7 +97,7 @@ def directions(keys: Iterable[Order]) -> dict[str, str]:
 
 
 def condition(parts: Iterable[Scalar]) -> str:
-    """Conditions that must all hold, as the text of a Python string."""
+    """The conjunction of conditions as Python string text."""
     several = list(parts)
     texts = [
         part.sql if part.atomic or len(several) == 1 or " OR " not in part.sql.upper() else f"({part.sql})"

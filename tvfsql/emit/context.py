@@ -1,4 +1,4 @@
-"""Frozen values of the plan as Python text: windows, when they fire, and what an operator of a stream is told."""
+"""Frozen values of the plan as Python text: windows, their firing, and the settings of a streaming operator."""
 
 from __future__ import annotations
 
@@ -13,8 +13,9 @@ from tvfsql.plan.window import Window
 def options(
     context: StreamContext, *names: str, module: PythonModule, usual: StreamContext = ONE_INPUT
 ) -> tuple[str, ...]:
-    """These fields of a context as keyword arguments, without those that have the value that the runtime assumes:
-    that in `usual`."""
+    """The fields `names` of a context as keyword arguments. Fields equal to those of `usual`, the runtime's default,
+    are left out.
+    """
     values = {name: getattr(context, name) for name in names if getattr(context, name) != getattr(usual, name)}
     return tuple(
         f"{name}={constructed(value, module) if isinstance(value, Firing) else literal(value)}"
@@ -23,12 +24,12 @@ def options(
 
 
 def own_name(variable: str, usual: str) -> tuple[str, ...]:
-    """The name of what an operator observes, as a keyword argument: operators of one query need names of their own."""
+    """A keyword argument that names the operator's observation: operators of one query need different names."""
     return (f"name={literal(f'tvfsql_{variable}')}",) if variable != usual else ()
 
 
 def constructed(value: Window | Firing, module: PythonModule) -> str:
-    """A window, or when it fires, as its constructor's call, times in milliseconds."""
+    """The constructor call of a window or a Firing, with times in milliseconds."""
     parts = ((part.name, getattr(value, part.name), part.default) for part in fields(value))
     given = (
         f"{name}={part:_}" if type(part) is int else f"{name}={part}"

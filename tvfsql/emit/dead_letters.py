@@ -1,4 +1,4 @@
-"""Code that tells rows and messages apart that cannot be read."""
+"""Emits code that separates rows and messages that can be parsed from those that cannot."""
 
 from __future__ import annotations
 
@@ -12,7 +12,7 @@ from tvfsql.plan.scalar import quoted
 from tvfsql.plan.types import ddl
 
 RUNTIME = "tvfsql.runtime"
-TEXT = "$text"  # where Spark's parsers put the text of what they cannot read
+TEXT = "$text"  # the column in which Spark's parsers put text that they cannot parse
 OF_TEXT = f"{quoted(TEXT)} STRING"
 FILE, MESSAGE = "_metadata.file_path", "concat(topic, '-', partition, '@', offset)"
 
@@ -22,20 +22,24 @@ def columns_ddl(fields: Iterable[Field]) -> str:
 
 
 def parsing(options: Iterable[tuple[str, str]], node: TableSourceScan, form: str = "") -> list[tuple[str, str]]:
-    """Spark's options of a parser. Where there are dead letters it keeps the text of what it cannot read. `form` is the
-    format of files."""
+    """Add the options of Spark's parser. With dead letters the parser keeps text that it cannot parse. `form` is the
+    format of files.
+    """
     if node.dead_letters is None:
         return [*options]
     others = [(key, value) for key, value in options if key != "mode"]
-    whole = [("columnPruning", "false")] if form == "csv" else []  # else a row may have too few values
+    whole = (
+        [("columnPruning", "false")] if form == "csv" else []
+    )  # with pruning, a row with too few values would go unnoticed
     return [("mode", "PERMISSIVE"), ("columnNameOfCorruptRecord", TEXT), *whole, *others]
 
 
 def tell_letters(
     table: str, text: str, node: TableSourceScan, module: PythonModule, columns: Sequence[str] = ()
 ) -> None:
-    """Keep of the variable `table` the rows that can be read, or in a module of dead letters the others. `text` is
-    Python for the SQL of the text, `columns` those that hold what is parsed, if they are not the table's."""
+    """Keep the rows of the variable `table` that can be parsed; in a module of dead letters, keep the others. `text` is
+    Python code for the SQL of the text. `columns` hold the parsed values, if these are not the table's columns.
+    """
     if not module.of_dead_letters:
         name = literal(f"tvfsql_dead_{table}")
         module.assign(table, f"{module.need(RUNTIME, 'readable')}({table}, {text}, name={name})")

@@ -1,4 +1,4 @@
-"""User-defined functions in a program: imported by name, and registered with Spark."""
+"""User functions in a program: imported by name, and registered with Spark."""
 
 from __future__ import annotations
 
@@ -19,7 +19,7 @@ OF_PROGRAMS = re.compile(r"(shared|query|insert|write|late|write_late|late_outpu
 
 
 def imported(plans: Iterable[Node]) -> dict[UserFunction, str]:
-    """What each function of the plans is called in the program: as in its module, if nothing else is called so."""
+    """The name of each function in the program: its name in its module, unless that clashes."""
     names: dict[UserFunction, str] = {}
     for function in dict.fromkeys(found for plan in plans for found in functions_in(plan)):
         same = next((name for known, name in names.items() if known.path == function.path), None)
@@ -29,7 +29,7 @@ def imported(plans: Iterable[Node]) -> dict[UserFunction, str]:
 
 
 def declare(names: Mapping[UserFunction, str], plan: Node, module: PythonModule) -> None:
-    """Write the statements that make the functions of a plan known to Spark."""
+    """Write the statements that register the functions of a plan with Spark."""
     for function in dict.fromkeys(functions_in(plan)):
         if function.of_flink:
             known = module.need(function.module, names[function])
@@ -48,7 +48,7 @@ def declare(names: Mapping[UserFunction, str], plan: Node, module: PythonModule)
 
 
 def _variable(function: UserFunction, name: str, module: PythonModule) -> str:
-    """The variable that holds a function, called `name` in the program; it is written once."""
+    """Return the variable that holds a function, called `name` in the program. Its assignment is written once."""
     if function not in module.functions:
         module.need(function.module, name if name == function.object else f"{function.object} as {name}")
         kind = module.need("tvfsql.runtime", "AggregateFunction" if function.aggregate else "ScalarFunction")
@@ -61,7 +61,7 @@ def _variable(function: UserFunction, name: str, module: PythonModule) -> str:
 
 
 def _apart(name: str) -> str:
-    """The name, or with a stroke behind it, if the program or Python means something else by it."""
+    """Return the name, with an underscore appended if the program or Python uses it already."""
     known = any(hasattr(module, name) for module in (runtime, stream, window, builtins))
     ours = known or name in (*PARAMETERS, *OF_SPARK) or OF_PROGRAMS.fullmatch(name)
     return f"{name}_" if ours else name

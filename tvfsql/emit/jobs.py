@@ -1,4 +1,4 @@
-"""How the streams of a program are run: each is a job of `run_streams`, and so is it for a Session."""
+"""How the streams of a program run: each is a job of `run_streams`, in a program and in a Session."""
 
 from __future__ import annotations
 
@@ -15,14 +15,14 @@ from tvfsql.plan.node import Node
 from tvfsql.plan.sharing import by_itself, shared_by
 from tvfsql.runtime.stream.driver.idle_sources import Source
 
-CHECKPOINT = "checkpoint"  # in the folder where the program is run
-OF_LETTERS = "-dead-letters"  # behind the name of a stream: what its dead letters are called
+CHECKPOINT = "checkpoint"  # in the program's working directory
+OF_LETTERS = "-dead-letters"  # appended to a stream's name, it names the stream of its dead letters
 
 
 def job_arguments(plans: Sequence[Node], sinks: Iterable[Table | None], options: StreamOptions) -> dict[str, Any]:
-    """What `Job` is told of a stream besides what makes its writer: the fields that are not as usual.
+    """The fields of a stream's `Job` that differ from their defaults, apart from the one that makes its writer.
 
-    `plans` are physical ones that run as one stream, `sinks` the tables that they fill.
+    `plans` are physical plans that run as one stream, `sinks` the tables that they fill.
     """
     sinks = [*sinks]
     operators = [node for plan in (*plans, *shared_by(plans)) for node in by_itself(plan).walk()]
@@ -43,14 +43,14 @@ def job_arguments(plans: Sequence[Node], sinks: Iterable[Table | None], options:
 
 
 def letter_scans(plans: Sequence[Node]) -> list[TableSourceScan]:
-    """The tables of a stream of which something may not be readable, each once for the columns that are read."""
+    """The scans of a stream whose rows may be unreadable, one per table and set of columns."""
     operators = [node for plan in (*plans, *shared_by(plans)) for node in by_itself(plan).walk()]
     found = (node for node in operators if isinstance(node, TableSourceScan) and node.dead_letters is not None)
     return list(dict.fromkeys(found))
 
 
 def letter_arguments(plans: Sequence[Node], options: StreamOptions) -> dict[str, Any]:
-    """What `Job` is told of the stream of dead letters beside one."""
+    """The fields of the `Job` for a stream's dead letters."""
     scans = letter_scans(plans)
     told = job_arguments(scans, [], options) | {"late": _folders([scans[0].dead_letters])}
     name = f"{options.name}{OF_LETTERS}" if options.name else ""
@@ -59,14 +59,14 @@ def letter_arguments(plans: Sequence[Node], options: StreamOptions) -> dict[str,
 
 
 def job_text(build: str, arguments: Mapping[str, Any], checkpoint: str | None) -> str:
-    """The text that makes a `Job`. Its checkpoint has that name."""
+    """The code that makes a `Job`, whose checkpoint has that name."""
     given = [f"{name}={_text(value)}" for name, value in arguments.items()]
     given += [f"checkpoint={literal(f'{CHECKPOINT}/{checkpoint}')}"] if checkpoint is not None else []
     return f"Job({', '.join([build, *given])})"
 
 
 def imports(arguments: Iterable[Mapping[str, Any]]) -> set[tuple[str, str]]:
-    """What the text of some jobs needs."""
+    """The imports that the code of some jobs needs."""
     names = {"Job", "run_streams"} | ({"Source"} if any(each.get("reads") for each in arguments) else set())
     return {(STREAM, name) for name in names}
 

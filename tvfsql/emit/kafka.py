@@ -1,4 +1,4 @@
-"""Rows from messages and messages from rows: code for the `kafka` connector."""
+"""Emits code for the `kafka` connector: rows from messages, and messages from rows."""
 
 from __future__ import annotations
 
@@ -16,12 +16,12 @@ from tvfsql.plan.columns import CHANNEL
 from tvfsql.plan.node import Field
 from tvfsql.plan.scalar import quoted
 
-# The columns of Spark's messages that are metadata.
+# The metadata columns of Spark's messages.
 SPARK_TYPES = {"topic": "string", "partition": "int", "offset": "bigint", "timestamp": "timestamp", "key": "binary"}
 
 
 def read_messages(node: TableSourceScan, source: Kafka, table: str, module: PythonModule) -> str:
-    """Load messages into the variable `table`, parse their keys and values, and select the columns of the scan."""
+    """Load messages into the variable `table`, parse keys and values, and select the columns of the scan."""
     rows = Chain("spark.readStream" if node.streaming else "spark.read").then("format", literal(source.format))
     for option, value in (*source.options, *source.reading):
         rows = rows.then("option", literal(option), option_value(value, module))
@@ -50,7 +50,9 @@ def read_messages(node: TableSourceScan, source: Kafka, table: str, module: Pyth
 
 
 def as_messages(rows: Chain, table: Table, target: Kafka) -> Chain:
-    """The rows of an INSERT as messages: their columns are key (where there is one), value and written metadata."""
+    """The rows of an INSERT as messages: their columns are the key (if the table has one), the value and written
+    metadata.
+    """
     made = [_written(part, table).then("alias", literal(side)) for side, part in target.parts.items()]
     for column in table.written:
         if column.metadata is not None:
@@ -73,7 +75,7 @@ def _written(part: Part, table: Table) -> Chain:
         (name,) = part.columns
         kind = next(column.type for column in table.columns if column.name == name)
         return _bytes_of(name, RAW_BYTES[kind]) if kind in RAW_BYTES else _column_of(name)
-    options = {name: value for name, value in (*part.options, *part.written) if name != "mode"}  # the mode of reading
+    options = {name: value for name, value in (*part.options, *part.written) if name != "mode"}  # the parser's mode
     if part.format == "json":
         options = {"ignoreNullFields": "false"} | options
     struct = Chain("F").then("struct", *columns.names(part.columns))
@@ -81,7 +83,7 @@ def _written(part: Part, table: Table) -> Chain:
 
 
 def _column(field: Field, side: str | None, node: TableSourceScan, source: Kafka, module: PythonModule) -> str | Chain:
-    """A column of the scan, out of parsed messages. `side`: whether it is in the key or in the value."""
+    """A column of the scan, from parsed messages. `side`: whether it is in the key or in the value."""
     if field.name == CHANNEL:
         channel = Chain("F").then("concat_ws", '"-"', '"topic"', '"partition"')
         channel = channel if source.topic is None else _as(_column_of("partition"), "string")
@@ -108,10 +110,10 @@ def _metadata(field: Field, node: TableSourceScan, module: PythonModule) -> str 
 
 
 def _integer_of(side: str, kind: str) -> Chain:
-    """An integer out of its bytes, the highest one first."""
+    """An integer from its bytes, the highest byte first."""
     count = RAW_BYTES[kind]
     number = f"CAST(CONV(HEX({side}), 16, -10) AS BIGINT)"
-    if count < 8:  # those from the half on are negative
+    if count < 8:  # values in the upper half are negative
         number = f"MOD({number} + {2 ** (8 * count - 1)}L, {2 ** (8 * count)}L) - {2 ** (8 * count - 1)}L"
     wrong = f"RAISE_ERROR('the {side} of a message has no {count} bytes, as {kind.upper()} has in format raw')"
     checked = f"CASE WHEN OCTET_LENGTH({side}) <> {count} THEN {wrong} ELSE CAST({number} AS {kind.upper()}) END"
@@ -119,7 +121,7 @@ def _integer_of(side: str, kind: str) -> Chain:
 
 
 def _bytes_of(name: str, count: int) -> Chain:
-    """The bytes of an integer, the highest one first."""
+    """The bytes of an integer, the highest byte first."""
     digits = f"LPAD(HEX(CAST({quoted(name)} AS BIGINT)), 16, '0')"
     return Chain("F").then("expr", literal(f"UNHEX(RIGHT({digits}, {2 * count}))"))
 

@@ -1,7 +1,6 @@
-"""Where a long statement is broken: as `ruff format` breaks it, so that the module looks like its reader's own code.
+"""Breaks long statements into lines as `ruff format` does, so that the module looks like hand-written code.
 
-A statement is written on one line and read back with Python's own parser: what is broken is what Python
-takes for a call, a list or a dict.
+A statement is written on one line and parsed with Python's own parser; lines are broken in calls, lists and dicts.
 """
 
 from __future__ import annotations
@@ -16,7 +15,7 @@ WIDTH = 100
 
 
 def laid_out(statement: str, indent: int = 4) -> list[str]:
-    """The lines of `value`, `name = value` or `return value`."""
+    """The lines of a statement `value`, `name = value` or `return value`."""
     pad = " " * indent
     if fits(pad + statement):
         return [pad + statement]
@@ -31,13 +30,13 @@ def laid_out(statement: str, indent: int = 4) -> list[str]:
 
 
 def fits(line: str) -> bool:
-    """Whether WIDTH columns hold the line."""
+    """Whether the line has at most WIDTH columns."""
     return screen_width(line) <= WIDTH
 
 
 @dataclass(frozen=True)
 class _Layout:
-    """One statement's text, in which the nodes that Python's parser made of it have their places."""
+    """The text of one statement; the nodes of its syntax tree have positions in it."""
 
     source: bytes
 
@@ -45,7 +44,7 @@ class _Layout:
         return self.source[start:end].decode()
 
     def broken(self, node: ast.expr, before: str, after: str, indent: int, *, bare: bool = False) -> Iterator[str]:
-        """The lines of a node that stands between two texts. `bare`: no brackets are around it yet."""
+        """The lines of a node between two texts. `bare`: it has no brackets around it yet."""
         flat = before + self.text(node.col_offset, node.end_col_offset) + after
         pad = " " * indent
         if fits(flat) or not isinstance(node, ast.Call | ast.List | ast.Dict):
@@ -73,7 +72,7 @@ class _Layout:
             yield from self.call(node, before, after, indent)
 
     def chain(self, node: ast.Call, before: str, after: str, indent: int) -> Iterator[str]:
-        """Calls on calls, one a line."""
+        """A chain of calls, one call per line."""
         links = _links(node)
         start = node.col_offset
         for link in links:
@@ -83,7 +82,7 @@ class _Layout:
             before, start = " " * indent, link.end_col_offset or 0
 
     def call(self, node: ast.Call, before: str, after: str, indent: int) -> Iterator[str]:
-        """A call with its last arguments broken; if what stands before them is too long, the ones before those."""
+        """A call with its last arguments broken; if the text before these is too long, with the earlier ones broken."""
         head = before + self.text(node.col_offset, node.func.end_col_offset)
         *_, inner = [None, *_links(node)[:-1]]
         if inner is None or (fits(f"{head}(") and (node.args or node.keywords)):
@@ -97,7 +96,9 @@ class _Layout:
         )
 
     def arguments(self, node: ast.Call, head: str, after: str, indent: int, *, alone: bool = False) -> Iterator[str]:
-        """`head(arguments)`: on one line (not if `alone`), or the arguments on one of their own, or each on one."""
+        """`head(arguments)`: on one line (not if `alone`), else all arguments on one line of their own, else one per
+        line.
+        """
         inside = self.text((node.func.end_col_offset or 0) + 1, (node.end_col_offset or 0) - 1)
         pad = " " * indent
         parts: list[ast.expr | ast.keyword] = [*node.args, *node.keywords]
@@ -116,7 +117,7 @@ class _Layout:
 
 
 def _links(node: ast.expr) -> list[ast.Call]:
-    """The calls of a chain, first to last: of `f(x).g.h(y)` they are `f(x)` and `f(x).g.h(y)`."""
+    """The calls of a chain in order: for `f(x).g.h(y)` these are `f(x)` and `f(x).g.h(y)`."""
     links: list[ast.Call] = []
     at: ast.expr = node
     while isinstance(at, ast.Call | ast.Attribute):
@@ -127,5 +128,5 @@ def _links(node: ast.expr) -> list[ast.Call]:
 
 
 def _comma(items: Sequence[object]) -> str:
-    """What follows each of several items on lines of their own."""
+    """The separator after each of several items that have lines of their own."""
     return "," if len(items) > 1 else ""

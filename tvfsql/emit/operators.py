@@ -1,4 +1,4 @@
-"""One function per physical operator: it writes a statement and gives the variable that holds the rows."""
+"""One function per physical operator. It writes a statement and returns the variable that holds the rows."""
 
 from __future__ import annotations
 
@@ -29,7 +29,7 @@ from tvfsql.plan.window_join import WindowJoin
 
 @singledispatch
 def emit(node: Node, module: PythonModule) -> str:
-    """Write the operator and all below it. Gives the name of the DataFrame that holds its rows."""
+    """Write the operator and everything below it. Returns the name of the DataFrame that holds its rows."""
     raise AssertionError(f"no code for {node.label()}")
 
 
@@ -66,13 +66,13 @@ def _(node: nodes.Expand, module: PythonModule) -> str:
     name = emit(node.input, module)
     last, id = node.sets[-1], column(node.id)
     sets = f"array({', '.join(f'{number}L' for number in node.sets)})"
-    if marked := CONTROL in node.columns:  # one of each control row is enough
+    if marked := CONTROL in node.columns:  # one copy of each control row is enough
         sets = f"CASE WHEN `{CONTROL}` IS NULL THEN {sets} ELSE array({last}L) END"
     rows = Chain(name).then("withColumn", literal(node.id), columns.value(text(f"explode({sets})")))
     for key in node.keys:
         value = template(f"CASE WHEN {{e}} & {node.bit(key)} = 0 THEN {{k}} END", {"e": id, "k": column(key)})
         rows = rows.then("withColumn", literal(key), columns.value(value))
-    if marked:  # a row's watermark comes after the row, so it goes with the last of its copies
+    if marked:  # a row's watermark follows the row, so it goes with the last copy
         value = template(f"CASE WHEN {{e}} = {last} THEN {{w}} END", {"e": id, "w": column(WATERMARK)})
         rows = rows.then("withColumn", literal(WATERMARK), columns.value(value))
     return module.assign(name, rows)
@@ -80,7 +80,7 @@ def _(node: nodes.Expand, module: PythonModule) -> str:
 
 @emit.register
 def _(node: Exchange, module: PythonModule) -> str:
-    # groupBy, join and merge_slices bring rows together by themselves
+    # groupBy, join and merge_slices shuffle rows themselves
     return emit(node.input, module)
 
 
@@ -139,7 +139,7 @@ def _(node: StreamUnion, module: PythonModule) -> str:
 
 @emit.register
 def _(node: LateOutput, module: PythonModule) -> str:
-    # the rows are told apart where they are written
+    # late rows are separated where rows are written
     return emit(node.input, module)
 
 
@@ -189,7 +189,7 @@ def _(node: nodes.SetOperation, module: PythonModule) -> str:
 def _(node: nodes.Unnest, module: PythonModule) -> str:
     name = emit(node.input, module)
     kept = columns.names(column for column in node.input.columns if column != node.rows)
-    # outer: control rows have no list
+    # outer, because control rows have no list
     return module.assign(
         name, Chain(name).then("select", *kept, Chain("F").then("inline_outer", columns.name(node.rows)))
     )
@@ -222,13 +222,13 @@ def _(node: nodes.Limit, module: PythonModule) -> str:
 def _(node: nodes.SparkSql, module: PythonModule) -> str:
     inputs = [emit(child, module) for child in node.inputs]
     given = tuple(f"{hole}={variable}" for hole, variable in zip(node.names, inputs, strict=True))
-    # without inputs spark.sql() fills no holes, so braces stand for themselves
+    # without inputs spark.sql() fills in nothing, so braces are not escaped
     sql = node.sql if given else node.sql.replace("{{", "{").replace("}}", "}")
     return module.assign(module.name("rows"), Chain("spark").then("sql", literal(sql), *given))
 
 
 def aggregated(groups: Chain, calls: tuple[nodes.AggCall, ...]) -> Chain:
-    """agg() wants one expression at least."""
+    """agg() needs at least one expression."""
     if calls:
         return groups.then("agg", *map(columns.aggregate, calls))
     return groups.then("count").then("drop", '"count"')

@@ -1,6 +1,6 @@
-"""A physical plan becomes a Python module: `query(spark)` gives the rows, `insert(spark)` writes them.
+"""A physical plan as a Python module: `query(spark)` returns the rows, `insert(spark)` writes them.
 
-The text is what runs. Names and literals of the SQL reach it only through `literal`, or in comments.
+This text is what runs. Names and literals of the SQL reach it only through `literal`, or in comments.
 """
 
 from __future__ import annotations
@@ -26,8 +26,9 @@ from tvfsql.plan.sharing import by_itself, shared_by
 
 @dataclass(frozen=True)
 class Query:
-    """A query of a program: its SQL, its physical plan, the table that it fills, and which statement of the script it
-    belongs to: streams of one statement start at once."""
+    """A query of a program: its SQL, its physical plan, the table that it fills, and the number of its statement in the
+    script. Streams of one statement start together.
+    """
 
     sql: str
     plan: Node
@@ -37,13 +38,15 @@ class Query:
 
 
 def program(queries: Sequence[Query]) -> str:
-    """The module that runs queries.
+    """Return the module that runs the queries.
 
-    On streams `insert(spark)` gives the DataStreamWriter, for `run_streams` to start. Where late rows are kept, rows of
-    `query(spark)` have one column more, and `late_output(rest)` gives what tells them apart in each micro-batch.
-    Rows that several queries share are those of `shared(spark)`. In batch they are kept when the first query asks;
-    `inserts(spark)` runs all INSERTs, and then lets them go. On streams `query(shared_rows)` takes a micro-batch of
-    them, and `insert(spark)` writes into all tables.
+    On streams `insert(spark)` returns the DataStreamWriter that `run_streams` starts. With a late output, rows of
+    `query(spark)` have one more column, and `late_output(rest)` returns a function that writes the late rows of each
+    micro-batch.
+
+    `shared(spark)` has the rows that several queries share. In batch they are cached at the first use; `inserts(spark)`
+    runs all INSERTs and then releases them. On streams `query(shared_rows)` gets a micro-batch of them, and
+    `insert(spark)` writes into all tables.
     """
     plans = [query.plan for query in queries]
     shared = {plan: f"shared{f'_{i + 1}' if i else ''}" for i, plan in enumerate(shared_by(plans))}
@@ -68,7 +71,7 @@ def program(queries: Sequence[Query]) -> str:
     return module_text(comment, made.imports | made.main.imports, made.functions, made.main.lines)
 
 
-# of `query(spark)` of a stream: who embeds it must know what it is without
+# the docstring of a stream's `query(spark)`, for code that embeds it without the rest
 UNSTARTED = '''    """The rows of a stream, which `run_streams` starts.
 
     Started in another way it has no end of its input, which fires the last windows, no idle sources,
@@ -78,7 +81,7 @@ UNSTARTED = '''    """The rows of a stream, which `run_streams` starts.
 
 @dataclass
 class _Main:
-    """What runs where the module is run by itself, statement by statement: what is in batch, then its streams."""
+    """The code that runs if the module is run as a script, by statement: first its batch code, then its streams."""
 
     batch: dict[int, list[str]] = field(default_factory=dict)
     jobs: dict[int, list[tuple[str, Mapping[str, Any], bool, str]]] = field(default_factory=dict)
@@ -87,8 +90,9 @@ class _Main:
         self.batch.setdefault(statement, []).append(line)
 
     def start(self, build: str, *queries: Query, letters: str = "") -> None:
-        """Start a stream, which is all the queries; `build` is the text of what makes its writer, `letters` of what
-        makes that of its dead letters, if there may be some."""
+        """Start one stream that runs all the queries. `build` is the code that makes its writer; `letters` makes the
+        writer of its dead letters, "" if it has none.
+        """
         first = queries[0]
         plans, sinks = [query.plan for query in queries], [query.table for query in queries]
         arguments = job_arguments(plans, sinks, first.options)
@@ -109,7 +113,7 @@ class _Main:
             lines += self.batch.get(statement, ())
             texts = []
             for build, arguments, kept, suffix in self.jobs.get(statement, ()):
-                number += not suffix  # dead letters have that of their stream
+                number += not suffix  # dead letters have the number of their stream
                 texts.append(job_text(build, arguments, f"{number}{suffix}" if kept else None))
             lines += [f"run_streams(spark, {', '.join(texts)}, program=__file__)"] if texts else []
         return lines
@@ -117,8 +121,9 @@ class _Main:
 
 @dataclass
 class _Module:
-    """The functions that have been written, and what runs where the module is run by itself. `modules` has the names of
-    the user's functions, `shared` the rows of shared plans."""
+    """The functions written so far, and the code that runs if the module is run as a script. `modules` has the names of
+    users' functions, `shared` the names of the rows of shared plans.
+    """
 
     modules: Mapping[UserFunction, str]
     shared: Mapping[Node, str]
@@ -126,15 +131,15 @@ class _Module:
     imports: set[tuple[str, str]] = field(default_factory=set)
     functions: list[str] = field(default_factory=list)
     main: _Main = field(default_factory=_Main)
-    inserts: list[str] = field(default_factory=list)  # in batch, where some rows are shared
+    inserts: list[str] = field(default_factory=list)  # batch INSERTs, if some rows are shared
 
     @property
     def kept(self) -> list[str]:
-        """The shared rows that are kept: those in batch."""
+        """The shared rows that are cached: those in batch."""
         return [rows for plan, rows in self.shared.items() if not _is_stream(plan)]
 
     def shared_rows(self, name: str, plan: Node, readers: Iterable[Node]) -> None:
-        """`shared(spark)`: rows that are computed once; in batch they are kept until they are let go."""
+        """`shared(spark)`: rows that are computed once. In batch they are cached until they are released."""
         module = self._module()
         stream = _is_stream(plan)
         for part in (plan, *(readers if stream else ())):
@@ -148,7 +153,7 @@ class _Module:
         self._add(module, *([head, UNSTARTED] if stream else ["@cache", head]))
 
     def query(self, number: str, query: Query) -> None:
-        """`query(spark)`, and `insert(spark)` for an INSERT."""
+        """`query(spark)`, with `insert(spark)` for an INSERT."""
         plan, table = query.plan, query.table
         module = self._module()
         declare(self.modules, by_itself(plan), module)
@@ -176,7 +181,9 @@ class _Module:
         self.imports |= module.imports
 
     def stream(self, of: Node, together: Sequence[tuple[str, Query]]) -> None:
-        """`query(shared_rows)` for each INSERT over the micro-batches of one stream, and `insert(spark)` for all."""
+        """`query(shared_rows)` for each INSERT over the micro-batches of one stream, and one `insert(spark)` for
+        all.
+        """
         first = together[0][0]
         for number, query in together:
             plan, table = query.plan, query.table
@@ -194,7 +201,7 @@ class _Module:
         self.main.start(f"insert{first}", *queries, letters=self.letters(first, *queries))
 
     def letters(self, number: str, *queries: Query) -> str:
-        """`dead_letters(spark)` of a stream that has some; gives its name, "" without."""
+        """Write `dead_letters(spark)` if the stream can have some; return its name, "" otherwise."""
         scans = letter_scans([query.plan for query in queries])
         if not scans:
             return ""
@@ -218,6 +225,6 @@ def _is_stream(plan: Node) -> bool:
 
 
 def _inserts(calls: Sequence[str], shared: Iterable[str]) -> str:
-    """`inserts(spark)`: all INSERTs, one after the other."""
+    """`inserts(spark)`: all INSERTs in order."""
     lines = ["def inserts(spark: SparkSession) -> None:", "    try:", *(f"        {call}" for call in calls)]
     return "\n".join([*lines, "    finally:", *(f"        {rows}.unpersist()" for rows in shared)])

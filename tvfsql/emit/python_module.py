@@ -1,4 +1,4 @@
-"""The lines of the Python module while it is written: the only mutable object of the compiler."""
+"""The lines of the Python module while it is being written: the only mutable object of the compiler."""
 
 from __future__ import annotations
 
@@ -14,13 +14,13 @@ from tvfsql.plan.function import UserFunction
 from tvfsql.plan.node import Node
 from tvfsql.secrets import OF_ENVIRONMENT
 
-PARAMETERS = ("spark", "query", "insert", "F", "rows")  # names that no variable takes
-STANDARD = ("collections.abc", "functools")  # modules of Python
+PARAMETERS = ("spark", "query", "insert", "F", "rows")  # names that no variable may have
+STANDARD = ("collections.abc", "functools")  # modules of the standard library
 
 
 @dataclass(frozen=True)
 class Call:
-    """`.name(arguments)`; an argument is Python text or a chain. No arguments at all, not even none: `.name`."""
+    """`.name(arguments)`; an argument is Python text or a chain. `arguments=None` is an attribute: `.name`."""
 
     name: str
     arguments: tuple[str | Chain, ...] | None = ()
@@ -43,30 +43,32 @@ class Chain:
         return Chain(self.head, (*self.calls, Call(attribute, None)))
 
     def flat(self) -> str:
-        """All on one line."""
+        """The chain on one line."""
         calls = "".join(f".{call.flat()}" for call in self.calls)
         return self.head + calls if self.head else calls[1:]
 
 
 @dataclass
 class PythonModule:
-    """Statements of one function, and what they need imported. `shared` is what the rows of shared plans are called."""
+    """The statements of one function, and the imports that they need. `shared` has the names of the rows of shared
+    plans.
+    """
 
     lines: list[str] = field(default_factory=list)
     imports: set[tuple[str, str]] = field(default_factory=set)
-    functions: dict[UserFunction, str] = field(default_factory=dict)  # the variable that holds each
+    functions: dict[UserFunction, str] = field(default_factory=dict)  # the variables that hold them
     names: set[str] = field(default_factory=lambda: {*PARAMETERS})
     last: tuple[str, Chain | str, int] | None = None
     shared: Mapping[Node, str] = field(default_factory=dict)
-    of_dead_letters: bool = False  # whether tables are read for what cannot be read of them
+    of_dead_letters: bool = False  # whether tables are read for their unreadable rows
 
     def need(self, module: str, name: str) -> str:
-        """Import a name; gives the name."""
+        """Import a name and return it."""
         self.imports.add((module, name))
         return name
 
     def name(self, wanted: str) -> str:
-        """A variable called after what it holds; a number behind it only on a clash."""
+        """Return a variable name like `wanted`, with a number appended only on a clash."""
         base = re.sub(r"\W+", "_", wanted.lower()).strip("_") or "table"
         base = f"{base}_" if keyword.iskeyword(base) else f"t_{base}" if base[0].isdigit() else base
         name = next(name for name in chain([base], (f"{base}_{i}" for i in count(2))) if name not in self.names)
@@ -74,22 +76,22 @@ class PythonModule:
         return name
 
     def assign(self, name: str, value: Chain | str) -> str:
-        """`name = value`; gives the name."""
+        """Write `name = value` and return the name."""
         self.last = (name, value, len(self.lines))
         self.lines += laid_out(f"{name} = {_flat(value)}")
         return name
 
     def statement(self, value: Chain) -> list[str]:
-        """A statement that is just a value, for what it does."""
+        """A statement that is only an expression."""
         return laid_out(value.flat())
 
     def once(self, value: Chain) -> None:
-        """A statement that is just a value, if it is not there yet."""
+        """Write a statement that is only an expression, unless it has been written."""
         lines = self.statement(value)
         self.lines += [] if lines[0] in self.lines else lines
 
     def give_back(self, name: str) -> None:
-        """End with `return`: of the last value itself if it was just assigned to that name."""
+        """Write the final `return`; it returns the last value directly if that was just assigned to this name."""
         if self.last and self.last[0] == name:
             _, value, at = self.last
             self.lines[at:] = laid_out(f"return {_flat(value)}")
@@ -98,11 +100,11 @@ class PythonModule:
 
 
 def literal(value: object) -> str:
-    """A Python literal; a string in double quotes, unless that takes more escapes."""
+    """A Python literal; a string has double quotes, unless single quotes need fewer escapes."""
     match value:
         case str():
             quote = "'" if value.count('"') > value.count("'") else '"'
-            # with a double quote in front, repr() takes single quotes and escapes those alone
+            # with a double quote in front, repr() uses single quotes and escapes only these
             body = repr('"' + value)[2:-1].replace("\\'", "'")
             return quote + body.replace(quote, "\\" + quote) + quote
         case list() | tuple():
@@ -113,7 +115,7 @@ def literal(value: object) -> str:
 
 
 def option_value(value: str, module: PythonModule) -> str:
-    """An option's value as Python; what the environment has is read from it when the program runs."""
+    """An option's value as Python code; values from the environment are read when the program runs."""
     if OF_ENVIRONMENT.search(value):
         return f"{module.need('tvfsql.runtime', 'from_environment')}({literal(value)})"
     return literal(value)
@@ -126,7 +128,7 @@ def _flat(argument: str | Chain) -> str:
 def module_text(
     comment: Iterable[str], imports: Iterable[tuple[str, str]], functions: Sequence[str], main: Sequence[str]
 ) -> str:
-    """A whole Python module."""
+    """The text of a whole Python module."""
     names: dict[str, list[str]] = {}
     for source, name in sorted(imports):
         names.setdefault(source, []).append(name)
@@ -143,7 +145,7 @@ def module_text(
 
 
 def _comments(lines: Iterable[str]) -> Iterator[str]:
-    """The SQL as comments. Python must not see an encoding in the first two: `coding:` would be one."""
+    """The SQL as comments. In the first two lines `coding:` is escaped, because Python would read it as an encoding."""
     for i, line in enumerate(lines):
         shown = "".join(char if char.isprintable() or char == "\t" else " " for char in line)
         yield f"# {re.sub('coding(?=[:=])', 'coding ', shown) if i < 2 else shown}".rstrip()

@@ -1,4 +1,4 @@
-"""The operators that rank rows."""
+"""Emits the operators that rank rows."""
 
 from __future__ import annotations
 
@@ -70,13 +70,13 @@ def _top_n_stream(
 
 
 def _ranked(rows: str, node: Rank | WindowTopN, module: PythonModule) -> Chain:
-    """The rows with their rank as a BIGINT, as Flink has it: Spark's is an INT."""
+    """The rows with their rank as a BIGINT, as in Flink; Spark's rank is an INT."""
     ordered = _ordered(node.partition, (*node.order, *node.ties), module)
     rank = Chain("F").then(node.function.lower()).then("over", ordered).then("cast", '"bigint"')
     return Chain(rows).then("withColumn", literal(node.name), rank)
 
 
 def _ordered(partition: tuple[str, ...], order: tuple[nodes.Order, ...], module: PythonModule) -> str:
-    """A variable that holds the partitions and the order in them."""
+    """Return a variable that holds the partitioning and the order in it."""
     partitions = Chain("Window").then("partitionBy", *columns.names(partition))
     return module.assign(module.name("ordered"), partitions.then("orderBy", *map(columns.order, order)))

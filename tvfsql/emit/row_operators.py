@@ -1,4 +1,4 @@
-"""The operators of streams that keep rows by key."""
+"""Emits the streaming operators that keep rows by key."""
 
 from __future__ import annotations
 
@@ -45,7 +45,7 @@ def _(node: StreamIntervalJoin, module: PythonModule) -> str:
 def _called(
     function: str, arguments: list[str], node: StreamKeepRow | StreamIntervalJoin, wanted: str, module: PythonModule
 ) -> str:
-    """The call of a runtime function over its rows, and what all of them may be told."""
+    """The call of a runtime function over the operator's rows, with the settings that all such operators share."""
     name = module.name(wanted)
     arguments += options(node.context, "key_groups", module=module)
     arguments += own_name(name, wanted)

@@ -1,4 +1,4 @@
-"""Code that writes to tables."""
+"""Emits code that writes to tables."""
 
 from __future__ import annotations
 
@@ -15,7 +15,7 @@ from tvfsql.plan.nodes import Sink
 
 
 def insert(number: str, plan: Sink, table: Table, module: PythonModule) -> list[str]:
-    """`insert(spark)`: the rows, written once."""
+    """`insert(spark)`: writes the rows once."""
     mode = "overwrite" if plan.overwrite else "append"
     body = _write(f"query{number}(spark)", mode, table, module)
     return ["\n".join([f"def insert{number}(spark: SparkSession) -> None:", *body])]
@@ -33,14 +33,14 @@ def _write(rows: str, mode: str, table: Table, module: PythonModule) -> list[str
 
 
 def stream_insert(number: str, plan: Sink, table: Table, module: PythonModule) -> list[str]:
-    """`insert(spark)` of a stream, and what it needs."""
+    """`insert(spark)` of a stream, with the functions that it needs."""
     target = table.connector
     assert target is not None, table.name
     rows = f"query{number}(spark)"
     if isinstance(plan.input, LateOutput):
         chain = Chain(rows).get("writeStream").then("foreachBatch", f"late_output{number}(write{number})")
         return [take(f"write{number}", table, module), _stream_insert(number, chain, module)]
-    if isinstance(target, Managed):  # Spark's own list of a folder's files would hide what others write into it
+    if isinstance(target, Managed):  # Spark's file log in a folder would hide files that others write there
         chain = Chain(f"{module.need(STREAM, 'counted_out')}({rows})").get("writeStream")
         return [
             take(f"write{number}", table, module),
@@ -57,8 +57,9 @@ def stream_insert(number: str, plan: Sink, table: Table, module: PythonModule) -
 
 
 def stream_inserts(numbers: Sequence[str], rows: str, late: Table | None, module: PythonModule) -> list[str]:
-    """`insert(spark)` of a stream whose micro-batches go into several tables: by `query(shared_rows)` and `write` of
-    each number, and the late rows into one more."""
+    """`insert(spark)` of a stream whose micro-batches fill several tables. It uses `query(shared_rows)` and `write` of
+    each number; late rows go into one more table.
+    """
     parts = [f"(query{number}, write{number})" for number in numbers]
     made = late_rows("", late, module) if late is not None else []
     parts += ["late=(late, write_late)"] if late is not None else []
@@ -74,7 +75,9 @@ def _stream_insert(number: str, chain: Chain, module: PythonModule) -> str:
 
 
 def late_output(number: str, table: Table, module: PythonModule) -> list[str]:
-    """`late_output(rest)`: what writes the late rows of a micro-batch into the table, and the others by `rest`."""
+    """`late_output(rest)`: returns a function that writes the late rows of a micro-batch into the table, and passes the
+    others to `rest`.
+    """
     module.need("collections.abc", "Callable")
     write = "Callable[[DataFrame, int], None]"
     parts = (f"({module.need(STREAM, 'in_time')}, rest)", f"late=(late{number}, write_late{number})")
@@ -83,7 +86,7 @@ def late_output(number: str, table: Table, module: PythonModule) -> list[str]:
 
 
 def late_rows(number: str, table: Table, module: PythonModule) -> list[str]:
-    """`late(rows)`: the late rows of a micro-batch, as the table has them; and `write_late(rows, number)`."""
+    """`late(rows)`: the late rows of a micro-batch with the table's columns; also `write_late(rows, number)`."""
     body = PythonModule()
     columns = literal([part.name for part in table.physical])
     body.give_back(body.assign("late", f"{module.need(STREAM, 'late_rows')}(rows, {columns})"))
@@ -92,7 +95,7 @@ def late_rows(number: str, table: Table, module: PythonModule) -> list[str]:
 
 
 def dead_letters(number: str, scans: Sequence[TableSourceScan], module: PythonModule) -> list[str]:
-    """`dead_letters(spark)`: a stream of what a stream cannot read, and what writes it."""
+    """`dead_letters(spark)`: a stream of the rows that a stream cannot read, and its writer."""
     table = scans[0].dead_letters
     assert table is not None
     made = [read_table(scan, module) for scan in scans]
@@ -119,7 +122,9 @@ def _to_tables(parts: Sequence[str], module: PythonModule) -> Call:
 
 
 def take(name: str, table: Table, module: PythonModule) -> str:
-    """A function that writes the rows of a micro-batch into a table; into files once, however often it is run."""
+    """Write a function that writes the rows of a micro-batch into a table. Files are written once, even if it runs
+    again.
+    """
     target = table.connector
     assert target is not None, table.name
     if target.name in ("filesystem", "managed"):
@@ -135,7 +140,7 @@ def take(name: str, table: Table, module: PythonModule) -> str:
 
 
 def _writer(rows: str, how: str, table: Table) -> Chain:
-    """The rows, as the table's source has them, and `write` or `writeStream`."""
+    """The rows in the form of the table's source, with `write` or `writeStream`."""
     if isinstance(table.connector, Kafka):
         return as_messages(Chain(rows), table, table.connector).get(how)
     return Chain(rows).get(how)
@@ -147,6 +152,6 @@ def _format(chain: Chain, target: Connector) -> Chain:
 
 def _options(chain: Chain, target: Connector, table: Table, module: PythonModule) -> Chain:
     for key, value in target.writing:
-        if key != "mode":  # the mode of reading
+        if key != "mode":  # the parser's mode
             chain = chain.then("option", literal(key), option_value(value, module))
     return chain.then("partitionBy", *map(literal, table.partitioned_by)) if table.partitioned_by else chain

@@ -1,4 +1,4 @@
-"""Code that reads tables, by connector."""
+"""Emits code that reads tables, by connector."""
 
 from __future__ import annotations
 
@@ -19,14 +19,14 @@ SOURCES = {"datagen": "DatagenSource", "faker": "FakerSource", "nexmark": "Nexma
 
 
 def read_table(node: TableSourceScan, module: PythonModule) -> str:
-    """Write what reads the columns of the scan. Gives the name of the variable that holds them."""
+    """Write the code that reads the columns of the scan. Returns the name of the variable that holds them."""
     source = node.source.connector
     if node.sign and node.source.op is not None:
         return _signed(node, node.source.op, module)
     table = module.name(node.source.name)
     if source is None:
         rows = Chain("spark").then("table", columns.name(node.source.name))
-        narrow = node.fields != node.source.physical  # set operations go by position
+        narrow = node.fields != node.source.physical  # set operations match columns by position
         return module.assign(table, rows.then("select", *columns.names(node.columns)) if narrow else rows)
     if isinstance(source, Kafka):
         return read_messages(node, source, table, module)
@@ -38,7 +38,7 @@ def read_table(node: TableSourceScan, module: PythonModule) -> str:
     fields = node.source.physical
     if isinstance(source, Generated):
         module.once(Chain("spark.dataSource").then("register", module.need(RUNTIME, SOURCES[source.format])))
-        fields = node.fields or fields[:1]  # only these are made
+        fields = node.fields or fields[:1]  # only these are generated
     rows = _reader(node, source)
     if source.takes_schema:
         rows = rows.then("schema", literal(", ".join([columns_ddl(fields), *([OF_TEXT] if node.dead_letters else [])])))
@@ -58,7 +58,7 @@ def read_table(node: TableSourceScan, module: PythonModule) -> str:
 
 
 def _signed(node: TableSourceScan, op: str, module: PythonModule) -> str:
-    """The changes of a table, what the column `op` says of each as its sign."""
+    """The changes of a table, with their sign computed from the operation in column `op`."""
     stored = node.source.physical
     read = tuple(field for field in stored if field in node.fields or field.name == op)
     read += tuple(field for field in node.fields if field not in stored)

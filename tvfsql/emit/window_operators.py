@@ -1,4 +1,4 @@
-"""Window operators: window functions and window aggregates."""
+"""Emits the window operators: window functions and window aggregates."""
 
 from __future__ import annotations
 
@@ -124,7 +124,7 @@ def _(node: StreamSliceMerge, module: PythonModule) -> str:
 
 
 def _of_slices(node: SliceMerge, module: PythonModule) -> tuple[str, ...]:
-    """What makes windows of slices, or of intervals: these, the window and how partials merge."""
+    """Arguments for making windows from slices or intervals: the slices, the window and the merge kinds."""
     return (
         emit(node.input, module),
         constructed(node.window, module),
@@ -135,7 +135,7 @@ def _of_slices(node: SliceMerge, module: PythonModule) -> tuple[str, ...]:
 
 
 def _of_rows(node: RowSlices, module: PythonModule) -> tuple[str, ...]:
-    """What makes slices of rows, or sessions: the rows, the window and how partials merge."""
+    """Arguments for making slices or sessions from rows: the rows, the window and the merge kinds."""
     return (
         emit(node.input, module),
         constructed(node.window, module),
@@ -159,13 +159,12 @@ def _slice(node: window_nodes.LocalWindowAggregate, module: PythonModule) -> Cha
 
 
 def _window(window: Window, time: str, zone: str, module: PythonModule) -> Chain:
-    """The struct of a row's window: by Spark's window(), its size, slide and start as people write them, where that
-    knows the window."""
+    """The struct of a row's window. It uses Spark's window() with readable durations if Spark has that window."""
     if isinstance(window, Cumulate | TumbleMonths):
         function = module.need(RUNTIME, "cumulate_windows" if isinstance(window, Cumulate) else "month_windows")
         return Chain(f"{function}({_time(time, zone, module).flat()}, {constructed(window, module)})")
     column = columns.name(time) if not zone else _time(time, zone, module)
-    if isinstance(window, Session):  # Spark parts rows that are exactly the gap apart
+    if isinstance(window, Session):  # Spark separates rows that are exactly the gap apart
         return Chain("F").then("session_window", column, literal(f"{_duration(window.gap)} 1 microsecond"))
     slide = window.slide if isinstance(window, Hop) else window.size
     start = window.offset % slide
@@ -184,7 +183,7 @@ def _duration(ms: int) -> str:
 
 
 def _time(time: str, zone: str, module: PythonModule) -> Chain:
-    """The wall clock that windows follow."""
+    """The wall-clock time that windows follow."""
     if not zone:
         return Chain(columns.name(time))
     return Chain(f"{module.need(RUNTIME, 'local_time')}({columns.name(time)}, {literal(zone)})")

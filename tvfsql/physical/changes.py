@@ -1,4 +1,4 @@
-"""Changes on streams: operators that need insert-only input are refused, with the reason."""
+"""Changes on streams: refuses operators that need insert-only input, with the reason."""
 
 from __future__ import annotations
 
@@ -18,7 +18,9 @@ WINDOWS = "aggregate it first: GROUP BY window_start, window_end of a window fun
 
 
 def refuse_changes(plan: Node) -> None:
-    """Raise UnsupportedError if changes reach an operator that takes them for rows, or come out of the plan."""
+    """Raise UnsupportedError if changes reach an operator that would treat them as rows, or leave the plan as its
+    result.
+    """
     if is_changelog(plan):
         scan = _scan(plan)
         raise UnsupportedError(

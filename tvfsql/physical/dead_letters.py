@@ -19,8 +19,9 @@ READ_AT = "read_at"
 
 
 def dead_letter_table(source: Table, catalog: Catalog, options: Options) -> Table | None:
-    """The table for what a stream cannot read of `source`; None if none is asked for, or if nothing of it is parsed by
-    a format that tells bad rows apart. Raises OptionError for a table that cannot take them."""
+    """Return the table for the unreadable rows of `source`. None if the option is not set, or if no format of `source`
+    can detect bad rows. Raises OptionError if the table cannot store them.
+    """
     name = options[DEAD_LETTER]
     if not name or not options.streaming or not _is_parsed(source):
         return None
@@ -42,7 +43,7 @@ def dead_letter_table(source: Table, catalog: Catalog, options: Options) -> Tabl
 
 
 def _is_parsed(source: Table) -> bool:
-    """Whether its rows are parsed by a format that fails at bad ones."""
+    """Whether its rows are parsed by a format that can fail at a row."""
     connector = source.connector
     if connector is None or connector.changes is not None:
         return False

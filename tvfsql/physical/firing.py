@@ -1,7 +1,7 @@
-"""Windows that fire early and late: Flink's emit options, and changes on their way to where rows go.
+"""Early and late firing: Flink's emit options, and the way of changes from the window operator to the sink.
 
-The operator that makes windows gives changes a column OP, and every projection above it hands that on.
-Source: semantics.md#early-and-late-firing.
+The window operator puts changes into a column OP, which every projection above passes on. Source:
+semantics.md#early-and-late-firing.
 """
 
 from __future__ import annotations
@@ -25,11 +25,13 @@ from tvfsql.plan.sharing import Shared
 from tvfsql.plan.window import Cumulate, Session
 from tvfsql.plan.window_nodes import GlobalWindowAggregate
 
-PLAIN = ("print", "blackhole")  # connectors that take rows of any columns
+PLAIN = ("print", "blackhole")  # connectors that accept any columns
 
 
 def firing_of(options: Options) -> Firing | None:
-    """What the emit options say; None: windows fire when they end. Raises OptionError for some that do not fit."""
+    """Return the firing that the emit options define; None: windows fire only at their end. Raises OptionError if
+    options contradict each other.
+    """
     lateness = options[LATENESS]
     late = options[LATE_DELAY] if options[LATE_FIRE] else None
     if late is not None and not lateness:
@@ -49,8 +51,9 @@ def firing_of(options: Options) -> Firing | None:
 
 
 def refuse_firing(plan: Node, firing: Firing, options: Options) -> None:
-    """Raise UnsupportedError for windows that cannot fire early or late, and operators that take what they give out for
-    final results."""
+    """Raise UnsupportedError for windows that cannot fire early or late, and for operators that need final results as
+    input.
+    """
     fires = ((EARLY_FIRE.key, options[EARLY_FIRE]), (LATENESS.key, options[LATENESS]))
     hint = ", ".join(f"RESET '{key}'" for key, is_set in fires if is_set)
     for node in plan.walk():
@@ -91,7 +94,7 @@ def _is_updating(node: Node) -> bool:
 
 
 def _hands_on(node: Node) -> bool:
-    """Whether it does with each row alone what it does."""
+    """Whether it processes each row independently of the others."""
     of_rows = isinstance(node, nodes.Project | nodes.Filter | nodes.Sink | Shared)
     return of_rows or (isinstance(node, nodes.SetOperation) and node.kind == "union" and node.all)
 
@@ -106,8 +109,9 @@ def _scalars(node: Node) -> Iterable[Scalar]:
 
 
 def with_changes(plan: Node, catalog: Catalog) -> Node:
-    """The physical plan with OP among its columns: as `op` if it is a SELECT, else as the table has it. Raises
-    UnsupportedError for a table that takes no changes."""
+    """Add OP to the columns of the physical plan: as `op` for a SELECT, else under the table's own name. Raises
+    UnsupportedError for a table that cannot store changes.
+    """
     if not isinstance(plan, nodes.Sink):
         name = free_name("op", lambda name: name in {known.lower() for known in plan.columns})
         return _renamed(_passed_on(plan), OP, name)
@@ -138,7 +142,7 @@ def _takes_no_changes(table: Table, span: Span | None) -> UnsupportedError:
 
 
 def _passed_on(node: Node) -> Node:
-    """The operators with OP as their first column. Rows that are no changes come."""
+    """Add OP as the first column of the operators. Rows that are not changes are inserts."""
     if not any(isinstance(below, StreamSliceMerge) for below in node.walk()):
         return _with_op(node, text("'+I'", "string"))
     match node:
@@ -164,7 +168,7 @@ def _renamed(node: Node, old: str, new: str) -> Node:
 
 
 def _projected(node: Node, items: tuple[Item, ...]) -> Node:
-    """Some columns under other names, in the projection below if there is one."""
+    """Rename some columns, within the projection below if there is one."""
     if not isinstance(node, Calc):
         return Calc(node, items)
     computed = {item.name: item.scalar for item in node.items}

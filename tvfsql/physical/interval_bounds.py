@@ -1,4 +1,4 @@
-"""Whether a join is an interval join, and if not, why. Used by rules, and by the errors of streams."""
+"""Decides whether a join is an interval join, and if not, why. Rules and the errors of streams use it."""
 
 from __future__ import annotations
 
@@ -16,8 +16,9 @@ from tvfsql.syntax.time_bounds import TimeBounds, time_bounds
 
 @dataclass(frozen=True)
 class Interval:
-    """The conditions of a join taken apart: its times and the bounds between them, pairs of equal columns, the rest.
-    Both times are event times, or `proctime`."""
+    """The conditions of a join by kind: its times with the bounds between them, pairs of equal columns, and the rest.
+    Both times are event times or, with `proctime`, processing times.
+    """
 
     left_time: str
     right_time: str
@@ -34,14 +35,14 @@ class Interval:
 
 @dataclass(frozen=True)
 class NoInterval:
-    """Why a join is not an interval join: a sentence about it, and a hint."""
+    """Why a join is not an interval join: a sentence, and a hint to type."""
 
     reason: str
     hint: str = "AND l.ts BETWEEN r.ts - INTERVAL '10' MINUTE AND r.ts + INTERVAL '10' MINUTE"
 
 
 def interval_of(join: Join) -> Interval | NoInterval:
-    """The join as one of rows within bounds of time, or why it is none."""
+    """Return the join's conditions as those of an interval join, or why it is not one."""
     if join.kind not in ("inner", "left", "right", "full", "cross"):
         return NoInterval(f"on streams a {join.kind.upper()} JOIN needs windows on both sides", "JOIN, or --mode batch")
     if window_of(join.left) is not None or window_of(join.right) is not None:
@@ -83,7 +84,7 @@ def interval_of(join: Join) -> Interval | NoInterval:
 
 
 def _between_sides(condition: Scalar, join: Join) -> TimeBounds | None:
-    """The bounds of a time of the left side less one of the right one."""
+    """The bounds of a left time minus a right time; None if the condition is not such a bound."""
     found = time_bounds(condition)
     if found is None:
         return None
@@ -96,7 +97,7 @@ def _between_sides(condition: Scalar, join: Join) -> TimeBounds | None:
 
 
 def _whole_of(bounds: TimeBounds, said: dict[Scalar, TimeBounds]) -> TimeBounds:
-    """All that is said of the two times together."""
+    """Combine all bounds on the same two times."""
     for each in said.values():
         if each.of(bounds.first, bounds.second):
             bounds = bounds.both(each)
@@ -109,7 +110,7 @@ def _whole(bounds: TimeBounds, said: dict[Scalar, TimeBounds]) -> bool:
 
 
 def _pair(condition: Scalar, join: Join) -> EqualPair | None:
-    """A pair of equal columns of one type, by which rows can be brought together."""
+    """A pair of equal columns of one type, by which rows can be shuffled; None if the condition is not one."""
     pair = EqualPair.of(condition, join.left, join.right)
     if pair is None:
         return None

@@ -26,8 +26,9 @@ from tvfsql.plan.types import ddl
 
 
 def with_late_output(plan: Node, catalog: Catalog, options: Options) -> Node:
-    """The plan of a stream, with its late rows on their way beside the others. Raises OptionError for a table that
-    cannot take them, UnsupportedError for a plan that is more than an aggregate over windows of a table."""
+    """Add the late rows of a stream to its plan. Raises OptionError if the table cannot store them, and
+    UnsupportedError if the plan is more than a window aggregate over a table.
+    """
     name = options[LATE_OUTPUT]
     found = catalog.find(name)
     if not isinstance(found, Table) or found.connector is None:
@@ -43,14 +44,14 @@ def with_late_output(plan: Node, catalog: Catalog, options: Options) -> Node:
 
 
 def _apart(node: Node, table: Table) -> Node:
-    """Late rows leave below the sink; of a stream that others share, where its micro-batches are split."""
+    """Separate late rows below the sink; for a shared stream, where its micro-batches are split."""
     if isinstance(node, Sink | Shared) or any(isinstance(below, Shared) for below in node.walk()):
         return node.over(lambda child: _apart(child, table))
     return LateOutput(_passed_on(node, table), table)
 
 
 def _passed_on(node: Node, table: Table) -> Node:
-    """The operators, with late rows through them all: these are NULL in every column but LATE."""
+    """Pass late rows through the operators. They are NULL in every column but LATE."""
     match node:
         case Calc(source, items, conditions):
             below = _passed_on(source, table)
@@ -74,7 +75,7 @@ def _or_late(condition: Scalar) -> Scalar:
 
 
 def _kept(slices: StreamSlices, table: Table) -> StreamSlices:
-    """The slices, with the source's row in each, in the columns and types of the table."""
+    """Make the slices keep the source's row, with the columns and types of the table."""
     calc = slices.input
     if not isinstance(calc, Calc) or not isinstance(calc.input, WatermarkAssigner):
         reason = f"{LATE_OUTPUT.key} works for a single window aggregate over a table"

@@ -1,8 +1,8 @@
-"""Logical plans become physical ones: what the logical plan leaves open is decided here.
+"""Lowers logical plans to physical plans and makes the decisions that a logical plan leaves open.
 
-Projections and filters become Calcs, tables get their sources, keyed operators an Exchange, window
-operators a check of their time column. Window columns are computed in a Calc above the operator that
-makes windows, so that they melt into the query's own projection.
+Projections and filters become Calcs, tables get their sources, keyed operators an Exchange, and window operators a
+check of their time column. Window columns are computed in a Calc above the window operator, which then merges with the
+query's own projection.
 """
 
 from __future__ import annotations
@@ -51,7 +51,7 @@ from tvfsql.plan.window_nodes import WindowProperty
 
 
 def lower(plan: Node, catalog: Catalog, options: Options) -> Node:
-    """The physical plan of a logical one."""
+    """Return the physical plan of a logical plan."""
 
     def visit(node: Node) -> Node:
         try:
@@ -164,8 +164,9 @@ def _(node: IntervalJoin, catalog: Catalog, options: Options) -> Node:
 
 @_lower.register
 def _(node: window_nodes.WindowAggregate, catalog: Catalog, options: Options) -> Node:
-    """In one phase: TUMBLE, and what slices cannot make. Spark's window() copies each row into its windows;
-    it knows no CUMULATE, so there the copies are made first."""
+    """Lower to one phase: TUMBLE, and aggregates that cannot be merged from slices. Spark's window() copies each row
+    into its windows. Spark has no CUMULATE, so there the rows are copied first.
+    """
     made: Node
     if isinstance(node.window, Session) and node.window.limit:
         raise _unmerged(node, "SESSION with a maximum duration", "leave out the maximum duration")
@@ -185,7 +186,7 @@ def _(node: window_nodes.WindowAggregate, catalog: Catalog, options: Options) ->
     plain = (*node.keys, *(call.name for call in node.calls))
     kept = tuple(Item(name, column(name, made.type_of(name))) for name in plain)
     ends = _ends(struct)
-    if isinstance(node.window, Session):  # made with a gap that is the least bit longer
+    if isinstance(node.window, Session):  # Spark's session gets a gap that is slightly longer
         less = "{end} - INTERVAL '0.000001' SECOND"
         ends |= {"end": template(less, {"end": ends["end"]}, "timestamp_ntz", atomic=False)}
     return calc(made, (*kept, *_properties(node.properties, ends, node.zone)))
@@ -219,7 +220,7 @@ def _(node: window_nodes.GlobalWindowAggregate, catalog: Catalog, options: Optio
 
 
 def _differs_from_before(node: window_nodes.GlobalWindowAggregate) -> Scalar:
-    """Whether a result of the query's aggregates is another one than in BEFORE, or there is none."""
+    """Whether a result of the query's aggregates differs from the one in BEFORE, or BEFORE is empty."""
     before = {name: Scalar((Ref(BEFORE), f".{quoted(name)}")) for name, _ in node.merges}
     results = tuple(dict.fromkeys(item.scalar for item in node.finish))
     if not results:
@@ -238,17 +239,19 @@ def _properties(properties: tuple[WindowProperty, ...], ends: dict[str, Scalar],
 
 
 def window_time(window_end: Scalar, zone: str) -> Scalar:
-    """The last millisecond of a window: an instant if windows lie on the wall clock of a zone."""
+    """The last millisecond of a window; an instant if windows follow the wall clock of a zone."""
     last = template("{end} - INTERVAL '0.001' SECOND", {"end": window_end}, "timestamp_ntz", atomic=False)
     if not zone:
         return last
     parts = ", ".join(f"{unit}({{t}})" for unit in ("year", "month", "day", "hour", "minute"))
-    # by its fields and the zone's name, so that Spark's session zone has no part in it
+    # from its fields and the zone's name, so that Spark's session zone has no influence
     return template(f"make_timestamp({parts}, extract(SECOND FROM {{t}}), '{zone}')", {"t": last}, "timestamp")
 
 
 def calc(source: Node, items: tuple[Item, ...]) -> Node:
-    """A projection over an operator, melted into a Calc below where nothing is worked out twice for it."""
+    """A projection over an operator. It is merged into a Calc below it, unless an expression would be computed
+    twice.
+    """
     if not isinstance(source, Calc):
         return Calc(source, items)
     if not source.items:
@@ -288,7 +291,7 @@ def _expanded(
 
 
 def _unmerged(node: window_nodes.WindowAggregate, what: str, hint: str) -> UnsupportedError:
-    """What needs results that are merged from slices, and is asked of others."""
+    """The error for an option that needs results merged from slices, where the aggregate's are not."""
     alone = next((call for call in node.calls if not mergeable(call, streaming=False)), None)
     if alone is None:
         return UnsupportedError(
@@ -299,8 +302,8 @@ def _unmerged(node: window_nodes.WindowAggregate, what: str, hint: str) -> Unsup
 
 
 def _struct(taken: tuple[str, ...]) -> str:
-    """What the struct column of a window's start and end is called."""
-    lowered = {name.lower() for name in taken}  # to Spark Window and window are one name
+    """The name of the struct column with a window's start and end."""
+    lowered = {name.lower() for name in taken}  # for Spark, Window and window are the same name
     return free_name("window", lambda name: name in lowered)
 
 
@@ -309,9 +312,9 @@ def _ends(struct: str) -> dict[str, Scalar]:
 
 
 def _checked(source: Node, time: str, options: Options) -> Node:
-    if isinstance(source, nodes.Expand):  # each row is checked, and counted, once
+    if isinstance(source, nodes.Expand):  # so that each row is checked and counted once
         return replace(source, input=_checked(source.input, time, options))
-    if is_proctime(source, time):  # is never NULL
+    if is_proctime(source, time):  # processing time is never NULL
         return source
     return RowTimeCheck(source, time, options[NULL_TIMES], options.streaming)
 

@@ -1,4 +1,6 @@
-"""The manifest of a stream, from its physical plans: what is kept, traced down to the columns of the sources."""
+"""Makes the manifest of a stream from its physical plans: the content of its state, traced to the columns of its
+sources.
+"""
 
 from __future__ import annotations
 
@@ -36,18 +38,20 @@ from tvfsql.plan.sharing import Reused, Shared, shared_by
 from tvfsql.plan.window_join import KINDS
 from tvfsql.runtime.stream.state.description import LAYOUT
 
-TIME = "$time"  # the time column of an operator, among the columns that are traced
-PASSES = f"`{CONTROL}` IS NOT NULL OR ("  # of a condition that control rows meet too
+TIME = "$time"  # the operator's time column, among the traced columns
+PASSES = f"`{CONTROL}` IS NOT NULL OR ("  # the start of a condition that control rows satisfy too
 
 
 def manifest_of(plans: Sequence[Node], sinks: Sequence[Table | None], sql: Sequence[str]) -> Manifest:
-    """The manifest of physical plans that run as one stream and fill the tables `sinks`."""
+    """Return the manifest of physical plans that run as one stream and fill the tables `sinks`."""
     return _Tracer(tuple(plans)).manifest(sinks, sql)
 
 
 @dataclass(frozen=True)
 class _Branch:
-    """One way down from an operator: to a source or another stateful operator, with the columns as they are there."""
+    """One path down from an operator, to a source or another stateful operator; `columns` are expressions over the
+    columns there.
+    """
 
     end: Node
     columns: Mapping[str, Scalar]
@@ -56,8 +60,9 @@ class _Branch:
 
 
 def found_in(plans: Sequence[Node]) -> list[Node]:
-    """Stateful operators and sources, each once, in the order of the plans, those of shared parts last: as they are in
-    the manifest."""
+    """The stateful operators and sources of the plans, each once, in the order of the manifest: by plan, those of
+    shared parts last.
+    """
     parts = (node for plan in (*plans, *shared_by(plans)) for node in _walk(plan))
     kept = (node for node in parts if isinstance(node, StreamSliceMerge | RowOperator | TableSourceScan))
     return list({id(node): node for node in kept}.values())
@@ -175,12 +180,14 @@ class _Tracer:
         return Input(f"{of} {at}", branch.where, branch.through)
 
     def _alike(self, end: Node) -> list[Node]:
-        """Of what is found the sources, if it is one, or the operators."""
+        """The sources found so far if `end` is a source, else the operators."""
         return [node for node in self.found if isinstance(node, TableSourceScan) == isinstance(end, TableSourceScan)]
 
 
 def _of_rows(node: Node, own: Sequence[str], time: str) -> list[_Branch]:
-    """The ways down for rows with these columns, among them their time, which may be NULL in rows that do not pass."""
+    """The paths down for rows with these columns. Their time is one of them; it may be NULL in rows that a filter
+    drops.
+    """
     branches = _branches(node, {**{name: column(name) for name in own}, TIME: column(time)})
     return [replace(each, columns={**each.columns, time: each.columns[TIME]}) for each in branches]
 
@@ -188,7 +195,7 @@ def _of_rows(node: Node, own: Sequence[str], time: str) -> list[_Branch]:
 def _branches(
     node: Node, columns: Mapping[str, Scalar], where: tuple[str, ...] = (), through: tuple[str, ...] = ()
 ) -> Iterator[_Branch]:
-    """The ways down from `node`, `columns` being expressions over its columns."""
+    """The paths down from `node`; `columns` are expressions over its columns."""
     match node:
         case TableSourceScan() | StreamSliceMerge() | RowOperator():
             yield _Branch(node, columns, where, through)
@@ -224,7 +231,7 @@ def _branches(
 
 
 def _without_condition(time: Scalar, rowtime: Scalar | None) -> tuple[Scalar, tuple[str, ...]]:
-    """A time that is NULL in rows that do not pass, as that of all rows, and what those that pass meet."""
+    """Split a time that is NULL in rows that a filter drops into the plain time and the conditions of the filter."""
     text, conditions = str(time), list[str]()
     inner = [str(column(part.name)) for part in time.parts if isinstance(part, Ref)]
     for name in (*([str(rowtime)] if rowtime is not None else []), *inner):
@@ -250,7 +257,7 @@ def _of(branches: Sequence[_Branch], name: str) -> str:
 
 
 def _settings(own: Mapping[str, str], node: StreamOperator) -> dict[str, str]:
-    """What an operator has of its own, and what all have."""
+    """The settings of this operator, and those that all operators have."""
     context = node.context
     common = {
         "time": "PROCTIME()" if context.proctime else "event time",
@@ -273,7 +280,7 @@ def _sink(table: Table, by_batch: bool) -> Sink:
 
 
 def _walk(plan: Node) -> Iterator[Node]:
-    """The operators of a plan, without those below a Shared, which `shared_by` has."""
+    """The operators of a plan, except those below a Shared, which `shared_by` returns."""
     yield plan
     if not isinstance(plan, Shared):
         for child in plan.children:

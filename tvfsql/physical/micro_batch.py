@@ -1,4 +1,4 @@
-"""What a stream computes within each micro-batch, after its stateful operators."""
+"""The part of a stream that is computed within each micro-batch, after its stateful operators."""
 
 from __future__ import annotations
 
@@ -22,14 +22,14 @@ WITHOUT_STATE = (
     StreamTopN,
     StreamDeduplicate,
     nodes.Expand,
-    # over rows of windows that come together, as they do here
+    # here all rows of a window are in one micro-batch, as these operators need
     nodes.Aggregate,
     WindowJoin,
 )
 
 
 def goes_by_micro_batch(node: Node) -> bool:
-    """Whether nothing above what is Shared keeps state, or gives other rows when a micro-batch is run again."""
+    """Whether no operator above a Shared keeps state, and repeating a micro-batch gives the same rows."""
     if isinstance(node, Shared):
         return True
     own = (getattr(node, part.name) for part in fields(node))
@@ -38,7 +38,7 @@ def goes_by_micro_batch(node: Node) -> bool:
 
 
 def _scalars(value: Any) -> Iterator[Scalar]:
-    """Those in the fields of an operator, not of those below it."""
+    """The expressions in the fields of an operator, without those of its inputs."""
     if isinstance(value, Scalar):
         yield value
     elif isinstance(value, tuple):

@@ -1,7 +1,6 @@
-"""The physical operators that the logical plan does not have: scans with their source, calculations, exchanges.
+"""The operators that only physical plans have: scans with their source, calculations, exchanges.
 
-Window operators, joins, sorts and set operations are those of `plan.nodes`: the lowering puts them over
-inputs that are physical.
+Window operators, joins, sorts and set operations are those of `plan.nodes`, lowered onto physical inputs.
 """
 
 from __future__ import annotations
@@ -28,11 +27,11 @@ MARK_FIELDS = tuple(map(Field, MARKS, ("timestamp_ntz", "bigint", "string")))
 
 @dataclass(frozen=True)
 class TableSourceScan(Node):
-    """Rows of a source; `fields` are the columns that are kept. A stream has more than the rows that are there.
+    """The rows of a source; `fields` are the columns that are kept. A stream (`streaming`) also reads rows that arrive
+    later.
 
-    Instants that are read as TIMESTAMP are on the wall clock of `zone`. Of a changelog `sign` is the column that
-    says whether a row comes (1) or goes (-1). What cannot be read goes into the table `dead_letters`; None: it is an
-    error.
+    Instants that are read as TIMESTAMP get the wall-clock time of `zone`. For a changelog `sign` names the column that
+    is 1 for an insert and -1 for a retraction. Unreadable rows go into the table `dead_letters`; None: they are errors.
     """
 
     source: Table
@@ -55,8 +54,7 @@ class TableSourceScan(Node):
 
 @dataclass(frozen=True)
 class AppliedChanges(Node):
-    """The rows that are left when all changes of `table` are made: those that came more often than they went, by the
-    column `sign`."""
+    """The rows that remain after all changes of `table`, as many copies as the sum of the column `sign`."""
 
     input: Node
     table: str
@@ -72,7 +70,7 @@ class AppliedChanges(Node):
 
 @dataclass(frozen=True)
 class Calc(Node):
-    """Rows that meet all conditions, then columns computed from them; no items: the columns stay."""
+    """The rows that satisfy all conditions, projected to `items`; without items all columns stay."""
 
     input: Node
     items: tuple[Item, ...]
@@ -92,8 +90,9 @@ class Calc(Node):
 
 @dataclass(frozen=True)
 class RowTimeCheck(Node):
-    """Looks for rows whose time column is NULL: it fails, or leaves them out and counts them (with SKIP_WATERMARK too,
-    as no window holds them)."""
+    """Checks for rows whose time column is NULL. It fails, or drops and counts them (also with SKIP_WATERMARK, because
+    no window contains them).
+    """
 
     input: Node
     time: str
@@ -107,8 +106,9 @@ class RowTimeCheck(Node):
 
 @dataclass(frozen=True)
 class WatermarkAssigner(Node):
-    """A stream's rows with the watermark that each brings, and control rows: MARKS are their columns. `nulls` is for
-    rows whose `rowtime` is NULL; `table` is whose rows they are."""
+    """A stream's rows with the watermark that each carries, and its control rows; the columns are MARKS. `nulls` says
+    what happens to rows whose `rowtime` is NULL; `table` is the table that errors name.
+    """
 
     input: Node
     table: str
@@ -129,7 +129,7 @@ class WatermarkAssigner(Node):
 
 @dataclass(frozen=True)
 class ProcessingTimeAssigner(Node):
-    """A stream's rows and control rows, for operators that go by processing time: rows bring no watermark, in MARKS."""
+    """A stream's rows and control rows for operators in processing time. The rows carry no watermark in MARKS."""
 
     input: Node
     table: str
@@ -141,7 +141,7 @@ class ProcessingTimeAssigner(Node):
 
 @dataclass(frozen=True)
 class StreamUnion(Node):
-    """UNION ALL of streams on their way to a window operator, MARKS in each; columns go by position."""
+    """UNION ALL of streams that feed a window operator, each with MARKS. Columns correspond by position."""
 
     sides: tuple[Node, ...]
 
@@ -157,24 +157,25 @@ class StreamUnion(Node):
 
 
 class StreamOperator(Node):
-    """An operator of a stream; `context` is what the plan decides for it."""
+    """A stateful operator of a stream; `context` has its settings."""
 
     context: StreamContext
 
     def told(self, **options: Unpack[StreamOptions]) -> Self:
-        """The same operator with some of its context changed."""
+        """Return the same operator with some settings of its context changed."""
         return replace(self, context=replace(self.context, **options))  # type: ignore[call-arg]
 
     @property
     def own_marks(self) -> Schema:
-        """The columns of its own watermark, if it emits that."""
+        """The columns of its own watermark; empty if it emits none."""
         return MARK_FIELDS if self.context.marks else ()
 
 
 @dataclass(frozen=True)
 class RowSlices(Node):
-    """LocalWindowAggregate in Python: partials of single rows merged per key and slice. Windows lie on the wall clock
-    of `zone` if times are instants."""
+    """LocalWindowAggregate in Python: partials of single rows, merged per key and slice. If times are instants, windows
+    follow the wall clock of `zone`.
+    """
 
     input: Node
     window: Window
@@ -203,14 +204,16 @@ class RowSlices(Node):
 
 @dataclass(frozen=True)
 class BatchSlices(RowSlices):
-    """Those of all rows."""
+    """The slices of all rows."""
 
     zone: str = ""
 
 
 @dataclass(frozen=True)
 class StreamSlices(StreamOperator, RowSlices):
-    """Those of a micro-batch, key groups apart. With `late` in its context rows come with the source's row."""
+    """The slices of one micro-batch, separated by key group. With `late` in its context each slice carries the source's
+    row.
+    """
 
     context: StreamContext
 
@@ -228,7 +231,7 @@ class StreamSlices(StreamOperator, RowSlices):
 
 @dataclass(frozen=True)
 class Exchange(Node):
-    """Rows brought together by key; no keys: all in one place."""
+    """A shuffle by key; without keys, all rows go to one partition."""
 
     input: Node
     keys: tuple[str, ...]
@@ -243,7 +246,7 @@ class Exchange(Node):
 
 @dataclass(frozen=True)
 class WindowExpand(Node):
-    """A window function: each row once per window, which is the struct column `struct` of start and end."""
+    """A window function: each row once per window, with the window's start and end in the struct column `struct`."""
 
     input: Node
     window: Window
@@ -264,7 +267,7 @@ class WindowExpand(Node):
 
 @dataclass(frozen=True)
 class GroupByWindow(Node):
-    """An aggregate per key and window in one step; the window is the struct column `struct` of start and end."""
+    """An aggregate per key and window in one phase; the struct column `struct` has the window's start and end."""
 
     input: Node
     window: Window
@@ -291,23 +294,24 @@ class GroupByWindow(Node):
 
 @dataclass(frozen=True)
 class StreamTopN(WindowTopN):
-    """WindowTopN of a stream: of the rows that one micro-batch brings."""
+    """WindowTopN of a stream, over the rows of one micro-batch."""
 
     operator = "WindowTopN"
 
 
 @dataclass(frozen=True)
 class StreamDeduplicate(WindowDeduplicate):
-    """WindowDeduplicate of a stream: of the rows that one micro-batch brings."""
+    """WindowDeduplicate of a stream, over the rows of one micro-batch."""
 
     operator = "WindowDeduplicate"
 
 
 @dataclass(frozen=True)
 class SliceMerge(Node):
-    """Windows made from slices, or sessions from intervals; partials merged by their kinds.
+    """Windows merged from slices, or sessions from intervals; partials are merged by their merge kinds.
 
-    With emit_only_on_change BEFORE holds the partials of the step before."""
+    With emit_only_on_change the column BEFORE holds the partials of the previous step.
+    """
 
     input: Node
     window: Window
@@ -319,7 +323,7 @@ class SliceMerge(Node):
 
     @property
     def zone(self) -> str:
-        """On whose wall clock it places windows; in batch the slices are on that already."""
+        """The zone whose wall clock windows follow. In batch it is "": slices are in wall-clock time already."""
         return ""
 
     @cached_property
@@ -340,10 +344,11 @@ class SliceMerge(Node):
 
 @dataclass(frozen=True)
 class StreamSliceMerge(StreamOperator, SliceMerge):
-    """Those of a stream, each when its end has passed.
+    """SliceMerge of a stream: each window fires when the watermark passes its end.
 
-    If it emits changes, BEFORE holds in rows that come the partials of the row before, in rows that go those of the
-    next one; OP says which they are."""
+    If it emits changes, OP has the operation. BEFORE holds the partials of the previous row in an inserted row, and
+    those of the next row in a retracted one.
+    """
 
     context: StreamContext
 
@@ -367,7 +372,7 @@ class StreamSliceMerge(StreamOperator, SliceMerge):
 
 @dataclass(frozen=True)
 class LateOutput(Node):
-    """The rows of a stream, without those that came too late: these go into a table."""
+    """The rows of a stream without its late rows, which go into a table."""
 
     input: Node
     table: Table

@@ -1,4 +1,4 @@
-"""Processing time in physical plans. What is asked is asked of operators before they are given MARKS."""
+"""Processing time in physical plans. It must be asked before operators are given MARKS."""
 
 from __future__ import annotations
 
@@ -12,7 +12,7 @@ __all__ = ["is_proctime"]
 
 @is_proctime.register(Calc)
 def _(node: Calc, name: str) -> bool:
-    """Here window_time is computed of the window's end."""
+    """In a physical plan window_time is computed from the window's end."""
     if not node.items:
         return is_proctime(node.input, name)
     scalar = next(item.scalar for item in node.items if item.name == name)

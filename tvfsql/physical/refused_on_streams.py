@@ -22,11 +22,11 @@ from tvfsql.syntax import ast
 BY_WINDOW = "GROUP BY window_start, window_end and the keys first, or use --mode batch"
 WINDOWED = "GROUP BY window_start, window_end of TABLE(TUMBLE(TABLE t, DESCRIPTOR(ts), INTERVAL '10' MINUTE))"
 RULES = "RESET 'tvfsql.rules.disabled'"
-Reason = tuple[str, str, Span | None]  # what is wrong, what to type, where
+Reason = tuple[str, str, Span | None]  # the problem, the hint, the span
 
 
 def refuse_unbounded(plan: Node, options: Options) -> None:
-    """Raise UnsupportedError for an operator that streams do not have, with the reason and what to do."""
+    """Raise UnsupportedError for an operator that streams cannot run, with the reason and a hint."""
     for node in plan.walk():
         if found := _refusal(node, options):
             reason, hint, span = found
@@ -68,7 +68,7 @@ def _refusal(node: Node, options: Options) -> Reason | None:
 
 
 def _of_join(node: nodes.Join) -> Reason:
-    """A join that is neither a window join nor an interval join."""
+    """The error for a join that is neither a window join nor an interval join."""
     of_rows = window_of(node.left) is None and window_of(node.right) is None
     found = interval_of(node) if of_rows else window_join(node)
     if isinstance(found, NoInterval | NoWindowJoin):
@@ -86,7 +86,7 @@ def _of_aggregate(node: nodes.Aggregate) -> Reason:
 
 
 def _lacking_set(node: nodes.Aggregate) -> Reason | None:
-    """For an aggregate whose window some grouping set lacks."""
+    """The error for an aggregate with a grouping set that lacks the window; None if there is no such set."""
     expand = node.input
     if not isinstance(expand, nodes.Expand):
         return None
@@ -101,7 +101,7 @@ def _lacking_set(node: nodes.Aggregate) -> Reason | None:
 
 
 def _of_several_windows(node: nodes.Aggregate) -> Reason | None:
-    """For an aggregate over a UNION ALL whose parts have windows that differ."""
+    """The error for an aggregate over a UNION ALL of different windows; None if the windows are the same."""
     below = node.input
     while isinstance(below, nodes.Project | nodes.Filter):
         below = below.input
@@ -115,7 +115,7 @@ def _of_several_windows(node: nodes.Aggregate) -> Reason | None:
 
 
 def _of_window_aggregate(node: window_nodes.WindowAggregate, options: Options) -> Reason:
-    """For an aggregate that is not made from slices, as it is in batch."""
+    """The error for an aggregate that is not computed from slices."""
     if options[PHASES] is Phases.ONE:
         reason = "table.optimizer.agg-phase-strategy = 'ONE_PHASE' works in batch only"
         return reason, "RESET 'table.optimizer.agg-phase-strategy'", None
@@ -156,7 +156,7 @@ def _of_spark(node: nodes.SparkSql) -> Reason:
 
 
 def _of_other_time(node: window_nodes.GlobalWindowAggregate) -> Reason | None:
-    """Only the last moment of a window comes with watermarks out of an operator that makes windows."""
+    """The error for a time column other than window_time: watermarks of a window operator only follow window_time."""
     local = node.input
     assert isinstance(local, LocalWindowAggregate), local.label()
     by_clock = node.attached is not None or is_proctime(local.input, local.time)
@@ -170,7 +170,7 @@ def _of_other_time(node: window_nodes.GlobalWindowAggregate) -> Reason | None:
 
 
 def _legs(node: Node, time: str) -> Iterator[tuple[Node, str]]:
-    """The relations that a UNION ALL puts together, each with what it calls a column; under projections of it."""
+    """The inputs of a UNION ALL below projections, each with its own name for a column."""
     match node:
         case nodes.Project(source, items) if renamed := next(i.scalar.column for i in items if i.name == time):
             yield from _legs(source, renamed)
@@ -188,7 +188,7 @@ def _goes_by_window_time(node: Node, time: str) -> bool:
 
 
 def comes_by_window(node: Node) -> bool:
-    """Whether all rows of a window leave the operator in one micro-batch."""
+    """Whether the operator emits all rows of a window in one micro-batch."""
     if isinstance(node, nodes.Project | nodes.Filter | nodes.Unnest | WindowTopN | WindowDeduplicate | Shared):
         return comes_by_window(node.input)
     made = isinstance(node, window_nodes.WindowAggregate | window_nodes.GlobalWindowAggregate)
@@ -196,8 +196,9 @@ def comes_by_window(node: Node) -> bool:
 
 
 def _in_micro_batches(node: Node) -> bool:
-    """Whether it is an aggregate by window or a join of windows over what INSERTs of a set share: all rows of a window
-    are in the micro-batch that it works on, as in batch."""
+    """Whether it is a window aggregate or window join over rows that the INSERTs of a set share. All rows of a window
+    are then in one micro-batch, as in batch.
+    """
     if not isinstance(node, nodes.Aggregate | nodes.Expand | WindowJoin) or not of_shared(node):
         return False
     known = window_of(node)

@@ -1,4 +1,4 @@
-"""A plan over state that another plan has written: columns in state keep the names and the order that they have."""
+"""Adapts a plan to state that another plan wrote: columns in state keep their names and order."""
 
 from __future__ import annotations
 
@@ -16,8 +16,9 @@ from tvfsql.plan.sharing import Reused, Source
 
 
 def with_old_names(plans: Sequence[Node], old: Manifest, new: Manifest) -> list[Node]:
-    """The physical plans of a stream, whose manifest is `new`, over the state that `old` tells of. Plans whose keys and
-    aggregates are others stay as they are: their checkpoint is refused."""
+    """Return the physical plans of a stream with manifest `new` such that they can read the state of manifest `old`.
+    Plans with other keys or aggregates are returned unchanged; their checkpoint will be refused.
+    """
     operators = [node for node in found_in(plans) if isinstance(node, StreamOperator)]
     pairs = zip(operators, old.operators, new.operators, strict=False)
     renaming = {id(node): made for node, before, now in pairs if (made := _renaming(before, now))}
@@ -27,14 +28,16 @@ def with_old_names(plans: Sequence[Node], old: Manifest, new: Manifest) -> list[
 
 @dataclass(frozen=True)
 class _Renaming:
-    """Keys and partials of an aggregate in the order of the state: the name in the query by that in state."""
+    """The keys and partials of an aggregate in the order of the state: maps each name in state to the name in the
+    query.
+    """
 
     keys: Mapping[str, str]
     partials: Mapping[str, str]
 
 
 def _renaming(old: State, new: State) -> _Renaming | None:
-    """None if nothing is renamed, or nothing can be."""
+    """The renaming from one state to another; None if there is nothing to rename, or no way to."""
     if old.kind != "GROUP BY window" or new.kind != old.kind:
         return None
     keys, partials = _matched(old.keys, new.keys), _matched(old.columns, new.columns)
@@ -45,7 +48,7 @@ def _renaming(old: State, new: State) -> _Renaming | None:
 
 
 def _matched(old: Sequence[Column], new: Sequence[Column]) -> dict[str, str] | None:
-    """The new names by the old ones, in the order of the old ones."""
+    """The new names by old name, in the old order; None if the columns do not match."""
     left, names = [*new], dict[str, str]()
     for one in old:
         found = next((each for each in left if each.same_as(one)), None)
@@ -58,7 +61,7 @@ def _matched(old: Sequence[Column], new: Sequence[Column]) -> dict[str, str] | N
 
 @dataclass
 class _Renamer:
-    """`renaming` by the identity of an operator. A part that is met twice is made once."""
+    """`renaming` is by the identity of an operator. A shared part is rewritten once."""
 
     renaming: Mapping[int, _Renaming]
     made: dict[int, Node] = field(default_factory=dict)
@@ -75,7 +78,7 @@ class _Renamer:
 
 
 def _renamed(node: StreamSliceMerge, names: _Renaming) -> Node:
-    """An aggregate with the names of the state, and its columns as the query calls them above."""
+    """An aggregate with the state's names, below a projection to the names of the query."""
     assert isinstance(node.input, Exchange) and isinstance(node.input.input, StreamSlices), node.label()
     slices = node.input.input
     old = {now: before for before, now in {**names.keys, **names.partials}.items()}
@@ -95,6 +98,6 @@ def _renamed(node: StreamSliceMerge, names: _Renaming) -> Node:
 
 
 def _before(before: Scalar, names: _Renaming) -> Scalar:
-    """The partials that a change replaces, under the names of the query."""
+    """The partials of the replaced row, under the names of the query."""
     parts = ", ".join(f"{{b}}.{quoted(old)} AS {quoted(new)}" for old, new in names.partials.items())
     return template(f"CASE WHEN {{b}} IS NOT NULL THEN struct({parts}) END", {"b": before})

@@ -1,4 +1,4 @@
-"""Row-level operators of streams: what they require of their inputs, and what they reject."""
+"""Row-level operators of streams: the inputs that they require, and what they reject."""
 
 from __future__ import annotations
 
@@ -17,7 +17,7 @@ from tvfsql.plan.stream import StreamContext
 
 
 def stream_keep_row(node: Deduplicate, options: Options) -> StreamKeepRow:
-    """The operator with its retention, over rows that bring watermarks; `node.input` is physical.
+    """Return the operator with its retention, over rows with watermarks; `node.input` is physical.
 
     Raises UnsupportedError for last rows that would never be final.
     """
@@ -43,7 +43,7 @@ def stream_keep_row(node: Deduplicate, options: Options) -> StreamKeepRow:
 
 
 def stream_interval_join(node: IntervalJoin, options: Options) -> StreamIntervalJoin:
-    """The operator over two streams whose rows bring watermarks; its sides are physical."""
+    """Return the operator over two streams whose rows carry watermarks; its sides are physical."""
     left = marked_rows(node.left, node.left_time, options)
     right = marked_rows(node.right, node.right_time, options)
     made = replace(
@@ -62,7 +62,7 @@ def stream_interval_join(node: IntervalJoin, options: Options) -> StreamInterval
 
 
 def marked_rows(node: Node, time: str, options: Options) -> Node:
-    """All columns of the rows, and MARKS. Rows that a filter leaves out have no time."""
+    """All columns of the rows, and MARKS. Rows that a filter drops have NULL as their time."""
     calc = marked(node, time, options)
     items = (*calc.items, *mark_items())
     idle = calc.input.columns == tuple(item.name for item in items) == tuple(item.scalar.column for item in items)
@@ -70,6 +70,6 @@ def marked_rows(node: Node, time: str, options: Options) -> Node:
 
 
 def endless_tables(node: Node) -> Iterator[str]:
-    """The tables below that have no end."""
+    """Yield the unbounded tables below."""
     tables = (scan.source for scan in node.walk() if isinstance(scan, TableSourceScan))
     return (table.name for table in tables if table.connector is not None and table.connector.endless)

@@ -1,4 +1,4 @@
-"""The physical operators of streams that keep rows by key."""
+"""The physical streaming operators that keep rows by key."""
 
 from __future__ import annotations
 
@@ -18,21 +18,22 @@ from tvfsql.plan.stream import ONE_INPUT, TWO_INPUTS, StreamContext
 
 
 class RowOperator(StreamOperator):
-    """Keeps rows by key, and emits them by event time or processing time. With `marks` in its context MARKS are beside
-    its columns."""
+    """Keeps rows by key, and emits them by event time or processing time. With `marks` in its context it also outputs
+    MARKS.
+    """
 
     @property
     def times(self) -> tuple[str, ...]:
-        """The columns by which its rows lie in time, for the operators above."""
+        """The columns that operators above can use as the event time of its rows."""
         raise AssertionError(self.label())
 
     @property
     def unbounded(self) -> str | None:
-        """Why its state grows without bound, and what to do; None: it does not."""
+        """Why its state grows without bound, and a hint; None if it does not."""
         return None
 
     def refuse_other_time(self, time: Scalar) -> None:
-        """Raises UnsupportedError for a time of its rows that watermarks do not go by."""
+        """Raise UnsupportedError if watermarks do not follow this time of its rows."""
         if time.column not in self.times:
             known = [origin(self, name) for name in self.times]
             if not known:
@@ -47,7 +48,7 @@ class RowOperator(StreamOperator):
 class StreamKeepRow(RowOperator, Deduplicate):
     """Deduplicate of a stream, over rows that have MARKS.
 
-    A key that was quiet for `retention` ms of event time is forgotten; 0: never.
+    `retention` is the event time in ms after which a key without new rows is forgotten; 0: never.
     """
 
     context: StreamContext = ONE_INPUT
@@ -94,12 +95,12 @@ class StreamIntervalJoin(RowOperator, IntervalJoin):
 
     @property
     def times(self) -> tuple[str, ...]:
-        """Not those of a side that may be NULL: such rows would be in no window."""
+        """The times of both sides, except of a side that can be NULL: its rows would be in no window."""
         of_left = (self.left_time,) if self.kind in ("inner", "left") else ()
         return (*of_left, self.right_time) if self.kind in ("inner", "right") else of_left
 
 
 def unbounded_state(plan: Node) -> tuple[str, ...]:
-    """The operators of a plan whose state has no bound, each with the reason and what to type."""
+    """The operators of a plan whose state is unbounded, each with the reason and a hint."""
     found = (node.unbounded for node in plan.walk() if isinstance(node, RowOperator))
     return tuple(f"state grows without bound: {reason}" for reason in found if reason)

@@ -1,7 +1,7 @@
-"""Rows of a stream on their way to an operator that keeps state: with watermarks, control rows and channels.
+"""The input of a stateful operator of a stream: rows with watermarks, control rows and channels.
 
-Watermarks and control rows must pass every filter, so filters between the source and a window aggregate
-become part of the rows' time: a row that does not pass brings its watermark and nothing else.
+Watermarks and control rows must pass every filter. Therefore a filter between the source and a window aggregate moves
+into the rows' time: a row that the filter drops gets NULL as its time and only carries its watermark.
 """
 
 from __future__ import annotations
@@ -37,7 +37,7 @@ from tvfsql.plan.scalar import PROCTIME, Scalar, column, template
 
 
 def inputs_of(node: Node) -> tuple[str, ...]:
-    """What the names of the channels begin with that speak to an operator: more than "" behind a StreamUnion."""
+    """The name prefixes of the channels that reach an operator; just "" unless there is a StreamUnion below it."""
     match node:
         case StreamUnion(sides):
             return tuple(f"{i}/{name}" for i, side in enumerate(sides, 1) for name in inputs_of(side))
@@ -48,11 +48,11 @@ def inputs_of(node: Node) -> tuple[str, ...]:
 
 
 def marked(node: Node, time: str, options: Options) -> Calc:
-    """A stream's rows on their way to a window operator, computed from an input that has MARKS.
+    """Return a stream's rows as the input of a window operator, computed from an input that has MARKS.
 
-    Rows that a filter leaves out may bring a watermark, so they stay, with NULL as their `time`: they are rows of no
-    window. Control rows have none either. Where `time` is PROCTIME() no row brings a watermark. Raises UnsupportedError
-    if nothing brings watermarks for another `time`.
+    A row that a filter drops may carry a watermark. It stays, with NULL as its `time`, and is in no window; so do
+    control rows. If `time` is PROCTIME(), rows carry no watermark. Raises UnsupportedError if no watermark follows
+    another `time`.
     """
     calc = node if isinstance(node, Calc) else Calc(node, ())
     kept = calc.items or tuple(Item(part.name, column(part.name, part.type)) for part in calc.schema)
@@ -63,7 +63,7 @@ def marked(node: Node, time: str, options: Options) -> Calc:
             items[time] = in_rows(PROCTIME, template(f"`{CONTROL}` IS NULL", {}, "boolean", atomic=False))
         case TableSourceScan() as scan:
             source = assigned(scan, items[time], options)
-        case RowTimeCheck(below):  # where watermarks are assigned, times are looked at too
+        case RowTimeCheck(below):  # the watermark assigner checks times too
             return marked(replace(calc, input=below), time, options)
         case RowOperator() as kept_rows:
             kept_rows.refuse_other_time(items[time])
@@ -74,7 +74,7 @@ def marked(node: Node, time: str, options: Options) -> Calc:
         case nodes.Expand() as expand if (inner := items[time].column) is not None:
             computed = marked(expand.input, inner, options)
             source = replace(expand, input=Calc(computed.input, (*computed.items, *mark_items())))
-        case WindowExpand() as expand:  # rows that are in no window stay, for the watermarks that they bring
+        case WindowExpand() as expand:  # rows that are in no window stay, because they carry watermarks
             rows = expand.input.input if isinstance(expand.input, RowTimeCheck) else expand.input
             computed = marked(rows, expand.time, options)
             source = replace(expand, input=Calc(computed.input, (*computed.items, *mark_items())))
@@ -82,7 +82,7 @@ def marked(node: Node, time: str, options: Options) -> Calc:
                 within = template("{w} IS NOT NULL", {"w": column(expand.struct)}, "boolean", atomic=False)
                 items[time] = in_rows(items[time], within)
         case nodes.SetOperation() as union if len(items[time].columns) == 1:
-            (inner,) = items[time].columns  # where it is NULL, so is the time
+            (inner,) = items[time].columns  # if it is NULL, so is the time
             _refuse_two_clocks(union, inner)
             source = StreamUnion(tuple(_marked_sides(union, union.columns.index(inner), options)))
         case windows if _of_windows(windows):
@@ -97,7 +97,7 @@ def marked(node: Node, time: str, options: Options) -> Calc:
 
 
 def _refuse_two_clocks(union: nodes.SetOperation, time: str) -> None:
-    """Raise UnsupportedError where processing time meets event time in a column."""
+    """Raise UnsupportedError if a column has processing time in one input and event time in another."""
     at = union.columns.index(time)
     found = {is_proctime(side, side.columns[at]) for side in union.children}
     if len(found) > 1:
@@ -109,7 +109,7 @@ def _refuse_two_clocks(union: nodes.SetOperation, time: str) -> None:
 
 
 def _marked_sides(node: Node, at: int, options: Options) -> Iterator[Calc]:
-    """What a UNION ALL puts together, marked; the time is the column at that place."""
+    """The inputs of a UNION ALL with MARKS; the time is the column at position `at`."""
     if isinstance(node, nodes.SetOperation):
         yield from _marked_sides(node.left, at, options)
         yield from _marked_sides(node.right, at, options)
@@ -119,15 +119,16 @@ def _marked_sides(node: Node, at: int, options: Options) -> Iterator[Calc]:
 
 
 def _of_windows(node: Node) -> bool:
-    """Whether rows come from an operator that makes windows, through none that does or reads several inputs."""
+    """Whether the rows come from a window operator, with no other window operator or several inputs in between."""
     while isinstance(node, Calc | Exchange | nodes.Unnest | StreamTopN | StreamDeduplicate):
         node = node.input
     return isinstance(node, StreamSliceMerge)
 
 
 def handing_marks_on(node: Node) -> Node:
-    """Operators that make no windows, down to the one that does or to the source, with MARKS beside their columns.
-    Control rows pass; of a source there is nothing else in MARKS."""
+    """Add MARKS to the operators down to the window operator or the source. Control rows pass through; above a source
+    no other row carries anything in MARKS.
+    """
     match node:
         case StreamOperator():
             return node.told(marks=True)
@@ -148,7 +149,7 @@ def handing_marks_on(node: Node) -> Node:
 
 
 def assigned(scan: TableSourceScan, time: Scalar, options: Options) -> WatermarkAssigner:
-    """The source's rows with their watermarks. The window's time column must be the one they are of."""
+    """The source's rows with their watermarks. The window must be over the watermark's column."""
     table = scan.source
     mark = table.watermark
     computed = {part.name: part.scalar for part in table.columns if part.scalar is not None}
@@ -182,13 +183,14 @@ def _no_watermark(table: Table, time: Scalar) -> UnsupportedError:
 
 
 def mark_items() -> tuple[Item, ...]:
-    """The columns MARKS, handed through."""
+    """The columns MARKS, passed through."""
     return tuple(Item(part.name, column(part.name, part.type)) for part in MARK_FIELDS)
 
 
 def on_event(node: Node) -> bool:
-    """Whether rows are judged one by one. Windows that leave an operator together have no order among them, and their
-    watermark comes after them all; nor have the copies of a row."""
+    """Whether lateness is decided row by row. It is not for rows of windows that are emitted together, which have no
+    order and whose watermark follows them all, nor for copies of a row.
+    """
     parts = [*node.walk()]
     marks = [part.source.watermark for part in parts if isinstance(part, TableSourceScan)]
     together = any(isinstance(part, StreamSliceMerge | WindowExpand) for part in parts)
@@ -196,7 +198,7 @@ def on_event(node: Node) -> bool:
 
 
 def all_of(conditions: tuple[Scalar, ...]) -> Scalar | None:
-    """One condition that holds if all do."""
+    """The conjunction of all conditions; None if there are none."""
     whole: Scalar | None = None
     for one in conditions:
         whole = one if whole is None else template("{a} AND {b}", {"a": whole, "b": one}, "boolean", atomic=False)
@@ -204,7 +206,7 @@ def all_of(conditions: tuple[Scalar, ...]) -> Scalar | None:
 
 
 def in_rows(value: Scalar, passes: Scalar | None) -> Scalar:
-    """The value in rows that pass the filters, NULL in others."""
+    """The value in rows that pass the filters, NULL in the others."""
     if passes is None:
         return value
     return template("CASE WHEN {p} THEN {v} END", {"p": passes, "v": value}, value.type)

@@ -1,4 +1,4 @@
-"""Lowering for streams: slices of single rows, ranks within micro-batches, functions of single rows."""
+"""Lowering for streams: slices of single rows, ranks within micro-batches, functions called for rows only."""
 
 from __future__ import annotations
 
@@ -26,7 +26,7 @@ def stream_rank(node: WindowTopN | WindowDeduplicate) -> StreamTopN | StreamDedu
 
 
 def stream_slices(node: LocalWindowAggregate, options: Options) -> StreamSlices:
-    """The slices of a stream; `node.input` is physical. Raises UnsupportedError for what streams lack yet."""
+    """The slices of a stream; `node.input` is physical. Raises UnsupportedError for what streams do not support."""
     source = marked(node.input, node.time, options)
     items = {item.name: item.scalar for item in source.items}
     keys = tuple(Item(key, items[key]) for key in node.keys)
@@ -44,16 +44,16 @@ def stream_slices(node: LocalWindowAggregate, options: Options) -> StreamSlices:
 
 
 def stream_merge(merged: SliceMerge, slices: Node, options: Options) -> StreamSliceMerge:
-    """The windows of a stream; `slices` are what they are made from. Raises OptionError for emit options that do not
-    fit."""
+    """The windows of a stream, merged from `slices`. Raises OptionError if the emit options contradict each other."""
     assert isinstance(slices, StreamSlices), slices.label()
     context = replace(slices.context, inputs=inputs_of(slices), firing=firing_of(options))
     return StreamSliceMerge(**{part.name: getattr(merged, part.name) for part in fields(merged)}, context=context)
 
 
 def calling_for_rows(node: Node) -> Node:
-    """The operator with the user's functions called for rows of the query alone: not for control rows, nor for late
-    ones on their way to a table, in which all columns of the query are NULL."""
+    """Make the operator call users' functions only for rows of the query: not for control rows, nor for late rows on
+    their way to a table, in which all columns of the query are NULL.
+    """
     if not isinstance(node, Calc) or not any(functions_in((node.items, node.conditions))):
         return node
     others = next((name for name in (CONTROL, LATE) if name in node.input.columns), None)

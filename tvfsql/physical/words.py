@@ -1,4 +1,4 @@
-"""How errors speak of a plan: constructs as SQL has them, columns as the query writes them."""
+"""The words of error messages about a plan: constructs as in SQL, columns as the query writes them."""
 
 from __future__ import annotations
 
@@ -30,29 +30,29 @@ NOUNS: dict[type[Node], str] = {
 
 
 def noun(node: Node) -> str:
-    """The construct that an operator comes from."""
+    """The SQL construct that an operator comes from."""
     match node:
         case nodes.SetOperation(kind=kind):
             return kind.upper()
         case nodes.SparkSql(reason=reason):
             return reason
         case window_nodes.WindowAggregate(calls=calls) if any(call.function.startswith("$") for call in calls):
-            return "this operation"  # its rows are gathered by window: a join, a ranking
+            return "this operation"  # an operator by window: a join or a ranking
     return NOUNS.get(type(node), "this operation")
 
 
 def called(call: AggCall) -> str:
-    """The name of an aggregate."""
+    """The SQL name of an aggregate."""
     return call.arguments[0].sql.partition("(")[0] if call.function == "SPARK" else call.function
 
 
 def written(node: Node, scalar: Scalar) -> str:
-    """An expression over an operator's columns, these called as the tables below call them."""
+    """An expression over an operator's columns, with the column names of the tables below."""
     return str(scalar.renamed({name: origin(node, name) for name in scalar.columns}))
 
 
 def origin(node: Node, name: str) -> str:
-    """What the tables below an operator call one of its columns: plans number those that would clash."""
+    """The name of an operator's column in the tables below; plans number names that would clash."""
     if isinstance(node, nodes.Project):
         scalar = next(item.scalar for item in node.items if item.name == name)
         return origin(node.input, scalar.column) if scalar.column else name

@@ -1,4 +1,4 @@
-"""The commands of the shell: one table, which help, completion and the shell itself read."""
+"""The commands of the shell in one table, which help, completion and the shell itself read."""
 
 from __future__ import annotations
 
@@ -22,7 +22,7 @@ ON, OFF, AUTO = "on", "off", "auto"
 
 @dataclass(frozen=True)
 class Command:
-    """`names`: as one types it, the first one is shown. `takes`: what completes its argument."""
+    """`names`: the names to type; help shows the first one. `takes`: the kind of completion of its argument."""
 
     names: tuple[str, ...]
     usage: str
@@ -32,7 +32,7 @@ class Command:
 
 
 def run_command(shell: Shell, line: str) -> None:
-    """Run a line that `is_command`. Raises TvfSqlError, such as for a command that does not exist."""
+    """Run a line that is a command. Raises TvfSqlError, for example for an unknown command."""
     name, _, argument = line.strip().rstrip("; ").partition(" ")
     command = BY_NAME.get(name.lower())
     if command is None:
@@ -163,7 +163,7 @@ def _read(shell: Shell, path: str) -> None:
 
 
 def _watch(shell: Shell, word: str) -> None:
-    """Run the last query again and again; Ctrl-C ends it."""
+    """Run the last query repeatedly until Ctrl-C."""
     try:
         pause = float(word or 2)
     except ValueError:
@@ -210,7 +210,7 @@ def _set(shell: Shell, argument: str) -> None:
 
 
 def _edit(shell: Shell, path: str) -> None:
-    """Open the last query, or a file, in an editor. What it saves stands on the next prompt."""
+    """Open the last query, or a file, in an editor. The saved text is put on the next prompt."""
     if not shell.terminal:
         raise BindError("\\e needs a terminal")
     editor = os.environ.get("VISUAL") or os.environ.get("EDITOR") or "vi"

@@ -1,4 +1,4 @@
-"""What may stand at the cursor: commands, keywords, tables, columns, functions, options and their values, files."""
+"""Completions at the cursor: commands, keywords, tables, columns, functions, options and their values, files."""
 
 from __future__ import annotations
 
@@ -27,7 +27,9 @@ AFTER_SHOW = ("TABLES", "VIEWS", "FUNCTIONS", "USER FUNCTIONS", "CREATE TABLE")
 
 @dataclass(frozen=True)
 class Candidate:
-    """A text that replaces the last `length` characters. `shown` is what a menu has, `about` what it says of it."""
+    """A text that replaces the last `length` characters. `shown` is its menu entry, `about` the description beside
+    it.
+    """
 
     text: str
     length: int
@@ -36,7 +38,7 @@ class Candidate:
 
 
 def candidates(text: str, after: str, session: Session) -> list[Candidate]:
-    """The candidates at the end of `text`; `after` is what stands behind the cursor, whose tables count too."""
+    """The candidates at the end of `text`. `after` is the text after the cursor; its tables count too."""
     if text.lstrip()[:1] in ("\\", ".") and "\n" not in text.strip():
         found = list(_of_command(text.lstrip(), session))
     else:
@@ -138,7 +140,7 @@ def _tables(start: str, session: Session) -> Iterator[Candidate]:
 
 
 def _columns(start: str, whole: str, session: Session, *, times: bool = False) -> Iterator[Candidate]:
-    """The columns of the tables that the statement names, of all if it names none; and of windows if it has one."""
+    """The columns of the tables that the statement names, or of all tables if it names none; also those of a window."""
     names = {each.lower() for each in re.findall(r"[\w$]+", whole)}
     found: dict[str, str] = {}
     entries = sorted(session.catalog.entries.items())
@@ -152,7 +154,7 @@ def _columns(start: str, whole: str, session: Session, *, times: bool = False) -
 
 
 def _columns_of(owner: str, start: str, whole: str, session: Session) -> Iterator[Candidate]:
-    """The columns of a table, or of one that the statement calls `owner`; the tables of a database."""
+    """The columns of a table or alias `owner`, or the tables of a database."""
     for name in session.catalog.entries:
         database, _, table = name.rpartition(".")
         if database.lower() == owner.lower() and database and table.lower().startswith(start.lower()):
@@ -193,7 +195,7 @@ def _of_option(words: Sequence[str], start: str, session: Session) -> Iterator[C
 
 
 def _of_string(text: str, session: Session) -> Iterator[Candidate]:
-    """Within quotes: an option of SET and its value, or the value of an option of a table."""
+    """Completions within quotes: an option of SET and its value, or the value of a table's option."""
     opened = IN_STRING.search(text)
     start = opened[1] if opened else ""
     before = text[: len(text) - len(start) - 1]
@@ -234,7 +236,7 @@ def _values(key: str) -> Sequence[str]:
 
 
 def _name(name: str) -> str:
-    """A name as SQL has it; one with points is that of a table in a database."""
+    """A name as SQL text. A name with dots is that of a table in a database."""
     parts = name.split(".")
     return ".".join(
         part if re.fullmatch(r"[^\W\d][\w$]*", part) and part.upper() not in KEYWORDS else f"`{part}`" for part in parts

@@ -1,4 +1,4 @@
-"""Rows for someone who looks at a screen: cut to its width, or one value per line, with NULL told from 'NULL'."""
+"""Draws rows for the screen: cut to its width, or one value per line; NULL looks different from 'NULL'."""
 
 from __future__ import annotations
 
@@ -9,12 +9,14 @@ from tvfsql.runtime.host.row_formats import cells, is_number, padded, text_width
 
 DIM, PLAIN = "\x1b[2m", "\x1b[0m"
 CUT = "…"
-LEAST = 12  # columns of the screen that a cut column keeps
+LEAST = 12  # the minimum width of a cut column
 
 
 @dataclass(frozen=True)
 class Screen:
-    """How rows are drawn. `width`: of the screen, 0 for any; `expanded`: on, off, or auto (if they are too wide)."""
+    """How rows are drawn. `width` is that of the screen, 0: unlimited. `expanded` is on, off, or auto (if rows are too
+    wide).
+    """
 
     width: int = 0
     expanded: str = "off"
@@ -65,7 +67,7 @@ def _table(
 
 
 def _fitting(sizes: Sequence[int], screen: int) -> list[int]:
-    """The widths of as many columns as fit. The last one may be cut; so is one that is wider than half the screen."""
+    """The widths of as many columns as fit. The last one may be cut, and so is one wider than half the screen."""
     most = max(LEAST, screen // 2) if len(sizes) > 1 else screen
     widths: list[int] = []
     left = screen - 1

@@ -1,4 +1,4 @@
-"""The shell's own files: history, which only the user may read, and what runs at its start."""
+"""The shell's own files: the history, which only the user may read, and the start file."""
 
 from __future__ import annotations
 
@@ -7,7 +7,7 @@ from pathlib import Path
 
 
 def history_file() -> Path | None:
-    """A private file for the history, in $XDG_STATE_HOME or ~/.local/state. None if it cannot be had."""
+    """A private file for the history, in $XDG_STATE_HOME or ~/.local/state. None if it cannot be created."""
     given = os.environ.get("TVFSQL_HISTORY")
     if given == "":
         return None

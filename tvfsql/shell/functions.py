@@ -18,7 +18,7 @@ RANKS = ("ROW_NUMBER()", "RANK()", "DENSE_RANK()")
 
 @dataclass(frozen=True, order=True)
 class Call:
-    """A call as it is written, and the type of its result if it is always the same."""
+    """A call as it is written, and the type of its result; None if the type depends on the arguments."""
 
     text: str
     result: str | None = None
@@ -29,7 +29,7 @@ class Call:
 
 
 def calls(users: Iterable[UserFunction] = ()) -> Iterator[Call]:
-    """All functions by name: the user's, window functions, aggregates, Flink's functions, and those of Spark."""
+    """All functions by name: those of the user, window functions, aggregates, Flink's functions, and Spark's."""
     yield from sorted(Call(f"{each.name}(...)", shown(each.result)) for each in users)
     yield from _built_in()
 

@@ -1,4 +1,4 @@
-"""Colours of SQL while someone types: a lexer of pygments with Flink's words."""
+"""Highlights SQL during typing: a pygments lexer with Flink's keywords."""
 
 from __future__ import annotations
 
@@ -15,7 +15,7 @@ ALL = tuple(sorted({*KEYWORDS, *(each for each in STARTS if each.isalpha())}, ke
 
 
 class FlinkLexer(RegexLexer):
-    """Statements and commands of the shell. A string or comment that is still open reaches to the end."""
+    """Statements and commands of the shell. A string or comment that is still open extends to the end."""
 
     name = "tvfsql"
     flags = re.IGNORECASE

@@ -1,4 +1,4 @@
-"""Work that Ctrl-C can end without breaking the connection to Spark."""
+"""Runs work that Ctrl-C can end without breaking the connection to Spark."""
 
 from __future__ import annotations
 
@@ -8,16 +8,16 @@ from contextlib import suppress
 from typing import TypeVar
 
 T = TypeVar("T")
-EVERY = 0.1  # seconds between looks
-PATIENCE = 300.0  # seconds that cancelled work may take to end
-ENOUGH = 5  # presses after which nobody waits for it
+EVERY = 0.1  # seconds between checks
+PATIENCE = 300.0  # the most seconds to wait for cancelled work
+ENOUGH = 5  # number of presses after which waiting stops
 
 
 def interruptible(work: Callable[[], T], cancel: Callable[[int], None]) -> T:
-    """What `work` gives. It runs in a thread of its own, so a KeyboardInterrupt never hits a call to Java.
+    """Return the result of `work`. It runs in its own thread, so a KeyboardInterrupt never hits a call to Java.
 
-    On Ctrl-C `cancel` is called with 1, on the next one with 2 and so on, until the work has ended; then this raises
-    KeyboardInterrupt, whatever the work gave or raised.
+    At the first Ctrl-C `cancel` is called with 1, at the next with 2 and so on, until the work has ended; then this
+    raises KeyboardInterrupt, whatever the work returned or raised.
     """
     given: list[T] = []
     raised: list[BaseException] = []
@@ -35,15 +35,15 @@ def interruptible(work: Callable[[], T], cancel: Callable[[int], None]) -> T:
     presses, waited = 0, 0.0
     try:
         threading.Thread(target=run, name="tvfsql-statement", daemon=True).start()
-    except KeyboardInterrupt:  # while it waits for the thread, which has begun
+    except KeyboardInterrupt:  # the thread has started, and this waits for it
         presses = 1
     while not done.is_set() and waited < PATIENCE and presses < ENOUGH:
         try:
             done.wait(EVERY)
             if presses and not done.is_set():
                 waited += EVERY
-                with suppress(Exception):  # Spark between two jobs, or on its way down
-                    cancel(presses)  # again: a job that begins after the key was pressed is to end, too
+                with suppress(Exception):  # Spark may be between two jobs, or shutting down
+                    cancel(presses)  # again, to cancel a job that began after the key was pressed
         except KeyboardInterrupt:
             presses += 1
     if presses:

@@ -1,4 +1,4 @@
-"""The keyboard while a statement runs: what one types then waits for the next prompt, and is not echoed."""
+"""The keyboard while a statement runs: typed text is not echoed and waits for the next prompt."""
 
 from __future__ import annotations
 
@@ -9,13 +9,13 @@ from contextlib import contextmanager
 
 @contextmanager
 def without_echo() -> Iterator[None]:
-    """Keys are not echoed within the block, `^C` neither; they still interrupt. Without a terminal: nothing."""
+    """Do not echo keys within the block, not even `^C`; they still interrupt. Without a terminal this has no effect."""
     try:
         import termios
 
         keyboard = sys.stdin.fileno()
         before = termios.tcgetattr(keyboard)
-    except (ImportError, OSError, ValueError):  # Windows; no terminal; no file
+    except (ImportError, OSError, ValueError):  # Windows, no terminal, or no file
         yield
         return
     quiet = [*before]

@@ -1,4 +1,4 @@
-"""Answers as the shell prints them: counted, limited, and drawn for the screen."""
+"""Prints results in the shell: counted, limited, and drawn for the screen."""
 
 from __future__ import annotations
 
@@ -28,7 +28,7 @@ HIGHEST = 24  # lines of a chart in the shell
 
 @dataclass
 class ShellAnswers(Answers):
-    """The answers of one statement. `rows` is how many rows it gave, None if it gives none."""
+    """The results of one statement. `rows` is the number of its rows; None if it returns none."""
 
     shell: Shell | None = field(default=None, kw_only=True)
     rows: int | None = None
@@ -105,7 +105,7 @@ class ShellAnswers(Answers):
 
 
 def last_query(outcome: Outcome) -> str | None:
-    """The text of a SELECT, for the next statements; None for others."""
+    """The text of a SELECT, which later statements can refer to; None for other statements."""
     if not isinstance(outcome, Compiled) or not isinstance(outcome.ast, ast.Query):
         return None
     return outcome.sql[outcome.ast.span.start : outcome.ast.span.end] if outcome.ast.span else None

@@ -1,4 +1,4 @@
-"""Where a statement ends, and what is a command, while someone still types."""
+"""Splits input during typing: where a statement ends, and what is a command."""
 
 from __future__ import annotations
 
@@ -6,17 +6,17 @@ from collections.abc import Iterable, Iterator
 
 from tvfsql.errors import TvfSqlError
 
-WORDS = ("quit", "exit", "help", "clear")  # commands that may be written as statements
+WORDS = ("quit", "exit", "help", "clear")  # commands that can be written like statements
 
 
 def is_command(text: str) -> bool:
-    """Whether a line is a command of the shell: `\\dt`, `.tables`, `help;`. A number such as .5 is none."""
+    r"""Whether a line is a command of the shell: `\dt`, `.tables`, `help;`. A number such as .5 is not."""
     line = text.strip()
     return line.startswith("\\") or (line[:1] == "." and line[1:2].isalpha()) or line.rstrip("; ").lower() in WORDS
 
 
 def is_complete(text: str) -> bool:
-    """Whether the text ends with a semicolon that ends a statement: no string, comment or set of statements is open."""
+    """Whether the text ends with a semicolon that ends a statement: no string, comment or statement set is open."""
     if not text.rstrip().endswith(";") and ";" not in text:
         return False
     from tvfsql.syntax.tokens import tokens_of
@@ -38,7 +38,7 @@ def is_complete(text: str) -> bool:
 
 
 def mentions(text: str, name: str) -> bool:
-    """Whether a name is a word of the text."""
+    """Whether a name occurs in the text as a word."""
     if name not in text:
         return False
     from tvfsql.syntax.tokens import tokens_of
@@ -50,7 +50,7 @@ def mentions(text: str, name: str) -> bool:
 
 
 def chunks(lines: Iterable[str]) -> Iterator[tuple[int, str]]:
-    """Commands and runs of whole statements, each with the number of lines before it."""
+    """Yield commands and runs of whole statements, each with the number of lines before it."""
     held, first = "", 0
     for number, line in enumerate(lines):
         line = line if line.endswith("\n") else line + "\n"
@@ -68,7 +68,7 @@ def chunks(lines: Iterable[str]) -> Iterator[tuple[int, str]]:
 
 
 def _is_blank(text: str) -> bool:
-    """Whether there is nothing, or nothing but comments."""
+    """Whether the text is empty, except for comments."""
     if not text.strip():
         return True
     from tvfsql.syntax.tokens import tokens_of

@@ -1,4 +1,4 @@
-"""A shell between two lines: its session, its settings, the last query, and how a statement is run."""
+"""The state of a shell between two lines: its session, its settings, the last query, and how a statement runs."""
 
 from __future__ import annotations
 
@@ -26,7 +26,7 @@ LAST = "_"  # the view of the last query
 
 @dataclass
 class Settings:
-    """What the commands of the shell set. `limit`: rows of a result that are shown; 0: all."""
+    """The settings that the shell's commands change. `limit`: the most rows of a result that are shown; 0: all."""
 
     format: str = "table"
     timing: bool = True
@@ -38,7 +38,9 @@ class Settings:
 
 @dataclass
 class Shell:
-    """`terminal`: whether a person looks at it. `failed`: whether anything did. `text`: what the next prompt has."""
+    """`terminal`: whether a person watches. `failed`: whether anything has failed. `text`: the text on the next
+    prompt.
+    """
 
     session: Session
     terminal: bool = False
@@ -51,7 +53,7 @@ class Shell:
     ended: bool = False
 
     def run_lines(self, lines: Iterable[str], file: str | None = None) -> None:
-        """Run statements and commands, up to `\\q`. In a file the first error ends it."""
+        r"""Run statements and commands, up to `\q`. In a file the first error stops the run."""
         for before, text in chunks(lines):
             fine = self.run(text if file is None else "\n" * before + text, file)
             if self.ended or (file is not None and not fine):
@@ -76,9 +78,9 @@ class Shell:
             self.failed |= failed
 
     def run(self, text: str, file: str | None = None, *, again: bool = False) -> bool:
-        """Run a command or some statements, print what they give or why they fail. False: they have failed.
+        """Run a command or some statements, and print the results or the error. Returns False if they failed.
 
-        With `again` it is the last query, in which `_` is what it was.
+        With `again` the text is the last query, in which `_` keeps its former meaning.
         """
         from tvfsql.shell.commands import run_command
 
@@ -97,7 +99,7 @@ class Shell:
             self.failed = True
         except BrokenPipeError:
             raise
-        except Exception as error:  # a mistake of ours ends no session
+        except Exception as error:  # an internal error does not end the session
             print(f"internal error: {type(error).__name__}: {error}", file=sys.stderr)
             print("hint: please report it; the session goes on", file=sys.stderr)
             self.failed = True
@@ -128,7 +130,9 @@ class Shell:
         self.last = last_query(outcome) or self.last
 
     def _with_packages(self, work: Callable[[], None]) -> None:
-        """Start Spark again if it was started, while someone typed, without what the tables need now."""
+        """Run `work`. First restarts Spark if it was started, during typing, without packages that the tables now
+        need.
+        """
         packages, own = self.session.catalog.packages(), self.session.own
         if packages and own.lacks(packages) and not any(running.active for running in self.session.streams.runs):
             self.note(f"Spark starts again, with {', '.join(sorted(packages))}")
@@ -149,7 +153,7 @@ class Shell:
             self.session.own.cancel()
 
     def tell(self, rows: int | None, seconds: float) -> None:
-        """`3 rows, 1.2 s`, below an answer on a terminal."""
+        """Print `3 rows, 1.2 s` below a result on a terminal."""
         if not self.terminal:
             return
         parts = [] if rows is None else [f"{rows:,} row{'s' if rows != 1 else ''}"]
@@ -158,7 +162,7 @@ class Shell:
             self.note(", ".join(parts))
 
     def note(self, text: str) -> None:
-        """A line for a person about an answer; not a part of it."""
+        """Print a line about a result for a person; it is not part of the result."""
         if not self.terminal:
             return
         print(f"{DIM}{text}{PLAIN}" if self.colours else text, file=sys.stderr)
@@ -169,15 +173,15 @@ class Shell:
 
     @property
     def screen(self) -> Screen:
-        """How rows are drawn now: in a file, they are not cut."""
+        """How rows are drawn now. Output to a file is not cut."""
         to_person = self.terminal and self.out is None
         width = shutil.get_terminal_size().columns if to_person else 0
         return Screen(width, self.settings.expanded, self.settings.null, self.colours and to_person)
 
     def close(self) -> None:
-        """End all that runs."""
+        """Stop everything that runs."""
         self.redirect(None)
-        with suppress(Exception):  # whatever state Spark is in
+        with suppress(Exception):  # Spark may be in any state
             self.session.close()
 
     def redirect(self, path: str | None) -> None:

@@ -1,4 +1,4 @@
-"""The shell on a terminal: editing over several lines, history, completion, colours. Spark starts meanwhile."""
+"""The shell on a terminal: multi-line editing, history, completion, colours. Spark starts in the background."""
 
 from __future__ import annotations
 
@@ -33,7 +33,7 @@ from tvfsql.shell.splitting import is_command, is_complete
 from tvfsql.shell.state import Shell
 
 BANNER = "tvfsql: Flink's window SQL on Spark. Statements end with a semicolon; \\? lists the commands, \\q leaves."
-COLOURS = Style.from_dict(  # the terminal's own, which are readable on any background
+COLOURS = Style.from_dict(  # the terminal's own colours, which are readable on any background
     {
         "pygments": "noinherit",
         "pygments.keyword": "noinherit bold",
@@ -50,7 +50,7 @@ PROMPT, MORE = "tvfsql> ", "      > "
 
 
 class PrivateHistory(FileHistory):
-    """A history that keeps statements with passwords out of its file."""
+    """A history that does not write statements with passwords into its file."""
 
     def store_string(self, string: str) -> None:
         if stars(string) == string:
@@ -66,7 +66,7 @@ class SqlCompleter(Completer):
         text, after = document.text_before_cursor, document.text_after_cursor
         typing = not complete_event.completion_requested
         if typing and not document.get_word_before_cursor(WORD=True):
-            return  # a menu at each blank would be in the way
+            return  # a menu after each blank would disturb
         for each in candidates(text, after, self.session):
             shown, about = each.shown or each.text, each.about
             yield Completion(each.text, -each.length, display=shown, display_meta=about)
@@ -91,7 +91,7 @@ def run_terminal(
             _guarded(lambda: shell.run_file(str(file)))
         prompt = _prompt(shell, lambda: _state(shell, starting), input, output, history)
         while not shell.ended:
-            with suppress(KeyboardInterrupt):  # wherever it comes, it ends a line and not the session
+            with suppress(KeyboardInterrupt):  # wherever it occurs, it ends a line, not the session
                 if not _line(shell, prompt):
                     break
     finally:
@@ -100,7 +100,7 @@ def run_terminal(
 
 
 def _line(shell: Shell, prompt: PromptSession[str]) -> bool:
-    """Read what is typed up to the end of a statement or command, and run it. False at the end of the input."""
+    """Read up to the end of a statement or command, and run it. Returns False at the end of the input."""
     prompt.editing_mode = EditingMode.VI if shell.settings.keys == "vi" else EditingMode.EMACS
     text, shell.text = shell.text, ""
     try:
@@ -121,7 +121,7 @@ def _guarded(work: Callable[[], object]) -> None:
 
 
 def _start(session: Session) -> None:
-    """Start Spark. What fails here fails again, and is told, when Spark is needed."""
+    """Start Spark in advance. An error here is ignored: it occurs again, and is reported, when Spark is needed."""
     with suppress(BaseException):
         from tvfsql import answers  # noqa: F401  (loading it takes longer than one notices)
 
@@ -183,7 +183,7 @@ def _keys() -> KeyBindings:
 
     @keys.add("c-d", filter=~has_completions)
     def _(event: KeyPressEvent) -> None:
-        """Leave; of an unfinished statement, discard it."""
+        """Leave; in an unfinished statement, discard it."""
         buffer = event.current_buffer
         if not buffer.text:
             event.app.exit(exception=EOFError)

@@ -1,4 +1,4 @@
-"""The syntax tree: frozen nodes with their place in the text, before names are resolved."""
+"""The syntax tree: frozen nodes with their spans, before names are resolved."""
 
 from __future__ import annotations
 
@@ -12,7 +12,7 @@ if TYPE_CHECKING:
 
 
 def place() -> Span:
-    """A field that holds a span and takes no part in comparisons."""
+    """A field for a span; comparisons ignore it."""
     return field(default=Span(0, 0), compare=False, repr=False)
 
 
@@ -26,7 +26,7 @@ class Name:
 
 @dataclass(frozen=True)
 class Expr:
-    """A scalar expression as sqlglot read it. It is never changed in place: whoever edits it copies first."""
+    """A scalar expression as parsed by sqlglot. It is never changed in place; a caller that edits it must copy it."""
 
     tree: exp.Expr
     span: Span = place()
@@ -40,7 +40,7 @@ class Expr:
 
 @dataclass(frozen=True)
 class Interval:
-    """An interval literal: `ms` milliseconds, or `months` where the unit is MONTH or YEAR."""
+    """An interval literal: `ms` milliseconds, or `months` if its unit is MONTH or YEAR."""
 
     ms: int
     months: int = 0
@@ -61,8 +61,9 @@ class Flag:
 
 @dataclass(frozen=True)
 class Input:
-    """The table argument of a window call; of its rows those that meet `where` go in. `descending` are those columns of
-    `order_by` that are so."""
+    """The table argument of a window call. Only rows that satisfy `where` are read. `descending` are the columns of
+    `order_by` with DESC.
+    """
 
     relation: Relation
     partition_by: tuple[Name, ...] = ()
@@ -74,7 +75,7 @@ class Input:
 
 @dataclass(frozen=True)
 class Other:
-    """An argument that is none of the above: kept as text, to say what is wrong with it."""
+    """An argument of any other form, kept as text for the error message."""
 
     text: str
     span: Span = place()
@@ -89,8 +90,10 @@ class Argument:
 
 @dataclass(frozen=True)
 class WindowCall:
-    """TUMBLE(...), HOP(...), CUMULATE(...) or SESSION(...) where a table may stand. Of a group window `times` are the
-    calls beside it that ask for its time: TUMBLE_ROWTIME, TUMBLE_PROCTIME. `qualifier`: its columns go by no other."""
+    """TUMBLE(...), HOP(...), CUMULATE(...) or SESSION(...) in place of a table. For a group window `times` are the
+    calls that ask for its time: TUMBLE_ROWTIME, TUMBLE_PROCTIME. `qualifier`: its columns can only be used with this
+    qualifier.
+    """
 
     function: str
     arguments: tuple[Argument, ...]
@@ -101,9 +104,11 @@ class WindowCall:
 
 @dataclass(frozen=True)
 class GroupWindow:
-    """GROUP BY TUMBLE(ts, ...) of a SELECT, which is read as a window function's. `call` is without its table;
-    `columns` are the window columns that calls at these places stand for; `one_table`: FROM is that, and no join.
-    A SESSION has the other keys as its `partition_by`, and is made of the rows that WHERE lets through."""
+    """GROUP BY TUMBLE(ts, ...) of a SELECT, which is read like a window function. `call` lacks its table. `columns` are
+    the spans of calls and the window columns that replace them. `one_table`: FROM is a single table, not a join.
+
+    For a SESSION the other keys are its `partition_by`, and WHERE chooses the rows that make sessions (`takes_where`).
+    """
 
     call: WindowCall
     columns: tuple[tuple[Span, str], ...]
@@ -123,7 +128,7 @@ class Alias:
 
 @dataclass(frozen=True)
 class TableName:
-    """A table or view. `short` is its name without the database's, and `qualified` whether that was written."""
+    """A table or view. `short` is its name without the database; `qualified` says whether the database was written."""
 
     name: str
     alias: Alias | None = None
@@ -134,7 +139,7 @@ class TableName:
 
 @dataclass(frozen=True)
 class Derived:
-    """A query in parentheses that stands where a table may stand."""
+    """A query in parentheses in place of a table."""
 
     query: Query
     alias: Alias | None = None
@@ -193,7 +198,7 @@ class Cte:
 
 @dataclass(frozen=True)
 class KeySet:
-    """One of the sets that GROUPING SETS, CUBE and ROLLUP stand for."""
+    """One of the sets of GROUPING SETS, CUBE or ROLLUP."""
 
     keys: tuple[Expr, ...]
 
@@ -213,7 +218,7 @@ class Over:
 
 @dataclass(frozen=True)
 class Match:
-    """EXISTS, or IN with its `operands`, as a condition of WHERE; `negated`: NOT."""
+    """EXISTS, or IN with its `operands`, as a condition of WHERE; `negated`: with NOT."""
 
     query: Query
     operands: tuple[Expr, ...] = ()
@@ -223,10 +228,10 @@ class Match:
 
 @dataclass(frozen=True)
 class Select:
-    """A SELECT of the forms that the planner takes apart.
+    """A SELECT of the forms that the planner plans itself.
 
-    `grouping_sets` come on top of the keys of `group_by`; `over` stands in its items, in QUALIFY or in ORDER BY;
-    `matches` are conditions besides `where`.
+    `grouping_sets` extend the keys of `group_by`. `over` occurs in its items, in QUALIFY or in ORDER BY. `matches` are
+    conditions in addition to `where`.
     """
 
     items: tuple[SelectItem, ...]
@@ -244,7 +249,7 @@ class Select:
 
 @dataclass(frozen=True)
 class SetOperation:
-    """UNION, INTERSECT or EXCEPT, whose place is that of this word; `all` keeps duplicates."""
+    """UNION, INTERSECT or EXCEPT; its span is that of this keyword. `all` keeps duplicates."""
 
     kind: str
     all: bool
@@ -260,8 +265,9 @@ SUBQUERY = "a subquery in an expression"
 
 @dataclass(frozen=True)
 class Ordinary:
-    """A query that Spark plans itself (OVER, EXISTS, ...). Its tables are taken out:
-    `tree` refers to `sources` by the names given here. `because` is the place of what `reason` names."""
+    """A query that Spark plans itself (OVER, EXISTS, ...). Its tables are separated from it: `tree` refers to `sources`
+    by the names given here. `because` is the place of the construct that `reason` names.
+    """
 
     tree: exp.Expr
     sources: tuple[tuple[str, Relation], ...]
@@ -272,8 +278,9 @@ class Ordinary:
 
 @dataclass(frozen=True)
 class OfWindows:
-    """A SELECT with a ranking function, or with matches. Where these do not rank the rows of windows, or do not match
-    windows, the whole query, with its ORDER BY and LIMIT, is `ordinary`."""
+    """A SELECT with a ranking function or with matches. If these do not rank or match rows of windows, the whole query,
+    including its ORDER BY and LIMIT, is `ordinary`.
+    """
 
     select: Select
     ordinary: Ordinary
@@ -281,9 +288,9 @@ class OfWindows:
 
 @dataclass(frozen=True)
 class Query:
-    """A body with the clauses around it: WITH before, ORDER BY, LIMIT and OFFSET after.
+    """A body with the clauses around it: WITH before it; ORDER BY, LIMIT and OFFSET after it.
 
-    `group_window` tells what of it was written in the form of group windows. `limited` is the place of LIMIT.
+    `group_window` is the group window that it was written with. `limited` is the place of LIMIT.
     """
 
     body: Select | SetOperation | OfWindows | Ordinary | Query

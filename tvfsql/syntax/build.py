@@ -1,4 +1,4 @@
-"""lark's trees to `ast` nodes, purely syntactic: what all have in common, and window calls."""
+"""Turns lark's trees into `ast` nodes, by syntax alone: the common parts, and window calls."""
 
 from __future__ import annotations
 
@@ -19,7 +19,7 @@ ReadQuery = Callable[[Span], ast.Query]
 
 @dataclass(frozen=True)
 class Builder:
-    """What both grammars share: names, paths, spans and the text between them."""
+    """The common parts of both grammars: names, paths, spans and the text between them."""
 
     sql: str
     read_query: ReadQuery
@@ -44,7 +44,7 @@ class Builder:
         return ast.Name(current().key(parts), Span(parts[0].span.start, parts[-1].span.end))
 
     def function(self, tree: Node) -> ast.Name:
-        """A possibly qualified name of a function: these are the same in all databases."""
+        """A possibly qualified function name. Functions are the same in all databases."""
         parts = self.name_parts(tree)
         current().key(parts)
         return ast.Name(parts[-1].text, Span(parts[0].span.start, parts[-1].span.end))

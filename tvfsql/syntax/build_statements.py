@@ -1,4 +1,4 @@
-"""Statements: lark's trees to `statements`."""
+"""Turns lark's trees of statements into `statements`."""
 
 from __future__ import annotations
 
@@ -77,7 +77,7 @@ class StatementBuilder(TableBuilder):
         raise AssertionError(f"the grammar gives {tree.data} and the builder does not know it")
 
     def in_databases(self, tree: Node) -> str:
-        """Carry out a statement about catalogs and databases, which the names after it depend on; what it did."""
+        """Execute a statement about catalogs and databases, because later names depend on it. Returns what it did."""
         databases, exists = current(), child(tree, "if_not_exists") is not None
         if tree.data == "create_catalog":
             name = self.name(found(tree, "identifier"))

@@ -1,4 +1,4 @@
-"""CREATE TABLE and ALTER TABLE: lark's trees to `statements`."""
+"""Turns lark's trees of CREATE TABLE and ALTER TABLE into `statements`."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""What Flink writes between parentheses, or around operands, that sqlglot has no node for."""
+"""Flink's calls and operators with keywords that sqlglot has no node for."""
 
 from __future__ import annotations
 
@@ -24,14 +24,15 @@ WRAPPERS = (
 
 
 class Words(exp.Expression, exp.Func):
-    """A call with words: `this` is its name, `expressions` its arguments. `options` are its words, each with what it
-    belongs to ("ON EMPTY=NULL"), and `written` is the call as it was written, with {0}, {1}, ... for the arguments."""
+    """A call with keywords: `this` is its name, `expressions` its arguments. `options` are its keywords, each after the
+    clause that it belongs to ("ON EMPTY=NULL"). `written` is the call as written, with {0}, {1}, ... for the arguments.
+    """
 
     arg_types = {"this": True, "expressions": False, "options": False, "written": True}
     is_var_len_args = True
 
     def option(self, key: str) -> str | None:
-        """What an option says; None if it is not there."""
+        """The value of an option; None if it is absent."""
         pairs = dict(option.partition("=")[::2] for option in self.args.get("options") or ())
         return pairs.get(key)
 
@@ -43,10 +44,10 @@ else:
 
 
 class WithWords(_Parser):
-    """The part of the parser that reads them."""
+    """The part of the parser that reads such calls."""
 
     def words(self, *choices: str) -> str | None:
-        """The first of these phrases that stands here, which is read."""
+        """Consume and return the first of these phrases that comes next; None if none does."""
         return next((choice for choice in choices if self._match_text_seq(*choice.split())), None)
 
     def call(self, name: str, arguments: list[exp.Expr], options: list[str], written: str) -> exp.Expr:
@@ -175,7 +176,7 @@ class WithWords(_Parser):
         return self.expression(exp.StrPosition(this=parts[1], substr=parts[0], position=start))
 
     def bracketed(self, name: str) -> exp.Expr:
-        """MAP[key, value, ...] and MULTISET[value, ...], behind the name."""
+        """MAP[key, value, ...] and MULTISET[value, ...], after the name."""
         self._match(TokenType.L_BRACKET)
         arguments = self._parse_csv(self._parse_disjunction)
         if not self._match(TokenType.R_BRACKET):
@@ -183,7 +184,7 @@ class WithWords(_Parser):
         return self.call(name, arguments, [], f"{name}[{', '.join(f'{{{i}}}' for i in range(len(arguments)))}]")
 
     def difference(self, sub: exp.Sub) -> exp.Expr | None:
-        """(a - b) DAY TO SECOND, behind the parenthesis; None if no unit stands there."""
+        """(a - b) DAY TO SECOND, after the parenthesis; None if no unit follows."""
         first = self._unit()
         if first is None:
             return None
@@ -210,6 +211,6 @@ def decoded(text: str, escape: str = "\\") -> str:
 
 
 def is_json(tree: exp.Expr) -> bool:
-    """Whether an expression makes JSON that stands in other JSON as it is."""
+    """Whether an expression makes JSON that is embedded in other JSON unchanged."""
     name = tree.name.upper() if isinstance(tree, Words | exp.Anonymous) else ""
     return name in ("JSON", "JSON_OBJECT", "JSON_ARRAY")

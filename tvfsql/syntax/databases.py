@@ -1,5 +1,6 @@
-"""Catalogs and databases: the places that names of two and three parts say. A table's own name has its place before it,
-unless that is `default_catalog.default_database`."""
+"""Catalogs and databases: the first parts of table names with two or three parts. A table's own name includes them,
+unless they are `default_catalog.default_database`.
+"""
 
 from __future__ import annotations
 
@@ -17,14 +18,16 @@ IN_MEMORY = "generic_in_memory"
 
 @dataclass
 class Databases:
-    """The databases of each catalog, and those that are in use."""
+    """The databases of each catalog, and the current catalog and database."""
 
     catalogs: dict[str, list[str]] = field(default_factory=lambda: {CATALOG: [DATABASE]})
     catalog: str = CATALOG
     database: str = DATABASE
 
     def key(self, parts: Sequence[Name]) -> str:
-        """What a table is called by itself, whose name has these parts. Raises SqlSyntaxError for an unknown place."""
+        """The full name of a table whose written name has these parts. Raises SqlSyntaxError for an unknown catalog or
+        database.
+        """
         if len(parts) > 3:
             raise SqlSyntaxError("a name has at most three parts", span=parts[3].span, hint="catalog.database.table")
         catalog, database = self.catalog, self.database
@@ -46,7 +49,7 @@ class Databases:
         return found
 
     def shown(self, what: str) -> tuple[str, ...] | None:
-        """What SHOW lists of catalogs and databases; None for anything else."""
+        """The rows of SHOW for catalogs and databases; None for anything else."""
         return {
             "catalogs": tuple(self.catalogs),
             "databases": tuple(self.catalogs[self.catalog]),
@@ -55,7 +58,7 @@ class Databases:
         }.get(what)
 
     def create_catalog(self, name: Name, options: dict[str, str], *, exists: bool) -> None:
-        """Raises UnsupportedError for a catalog that keeps tables elsewhere."""
+        """Create a catalog. Raises UnsupportedError for one that stores its tables elsewhere."""
         kind = options.get("type", "")
         if kind != IN_MEMORY:
             hint = f"'type' = '{IN_MEMORY}', and CREATE TABLE for each table of it"
@@ -91,13 +94,13 @@ _CURRENT: ContextVar[Databases | None] = ContextVar("databases", default=None)
 
 
 def current() -> Databases:
-    """The databases that the script at hand knows."""
+    """The databases that the current script knows."""
     return _CURRENT.get() or Databases()
 
 
 @contextmanager
 def known_databases(databases: Databases | None) -> Iterator[None]:
-    """What is parsed inside knows these."""
+    """Parse inside with these databases."""
     token = _CURRENT.set(databases or Databases())
     try:
         yield

@@ -1,4 +1,4 @@
-"""Flink's SQL as a dialect of sqlglot, and types as Spark's DDL spells them."""
+"""Flink's SQL as a dialect of sqlglot, and types in Spark's DDL spelling."""
 
 from __future__ import annotations
 
@@ -38,11 +38,19 @@ FLINK_TYPES = (
     "MAP", "NUMERIC", "ROW", "SMALLINT", "STRING", "TIME", "TIMESTAMP", "TIMESTAMP_LTZ", "TINYINT", "VARBINARY",
     "VARCHAR",
 )  # fmt: skip
-TYPE_WORDS = ("PRECISION", "VARYING", "WITH", "WITHOUT", "LOCAL", "TIME", "ZONE")  # after a type's first word
+TYPE_WORDS = (
+    "PRECISION",
+    "VARYING",
+    "WITH",
+    "WITHOUT",
+    "LOCAL",
+    "TIME",
+    "ZONE",
+)  # words that can follow a type's first word
 
 
 class FlinkSql(Spark):
-    """Spark's SQL read as Flink users write it: '' is the quote's escape, casts are strict, Flink's types."""
+    """Spark's SQL with Flink's differences: '' escapes a quote, casts are strict, and types are Flink's."""
 
     class Tokenizer(Spark.Tokenizer):
         QUOTES = ["'"]
@@ -58,7 +66,7 @@ class FlinkSql(Spark):
 
     class Parser(WithWords, SparkParser):
         STRICT_CAST = True
-        ADD_JOIN_ON_TRUE = False  # a JOIN that lacks its condition is a mistake
+        ADD_JOIN_ON_TRUE = False  # a JOIN without its condition is an error
         FUNCTIONS = {name: build for name, build in SparkParser.FUNCTIONS.items() if name in functions.NAMES}
         FUNCTION_PARSERS = {
             name: parse
@@ -82,7 +90,9 @@ class FlinkSql(Spark):
         }
 
         def _parse_function(self, *args: Any, **kwargs: Any) -> exp.Expr | None:
-            """A call with its place, from its name to its last parenthesis: sqlglot keeps at most that of the name."""
+            """Parse a call and set its span, from its name to its last parenthesis; sqlglot keeps at most the span of
+            the name.
+            """
             first = self._curr
             made: exp.Expr | None = super()._parse_function(*args, **kwargs)
             if made is not None and first is not None:
@@ -90,14 +100,14 @@ class FlinkSql(Spark):
             return made
 
         def _parse_paren(self) -> exp.Expr | None:
-            """A parenthesis, or the difference of two times in a unit: (a - b) DAY TO SECOND."""
+            """Parse a parenthesis, or the difference of two times in a unit: (a - b) DAY TO SECOND."""
             made: exp.Expr | None = super()._parse_paren()
             if isinstance(made, exp.Paren) and isinstance(made.this, exp.Sub):
                 return self.difference(made.this) or made
             return made
 
         def _parse_bracket(self, this: exp.Expr | None = None) -> exp.Expr | None:
-            """An element, or what MAP[...] and MULTISET[...] hold."""
+            """Parse an element access, or the contents of MAP[...] and MULTISET[...]."""
             named = isinstance(this, exp.Column) and not this.table and not this.this.quoted
             if (
                 named
@@ -109,7 +119,7 @@ class FlinkSql(Spark):
             return super()._parse_bracket(this)
 
         def _parse_case(self) -> exp.Expr | None:
-            """CASE; a branch may be for several values: CASE x WHEN 1, 2 THEN ..."""
+            """Parse CASE. A branch can have several values: CASE x WHEN 1, 2 THEN ..."""
             operand = self._parse_disjunction()
             branches, otherwise = [], None
             while self._match(TokenType.WHEN):
@@ -130,12 +140,12 @@ class FlinkSql(Spark):
             allow_identifiers: bool = True,
             with_collation: bool = False,
         ) -> exp.Expr | None:
-            """Types as they are written: Spark's parser takes CHAR(3) in a CAST for STRING."""
+            """Parse types as written: Spark's parser would read CHAR(3) in a CAST as STRING."""
             return Parser._parse_types(self, check_func, schema, allow_identifiers, with_collation)
 
 
 def parse_at(text: str, start: int, into: type[exp.Expr] | None = None) -> list[exp.Expr | None]:
-    """The trees of a text that stands at `start` of a longer one, whose places are those in the longer one.
+    """Parse a text that starts at `start` of a longer text; the trees' positions are those in the longer one.
 
     Raises ParseError, with lines and columns of the text, and TokenError.
     """
@@ -150,7 +160,7 @@ def parse_at(text: str, start: int, into: type[exp.Expr] | None = None) -> list[
 
 
 def _without_precision(tokens: Sequence[Token]) -> list[Token]:
-    """The tokens but those that say how many digits an interval has: the (3) of `INTERVAL '100' DAY(3)`."""
+    """The tokens without the digits of an interval's unit: the (3) of `INTERVAL '100' DAY(3)`."""
     kept: list[Token] = []
     past = 0
     for i, token in enumerate(tokens):
@@ -170,8 +180,9 @@ def _ends_with_unit(tokens: Sequence[Token]) -> bool:
 
 
 def parse_type(text: str, span: Span) -> str:
-    """A type as Spark's DDL spells it: `TIMESTAMP(3)` is timestamp_ntz, `ROW<a INT>` is struct<a:int>. Spark has no
-    multisets: they are maps of counts."""
+    """A type in Spark's DDL spelling: `TIMESTAMP(3)` is timestamp_ntz, `ROW<a INT>` is struct<a:int>. Spark has no
+    multisets: they become maps of counts.
+    """
     text, lists = _type_alone(text)
     if lists:
         return f"array<{parse_type(text, span)}>"
@@ -185,7 +196,7 @@ def parse_type(text: str, span: Span) -> str:
 
 
 def _type_alone(text: str) -> tuple[str, bool]:
-    """A type without the comments of its fields and NOT NULL, and whether ARRAY follows it, as in `INT ARRAY`."""
+    """A type without its fields' comments and NOT NULL, and whether ARRAY follows it, as in `INT ARRAY`."""
     words = _without_multisets([str(token) for token in tokens_of(text)])
     upper = [word.upper() for word in words]
     pairs = [*pairwise(upper), ("", "")]
@@ -216,7 +227,7 @@ def _without_multisets(words: list[str]) -> list[str]:
 
 
 def spark_type(tree: exp.DataType, span: Span | None = None) -> str:
-    """A sqlglot type as Spark's DDL spells it, in lower case."""
+    """A sqlglot type in Spark's DDL spelling, in lower case."""
     inner = [part for part in tree.expressions if isinstance(part, exp.DataType | exp.ColumnDef)]
     match tree.this:
         case kind if kind in SPARK_TYPES:
@@ -259,7 +270,7 @@ def _digits(tree: exp.DataType, span: Span | None) -> list[str]:
 
 
 def nearest_type(text: str) -> str | None:
-    """A hint: the type whose name is closest."""
+    """A hint with the type whose name is closest; None if none is close."""
     close = nearest(text.partition("(")[0], FLINK_TYPES)
     return f"did you mean {close}?" if close else None
 

@@ -1,7 +1,7 @@
-"""Flink's older group windows, GROUP BY TUMBLE(ts, size) and TUMBLE_START(ts, size), as what took their place.
+"""Turns Flink's older group windows, GROUP BY TUMBLE(ts, size) and TUMBLE_START(ts, size), into window functions.
 
-The parser leaves a column in the place of each call. Here they become window_start, window_end and window_time of a
-window function over what the SELECT reads. Source: semantics.md#group-windows.
+The parser puts a column in place of each call. Here they become window_start, window_end and window_time of a window
+function over the SELECT's input. Source: semantics.md#group-windows.
 """
 
 from __future__ import annotations
@@ -15,16 +15,17 @@ from tvfsql.errors import Span, SqlSyntaxError, UnsupportedError
 from tvfsql.syntax import ast
 
 COLUMNS = {"START": "window_start", "END": "window_end", "ROWTIME": "window_time", "PROCTIME": "window_time"}
-QUALIFIER = "$window"  # of the window's columns: those of the table may have the same names
-GROUPED = ("expressions", "having", "order", "qualify")  # the clauses that come after GROUP BY
+QUALIFIER = "$window"  # qualifies the window's columns, because the table's columns may have the same names
+GROUPED = ("expressions", "having", "order", "qualify")  # clauses that are evaluated after GROUP BY
 
-Calls = Mapping[str, ast.WindowCall]  # by the column that stands in their place
+Calls = Mapping[str, ast.WindowCall]  # by the column in their place
 
 
 @dataclass(frozen=True)
 class Modern:
-    """A SELECT over a window function. `over` is the table in its FROM that stands for the function's call, which is
-    `group.call` over what the SELECT read before; of that only the rows that meet `where`."""
+    """A SELECT over a window function. `over` is the placeholder of the function's call in FROM. The call is
+    `group.call` over the SELECT's former input, restricted to the rows that satisfy `where`.
+    """
 
     tree: exp.Select
     over: str
@@ -33,7 +34,7 @@ class Modern:
 
 
 def modern(tree: exp.Select, calls: Calls) -> Modern | None:
-    """The SELECT with a window function for its group window; None if it has none.
+    """Return the SELECT with a window function in place of its group window; None if it has none.
 
     Raises SqlSyntaxError or UnsupportedError for calls that do not belong together.
     """
@@ -78,7 +79,7 @@ def modern(tree: exp.Select, calls: Calls) -> Modern | None:
     tree.set("from_", exp.From(this=exp.Table(this=exp.to_identifier(names[0], quoted=True))))
     tree.set("joins", None)
     where = tree.args.get("where") if window.function == "SESSION" else None
-    if where:  # it chooses the rows that make sessions
+    if where:  # WHERE chooses the rows that make sessions
         if where.find(exp.Query):
             raise UnsupportedError(
                 "with GROUP BY SESSION, WHERE cannot contain a subquery",
@@ -92,7 +93,7 @@ def modern(tree: exp.Select, calls: Calls) -> Modern | None:
 
 
 def _partition(tree: exp.Select, calls: Calls) -> tuple[ast.Name, ...]:
-    """The other keys of GROUP BY, which part sessions. Raises UnsupportedError for what is no column."""
+    """The other keys of GROUP BY, which partition sessions. Raises UnsupportedError for a key that is not a column."""
     group = tree.args["group"]
     others = [item for item in group.expressions if not _is_call(item, calls)]
     others += [part for name, value in group.args.items() if name != "expressions" and isinstance(value, list)
@@ -116,8 +117,9 @@ def _place(tree: exp.Expr, otherwise: Span) -> Span:
 
 
 def refuse_left_over(tree: exp.Expr, calls: Calls, windows: Calls) -> None:
-    """Raise SqlSyntaxError for a group window's call outside a SELECT that groups by that window, and for one of a
-    window function that is no table."""
+    """Raise SqlSyntaxError for a group window's call in a SELECT that does not group by that window, and for a call of
+    a window function that is not used as a table.
+    """
     for node in tree.find_all(exp.Column):
         if _is_call(node, windows):
             call = windows[node.name]
@@ -142,7 +144,7 @@ def _is_call(node: exp.Expr, calls: Calls) -> bool:
 
 
 def _column_of(call: ast.WindowCall, window: ast.WindowCall) -> str:
-    """The window column that a call such as TUMBLE_START stands for."""
+    """The window column that a call such as TUMBLE_START returns."""
     function, _, kind = call.function.partition("_")
     if not kind:
         raise SqlSyntaxError(

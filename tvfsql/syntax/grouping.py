@@ -16,9 +16,9 @@ KeySet = tuple[exp.Expr, ...]
 
 
 def key_sets(items: Sequence[exp.Expr], span: Span) -> tuple[KeySet, tuple[KeySet, ...]]:
-    """(the keys that every set has, the sets without them) of the items of a GROUP BY; one set alone is none.
+    """Split a GROUP BY into the keys that every set has, and the sets without them; no sets if there would be only one.
 
-    Several items that stand for more than one set are combined, each set of one with each of the other. Raises
+    Several items with more than one set are combined: each set of one with each set of the other. Raises
     UnsupportedError if there would be too many.
     """
     spelled = [_sets(item, span) for item in items]
@@ -30,7 +30,7 @@ def key_sets(items: Sequence[exp.Expr], span: Span) -> tuple[KeySet, tuple[KeySe
 
 
 def _sets(item: exp.Expr, span: Span) -> list[KeySet]:
-    """The key sets that one item of GROUP BY or of GROUPING SETS stands for."""
+    """The key sets of one item of GROUP BY or of GROUPING SETS."""
     match item:
         case exp.GroupingSets():
             return [keys for part in item.expressions for keys in _sets(part, span)]

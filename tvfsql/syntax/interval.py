@@ -1,4 +1,4 @@
-"""Interval literals: the text and the units of INTERVAL '...' UNIT [TO UNIT], as milliseconds."""
+"""Interval literals: the text and the units of INTERVAL '...' UNIT [TO UNIT], in milliseconds."""
 
 from __future__ import annotations
 
@@ -12,13 +12,13 @@ UNITS = tuple(unit.upper() for unit in (*ORDER, "week", *UNIT_MONTHS))
 
 
 def unit_of(word: str) -> str | None:
-    """The unit that a word names, in the singular; None if it names none. WEEK is seven days."""
+    """The unit that a word names, in the singular; None if it is not a unit. WEEK is seven days."""
     unit = word.lower().removesuffix("s")
     return unit if unit.upper() in UNITS else None
 
 
 def parse_interval(text: str, unit: str, to: str | None = None) -> tuple[int, int]:
-    """(milliseconds, months) of an interval literal; `text` comes without quotes, units as `unit_of` gives them.
+    """(milliseconds, months) of an interval literal. `text` has no quotes; units are those of `unit_of`.
 
     Raises ValueError, with a message for the user, if the text does not fit the units.
     """

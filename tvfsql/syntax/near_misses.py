@@ -1,4 +1,4 @@
-"""Syntax errors in the words of who made them: what is missing, and the keyword that a word was meant to be."""
+"""Improves syntax errors: names what is missing, and the keyword that a misspelled word was meant to be."""
 
 from __future__ import annotations
 
@@ -12,11 +12,11 @@ from tvfsql.syntax.tokens import place_of
 NEED_BY = ("GROUP", "ORDER", "PARTITION")
 KEYWORDS = ("FROM", "WHERE", "GROUP", "ORDER", "HAVING", "LIMIT", "JOIN", "UNION", "SELECT", "BETWEEN", "OFFSET")
 ALIKE = 0.72
-NEAR = 3  # words before an error among which its cause is looked for
+NEAR = 3  # how many words before an error are searched for its cause
 
 
 def refuse_no_columns(tokens: Sequence[Token]) -> None:
-    """A SELECT without columns, which sqlglot lets pass."""
+    """Refuse a SELECT without columns, which sqlglot accepts."""
     for i, token in enumerate(tokens):
         after = [each.upper() for each in tokens[i + 1 : i + 3]]
         if token.type == "NAME" and token.upper() == "SELECT" and _begins_from(after):
@@ -30,7 +30,7 @@ def _begins_from(words: Sequence[str]) -> bool:
 
 
 def explained(error: SqlSyntaxError, tokens: Sequence[Token]) -> SqlSyntaxError:
-    """The same error, or a better one at the place of its cause. `tokens` are those of the query."""
+    """Return the same error, or a better one at the place of its cause. `tokens` are those of the query."""
     if error.span is None:
         return error
     at = next((i for i, each in enumerate(tokens) if place_of(each).end > error.span.start), len(tokens) - 1)
@@ -56,7 +56,7 @@ def explained(error: SqlSyntaxError, tokens: Sequence[Token]) -> SqlSyntaxError:
 
 
 def _is_qualified(tokens: Sequence[Token], i: int) -> bool:
-    """Whether a word is a part of a name with a point, or called as a function."""
+    """Whether a word is part of a dotted name, or is called as a function."""
     beside = [each.type for each in (*tokens[max(0, i - 1) : i], *tokens[i + 1 : i + 2])]
     return "DOT" in beside or "OPEN" in beside[-1:]
 

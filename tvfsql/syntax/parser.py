@@ -1,7 +1,8 @@
-"""Text to `statements`: lark reads statements and window calls, sqlglot what lies between. The only door to lark.
+"""Parses text to `statements`: lark parses statements and window calls, sqlglot everything in between. Only this module
+and `tokens` use lark.
 
 Every piece is parsed as a part of the whole text, so the positions that lark and sqlglot report are positions in the
-user's text; what a statement costs does not depend on those before it.
+user's text. The cost of a statement does not depend on the statements before it.
 """
 
 from __future__ import annotations
@@ -52,7 +53,7 @@ STATEMENTS = {
     "USE": "USE d, USE c.d, USE CATALOG c",
     "SHOW": "SHOW TABLES, SHOW VIEWS, SHOW [USER] FUNCTIONS, SHOW CREATE TABLE t",
 }
-# What Flink has and tvfsql does not: how the statements begin, and what to do instead.
+# Statements that Flink has and tvfsql has not: their first words, and what to do instead.
 REFUSED = {
     "ADD": "CREATE FUNCTION f AS 'module.f' LANGUAGE PYTHON",
     "ANALYZE": None,
@@ -65,16 +66,21 @@ REFUSED = {
     "UNLOAD": None,
     "UPDATE": None,
 }
-CLAUSES = ("FROM", "WHERE", "HAVING", "UNION", "EXCEPT", "INTERSECT")  # before these a list ends
+CLAUSES = ("FROM", "WHERE", "HAVING", "UNION", "EXCEPT", "INTERSECT")  # words that end a list
 
 
 def parse(sql: str, databases: Databases | None = None) -> tuple[statements.Statement, ...]:
-    """The statements of a script, in order; those about `databases` are carried out. Raises SqlSyntaxError with its
-    place in `sql`."""
+    """Return the statements of a script, in order; those about `databases` are executed. Raises SqlSyntaxError with its
+    place in `sql`.
+    """
     text = without_hints(sql)
     with known_databases(databases):
         spans = [*_split(text)]
-        starts = [0, *(span.start for span in spans[1:]), len(sql)]  # a hint may end a statement
+        starts = [
+            0,
+            *(span.start for span in spans[1:]),
+            len(sql),
+        ]  # up to the next statement, because a hint may end a statement
         return tuple(
             with_hints(_statement(text, span), sql, Span(*around))
             for span, around in zip(spans, pairwise(starts), strict=False)
@@ -82,7 +88,7 @@ def parse(sql: str, databases: Databases | None = None) -> tuple[statements.Stat
 
 
 def parse_watermark(text: str) -> statements.Watermark:
-    """A watermark expression by itself; its column is the first name in it. Raises SqlSyntaxError."""
+    """Parse a watermark expression on its own; its column is the first name in it. Raises SqlSyntaxError."""
     from tvfsql.syntax import sql as standard
 
     span = Span(0, len(text))
@@ -108,7 +114,7 @@ def _statement(sql: str, span: Span) -> statements.Statement:
 
 
 def _query(sql: str, span: Span) -> ast.Query:
-    """The query that stands at `span`."""
+    """The query at `span`."""
     from tvfsql.syntax import sql as standard
 
     tokens = tokens_of(sql, span)
@@ -128,14 +134,18 @@ def _query(sql: str, span: Span) -> ast.Query:
 def _put_placeholders(
     sql: str, span: Span, tokens: Sequence[Token]
 ) -> tuple[str, dict[str, ast.WindowCall], dict[str, ast.WindowCall]]:
-    """The text at `span` with placeholders for calls; the calls of window functions, and those of group windows."""
+    """The text at `span` with placeholders for calls, then the calls of window functions and those of group windows by
+    placeholder.
+    """
     parts: list[str] = []
     end = span.start
     windows: dict[str, ast.WindowCall] = {}
     groups: dict[str, ast.WindowCall] = {}
     _refuse_unknown_windows(tokens)
     for at, stands_for_table in window_calls(tokens):
-        name = chr(0xE000 + len(windows) + len(groups))  # private use: no user's table or column is called that
+        name = chr(
+            0xE000 + len(windows) + len(groups)
+        )  # a private-use character: no table or column of a user has this name
         body = _lark("window_call", sql, at, hint=_usage(sql, at))
         call = WindowCallBuilder(sql, lambda inner: _query(sql, inner)).build(body)
         if stands_for_table:
@@ -149,7 +159,7 @@ def _put_placeholders(
 
 
 def _with_descriptor(call: ast.WindowCall, sql: str) -> ast.WindowCall:
-    """A group window's call with its time column as DESCRIPTOR names one; its table stands in FROM alone."""
+    """The call of a group window with its time column as in a DESCRIPTOR; its table is in FROM."""
     first = call.arguments[0] if call.arguments else None
     tokens = tokens_of(sql, first.span) if first and isinstance(first.value, ast.Other) else []
     if not tokens or any(token.type not in ("NAME", "QUOTED", "DOT") for token in tokens):
@@ -165,7 +175,7 @@ def _with_descriptor(call: ast.WindowCall, sql: str) -> ast.WindowCall:
 
 
 def _refuse_unknown_windows(tokens: Sequence[Token]) -> None:
-    """A function that is given a DESCRIPTOR, and is no window function."""
+    """Refuse a function with a DESCRIPTOR that is not a window function."""
     for i, (name, after) in enumerate(pairwise(tokens)):
         called = name.type == "NAME" and after.type == "OPEN" and name.upper() not in (*FUNCTIONS, "TABLE")
         if called and takes_descriptor(tokens, i + 1):
@@ -187,7 +197,7 @@ def _refuse_unbalanced(tokens: Sequence[Token]) -> None:
 
 
 def _refuse_by_name(tokens: Sequence[Token]) -> None:
-    """Clauses of Flink's that sqlglot reads as something else."""
+    """Refuse Flink's clauses that sqlglot would read as something else."""
     for name, after in pairwise(tokens):
         if name.type == "NAME" and name.upper() == "MATCH_RECOGNIZE" and after.type == "OPEN":
             raise UnsupportedError("MATCH_RECOGNIZE is not supported", span=place_of(name))
@@ -198,7 +208,7 @@ def _refuse_by_name(tokens: Sequence[Token]) -> None:
 
 
 def _refuse_idle_commas(tokens: Sequence[Token]) -> None:
-    """A comma that nothing follows, which sqlglot would pass over."""
+    """Refuse a comma that nothing follows, which sqlglot would skip."""
     for token, after in pairwise(tokens):
         if token.type == "COMMA" and (after.type == "CLOSE" or after.upper() in CLAUSES):
             raise SqlSyntaxError(f"unexpected {after}", span=place_of(after), hint="leave out the comma before it")
@@ -207,7 +217,7 @@ def _refuse_idle_commas(tokens: Sequence[Token]) -> None:
 
 
 def _split(sql: str) -> Iterator[Span]:
-    """The statements between semicolons; a STATEMENT SET keeps those between its BEGIN and END."""
+    """Yield the statements between semicolons. A STATEMENT SET includes those between its BEGIN and END."""
     start: Token | None = None
     last: Token | None = None
     words: list[str] = []
@@ -225,7 +235,7 @@ def _split(sql: str) -> Iterator[Span]:
 
 
 def _begins_set(words: Sequence[str]) -> bool:
-    """Whether a statement that begins so is a STATEMENT SET, or the EXPLAIN of one."""
+    """Whether these first words begin a STATEMENT SET, or the EXPLAIN of one."""
     start = ["STATEMENT", "SET", "BEGIN"]
     if words[:1] == ["BEGIN"]:
         return words[1:3] == start[:2]
@@ -236,7 +246,7 @@ def _begins_set(words: Sequence[str]) -> bool:
 
 
 def _lark(name: str, sql: str, span: Span, hint: str | None) -> Tree[Token]:
-    """What a grammar makes of the text at `span`."""
+    """Parse the text at `span` with a grammar."""
     try:
         return grammar(name).parse(piece(sql, span))
     except UnexpectedInput as error:

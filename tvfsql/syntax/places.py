@@ -1,4 +1,4 @@
-"""Where the words of sqlglot's trees stand in the text."""
+"""The spans of sqlglot's trees."""
 
 from __future__ import annotations
 
@@ -8,7 +8,7 @@ from tvfsql.errors import Span
 
 
 def span_of(tree: exp.Expr, fallback: Span) -> Span:
-    """Where the words of a tree stand; the fallback if none of them has a place."""
+    """The span of a tree; `fallback` if no word of it has a place."""
     places = [node.meta for node in tree.walk() if "start" in node.meta]
     if not places:
         return fallback

@@ -14,13 +14,14 @@ from tvfsql.syntax.tokens import closing, place_of, starts_window_call, tokens_o
 if TYPE_CHECKING:
     from lark import Token
 
-Edit = tuple[int, int, str]  # from where to where, and what comes there
+Edit = tuple[int, int, str]  # start, end, and the new text between them
 
 
 def rewrite(sql: str, file: str | None = None) -> str:
-    """The script with each GROUP BY TUMBLE, HOP or SESSION as a window function; all else as it was, byte for byte.
+    """Return the script with each GROUP BY TUMBLE, HOP or SESSION as a window function; all else is unchanged, byte for
+    byte.
 
-    Raises SqlSyntaxError for what does not parse, and UnsupportedError for a group window over a join.
+    Raises SqlSyntaxError for text that does not parse, and UnsupportedError for a group window over a join.
     """
     try:
         tokens = tokens_of(sql)
@@ -56,7 +57,7 @@ def _grouped(node: Any) -> Iterator[ast.GroupWindow]:
 
 
 def _edits(group: ast.GroupWindow, sql: str, tokens: Sequence[Token]) -> Iterator[Edit]:
-    """The calls become columns, and the table in FROM becomes the function's first argument."""
+    """Replace the calls by columns, and make the table in FROM the function's first argument."""
     for span, columns in group.columns:
         yield span.start, span.end, columns
     call = group.call
@@ -86,7 +87,7 @@ def _edits(group: ast.GroupWindow, sql: str, tokens: Sequence[Token]) -> Iterato
 
 
 def _where_end(group: Span, tokens: Sequence[Token]) -> int:
-    """Where the WHERE ends of the SELECT with this group window: before its GROUP BY."""
+    """The end of the WHERE in the SELECT with this group window: before its GROUP BY."""
     depth, at = 0, next(i for i, token in enumerate(tokens) if place_of(token).start == group.start)
     while depth or tokens[at].upper() != "GROUP":
         at -= 1
@@ -95,7 +96,7 @@ def _where_end(group: Span, tokens: Sequence[Token]) -> int:
 
 
 def _alias(sql: str, tokens: Sequence[Token], last: Token) -> str:
-    """The name under which the rest of the SELECT may know the table that ends with a word."""
+    """The name that the rest of the SELECT may use for the table whose last word this is."""
     at = next(i for i, token in enumerate(tokens) if token is last) + 1
     named = tokens[at] if tokens[at].upper() != "WHERE" else last
     if named.upper() == "AS":

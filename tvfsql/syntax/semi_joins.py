@@ -1,4 +1,4 @@
-"""EXISTS and IN with a subquery as conditions of WHERE: found in sqlglot's trees, and removed from them."""
+"""Finds EXISTS and IN with a subquery as conditions of WHERE in sqlglot's trees, and removes them."""
 
 from __future__ import annotations
 
@@ -10,7 +10,7 @@ from sqlglot import exp
 
 @dataclass(frozen=True)
 class MatchTree:
-    """A condition that some row of `query` matches, or (`negated`) that none does; of IN with `operands`."""
+    """The condition that some row of `query` matches or, if `negated`, that none does; for IN with its `operands`."""
 
     whole: exp.Expr
     query: exp.Expr
@@ -19,13 +19,13 @@ class MatchTree:
 
 
 def matches_of(tree: exp.Select) -> list[MatchTree]:
-    """Those that AND joins in WHERE. One inside another expression is none of them."""
+    """The matches that AND connects in WHERE. A match inside another expression is not included."""
     where = tree.args.get("where")
     return [found for part in conjuncts(where.this) if (found := _match(part))] if where else []
 
 
 def without(where: exp.Expr, taken: list[MatchTree]) -> exp.Expr | None:
-    """What AND joins besides them; None: nothing."""
+    """The other conditions that AND connects; None if there are none."""
     wholes = [match.whole for match in taken]
     rest = [part for part in conjuncts(where) if not any(part is whole for whole in wholes)]
     return exp.and_(*rest) if rest else None
@@ -55,7 +55,7 @@ def _match(whole: exp.Expr) -> MatchTree | None:
 
 
 def in_for_any(node: exp.Expr) -> exp.Expr:
-    """`x = ANY (SELECT ...)` as IN, and `x <> ALL (SELECT ...)` as NOT IN; any other node as it is."""
+    """`x = ANY (SELECT ...)` as IN, and `x <> ALL (SELECT ...)` as NOT IN; any other node is unchanged."""
     query = node.args.get("expression")
     if isinstance(node, exp.EQ) and isinstance(query, exp.Any) and isinstance(query.this, exp.Query):
         return exp.In(this=node.this, query=_in_parentheses(query.this))

@@ -11,7 +11,7 @@ from tvfsql.syntax import ast, statements
 
 
 def tree(node: Any) -> str:
-    """A node a line, its parts indented below it; what a line can hold stands on it."""
+    """One node per line, its parts indented below it; parts that fit are on the same line."""
     return "\n".join(_lines(node, "", ""))
 
 
@@ -49,7 +49,7 @@ def _items(value: Any) -> tuple[Any, ...]:
 
 
 def _inline(value: Any) -> str | None:
-    """What fits on its parent's line: words, expressions, and lists of them."""
+    """The value as text if it fits on its parent's line: words, expressions, and lists of them; else None."""
     match value:
         case ast.Name(text):
             return text

@@ -1,7 +1,7 @@
-"""Standard SQL, read by sqlglot: queries and scalar expressions become the nodes of `ast`.
+"""Standard SQL, parsed by sqlglot: turns queries and scalar expressions into nodes of `ast`.
 
-Window calls do not reach it: the parser has put a quoted placeholder of the same length in their place, so every
-position is still right. A placeholder is a table, or a column for a group window's call.
+sqlglot does not see window calls: the parser has replaced each by a quoted placeholder of the same length, so every
+position stays right. A placeholder is a table, or a column for a group window's call.
 """
 
 from __future__ import annotations
@@ -43,8 +43,8 @@ JOINS = {
 }
 RANKS = {exp.RowNumber: "ROW_NUMBER", exp.Rank: "RANK", exp.DenseRank: "DENSE_RANK"}
 SET_KINDS = {exp.Union: "union", exp.Intersect: "intersect", exp.Except: "except"}
-PARAMETERS = ("self", "sqlQuery", "args")  # of spark.sql()
-# Operators whose rows Spark works out by itself: a SELECT that holds one is not taken apart.
+PARAMETERS = ("self", "sqlQuery", "args")  # parameters of spark.sql()
+# Constructs that only Spark computes: a SELECT with one of them is a pass-through query.
 SPARKS_OWN = (
     (exp.Window, ast.OVER),
     (exp.Query, ast.SUBQUERY),
@@ -56,9 +56,9 @@ SPARKS_OWN = (
 def parse_query(
     text: str, windows: Mapping[str, ast.WindowCall], groups: Mapping[str, ast.WindowCall], span: Span
 ) -> ast.Query:
-    """The query whose text stands at `span`.
+    """The query whose text is at `span`.
 
-    `windows` are the calls of window functions and `groups` those of group windows, both by placeholder.
+    `windows` are the calls of window functions, and `groups` those of group windows, by placeholder.
     """
     return replace(
         _Reader(" " * span.start + text, windows, groups, span).query(_parse(text, span, exp.Query)), span=span
@@ -66,12 +66,12 @@ def parse_query(
 
 
 def parse_scalar(text: str, span: Span) -> ast.Expr:
-    """The scalar expression whose text stands at `span`."""
+    """The scalar expression whose text is at `span`."""
     return ast.Expr(_parse(text, span, exp.Expr), span)
 
 
 def _parse(text: str, span: Span, kind: type[exp.Expr]) -> exp.Expr:
-    """The one tree that the text holds, of the wanted kind; errors are placed in the text."""
+    """Parse the text to one tree of the wanted kind; errors have places in the text."""
     try:
         trees = parse_at(text, span.start, None if kind is exp.Query else exp.Condition)
     except ParseError as error:
@@ -91,7 +91,7 @@ def _parse(text: str, span: Span, kind: type[exp.Expr]) -> exp.Expr:
 
 
 def _select_of(values: exp.Values) -> exp.Select:
-    """VALUES as a SELECT; its columns are called EXPR$n, as Flink calls them."""
+    """VALUES as a SELECT; its columns are named EXPR$n, as in Flink."""
     first = values.expressions[0]
     width = len(first.expressions) if isinstance(first, exp.Tuple) else 1
     names = [exp.to_identifier(f"EXPR${i}", quoted=True) for i in range(width)]
@@ -101,7 +101,7 @@ def _select_of(values: exp.Values) -> exp.Select:
 
 
 def _message(detail: Mapping[str, Any]) -> tuple[str, str | None]:
-    """What is wrong, in our words where sqlglot's would speak of its classes; and a hint."""
+    """The problem and a hint; in our own words if sqlglot's message would name its classes."""
     text = str(detail.get("description", "syntax error")).rstrip(".")
     word = str(detail.get("highlight") or "")
     if text.startswith("Invalid expression") and word:
@@ -117,7 +117,7 @@ def _message(detail: Mapping[str, Any]) -> tuple[str, str | None]:
 
 
 def _place(text: str, detail: Mapping[str, Any], fallback: Span) -> Span:
-    """Where an error is; sqlglot counts lines and columns of the text that stands at `fallback`."""
+    """The span of an error; sqlglot counts lines and columns in the text at `fallback`."""
     if not detail.get("line"):
         return fallback
     start = 0
@@ -129,14 +129,14 @@ def _place(text: str, detail: Mapping[str, Any], fallback: Span) -> Span:
 
 
 def _argument_names(base: str) -> Iterator[str]:
-    """Names after `base` that a table may have as an argument of Python's spark.sql(), the best first."""
+    """Names like `base` that can be an argument of Python's spark.sql(), the best first."""
     if not keyword.iskeyword(base) and base not in PARAMETERS:
         yield base
     yield from (f"{base}_{i}" for i in count(2))
 
 
 def _without_parentheses(source: exp.Expr) -> exp.Expr:
-    """A table in parentheses is that table, under the outermost alias."""
+    """A table in parentheses is the table itself, under the outermost alias."""
     inner, alias = source, source.args.get("alias")
     while isinstance(inner, exp.Subquery) and isinstance(inner.this, exp.Subquery | exp.Table):
         inner = inner.this
@@ -149,7 +149,7 @@ def _without_parentheses(source: exp.Expr) -> exp.Expr:
 
 
 def _first(value: Any, otherwise: exp.Expr) -> exp.Expr:
-    """The tree that an argument is, or the first of those that it holds."""
+    """The tree of an argument, or the first of its list."""
     found = value[0] if isinstance(value, list) else value
     return found if isinstance(found, exp.Expr) else otherwise
 
@@ -206,21 +206,23 @@ class _Reader:
         return ast.Query(body, ctes, order, limit, offset or 0, span_of(tree, self.span), limited)
 
     def _between(self, kind: str, left: exp.Expr, right: exp.Expr) -> Span:
-        """The place of UNION, INTERSECT or EXCEPT between its sides."""
+        """The span of UNION, INTERSECT or EXCEPT between its sides."""
         start, end = span_of(left, self.span).end, span_of(right, self.span).start
         words = re.compile(rf"\b{kind}\b(\s+(all|distinct)\b)?", re.IGNORECASE).search(self.text, start, end)
         return Span(*words.span()) if words else Span(start, end)
 
     def _of_windows(self, tree: exp.Select) -> bool:
-        """Whether a ranking function, EXISTS and IN are all that keeps the planner from taking the SELECT apart."""
+        """Whether a ranking function, EXISTS and IN are the only constructs in the SELECT that the planner may have to
+        leave to Spark.
+        """
         over, matches = self._ranking(tree), matches_of(tree)
         return bool(over or matches) and self._sparks_own(tree, over, matches) is None
 
     @staticmethod
     def _ranking(tree: exp.Select) -> exp.Window | None:
-        """The ranking function of a SELECT, if it has one such.
+        """The ranking function of a SELECT, if it has exactly one.
 
-        It may be written down several times, but not in WHERE, GROUP BY or HAVING, which come before it.
+        It may occur several times, but not in WHERE, GROUP BY or HAVING, which are evaluated before it.
         """
         after = [*tree.expressions, tree.args.get("qualify"), tree.args.get("order")]
         found = {node for part in after if part for node in part.find_all(exp.Window)}
@@ -234,8 +236,9 @@ class _Reader:
     def _sparks_own(
         self, tree: exp.Expr, over: exp.Window | None = None, matches: Sequence[MatchTree] = ()
     ) -> tuple[str, Span] | None:
-        """Why the planner leaves this query to Spark, and where; None if it can take it apart, with `over` and
-        `matches`."""
+        """Why the planner leaves this query to Spark, and the place; None if it can plan the query, given `over` and
+        `matches`.
+        """
         found = self._left_to_spark(tree, over, matches)
         return (found[0], span_of(found[1], self.span)) if found else None
 
@@ -268,8 +271,9 @@ class _Reader:
         return None
 
     def _scalars(self, tree: exp.Expr, besides: Sequence[exp.Expr]) -> Iterator[exp.Expr]:
-        """Every node of the tree's own scalar expressions: nothing of its tables, arms or CTEs, nor of what
-        is below `besides`."""
+        """Every node of the tree's own scalar expressions, without those of its tables, set operation sides and CTEs,
+        and without what is below `besides`.
+        """
         for key, value in tree.args.items():
             if key in ("from_", "with_", "this", "expression") and isinstance(tree, exp.Query):
                 continue
@@ -319,7 +323,7 @@ class _Reader:
         return ast.Match(self.query(match.query), operands, match.negated, span_of(match.whole, self.span))
 
     def _sources(self, tree: exp.Select) -> ast.Relation:
-        """What stands in FROM."""
+        """The relation in FROM."""
         relation = self._relation(tree.args["from_"].this)
         for join in tree.args.get("joins") or ():
             relation = self._join(relation, join)
@@ -358,7 +362,7 @@ class _Reader:
             return ast.Derived(self.query(tree.this), named, span)
         assert isinstance(tree, exp.Table), tree
         before = [tree.args.get(key) for key in ("catalog", "db")]
-        if "" in before:  # what sqlglot makes of two dots
+        if "" in before:  # sqlglot parses two dots this way
             raise SqlSyntaxError("a name is missing between two dots", span=span, hint=tree.name)
         if tree.name in self.windows:
             call = self.windows[tree.name]
@@ -379,7 +383,7 @@ class _Reader:
         )
 
     def _ordinary(self, tree: exp.Expr, reason: str, because: Span) -> ast.Ordinary:
-        """Take the tables out of a query and leave names in their place. Its span stays right: no text moves."""
+        """Replace the tables of a query by names. Its span stays right, because no text moves."""
         tree = tree.copy()
         tree.set("with_", None)
         local = {cte.alias for cte in tree.find_all(exp.CTE)}
@@ -399,9 +403,9 @@ class _Reader:
             base = base if base.isidentifier() else "windows"
             name = next(name for name in _argument_names(base) if name not in sources)
             sources[name] = relation
-            # column aliases are the source's own: the binder has given its columns these names
+            # column aliases belong to the source: the binder has named its columns so
             hole = exp.Table(this=exp.to_identifier(name), alias=exp.TableAlias(this=exp.to_identifier(base)))
-            for key in ("joins", "sample", "pivots", "laterals"):  # what stands behind a table stays there
+            for key in ("joins", "sample", "pivots", "laterals"):  # clauses after a table stay in the query
                 if found := node.args.get(key):
                     parts = [part.transform(take_out) for part in (found if isinstance(found, list) else [found])]
                     hole.set(key, parts if isinstance(found, list) else parts[0])
@@ -430,7 +434,7 @@ class _Reader:
         )
 
     def _number(self, clause: exp.Expr | None) -> int | None:
-        """The literal of a LIMIT or OFFSET; 0 where there is no such clause; None if it is no literal."""
+        """The literal of LIMIT or OFFSET; 0 if the clause is absent; None if it is not a literal."""
         if clause is None:
             return 0
         literal = clause.expression

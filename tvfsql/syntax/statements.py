@@ -1,4 +1,4 @@
-"""Statements as frozen nodes with their place in the text, before names are resolved."""
+"""Statements as frozen nodes with their spans, before names are resolved."""
 
 from __future__ import annotations
 
@@ -10,7 +10,7 @@ from tvfsql.syntax import ast
 
 @dataclass(frozen=True)
 class Column:
-    """A column with a Spark type. `metadata` is the key of METADATA FROM; `virtual`: only read, never written."""
+    """A column with a Spark type. `metadata` is the key of METADATA FROM; `virtual`: it is only read, never written."""
 
     name: ast.Name
     type: str
@@ -41,8 +41,9 @@ class Option:
 
 @dataclass(frozen=True)
 class Parts:
-    """What stands between the parentheses of CREATE TABLE and ALTER TABLE. `names` are columns without a type, whose
-    order is that of the query of CREATE TABLE ... AS."""
+    """The parts between the parentheses of CREATE TABLE and ALTER TABLE. `names` are columns without a type, as in
+    CREATE TABLE ... AS, where they give the query's columns an order.
+    """
 
     columns: tuple[Column | ComputedColumn, ...] = ()
     watermark: Watermark | None = None
@@ -52,7 +53,7 @@ class Parts:
 
 @dataclass(frozen=True)
 class Like:
-    """LIKE table (...): `rules` are pairs as (including, all), in lower case."""
+    """LIKE table (...): `rules` are pairs such as (including, all), in lower case."""
 
     table: ast.Name
     rules: tuple[tuple[str, str], ...] = ()
@@ -61,7 +62,7 @@ class Like:
 
 @dataclass(frozen=True)
 class CreateTable:
-    """`names` are columns without a type, and `query` is what follows AS."""
+    """CREATE TABLE. `names` are columns without a type; `query` is the query after AS."""
 
     name: ast.Name
     columns: tuple[Column | ComputedColumn, ...]
@@ -112,7 +113,7 @@ class Modify:
 
 @dataclass(frozen=True)
 class DropParts:
-    """Columns, or the watermark, or the primary key."""
+    """The columns, watermark or primary key to drop."""
 
     columns: tuple[ast.Name, ...] = ()
     watermark: bool = False
@@ -141,7 +142,7 @@ class CreateView:
 
 @dataclass(frozen=True)
 class CreateFunction:
-    """`path` is the text behind AS; `language` is in upper case, "" if none is named."""
+    """`path` is the text after AS; `language` is in upper case, "" if absent."""
 
     name: ast.Name
     path: str
@@ -177,7 +178,7 @@ class Explain:
 
 @dataclass(frozen=True)
 class Constant:
-    """A string, or a string behind the name of its type: TIMESTAMP '...'. `type` is in upper case, "" for none."""
+    """A string, or a string after a type name: TIMESTAMP '...'. `type` is in upper case, "" if absent."""
 
     type: str
     text: str
@@ -195,7 +196,7 @@ class Call:
 
 @dataclass(frozen=True)
 class SetOption:
-    """SET 'key' = 'value'; a bare SET (no key) lists the options."""
+    """SET 'key' = 'value'; a bare SET (without a key) lists the options."""
 
     key: str | None
     value: str | None
@@ -210,8 +211,9 @@ class Reset:
 
 @dataclass(frozen=True)
 class Show:
-    """SHOW TABLES, VIEWS, FUNCTIONS, USER FUNCTIONS; `what` is in lower case. `place` is what comes before the names of
-    the database in use, and `rows` are the catalogs or databases that it asks for."""
+    """SHOW TABLES, VIEWS, FUNCTIONS, USER FUNCTIONS; `what` is in lower case. `place` is the prefix of names in the
+    current database. `rows` are the catalogs or databases if it asks for those.
+    """
 
     what: str
     span: Span = ast.place()
@@ -221,8 +223,9 @@ class Show:
 
 @dataclass(frozen=True)
 class InDatabases:
-    """CREATE CATALOG, CREATE DATABASE, USE: carried out when it is read, as the names after it depend on it. `done`
-    says what it did."""
+    """CREATE CATALOG, CREATE DATABASE, USE: executed during parsing, because later names depend on it. `done` says what
+    it did.
+    """
 
     done: str
     span: Span = ast.place()
@@ -261,7 +264,7 @@ class TableHint:
 
 @dataclass(frozen=True)
 class Hinted:
-    """A statement with hints. `idle` are those that do nothing here, by their names."""
+    """A statement with hints. `idle` are the names of hints that have no effect here."""
 
     statement: Statement
     tables: tuple[TableHint, ...]

@@ -1,6 +1,6 @@
-"""Hints, `/*+ ... */`: OPTIONS after a table's name changes its options for one statement, the others do nothing.
+"""Hints, `/*+ ... */`: OPTIONS after a table's name changes its options for one statement; other hints have no effect.
 
-The text keeps its length without them, so that places in it stay.
+Blanks replace them in the text, so that positions stay right.
 """
 
 from __future__ import annotations
@@ -14,7 +14,7 @@ from tvfsql.errors import Span, SqlSyntaxError, UnsupportedError, did_you_mean
 from tvfsql.syntax import ast, statements
 from tvfsql.syntax.databases import current
 
-# Flink's hints about joins and state, which Spark's planner and table.exec.state.ttl decide here
+# Flink's hints about joins and state; here Spark's planner and table.exec.state.ttl decide
 IDLE = (
     "BROADCAST", "EARLY_FIRE", "LOOKUP", "MULTI_JOIN", "NEST_LOOP", "SHUFFLE_HASH", "SHUFFLE_MERGE", "STATE_TTL",
 )  # fmt: skip
@@ -31,14 +31,14 @@ _BEFORE_LISTS = ("SELECT", "DISTINCT", "FROM", "JOIN", "TABLE", "INTO", "WHERE",
 
 
 def without_hints(sql: str) -> str:
-    """The text with blanks in the place of hints."""
+    """The text with blanks in place of hints."""
     for _, at in _hints(sql) if "/*+" in sql else ():
         sql = sql[: at.start] + re.sub(r"[^\n]", " ", sql[at.start : at.end]) + sql[at.end :]
     return sql
 
 
 def with_hints(statement: statements.Statement, sql: str, span: Span) -> statements.Statement:
-    """The statement with the hints that stand at `span` of a text. Raises SqlSyntaxError or UnsupportedError."""
+    """Attach the hints at `span` of a text to the statement. Raises SqlSyntaxError or UnsupportedError."""
     tables: list[statements.TableHint] = []
     idle: list[str] = []
     for hint, at in _hints(sql) if "/*+" in sql else ():
@@ -66,9 +66,11 @@ def with_hints(statement: statements.Statement, sql: str, span: Span) -> stateme
 def _refuse_other_mentions(
     hint: statements.TableHint, hints: list[statements.TableHint], names: list[ast.Name]
 ) -> None:
-    """A table has its options for the whole statement here, so all its mentions must have the same hint."""
+    """Refuse a table with different hints in one statement, because here its options apply to the whole statement."""
     name = hint.table.text.lower()
-    mentions = {known.span.end for known in names if known.text.lower() == name}  # some places are of the last part
+    mentions = {
+        known.span.end for known in names if known.text.lower() == name
+    }  # some spans only cover the last part of a name
     if hint.table.span.end not in mentions:
         raise SqlSyntaxError("OPTIONS stands after the name of a table", span=hint.span, hint=_EXAMPLE)
     alike = {each.table.span.end for each in hints if each.table.text.lower() == name and each.options == hint.options}
@@ -81,7 +83,7 @@ def _refuse_other_mentions(
 
 
 def _mentions(node: Any) -> Iterator[ast.Name]:
-    """The names of tables in a statement, each with its place."""
+    """The names of tables in a statement, with their spans."""
     if isinstance(node, ast.TableName):
         yield ast.Name(node.name, node.span)
     if isinstance(node, statements.Insert):
@@ -94,7 +96,7 @@ def _mentions(node: Any) -> Iterator[ast.Name]:
 
 
 def _hints(sql: str) -> Iterator[tuple[str, Span]]:
-    """What stands between `/*+` and `*/`, and the place of it all."""
+    """Yield the text between `/*+` and `*/`, with the span of the whole comment."""
     return ((found["hint"], Span(*found.span())) for found in _IN_TEXT.finditer(sql) if found["hint"] is not None)
 
 
@@ -121,7 +123,7 @@ def _of_table(sql: str, hint: str, at: Span) -> statements.TableHint:
 
 
 def _names(hint: str, at: Span) -> list[str]:
-    """The hints in one comment, all of which do nothing here."""
+    """The hints in one comment, none of which has an effect here."""
     names = [name.upper() for name in re.findall(r"([A-Za-z_]\w*)\s*\(", hint)] or [hint.strip().upper()]
     for name in names:
         if name not in IDLE:

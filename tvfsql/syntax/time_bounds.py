@@ -14,7 +14,7 @@ TOKENS = re.compile(r"'[^']*'|[<>=!]+|\w+|\S")
 
 @dataclass(frozen=True)
 class TimeBounds:
-    """`first` less `second` is at least `low` and at most `high` microseconds; None: any."""
+    """`first` minus `second` is at least `low` and at most `high` microseconds; None: unbounded."""
 
     first: str
     second: str
@@ -22,7 +22,7 @@ class TimeBounds:
     high: int | None
 
     def of(self, first: str, second: str) -> TimeBounds | None:
-        """The same of those two columns, in that order; None if it is of others."""
+        """The bounds for these two columns in this order; None if they are about other columns."""
         if (self.first, self.second) == (first, second):
             return self
         if (self.second, self.first) != (first, second):
@@ -30,14 +30,14 @@ class TimeBounds:
         return TimeBounds(first, second, *(None if end is None else -end for end in (self.high, self.low)))
 
     def both(self, other: TimeBounds) -> TimeBounds:
-        """What holds if both hold."""
+        """The bounds if both hold."""
         lows = [each.low for each in (self, other) if each.low is not None]
         highs = [each.high for each in (self, other) if each.high is not None]
         return TimeBounds(self.first, self.second, max(lows, default=None), min(highs, default=None))
 
 
 def time_bounds(condition: Scalar) -> TimeBounds | None:
-    """The bounds that a condition says, if it says nothing else: it compares two columns, plus and minus intervals."""
+    """The bounds that a condition states, if it only compares two columns, plus or minus intervals; else None."""
     try:
         return _Reader(tuple(_tokens(condition))).condition()
     except _Other:
@@ -45,12 +45,12 @@ def time_bounds(condition: Scalar) -> TimeBounds | None:
 
 
 class _Other(Exception):
-    """The condition is of another form."""
+    """The condition has another form."""
 
 
 @dataclass
 class _Sum:
-    """Columns, each as often as it is added less as often as it is taken away, and milliseconds."""
+    """A sum: for each column how often it is added minus how often it is subtracted, and milliseconds."""
 
     columns: dict[str, int] = field(default_factory=dict)
     ms: int = 0
@@ -147,7 +147,7 @@ def _tokens(condition: Scalar) -> Iterator[str | Ref]:
 
 
 def _bounds(difference: _Sum, sign: str) -> TimeBounds:
-    """`difference` compared with nothing: one column less another, and an interval."""
+    """The bounds of `difference` compared with zero: one column minus another, and an interval."""
     by_count: Mapping[int, str] = {count: name for name, count in difference.columns.items()}
     if len(difference.columns) != 2 or {*by_count} != {1, -1}:
         raise _Other

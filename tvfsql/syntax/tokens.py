@@ -1,4 +1,4 @@
-"""Text as tokens with their places, and the window calls among them. The tables of lark's grammars live here."""
+"""Text as tokens with their spans, and the window calls among them. Caches the tables of lark's grammars."""
 
 from __future__ import annotations
 
@@ -15,16 +15,17 @@ from tvfsql.folders import cache_folder, is_ours
 from tvfsql.plan.names import refused
 
 FUNCTIONS = ("TUMBLE", "HOP", "CUMULATE", "SESSION")
-# the older form of windows, which stand in GROUP BY, and what tells of them
+# the older group windows in GROUP BY, and the functions about them
 GROUP_WINDOWS = frozenset(
     name + of for name in ("TUMBLE", "HOP", "SESSION") for of in ("", "_START", "_END", "_ROWTIME", "_PROCTIME")
 )
-UNPRINTABLE = re.compile("[\x00-\x08]")  # bind.holes counts on it
+UNPRINTABLE = re.compile("[\x00-\x08]")  # bind.holes relies on this
 
 
 def tokens_of(text: str, span: Span | None = None) -> list[Token]:
-    """The words of a text, or of what stands at `span` of it, without comments and hints; their places are those in
-    `text`. Raises SqlSyntaxError for what is no word."""
+    """The words of a text, or of its part at `span`, without comments and hints. Their spans are those in `text`.
+    Raises SqlSyntaxError for characters that form no word.
+    """
     at = span or Span(0, len(text))
     if odd := UNPRINTABLE.search(text, at.start, at.end):
         raise SqlSyntaxError(f"unexpected character {odd[0]!r}", span=Span(*odd.span()))
@@ -45,7 +46,7 @@ def tokens_of(text: str, span: Span | None = None) -> list[Token]:
 
 
 def unquote(token: Token) -> str:
-    """What a quoted name or a string stands for; other words stand for themselves."""
+    """The text of a quoted name or string; other words are unchanged."""
     if token.type not in ("STRING", "QUOTED"):
         return str(token)
     quote = token[0]
@@ -53,7 +54,7 @@ def unquote(token: Token) -> str:
 
 
 def window_calls(tokens: Sequence[Token]) -> Iterator[tuple[Span, bool]]:
-    """Where the outermost window calls stand, their TABLE(...) wrapper included, and whether as a table.
+    """The spans of the outermost window calls, including a TABLE(...) wrapper, and whether each is used as a table.
 
     The others are calls of group windows.
     """
@@ -75,7 +76,7 @@ def _starts_group_window(tokens: Sequence[Token], i: int) -> bool:
 
 
 def starts_window_call(tokens: Sequence[Token], i: int) -> bool:
-    """A window function's name where a table may stand; `GROUP BY TUMBLE(ts, ...)` is none."""
+    """Whether a window function's name is used as a table; `GROUP BY TUMBLE(ts, ...)` is not."""
     if tokens[i].type != "NAME" or tokens[i].upper() not in FUNCTIONS or tokens[i + 1].type != "OPEN":
         return False
     before = [token.upper() for token in tokens[max(0, i - 2) : i]]
@@ -88,7 +89,7 @@ def starts_window_call(tokens: Sequence[Token], i: int) -> bool:
 
 
 def takes_descriptor(tokens: Sequence[Token], opening: int) -> bool:
-    """Whether a DESCRIPTOR(...) is an argument of the call whose parenthesis is opened at `opening`."""
+    """Whether a DESCRIPTOR(...) is an argument of the call whose parenthesis is at `opening`."""
     depth = 0
     for i in range(opening, len(tokens) - 1):
         depth += {"OPEN": 1, "CLOSE": -1}.get(tokens[i].type, 0)
@@ -100,7 +101,7 @@ def takes_descriptor(tokens: Sequence[Token], opening: int) -> bool:
 
 
 def closing(tokens: Sequence[Token], opening: int) -> int:
-    """The parenthesis that closes the one at `opening`. Raises SqlSyntaxError if none does."""
+    """The index of the parenthesis that closes the one at `opening`. Raises SqlSyntaxError if there is none."""
     depth = 0
     for i in range(opening, len(tokens)):
         depth += {"OPEN": 1, "CLOSE": -1}.get(tokens[i].type, 0)
@@ -110,12 +111,12 @@ def closing(tokens: Sequence[Token], opening: int) -> int:
 
 
 def piece(text: str, span: Span) -> TextSlice[str]:
-    """What stands at a place of a text, as lark takes it: places in it are those in the text."""
+    """The part of a text at `span`, as lark needs it to report positions in the whole text."""
     return TextSlice(text, span.start, span.end)
 
 
 def place_of(token: Token) -> Span:
-    """Where a word stands."""
+    """The span of a word."""
     return Span(token.start_pos or 0, token.end_pos or 0)
 
 
@@ -135,15 +136,15 @@ def grammar(name: str) -> Lark:
 
 @cache
 def _words() -> Lark:
-    """What reads text as words: a grammar without rules, which keeps its lexer."""
+    """The lexer: a grammar without rules."""
     return Lark.open_from_package("tvfsql", "tokens.lark", ("grammar",), parser=None, lexer="basic")
 
 
 def _cached(name: str) -> str | bool:
-    """The file in which lark keeps a grammar's tables, which take longer to make than to read. False: none.
+    """The file in which lark keeps a grammar's tables, which are faster to read than to make. False: no such file.
 
-    lark makes them anew when the grammar, or its own version, is another. They are pickles, which run what they
-    hold: in a folder, or a file, that somebody else could have written, they are not read.
+    lark makes them anew after a change of the grammar or of its own version. They are pickles, which can run code, so
+    they are not read from a file or folder that another user could have written.
     """
     try:
         folder = cache_folder()

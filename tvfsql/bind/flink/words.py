@@ -110,6 +110,6 @@ def overlaps(node: exp.Overlaps, type_of: TypeOf) -> exp.Expr:
 
 
 def unicode_text(node: exp.UnicodeString) -> exp.Expr:
-    """The text of U&'\00e4'."""
+    r"""The text of U&'\00e4'."""
     escape = node.args.get("escape")
     return exp.Literal.string(decoded(node.name, escape.name if isinstance(escape, exp.Expr) else "\\"))

@@ -1,7 +1,7 @@
-"""Connectors: which options a table's WITH clause takes, and what they are in Spark's words.
+"""Connectors: the options that a table's WITH clause accepts, and their translation to Spark.
 
-`filesystem` reads and writes files, `kafka` topics; `nexmark` and `datagen` make rows; `print` and
-`blackhole` only take them; any other name is a Spark data source of that name, its options passed through.
+`filesystem` reads and writes files, `kafka` topics; `nexmark`, `datagen` and `faker` generate rows; `print` and
+`blackhole` can only be written. Any other name is the Spark data source of that name, with its options passed through.
 """
 
 from __future__ import annotations
@@ -22,7 +22,7 @@ from tvfsql.plan.table_options import TableOptions
 __all__ = ["Connector", "Generated", "Kafka", "Managed", "connector_of", "without_ignored"]
 
 KNOWN_CONNECTORS = ("filesystem", "kafka", "upsert-kafka", *GENERATED, *SINKS_ONLY)
-# Data sources that come with Spark or are well known; any dotted name is a data source's class.
+# Data sources that come with Spark or are well known; a dotted name is the class of a data source.
 SPARK_SOURCES = (
     "avro",
     "csv",
@@ -48,8 +48,10 @@ def connector_of(
     called: str,
     key: Sequence[str] = (),
 ) -> Connector:
-    """The connector that a WITH clause describes; `columns` are the table's stored ones, `places` those of their
-    names. The table is `called` so, `table` is the place of its name, `key` its primary key. Raises BindError."""
+    """Return the connector that a WITH clause describes. `columns` are the table's stored columns, `places` the spans
+    of their names. `called` is the table's name, `table` the span of that name, `key` its primary key. Raises
+    BindError.
+    """
     name = options.get("connector")
     if name is None:
         return managed(called, options, spans)
@@ -74,7 +76,7 @@ def connector_of(
 
 @dataclass(frozen=True)
 class SparkSource(Connector):
-    """The data source of Spark's of that name; its options are passed on as they stand."""
+    """The Spark data source of that name; its options are passed on unchanged."""
 
     def notes(self, table: str) -> tuple[str, ...]:
         if self.name in SPARK_SOURCES or "." in self.name:

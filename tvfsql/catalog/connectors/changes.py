@@ -1,4 +1,4 @@
-"""The formats debezium-json and canal-json: messages of tools that capture the changes of a database's tables."""
+"""The formats debezium-json and canal-json: messages of change data capture."""
 
 from __future__ import annotations
 
@@ -7,32 +7,32 @@ from dataclasses import dataclass
 
 from tvfsql.errors import BindError, Span, did_you_mean
 
-# Flink's options, and what the runtime calls them.
+# Flink's options, and the runtime's names for them.
 DEBEZIUM, CANAL = "debezium-json", "canal-json"
 OPTIONS = {
     DEBEZIUM: {"schema-include": "schema_include"},
     CANAL: {"database.include": "database", "table.include": "table"},
 }
-# Flink's options that say what is so in any case.
+# Flink's options whose only accepted value is the fixed behaviour.
 SETTLED = {"ignore-parse-errors": ("false",), "timestamp-format.standard": ("sql", "iso-8601")}
 FLAGS = {"true": True, "false": False}
 
 
 @dataclass(frozen=True)
 class Changes:
-    """Messages of one of these formats; `options` as the runtime takes them."""
+    """Messages of one of these formats; `options` are arguments of the runtime."""
 
     format: str
     options: tuple[tuple[str, str | bool], ...] = ()
 
 
 def known_changes(form: str) -> dict[str, str]:
-    """The options of a format as a WITH clause has them."""
+    """The options of a format, with their names in a WITH clause."""
     return {f"{form}.{key}": key for key in (*OPTIONS.get(form, ()), *SETTLED)} if form in OPTIONS else {}
 
 
 def changes_of(form: str, given: Mapping[str, str], spans: Mapping[str, Span]) -> Changes:
-    """The format that these options of it, all known, describe. Raises BindError."""
+    """Return the format that the options `given`, all known, describe. Raises BindError."""
     made: list[tuple[str, str | bool]] = []
     for option, text in given.items():
         key = option.removeprefix(f"{form}.")

@@ -1,4 +1,4 @@
-"""What a connector provides: a Spark format, a path and options. Rejects options that it does not know."""
+"""The interface of connectors: a Spark format, a path and options. Rejects unknown options."""
 
 from __future__ import annotations
 
@@ -19,9 +19,10 @@ IN_PARTS = ("filesystem", "kafka", "managed", "upsert-kafka", *SINKS_ONLY)
 
 @dataclass(frozen=True)
 class Connector:
-    """Where a table's rows are: a Spark format, a path if it has one, and Spark's options, in order.
+    """Where a table's rows are stored: a Spark format, a path if it has one, and Spark's options, in order.
 
-    `written` are those of writing only."""
+    `written` are the options that only writing uses.
+    """
 
     name: str
     format: str
@@ -31,8 +32,9 @@ class Connector:
 
     @property
     def streamed_path(self) -> str | None:
-        """The path as a stream takes it: Spark's file streams read folders and patterns, so a file is the pattern that
-        it alone matches."""
+        """The path for a stream. Spark's file streams read folders and patterns, so a single file becomes a pattern
+        that only matches that file.
+        """
         if (
             self.path is None
             or not os.path.isfile(self.path.removeprefix("file:"))
@@ -44,26 +46,26 @@ class Connector:
 
     @property
     def takes_schema(self) -> bool:
-        """Whether Spark reads it by the columns that it is told; others have columns of their own."""
+        """Whether Spark reads it with a given schema; other sources have a schema of their own."""
         return self.format in (*FORMATS, "xml")
 
     @property
     def endless(self) -> bool:
-        """Whether its rows never end, so that reading them is a stream unless batch is asked for."""
+        """Whether it is unbounded, so that reading it is a stream unless batch mode is asked for."""
         return self.name in ENDLESS
 
     @property
     def package(self) -> str | None:
-        """The package of Spark's that it needs, if Spark itself does not have it."""
+        """The Spark package that it needs; None if Spark itself has it."""
         return None
 
     def notes(self, table: str) -> tuple[str, ...]:
-        """What whoever creates the table is to know: a line each."""
+        """Lines to tell the user who creates the table."""
         return ()
 
     @property
     def partitioned(self) -> bool:
-        """Whether its partitions are channels, each with a watermark of its own."""
+        """Whether each of its partitions is a channel with its own watermark."""
         return False
 
     @property
@@ -72,30 +74,31 @@ class Connector:
 
     @property
     def takes_micro_batches(self) -> bool:
-        """Whether one stream may write to it and to other tables, with the guarantees of a stream of its own."""
+        """Whether one stream can write to it and to other tables with the same guarantees as a stream of its own."""
         return self.name in IN_PARTS
 
     @property
     def changes(self) -> Changes | None:
-        """The format of its messages if these are changes of rows."""
+        """The format of its messages if they are changes; else None."""
         return None
 
     @property
     def writing(self) -> tuple[tuple[str, str], ...]:
-        """Spark's options of writing."""
+        """Spark's options for writing."""
         return (*self.options, *self.written)
 
     @property
     def metadata(self) -> Mapping[str, tuple[str, ...]]:
-        """What may be a metadata column, each with the types that it is read as."""
+        """The possible metadata columns, each with the types that it can be read as."""
         return {}
 
     def refuse_batch(self, table: str) -> None:
         """Raise UnsupportedError, naming the table, if only a stream can read it."""
 
     def refuse_insert(self, table: str, metadata: Mapping[str, str], overwrite: bool, span: Span) -> None:
-        """Raise BindError if rows cannot be written like this. `metadata` has the columns that the INSERT fills and
-        that are metadata, `span` is the place of the table's name."""
+        """Raise BindError if rows cannot be written this way. `metadata` has the metadata columns that the INSERT
+        fills, `span` is the place of the table's name.
+        """
 
 
 def refuse_unknown(

@@ -16,7 +16,7 @@ SPARK_FILES = ("pathGlobFilter", "recursiveFileLookup", "modifiedBefore", "modif
 
 @dataclass(frozen=True)
 class ChangeFiles(Connector):
-    """Files with a message a line, which says how a row changed."""
+    """Files with one message per line, each of which describes a change."""
 
     messages: Changes | None = None
 
@@ -30,7 +30,7 @@ class ChangeFiles(Connector):
 
 
 def filesystem(given: Mapping[str, str], spans: Mapping[str, Span], table: Span) -> Connector:
-    """The files that a WITH clause describes; `given` has its options but `connector`. Raises BindError."""
+    """Return the files that a WITH clause describes; `given` has its options except `connector`. Raises BindError."""
     for key, example in (("path", "'path' = 'data/bids.csv'"), ("format", "'format' = 'csv'")):
         if key not in given:
             meant = nearest(key, given, 0.7)

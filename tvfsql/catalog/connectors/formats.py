@@ -6,7 +6,7 @@ from collections.abc import Collection, Mapping
 
 from tvfsql.errors import BindError, Span, did_you_mean
 
-# Flink's option, then Spark's.
+# Flink's option: Spark's.
 FLINK_OPTIONS = {
     "csv": {
         "field-delimiter": "sep",
@@ -17,7 +17,7 @@ FLINK_OPTIONS = {
     },
     "json": {"encode.ignore-null-fields": "ignoreNullFields"},
 }
-# Flink's flags: what they are in Spark's options if they are true.
+# Flink's flags: Spark's options if they are true.
 FLAGS = {
     "csv": {
         "allow-comments": {"comment": "#"},
@@ -26,7 +26,7 @@ FLAGS = {
     },
     "json": {},
 }
-# How Flink writes times in JSON. Both are read, whatever is said.
+# Flink's two standards for times in JSON. Reading accepts both, whatever is set.
 STANDARD = "timestamp-format.standard"
 STANDARDS = {
     "sql": {
@@ -46,7 +46,7 @@ SPARK_JSON = (
     "allowUnquotedFieldNames", "ignoreNullFields", "locale", "primitivesAsString", "prefersDecimal",
 )  # fmt: skip
 BY_FORMAT = {"csv": SPARK_CSV, "json": SPARK_JSON}
-# What only files have.
+# Options that only files have.
 OF_FILES = {
     "csv": ("header", "encoding", "multiLine", "lineSep", "enforceSchema", "compression"),
     "json": ("encoding", "multiLine", "lineSep", "compression"),
@@ -56,10 +56,10 @@ WORDS = ("true", "false")
 
 
 def known_options(form: str, *, of_files: bool = False) -> dict[str, str]:
-    """The options of a format as a WITH clause has them (`csv.field-delimiter`), each with Spark's name.
+    """The options of a format as named in a WITH clause (`csv.field-delimiter`), each with Spark's name.
 
-    `ignore-parse-errors` is the parser's mode in Flink's words; flags, and the standard of times, have names of several
-    options of Spark's.
+    `ignore-parse-errors` is Flink's word for the parser's mode. Flags, and the standard of times, map to several Spark
+    options.
     """
     if form not in BY_FORMAT:
         return {}
@@ -74,8 +74,9 @@ def known_options(form: str, *, of_files: bool = False) -> dict[str, str]:
 def spark_options(
     form: str, given: Mapping[str, str], spans: Mapping[str, Span], *, of_files: bool = False
 ) -> tuple[tuple[str, str], ...]:
-    """Spark's options of a format, all of them known. A row that cannot be parsed stops the query unless NULLs are
-    asked for. Raises BindError for a mode that loses rows, or a value that an option does not have."""
+    """Return Spark's options of a format for `given`, all of them known. A row that cannot be parsed stops the query
+    unless NULLs are asked for. Raises BindError for a mode that loses rows, or an invalid value.
+    """
     if form not in BY_FORMAT:
         return ()
     known = known_options(form, of_files=of_files)
@@ -100,13 +101,13 @@ def spark_options(
 
 
 def written_options(form: str, given: Mapping[str, str]) -> tuple[tuple[str, str], ...]:
-    """Spark's options of a format that only count where rows are written; `given` as `spark_options` takes them."""
+    """Return Spark's options of a format that only apply to writing; `given` as in `spark_options`."""
     standard = given.get(f"{form}.{STANDARD}", "iso-8601").lower()
     return tuple(STANDARDS[standard].items()) if form == "json" else ()
 
 
 def _word(key: str, value: str, words: Collection[str], spans: Mapping[str, Span]) -> str:
-    """One of some words, in any case."""
+    """The value in the case of `words`, of which it must be one."""
     if value.lower() not in words:
         raise BindError(f"{key} cannot be {value!r}", span=spans[key], hint=did_you_mean(value, words))
     return value.lower()

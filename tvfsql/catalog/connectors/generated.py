@@ -19,8 +19,9 @@ GENERATED = ("datagen", "faker", "nexmark")
 
 @dataclass(frozen=True)
 class Generated(Connector):
-    """A table whose rows are made: `rows` of them, None: without end. Only the columns that are read are made.
-    `stories` are expressions of faker for which other names stand in."""
+    """A table whose rows are generated: `rows` of them; None: unbounded. Only columns that are read are generated.
+    `stories` are faker expressions for which names from elsewhere are substituted.
+    """
 
     rows: int | None = None
     stories: tuple[str, ...] = ()
@@ -53,7 +54,9 @@ class Generated(Connector):
 
 
 def generated(name: str, options: TableOptions, columns: Sequence[Field], places: Mapping[str, Span]) -> Generated:
-    """The rows that a WITH clause describes, of a table with these columns (their names' places). Raises BindError."""
+    """Return the generated table that a WITH clause describes. `places` are the spans of the columns' names. Raises
+    BindError.
+    """
     stories: tuple[str, ...] = ()
     if name == "nexmark":
         spec = nexmark.Nexmark.of(options)
@@ -63,7 +66,7 @@ def generated(name: str, options: TableOptions, columns: Sequence[Field], places
         rows = Rows.of(options)
         faker.start_of(options)
         stories = faker.stories_in(faker.columns_of(options, columns, places), options)
-        for computed in places.keys() - {field.name for field in columns}:  # they are not made
+        for computed in places.keys() - {field.name for field in columns}:  # computed columns are not generated
             options.text(f"fields.{computed}.expression", "")
     else:
         rows = Rows.of(options)
@@ -73,7 +76,9 @@ def generated(name: str, options: TableOptions, columns: Sequence[Field], places
 
 
 def _fits(given: SqlType, known: SqlType) -> bool:
-    """Whether a column may have a type where the table has another: kinds of time, and rows with some of the fields."""
+    """Whether a column can have type `given` where the table has `known`: kinds of time, and rows with some of the
+    fields.
+    """
     inside = fields(known)
     if inside:
         return all(name in inside and _fits(kind, inside[name]) for name, kind in fields(given).items())

@@ -1,5 +1,5 @@
-"""Options of Flink's connectors and formats that change no row here: a table may have them, and its script is told that
-they do nothing. Where values would change rows, those are listed that say what is so in any case.
+"""Options of Flink's connectors and formats that do not change any row here. A table may set them; a warning says that
+they have no effect. Options with values that would change rows are listed with the values that are accepted.
 
 Source: the options of Flink 2.3, of its Kafka connector 4.0, and of tables in Confluent's cloud.
 """
@@ -11,7 +11,7 @@ from collections.abc import Mapping
 
 from tvfsql.errors import BindError, Span
 
-ANY: tuple[str, ...] = ()  # every value changes nothing
+ANY: tuple[str, ...] = ()  # every value is accepted
 Ignored = Mapping[str, tuple[str, ...]]
 
 
@@ -23,7 +23,7 @@ OF_ALL = _any(
     "property-version scan.parallelism sink.parallelism scan.watermark.alignment.group "
     "scan.watermark.alignment.max-drift scan.watermark.alignment.update-interval scan.watermark.emit.on-event.gap"
 )
-# What Confluent's cloud takes for tables, all of which are topics there.
+# Options of tables in Confluent's cloud, where all tables are topics.
 OF_TOPICS = (
     "connector error-handling.log.target error-handling.mode kafka.cleanup-policy kafka.compaction.time "
     "kafka.consumer.isolation-level kafka.max-message-size kafka.message-timestamp-type "
@@ -86,13 +86,14 @@ OF_FORMATS: dict[str, Ignored] = {
     "parquet": _any("utc-timezone write.int64.timestamp timestamp.time.unit"),
     "raw": {"charset": ("utf-8",), "endianness": ("big-endian",)},
 }
-WHOLE = ("orc", "parquet")  # whose other options are those of the writers of these files
+WHOLE = ("orc", "parquet")  # formats whose other options configure the file writers
 
 
 def without_ignored(options: Mapping[str, str], spans: Mapping[str, Span]) -> tuple[dict[str, str], tuple[str, ...]]:
-    """The options of a WITH clause that mean something, and the keys of those that do nothing.
+    """Return the options of a WITH clause that have an effect, and the keys of those that have none.
 
-    Raises BindError for a value that would change rows."""
+    Raises BindError for a value that would change rows.
+    """
     connector = options.get("connector", "")
     kept: dict[str, str] = {}
     ignored: list[str] = []
@@ -109,13 +110,13 @@ def without_ignored(options: Mapping[str, str], spans: Mapping[str, Span]) -> tu
 
 
 def ignored_names(connector: str) -> tuple[str, ...]:
-    """What a hint may name besides the options that mean something."""
+    """Names that a hint may suggest besides options with an effect."""
     formats = (f"{form}.{key}" for form, keys in OF_FORMATS.items() for key in keys)
     return (*OF_ALL, *OF_CONNECTORS.get(connector, ()), *formats)
 
 
 def _values(key: str, connector: str) -> tuple[str, ...] | None:
-    """The values of an option that change nothing, ANY for all; None: it means something, or is unknown."""
+    """The values of an option that have no effect, ANY for all; None: the option has an effect, or is unknown."""
     if connector not in OF_CONNECTORS:
         return None
     of_format = re.fullmatch(r"(?:key\.|value\.)?([a-z-]+)\.(.+)", key)

@@ -1,6 +1,6 @@
 """The `kafka` connector: topics whose messages are rows, with Flink's options.
 
-A message has a key, a value and metadata. The value holds the table's columns, or those that are not in the key.
+A message has a key, a value and metadata. The value holds all columns of the table, or those that are not in the key.
 """
 
 from __future__ import annotations
@@ -25,7 +25,7 @@ BOUNDED_MODES = ("unbounded", "latest-offset")
 FIELDS_INCLUDE = ("all", "except_key")
 SERVERS = "properties.bootstrap.servers"
 RESET = "properties.auto.offset.reset"
-# Metadata of a message and the types that it is read as.
+# A message's metadata and the types that it can be read as.
 METADATA = {
     "topic": ("string",),
     "partition": ("int", "bigint"),
@@ -34,20 +34,20 @@ METADATA = {
     "key": ("string", "binary"),
 }
 WRITABLE = ("key", "partition")
-RAW_BYTES = {"tinyint": 1, "smallint": 2, "int": 4, "bigint": 8}  # how many an integer has in format raw
-# Spark's options of reading; its others say what the options here say.
+RAW_BYTES = {"tinyint": 1, "smallint": 2, "int": 4, "bigint": 8}  # the bytes of an integer in format raw
+# Spark's options for reading; its other options duplicate those here.
 SPARK_KAFKA = (
     "maxOffsetsPerTrigger", "minOffsetsPerTrigger", "maxTriggerDelay", "minPartitions", "maxRecordsPerPartition",
     "failOnDataLoss", "groupIdPrefix", "kafkaConsumer.pollTimeoutMs", "fetchOffset.numRetries",
     "fetchOffset.retryIntervalMs",
 )  # fmt: skip
-# Spark's own names of what is said in Flink's words.
+# Spark's names for options that have a name in Flink.
 SAID_OTHERWISE = {
     "kafka.bootstrap.servers": SERVERS, "subscribe": "topic", "subscribePattern": "topic-pattern",
     "startingOffsets": "scan.startup.mode", "startingTimestamp": "scan.startup.timestamp-millis",
     "endingOffsets": "scan.bounded.mode",
 }  # fmt: skip
-# Options that are looked at only beside others.
+# Options that are only read together with others.
 OTHERS = (
     "topic-pattern", "key.format", "key.fields", "value.format", "scan.startup.timestamp-millis",
     "scan.startup.specific-offsets",
@@ -56,8 +56,9 @@ OTHERS = (
 
 @dataclass(frozen=True)
 class Part:
-    """The key or the value of a message: its format, the columns in it, and Spark's options of the format; `written`
-    are those of writing only."""
+    """The key or the value of a message: its format, its columns, and Spark's options of the format; `written` are
+    those for writing only.
+    """
 
     format: str
     columns: tuple[str, ...]
@@ -67,16 +68,16 @@ class Part:
 
 @dataclass(frozen=True)
 class Kafka(Connector):
-    """`options` are those of the client, `reading` those of a source. `key` is None if it holds no columns."""
+    """A topic. `options` are those of the client, `reading` those of a source. `key` is None if it holds no columns."""
 
     reading: tuple[tuple[str, str], ...] = ()
-    topic: str | None = None  # where rows are written; None: it has several topics
+    topic: str | None = None  # the topic that rows are written to; None: there are several topics
     key: Part | None = None
     value: Part = Part("json", ())
     from_latest: bool = False
     bounded: bool = False
     messages: Changes | None = None
-    of_group: bool = False  # whether it should start where its consumer group has got to
+    of_group: bool = False  # whether it should start at the offsets of its consumer group
 
     def notes(self, table: str) -> tuple[str, ...]:
         if not self.of_group:
@@ -94,7 +95,7 @@ class Kafka(Connector):
 
     @property
     def parts(self) -> dict[str, Part]:
-        """What columns are in: the key, if they are in it, and the value."""
+        """The parts that hold columns: the key, if it has any, and the value."""
         return {**({"key": self.key} if self.key is not None else {}), "value": self.value}
 
     def side_of(self, column: str) -> str | None:
@@ -115,7 +116,7 @@ class Kafka(Connector):
 
     @property
     def metadata(self) -> Mapping[str, tuple[str, ...]]:
-        """What of a message may be a metadata column. A key that holds columns is none."""
+        """The possible metadata columns. A key that holds columns is not one."""
         return {name: kinds for name, kinds in METADATA.items() if name != "key" or self.key is None}
 
     def refuse_batch(self, table: str) -> None:
@@ -138,7 +139,9 @@ class Kafka(Connector):
 
 @dataclass(frozen=True)
 class UpsertKafka(Kafka):
-    """It is written only: what its messages replace is not known without the state of all keys."""
+    """A topic that can only be written: reading it would need the state of all keys, to know what a message
+    replaces.
+    """
 
     @property
     def readable(self) -> bool:
@@ -146,7 +149,8 @@ class UpsertKafka(Kafka):
 
 
 def kafka(options: TableOptions, columns: Sequence[Field], places: Mapping[str, Span]) -> Kafka:
-    """The topics that a WITH clause describes; `columns` are those of the messages, `places` those of their names.
+    """Return the topics that a WITH clause describes. `columns` are those of the messages, `places` the spans of their
+    names.
 
     Raises BindError.
     """
@@ -171,7 +175,9 @@ def kafka(options: TableOptions, columns: Sequence[Field], places: Mapping[str, 
 def upsert_kafka(
     options: TableOptions, columns: Sequence[Field], places: Mapping[str, Span], key: Sequence[str]
 ) -> UpsertKafka:
-    """A topic whose messages replace earlier ones of the same key, which is the table's. Raises BindError."""
+    """Return a topic whose messages replace earlier ones with the same key, the table's primary key. Raises
+    BindError.
+    """
     if not key:
         hint = "PRIMARY KEY (k) NOT ENFORCED"
         raise BindError("connector upsert-kafka needs a primary key", span=options.table, hint=hint)
@@ -185,21 +191,21 @@ def upsert_kafka(
 
 
 def _of_group(options: TableOptions) -> bool:
-    """Whether it starts where its consumer group has got to, and says where a new group starts."""
+    """Whether it starts at the offsets of its consumer group, with a given start for a new group."""
     if "scan.startup.mode" in options:
         return options.text("scan.startup.mode") == "group-offsets"
     return options.text(RESET, "none").lower() in ("earliest", "latest")
 
 
 def _client(options: TableOptions) -> tuple[tuple[str, str], ...]:
-    """`properties.*` as Spark has them."""
+    """The options `properties.*` under Spark's names."""
     options.text(SERVERS, example="localhost:9092")
     names = [key for key in options.given if key.startswith("properties.") and key.lower() != RESET]
     return tuple(("kafka." + name.removeprefix("properties."), options.text(name)) for name in names)
 
 
 def _topics(options: TableOptions) -> tuple[list[tuple[str, str]], str | None]:
-    """What Spark subscribes to, and the topic if it is a single one."""
+    """Spark's options for the subscription, and the topic if there is only one."""
     if "topic-pattern" in options:
         if "topic" in options:
             raise options.error("topic-pattern", "and topic cannot both be set", "leave out one of them")
@@ -211,14 +217,14 @@ def _topics(options: TableOptions) -> tuple[list[tuple[str, str]], str | None]:
 
 
 def _startup(options: TableOptions, topic: str | None) -> list[tuple[str, str]]:
-    """Where reading starts, if there is no checkpoint to go on from."""
-    reset = options.word(RESET, ("earliest", "latest", "none"), "none")  # counts only for the offsets of a group
+    """Where reading starts without a checkpoint."""
+    reset = options.word(RESET, ("earliest", "latest", "none"), "none")  # only used for group offsets
     if _of_group(options):
         return [("startingOffsets", "earliest" if reset == "none" else reset)]
     match options.word("scan.startup.mode", STARTUP_MODES, STARTUP_MODES[0]):
         case "timestamp":
             at = options.whole("scan.startup.timestamp-millis", least=0)
-            # a partition without a message that is as new starts with its next one, as in Flink
+            # a partition without so new a message starts at its next message, as in Flink
             return [("startingTimestamp", str(at)), ("startingOffsetsByTimestampStrategy", "latest")]
         case "specific-offsets":
             name = "scan.startup.specific-offsets"
@@ -234,7 +240,7 @@ def _startup(options: TableOptions, topic: str | None) -> list[tuple[str, str]]:
 
 
 def _parts(options: TableOptions, columns: Sequence[Field], places: Mapping[str, Span]) -> tuple[Part | None, Part]:
-    """What a key holds (None: nothing) and what a value holds."""
+    """The contents of the key (None: no columns) and of the value."""
     names = tuple(field.name for field in columns)
     if "format" in options and "value.format" in options:
         raise options.error("value.format", "and format cannot both be set", "leave out one of them")
@@ -254,7 +260,7 @@ def _parts(options: TableOptions, columns: Sequence[Field], places: Mapping[str,
 
 
 def _changes(options: TableOptions, value: Part) -> Changes | None:
-    """The format of messages that are changes."""
+    """The format of messages that are changes; None for plain rows."""
     side = "value." if "value.format" in options else ""
     known = {f"{side}{key}": key for key in known_changes(value.format)}
     given = {known[key]: options.text(key) for key in known if key in options}

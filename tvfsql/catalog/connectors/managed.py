@@ -1,4 +1,4 @@
-"""A table without a connector: Parquet files in the warehouse, which INSERT fills and queries read."""
+"""A table without a connector: Parquet files in the warehouse. INSERT fills it and queries read it."""
 
 from __future__ import annotations
 
@@ -12,11 +12,11 @@ from tvfsql.errors import BindError, Span
 
 @dataclass(frozen=True)
 class Managed(Connector):
-    """`path` is the table's folder: within the warehouse until the script says where that is."""
+    """`path` is the table's folder: relative to the warehouse until the script resolves it."""
 
 
 def managed(name: str, given: Mapping[str, str], spans: Mapping[str, Span]) -> Managed:
-    """The table of that name. Raises BindError for an option, which a connector would have to take."""
+    """Return the table of that name. Raises BindError if it has options, which need a connector."""
     for key in given:
         hint = "add 'connector' = 'filesystem', or kafka, datagen, ..."
         raise BindError(f"the option {key} needs a connector", span=spans[key], hint=hint)

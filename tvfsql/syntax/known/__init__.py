@@ -1,6 +1,7 @@
-"""No clause gets lost: what sqlglot reads goes on only if each kind of node, and each argument that is set, is known.
+"""Ensures that no clause gets lost: a tree of sqlglot is accepted only if each kind of node, and each argument that is
+set, is known.
 
-The tables are data, by topic: `clauses`, `expressions`, `functions`. `refused` has words for what is not in them.
+The tables are data, by topic: `clauses`, `expressions`, `functions`. `refused_clauses` has the words for unknown ones.
 """
 
 from __future__ import annotations
@@ -21,8 +22,9 @@ KNOWN: Table = {**CLAUSES, **EXPRESSIONS, **NODES}
 
 
 def refuse_unknown(tree: exp.Expr, span: Span) -> None:
-    """Raise UnsupportedError for the first node of the tree that is not known, or has an argument that is not, and
-    SqlSyntaxError for a name that is a word of SQL's."""
+    """Raise UnsupportedError for the tree's first node that is unknown or has an unknown argument, and SqlSyntaxError
+    for a name that is an SQL keyword.
+    """
     for node in tree.walk(bfs=False):
         of = KNOWN.get(type(node))
         if of is None:
@@ -57,13 +59,13 @@ def _refusal(node: exp.Expr, argument: str, span: Span) -> UnsupportedError:
 
 
 def _called(node: exp.Expr, argument: str) -> str:
-    """A node, or an argument of it, in the words of sqlglot where SQL has none for it."""
+    """The SQL name of a node or of an argument of it; the name in sqlglot if SQL has none."""
     words = re.sub(r"(?<=[a-z])(?=[A-Z])", " ", type(node).__name__).upper()
     return f"{argument.strip('_').replace('_', ' ').upper()} of {words}" if argument else words
 
 
 def _place(node: exp.Expr, otherwise: Span) -> Span:
-    """Where the words of a node stand, or those of what it is in."""
+    """The span of a node, or of the nearest node around it that has one."""
     at: exp.Expr | None = node
     while at is not None:
         if spans := [*_spans(at)]:

@@ -1,4 +1,4 @@
-"""The clauses of a query that are understood: FROM to LIMIT, joins, WITH, set operations."""
+"""The query clauses that are understood: FROM to LIMIT, joins, WITH, set operations."""
 
 from __future__ import annotations
 
@@ -8,7 +8,7 @@ from tvfsql.syntax.known.known import Table, known
 
 QUERY = "bind.query"
 RELATION = "bind.relation"
-AFTER = "with_ order limit offset"  # what stands around a whole query
+AFTER = "with_ order limit offset"  # clauses around a whole query
 SIDES = ("", "LEFT", "RIGHT", "FULL")
 KINDS = ("", "INNER", "OUTER", "CROSS", "SEMI", "ANTI")
 QUERIES = (exp.Select, exp.Subquery, exp.Union, exp.Intersect, exp.Except, exp.Values)

@@ -37,7 +37,7 @@ LITERALS: Table = {
     exp.Tuple: known("expressions"),
     exp.Array: known("expressions"),
     exp.Struct: known("expressions"),
-    exp.PropertyEQ: BINARY,  # a field of a STRUCT(x AS a)
+    exp.PropertyEQ: BINARY,  # a field of STRUCT(x AS a)
 }
 OPERATORS: Table = {
     **_each(BINARY, exp.And, exp.Or, exp.Add, exp.Sub, exp.Mul, exp.Mod, exp.IntDiv),

@@ -1,7 +1,8 @@
-"""The functions that sqlglot reads into classes of its own; any other reaches Spark as it is written, under its name.
+"""The functions that sqlglot parses into classes of its own. Any other function reaches Spark under its name, as
+written.
 
-A function is here if tvfsql needs to know it by its class: for its type, its partials, or the words between its
-parentheses. `names` are those that SQL has for it; a name that is not here means nothing to sqlglot.
+A function is listed here if tvfsql needs its class: for its type, its partials, or the keywords between its
+parentheses. `names` are its SQL names; sqlglot knows no other function names.
 """
 
 from __future__ import annotations
@@ -16,7 +17,7 @@ from tvfsql.syntax.known.known import Known, Table, known
 
 @dataclass(frozen=True)
 class Function:
-    """A function by its names in SQL, and what of its node is understood."""
+    """A function by its SQL names, and the arguments of its node that are understood."""
 
     names: tuple[str, ...]
     node: Known
@@ -48,20 +49,20 @@ FUNCTIONS: Mapping[type[exp.Expr], Function] = {
     exp.Sum: _called("SUM", by=AGGREGATE),
     exp.Variance: _called("VARIANCE VAR_SAMP", by=AGGREGATE),
     exp.VariancePop: _called("VAR_POP", by=AGGREGATE),
-    # of sets of keys, of rows around a row
+    # about grouping sets, and over neighbouring rows
     exp.Grouping: _called("GROUPING", "expressions", "bind.grouping_sets"),
     exp.GroupingId: _called("GROUPING_ID", "expressions", "bind.grouping_sets"),
     exp.DenseRank: _called("DENSE_RANK", "", "bind.rank"),
     exp.Rank: _called("RANK", "", "bind.rank"),
     exp.RowNumber: _called("ROW_NUMBER", "", "bind.rank"),
-    # rows of a value
+    # rows made from one value
     exp.Explode: _called("EXPLODE"),
     exp.FUNCTION_BY_NAME["EXPLODE_OUTER"]: _called("EXPLODE_OUTER"),
     exp.Posexplode: _called("POSEXPLODE"),
     exp.PosexplodeOuter: _called("POSEXPLODE_OUTER"),
     exp.Inline: _called("INLINE"),
     exp.Stack: _called("STACK", "this expressions"),
-    # with words between their parentheses
+    # with keywords between their parentheses
     exp.Ceil: _called("CEIL CEILING", "this decimals to"),
     exp.Extract: _called("EXTRACT", "this expression"),
     exp.Floor: _called("FLOOR", "this decimals to"),
@@ -76,7 +77,7 @@ FUNCTIONS: Mapping[type[exp.Expr], Function] = {
     exp.CurrentTimestamp: _called("CURRENT_TIMESTAMP", ""),
     exp.CurrentUser: _called("CURRENT_USER", ""),
     exp.SessionUser: _called("SESSION_USER", ""),
-    # whose type is that of their arguments
+    # with the type of their arguments
     exp.Abs: _called("ABS"),
     exp.Coalesce: _called("COALESCE", "this expressions"),
     exp.Concat: _called("CONCAT", "expressions safe"),
@@ -84,16 +85,16 @@ FUNCTIONS: Mapping[type[exp.Expr], Function] = {
     exp.Round: _called("ROUND", "this decimals"),
     exp.BitwiseLeftShift: _called("SHIFTLEFT", "this expression"),
     exp.BitwiseRightShift: _called("SHIFTRIGHT", "this expression"),
-    # any other
+    # all others
     exp.Anonymous: Function((), known("this expressions")),
     exp.Filter: Function((), known("this expression", AGGREGATE)),
     exp.WithinGroup: Function((), known("this expression")),
     exp.IgnoreNulls: Function((), known("this")),
     exp.RespectNulls: Function((), known("this")),
 }
-# read into operators: ARRAY(1), IF(a, b, c), MOD(a, b), STRUCT(a AS x)
+# parsed into operators: ARRAY(1), IF(a, b, c), MOD(a, b), STRUCT(a AS x)
 OPERATORS = ("ARRAY", "IF", "MOD", "STRUCT")
 NAMES = frozenset(name for function in FUNCTIONS.values() for name in function.names) | {*OPERATORS}
-# functions by their parentheses' own syntax
+# functions with their own syntax between the parentheses
 WORDS = frozenset(["CAST", "TRY_CAST"])
 NODES: Table = {kind: function.node for kind, function in FUNCTIONS.items()}

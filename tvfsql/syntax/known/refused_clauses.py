@@ -1,4 +1,4 @@
-"""What sqlglot can read and tvfsql refuses: how the user calls it, and what to write in its place."""
+"""Clauses that sqlglot parses and tvfsql refuses: their SQL names, and what to write instead."""
 
 from __future__ import annotations
 
@@ -8,7 +8,7 @@ from sqlglot import exp
 
 Words = tuple[str, str | None]
 
-# By the kind of node and the argument that is set; "" stands for the node as such.
+# By the kind of node and the argument that is set; "" is the node itself.
 REFUSED: Mapping[tuple[type[exp.Expr], str], Words] = {
     (exp.Table, "version"): ("FOR SYSTEM_TIME AS OF", "a join that bounds the times: AND o.ts BETWEEN r.ts AND ..."),
     (exp.Table, "when"): ("reading a table as of a time", None),
@@ -69,7 +69,7 @@ REFUSED: Mapping[tuple[type[exp.Expr], str], Words] = {
     (exp.RawString, ""): ("a string with r", "'...'"),
     (exp.Introducer, ""): ("a string with a character set", "'...'"),
 }  # fmt: skip
-# Words that begin a clause: no name, unless it is in backticks. (Flink reserves more.)
+# Words that begin a clause. They are names only in backticks. (Flink reserves more.)
 RESERVED = frozenset(
     "all and as between by case cross distinct else except exists fetch for from full group having in inner intersect "
     "into is join lateral left like limit match_recognize natural not null offset on or order outer over partition "
