@@ -97,7 +97,7 @@ def read_line(line: str, *, whole: bool) -> Asked:
         else:
             raise OptionError(f"there is no option {flag} here", hint=did_you_mean(flag, FLAGS) or USAGE)
     if rest and not whole:
-        raise OptionError(f"unexpected {shlex.split(rest)[0]} behind %%tvfsql", hint=USAGE)
+        raise OptionError(f"unexpected {shlex.split(rest)[0]} after %%tvfsql", hint=USAGE)
     return Asked(into, explain, stream, session, rest)
 
 
@@ -137,7 +137,7 @@ def _literal(value: object, at: Span, sql: str) -> str:
         case dt.date() if not isinstance(value, dt.datetime):
             return f"DATE '{value.isoformat()}'"
     raise SqlSyntaxError(
-        f"a {type(value).__name__} cannot stand in SQL", span=at, hint="a text, a number, a date or a time without zone"
+        f"a {type(value).__name__} has no SQL literal", span=at, hint="a text, a number, a date or a time without zone"
     ).within(sql)
 
 
@@ -146,7 +146,7 @@ def _session(name: str, space: dict[str, Any]) -> Session:
     if found is None and name == SESSION:
         found = space[name] = Session(mode=None)
     if not isinstance(found, Session):
-        raise BindError(f"the variable {name} is no tvfsql.Session", hint=f"{name} = tvfsql.Session()")
+        raise BindError(f"the variable {name} is not a tvfsql.Session", hint=f"{name} = tvfsql.Session()")
     return found
 
 

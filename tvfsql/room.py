@@ -37,7 +37,7 @@ def with_room(work: Callable[[], T]) -> T:
         try:
             given.append(work())
         except BaseException as error:
-            refusal = UnsupportedError("this is nested too deeply", hint="WITH part AS (SELECT ...), or a view")
+            refusal = UnsupportedError("the SQL is nested too deeply", hint="WITH part AS (SELECT ...), or a view")
             raised.append(refusal if _too_deep(error) else error)
 
     with _alone:  # both settings are global to the process

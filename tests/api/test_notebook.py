@@ -86,7 +86,7 @@ def test_values_of_variables_are_literals() -> None:
     )
     with pytest.raises(TvfSqlError, match="did you mean name"):
         with_values("SELECT :nam", space)
-    with pytest.raises(TvfSqlError, match="a list cannot stand in SQL"):
+    with pytest.raises(TvfSqlError, match="a list has no SQL literal"):
         with_values("SELECT :many", {"many": [1]})
 
 

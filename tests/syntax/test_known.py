@@ -219,14 +219,14 @@ def test_what_is_known_to_be_refused_is_refused(sql: str) -> None:
         ("SELECT a FROM t GROUP BY a WITH ROLLUP", "WITH ROLLUP"),
         ("SELECT MIN(a, 1) FROM t", "MIN of several values"),
         ("SELECT ts AT TIME ZONE 'UTC' FROM t", "AT TIME ZONE"),
-        ("SELECT a FROM t WHERE a > ALL (SELECT a FROM s)", "ALL, other than <> ALL"),
-        ("SELECT a FROM t WHERE a < ANY (SELECT a FROM s)", "ANY, other than = ANY"),
+        ("SELECT a FROM t WHERE a > ALL (SELECT a FROM s)", "ALL, except in <> ALL"),
+        ("SELECT a FROM t WHERE a < ANY (SELECT a FROM s)", "ANY, except in = ANY"),
         ("SELECT a FROM t UNION BY NAME SELECT a FROM s", "UNION BY NAME"),
         ("SELECT DISTINCT ON (a) b FROM t", "DISTINCT ON"),
         ("WITH v AS MATERIALIZED (SELECT 1) SELECT * FROM v", "MATERIALIZED"),
         ("SELECT LISTAGG(b, ',') WITHIN GROUP (ORDER BY a) FROM t", "WITHIN GROUP"),
-        ("SELECT * FROM ((a[1])) AS b", "this expression in the place of a table"),
-        ("(SELECT 1)[1] UNION SELECT 2", "this expression in the place of a query"),
+        ("SELECT * FROM ((a[1])) AS b", "this expression in place of a table"),
+        ("(SELECT 1)[1] UNION SELECT 2", "this expression in place of a query"),
     ],
 )
 def test_a_clause_that_would_be_lost_is_refused_by_its_name(sql: str, message: str) -> None:

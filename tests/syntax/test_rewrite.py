@@ -128,7 +128,7 @@ def test_what_has_no_place_in_the_text() -> None:
 
 
 def test_a_hint_would_be_misplaced() -> None:
-    with pytest.raises(UnsupportedError, match="OPTIONS hints is not rewritten"):
+    with pytest.raises(UnsupportedError, match="OPTIONS hints cannot be rewritten"):
         rewrite(f"SELECT 1 FROM t /*+ OPTIONS('path' = 'p') */ GROUP BY TUMBLE(ts, {TEN})")
 
 

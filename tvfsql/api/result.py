@@ -57,7 +57,7 @@ class Result:
     def query(self) -> Compiled:
         """The compiled query. Raises UnsupportedError if the statement is not a query."""
         if not isinstance(self.outcome, Compiled):
-            raise UnsupportedError("this statement is not a query")
+            raise UnsupportedError("this statement has no rows: it is not a query")
         return self.outcome
 
     def dataframe(self) -> DataFrame:

@@ -282,7 +282,11 @@ class Script:
         definition = altered(definition_of(old, name.span), alter.change)
         own = old.connector if isinstance(old, Table) and isinstance(old.connector, Managed) else None
         if own and isinstance(alter.change, statements.RenameColumn):
-            raise BindError(f"the files of {old.name} have the column's old name", span=name.span, hint="ADD a column")
+            raise BindError(
+                f"the files of {old.name} contain the column's old name, so it cannot be renamed",
+                span=name.span,
+                hint="ALTER TABLE t ADD new_name INT",
+            )
         try:
             table = self._bound(definition)
         except TvfSqlError as error:  # an error in an earlier statement has no place in this one
@@ -342,7 +346,7 @@ class Script:
         if show.what not in known:
             hint = did_you_mean(show.what.upper(), [what.upper() for what in (*known, "user functions")])
             raise BindError(
-                f"there is no SHOW {show.what.upper()}",
+                f"SHOW does not know {show.what.upper()}",
                 span=show.span,
                 hint=hint,
             )
@@ -380,7 +384,9 @@ def _refuse_read(table: str, catalog: Catalog, span: Span) -> None:
         if isinstance(entry, View) and any(
             isinstance(node, Scan) and node.table == table for node in entry.plan.walk()
         ):
-            raise BindError(f"view {entry.name} reads {table}", span=span, hint=f"DROP VIEW {entry.name}")
+            raise BindError(
+                f"{table} cannot be altered while view {entry.name} reads it", span=span, hint=f"DROP VIEW {entry.name}"
+            )
 
 
 def resolved_path(path: str, folder: str) -> str:
@@ -401,7 +407,7 @@ def _refuse_shared_folders(inserts: tuple[Compiled, ...]) -> None:
         if insert.mode == "streaming" and path is not None and not shared:
             if path in written:
                 raise UnsupportedError(
-                    f"two streams of a statement set write to {path}",
+                    f"two streams of a statement set cannot both write to {path}",
                     span=insert.ast.table.span if isinstance(insert.ast, statements.Insert) else insert.ast.span,
                     hint="one INSERT with UNION ALL",
                 )
@@ -420,5 +426,5 @@ def _explain_words(words: tuple[str, ...], statement: statements.Explain) -> tup
             form = word
         elif word not in ("plan", "for", ANALYZE, *DETAILS):
             hint = did_you_mean(word.upper(), [known.upper() for known in (ANALYZE, *STAGES, *FORMATS)])
-            raise BindError(f"there is no EXPLAIN {word.upper()}", span=statement.span, hint=hint)
+            raise BindError(f"EXPLAIN does not know {word.upper()}", span=statement.span, hint=hint)
     return stage, form

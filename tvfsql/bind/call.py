@@ -11,7 +11,7 @@ from tvfsql.syntax import ast, statements
 
 ADVANCE_WATERMARK = "advance_watermark"
 PROCEDURES = (ADVANCE_WATERMARK,)
-USAGE = "CALL advance_watermark(TIMESTAMP '2020-04-15 08:20:00'), or ('bid', TIMESTAMP '...') for the table bid alone"
+USAGE = "CALL advance_watermark(TIMESTAMP '2020-04-15 08:20:00'), or ('bid', TIMESTAMP '...') for table bid only"
 
 
 @dataclass(frozen=True)

@@ -21,7 +21,7 @@ def definition_of(entry: Table | View, span: Span) -> statements.CreateTable:
     """Return the CREATE TABLE of a table. Raises BindError if it has none."""
     found = entry.definition if isinstance(entry, Table) else None
     if not isinstance(found, statements.CreateTable):
-        kind = "a view" if isinstance(entry, View) else "not made by CREATE TABLE"
+        kind = "a view" if isinstance(entry, View) else "a table without a CREATE TABLE"
         raise BindError(f"{entry.name} is {kind}", span=span, hint="CREATE TABLE ...")
     return found
 
@@ -46,7 +46,7 @@ def derived(create: statements.CreateTable, base: statements.CreateTable) -> sta
             raise BindError(f"two columns are named {column.name.text}", span=places[0])
     if base.watermark and create.watermark and how["watermarks"] == "including":
         hint = "LIKE t (OVERWRITING WATERMARKS)"
-        raise BindError("a table takes only one WATERMARK", span=create.watermark.column.span, hint=hint)
+        raise BindError("a table can only have one WATERMARK", span=create.watermark.column.span, hint=hint)
     inherits = {feature: how[feature] != "excluding" for feature in FEATURES}
     return replace(
         create,
@@ -64,7 +64,7 @@ def _rules(like: statements.Like) -> dict[str, str]:
         for word, known in ((rule, RULES), (feature, FEATURES)):
             if word not in known:
                 hint = did_you_mean(word.upper(), [each.upper() for each in known], otherwise="words: ")
-                raise BindError(f"LIKE has no {word.upper()}", span=like.span, hint=hint)
+                raise BindError(f"{word.upper()} cannot be used with LIKE", span=like.span, hint=hint)
         if rule == "overwriting" and feature not in OVERWRITABLE:
             raise BindError(f"LIKE cannot overwrite {feature.upper()}", span=like.span, hint="INCLUDING or EXCLUDING")
     given = {feature: rule for rule, feature in like.rules}
@@ -109,7 +109,7 @@ def of_query(create: statements.CreateTable, bound: Bound) -> statements.CreateT
     names = [name.text for name in create.names]
     if names and sorted(map(str.lower, names)) != sorted(name.lower() for name in bound.names):
         hint = f"({', '.join(bound.names)})"
-        raise BindError("the names are not those of the query's columns", span=create.names[0].span, hint=hint)
+        raise BindError("the column names differ from those of the query", span=create.names[0].span, hint=hint)
     order = {name.lower(): i for i, name in enumerate(names)}
     columns = sorted(found.values(), key=lambda column: order.get(column.name.text.lower(), 0))
     return replace(create, columns=(*create.columns, *columns), names=(), query=None)

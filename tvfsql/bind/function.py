@@ -123,7 +123,7 @@ def _described(name: str, module: str, path: str, found: Any, span: Span | None)
         return _aggregate(name, module, path, found, span)
     called = getattr(found, "eval", found)
     if not callable(called):
-        raise BindError(f"{where} is not a function but {_a(type(found).__name__)}", span=span)
+        raise BindError(f"{where} is not a function, it is {_a(type(found).__name__)}", span=span)
     result = _result(found, called, where, span)
     arguments = _arguments(called, where, span, 1 if isinstance(found, type) else 0)
     return UserFunction(name, module, path, result, arguments, deterministic=getattr(found, DETERMINISTIC, True))
@@ -138,7 +138,9 @@ def _aggregate(name: str, module: str, path: str, found: Any, span: Span | None)
     of_self = 1 if isinstance(found, type) else 0
     least, most = _arguments(found.accumulate, where, span, of_self + 1)
     if not most:
-        raise BindError(f"accumulate() of {where} takes no value", span=span, hint=SIGNATURES["accumulate"])
+        raise BindError(
+            f"accumulate() of {where} has no parameter for a value", span=span, hint=SIGNATURES["accumulate"]
+        )
     return UserFunction(
         name,
         module,

@@ -261,7 +261,9 @@ class QueryBinder:
     @staticmethod
     def _position(number: int, items: list[ast.SelectItem], span: Span) -> int:
         if not 1 <= number <= len(items):
-            raise BindError(f"there is no column {number} in this SELECT", span=span, hint=f"1 to {len(items)}")
+            raise BindError(
+                f"there is no column {number} in this SELECT", span=span, hint=f"a number from 1 to {len(items)}"
+            )
         return number - 1
 
     def _set_operation(self, operation: ast.SetOperation) -> Bound:
@@ -288,7 +290,9 @@ class QueryBinder:
             number = scalar.ordinal(item.expr)
             if number is not None and not 1 <= number <= len(bound.names):
                 raise BindError(
-                    f"there is no column {number} in this query", span=item.expr.span, hint=f"1 to {len(bound.names)}"
+                    f"there is no column {number} in this query",
+                    span=item.expr.span,
+                    hint=f"a number from 1 to {len(bound.names)}",
                 )
             key = (
                 column(bound.node.columns[number - 1]) if number is not None else resolve(item.expr, relation).scalar()

@@ -49,7 +49,7 @@ class Relation:
         if len({column.plan for column in found}) > 1:
             where = " or ".join(sorted(f"{column.qualifier}.{column.name}" for column in found))
             several = len({column.qualifier for column in found}) > 1
-            hint = where if several else f"rename one of them where they come from: {name} AS ..."
+            hint = where if several else f"rename one of them in its query: {name} AS ..."
             raise BindError(f"column {name} is ambiguous", span=span, hint=hint)
         return found[0]
 
@@ -80,7 +80,7 @@ class Relation:
                 hint="FROM TABLE(TUMBLE(TABLE t, DESCRIPTOR(ts), INTERVAL '10' MINUTE))",
             )
         if not names:
-            return BindError(f"column {name} needs a FROM clause", span=span, hint="FROM a table")
+            return BindError(f"column {name} needs a FROM clause", span=span, hint="SELECT ... FROM t")
         if table is None and len(qualifiers) == 1 and all(column.qualifier for column in self.visible):
             (table,) = qualifiers
         close = nearest(name, names)

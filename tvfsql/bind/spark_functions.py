@@ -166,7 +166,7 @@ def spark_text(tree: exp.Expr, writer: SparkText, span: Span) -> str:
     try:
         return writer.generate(tree)
     except SqlglotUnsupported as error:
-        raise UnsupportedError(f"Spark has no words for this: {error}", span=span) from error
+        raise UnsupportedError(f"Spark SQL cannot express this: {error}", span=span) from error
 
 
 def with_holes(tree: exp.Expr, span: Span) -> tuple[Part, ...]:

@@ -141,11 +141,9 @@ def bind_insert(insert: statements.Insert, catalog: Catalog, options: Options) -
     """
     table = catalog.get(insert.table.text, insert.table.span)
     if not isinstance(table, Table) or table.connector is None:
-        raise BindError(
-            f"{table.name} is {'a view' if not isinstance(table, Table) else 'a table without a connector'}",
-            span=insert.table.span,
-            hint="INSERT INTO a table with a connector",
-        )
+        kind = "a registered DataFrame" if isinstance(table, Table) else "a view"
+        problem = f"{table.name} is {kind}, which INSERT cannot fill"
+        raise BindError(problem, span=insert.table.span, hint="INSERT INTO a table with a connector")
     if table.connector.changes:
         raise BindError(
             f"{table.name} is read-only: its format is {table.connector.changes.format}",

@@ -141,7 +141,7 @@ def _by_name(call: ast.WindowCall) -> dict[str, ast.Argument]:
             )
         if argument.name is None and any(before.name for before in call.arguments[:i]):
             raise BindError(
-                "arguments after a named one must be named, too",
+                "arguments after a named one must be named too",
                 span=argument.span,
                 hint=f"{call.function}({', '.join(f'{name} => ...' for name in names if name not in OPTIONAL)})",
             )

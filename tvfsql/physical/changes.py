@@ -33,7 +33,7 @@ def refuse_changes(plan: Node) -> None:
 
 
 def _refusal(node: Node, table: str) -> UnsupportedError:
-    reason, hint, span = f"{noun(node)} needs insert-only input, and {table} is a changelog", WINDOWS, node.span
+    reason, hint, span = f"{noun(node)} needs insert-only input, but {table} is a changelog", WINDOWS, node.span
     match node:
         case WindowAggregate(window=window, calls=calls):
             final = next((call for call in calls if not retractable(call)), None)
@@ -42,12 +42,12 @@ def _refusal(node: Node, table: str) -> UnsupportedError:
                 fleeting = next((part for part in _read(final) if not part.lasting), None)
                 reason = _unstable(node, fleeting, table) if fleeting else f"{called(final)} cannot retract values"
             elif isinstance(window, Session):
-                reason, hint = f"SESSION needs insert-only input, and {table} is a changelog", BATCH
+                reason, hint = f"SESSION needs insert-only input, but {table} is a changelog", BATCH
             elif window.emit_only_on_change:
-                reason = f"tvfsql.cumulate.emit = 'changed' needs insert-only input, and {table} is a changelog"
+                reason = f"tvfsql.cumulate.emit = 'changed' needs insert-only input, but {table} is a changelog"
                 hint = "RESET 'tvfsql.cumulate.emit'"
             elif final is None:
-                reason, hint = "retractions need aggregation in two phases, which is switched off", STRATEGY
+                reason, hint = "retractions need aggregation in two phases, which is disabled", STRATEGY
         case Aggregate():
             reason = f"on streams the changelog {table} can only be aggregated by windows"
         case Project() | Filter():

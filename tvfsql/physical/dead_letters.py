@@ -37,7 +37,7 @@ def dead_letter_table(source: Table, catalog: Catalog, options: Options) -> Tabl
             hint = f"{part.name} {'TIMESTAMP_LTZ(3)' if part.name == READ_AT else 'STRING'}"
             raise OptionError(f"column {part.name} of {name} has the wrong type for {DEAD_LETTER.key}", hint=hint)
     if not found.connector.takes_micro_batches or found.connector.path == (source.connector and source.connector.path):
-        hint = "a table of files of its own, of Kafka or print"
+        hint = "a table with a folder of its own, a Kafka topic, or print"
         raise OptionError(f"table {name} of {DEAD_LETTER.key} cannot be written by this stream", hint=hint)
     return found
 

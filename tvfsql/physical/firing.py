@@ -59,7 +59,7 @@ def refuse_firing(plan: Node, firing: Firing, options: Options) -> None:
     for node in plan.walk():
         if isinstance(node, nodes.Scan) and node.sign and firing.purge:
             raise UnsupportedError(
-                f"{LATE_RESULTS.key} = 'purge' needs insert-only input, and {node.table} is a changelog",
+                f"{LATE_RESULTS.key} = 'purge' needs insert-only input, but {node.table} is a changelog",
                 span=node.span,
                 hint=f"RESET '{LATE_RESULTS.key}'",
             )
@@ -68,9 +68,9 @@ def refuse_firing(plan: Node, firing: Firing, options: Options) -> None:
         if not any(map(_is_updating, node.children)):
             continue
         if not _hands_on(node):
-            reason = f"{noun(node)} needs final results, and its windows fire early or late"
+            reason = f"{noun(node)} needs final results, but its windows fire early or late"
             if firing.purge:
-                reason = f"{noun(node)} needs whole results, and {LATE_RESULTS.key} = 'purge' emits increments"
+                reason = f"{noun(node)} needs whole results, but {LATE_RESULTS.key} = 'purge' emits increments"
             raise UnsupportedError(reason, span=node.span, hint=hint)
         fleeting = next((one for one in _scalars(node) if not one.lasting), None)
         if fleeting is not None and not firing.purge:
@@ -83,7 +83,7 @@ def refuse_firing(plan: Node, firing: Firing, options: Options) -> None:
 
 def _unfit(node: GlobalWindowAggregate) -> str | None:
     if isinstance(node.window, Session):
-        return "SESSION cannot fire early or late: a session may still grow, or merge with another"
+        return "SESSION cannot fire early or late, because a session can still grow or merge with another"
     if isinstance(node.window, Cumulate) and (node.window.emit_only_on_change or node.window.emit_only_on_update):
         return "a CUMULATE that emits only changed steps cannot fire early or late"
     return None
@@ -134,7 +134,7 @@ def op_of(plan: Node) -> str | None:
 
 def _takes_no_changes(table: Table, span: Span | None) -> UnsupportedError:
     return UnsupportedError(
-        f"windows that fire early or late emit retractions, which {table.name} cannot take",
+        f"windows that fire early or late emit retractions, which {table.name} cannot store",
         span=span,
         hint=f"declare op STRING and WITH ('changelog.op' = 'op') for {table.name}, "
         f"or SET '{LATE_RESULTS.key}' = 'purge'",

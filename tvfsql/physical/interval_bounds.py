@@ -46,22 +46,22 @@ def interval_of(join: Join) -> Interval | NoInterval:
     if join.kind not in ("inner", "left", "right", "full", "cross"):
         return NoInterval(f"on streams a {join.kind.upper()} JOIN needs windows on both sides", "JOIN, or --mode batch")
     if window_of(join.left) is not None or window_of(join.right) is not None:
-        return NoInterval("one side of this join has windows and the other has not", "--mode batch")
+        return NoInterval("only one side of this join has windows", "--mode batch")
     said = {one: found for one in join.conditions if (found := _between_sides(one, join))}
     if not said:
-        return NoInterval("this join has no bounds of time, so a stream would keep its rows forever")
+        return NoInterval("this join has no time bounds, so a stream would keep its rows forever")
     first = next((each for each in said.values() if _whole(each, said)), next(iter(said.values())))
     bounds = _whole_of(first, said)
     if bounds.low is None or bounds.high is None:
         far, sign = ("before", ">= {} -") if bounds.low is None else ("after", "<= {} +")
         first_time, second_time = origin(join.left, bounds.first), origin(join.right, bounds.second)
         return NoInterval(
-            f"this join does not bound how long {first_time} may be {far} {second_time}, so rows would stay forever",
+            f"this join does not limit how long {first_time} may be {far} {second_time}, so rows would be kept forever",
             f"AND {first_time} {sign.format(second_time)} INTERVAL '10' MINUTE",
         )
     if bounds.low > bounds.high:
         times = f"{origin(join.left, bounds.first)} and {origin(join.right, bounds.second)}"
-        return NoInterval(f"no row can meet the bounds of this join between {times}")
+        return NoInterval(f"no row can satisfy the time bounds of this join between {times}")
     if not all(one.deterministic for one in join.conditions):
         return NoInterval("this join has a condition that is not deterministic", "--mode batch")
     used = {one for one, each in said.items() if each.of(bounds.first, bounds.second)}
@@ -71,7 +71,7 @@ def interval_of(join: Join) -> Interval | NoInterval:
     both = next((one for one in rest if not any(one.columns <= side for side in sides)), None)
     if join.kind != "inner" and both is not None:
         return NoInterval(
-            "on streams an outer join may compare its sides only by = and by bounds of time",
+            "on streams an outer join may compare its sides only by = and by time bounds",
             f"an inner JOIN, --mode batch, or leave out {written(join, both)}",
         )
     clocks = is_proctime(join.left, bounds.first), is_proctime(join.right, bounds.second)

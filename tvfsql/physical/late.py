@@ -64,7 +64,7 @@ def _passed_on(node: Node, table: Table) -> Node:
         case StreamSliceMerge(Exchange(StreamSlices() as slices, keys)):
             return replace(node.told(late=True), input=Exchange(_kept(slices, table), keys))
     raise UnsupportedError(
-        f"{LATE_OUTPUT.key} works for a single window aggregate over a table",
+        f"{LATE_OUTPUT.key} only works with a single window aggregate over a table",
         span=node.span,
         hint=f"RESET '{LATE_OUTPUT.key}'",
     )
@@ -78,7 +78,7 @@ def _kept(slices: StreamSlices, table: Table) -> StreamSlices:
     """Make the slices keep the source's row, with the columns and types of the table."""
     calc = slices.input
     if not isinstance(calc, Calc) or not isinstance(calc.input, WatermarkAssigner):
-        reason = f"{LATE_OUTPUT.key} works for a single window aggregate over a table"
+        reason = f"{LATE_OUTPUT.key} only works with a single window aggregate over a table"
         raise UnsupportedError(reason, span=slices.span, hint=f"RESET '{LATE_OUTPUT.key}'")
     assigner = calc.input
     scan = assigner.input

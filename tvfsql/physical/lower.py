@@ -169,11 +169,11 @@ def _(node: window_nodes.WindowAggregate, catalog: Catalog, options: Options) ->
     """
     made: Node
     if isinstance(node.window, Session) and node.window.limit:
-        raise _unmerged(node, "SESSION with a maximum duration", "leave out the maximum duration")
+        raise _unmerged(node, "a SESSION with a maximum duration", "leave out the maximum duration")
     if node.window.emit_only_on_change:
         raise _unmerged(node, "tvfsql.cumulate.emit = 'changed'", "RESET 'tvfsql.cumulate.emit'")
     if isinstance(node.window, Cumulate) and node.window.emit_only_on_update:
-        raise _unmerged(node, "CUMULATE that emits only on update", "leave out its sixth argument")
+        raise _unmerged(node, "a CUMULATE that emits only on update", "leave out its sixth argument")
     if isinstance(node.window, Cumulate):
         results = tuple(call.name for call in node.calls)
         copies = _expanded(node.input, node.window, node.time, node.zone, options, results)
@@ -281,7 +281,7 @@ def _expanded(
         )
     if isinstance(window, Cumulate) and window.emit_only_on_update:
         raise UnsupportedError(
-            "CUMULATE that emits only on update needs GROUP BY window_start, window_end, and no filter before it",
+            "a CUMULATE that emits only on update needs GROUP BY window_start, window_end, and no filter before it",
             hint="leave out its sixth argument",
         )
     source = _checked(source, time, options)

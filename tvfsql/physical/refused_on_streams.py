@@ -94,7 +94,7 @@ def _lacking_set(node: nodes.Aggregate) -> Reason | None:
     if known is None or not known.named_by(known.starts + known.ends) or (kept and kept.named_by(expand.columns)):
         return None
     return (
-        "on streams every grouping set must hold window_start and window_end",
+        "on streams every grouping set must contain window_start and window_end",
         "GROUP BY window_start, window_end, GROUPING SETS (...)",
         None,
     )
@@ -108,7 +108,7 @@ def _of_several_windows(node: nodes.Aggregate) -> Reason | None:
     if not isinstance(below, nodes.SetOperation) or window_of(below) or not all(map(window_of, below.children)):
         return None
     return (
-        "the sides of this UNION ALL have different windows, so the aggregate over them has none",
+        "the sides of this UNION ALL have different windows, so the aggregate over it has no window",
         "the same window function on both sides, or aggregate before UNION ALL",
         below.span,
     )
@@ -131,24 +131,24 @@ def _of_window_aggregate(node: window_nodes.WindowAggregate, options: Options) -
 def _of_rank(node: Rank) -> Reason:
     if window_of(node.input) is None:
         return (
-            "without a window, streams keep the first or the last row of a key, and no other rank",
+            "on streams a rank without a window can only be the first or the last row of a key",
             f"WHERE {node.name} = 1, or PARTITION BY window_start, window_end",
             None,
         )
-    reason = "on streams a rank needs an upper limit: without one all rows of a window stay"
+    reason = "on streams a rank needs an upper limit: without one all rows of a window are kept"
     return reason, f"WHERE {node.name} <= 10 around the query, or QUALIFY {node.name} <= 10", None
 
 
 def _of_spark(node: nodes.SparkSql) -> Reason:
     if node.reason == ast.OVER:
         return (
-            "on streams OVER works only for ranks of windows, and for ROW_NUMBER by a time attribute",
-            "PARTITION BY window_start, window_end with a limit of the rank, or ROW_NUMBER() ... = 1",
+            "on streams OVER only works for ranks within windows and for ROW_NUMBER ordered by a time attribute",
+            "PARTITION BY window_start, window_end and WHERE place <= 10, or ROW_NUMBER() ... = 1",
             None,
         )
     if node.reason == ast.SUBQUERY:
         return (
-            "on streams a subquery in WHERE must be EXISTS or IN, and compare both ends of windows",
+            "on streams a subquery in WHERE must be EXISTS or IN and compare window_start and window_end",
             "WHERE l.window_start = r.window_start AND l.window_end = r.window_end",
             None,
         )

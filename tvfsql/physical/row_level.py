@@ -25,7 +25,7 @@ def stream_keep_row(node: Deduplicate, options: Options) -> StreamKeepRow:
     endless = next(endless_tables(node), None)
     if node.order.descending and not retention and endless:
         raise UnsupportedError(
-            f"the last row of a key is never final, as {endless} has no end",
+            f"the last row of a key is never final, because {endless} is unbounded",
             hint=f"SET '{STATE_TTL.key}' = '1 h' emits it when its key has been idle for an hour",
         )
     source = marked_rows(node.input, node.time, options)

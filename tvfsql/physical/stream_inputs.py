@@ -102,7 +102,7 @@ def _refuse_two_clocks(union: nodes.SetOperation, time: str) -> None:
     found = {is_proctime(side, side.columns[at]) for side in union.children}
     if len(found) > 1:
         raise UnsupportedError(
-            "a window cannot hold rows of processing time and rows of event time",
+            "a window cannot mix rows of processing time and event time",
             span=union.span,
             hint="PROCTIME() on both sides, or columns with a WATERMARK",
         )

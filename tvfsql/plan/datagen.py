@@ -107,7 +107,7 @@ def _values(options: TableOptions, key: str, field: Field, place: Span | None) -
         return _ordered(options, key, *(_unscaled(options, f"{key}.{end}", kind) for end in ("min", "max")))
     how = f"a sequence of {shown(kind)}" if counted else f"values of type {shown(kind)}"
     raise BindError(
-        f"datagen cannot make {how} for column {field.name}",
+        f"datagen cannot generate {how} for column {field.name}",
         span=place,
         hint=f"'{key}.kind' = 'random'" if counted else f"leave out {field.name}",
     )
@@ -119,7 +119,7 @@ def _counted(options: TableOptions, key: str, kind: str) -> Counted:
         most = 10 ** max(min(_whole_digits(kind), DIGITS - scale_of(kind)), 0) - 1
     start, end = (options.whole(f"{key}.{word}", least=-most, most=most) for word in ("start", "end"))
     if end < start:
-        raise options.error(f"{key}.end", f"is before {key}.start", f"'{key}.end' = '{start + 999}'")
+        raise options.error(f"{key}.end", f"is less than {key}.start", f"'{key}.end' = '{start + 999}'")
     return Counted(start)
 
 

@@ -145,7 +145,7 @@ def columns_of(
         key = f"fields.{field.name}"
         if "<" in field.type:
             span = (places or {}).get(field.name)
-            raise BindError(f"faker cannot make values of type {shown(field.type)}", span=span, hint="STRING")
+            raise BindError(f"faker cannot generate values of type {shown(field.type)}", span=span, hint="STRING")
         rate = options.number(f"{key}.null-rate", Decimal(0))
         if not 0 <= rate <= 1:
             raise options.error(f"{key}.null-rate", "must be from 0 to 1", f"'{key}.null-rate' = '0.1'")
@@ -203,11 +203,11 @@ def _part(call: str, error: Error) -> Part:
     try:
         made = _made(name, given)
     except (ValueError, IndexError, KeyError, re.error):
-        raise error(f"has {named[0] if named else call} with arguments that it does not take", None) from None
+        raise error(f"has invalid arguments for {named[0] if named else call}", None) from None
     if made is None:
         known = [*NAMES, *(f"{provider}.{method}" for provider, methods in METHODS.items() for method in methods)]
         hint = did_you_mean(named[0] if named else call, known, otherwise="known: ")
-        raise error(f"has {named[0] if named else call}, which tvfsql cannot make", hint)
+        raise error(f"has {named[0] if named else call}, which is not supported", hint)
     return made
 
 

@@ -6,7 +6,7 @@ from __future__ import annotations
 def refused(name: str) -> str | None:
     """Return why a name cannot be used; None if it can."""
     if "${" in name:
-        return "Spark replaces ${...} in the text of a query, in names too"
+        return "Spark would replace ${...} in this name"
     if name.startswith("$"):
-        return "names that begin with a $ are those of tvfsql's own columns"
+        return "names that begin with $ are reserved"
     return None

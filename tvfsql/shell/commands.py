@@ -157,7 +157,7 @@ def _output(shell: Shell, path: str) -> None:
 
 def _read(shell: Shell, path: str) -> None:
     if not path:
-        raise DataError("which file?", hint="\\i script.sql")
+        raise DataError("a file name is missing", hint="\\i script.sql")
     if not shell.run_file(os.path.expanduser(path)):
         shell.failed = True
 

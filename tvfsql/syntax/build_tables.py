@@ -68,14 +68,14 @@ class TableBuilder(Builder):
             return statements.Parts()
         marks = list(children(tree, "watermark"))
         if len(marks) > 1:
-            raise SqlSyntaxError("a table takes only one WATERMARK", span=self.span(marks[1]))
+            raise SqlSyntaxError("a table can only have one WATERMARK", span=self.span(marks[1]))
         own = [
             (found(part, "identifier"), key) for part in children(tree, "column") for key in children(part, "own_key")
         ]
         keys = [(self.names(child(part, "identifiers")), part) for part in children(tree, "primary_key")]
         keys += [((self.name(name),), key) for name, key in own]
         if len(keys) > 1:
-            raise SqlSyntaxError("a table takes only one PRIMARY KEY", span=self.span(keys[1][1]))
+            raise SqlSyntaxError("a table can only have one PRIMARY KEY", span=self.span(keys[1][1]))
         columns = (
             self.column(part) if part.data == "column" else self.computed(part)
             for part in tree.children

@@ -247,7 +247,7 @@ def spark_type(tree: exp.DataType, span: Span | None = None) -> str:
         case T.TIME:
             digits = tree.expressions[0].name if tree.expressions else "0"
             if digits not in tuple("0123456"):
-                raise UnsupportedError("TIME has at most 6 digits of a second", span=span, hint="TIME(3)")
+                raise UnsupportedError("TIME has at most 6 fractional digits", span=span, hint="TIME(3)")
             return f"time({digits})"
         case T.INTERVAL:
             raise UnsupportedError(f"type {tree.sql()} is not supported", span=span, hint="STRING, or TIMESTAMP(3)")
@@ -262,7 +262,7 @@ def _digits(tree: exp.DataType, span: Span | None) -> list[str]:
     right = len(numbers) == 2 and all(map(str.isdecimal, numbers)) and int(numbers[0]) > 0
     if not right or not int(numbers[1]) <= int(numbers[0]) <= 38:
         raise SqlSyntaxError(
-            "DECIMAL takes a precision of 1 to 38, and a scale that is not greater",
+            "DECIMAL takes a precision from 1 to 38 and a scale up to the precision",
             span=span,
             hint="DECIMAL(10, 2)",
         )

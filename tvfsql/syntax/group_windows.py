@@ -44,7 +44,9 @@ def modern(tree: exp.Select, calls: Calls) -> Modern | None:
         return None
     if len(names) > 1:
         raise UnsupportedError(
-            "GROUP BY takes only one group window", span=calls[names[1]].span, hint="join two queries, one window each"
+            "GROUP BY can only have one group window",
+            span=calls[names[1]].span,
+            hint="join two queries, one window each",
         )
     window = calls[names[0]]
     if "_" in window.function:
@@ -102,7 +104,7 @@ def _partition(tree: exp.Select, calls: Calls) -> tuple[ast.Name, ...]:
     for item in others:
         if not isinstance(item, exp.Column):
             raise UnsupportedError(
-                "beside SESSION, GROUP BY takes only columns",
+                "the other keys of GROUP BY SESSION must be columns",
                 span=_place(item, next(iter(calls.values())).span),
                 hint="FROM (SELECT *, upper(item) AS key FROM t) GROUP BY SESSION(ts, gap), key",
             )

@@ -258,7 +258,7 @@ def _lark(name: str, sql: str, span: Span, hint: str | None) -> Tree[Token]:
             place, message = Span(at, at + 1), f"unexpected character {sql[at]!r}"
         else:
             end = span.start + len(sql[span.start : span.end].rstrip())
-            place, message = Span(end, end + 1), "the statement is incomplete"
+            place, message = Span(end, end + 1), "the statement ends too early"
         raise SqlSyntaxError(message, span=place, hint=hint) from None
 
 

@@ -38,7 +38,7 @@ def _of(statement: statements.Statement) -> Iterator[ast.GroupWindow]:
     for group in _grouped(statement):
         if isinstance(statement, statements.Hinted) and statement.tables:
             raise UnsupportedError(
-                "a query with OPTIONS hints is not rewritten",
+                "a query with OPTIONS hints cannot be rewritten",
                 span=statement.tables[0].span,
                 hint="rewrite it without them, and put them after the table's name again",
             )

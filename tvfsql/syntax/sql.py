@@ -79,7 +79,7 @@ def _parse(text: str, span: Span, kind: type[exp.Expr]) -> exp.Expr:
         message, hint = _message(detail)
         raise SqlSyntaxError(message, span=_place(text, detail, span), hint=hint) from error
     except TokenError as error:
-        raise SqlSyntaxError("this text is not SQL", span=span) from error
+        raise SqlSyntaxError("this text is not valid SQL", span=span) from error
     tree = trees[0] if len(trees) == 1 else None
     if isinstance(tree, exp.Values):
         tree = _select_of(tree)

@@ -52,7 +52,7 @@ def with_hints(statement: statements.Statement, sql: str, span: Span) -> stateme
         return statement
     if tables and not isinstance(statement, _TAKES_OPTIONS):
         raise UnsupportedError(
-            "OPTIONS hints stand in queries and INSERT",
+            "OPTIONS hints are only allowed in queries and INSERT",
             span=tables[0].span,
             hint="ALTER TABLE t SET ('key' = 'value') before it",
         )
@@ -72,11 +72,11 @@ def _refuse_other_mentions(
         known.span.end for known in names if known.text.lower() == name
     }  # some spans only cover the last part of a name
     if hint.table.span.end not in mentions:
-        raise SqlSyntaxError("OPTIONS stands after the name of a table", span=hint.span, hint=_EXAMPLE)
+        raise SqlSyntaxError("the hint OPTIONS must follow the name of a table", span=hint.span, hint=_EXAMPLE)
     alike = {each.table.span.end for each in hints if each.table.text.lower() == name and each.options == hint.options}
     if mentions - alike:
         raise UnsupportedError(
-            f"{hint.table.text} is in this statement more than once, and not always with this hint",
+            f"{hint.table.text} occurs several times in this statement, and not always with this hint",
             span=hint.span,
             hint=f"CREATE TABLE other WITH ('key' = 'value') LIKE {hint.table.text}",
         )
@@ -108,7 +108,7 @@ def _of_table(sql: str, hint: str, at: Span) -> statements.TableHint:
     ]
     if not parts or (len(parts) == 1 and parts[0].text.upper() in _BEFORE_LISTS):
         raise SqlSyntaxError(
-            "OPTIONS stands after the name of a table", span=at, hint="FROM t /*+ OPTIONS('k' = 'v') */"
+            "the hint OPTIONS must follow the name of a table", span=at, hint="FROM t /*+ OPTIONS('k' = 'v') */"
         )
     found, options, end = _OPTIONS.fullmatch(hint), [], 0
     pairs = found["pairs"] if found else ""
@@ -116,7 +116,9 @@ def _of_table(sql: str, hint: str, at: Span) -> statements.TableHint:
         options.append(statements.Option(pair[1].replace("''", "'"), pair[2].replace("''", "'"), at))
         end = pair.end()
     if not options or pairs[end:].strip() or pairs.rstrip().endswith(","):
-        raise SqlSyntaxError("this hint is not understood", span=at, hint="/*+ OPTIONS('key' = 'value', ...) */")
+        raise SqlSyntaxError(
+            "the hint OPTIONS takes pairs of a key and a value", span=at, hint="/*+ OPTIONS('key' = 'value', ...) */"
+        )
     return statements.TableHint(
         ast.Name(current().key(parts), Span(parts[0].span.start, parts[-1].span.end)), tuple(options), at
     )

@@ -72,4 +72,4 @@ def _refuse_hours_of_a_date(node: exp.Binary, left: SqlType) -> None:
         return
     unit = interval.args.get("unit")
     if unit is not None and unit.name.upper() in LESS_THAN_A_DAY:
-        raise UnsupportedError("a DATE has no hours to add to", hint="CAST(dt AS TIMESTAMP(3)) + INTERVAL '1' HOUR")
+        raise UnsupportedError("hours cannot be added to a DATE", hint="CAST(dt AS TIMESTAMP(3)) + INTERVAL '1' HOUR")

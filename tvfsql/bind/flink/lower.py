@@ -143,7 +143,7 @@ def _truncated(node: exp.Anonymous, type_of: TypeOf) -> Made | None:
     template = truncated(int(scale))(kind) if scale.removeprefix("-").isdecimal() else None
     if template is None:
         raise UnsupportedError(
-            f"TRUNCATE takes a number, and digits as a literal; this is {shown(kind)}",
+            f"TRUNCATE takes a number and a literal number of digits, not {shown(kind)}",
             hint="TRUNCATE(CAST(x AS DECIMAL(20, 6)), 2)",
         )
     return made(template, [number], scaled(kind, int(scale)))
@@ -214,11 +214,13 @@ def _cast(node: exp.Cast, type_of: TypeOf) -> Made | None:
     if to.this == T.CHAR and length is None:
         length = 1
     if to.this in TIMES and length is not None and length > 6:
-        raise UnsupportedError("times have at most 6 digits of a second", hint="TIMESTAMP(6)")
+        raise UnsupportedError("times have at most 6 fractional digits", hint="TIMESTAMP(6)")
     if to.this == T.TIME:
         return cast_to_time(node, type_of(node.this), spark_type(to))
     if is_time_of_day(type_of(node.this)) and to.this in TIMES:
-        raise UnsupportedError("a TIME has no date to be a TIMESTAMP of", hint="TO_TIMESTAMP('1970-01-01 ' || ...)")
+        raise UnsupportedError(
+            "a TIME cannot be cast to TIMESTAMP, because it has no date", hint="TO_TIMESTAMP('1970-01-01 ' || ...)"
+        )
     target = Target(spark_type(to), length, fixed=to.this in (T.CHAR, T.NCHAR, T.BINARY) and length is not None)
     digits = digits_of(node.this)
     if target.kind == "string" and type_of(node.this) == "double" and node.find(exp.Column) is None:

@@ -76,7 +76,7 @@ def _extracted(text: SqlType, regex: SqlType, group: SqlType) -> str:
         return found
     if group_of.may_be_empty:
         raise UnsupportedError(
-            f"group {number} of this regular expression may be empty or missing, which cannot be told apart",
+            f"group {number} of this regular expression may be empty or missing, and Spark cannot tell which",
             hint="a group that every match has, and that is at least one character long",
         )
     return f"NULLIF({found}, '')"
@@ -124,7 +124,7 @@ def _pairs(*kinds: SqlType) -> str:
     between, within = ("{1}", "{2}") if len(kinds) == 3 else ("','", "'='")
     for kind in kinds[1:]:
         if literal_of(kind) == "":
-            raise UnsupportedError("STR_TO_MAP takes no empty separator", hint="STR_TO_MAP(s, ',', '=')")
+            raise UnsupportedError("the separators of STR_TO_MAP cannot be empty", hint="STR_TO_MAP(s, ',', '=')")
     return f"IF({{0}} = '', {NO_PAIRS}, STR_TO_MAP({{0}}, {between}, {within}))"
 
 

@@ -204,7 +204,7 @@ def shown_as(clock: str, pattern: SqlType) -> str:
     literal = literal_of(pattern)
     parts = [found[0] for found in LETTERS.finditer(literal or "")]
     if any(ZONES.match(part) for part in parts):
-        raise UnsupportedError("a wall clock has no zone to format", hint="DATE_FORMAT(ts, 'yyyy-MM-dd HH:mm:ss')")
+        raise UnsupportedError("a TIMESTAMP has no zone to format", hint="DATE_FORMAT(ts, 'yyyy-MM-dd HH:mm:ss')")
     if not any(part[0] in OF_WEEKS for part in parts):
         return f"DATE_FORMAT({clock}, {{1}})"
     texts = []

@@ -17,7 +17,7 @@ def type_name(tree: exp.Expr, kind: SqlType) -> str:
     if isinstance(tree, exp.Null):
         return "NULL"
     if kind == UNKNOWN:
-        raise UnsupportedError("the type of this is not known before Spark runs it", hint="TYPEOF(column)")
+        raise UnsupportedError("the type of this expression is only known when Spark runs it", hint="TYPEOF(column)")
     if isinstance(tree, exp.Literal):
         return (f"CHAR({len(tree.name)})" if tree.is_string else shown(kind)) + " NOT NULL"
     if isinstance(tree, exp.Boolean | exp.CurrentTimestamp) or _is_clock(tree) or _is_constant_cast(tree, kind):
@@ -25,7 +25,9 @@ def type_name(tree: exp.Expr, kind: SqlType) -> str:
     if isinstance(tree, exp.Array) and tree.expressions and all(map(_is_number, tree.expressions)):
         return f"ARRAY<{shown(kind[6:-1])} NOT NULL> NOT NULL"
     if isinstance(tree, NEVER_NULL) or tree.find(exp.Column) is None:
-        raise UnsupportedError("TYPEOF takes a column, a literal, or what may be NULL", hint="TYPEOF(column)")
+        raise UnsupportedError(
+            "TYPEOF takes a column, a literal, or an expression that can be NULL", hint="TYPEOF(column)"
+        )
     return _shown(kind)
 
 
@@ -33,7 +35,7 @@ def _shown(kind: SqlType) -> str:
     if kind.startswith("struct<"):
         return "ROW<" + ", ".join(f"`{name}` {_shown(part)}" for name, part in fields(kind).items()) + ">"
     if "struct<" in kind:
-        raise UnsupportedError("the type of this is not known before Spark runs it", hint="TYPEOF(column)")
+        raise UnsupportedError("the type of this expression is only known when Spark runs it", hint="TYPEOF(column)")
     return shown(kind)
 
 

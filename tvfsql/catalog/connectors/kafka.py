@@ -130,7 +130,11 @@ class Kafka(Connector):
         if overwrite:
             raise BindError("INSERT OVERWRITE does not work with Kafka", span=span, hint="INSERT INTO")
         if self.topic is None:
-            raise BindError(f"{table} has several topics", span=span, hint="INSERT INTO a table with a single topic")
+            raise BindError(
+                f"{table} has several topics, so rows cannot be written to it",
+                span=span,
+                hint="INSERT INTO a table with a single topic",
+            )
         for column, key in metadata.items():
             if key not in WRITABLE:
                 hint = f"METADATA FROM '{key}' VIRTUAL in CREATE TABLE {table}"
@@ -251,7 +255,7 @@ def _parts(options: TableOptions, columns: Sequence[Field], places: Mapping[str,
         fields = tuple(name for name in options.text("key.fields", example=";".join(names[:1])).split(";") if name)
         for name in fields:
             if name not in names:
-                raise options.error("key.fields", f"has {name}, which is not a column", did_you_mean(name, names))
+                raise options.error("key.fields", f"names {name}, which is not a column", did_you_mean(name, names))
         key = _part(options, "key.", fields, columns, places)
     elif include == "except_key":
         raise options.error("value.fields-include", "needs key.fields", "'key.format' = 'json', 'key.fields' = 'item'")

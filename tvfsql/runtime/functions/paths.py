@@ -104,7 +104,7 @@ def path_of(text: str) -> Path:
     while at < len(rest):
         step = STEP.match(rest, at)
         if step is None:
-            raise ValueError(f"{rest[at:]} is not supported in a path into JSON")
+            raise ValueError(f"{rest[at:]} is not supported in a JSON path")
         steps.append(_step(step))
         at = step.end()
     return Path(mode == "lax", tuple(steps))
