@@ -46,7 +46,7 @@ PHASES = (
             push_filter_below_expand,
         ),
     ),
-    # after push_down: what is left between an aggregate and its window function looks at windows
+    # after push_down: operators still between an aggregate and its window function use the windows
     Phase(
         "windows",
         (
@@ -60,18 +60,18 @@ PHASES = (
             pull_up_window_table_function,
         ),
     ),
-    # after windows, which look for their window functions right below
+    # after windows, whose rules look for window functions directly below
     Phase("joins", (make_window_join, make_interval_join)),
-    # after push_down: what is left of a filter above a rank cannot be decided before ranking
+    # after push_down: conditions still above a rank depend on it
     Phase("ranks", (make_window_top_n, make_window_deduplicate, make_deduplicate)),
-    # after windows: what is an Aggregate still reads rows whose windows were made below
+    # after windows: any remaining Aggregate reads rows that already have windows
     # split_distinct makes an Aggregate of windows, which streams need attached; and attached ones can be split
     Phase("attached", (split_distinct, aggregate_attached_windows)),
-    # after attached: all window aggregates are known; before prune, which drops what signed rows do not need
+    # after attached: all window aggregates are known; before prune, which drops columns that signed rows do not need
     Phase("changes", (retract_changes,)),
-    # before two_phase: the slices should hold only what is needed
+    # before two_phase: slices should only hold columns that are needed
     Phase("prune", (merge_projects, prune_columns, drop_idle_project)),
-    # after prune, so that rows are held with what is needed of them
+    # after prune, so that rows are buffered with only the columns that are needed
     Phase("held", (hold_rows_until_window_ends, pair_rows_when_window_ends)),
     Phase("two_phase", (split_local_global,)),
 )

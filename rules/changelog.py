@@ -1,4 +1,4 @@
-"""Changes of rows: window aggregates add those that come and take back those that go."""
+"""Changelogs: window aggregates add inserted rows and subtract retracted ones."""
 
 from __future__ import annotations
 
@@ -65,13 +65,13 @@ def retract_changes(node: Node, options: Options) -> Node | None:
 
 @dataclass
 class Signed:
-    """Gathers the calls over signed rows that results are made of."""
+    """Collects the calls over signed rows that results are computed from."""
 
     sign: Scalar
     calls: Collector[AggCall]
 
     def result(self, call: AggCall) -> Scalar:
-        """The call's result over its parts."""
+        """The call's result, computed from its parts."""
         row = row_of(call)
         assert row is not None, call
         kind = call.arguments[0].type
@@ -97,7 +97,7 @@ class Signed:
         return finished(call, finish, parts)
 
     def part(self, wanted: str, function: str, arguments: tuple[Scalar, ...], where: Scalar | None = None) -> Scalar:
-        """The column of a call that computes this."""
+        """Return the column of a call with this function, arguments and filter, adding it if it is new."""
         kind = AGGREGATES["SUM"].result(arguments[0].type) if function == "SUM" else ""
         return self.calls.column(AggCall(wanted, function, arguments, filter=where, type=kind))
 
@@ -112,7 +112,7 @@ class Signed:
     def _sum(self, call: AggCall) -> Scalar:
         x = call.arguments[0]
         pattern, kind = "CASE WHEN {s} > 0 THEN {x} ELSE -{x} END", x.type
-        if is_integer(x.type):  # an INT has no -(-2147483648)
+        if is_integer(x.type):  # -(-2147483648) is not an INT
             pattern, kind = "CAST({x} AS BIGINT) * {s}", "bigint"
         elif is_float(x.type):
             kind = "double"
@@ -120,14 +120,16 @@ class Signed:
         return self.part(f"{call.name}_sum", "SUM", (of_row,), call.filter)
 
     def _net(self, call: AggCall, value: str, *, nulls: bool) -> Scalar:
-        """The values that are left, each with its number."""
+        """The remaining values, each with its number of occurrences."""
         of_row = template(value, holes(call), call.arguments[0].type if value == "{x}" else "")
         bag = self.part(f"{call.name}_bag", "OCCURRENCES", (of_row, self.sign), counted(call, nulls=nulls))
         return template("filter({b}, e -> e.n > 0)", {"b": bag})
 
 
 def with_sign(node: Node, sign: str) -> Node:
-    """The operators, changes being plain rows whose column `sign` says whether they come or go."""
+    """Turn the operators' changes into plain rows, with a column `sign` that is 1 for an insert and -1 for a
+    retraction.
+    """
     signs = Item(sign, column(sign, "bigint"))
     match node:
         case _ if not is_changelog(node):
@@ -139,7 +141,7 @@ def with_sign(node: Node, sign: str) -> Node:
         case Filter() | WindowTableFunction() | Expand():
             return replace(node, input=with_sign(node.input, sign))
         case SetOperation(left, right):
-            first, second = (with_sign(side, sign) for side in (left, right))  # whose columns go by position
+            first, second = (with_sign(side, sign) for side in (left, right))  # their columns correspond by position
             first = Project(first, (*passing(left.columns, first), signs))
             second = Project(second, (*passing(right.columns, second), signs))
             return SetOperation(first, second, node.kind, node.all)

@@ -1,4 +1,4 @@
-"""Ranks of rows by event time that keep one row become deduplication by key."""
+"""Turns ranks of rows by event time that keep one row into deduplication by key."""
 
 from __future__ import annotations
 

@@ -1,4 +1,6 @@
-"""DISTINCT in two steps: the values of a key are spread over buckets, so that a hot key is the work of many tasks."""
+"""DISTINCT in two steps: the values of a key are spread over buckets, so that many tasks share the work of a hot
+key.
+"""
 
 from __future__ import annotations
 
@@ -86,7 +88,7 @@ def split_distinct(node: Node, options: Options) -> Node | None:
 
 
 def distinct_values(calls: tuple[AggCall, ...]) -> tuple[Scalar, ...]:
-    """The different arguments of DISTINCT."""
+    """The distinct arguments of DISTINCT."""
     return tuple(dict.fromkeys(call.arguments[0] for call in calls if call.distinct))
 
 
@@ -95,7 +97,7 @@ def leaves_out_steps(window: Window) -> bool:
 
 
 def can_be_joined(call: AggCall) -> bool:
-    """Whether the call's result follows from its results over parts of the rows."""
+    """Whether the call's result can be computed from its results over subsets of the rows."""
     row = row_of(call)
     if call.distinct and not (call.arguments[0].deterministic and is_orderable(call.arguments[0].type)):
         return False
@@ -103,8 +105,9 @@ def can_be_joined(call: AggCall) -> bool:
 
 
 class _Split:
-    """Gathers the calls of both steps. `copy` has the condition for the rows of each DISTINCT argument, `plain` that
-    for calls without DISTINCT; there are none if rows are not copied."""
+    """Collects the calls of both steps. `copy` has the condition for the rows of each DISTINCT argument, `plain` the
+    condition for calls without DISTINCT. Both are empty if rows are not copied.
+    """
 
     def __init__(self, copy: dict[Scalar | None, Scalar], plain: Scalar | None, taken: set[str]) -> None:
         self.copy, self.plain = copy, plain
@@ -112,7 +115,7 @@ class _Split:
         self.outer: Collector[AggCall] = Collector(set())
 
     def result(self, call: AggCall) -> Scalar:
-        """What is over the outer step's columns the call's result."""
+        """The call's result, over the columns of the outer step."""
         row = AGGREGATES[call.function]
         kind = call.arguments[0].type
         if not row.shares[0].suffix:
@@ -121,7 +124,7 @@ class _Split:
         return finished(call, row.templates(kind).finish, parts)
 
     def _share(self, call: AggCall, share: Share, *, alone: bool) -> Scalar:
-        """What is joined from one of the shares that make the call's result."""
+        """The combined result of one share, over the columns of the outer step."""
         own = replace(call, name=call.name if alone else f"{call.name}_{share.suffix}", function=share.function)
         if share.value != "{x}":
             own = replace(own, arguments=(template(share.value, holes(call)),), filter=counted(call), time=None)
@@ -129,7 +132,9 @@ class _Split:
         return self._joined(replace(own, type=kind), share.again, kind)
 
     def _joined(self, call: AggCall, again: str, kind: SqlType) -> Scalar:
-        """The call in the inner step, and its results joined in the outer one: that one's column."""
+        """Add the call to the inner step and its combination by `again` to the outer step; return the latter's
+        column.
+        """
         condition = self.copy.get(call.arguments[0]) if call.distinct else self.plain
         if condition is not None and call.filter is not None:
             condition = template("{a} AND {b}", {"a": call.filter, "b": condition}, "boolean", atomic=False)

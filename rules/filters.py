@@ -1,4 +1,4 @@
-"""Filters above set operations, and above operators that copy rows: each row is judged before that."""
+"""Moves filters below set operations and below operators that copy rows."""
 
 from __future__ import annotations
 
@@ -64,7 +64,9 @@ def push_filter_below_expand(node: Node, options: Options) -> Node | None:
 
 
 def _parted(conditions: tuple[Scalar, ...], columns: frozenset[str]) -> tuple[tuple[Scalar, ...], tuple[Scalar, ...]]:
-    """Those that read some of the columns and no others, and may be moved; and the rest."""
+    """Split conditions into those that read only (and at least one) of the columns, which can be moved, and the
+    rest.
+    """
     moving = tuple(one for one in conditions if one.columns and one.columns <= columns and one.deterministic)
     return moving, tuple(one for one in conditions if one not in moving)
 

@@ -1,4 +1,4 @@
-"""Grouping sets over windows: rows are multiplied per set before they are given windows."""
+"""Grouping sets over windows: rows are copied per set before they are assigned to windows."""
 
 from __future__ import annotations
 
@@ -74,5 +74,7 @@ def read_windows_alone(scalars: tuple[Scalar, ...]) -> bool:
 
 
 def can_stand_below(items: tuple[Item, ...]) -> bool:
-    """Whether a window function can take these columns: they do not differ from copy to copy, nor have its names."""
+    """Whether a window function can read these columns: they are the same in all copies of a row and do not have the
+    names of its own columns.
+    """
     return all(item.scalar.deterministic and item.name.lower() not in WINDOW_COLUMNS for item in items)

@@ -1,4 +1,4 @@
-"""Rows of windows that are no aggregates, kept until their window ends: only then can streams rank them."""
+"""Buffers rows of windows until their window ends; only then can streams rank them."""
 
 from __future__ import annotations
 
@@ -49,8 +49,9 @@ def hold_rows_until_window_ends(node: Node, options: Options) -> Node | None:
 
 
 def _held(node: Node, keys: tuple[str, ...]) -> Node | None:
-    """The same rows, from below a window function that is under projections and filters alone. `keys`: columns by
-    which state may be spread."""
+    """The same rows, buffered below a window function that has only projections and filters above it. `keys` are
+    columns by which state may be distributed; None if there is no such window function.
+    """
     match node:
         case Project(source, items):
             below = _held(source, tuple(i.scalar.column for i in items if i.name in keys and i.scalar.column))
@@ -64,7 +65,7 @@ def _held(node: Node, keys: tuple[str, ...]) -> Node | None:
 
 
 def _collected(node: WindowTableFunction, keys: tuple[str, ...], function: str) -> Node:
-    """The same rows, emitted when their window ends: ROWS in any order, ARRAY_AGG by time."""
+    """The same rows, emitted when their window ends: with ROWS in any order, with ARRAY_AGG by time."""
     kept = tuple(field for field in node.input.schema if field.name not in keys)
     holes = {f"c{i}": column(field.name, field.type) for i, field in enumerate(kept)}
     row = ", ".join(f"{{c{i}}} AS {quoted(field.name)}" for i, field in enumerate(kept))
@@ -81,7 +82,7 @@ def _collected(node: WindowTableFunction, keys: tuple[str, ...], function: str) 
 
 
 def _struct(fields: tuple[Field, ...]) -> str:
-    """The type of a struct; unknown if that of a field is."""
+    """The type of a struct; unknown if the type of a field is."""
     if not all(field.type for field in fields):
         return ""
     return f"struct<{','.join(f'{quoted(field.name)}:{field.type}' for field in fields)}>"

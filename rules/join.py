@@ -1,4 +1,4 @@
-"""Joins: conditions of one side are met before its rows are joined."""
+"""Joins: conditions on one side are applied before its rows are joined."""
 
 from __future__ import annotations
 
@@ -10,9 +10,9 @@ from tvfsql.plan.nodes import Filter, Join
 from tvfsql.plan.scalar import Scalar
 from tvfsql.planner import rule
 
-# The sides from which every row that a filter lets pass comes as it is, by kind of join.
+# The sides whose rows leave the join unchanged, so that a filter can move below it, by kind of join.
 KEPT = {"inner": "lr", "cross": "lr", "left": "l", "semi": "l", "anti": "l", "right": "r", "full": ""}
-# The sides of which a row that does not meet a condition of ON is as good as none.
+# The sides whose rows can be dropped if they do not satisfy a condition of ON, by kind of join.
 MATCHING = {"inner": "lr", "semi": "lr", "left": "r", "anti": "r", "right": "l", "cross": "", "full": ""}
 
 
@@ -80,7 +80,7 @@ def push_join_condition_below(node: Node, options: Options) -> Node | None:
 
 
 def _reading(join: Join, side: str, conditions: tuple[Scalar, ...]) -> tuple[Scalar, ...]:
-    """The conditions over columns of that side alone."""
+    """The conditions that only read columns of that side."""
     columns = {*(join.left if side == "l" else join.right).columns}
     return tuple(one for one in conditions if one.columns and one.columns <= columns and one.deterministic)
 

@@ -1,4 +1,4 @@
-"""Window joins on streams: the rows of both sides are gathered by window, and paired when it ends."""
+"""Window joins on streams: the rows of both sides are buffered by window and paired when it ends."""
 
 from __future__ import annotations
 
@@ -20,10 +20,10 @@ from tvfsql.plan.window_nodes import AttachedWindow, WindowAggregate, WindowProp
 from tvfsql.planner import rule
 from tvfsql.rules.projection import passing, typed
 
-# What a side calls its window's start, end and time until the operator that makes windows is there.
+# Names of a window's start, end and time in a side, before the window operator exists.
 START, END, TIME = "$start", "$end", "$time"
-LEFT, RIGHT = "left_row", "right_row"  # a row of one of the sides
-LEFTS, RIGHTS = "lefts", "rights"  # all of them in a window
+LEFT, RIGHT = "left_row", "right_row"  # the row, in rows of the left and of the right side
+LEFTS, RIGHTS = "lefts", "rights"  # all rows of a side in a window
 ROWTIME = "rowtime"
 EXACT = ("string", "boolean", "tinyint", "smallint", "int", "bigint", "date", "timestamp_ntz", "timestamp")
 
@@ -81,10 +81,11 @@ def pair_rows_when_window_ends(node: Node, options: Options) -> Node | None:
 
 @dataclass(frozen=True)
 class Side:
-    """Rows of one side, of `source`, where they lie in event time by the column `time`.
+    """One side of the join: the rows of `source`, whose event time is `time`.
 
-    `shown` are the side's columns, and `conditions` what its rows must meet, over those of `source` and START, END and
-    TIME of the window, which `function` gives; without one the rows have their windows already, in `window`.
+    `shown` are the side's columns and `conditions` the conditions on its rows, as expressions over the columns of
+    `source` and the window's START, END and TIME. The window comes from `function`; if that is None, rows already carry
+    it, in `window`.
     """
 
     source: Node
@@ -96,9 +97,9 @@ class Side:
 
 
 def _of_function(node: Node) -> Side | None:
-    """The side if it is a window function, under projections and filters alone."""
+    """The side, if it is a window function with only projections and filters above it; else None."""
     match node:
-        case WindowTableFunction(window=Session()):  # made by the rows of one side alone
+        case WindowTableFunction(window=Session()):  # a session is formed by the rows of one side
             return None
         case WindowTableFunction(source, window, time) if not window.emit_only_on_change:
             if getattr(window, "emit_only_on_update", False):
@@ -120,7 +121,7 @@ def _of_function(node: Node) -> Side | None:
 
 
 def _of_windows(node: Node, window: AttachedWindow) -> Side:
-    """The side as rows that have windows; they lie at the last moment of these."""
+    """The side as rows that already carry windows; their time is the last moment of the window."""
     known = window_of(node)
     assert known is not None, node.label()
     own = dict.fromkeys(known.starts, START) | dict.fromkeys(known.ends, END)
@@ -134,7 +135,7 @@ def _last_moment(end: Scalar) -> Scalar:
 
 @dataclass
 class _Names:
-    """Names that are given once."""
+    """Gives out names, each only once."""
 
     taken: set[str] = field(default_factory=set)
 
@@ -146,8 +147,10 @@ class _Names:
 
 @dataclass(frozen=True)
 class _Held:
-    """What is kept of the rows of a side: `fields` over its source, each under a name; `present`, if there is one, is
-    a field that is never NULL. `places` says where columns of the source, START, END and TIME are afterwards."""
+    """The part of a side's rows that is buffered: `fields` over its source, each with a name. `present` is a field that
+    is never NULL, if there is one. `places` maps columns of the source, START, END and TIME to expressions over the
+    buffer.
+    """
 
     side: Side
     fields: tuple[Item, ...]
@@ -168,7 +171,7 @@ class _Held:
         return template(f"struct({parts})", holes, f"struct<{types}>" if known else "")
 
     def over(self, scalar: Scalar, row: str | None = None) -> Scalar:
-        """A side's expression over the columns of an unnested row, or over those of the struct `row`."""
+        """Rewrite a side's expression over the columns of an unnested row, or over those of the struct `row`."""
         places = dict(self.places)
         if row is not None:
             inside = {item.name: Scalar((f"{row}.{quoted(item.name)}",), item.scalar.type) for item in self.fields}
@@ -180,7 +183,7 @@ class _Held:
         return {name: self.over(scalar, row) for name, scalar in self.side.shown.items()}
 
     def columns(self) -> tuple[Item, ...]:
-        """The side's columns, NULL where it has no row."""
+        """The side's columns; they are NULL if it has no row."""
         made = []
         for name, scalar in self.shown().items():
             if self.present is not None and scalar.column not in {item.name for item in self.fields}:
@@ -190,7 +193,9 @@ class _Held:
 
 
 class _Pairing:
-    """The plan that stands for a window join of rows `left` and `right`; a right join is turned round before."""
+    """Builds the plan that replaces a window join of `left` and `right`; the sides of a right join are swapped
+    before.
+    """
 
     def __init__(self, join: WindowJoin, left: Side, right: Side) -> None:
         self.join, self.kind = join, join.kind
@@ -219,10 +224,10 @@ class _Pairing:
         made = Project(paired, (*self.left.columns(), *self.right.columns()))
         return Filter(made, self.rest) if self.rest and self.kind == "inner" else made
 
-    # ---- rows of a window together
+    # ---- gathering the rows of a window
 
     def _window(self, left: Side) -> tuple[tuple[str, ...], dict[str, Scalar]]:
-        """The keys that name the window, if rows have it already, and where START, END and TIME are."""
+        """The keys that identify the window, if rows already carry it, and the expressions for START, END and TIME."""
         if left.function is not None:
             ends = {own: column(name) for own, name in zip((START, END, TIME), WINDOW_COLUMNS, strict=True)}
             return (), ends
@@ -230,7 +235,9 @@ class _Pairing:
         return (start, end), {START: column(start, "timestamp_ntz"), END: column(end, "timestamp_ntz")}
 
     def _held(self, side: Side, shown: Mapping[str, Scalar], keys: Mapping[str, Scalar], *, missing: bool) -> _Held:
-        """What is kept of a side, for some of its columns; it may be `missing`: then its columns are NULL."""
+        """The buffered part of a side, for the columns `shown`. With `missing` the side can lack a row, and its columns
+        are NULL then.
+        """
         needed = {name for scalar in (*shown.values(), *side.conditions) for name in scalar.columns}
         same = {} if missing else {
             scalar.column: column(name) for name, scalar in keys.items() if scalar.column and scalar.type in EXACT
@@ -249,7 +256,7 @@ class _Pairing:
         return _Held(side, tuple(fields), {**of_key, **places, **self.ends}, present if missing else None)
 
     def _gathered(self) -> Node:
-        """A row for each window and key, with the lists of both sides' rows."""
+        """One row per window and key, with the lists of both sides' rows."""
         alone = self.kind == "full" and any(not pair.null_safe for pair in self.pairs)
         apart = self.names.free("side") if alone else None
         union = SetOperation(self._leg(self.left, apart), self._leg(self.right, apart), "union", True)
@@ -271,7 +278,9 @@ class _Pairing:
         return WindowAggregate(union, window, ROWTIME, (*self.window, *keys), tuple(lists), (), attached.zone, known)
 
     def _leg(self, held: _Held, apart: str | None) -> Node:
-        """The rows of a side as they are gathered. `apart` is a key that keeps rows from those of the other side."""
+        """The rows of a side in the form in which they are gathered. `apart` is a key that separates rows from those of
+        the other side.
+        """
         side, is_left = held.side, held is self.left
         keys = self.left_keys if is_left else self.right_keys
         plain = [keys[self.keys[pair]] for pair in self.pairs if not pair.null_safe]
@@ -291,10 +300,10 @@ class _Pairing:
         rows = (Item(LEFT, row if is_left else text("NULL")), Item(RIGHT, text("NULL") if is_left else row))
         return Project(source, (*items, Item(ROWTIME, side.time), *rows))
 
-    # ---- pairs of them
+    # ---- pairing them
 
     def _paired(self, node: Node) -> Node:
-        """Rows of both sides that match, and those that come out without a match."""
+        """The matching pairs of rows, and the rows that are emitted without a match."""
         if self.kind in ("semi", "anti"):
             return self._left_alone(node)
         if self.kind == "inner":
@@ -317,7 +326,7 @@ class _Pairing:
         return self._unnested(node, RIGHTS)
 
     def _left_alone(self, node: Node) -> Node:
-        """The left rows that have a match, or that have none."""
+        """The left rows that have a match, or those that have none."""
         anti = self.kind == "anti"
         if self.counted:
             found = template("{r} = 0" if anti else "{r} > 0", {"r": column(RIGHTS)}, "boolean", atomic=False)
@@ -327,7 +336,7 @@ class _Pairing:
         return Filter(node, (found,))
 
     def _matching(self) -> Scalar:
-        """The right rows that match the left row at hand."""
+        """The right rows that match the current left row."""
         row = self.names.free("r")
         met = self._rest({**self.left.shown(), **self.right.shown(row)})
         return template(f"filter({{rows}}, {row} -> {{c}})", {"rows": column(RIGHTS), "c": met})
@@ -347,15 +356,16 @@ class _Pairing:
 
     @staticmethod
     def _with(node: Node, name: str, value: Scalar) -> Node:
-        """The same rows with another value in a column."""
+        """The same rows with a column replaced."""
         return Project(
             node, tuple(replace(i, scalar=value) if i.name == name else i for i in passing(node.columns, node))
         )
 
 
 def _is_key(parts: tuple[Scalar, Scalar], types: tuple[SqlType, SqlType]) -> bool:
-    """Whether rows can be grouped by both sides of an equality: values that are equal are of one type, and known
-    before windows are."""
+    """Whether rows can be grouped by both sides of an equality: both have the same type and do not depend on the
+    window.
+    """
     return types[0] == types[1] != "" and not any(part.columns & {START, END, TIME} for part in parts)
 
 
@@ -369,7 +379,7 @@ def _some(rows: str) -> Scalar:
 
 
 def _filtered(rows: str, held: _Held, row: str) -> Scalar:
-    """The rows of a list that meet the conditions of their side."""
+    """The rows of a list that satisfy the conditions of their side."""
     met = _all([held.over(one, row) for one in held.side.conditions])
     return template(f"filter({{rows}}, {row} -> {{c}})", {"rows": column(rows), "c": met})
 

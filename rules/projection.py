@@ -174,7 +174,7 @@ def prune_columns(node: Node, options: Options) -> Node | None:
 
 @singledispatch
 def narrow(node: Node, needed: frozenset[str]) -> Node:
-    """The operator without the columns that are not needed, as far as it can do without: or itself."""
+    """Return the operator without the columns that are not needed, as far as possible; else itself."""
     return node
 
 
@@ -210,7 +210,7 @@ def _(node: Limit, needed: frozenset[str]) -> Node:
 
 @narrow.register
 def _(node: SetOperation, needed: frozenset[str]) -> Node:
-    """Only of UNION ALL: the others compare whole rows."""
+    """Only for UNION ALL, because the other set operations compare whole rows."""
     if node.kind != "union" or not node.all:
         return node
     pairs = [*zip(node.left.columns, node.right.columns, strict=True)]
@@ -226,14 +226,14 @@ def _(node: SetOperation, needed: frozenset[str]) -> Node:
 @narrow.register
 def _(node: Aggregate, needed: frozenset[str]) -> Node:
     calls = tuple(call for call in node.calls if call.name in needed)
-    calls = calls or (node.calls if not node.keys else ())[:1]  # without keys, its one row needs a column
+    calls = calls or (node.calls if not node.keys else ())[:1]  # without keys, its single row needs a column
     return replace(node, calls=calls) if calls != node.calls else node
 
 
 @narrow.register
 def _(node: WindowAggregate, needed: frozenset[str]) -> Node:
     if node.window.emit_only_on_change:
-        return node  # all its results say which steps come out
+        return node  # all its results decide which steps are emitted
     calls = tuple(call for call in node.calls if call.name in needed)
     return replace(node, calls=calls) if calls != node.calls else node
 
@@ -271,7 +271,7 @@ def _(node: Deduplicate | Rank | WindowTopN | WindowDeduplicate, needed: frozens
 def _(node: Join | WindowJoin, needed: frozenset[str]) -> Node:
     wanted = needed.union(*(one.columns for one in node.conditions))
     left, right = narrow(node.left, wanted), narrow(node.right, wanted)
-    if isinstance(node, WindowJoin):  # on streams it keeps what it is given
+    if isinstance(node, WindowJoin):  # on streams it buffers all its columns
         left, right = _without_others(left, wanted), _without_others(right, wanted)
     same = left is node.left and right is node.right
     return node if same else replace(node, left=left, right=right)
@@ -285,18 +285,18 @@ def _(node: IntervalJoin, needed: frozenset[str]) -> Node:
 
 
 def _without_others(node: Node, wanted: frozenset[str]) -> Node:
-    """The columns that are wanted, alone."""
+    """A projection to the wanted columns."""
     kept = tuple(name for name in node.columns if name in wanted)
     return node if kept == node.columns else Project(node, passing(kept, node))
 
 
 def typed(scalar: Scalar, node: Node, name: str) -> Scalar:
-    """The scalar with the type that the operator gives that column."""
+    """The scalar with the type of that column of the operator."""
     return Scalar(scalar.parts, node.type_of(name), scalar.atomic, scalar.deterministic, scalar.span)
 
 
 def worth_repeating(scalar: Scalar) -> bool:
-    """A column or a literal costs nothing to have twice."""
+    """Whether computing it twice is cheap: it is a column or a literal."""
     return scalar.deterministic and len(scalar.parts) <= 1
 
 
@@ -305,5 +305,5 @@ def uses(items: tuple[Item, ...], name: str) -> int:
 
 
 def passing(names: tuple[str, ...], source: Node) -> tuple[Item, ...]:
-    """Items that hand columns through."""
+    """Items that pass columns through unchanged."""
     return tuple(Item(name, column(name, source.type_of(name))) for name in names)

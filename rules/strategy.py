@@ -1,4 +1,4 @@
-"""How windows are aggregated, as far as options decide it: for all rules that depend on it."""
+"""How windows are aggregated, as far as options decide it; shared by the rules that depend on it."""
 
 from __future__ import annotations
 
@@ -9,15 +9,15 @@ SPLIT = "split_local_global"  # the rule that makes windows from slices
 
 
 def in_one_phase(options: Options) -> bool:
-    """Whether no window is to be made from slices."""
+    """Whether no window may be merged from slices."""
     return options[PHASES] is Phases.ONE
 
 
 def months_in_batch(window: Window, options: Options) -> bool:
-    """Windows that are never made from slices."""
+    """Whether the window has calendar months and the mode is batch: such windows are never merged from slices."""
     return isinstance(window, TumbleMonths) and not options.streaming
 
 
 def has_slices(window: Window, options: Options) -> bool:
-    """Whether a window of aggregates that can be merged is made from slices."""
+    """Whether the window is merged from slices if its aggregates can be merged."""
     return not (in_one_phase(options) or SPLIT in options[DISABLED_RULES] or months_in_batch(window, options))

@@ -1,4 +1,4 @@
-"""Joins of streams that bound the time between their rows become interval joins."""
+"""Turns joins of streams that bound the time between their rows into interval joins."""
 
 from __future__ import annotations
 
@@ -47,7 +47,9 @@ def _filtered(join: Join, found: Interval) -> Node:
 
 
 def _with_flags(join: Join, found: Interval) -> Node:
-    """The conditions of one side as a column of it, which must be true: that is the other one's."""
+    """Compute the conditions on one side as a column of that side, which the join compares with a column TRUE of the
+    other.
+    """
     if not found.rest:
         return IntervalJoin(join.left, join.right, join.kind, *found.parts, found.pairs, found.proctime)
     left, right, pairs = join.left, join.right, list(found.pairs)

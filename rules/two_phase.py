@@ -1,4 +1,4 @@
-"""Windows made from slices: rows are aggregated once per key and slice, windows are put together from those."""
+"""Windows merged from slices: rows are aggregated once per key and slice, and slices are merged to windows."""
 
 from __future__ import annotations
 
@@ -25,7 +25,7 @@ from tvfsql.planner import rule
 from tvfsql.rules.strategy import in_one_phase, months_in_batch
 
 ROWS = "rows"
-# What slices, merged windows and the changes of distinct values call their own columns.
+# Names of the columns that slices, merged windows and the changes of distinct values add.
 OWN_NAMES = frozenset([SLICE_END, *WINDOW_COLUMNS[:2], "window", BEFORE, "value", "change", "gone"])
 
 
@@ -94,7 +94,7 @@ def split_local_global(node: Node, options: Options) -> Node | None:
 
 
 def apart(source: Node, keys: tuple[str, ...]) -> dict[str, str]:
-    """New names for the keys that are called as slices and windows call columns of their own."""
+    """New names for keys that clash with names of columns that slices and windows add."""
     taken = {name.lower() for name in source.columns}
     return {
         key: free_name(f"{key}_key", lambda name: name.lower() in taken) for key in keys if key.lower() in OWN_NAMES
@@ -102,14 +102,14 @@ def apart(source: Node, keys: tuple[str, ...]) -> dict[str, str]:
 
 
 def is_its_only_slice(window: Window) -> bool:
-    # a CUMULATE of one step is left to slices: in one phase its rows would be copied
+    # a CUMULATE of one step still uses slices, because in one phase its rows would be copied
     if isinstance(window, Session):
         return False
     return not window.shares_slices or (isinstance(window, Hop) and window.slide == window.size)
 
 
 class Split:
-    """Gathers the partial columns that calls need."""
+    """Collects the partial columns that calls need."""
 
     def __init__(self, taken: set[str]) -> None:
         self.columns: Collector[PartialColumn] = Collector(taken)
@@ -140,7 +140,7 @@ class Split:
         return finished(call, finish, parts)
 
     def rows(self) -> str:
-        """The column that counts rows: COUNT(*), if the query has one."""
+        """The column that counts rows: that of COUNT(*), if the query has one."""
         made = PartialColumn(ROWS, text("count(*)", "bigint"), "sum", text("1L", "bigint"))
         return self.columns.column(made).column or ROWS
 
@@ -165,10 +165,10 @@ class Split:
 
 
 class ListSplit(Split):
-    """The same for what is made of single rows: the distinct values of a slice are kept as a list, and united
-    for a window.
+    """The same for partials of single rows: the distinct values of a slice are kept as a list, and a window unites the
+    lists.
 
-    Changes, as for slices in batch, would need to know when a value comes again, which a stream cannot tell yet.
+    Keeping changes, as slices in batch do, would need to know when a value occurs again, which a stream does not know.
     """
 
     def _distinct(self, call: AggCall, *, with_sum: bool) -> dict[str, Scalar]:

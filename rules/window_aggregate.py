@@ -1,4 +1,4 @@
-"""Aggregates over windows become one operator, so that rows need not be copied per window."""
+"""Turns aggregates over windows into one operator, so that rows need not be copied per window."""
 
 from __future__ import annotations
 
@@ -188,7 +188,7 @@ def _with_both_ends(source: Node, known: WindowColumns) -> Node:
 
 
 def _free_names(calls: tuple[AggCall, ...], keys: tuple[str, ...]) -> list[str]:
-    """The names of the calls, where need be with a number, so that none is a key's."""
+    """The names of the calls, numbered where they would clash with a key."""
     names: list[str] = []
     for call in calls:
         taken = {name.lower() for name in (*keys, *names)}
@@ -197,13 +197,13 @@ def _free_names(calls: tuple[AggCall, ...], keys: tuple[str, ...]) -> list[str]:
 
 
 def groups_by_window(source: Node, keys: tuple[str, ...]) -> bool:
-    """Whether keys of an aggregate name the window of its rows: by a start and an end."""
+    """Whether the keys of an aggregate identify the window of its rows, by its start and end."""
     found = window_of(source)
     return found is not None and found.named_by(keys) is not None
 
 
 def window_kind(source: Node, key: str) -> str | None:
-    """What a column says of its row's window, if anything."""
+    """What a column holds of its row's window (`start`, `end` or `time`); None if nothing."""
     found = window_of(source)
     return found.kind(key) if found else None
 

@@ -1,4 +1,4 @@
-"""Joins on both ends of a window become joins of windows."""
+"""Turns joins on both ends of a window into window joins."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Ranks within windows that have a limit become Top-N, or deduplication, of each window."""
+"""Turns ranks within windows that have a limit into Top-N or deduplication per window."""
 
 from __future__ import annotations
 
@@ -14,7 +14,7 @@ from tvfsql.plan.scalar import Ref, Scalar, text
 from tvfsql.planner import rule
 from tvfsql.rules.projection import passing
 
-# A range of ranks, both ends included; no last one: no limit.
+# A range of ranks, inclusive; without a last one there is no limit.
 Range = tuple[int, int | None]
 
 
@@ -100,7 +100,7 @@ def make_window_deduplicate(node: Node, options: Options) -> Node | None:
 
 
 def rank_range(condition: Scalar, rank: str) -> Range | None:
-    """The ranks that a condition lets pass, if it is a comparison of the rank with numbers."""
+    """The ranks that satisfy a condition, if it compares the rank with numbers; else None."""
     if condition.columns != {rank}:
         return None
     words = [word for part in condition.parts for word in (part.split() if isinstance(part, str) else [part])]
@@ -115,7 +115,7 @@ def rank_range(condition: Scalar, rank: str) -> Range | None:
 
 
 def intersection(ranges: Iterable[Range]) -> Range:
-    """The ranks that are in every range; they start at 1."""
+    """The ranks that are in every range, from 1 on."""
     first, last = 1, None
     for low, high in ranges:
         first = max(first, low)

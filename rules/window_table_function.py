@@ -1,4 +1,4 @@
-"""Window functions: work that does not look at windows is done before rows are given windows."""
+"""Window functions: work that does not depend on windows is done before rows are assigned to windows."""
 
 from __future__ import annotations
 
@@ -69,7 +69,7 @@ def push_project_below_window(node: Node, options: Options) -> Node | None:
     if not moving:
         return None
     taken = {*source.columns, *WINDOW_COLUMNS}
-    names: dict[str, str] = {}  # what a column is called below
+    names: dict[str, str] = {}  # names of the columns below
     for item in moving:
         names[item.name] = free_name(item.name, lambda name: name.lower() in map(str.lower, taken))
         taken.add(names[item.name])
@@ -89,7 +89,7 @@ def push_project_below_window(node: Node, options: Options) -> Node | None:
 
 
 def can_come_before(condition: Scalar, windowed: WindowTableFunction) -> bool:
-    """Whether rows that do not meet the condition may be left out before windows are made."""
+    """Whether rows that do not satisfy the condition can be dropped before windows are made."""
     if isinstance(windowed.window, Session) and not condition.columns <= set(windowed.partition):
         return False
     return avoids_window_columns(condition) and condition.deterministic
