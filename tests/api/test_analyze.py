@@ -10,7 +10,7 @@ import pytest
 import tvfsql
 from tvfsql.api.analyze.attributed import attributed, kind
 from tvfsql.api.analyze.measured import Measured, MicroBatch
-from tvfsql.api.analyze.report import as_json, text
+from tvfsql.api.analyze.report import as_json, text, told
 from tvfsql.cli import main
 from tvfsql.errors import TvfSqlError
 from tvfsql.runtime.measured.figures import Figure, read_figure
@@ -135,20 +135,28 @@ def test_the_report_has_operators_and_nodes() -> None:
 
 
 def test_the_report_as_json() -> None:
-    told = json.loads(as_json(measured()))
-    assert told["rows"] == 40 and told["plan"]["operator"] == "Calc"
-    assert told["plan"]["inputs"][0]["rowsOut"] == 40 and told["plan"]["inputs"][0]["stateBytes"] is None
+    found = json.loads(as_json(measured()))
+    assert found["rows"] == 40 and found["plan"]["operator"] == "Calc"
+    assert found["plan"]["inputs"][0]["rowsOut"] == 40 and found["plan"]["inputs"][0]["stateBytes"] is None
     assert (
-        told["spark"][1] | {"name": "MapInArrow", "operator": "GlobalWindowAggregate", "inputs": [2]}
-        == told["spark"][1]
+        found["spark"][1] | {"name": "MapInArrow", "operator": "GlobalWindowAggregate", "inputs": [2]}
+        == found["spark"][1]
     )
+
+
+def test_the_page_has_figures() -> None:
+    query = tvfsql.compile(BID + HOP)
+    page = told(Measured(query.physical, 40, 1.25, SparkRun(HOP_RUN, {})), query, "html")
+    data = json.loads(page.split('<script type="application/json" id="data">')[1].split("</script>")[0])
+    merge = data["queries"][0]["steps"][-1]["nodes"][1]
+    assert (merge["operator"], merge["figures"]["rows in"]) == ("GlobalWindowAggregate", 20)
 
 
 def test_micro_batches_have_a_sum() -> None:
     batches = [MicroBatch(0, 200, 1, 500, "10:00", 0, 8, 1024), MicroBatch(1, 100, 2, 250, None, 3, 0, 0)]
-    told = text(measured(*batches))
-    assert "== Operators, sum of 1 of 2 micro-batches: others had other plans ==" in told
-    table = told.split("== Micro-batches ==\n")[1].split("\n\n")[0].splitlines()
+    printed = text(measured(*batches))
+    assert "== Operators, sum of 1 of 2 micro-batches: others had other plans ==" in printed
+    table = printed.split("== Micro-batches ==\n")[1].split("\n\n")[0].splitlines()
     assert table[1].endswith("0  watermark 10:00")
     assert table[-1].split() == ["300", "3", "750", "ms", "0", "0", "B", "3", "sum"]
     other = SparkRun(chain(("Project", None), ("Scan", 1)), {})
@@ -177,23 +185,23 @@ def test_what_is_not_analyzed(sql: str, message: str) -> None:
 def test_usage(capsys: pytest.CaptureFixture[str]) -> None:
     with pytest.raises(SystemExit):
         main(["explain", "--analyze", "--format", "mermaid", "-e", "SELECT 1"])
-    assert "--format text or json" in capsys.readouterr().err
+    assert "--format text or json or html" in capsys.readouterr().err
 
 
 @pytest.mark.spark
 def test_a_query_and_a_stream_are_run_and_measured(spark: SparkSession) -> None:
     session = tvfsql.Session(spark, mode=None)
     session.execute(BID)
-    told = json.loads(session.sql(f"EXPLAIN ANALYZE JSON {HOP}").text())
-    rows, merge = told["rows"], told["plan"]["inputs"][0]
+    found = json.loads(session.sql(f"EXPLAIN ANALYZE JSON {HOP}").text())
+    rows, merge = found["rows"], found["plan"]["inputs"][0]
     assert 10 < rows < 30  # windows of 30 s of bids
     assert (merge["operator"], merge["rowsOut"]) == ("GlobalWindowAggregate", rows)
     assert merge["inputs"][0]["shuffleBytes"] > 0 and merge["inputs"][0]["partitions"] == 1
-    scan = told["spark"][-1]
+    scan = found["spark"][-1]
     assert (scan["operator"], scan["rows"]) == ("TableSourceScan", 300)
     session.execute("SET 'execution.runtime-mode' = 'streaming'")
-    told = json.loads(session.sql(f"EXPLAIN ANALYZE JSON {HOP}").text())
-    assert told["rows"] == rows
-    assert [each["rows_in"] for each in told["microBatches"]] == [300, 0]
-    assert sum(each["rows_out"] for each in told["microBatches"]) == rows
-    assert any(node["operator"] == "GlobalWindowAggregate" and node["ms"] for node in told["spark"])
+    found = json.loads(session.sql(f"EXPLAIN ANALYZE JSON {HOP}").text())
+    assert found["rows"] == rows
+    assert [each["rows_in"] for each in found["microBatches"]] == [300, 0]
+    assert sum(each["rows_out"] for each in found["microBatches"]) == rows
+    assert any(node["operator"] == "GlobalWindowAggregate" and node["ms"] for node in found["spark"])

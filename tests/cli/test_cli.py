@@ -7,7 +7,6 @@ import subprocess
 import sys
 from importlib import metadata
 from pathlib import Path
-from xml.etree import ElementTree
 
 import pytest
 from small_spark import environment
@@ -74,9 +73,8 @@ def test_html_is_one_page_for_all_queries_and_escapes_what_they_say(capsys: pyte
     sql = "SELECT '<b>&</b>' AS word WHERE 1 < 2; SELECT 2 AS n"
     assert main(["explain", "--format", "html", "-e", sql]) == 0
     page = capsys.readouterr().out
-    ElementTree.fromstring(page.removeprefix("<!DOCTYPE html>"))
-    assert page.count("<section>") == 2 and page.count("Optimized Physical Plan") == 2
-    assert "&lt;b&gt;&amp;&lt;/b&gt;" in page and "<b>&" not in page
+    assert "<b>&" not in page and "src=" not in page and "http://www.w3.org/2000/svg" in page
+    assert page.count("http") == 1  # the name of SVG; nothing is loaded
 
 
 def test_compile_prints_the_program_and_writes_it_to_a_file(

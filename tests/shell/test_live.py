@@ -10,11 +10,13 @@ from prompt_toolkit.data_structures import Size as ScreenSize
 from prompt_toolkit.input import create_pipe_input
 from prompt_toolkit.output import DummyOutput
 
+from tvfsql.api import Session
 from tvfsql.errors import BindError, DataError
 from tvfsql.shell.chart import Chart, Size, draw_chart, read_chart
 from tvfsql.shell.drawing import Screen
 from tvfsql.shell.live.kept import KeptRows
 from tvfsql.shell.live.view import LiveView
+from tvfsql.shell.printing import last_query
 
 COLUMNS = [("window_end", "timestamp"), ("item", "string"), ("n", "bigint")]
 TYPES = [kind for _, kind in COLUMNS]
@@ -80,6 +82,11 @@ def test_the_oldest_rows_go_and_are_told() -> None:
     assert [row[2] for row in kept.sorted(2, falling=True)] == [4, 3, None]
     assert "2 older ones" not in LiveView(kept, str, print, Screen()).title()
     assert "3 older ones are dropped" in LiveView(kept, str, print, Screen()).title()
+
+
+def test_the_last_query_is_the_text_of_its_statement() -> None:
+    *_, query = Session().script.outcomes("SHOW TABLES;\n-- why\nSELECT 1 AS one;")
+    assert last_query(query) == "SELECT 1 AS one"
 
 
 # ------------------------------------------------------------------------------------------ view

@@ -4,9 +4,8 @@ from __future__ import annotations
 
 import json
 from collections.abc import Sequence
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
-from tvfsql.api import explain_page
 from tvfsql.api.program import Program, Stages, streams_of
 from tvfsql.errors import OptionError, did_you_mean
 from tvfsql.plan.node import Node
@@ -15,6 +14,9 @@ from tvfsql.plan.plan_text import tree
 from tvfsql.secrets import without
 from tvfsql.syntax import show
 from tvfsql.syntax.explain_words import FORMATS, STAGES
+
+if TYPE_CHECKING:
+    from tvfsql.api.page.contents import Figures
 
 Codes = dict[int, str]  # programs by the identity of the query
 
@@ -35,14 +37,22 @@ def explain(queries: Sequence[Stages], stage: str, format: str) -> str:
     stages = tuple(TITLES) if stage == "all" else (stage,)
     codes = _codes(queries)
     if format == "html":
-        shown = [(query.sql, {TITLES[name]: _html(query, name, codes) for name in stages}) for query in queries]
-        return explain_page.page("EXPLAIN", shown)
+        return html(queries)
     if format == "json":
         data = [{name: _data(query, name, codes) for name in stages} for query in queries]
         return json.dumps(data if len(data) > 1 else data[0], indent=2, ensure_ascii=False)
     if format == "mermaid":
         return "\n\n".join(_mermaid(query.logical if stage == "logical" else query.physical) for query in queries)
     return "\n\n".join(_texts(query, stages, codes) for query in queries)
+
+
+def html(queries: Sequence[Stages], figures: Figures | None = None) -> str:
+    """All stages as a page for a browser; `figures` are those of an operator, if the query has run."""
+    from tvfsql.api.page import page
+    from tvfsql.api.page.contents import query_data
+
+    codes = _codes(queries)
+    return page("EXPLAIN", [query_data(query, codes[id(query)], show.tree(query.ast), figures) for query in queries])
 
 
 def _codes(queries: Sequence[Stages]) -> Codes:
@@ -73,17 +83,6 @@ def _text(query: Stages, stage: str, codes: Codes) -> str:
         case "physical":
             return tree(query.physical)
     return codes[id(query)].rstrip()
-
-
-def _html(query: Stages, stage: str, codes: Codes) -> str:
-    match stage:
-        case "logical":
-            return explain_page.plan(query.logical)
-        case "trace":
-            return explain_page.steps(query.steps)
-        case "physical":
-            return explain_page.plan(query.physical)
-    return explain_page.text(_text(query, stage, codes))
 
 
 def _data(query: Stages, stage: str, codes: Codes) -> Any:

@@ -203,7 +203,7 @@ class Session:
         """Execute an EXPLAIN ANALYZE. Raises as `analyze`."""
         from tvfsql.api.analyze.report import told
 
-        return Text(told(self.analyze(asked.query), asked.format))
+        return Text(told(self.analyze(asked.query), asked.query, asked.format))
 
     def measure_stream(self, query: Compiled, build: Build, report: Report) -> str:
         """Run a streaming SELECT, whose rows go where `build` sends them, until it ends, and report its micro-batches.

@@ -108,4 +108,4 @@ def last_query(outcome: Outcome) -> str | None:
     """The text of a SELECT, which later statements can refer to; None for other statements."""
     if not isinstance(outcome, Compiled) or not isinstance(outcome.ast, ast.Query):
         return None
-    return outcome.sql[outcome.ast.span.start : outcome.ast.span.end] if outcome.ast.span else None
+    return outcome.sql

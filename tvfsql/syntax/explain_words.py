@@ -4,7 +4,7 @@ STAGES = ("ast", "logical", "trace", "physical", "code", "all")
 FORMATS = ("text", "json", "mermaid", "html")
 # EXPLAIN ANALYZE runs the query, and shows the plan that ran.
 ANALYZE = "analyze"
-ANALYZE_FORMATS = ("text", "json")
+ANALYZE_FORMATS = ("text", "json", "html")
 # Flink's words: the physical plan, as JSON, and details that plans here do not have.
 JSON_PLAN = "json_execution_plan"
 DETAILS = ("estimated_cost", "changelog_mode", "plan_advice")

@@ -8,6 +8,8 @@ from typing import Any
 
 from tvfsql.api.analyze.attributed import kind
 from tvfsql.api.analyze.measured import Figures, Measured, rows_of, time_of
+from tvfsql.api.explain import html
+from tvfsql.api.program import Stages
 from tvfsql.plan.node import Node
 from tvfsql.runtime.measured.spark_plan import PARTITIONS, SHUFFLE, SPILL, SparkNode
 
@@ -20,9 +22,25 @@ Column = tuple[str, Callable[[Figures], str]]
 UNITS = ("B", "KiB", "MiB", "GiB", "TiB")
 
 
-def told(measured: Measured, format: str) -> str:
-    """As `text` or `json`."""
+def told(measured: Measured, query: Stages, format: str) -> str:
+    """As `text` or `json`, or as the `html` page of the query."""
+    if format == "html":
+        return html([query], lambda node: _shown(measured.figures[id(node)]))
     return as_json(measured) if format == "json" else text(measured)
+
+
+def _shown(figures: Figures) -> dict[str, float | None]:
+    """As the page's grid has them."""
+    return {
+        "rows in": figures.rows_in,
+        "rows out": figures.rows_out,
+        "ms": figures.time,
+        "shuffle bytes": figures.shuffle,
+        "spill bytes": figures.spill,
+        "state bytes": figures.state_bytes,
+        "partitions": figures.partitions,
+        "skew": None if figures.skew is None else round(figures.skew, 1),
+    }
 
 
 def text(measured: Measured) -> str:

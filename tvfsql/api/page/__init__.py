@@ -1,0 +1,22 @@
+"""EXPLAIN as a page for a browser: one file that loads nothing."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Iterable
+from html import escape
+from importlib.resources import files
+from typing import Any
+
+
+def page(title: str, queries: Iterable[dict[str, Any]]) -> str:
+    """A page of queries, each as `contents.query_data` gives it."""
+    folder = files(__package__)
+    style, script, body = ((folder / name).read_text("utf-8") for name in ("page.css", "page.js", "page.html"))
+    data = json.dumps({"title": title, "queries": [*queries]}, ensure_ascii=False).replace("<", "\\u003c")
+    return (
+        f'<!DOCTYPE html>\n<html lang="en">\n<head>\n<meta charset="utf-8">\n'
+        f'<meta name="viewport" content="width=device-width, initial-scale=1">\n<title>{escape(title)}</title>\n'
+        f"<style>\n{style}</style>\n</head>\n<body>\n{body}"
+        f'<script type="application/json" id="data">{data}</script>\n<script>\n{script}</script>\n</body>\n</html>'
+    )

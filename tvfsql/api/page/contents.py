@@ -1,0 +1,128 @@
+"""What the page shows of a query, as data: its texts, its plan after each rule, and its windows to scale."""
+
+from __future__ import annotations
+
+import inspect
+from collections.abc import Callable
+from difflib import SequenceMatcher
+from typing import Any
+
+from tvfsql.api.program import Stages
+from tvfsql.plan.durations import duration
+from tvfsql.plan.node import Node
+from tvfsql.plan.window import Cumulate, Hop, Tumble
+from tvfsql.rules import PHASES
+
+SLICES = 240  # more of them are not drawn: they would be narrower than a pixel
+WINDOWS = 8
+
+Figures = Callable[[Node], dict[str, Any]]
+
+
+def query_data(query: Stages, code: str, ast: str, figures: Figures | None = None) -> dict[str, Any]:
+    """A query. `figures`: those of an operator of the physical plan, if it has run."""
+    reasons = {rule.name: inspect.cleandoc(rule.doc) for phase in PHASES for rule in phase.rules}
+    span = query.ast.span
+    start = span.start if span else 0  # places count from the start of the script
+    steps = [_step("Logical plan", "", "The query as it was written.", query.logical, None, start)]
+    for number, (step, plan, before) in enumerate(zip(query.steps, *_replayed(query), strict=True), 1):
+        title = f"{number}. {step.rule}"
+        steps.append(_step(title, step.phase, reasons.get(step.rule, ""), plan, before, start))
+    physical = _step("Physical plan", "", "The operators that run.", query.physical, None, start)
+    if figures is not None:
+        for node, shown in zip(query.physical.walk(), physical["nodes"], strict=True):
+            shown["figures"] = figures(node)
+    windows = [_strip(node) for node in query.physical.walk()]
+    return {
+        "mode": query.mode,
+        "sql": query.sql,
+        "code": code.rstrip(),
+        "ast": ast,
+        "steps": [*steps, physical],
+        "strips": [strip for i, strip in enumerate(windows) if strip and strip not in windows[:i]],
+    }
+
+
+def _replayed(query: Stages) -> tuple[list[Node], list[Node]]:
+    """The whole plan after each step, and before it. A step has only the operators that its rule has changed."""
+    plan, after, before = query.logical, list[Node](), list[Node]()
+    for step in query.steps:
+        before.append(plan)
+        plan = _with(plan, step.before, step.after)
+        after.append(plan)
+    return after, before
+
+
+def _with(plan: Node, old: Node, new: Node) -> Node:
+    """The plan with the first operator that equals `old` replaced."""
+    if plan == old:
+        return new
+    done = False
+
+    def visit(child: Node) -> Node:
+        nonlocal done
+        if done:
+            return child
+        changed = _with(child, old, new)
+        done = changed is not child
+        return changed
+
+    return plan.over(visit)
+
+
+def _step(title: str, phase: str, reason: str, plan: Node, before: Node | None, start: int) -> dict[str, Any]:
+    """A plan: its operators in the order of EXPLAIN, which of them are new or stand elsewhere, and what went from
+    its place."""
+    nodes = [*plan.walk()]
+    inputs = _inputs(nodes)
+    labels = [node.label() for node in nodes]
+    old = labels if before is None else [node.label() for node in before.walk()]
+    changes = SequenceMatcher(None, old, labels, autojunk=False).get_opcodes()
+    new = {i for kind, _, _, start, end in changes if kind != "equal" for i in range(start, end)}
+    gone = [label for kind, start, end, _, _ in changes if kind != "equal" for label in old[start:end]]
+    shown = [_node(node, inputs[i], i in new, start) for i, node in enumerate(nodes)]
+    return {"title": title, "phase": phase, "reason": reason, "nodes": shown, "gone": gone}
+
+
+def _inputs(nodes: list[Node]) -> list[list[int]]:
+    """Of each operator the numbers of its inputs. An operator may stand at several places of a plan."""
+    sizes = [0] * len(nodes)
+    found: list[list[int]] = [[] for _ in nodes]
+    for number in range(len(nodes) - 1, -1, -1):
+        at = number + 1
+        for _ in nodes[number].children:
+            found[number].append(at)
+            at += sizes[at]
+        sizes[number] = at - number
+    return found
+
+
+def _node(node: Node, inputs: list[int], is_new: bool, start: int) -> dict[str, Any]:
+    return {
+        "operator": node.label().partition("(")[0],
+        "details": [[name, value] for name, value in node.details()],
+        "columns": [f"{part.name} {part.type or '?'}" for part in node.schema],
+        "inputs": inputs,
+        "new": is_new,
+        "span": [node.span.start - start, node.span.end - start] if node.span else None,
+    }
+
+
+def _strip(node: Node) -> dict[str, Any] | None:
+    """The windows of an operator and their slices from 0 on, in ms; None for windows that have no fixed slices."""
+    window = getattr(node, "window", None)
+    if not isinstance(window, Tumble | Hop | Cumulate):
+        return None
+    every = {Tumble: window.size, Hop: getattr(window, "slide", 0), Cumulate: getattr(window, "step", 0)}[type(window)]
+    first = window.offset + (every if isinstance(window, Cumulate) else window.size)
+    windows = [(window.window_start(end), end) for end in range(first, first + WINDOWS * every, every)]
+    start, last = windows[0][0], windows[-1][1]
+    count = (last - start) // window.slice_size
+    return {
+        "label": f"{window.name} ({', '.join(f'{name} {text}' for name, text in window.parts)})",
+        "slice": duration(window.slice_size),
+        "perWindow": window.size // window.slice_size,
+        "slices": [i * window.slice_size for i in range(count + 1)] if count <= SLICES else [],
+        "windows": [(a - start, b - start) for a, b in windows],
+        "end": last - start,
+    }
