@@ -28,9 +28,13 @@ def build_parser() -> argparse.ArgumentParser:
     _script(run)
     run.add_argument("--format", choices=FORMATS, default="table", help="output format of rows (default: table)")
     run.add_argument("--output", metavar="PATH", type=_text_file, help="write the rows to a file instead of stdout")
-    run.add_argument("--checkpoint", metavar="DIR", help="where streams keep their state; the next run resumes from it")
+    run.add_argument(
+        "--checkpoint", metavar="DIR", help="folder for the state of streams; the next run resumes from it"
+    )
     _allow(run)
-    run.add_argument("--metrics", metavar="FILE", help="add the metrics of each micro-batch of streams, as JSON lines")
+    run.add_argument(
+        "--metrics", metavar="FILE", help="append the metrics of streams to a file, one line of JSON per micro-batch"
+    )
     of_port = "serve the metrics of streams for Prometheus on this port of the loopback interface"
     run.add_argument("--metrics-port", metavar="PORT", type=int, help=of_port)
     run.add_argument("--no-flush", action="store_true", help="keep a stream's last windows open in the checkpoint")
@@ -52,7 +56,9 @@ def build_parser() -> argparse.ArgumentParser:
 
     check = _command(commands, "check", "parse and bind only; does not start Java")
     _script(check)
-    check.add_argument("--checkpoint", metavar="DIR", help="also tell whether the streams go on with this checkpoint")
+    check.add_argument(
+        "--checkpoint", metavar="DIR", help="also say whether the streams can resume from this checkpoint"
+    )
     _allow(check)
     _script(_command(commands, "rewrite", "convert GROUP BY TUMBLE(...) to window functions"))
 
@@ -83,7 +89,7 @@ def _common(parser: argparse.ArgumentParser, default: str | None = None) -> None
 
 
 def _allow(parser: argparse.ArgumentParser) -> None:
-    of_input = "go on with a checkpoint though a query reads other rows now, as after a change of its WHERE"
+    of_input = "resume from a checkpoint even if a query now reads other rows, as after a change of its WHERE"
     parser.add_argument("--allow-changed-input", action="store_true", help=of_input)
 
 

@@ -182,7 +182,7 @@ INTERVAL = _known(
     "execution.checkpointing.interval",
     duration,
     "0 ms",
-    "how often a stream without end has a micro-batch; 0: as soon as rows come",
+    "the time between two micro-batches of an unbounded stream; 0: as soon as there are rows",
 )
 NAME = _known("pipeline.name", _text, "", "the name of a stream's query in Spark")
 PHASES = _known(
@@ -195,13 +195,13 @@ NULL_TIMES = _known(
     "table.exec.source.rowtime-null-handling",
     _choice(NullTimes),
     "FAIL",
-    "what a NULL in the time column does: fail the query, drop the row, or keep it out of windows",
+    "what happens to a NULL in the time column: fail the query, drop the row, or keep it out of windows",
 )
 IDLE_TIMEOUT = _known(
     "table.exec.source.idle-timeout",
     duration,
     "0 ms",
-    "how long a channel without rows holds windows back until it is idle; 0: forever",
+    "the time without rows after which a channel is idle and no longer holds windows back; 0: never",
 )
 IDLE_ADVANCE = _known(
     "tvfsql.source.idle-advance",
@@ -213,13 +213,13 @@ MISSING_FILES = _known(
     "tvfsql.source.missing-files",
     _choice(MissingFiles),
     "FAIL",
-    "whether a file that is deleted before a stream reads it is an error, or counted",
+    "whether a file that is deleted before a stream reads it is an error or is counted",
 )
 STATE_TTL = _known(
     "table.exec.state.ttl",
     duration,
     "0 ms",
-    "how long deduplication on streams remembers a key without rows, in event time; 0: forever",
+    "the event time without rows after which deduplication on streams forgets a key; 0: never",
 )
 DISTINCT_SPLIT = _known(
     "table.optimizer.distinct-agg.split.enabled",
@@ -234,7 +234,7 @@ REUSE = _known(
     "table.optimizer.reuse-sub-plan-enabled",
     _flag,
     "true",
-    "whether what several INSERTs of a statement set have in common is computed once",
+    "whether parts that several INSERTs of a statement set share are computed once",
 )
 KEY_GROUPS = _known(
     "pipeline.max-parallelism",
@@ -255,7 +255,10 @@ EARLY_FIRE = _known(
     "whether windows of a stream emit results before their end",
 )
 EARLY_DELAY = _known(
-    "table.exec.emit.early-fire.delay", duration, "0 ms", "how long after a row; 0: in its micro-batch"
+    "table.exec.emit.early-fire.delay",
+    duration,
+    "0 ms",
+    "the delay of early results after a row; 0: in its micro-batch",
 )
 LATE_FIRE = _known(
     "table.exec.emit.late-fire.enabled",
@@ -263,7 +266,9 @@ LATE_FIRE = _known(
     "false",
     "whether late rows that are allowed are collected and emitted together; false: in each micro-batch",
 )
-LATE_DELAY = _known("table.exec.emit.late-fire.delay", duration, "0 ms", "how long after the first of them")
+LATE_DELAY = _known(
+    "table.exec.emit.late-fire.delay", duration, "0 ms", "the delay of collected late rows after the first of them"
+)
 LATENESS = _known(
     "table.exec.emit.allow-lateness",
     duration,
@@ -280,10 +285,13 @@ LATE_OUTPUT = _known(
     "tvfsql.late-output", _text, "", "a table for rows of a stream that are late for all their windows"
 )
 DEAD_LETTER = _known(
-    "tvfsql.dead-letter", _text, "", "a table for rows and messages that streams cannot read, which go on without them"
+    "tvfsql.dead-letter",
+    _text,
+    "",
+    "a table for rows and messages that streams cannot read; without it they stop the query",
 )
 WAREHOUSE = _known(
-    "tvfsql.warehouse", _text, "", "the folder of tables without a connector; by default one that goes with the session"
+    "tvfsql.warehouse", _text, "", "the folder of tables without a connector; by default a temporary one"
 )
 RESULT_MODE = _known(
     "sql-client.execution.result-mode",
@@ -295,7 +303,7 @@ MOST_ROWS = _known(
     "sql-client.execution.max-table-result.rows",
     _count,
     "100000",
-    "how many rows the shell keeps of a stream that it shows in place; the oldest go first",
+    "how many rows of a stream the shell keeps; it drops the oldest first",
 )
 DISABLED_RULES = _known("tvfsql.rules.disabled", _names, "", "planner rules that must not fire, separated by commas")
 

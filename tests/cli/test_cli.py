@@ -147,11 +147,13 @@ def test_an_unknown_option_is_refused(capsys: pytest.CaptureFixture[str]) -> Non
 def test_a_script_gets_one_warning_of_options_that_do_nothing(capsys: pytest.CaptureFixture[str]) -> None:
     table = "CREATE TABLE s (a INT) WITH ('connector' = 'print', 'print-identifier' = 'rows');"
     sql = f"SET 'parallelism.default' = '2'; SET sql-client.verbose = true; {table} INSERT INTO s SELECT 1; SELECT 2"
-    warning = "warning: these options do nothing here: rest.port, parallelism.default, sql-client.verbose"
+    warning = "warning: these options have no effect here: rest.port, parallelism.default, sql-client.verbose"
     assert main(["compile", "--set", "rest.port=80", "-e", sql]) == 0
     assert capsys.readouterr().err == f"{warning}, print-identifier\n"
     assert main(["check", "-e", table]) == 0
-    assert capsys.readouterr().err == "warning: these options do nothing here: print-identifier\nfine: 1 statement\n"
+    assert (
+        capsys.readouterr().err == "warning: these options have no effect here: print-identifier\nfine: 1 statement\n"
+    )
 
 
 def test_an_initial_script_makes_tables_for_the_next(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:

@@ -23,11 +23,11 @@ def check_checkpoint(checkpoint: Path, outcomes: Iterable[Outcome], changed_inpu
         folder = checkpoint / str(number)
         old = manifest_in(folder)
         if old is None:
-            out.write(f"stream {number} {'goes on' if refuse_other_text(folder, program.code) else 'is new'}\n")
+            out.write(f"stream {number} {'resumes' if refuse_other_text(folder, program.code) else 'is new'}\n")
             continue
         found = changes(old, program.manifest)
         refuse_changes(folder, found, changed_input=changed_input)
-        out.write(f"stream {number} goes on{':' if found else ''}\n")
+        out.write(f"stream {number} resumes{':' if found else ''}\n")
         out.writelines(f"{line}\n" for change in found for line in change.lines)
 
 

@@ -95,9 +95,7 @@ class Script:
     options: Options = field(default_factory=Options)
     mode: str | None = None
     folder: str = ""
-    ignored: dict[str, bool] = field(
-        default_factory=dict
-    )  # options without effect, and whether the user has been warned
+    ignored: dict[str, bool] = field(default_factory=dict)  # options without effect; True: already warned
     notes: list[str] = field(default_factory=list)  # notes on tables that are not yet reported
 
     warehouse: Warehouse | None = None  # None: nothing will run
@@ -188,7 +186,7 @@ class Script:
     def take_warnings(self) -> tuple[str, ...]:
         """Return the warnings about the statements so far: options without effect, in one line, and notes on tables."""
         names = [name for name, told in self.ignored.items() if not told]
-        lines = [f"these options do nothing here: {', '.join(names)}"] if names else []
+        lines = [f"these options have no effect here: {', '.join(names)}"] if names else []
         lines += self.notes
         self.ignored, self.notes = dict.fromkeys(self.ignored, True), []
         return tuple(lines)

@@ -28,9 +28,8 @@ def parsing(options: Iterable[tuple[str, str]], node: TableSourceScan, form: str
     if node.dead_letters is None:
         return [*options]
     others = [(key, value) for key, value in options if key != "mode"]
-    whole = (
-        [("columnPruning", "false")] if form == "csv" else []
-    )  # with pruning, a row with too few values would go unnoticed
+    # with pruning, a row with too few values would go unnoticed
+    whole = [("columnPruning", "false")] if form == "csv" else []
     return [("mode", "PERMISSIVE"), ("columnNameOfCorruptRecord", TEXT), *whole, *others]
 
 

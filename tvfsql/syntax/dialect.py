@@ -38,15 +38,7 @@ FLINK_TYPES = (
     "MAP", "NUMERIC", "ROW", "SMALLINT", "STRING", "TIME", "TIMESTAMP", "TIMESTAMP_LTZ", "TINYINT", "VARBINARY",
     "VARCHAR",
 )  # fmt: skip
-TYPE_WORDS = (
-    "PRECISION",
-    "VARYING",
-    "WITH",
-    "WITHOUT",
-    "LOCAL",
-    "TIME",
-    "ZONE",
-)  # words that can follow a type's first word
+TYPE_WORDS = ("PRECISION", "VARYING", "WITH", "WITHOUT", "LOCAL", "TIME", "ZONE")  # after a type's first word
 
 
 class FlinkSql(Spark):

@@ -143,9 +143,8 @@ def _put_placeholders(
     groups: dict[str, ast.WindowCall] = {}
     _refuse_unknown_windows(tokens)
     for at, stands_for_table in window_calls(tokens):
-        name = chr(
-            0xE000 + len(windows) + len(groups)
-        )  # a private-use character: no table or column of a user has this name
+        # a private-use character: no table or column of a user has this name
+        name = chr(0xE000 + len(windows) + len(groups))
         body = _lark("window_call", sql, at, hint=_usage(sql, at))
         call = WindowCallBuilder(sql, lambda inner: _query(sql, inner)).build(body)
         if stands_for_table:

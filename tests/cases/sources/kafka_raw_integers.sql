@@ -1,4 +1,4 @@
--- Keys that are integers: four bytes, the highest one first. Where a consumer group has got to is not looked at.
+-- Keys that are integers: four bytes, the highest one first. Offsets of the consumer group are not read.
 CREATE TABLE readings (sensor INT, heat DOUBLE, ts TIMESTAMP(3), WATERMARK FOR ts AS ts - INTERVAL '1' MINUTE) WITH (
   'connector' = 'kafka', 'topic' = 'readings', 'properties.bootstrap.servers' = 'localhost:9092', 'connector' = 'kafka',
   'key.format' = 'raw', 'key.fields' = 'sensor', 'value.format' = 'json', 'value.fields-include' = 'EXCEPT_KEY',

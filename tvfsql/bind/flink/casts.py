@@ -89,9 +89,8 @@ def cast(source: SqlType, digits: int, target: Target, *, attempt: bool) -> str 
     if source == "float" and kind == "double":
         return "CAST(CAST({0} AS STRING) AS DOUBLE)"  # through the shortest text of the FLOAT
     if kind in INTEGERS and is_number(source):
-        return (
-            f"CAST({{0}} AS {kind.upper()})" if attempt else None
-        )  # Flink does not turn values that do not fit into NULL
+        # Flink does not turn values that do not fit into NULL
+        return f"CAST({{0}} AS {kind.upper()})" if attempt else None
     if is_decimal(kind) and is_number(source):
         return f"TRY_CAST({{0}} AS {kind.upper()})"  # NULL if the value does not fit
     return None

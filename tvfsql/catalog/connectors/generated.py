@@ -28,7 +28,7 @@ class Generated(Connector):
 
     def notes(self, table: str) -> tuple[str, ...]:
         names = ", ".join(dict.fromkeys(self.stories))
-        return (f"table {table} has other names and words for {names}",) if names else ()
+        return (f"table {table} uses other names and words in place of {names}",) if names else ()
 
     @property
     def takes_schema(self) -> bool:

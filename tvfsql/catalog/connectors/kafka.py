@@ -83,7 +83,7 @@ class Kafka(Connector):
         if not self.of_group:
             return ()
         start = "latest" if self.from_latest else "earliest"
-        return (f"table {table} starts at the {start} offset: what its consumer group has committed is not looked at",)
+        return (f"table {table} starts at the {start} offset: offsets of its consumer group are not read",)
 
     @property
     def partitioned(self) -> bool:
