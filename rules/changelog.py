@@ -75,7 +75,7 @@ class Signed:
         row = row_of(call)
         assert row is not None, call
         kind = call.arguments[0].type
-        _, finish, of_counts = row.templates(kind)
+        _, finish, of_counts, _ = row.templates(kind)
         if call.user:
             left = "{net}.x" if call.distinct else EACH
             return finished(call, finish, {"state": template(left, {"net": self._net(call, "{row}", nulls=True)})})

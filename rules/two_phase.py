@@ -120,11 +120,10 @@ class Split:
         row = row_of(call)
         assert row is not None, call
         kind = call.arguments[0].type
-        _, finish, distinct = row.templates(kind)
+        _, finish, distinct, of_rows = row.templates(kind)
         partials = row.partials
         if call.distinct and row.distinct_rows:
-            partials = (row.distinct_rows,)
-            finish = finish.replace("{state}", "{rows}")
+            partials, finish = (row.distinct_rows,), of_rows
         elif call.distinct:
             parts = self._distinct(call, with_sum="{sum}" in distinct)
             return finished(call, distinct, parts)

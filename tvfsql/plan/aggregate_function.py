@@ -79,10 +79,11 @@ class Templates(NamedTuple):
     whole: str
     finish: str
     distinct: str
+    of_rows: str
 
     @property
     def take_distinct(self) -> bool:
-        return "{d}" in self.whole
+        return "{d}" in self.whole or bool(self.of_rows)
 
 
 @dataclass(frozen=True)
@@ -99,7 +100,8 @@ class AggregateFunction:
         ""  # the result from {count} and {sum}, of distinct values or of rows; "": DISTINCT cannot be merged
     )
     ignores_distinct: bool = False
-    distinct_rows: Partial | None = None  # for DISTINCT over several arguments: `finish` reads the distinct rows
+    distinct_rows: Partial | None = None  # for DISTINCT, if it keeps the values; then `of_rows` replaces `finish`
+    of_rows: Template = ""
     user: UserFunction | None = None
     shares: tuple[Share, ...] = ()  # how results over subsets of the rows are combined; empty: they cannot be
     arguments: tuple[int, int] = (1, 1)
@@ -110,7 +112,7 @@ class AggregateFunction:
 
     def templates(self, kind: SqlType) -> Templates:
         """Return the templates for an argument of this type."""
-        parts = (self.whole, self.finish, self.distinct)
+        parts = (self.whole, self.finish, self.distinct, self.of_rows)
         return Templates(*(part if isinstance(part, str) else part(kind) for part in parts))
 
     def widest(self, kind: SqlType) -> SqlType:

@@ -53,6 +53,7 @@ def _whole_average(kind: SqlType) -> str:
 # values by time, equal times by value: each value is stored with its time until the window is finished
 TIMED = "struct({t} AS t, {x} AS x)"
 VALUES = "transform(sort_array({list}), e -> e.x)"
+DISTINCT_VALUES = f"array_distinct({VALUES})"  # each where it comes first
 JOINED = f"CASE WHEN size({{list}}) > 0 THEN array_join({VALUES}, {{y}}) END"
 
 ONE = "1L"  # the partial of one counted row
@@ -63,13 +64,20 @@ ADDED = (
     "named_struct('n', m.n + e.n, 'mean', m.mean + (e.x - m.mean) * e.n / (m.n + e.n), "
     "'m2', m.m2 + (e.x - m.mean) * (e.x - m.mean) * m.n * e.n / (m.n + e.n))"
 )
+NO_MOMENTS = "named_struct('n', 0L, 'mean', 0D, 'm2', 0D)"
 MOMENTS = Partial(
     "moments",
     "named_struct('n', count({x}){f}, 'mean', avg(double({x})){f}, 'm2', var_pop({x}){f} * count({x}){f})",
     "moments",
     "named_struct('n', 1L, 'mean', double({x}), 'm2', 0D)",
     value="double({x})",
-    net=f"aggregate(sort_array({{net}}), named_struct('n', 0L, 'mean', 0D, 'm2', 0D), (m, e) -> {ADDED})",
+    net=f"aggregate(sort_array({{net}}), {NO_MOMENTS}, (m, e) -> {ADDED})",
+)
+EACH_VALUE = Partial("rows", "collect_set({x}){f}", "distinct", "array({x})")
+# {result} of the moments of these values, each of which counts once
+OF_MOMENTS = (
+    f"transform(array(aggregate(transform(sort_array({{rows}}), x -> struct(1L AS n, double(x) AS x)), {NO_MOMENTS}, "
+    f"(m, e) -> {ADDED})), moments -> {{result}})[0]"
 )
 LEAST, GREATEST = "array_min({net}.x)", "array_max({net}.x)"
 FIRST = Partial("first", f"min({TIMED}){{nn}}", "min", TIMED, value=TIMED, net=LEAST)
@@ -104,6 +112,8 @@ def _spread(name: str, spark: str, finish: str) -> AggregateFunction:
         _spread_type,
         partials=(MOMENTS,),
         finish=of(finish),
+        distinct_rows=EACH_VALUE,
+        of_rows=of(OF_MOMENTS.replace("{result}", finish.replace("{moments}", "moments"))),
         accepts=Accepts.NUMBER,
         exact=_exact_spread(name),
     )
@@ -152,6 +162,8 @@ def _multiset(name: str) -> AggregateFunction:
         lambda kind: f"map<{kind},int>" if kind else UNKNOWN,
         partials=(LIST,),
         finish=multiset(f"coalesce({VALUES}, array())"),
+        distinct_rows=LIST,
+        of_rows=multiset(f"coalesce({DISTINCT_VALUES}, array())"),
         accepts=Accepts.ORDERED,
     )
 
@@ -164,6 +176,8 @@ def _list(name: str, values: Partial) -> AggregateFunction:
         lambda kind: f"array<{kind}>" if kind else UNKNOWN,
         partials=(values,),
         finish=f"coalesce({VALUES}, array())",
+        distinct_rows=values,
+        of_rows=f"coalesce({DISTINCT_VALUES}, array())",
         accepts=Accepts.ORDERED,
     )
 
@@ -181,6 +195,7 @@ def of_user(function: UserFunction) -> AggregateFunction:
         partials=(state,) if function.merges else (),
         finish="{function}({state})",
         distinct_rows=rows,
+        of_rows="{function}({rows})",
         user=function,
         arguments=function.arguments,
     )
@@ -301,6 +316,8 @@ _ROWS = (
         _always("string"),
         partials=(LIST,),
         finish=JOINED,
+        distinct_rows=LIST,
+        of_rows=JOINED.replace(VALUES, DISTINCT_VALUES),
         arguments=(1, 2),
         accepts=Accepts.ORDERED,
     ),

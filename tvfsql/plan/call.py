@@ -43,7 +43,10 @@ def whole(call: AggCall) -> Scalar:
         return call.arguments[0]
     kind = call.arguments[0].type
     exact = row.exact(kind) if row.exact and not call.distinct else ""
-    return finished(call, exact or row.templates(kind).whole, holes(call))
+    pattern, _, _, of_rows = row.templates(kind)
+    if call.distinct and row.distinct_rows and "{d}" not in pattern:
+        pattern = of_rows.replace(f"{{{row.distinct_rows.suffix}}}", row.distinct_rows.sql)
+    return finished(call, exact or pattern, holes(call))
 
 
 def holes(call: AggCall) -> dict[str, Scalar]:
