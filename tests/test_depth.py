@@ -10,7 +10,7 @@ from tvfsql.room import with_room
 from tvfsql.syntax.parser import parse
 
 TABLE = "CREATE TABLE t (a BIGINT, b STRING) WITH ('connector' = 'filesystem', 'format' = 'json', 'path' = 't');"
-LEVELS, TERMS = 500, 1000
+LEVELS, TERMS = 500, 5000
 DEEP = {
     "parentheses": f"SELECT {'(' * LEVELS}a{')' * LEVELS} FROM t",
     "COALESCE": f"SELECT {'COALESCE(' * LEVELS}a{', 1)' * LEVELS} FROM t",
@@ -19,7 +19,7 @@ DEEP = {
 }
 LONG = {
     "plus": f"SELECT {' + '.join(['1'] * TERMS)} FROM t",
-    "AND": f"SELECT a FROM t WHERE {' AND '.join(f'a <> {i}' for i in range(TERMS))}",
+    "AND": f"SELECT a FROM t WHERE {' AND '.join(f'a <> {i}' for i in range(TERMS // 5))}",
     "IN": f"SELECT a FROM t WHERE a IN ({', '.join(map(str, range(TERMS)))})",
 }
 

@@ -9,6 +9,7 @@ from tvfsql.plan.arithmetic import arithmetic
 from tvfsql.plan.types import INTEGERS, ORDER, UNKNOWN, SqlType, fields, is_decimal, is_float, is_integer, is_time
 from tvfsql.syntax.dialect import spark_type
 
+KIND = "kind"  # in the meta of a node: its type, which will not change; without it, a long sum costs the square
 INT_MAX, BIGINT_MAX = 2**31, 2**63
 STRINGS = (exp.Substring, exp.Trim, exp.DPipe)
 BOOLEANS = (exp.Predicate, exp.Connector, exp.Not, exp.Boolean)
@@ -35,6 +36,8 @@ BY_NAME = {
 
 def infer(tree: exp.Expr, types: dict[str, SqlType]) -> SqlType:
     """The type of an expression over columns of these types; UNKNOWN if it is not certain."""
+    if KIND in tree.meta:
+        return str(tree.meta[KIND])
     match tree:
         case exp.Column():
             return types.get(tree.name, UNKNOWN)

@@ -15,7 +15,7 @@ from tvfsql.bind.flink.lower import lowered
 from tvfsql.bind.flink.made import Made, filled, made
 from tvfsql.bind.flink.zone import local_zone
 from tvfsql.bind.holes import Holes
-from tvfsql.bind.infer import infer
+from tvfsql.bind.infer import KIND, infer
 from tvfsql.bind.user_function_calls import USERS, check_arguments, user_of
 from tvfsql.errors import BindError, Span, UnsupportedError, nearest
 from tvfsql.plan.aggregates import AGGREGATES, ALIASES
@@ -147,6 +147,8 @@ def in_spark_words(tree: exp.Expr, types: dict[str, SqlType], span: Span) -> exp
             tree = new
         elif new is not None:
             node.replace(new)
+        else:
+            node.meta[KIND] = infer(node, types)
     return tree
 
 
