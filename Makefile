@@ -11,7 +11,7 @@ PYTHON ?= $(shell for each in python3 python3.13 python3.12 python3.11 python; d
 	"$$each" -c '$(AT_LEAST_3_11)' 2>/dev/null && echo "$$each" && break; done)
 
 .DEFAULT_GOAL := help
-.PHONY: help demo test soak check golden bench bench-flink fuzz lint
+.PHONY: help demo test soak check golden bench bench-flink fuzz hostile lint
 
 help:  ## show this list
 	@awk -F ':.*## ' '/^[a-z-]+:.*## /{printf "  make %-11s %s\n", $$1, $$2}' Makefile
@@ -43,6 +43,10 @@ bench-flink: .venv-flink/.installed  ## install Flink for `make bench`, in .venv
 
 fuzz: $(DONE)  ## try N=100000 mutants of SQL texts: each is refused, or makes a program
 	$(BIN)/python tests/support/fuzz.py $(or $(N),100000)
+
+hostile: $(DONE)  ## try N=20000 hostile names and texts: they come out of Spark as they went in, or are refused
+	$(BIN)/python tests/support/hostile.py $(or $(N),20000)
+	$(BIN)/python tests/support/hostile.py $(or $(N),20000) --spark
 
 lint: $(DONE)
 	$(BIN)/ruff check

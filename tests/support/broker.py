@@ -12,8 +12,11 @@ import shutil
 import socket
 import subprocess
 import time
+from collections.abc import Iterator
+from contextlib import contextmanager
 from functools import cache
 from pathlib import Path
+from typing import Any
 
 import pyspark
 from pyspark.sql import SparkSession
@@ -104,13 +107,28 @@ class Broker:
         """Make a topic, by the client that Spark has."""
         java = spark._jvm
         assert java is not None
+        topics = java.java.util.ArrayList()
+        topics.add(java.org.apache.kafka.clients.admin.NewTopic(name, partitions, 1))
+        with self._admin(java) as admin:
+            admin.createTopics(topics).all().get()
+
+    def delete_messages(self, spark: SparkSession, topic: str, before: int) -> None:
+        """Delete the messages of partition 0 before an offset, as Kafka does with what is too old."""
+        java = spark._jvm
+        assert java is not None
+        partition = java.org.apache.kafka.common.TopicPartition(topic, 0)
+        deleted = java.java.util.HashMap()
+        deleted.put(partition, java.org.apache.kafka.clients.admin.RecordsToDelete.beforeOffset(before))
+        with self._admin(java) as admin:
+            admin.deleteRecords(deleted).all().get()
+
+    @contextmanager
+    def _admin(self, java: Any) -> Iterator[Any]:
         settings = java.java.util.Properties()
         settings.put("bootstrap.servers", self.servers)
         admin = java.org.apache.kafka.clients.admin.AdminClient.create(settings)
-        topics = java.java.util.ArrayList()
-        topics.add(java.org.apache.kafka.clients.admin.NewTopic(name, partitions, 1))
         try:
-            admin.createTopics(topics).all().get()
+            yield admin
         finally:
             admin.close()
 

@@ -108,7 +108,8 @@ class Result:
                 self.running.wait()
 
     def text(self, format: str = "table") -> str:
-        """The result as text, in a format of `tvfsql run`: table, csv, tsv, json, ndjson, markdown or vertical."""
+        """The result as text, in a format of `tvfsql run`: table, csv, csv-safe, tsv, json, ndjson, markdown or
+        vertical."""
         import io
 
         from tvfsql.runtime.host.row_formats import write_rows

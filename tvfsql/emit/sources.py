@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from dataclasses import replace
 
 from tvfsql.catalog.connectors import Connector, Generated, Kafka, Managed
@@ -11,10 +12,13 @@ from tvfsql.emit.dead_letters import OF_TEXT, TEXT, columns_ddl, parsing, tell_l
 from tvfsql.emit.kafka import read_messages
 from tvfsql.emit.python_module import Chain, PythonModule, literal, option_value
 from tvfsql.physical.operators import TableSourceScan
+from tvfsql.plan.node import Field
 from tvfsql.plan.scalar import quoted
+from tvfsql.plan.types import SqlType
 
 RUNTIME = "tvfsql.runtime"
 STREAM = "tvfsql.runtime.stream"
+SMALL = re.compile(r"\b(?:tiny|small)int\b(?!:)")  # types, not names of fields
 SOURCES = {"datagen": "DatagenSource", "faker": "FakerSource", "nexmark": "NexmarkSource"}
 
 
@@ -41,7 +45,8 @@ def read_table(node: TableSourceScan, module: PythonModule) -> str:
         fields = node.fields or fields[:1]  # only these are generated
     rows = _reader(node, source)
     if source.takes_schema:
-        rows = rows.then("schema", literal(", ".join([columns_ddl(fields), *([OF_TEXT] if node.dead_letters else [])])))
+        stored = tuple(replace(field, type=_stored(field, source)) for field in fields)
+        rows = rows.then("schema", literal(", ".join([columns_ddl(stored), *([OF_TEXT] if node.dead_letters else [])])))
     module.assign(table, _loaded(node, source, rows, module))
     if node.dead_letters is not None:
         tell_letters(table, literal(quoted(TEXT)), node, module)
@@ -52,9 +57,25 @@ def read_table(node: TableSourceScan, module: PythonModule) -> str:
             Chain("F").then("col", columns.name(field.name)).then("cast", literal(field.type)) for field in node.fields
         )
         module.assign(table, Chain(table).then("select", *wanted))
+    elif any(_stored(field, source) != field.type for field in node.fields):
+        module.assign(table, Chain(table).then("select", *(_checked(field, source) for field in node.fields)))
     elif node.fields != fields:
         module.assign(table, Chain(table).then("select", *columns.names(node.columns)))
     return table
+
+
+def _stored(field: Field, source: Connector) -> SqlType:
+    """The type as which Spark is to read a column. From Parquet it would cut an INT to the bits of a smaller type."""
+    cut = source.format == "parquet" and not isinstance(source, Managed) and "`" not in field.type
+    return SMALL.sub("int", field.type) if cut else field.type
+
+
+def _checked(field: Field, source: Connector) -> str | Chain:
+    """A column of its own type. An error if it is read as a larger one, and a value does not fit."""
+    if _stored(field, source) == field.type:
+        return columns.name(field.name)
+    cast = Chain("F").then("col", columns.name(field.name)).then("cast", literal(field.type))
+    return cast.then("alias", columns.name(field.name))
 
 
 def _signed(node: TableSourceScan, op: str, module: PythonModule) -> str:

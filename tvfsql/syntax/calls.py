@@ -207,7 +207,7 @@ def decoded(text: str, escape: str = "\\") -> str:
     def letter(found: re.Match[str]) -> str:
         return escape if found[3] else chr(int(found[1] or found[2], 16))
 
-    return re.sub(pattern, letter, text)
+    return re.sub(pattern, letter, text).encode("utf-16", "surrogatepass").decode("utf-16")  # halves are joined
 
 
 def is_json(tree: exp.Expr) -> bool:

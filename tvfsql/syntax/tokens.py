@@ -19,7 +19,9 @@ FUNCTIONS = ("TUMBLE", "HOP", "CUMULATE", "SESSION")
 GROUP_WINDOWS = frozenset(
     name + of for name in ("TUMBLE", "HOP", "SESSION") for of in ("", "_START", "_END", "_ROWTIME", "_PROCTIME")
 )
-UNPRINTABLE = re.compile("[\x00-\x08]")  # bind.holes relies on this
+# What no text contains: the first characters of ASCII (bind.holes relies on this), and surrogates: Python reads
+# bytes of a command line that are not UTF-8 as such.
+ODD = re.compile("[\x00-\x08\ud800-\udfff]")
 
 
 def tokens_of(text: str, span: Span | None = None) -> list[Token]:
@@ -27,7 +29,7 @@ def tokens_of(text: str, span: Span | None = None) -> list[Token]:
     Raises SqlSyntaxError for characters that form no word.
     """
     at = span or Span(0, len(text))
-    if odd := UNPRINTABLE.search(text, at.start, at.end):
+    if odd := ODD.search(text, at.start, at.end):
         raise SqlSyntaxError(f"unexpected character {odd[0]!r}", span=Span(*odd.span()))
     try:
         tokens = list(_words().lex(piece(text, at)))

@@ -124,6 +124,27 @@ def test_a_stream_goes_on_at_its_offsets(spark: SparkSession, broker: Broker, tm
     assert run([(1, '{"word": "x", "n": 1}')]) == [*words, "x1"]
 
 
+def test_messages_that_are_gone_stop_a_stream_unless_it_may_lose_them(
+    spark: SparkSession, broker: Broker, tmp_path: Path
+) -> None:
+    broker.make_topic(spark, "aging", 1)
+    messages = [(0, f'{{"n": {n}}}') for n in range(4)]
+
+    def run(**options: str) -> list[int]:
+        session = Session(spark, mode="streaming", checkpoint=tmp_path / "state", flush=False)
+        create(session, "aging", "n INT", broker, **TO_THE_END, **options)
+        return sorted(row.n for row in session.sql("SELECT n FROM aging").collect())
+
+    send(spark, broker, "aging", messages[:1])
+    assert run() == [0]
+    send(spark, broker, "aging", messages[1:])
+    broker.delete_messages(spark, "aging", 3)
+    with pytest.raises(DataError, match="Kafka has deleted messages") as error:
+        run()
+    assert "failOnDataLoss" in (error.value.hint or "")
+    assert run(failOnDataLoss="false") == [3]
+
+
 def test_a_minimum_of_partitions_moves_the_watermark(spark: SparkSession, broker: Broker, tmp_path: Path) -> None:
     """Three partitions whose times differ; of the counts each run says, the late ones are exact."""
     broker.make_topic(spark, "offers")

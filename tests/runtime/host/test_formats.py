@@ -78,6 +78,17 @@ def test_csv_comes_back_as_it_went_in() -> None:
     ]
 
 
+def test_csv_for_spreadsheets_has_no_formulas_and_numbers_stay() -> None:
+    texts = ["=1+1", "+1", "-1", "@x", "\t=1", "＝1", "a=1", "", "'=1", '=HYPERLINK("x,y")']
+    text = written("csv-safe", ["=n", "t"], ["bigint", "string"], [[-i, text] for i, text in enumerate(texts)])
+    rows = list(csv.reader(io.StringIO(text, newline="")))
+    safe = [f"'{text}" for text in texts[:6]]
+    assert rows == [["'=n", "t"], *([str(-i), t] for i, t in enumerate([*safe, "a=1", "", "'=1", f"'{texts[-1]}"]))]
+    assert one("csv-safe", "double", -1.5) == "v\n-1.5\n"
+    assert one("csv-safe", "double", float("-inf")) == "v\n'-Infinity\n"
+    assert one("csv-safe", "string", None) == "v\n\n"
+
+
 def test_csv_tells_an_empty_text_from_a_null() -> None:
     assert written("csv", ["a", "b"], ["string", "string"], [["", None]]) == 'a,b\n"",\n'
 
@@ -174,4 +185,4 @@ def test_an_unknown_format_names_the_nearest() -> None:
     with pytest.raises(OptionError) as raised:
         write_rows([], [], [], "jsonl", io.StringIO())
     assert raised.value.hint == "did you mean json?"
-    assert set(FORMATS) == {"table", "csv", "tsv", "json", "ndjson", "markdown", "vertical"}
+    assert set(FORMATS) == {"table", "csv", "csv-safe", "tsv", "json", "ndjson", "markdown", "vertical"}

@@ -110,6 +110,9 @@ def overlaps(node: exp.Overlaps, type_of: TypeOf) -> exp.Expr:
 
 
 def unicode_text(node: exp.UnicodeString) -> exp.Expr:
-    r"""The text of U&'\00e4'."""
+    r"""The text of U&'\00e4'. Raises UnsupportedError for a number that no character has."""
     escape = node.args.get("escape")
-    return exp.Literal.string(decoded(node.name, escape.name if isinstance(escape, exp.Expr) else "\\"))
+    try:
+        return exp.Literal.string(decoded(node.name, escape.name if isinstance(escape, exp.Expr) else "\\"))
+    except ValueError:
+        raise UnsupportedError("no character has this number", hint="U&'\\00e4'") from None

@@ -22,6 +22,7 @@ from tvfsql.plan.table_options import TableOptions
 __all__ = ["Connector", "Generated", "Kafka", "Managed", "connector_of", "without_ignored"]
 
 KNOWN_CONNECTORS = ("filesystem", "kafka", "upsert-kafka", *GENERATED, *SINKS_ONLY)
+PARSED = ("csv", "json")  # formats that Spark parses
 # Data sources that come with Spark or are well known; a dotted name is the class of a data source.
 SPARK_SOURCES = (
     "avro",
@@ -59,6 +60,8 @@ def connector_of(
     if name in SINKS_ONLY:
         refuse_unknown(given, (), spans, name)
         return Connector(name, name)
+    if options.get("format") in PARSED:
+        _refuse_corrupt_records(places)
     if name == "filesystem":
         return filesystem(given, spans, table)
     if name in GENERATED:
@@ -72,6 +75,14 @@ def connector_of(
         raise BindError(f"there is no connector {name}", span=spans["connector"], hint=f"did you mean {close}?")
     options_of_spark = tuple((key, value) for key, value in given.items() if key != "path")
     return SparkSource(name, name, given.get("path"), options_of_spark)
+
+
+def _refuse_corrupt_records(places: Mapping[str, Span]) -> None:
+    """Raise BindError for a column that Spark does not parse, because it keeps the text of bad rows there."""
+    for column, place in places.items():
+        if column.lower() == "_corrupt_record":
+            hint = "SET 'tvfsql.dead-letter' = 'a_table' keeps rows that cannot be read"
+            raise BindError(f"Spark does not read a column {column} of csv and json", span=place, hint=hint)
 
 
 @dataclass(frozen=True)

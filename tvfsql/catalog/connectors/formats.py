@@ -97,6 +97,8 @@ def spark_options(
             span=spans[f"{form}.mode"],
             hint="'FAILFAST' stops at a bad row, 'PERMISSIVE' reads bad values as NULL",
         )
+    if form == "csv" and found.get("header", "").lower() == "true":
+        found.setdefault("enforceSchema", "false")  # else the names of the header would not matter
     return tuple(found.items())
 
 

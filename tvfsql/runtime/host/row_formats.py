@@ -28,6 +28,7 @@ Writer = Callable[[Sequence[str], Sequence[str], Iterable[Row], TextIO], int]
 NUMBERS = ("tinyint", "smallint", "int", "bigint", "float", "double", "decimal")
 NULL = "NULL"
 WIDE = Context(prec=80)  # no DECIMAL is rounded
+FORMULAS = tuple("=+-@\t\r\n＝＋－＠")  # how formulas begin, also after characters that a spreadsheet passes over
 _JOINERS = "\u200c\u200d"  # not printable by themselves, and parts of letters and emoji
 
 
@@ -89,6 +90,12 @@ def _csv(columns: Sequence[str], types: Sequence[str], rows: Iterable[Row], out:
     return _stream((",".join(map(_csv_value, row)) + "\n" for row in rows), out)
 
 
+def _csv_safe(columns: Sequence[str], types: Sequence[str], rows: Iterable[Row], out: TextIO) -> int:
+    """CSV for spreadsheets: what these would take for a formula has a `'` before it. Numbers stay numbers."""
+    safe = ([_no_formula(value) for value in row] for row in rows)
+    return _csv([_no_formula(name) for name in columns], types, safe, out)
+
+
 def _tsv(columns: Sequence[str], types: Sequence[str], rows: Iterable[Row], out: TextIO) -> int:
     """Tabs, line ends and backslashes in a value become `\\t`, `\\n`, `\\r` and `\\\\`."""
     out.write("\t".join(map(_tsv_field, columns)) + "\n")
@@ -109,6 +116,7 @@ def _json(columns: Sequence[str], types: Sequence[str], rows: Iterable[Row], out
 FORMATS: dict[str, Writer] = {
     "table": _table,
     "csv": _csv,
+    "csv-safe": _csv_safe,
     "tsv": _tsv,
     "json": _json,
     "ndjson": _ndjson,
@@ -135,6 +143,14 @@ def _objects(columns: Sequence[str], rows: Iterable[Row]) -> Iterator[str]:
 
 def _csv_value(value: object) -> str:
     return "" if value is None else _csv_field(_text(value, "")) or '""'
+
+
+def _no_formula(value: Any) -> Any:
+    """A value, or a text that is no formula. Infinity and NaN are texts to spreadsheets too."""
+    if value is None or (isinstance(value, int | float | Decimal) and math.isfinite(value)):
+        return value
+    text = _text(value, "")
+    return "'" + text if text.startswith(FORMULAS) else text
 
 
 def _csv_field(text: str) -> str:
