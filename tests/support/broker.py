@@ -118,7 +118,7 @@ class Broker:
         assert java is not None
         partition = java.org.apache.kafka.common.TopicPartition(topic, 0)
         deleted = java.java.util.HashMap()
-        deleted.put(partition, java.org.apache.kafka.clients.admin.RecordsToDelete.beforeOffset(before))
+        deleted.put(partition, _records_to_delete(spark, java, before))
         with self._admin(java) as admin:
             admin.deleteRecords(deleted).all().get()
 
@@ -145,6 +145,16 @@ class Broker:
     def stop(self) -> None:
         self._process.kill()  # nothing of it is needed any more
         self._process.wait(30)
+
+
+def _records_to_delete(spark: SparkSession, java: Any, before: int) -> Any:
+    """RecordsToDelete.beforeOffset(before): py4j finds no static methods in jars that are given with --jars."""
+    gateway = spark.sparkContext._gateway
+    loader = java.java.lang.Thread.currentThread().getContextClassLoader()
+    kind = java.java.lang.Class.forName("org.apache.kafka.clients.admin.RecordsToDelete", True, loader)
+    kinds, values = gateway.new_array(java.java.lang.Class, 1), gateway.new_array(java.java.lang.Object, 1)
+    kinds[0], values[0] = java.java.lang.Long.TYPE, before
+    return kind.getMethod("beforeOffset", kinds).invoke(None, values)
 
 
 def _java() -> str:
