@@ -17,8 +17,9 @@ from collections.abc import Iterator, Sequence
 from itertools import islice
 from pathlib import Path
 
-from tvfsql import Session, TvfSqlError, compile
 from tvfsql.runtime.host.spark import local_spark
+
+from tvfsql import Session, TvfSqlError, compile
 
 PIECES = (
     "'", "''", '"', '""', "`", "``", "\\", "\\\\", "\\'", '\\"', "\\n", "\\u0041", "\\x41", "\\0", "\n", "\r",
