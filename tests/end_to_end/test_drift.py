@@ -90,9 +90,10 @@ def test_columns_that_sparks_parsers_take_for_their_own_are_refused() -> None:
     assert compile(table(Path("x"), "a INT, _corrupt_record STRING", "parquet") + "; SELECT * FROM t").code
 
 
-@pytest.mark.parametrize(
-    "sql", ["SELECT '\ud800'", "SELECT 1 AS `\udcff`", "SELECT U&'\\d800'", "SELECT U&'\\+110000'"]
-)
+HALVES = ["SELECT '\ud800'", "SELECT 1 AS `\udcff`", "SELECT U&'\\d800'", "SELECT U&'\\+110000'"]
+
+
+@pytest.mark.parametrize("sql", HALVES, ids=map(ascii, HALVES))
 def test_halves_of_characters_are_refused(sql: str) -> None:
     """Python reads bytes of a command line that are no UTF-8 as such."""
     with pytest.raises(TvfSqlError) as error:
