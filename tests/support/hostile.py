@@ -17,9 +17,8 @@ from collections.abc import Iterator, Sequence
 from itertools import islice
 from pathlib import Path
 
-from tvfsql.runtime.host.spark import local_spark
-
 from tvfsql import Session, TvfSqlError, compile
+from tvfsql.runtime.local_spark.start import local_spark
 
 PIECES = (
     "'", "''", '"', '""', "`", "``", "\\", "\\\\", "\\'", '\\"', "\\n", "\\u0041", "\\x41", "\\0", "\n", "\r",
