@@ -234,6 +234,12 @@ def _state(given: argparse.Namespace, parser: argparse.ArgumentParser) -> int:
     return Exit.OK
 
 
+def _test(given: argparse.Namespace, parser: argparse.ArgumentParser) -> int:
+    from tvfsql.testing.command import run_tests
+
+    return run_tests(given.paths, given.only, given.update, sys.stdout)
+
+
 def _doctor(given: argparse.Namespace, parser: argparse.ArgumentParser) -> int:
     from tvfsql.runtime.host.doctor import checks
 
@@ -253,6 +259,7 @@ COMMANDS = {
     "check": _check,
     "rewrite": _rewrite,
     "state": _state,
+    "test": _test,
     "doctor": _doctor,
 }
 

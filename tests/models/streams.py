@@ -22,7 +22,8 @@ from tvfsql.runtime.stream.exchange.local_phase import LocalPhase
 from tvfsql.runtime.stream.exchange.local_windows import LocalIntervals, LocalSlices
 from tvfsql.runtime.stream.operator.messages import OUTPUT, Emit, Fire, Output, decoded
 from tvfsql.runtime.stream.operator.micro_batch import by_seq
-from tvfsql.runtime.stream.state.chunk_store import Index, Kind
+from tvfsql.runtime.stream.state.chunk_store import Kind
+from tvfsql.runtime.stream.state.memory import MemoryState
 from tvfsql.runtime.stream.time.control_channel import END_OF_INPUT
 from tvfsql.runtime.stream.windows.sessions import SessionOperator
 from tvfsql.runtime.stream.windows.slice_tree import FAN, SHORTEST
@@ -79,30 +80,22 @@ def ms(time: datetime) -> int:
 
 
 @dataclass
-class Memory:
-    """State in a dictionary; counts the calls."""
+class Memory(MemoryState):
+    """Counts the calls."""
 
-    kept: Index | None = None
-    chunks: dict[Any, bytes] = field(default_factory=dict)
     calls: int = 0
-
-    def index(self) -> Index | None:
-        return self.kept
-
-    def set_index(self, index: Index) -> None:
-        self.kept = index
 
     def chunk(self, key: Any) -> bytes:
         self.calls += 1
-        return self.chunks[key]
+        return super().chunk(key)
 
     def set_chunk(self, key: Any, data: bytes) -> None:
         self.calls += 1
-        self.chunks[key] = data
+        super().set_chunk(key, data)
 
     def remove_chunk(self, key: Any) -> None:
         self.calls += 1
-        del self.chunks[key]
+        super().remove_chunk(key)
 
     def slices(self) -> dict[int, list[tuple[Any, int]]]:
         """Per slice its keys and their rows, of the slices alone."""

@@ -2,41 +2,40 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass, field
+from dataclasses import dataclass
 from typing import Any
 
 import pyarrow as pa
 
+from tvfsql.runtime.stream.state.memory import MemoryTimers
 from tvfsql.runtime.stream.state.timers import TimerService, TimerServices
 
 
 @dataclass
-class Memory:
-    """State in dictionaries; counts the calls."""
+class Memory(MemoryTimers):
+    """Counts the calls."""
 
-    queues: dict[Any, Any] = field(default_factory=dict)
-    chunks: dict[Any, bytes] = field(default_factory=dict)
     calls: int = 0
 
     def queue(self, name: Any) -> Any:
         self.calls += 1
-        return self.queues.get(name)
+        return super().queue(name)
 
     def set_queue(self, name: Any, now: int | None, chunks: bytes) -> None:
         self.calls += 1
-        self.queues[name] = now, chunks
+        super().set_queue(name, now, chunks)
 
     def chunk(self, name: Any, number: int) -> bytes:
         self.calls += 1
-        return self.chunks[name, number]
+        return super().chunk(name, number)
 
     def set_chunk(self, name: Any, number: int, data: bytes) -> None:
         self.calls += 1
-        self.chunks[name, number] = data
+        super().set_chunk(name, number, data)
 
     def remove_chunk(self, name: Any, number: int) -> None:
         self.calls += 1
-        del self.chunks[name, number]
+        super().remove_chunk(name, number)
 
 
 def service(state: Memory | None = None) -> TimerService:

@@ -2,12 +2,15 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterable
 from typing import Any
 
 import pyarrow as pa
 from pyspark.errors import PySparkException
 from pyspark.sql import DataFrame, SparkSession
-from pyspark.sql.pandas.types import from_arrow_schema
+from pyspark.sql import types as T
+from pyspark.sql.conversion import LocalDataToArrowConversion
+from pyspark.sql.pandas.types import from_arrow_schema, to_arrow_schema
 
 from tvfsql.errors import DataError
 
@@ -42,6 +45,23 @@ def frame_of(spark: SparkSession, table: pa.Table) -> DataFrame:
         return spark.createDataFrame(table, schema=from_arrow_schema(table.schema, prefer_timestamp_ntz=True))
     except PySparkException as error:
         raise DataError(f"a column has a type that Spark lacks: {error}", hint="cast it before") from error
+
+
+def local_arrow(rows: DataFrame) -> pa.Table:
+    """The rows, which are few. Where they are made of rows that the driver has, no job is run, as `toArrow` would."""
+    found = rows.collect()
+    if not found:
+        return to_arrow_schema(rows.schema, timezone="UTC").empty_table()
+    table: pa.Table = LocalDataToArrowConversion.convert(found, rows.schema, False)
+    return table
+
+
+def frame_of_batches(spark: SparkSession, batches: Iterable[pa.RecordBatch], schema: T.StructType) -> DataFrame:
+    """The rows of batches, whose columns go by position."""
+    wanted = to_arrow_schema(schema, timezone="UTC")
+    parts = [pa.RecordBatch.from_arrays(batch.columns, schema=wanted) for batch in batches]
+    none = pa.RecordBatch.from_arrays([pa.nulls(0, field.type) for field in wanted], schema=wanted)
+    return spark.createDataFrame(pa.Table.from_batches(parts or [none]), schema)  # pyspark fails without a batch
 
 
 def one_table(parts: list[pa.Table], empty: DataFrame) -> pa.Table:

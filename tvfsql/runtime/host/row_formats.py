@@ -178,6 +178,13 @@ def cells(types: Sequence[str], rows: Iterable[Row]) -> Iterator[list[str | None
         yield [None if value is None else _text(value, NULL) for value in row]
 
 
+def plain_rows(types: Sequence[str], rows: Iterable[Row]) -> Iterator[list[object]]:
+    """The rows as JSON has them: texts, numbers, booleans, None, lists and dicts."""
+    exact = {index: fix for index, kind in enumerate(types) if (fix := _repair(kind.lower()))}
+    for row in _repaired(rows, exact) if exact else rows:
+        yield [_plain(value) for value in row]
+
+
 def _text(value: object, null: str) -> str:
     """A value as the text of a cell: strings as they are, other values as JSON."""
     if value is None:

@@ -54,7 +54,7 @@ _SHORT_FLAGS = {
 }
 
 
-def local_spark(packages: Collection[str] = ()) -> SparkSession:
+def local_spark(packages: Collection[str] = (), java_options: str = "") -> SparkSession:
     """The running local session, or a new one, which takes 3 to 6 seconds. Raises DataError if there is no Java for it.
 
     A SparkContext that already runs in this process is reused; only its SQL settings change. A new one has Spark's own
@@ -63,7 +63,9 @@ def local_spark(packages: Collection[str] = ()) -> SparkSession:
     _quiet_python()
     java, home = find_java(), _spark_home()
     builder = SparkSession.builder
-    for key, value in with_packages(settings(archive_options(java, home)) | requested(), packages).items():
+    for key, value in with_packages(
+        settings(f"{archive_options(java, home)} {java_options}") | requested(), packages
+    ).items():
         builder = builder.config(key, value)
     with _environment(_variables(java, home)), _own_interrupts():
         try:
@@ -75,6 +77,26 @@ def local_spark(packages: Collection[str] = ()) -> SparkSession:
                 f"Spark did not start with {', '.join(map(coordinates, packages))}; what it said is above",
                 hint="where Maven Central is out of reach: PYSPARK_SUBMIT_ARGS='--jars FILE,FILE,... pyspark-shell'",
             ) from error
+
+
+# Java compiles a little of what runs; at length it takes longer than tests run
+OF_TESTS = "-XX:TieredStopAtLevel=1"
+
+
+def for_tiny_data(spark: SparkSession) -> SparkSession:
+    """A session of its own in the same Spark, with tvfsql's settings, in which queries over a few rows take least:
+    expressions are interpreted, as to compile them takes longer than they run."""
+    made = spark.newSession()
+    tiny = {
+        "spark.sql.codegen.wholeStage": "false",
+        "spark.sql.codegen.factoryMode": "NO_CODEGEN",
+        "spark.sql.shuffle.partitions": "1",
+        "spark.sql.adaptive.enabled": "false",
+    }
+    for key, value in (settings() | tiny).items():
+        if key.startswith("spark.sql.") and made.conf.isModifiable(key):
+            made.conf.set(key, value)
+    return made
 
 
 def is_running() -> bool:

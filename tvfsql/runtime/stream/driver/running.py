@@ -32,7 +32,8 @@ from tvfsql.runtime.stream.progress.counts import (
     table_reports,
 )
 from tvfsql.runtime.stream.progress.metrics import Report, StreamMetrics
-from tvfsql.runtime.stream.time.control_channel import END_OF_INPUT, FOLDER, advance, ended, idle, trigger
+from tvfsql.runtime.stream.time.control_channel import END_OF_INPUT, advance, ended, idle, trigger
+from tvfsql.runtime.stream.time.execution import FOLDER
 
 POLL = 0.2  # seconds between two looks at a running query
 LAST = 0.02  # the same, while the query is to stop after its micro-batch

@@ -9,7 +9,7 @@ from zlib import crc32
 from pyspark.sql import DataFrame
 
 from tvfsql.runtime.stream.progress.counts import counter
-from tvfsql.runtime.stream.time.control_channel import FOLDER
+from tvfsql.runtime.stream.time.execution import FOLDER
 
 FILES = "batch-????????-?????????-"  # prefix of a micro-batch's files: a hash of the stream, and the number
 

@@ -27,6 +27,7 @@ from tvfsql.runtime.merge.kernel import TIMESTAMP
 from tvfsql.runtime.stream.exchange.key_groups import key_group_labels
 from tvfsql.runtime.stream.time.channel_messages import ChannelWatermarks, WatermarkColumns
 from tvfsql.runtime.stream.time.control_channel import with_now
+from tvfsql.runtime.stream.time.execution import execution
 from tvfsql.runtime.stream.time.zones import wall_watermarks
 
 CHUNK_ROWS = 200_000
@@ -154,7 +155,7 @@ def local_phase(
     fields = [T.StructField(name, kind) for name, kind in zip(SENT.names, types, strict=True)]
     fields[-1].metadata = dict(metadata or {})
     phase = LocalPhase(strategy, labels, context.on_event, context.zone)
-    return with_now(numbered.mapInArrow(phase, T.StructType(fields)))
+    return with_now(execution().map_in_arrow(numbered, phase, T.StructType(fields)))
 
 
 def hash_of(keys: Sequence[str]) -> Column:

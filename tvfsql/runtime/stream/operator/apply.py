@@ -17,6 +17,7 @@ from tvfsql.runtime.stream.operator.protocol import Operator
 from tvfsql.runtime.stream.operator.shell import OperatorShell
 from tvfsql.runtime.stream.operator.unpack import Unpack
 from tvfsql.runtime.stream.state.description import Description
+from tvfsql.runtime.stream.time.execution import execution
 
 
 def apply_operator(
@@ -35,12 +36,6 @@ def apply_operator(
     in the columns that `with_watermarks` adds. With `late` late rows follow, in a column `$late` of that type; all else
     in them is NULL. What happened is in the query's progress, as observed metrics under `name`: `counters`.
     """
-    outputs = sent.groupBy("key_group").transformWithState(
-        statefulProcessor=OperatorShell(operator, description),
-        outputStructType=OUTPUT,
-        outputMode="append",
-        timeMode="None",
-    )
     fields = [*schema.fields]
     if operator.context.marks:
         kinds = {WATERMARK: T.TimestampNTZType(), CONTROL: T.LongType(), CHANNEL: T.StringType()}
@@ -49,7 +44,8 @@ def apply_operator(
         fields.append(T.StructField(LATE, late))
     result = T.StructType.fromJson(nullable_type(T.StructType(fields).jsonValue()))
     unpack = Unpack(operator, to_arrow_schema(result, timezone="UTC"))
-    return outputs.observe(name, *counters(), *more_counters).mapInArrow(unpack, result)
+    observed = name, [*counters(), *more_counters]
+    return execution().operate(sent, OperatorShell(operator, description), OUTPUT, observed, unpack, result)
 
 
 def counters() -> list[Column]:

@@ -18,6 +18,7 @@ from tvfsql.plan.columns import CONTROL
 from tvfsql.runtime.arrow.batches import changes_in, joined, key_codes, sort_order
 from tvfsql.runtime.arrow.columns import Ints, Mask
 from tvfsql.runtime.arrow.order import places
+from tvfsql.runtime.stream.time.execution import execution
 
 CHUNK_ROWS = 200_000
 OUT_ROWS = 50_000
@@ -54,11 +55,12 @@ def top_n_stream(
     control = at(CONTROL) if CONTROL in rows.columns else None
     # mapInArrow cannot find a column with a dot or a backtick in its name
     numbered = rows.toDF(*map(str, range(len(rows.columns))))
-    few = numbered.mapInArrow(TopN(limit, control), numbered.schema)
+    few = execution().map_in_arrow(numbered, TopN(limit, control), numbered.schema)
     together = few.repartition(*(str(number) for number in limit.partition))
     rank = [T.StructField(name, T.LongType())] if name is not None else []
     schema = T.StructType([*rows.schema.fields, *rank])
-    return together.mapInArrow(TopN(limit, control, ranks[0], ranked=name is not None), schema)
+    best = TopN(limit, control, ranks[0], ranked=name is not None)
+    return execution().map_in_arrow(together, best, schema)
 
 
 @dataclass(frozen=True)

@@ -17,9 +17,9 @@ from pyspark.sql import functions as F
 
 from tvfsql.errors import DataError
 from tvfsql.plan.columns import CHANNEL, CONTROL
+from tvfsql.runtime.stream.time.execution import execution
 from tvfsql.runtime.stream.time.valve import IDLE, TRIGGER
 
-FOLDER = "spark.tvfsql.control"  # the setting that names the running query's channel
 END_OF_INPUT = 2**63 - 1
 NOW = "now"  # a column of messages to operators: the time of their micro-batch
 
@@ -37,11 +37,9 @@ def with_control(rows: DataFrame, table: str) -> DataFrame:
     own = rows.withColumn(CONTROL, F.lit(None).cast("bigint"))
     if CHANNEL not in rows.columns:
         own = own.withColumn(CHANNEL, F.lit(None).cast("string"))
-    folder = rows.sparkSession.conf.get(FOLDER, None)
-    if folder is None:
+    control = execution().control_rows(rows.sparkSession)
+    if control is None:
         return own
-    schema = f"`{CONTROL}` BIGINT, `{CHANNEL}` STRING"
-    control = rows.sparkSession.readStream.schema(schema).option("mode", "FAILFAST").json(folder)
     to = F.col(CHANNEL)
     ours = to.isNull() | (to == table) | to.startswith(f"{table}/")
     return own.unionByName(
@@ -50,11 +48,8 @@ def with_control(rows: DataFrame, table: str) -> DataFrame:
 
 
 def with_now(messages: DataFrame) -> DataFrame:
-    """The messages of a micro-batch to an operator, with its time (`now`, bigint, epoch ms), the same for all of them.
-
-    Spark keeps it in the offset log, so a micro-batch that is run again has the time that it had.
-    """
-    return messages.withColumn(NOW, F.unix_millis(F.current_timestamp()))
+    """The messages of a micro-batch to an operator, with its time (`now`, bigint, epoch ms), the same for all."""
+    return messages.withColumn(NOW, F.unix_millis(execution().now()))
 
 
 def advance(folder: Path, watermark: int, channel: str | None = None) -> None:

@@ -1,0 +1,84 @@
+"""Micro-batches within this process, one after the other, with made time: how `tvfsql test` runs a stream.
+
+Operators are those of every stream, called as `OperatorShell` and `Unpack` call them, on state in memory. What is
+around them is a query of Spark's over the rows of the micro-batch: the same expressions, and no Python workers.
+"""
+
+from __future__ import annotations
+
+from collections import defaultdict
+from collections.abc import Sequence
+from dataclasses import dataclass, field
+from typing import Any
+
+import pyarrow as pa
+from pyspark.sql import Column, DataFrame, SparkSession
+from pyspark.sql import functions as F
+from pyspark.sql import types as T
+from pyspark.sql.pandas.types import to_arrow_schema
+from pyspark.sql.streaming.stateful_processor import StatefulProcessor
+
+from tvfsql.plan.columns import CHANNEL, CONTROL
+from tvfsql.runtime.frames.arrow_tables import frame_of_batches, local_arrow
+from tvfsql.runtime.stream.operator.messages import Report, decoded
+from tvfsql.runtime.stream.operator.micro_batch import micro_batch
+from tvfsql.runtime.stream.operator.shell import OperatorShell
+from tvfsql.runtime.stream.state.memory import MemoryState, MemoryTimers
+from tvfsql.runtime.stream.time.execution import Execution, OfBatches
+
+Message = tuple[int, str | None]  # a control row: what is said, and to which channel; None: to all
+
+
+@dataclass
+class InProcess(Execution):
+    """A stream: its state, and what holds for the micro-batch at hand. A query that is built over the rows of one runs
+    up to its last operator at once, and changes the state, so it is built once for each."""
+
+    time: int = 0  # of the micro-batch, epoch ms
+    messages: Sequence[Message] = ()
+    late: int = 0  # rows that were late for all their windows in this micro-batch
+    state: dict[tuple[int, int], tuple[MemoryState, MemoryTimers]] = field(
+        default_factory=lambda: defaultdict(lambda: (MemoryState(), MemoryTimers()))
+    )  # by the place of the operator, and key group
+    operators: int = 0  # that this micro-batch has come to
+
+    def begin(self, time: int, messages: Sequence[Message]) -> None:
+        """The next micro-batch."""
+        self.time, self.messages, self.late, self.operators = time, messages, 0, 0
+
+    def control_rows(self, spark: SparkSession) -> DataFrame | None:
+        if not self.messages:
+            return None
+        said, channels = zip(*self.messages, strict=True)
+        columns = {CONTROL: pa.array(said, pa.int64()), CHANNEL: pa.array(channels, pa.string())}
+        return spark.createDataFrame(pa.table(columns))
+
+    def now(self) -> Column:
+        return F.timestamp_millis(F.lit(self.time))
+
+    def map_in_arrow(self, rows: DataFrame, function: OfBatches, schema: T.StructType) -> DataFrame:
+        return frame_of_batches(rows.sparkSession, function(iter(local_arrow(rows).to_batches())), schema)
+
+    def operate(
+        self,
+        sent: DataFrame,
+        processor: StatefulProcessor,
+        output: T.StructType,
+        observed: tuple[str, Sequence[Column]],
+        unpack: OfBatches,
+        schema: T.StructType,
+    ) -> DataFrame:
+        assert isinstance(processor, OperatorShell), processor
+        groups: dict[int, list[Any]] = defaultdict(list)
+        for row in sent.collect():
+            groups[row["key_group"]].append(row)
+        emitted: list[dict[str, Any]] = []
+        for group, rows in groups.items():
+            state, timers = self.state[self.operators, group]
+            of_group = timers if processor.has_timers else None
+            emitted += [row.asDict(recursive=True) for row in micro_batch(processor.operator, state, of_group, rows)]
+        batches = pa.Table.from_pylist(emitted, schema=to_arrow_schema(output)).to_batches()
+        for batch in batches:
+            self.late += sum(message.late for message in decoded(batch) if isinstance(message, Report))
+        self.operators += 1
+        return frame_of_batches(sent.sparkSession, unpack(iter(batches)), schema)

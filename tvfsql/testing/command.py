@@ -1,0 +1,82 @@
+"""`tvfsql test`: finds test files, runs them over one Spark, and tells what differs."""
+
+from __future__ import annotations
+
+import sys
+import time
+from collections.abc import Iterator, Sequence
+from enum import IntEnum
+from pathlib import Path
+from typing import TextIO
+
+from tvfsql.errors import DataError, TvfSqlError
+from tvfsql.testing.read import read_suite
+from tvfsql.testing.run import CaseResult, run_case
+from tvfsql.testing.shared_spark import SharedSpark
+from tvfsql.testing.suite import SUFFIXES, Suite
+from tvfsql.testing.update import updated
+
+
+class TestExit(IntEnum):
+    """Those of pytest."""
+
+    OK = 0
+    FAILED = 1
+    USAGE = 4
+    NO_TESTS = 5
+
+
+def test_files(paths: Sequence[str]) -> list[Path]:
+    """The test files among files and below folders. Raises DataError for a path that is not there."""
+    found: dict[Path, None] = {}
+    for path in map(Path, paths or ["."]):
+        if path.is_dir():
+            found |= dict.fromkeys(sorted(file for file in path.rglob("*") if file.name.endswith(SUFFIXES)))
+        elif path.exists():
+            found[path] = None
+        else:
+            raise DataError(f"there is no file {path}")
+    return [*found]
+
+
+def run_tests(paths: Sequence[str], only: str | None, update: bool, out: TextIO) -> int:
+    """Run tests and write what came of them. `only`: those whose name has this text. Returns the exit code."""
+    began = time.monotonic()
+    try:
+        suites = [read_suite(file) for file in test_files(paths)]
+    except TvfSqlError as error:
+        print(error, file=sys.stderr)
+        return TestExit.USAGE
+    own, results = SharedSpark(), list[CaseResult]()
+    try:
+        for suite in suites:
+            done = [*_results(suite, only, own, out)]
+            results += done
+            if update:
+                _rewrite(suite, done, out)
+    finally:
+        own.stop()
+    failed = sum(not result.passed for result in results)
+    seconds = time.monotonic() - began
+    out.write(f"{len(results) - failed} passed, {failed} failed in {seconds:.1f} s\n")
+    if not results:
+        return TestExit.NO_TESTS
+    return TestExit.FAILED if failed and not (update and not any(result.error for result in results)) else TestExit.OK
+
+
+def _results(suite: Suite, only: str | None, own: SharedSpark, out: TextIO) -> Iterator[CaseResult]:
+    for case in suite.cases:
+        if only is not None and only.lower() not in case.name.lower():
+            continue
+        result = run_case(suite, case, own.get())
+        out.write(f"{'ok  ' if result.passed else 'FAIL'} {suite.file}: {case.name}\n")
+        out.writelines(f"     {line}\n" for text in result.lines() for line in text.splitlines())
+        out.flush()
+        yield result
+
+
+def _rewrite(suite: Suite, results: Sequence[CaseResult], out: TextIO) -> None:
+    text = updated(suite, results)
+    if text != suite.text:
+        suite.file.write_text(text, encoding="utf-8")
+        out.write(f"updated {suite.file}\n")

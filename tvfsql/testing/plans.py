@@ -1,0 +1,92 @@
+"""Plans of a script under test: their tables are views with the rows of a step, their clock is that of the step."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Callable
+from dataclasses import fields, is_dataclass, replace
+from typing import Any, cast
+
+from tvfsql.catalog import Table, TableColumn
+from tvfsql.physical.operators import TableSourceScan
+from tvfsql.plan.node import Node
+from tvfsql.plan.scalar import Part, Proctime, Scalar, free_name
+from tvfsql.plan.sharing import Reused, Shared
+
+_CLOCK = re.compile(r"'(?:[^'\\]|\\.|'')*'|\b(?:current_timestamp|now)\(\)", re.IGNORECASE)
+
+
+def given(table: Table) -> Table:
+    """A table as a step gives it: a view whose rows have all columns that are not computed. Changes that a connector
+    reads from messages have a column `op`."""
+    op, columns = table.op, tuple(part for part in table.columns if part.scalar is None)
+    if op is None and table.is_changelog:
+        op = free_name("op", lambda name: any(part.name.lower() == name.lower() for part in columns))
+        columns = (TableColumn(op, "string"), *columns)
+    return Table(view_of(table.name), columns, op=op)
+
+
+def view_of(table: str) -> str:
+    """The name of the view; names of tables may have dots."""
+    return "tvfsql_test_" + re.sub(r"\W", lambda found: f"_{ord(found[0]):x}_", table)
+
+
+def by_itself(plan: Node) -> Node:
+    """A physical plan with all that it shares with others."""
+    if isinstance(plan, Shared):
+        return by_itself(plan.input)
+    if isinstance(plan, Reused):
+        return by_itself(plan.of.plan)
+    return plan.over(by_itself)
+
+
+def over_views(plan: Node, time: int) -> Node:
+    """A physical plan over views, at a time (epoch ms)."""
+
+    def clock(scalar: Scalar) -> Scalar:
+        return _by_clock(scalar, f"TIMESTAMP_MILLIS({time})")
+
+    def visit(node: Node) -> Node:
+        if isinstance(node, TableSourceScan):
+            return replace(node, source=given(node.source), dead_letters=None)
+        return cast(Node, _mapped(node, clock))
+
+    return plan.transform(visit)
+
+
+def tables_of(plan: Node) -> dict[str, Table]:
+    """The tables that a physical plan reads, by name."""
+    return {node.source.name: node.source for node in plan.walk() if isinstance(node, TableSourceScan)}
+
+
+def _mapped(value: Any, of_scalar: Callable[[Scalar], Scalar]) -> Any:
+    """A value with its scalars changed; nodes below an operator are left out."""
+    if isinstance(value, Scalar):
+        return of_scalar(value)
+    if isinstance(value, tuple):
+        parts = tuple(part if isinstance(part, Node) else _mapped(part, of_scalar) for part in value)
+        return parts if any(a is not b for a, b in zip(parts, value, strict=True)) else value
+    if not is_dataclass(value) or isinstance(value, type):
+        return value
+    new = {}
+    for part in fields(value):
+        old = getattr(value, part.name)
+        made = old if isinstance(old, Node) else _mapped(old, of_scalar)
+        if made is not old:
+            new[part.name] = made
+    return replace(value, **new) if new else value
+
+
+def _by_clock(scalar: Scalar, now: str) -> Scalar:
+    """An expression with `now` wherever it asks for the time."""
+    if scalar.lasting:
+        return scalar
+    parts: list[Part] = []
+    for part in scalar.parts:
+        if isinstance(part, Proctime):
+            parts.append(f"date_trunc('MILLISECOND', {now})")
+        elif isinstance(part, str):
+            parts.append(_CLOCK.sub(lambda found: found[0] if found[0].startswith("'") else now, part))
+        else:
+            parts.append(part)
+    return replace(scalar, parts=tuple(parts))

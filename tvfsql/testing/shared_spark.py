@@ -1,0 +1,30 @@
+"""The Spark that tests share."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+if TYPE_CHECKING:
+    from pyspark.sql import SparkSession
+
+
+class SharedSpark:
+    """A local one, which starts with the first test; one that runs in this process already is used, and left."""
+
+    def __init__(self) -> None:
+        self.spark: SparkSession | None = None
+        self.started = False
+
+    def get(self) -> SparkSession:
+        """Raises DataError without Java."""
+        from tvfsql.runtime.host.spark import OF_TESTS, is_running, local_spark
+
+        if self.spark is None:
+            self.started = not is_running()
+            self.spark = local_spark(java_options=OF_TESTS)
+        return self.spark
+
+    def stop(self) -> None:
+        if self.spark is not None and self.started:
+            self.spark.stop()
+        self.spark = None

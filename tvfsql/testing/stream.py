@@ -1,0 +1,158 @@
+"""The stream of a script under test: one query for each of its outputs, micro-batch by micro-batch."""
+
+from __future__ import annotations
+
+import os
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import dataclass, field, replace
+from functools import cached_property
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+from tvfsql.api.compiled import Compiled
+from tvfsql.api.program import Program
+from tvfsql.api.script import Script, queries_of
+from tvfsql.bind.call import AdvanceWatermark
+from tvfsql.catalog import Catalog, Table
+from tvfsql.errors import DataError, UnsupportedError
+from tvfsql.options import ZONE, Options
+from tvfsql.physical.operators import LateOutput, StreamOperator
+from tvfsql.plan.manifest_changes import changes
+from tvfsql.plan.node import Node
+from tvfsql.plan.nodes import Sink
+from tvfsql.runtime.stream.driver.checkpoints import refuse_changes
+from tvfsql.runtime.stream.driver.in_process import InProcess, Message
+from tvfsql.runtime.stream.exchange.late_rows import in_time, late_rows
+from tvfsql.runtime.stream.time.execution import built_for
+from tvfsql.testing.compare import Given
+from tvfsql.testing.plans import by_itself, over_views, tables_of
+
+if TYPE_CHECKING:
+    from pyspark.sql import DataFrame, SparkSession
+
+SELECT = "query"  # what a SELECT is called among several outputs
+
+
+@dataclass
+class Output:
+    """A query, and the stream that runs it."""
+
+    name: str
+    query: Compiled
+    stream: InProcess = field(default_factory=InProcess)
+
+    @cached_property
+    def plan(self) -> Node:
+        plan = by_itself(self.query.physical)
+        return plan.input if isinstance(plan, Sink) else plan
+
+    @cached_property
+    def late_table(self) -> Table | None:
+        return self.plan.table if isinstance(self.plan, LateOutput) else None
+
+    @cached_property
+    def asks_for_time(self) -> bool:
+        """Whether its rows depend on the clock."""
+        by_clock = any(isinstance(node, StreamOperator) and node.context.proctime for node in self.plan.walk())
+        return by_clock or over_views(self.plan, 0) != over_views(self.plan, 1)
+
+    @property
+    def program(self) -> Program:
+        """The stream as it would run."""
+        return Program((replace(self.query, physical=self.plan, sink=None),))
+
+    def over_state_of(self, old: Output) -> Output:
+        """The same query over the state of another one. Raises OptionError where a checkpoint would be refused."""
+        kept, program = old.program.manifest, self.program
+        refuse_changes(Path("of the test"), changes(kept, program.manifest), changed_input=False)
+        made = program.over(kept).queries[0]
+        assert isinstance(made, Compiled)
+        return Output(self.name, made, old.stream)
+
+    def micro_batch(self, spark: SparkSession, time: int, messages: Sequence[Message]) -> DataFrame:
+        """The rows of a micro-batch (epoch ms) over the views."""
+        self.stream.begin(time, messages)
+        made = replace(self.query, physical=over_views(self.plan, time), sink=None)
+        with built_for(self.stream):
+            rows: DataFrame = Program((made,)).run("query", spark)
+        return rows
+
+
+@dataclass(frozen=True)
+class UnderTest:
+    """A script, compiled."""
+
+    outputs: tuple[Output, ...]
+    zone: str
+
+    @property
+    def names(self) -> list[str]:
+        late = (output.late_table.name for output in self.outputs if output.late_table is not None)
+        return list(dict.fromkeys([*(output.name for output in self.outputs), *late]))
+
+    @property
+    def tables(self) -> dict[str, Table]:
+        """The tables that it reads."""
+        return {name: table for output in self.outputs for name, table in tables_of(output.plan).items()}
+
+    def over_state_of(self, old: UnderTest) -> UnderTest:
+        """A changed script over the state of the old one."""
+        if len(self.outputs) != len(old.outputs):
+            raise DataError(f"the script has {len(self.outputs)} queries, and {len(old.outputs)} before the restart")
+        pairs = zip(self.outputs, old.outputs, strict=True)
+        return replace(self, outputs=tuple(new.over_state_of(before) for new, before in pairs))
+
+    def micro_batch(
+        self, spark: SparkSession, time: int, messages: Sequence[Message]
+    ) -> tuple[Mapping[str, Given], int]:
+        """What each output gives, and how many rows were late for all their windows."""
+        given: dict[str, Given] = {}
+        for output in self.outputs:
+            rows = output.micro_batch(spark, time, messages)
+            if (late := output.late_table) is None:
+                _add(given, output.name, rows, self.zone)
+                continue
+            _add(given, output.name, in_time(rows), self.zone)
+            columns = [column.name for column in late.written]
+            _add(given, late.name, late_rows(rows, columns), self.zone)
+        return given, sum(output.stream.late for output in self.outputs)
+
+
+def compiled(file: Path, mode: str, options: Mapping[str, str]) -> UnderTest:
+    """The queries of a script. Raises TvfSqlError."""
+    try:
+        text = file.read_bytes().decode()
+    except (OSError, UnicodeDecodeError) as error:
+        reason = error.strerror if isinstance(error, OSError) else "it is not UTF-8 text"
+        raise DataError(f"the script {file} cannot be read: {reason}") from error
+    script = Script(Catalog(), Options.of(options), mode, folder=os.path.dirname(file))
+    queries: list[Compiled] = []
+    for outcome in script.outcomes(text, str(file)):
+        if isinstance(outcome, AdvanceWatermark):
+            raise UnsupportedError(f"{file} moves a watermark", hint="watermark: in a step of the test")
+        queries += queries_of(outcome)
+    outputs = tuple(Output(name, query) for name, query in _named(queries))
+    if not outputs:
+        raise DataError(f"{file} has no query", hint="add a SELECT or an INSERT")
+    for output in outputs:
+        if not tables_of(output.plan):
+            hint = "give these rows in the steps of a test, and leave the INSERT to another script"
+            raise UnsupportedError(f"{file}: the query for {output.name} reads no table", hint=hint)
+    return UnderTest(outputs, script.options[ZONE])
+
+
+def _named(queries: Sequence[Compiled]) -> Iterator[tuple[str, Compiled]]:
+    selects = 0
+    for query in queries:
+        selects += query.sink is None
+        yield query.sink.name if query.sink else f"{SELECT}{f' {selects}' if selects > 1 else ''}", query
+
+
+def _add(given: dict[str, Given], name: str, rows: DataFrame, zone: str) -> None:
+    """Keep what a table was given; several queries may write it."""
+    from tvfsql.runtime.frames.assigned_windows import with_local_times
+
+    local = with_local_times(rows, zone)
+    before = given[name].rows if name in given else ()
+    made = tuple(tuple(row) for row in local.collect())
+    given[name] = Given(tuple(local.columns), tuple(kind for _, kind in local.dtypes), (*before, *made))
