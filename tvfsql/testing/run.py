@@ -62,7 +62,7 @@ class CaseResult:
 def run_case(suite: Suite, case: Case, session: SparkSession) -> CaseResult:
     """Run a test in a session of its own of this Spark."""
     from tvfsql.runtime.host.failures import translated
-    from tvfsql.runtime.host.spark import for_tiny_data
+    from tvfsql.runtime.local_spark.start import for_tiny_data
 
     steps: list[StepResult] = []
     try:

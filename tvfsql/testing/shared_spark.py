@@ -17,7 +17,7 @@ class SharedSpark:
 
     def get(self) -> SparkSession:
         """Raises DataError without Java."""
-        from tvfsql.runtime.host.spark import OF_TESTS, is_running, local_spark
+        from tvfsql.runtime.local_spark.start import OF_TESTS, is_running, local_spark
 
         if self.spark is None:
             self.started = not is_running()
