@@ -187,7 +187,10 @@ JAVA = """An error occurred while calling o923.start.
         ),
         (STREAM.format("java.io.FileNotFoundException: /out/x.json (Permission denied)"), "/out/x.json cannot be"),
         (STREAM.format("java.nio.file.FileSystemException: /out/x: Read-only file system"), "a folder cannot be"),
-        (STREAM.format("[CONCURRENT_STREAM_LOG_UPDATE] Concurrent update to the log."), "another run is at work"),
+        (
+            STREAM.format("[CONCURRENT_STREAM_LOG_UPDATE] Concurrent update to the log."),
+            "another run uses the same checkpoint",
+        ),
         (STREAM.format("[CANNOT_LOAD_STATE_STORE.CANNOT_READ_CHECKPOINT] An error"), "the checkpoint is damaged"),
         (STREAM.format("java.lang.IllegalStateException: batch 4 doesn't exist"), "the checkpoint is damaged"),
         (STREAM.format("[MALFORMED_LOG_FILE] Log file was malformed"), "the checkpoint is damaged"),

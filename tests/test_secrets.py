@@ -59,7 +59,7 @@ def test_what_the_environment_has_is_read_when_the_program_runs(monkeypatch: pyt
     code = str(compile(f"{table}; SELECT k FROM t"))
     assert 'from_environment("${ENV:TVFSQL_TEST_SECRET}")' in code
     assert without(code) == code
-    with pytest.raises(DataError, match="the environment has no TVFSQL_TEST_SECRET"):
+    with pytest.raises(DataError, match="the environment variable TVFSQL_TEST_SECRET is not set"):
         from_environment("${ENV:TVFSQL_TEST_SECRET}")
     monkeypatch.setenv("TVFSQL_TEST_SECRET", "hunter2")
     assert from_environment('password="${ENV:TVFSQL_TEST_SECRET}";') == 'password="hunter2";'

@@ -84,7 +84,7 @@ def test_a_table_in_a_notebook_is_capped_and_escaped() -> None:
 
 @pytest.mark.parametrize("data", [3, [1, 2], {"a": [1]}])
 def test_what_is_no_table_is_refused(data: object) -> None:
-    with pytest.raises(DataError, match=f"{type(data).__name__} is no table"):
+    with pytest.raises(DataError, match=f"{type(data).__name__} is not a table"):
         tvfsql.Session().register("t", data)
 
 

@@ -161,7 +161,7 @@ def test_a_batch_reads_the_rows_that_are_left(spark: SparkSession) -> None:
     assert sorted(row.asDict()["item"] for row in rows) == ["a", "a", "b"]
     assert dropped.counts == {"numRowsDeletedUnseen (stock)": 1}
     session.register("odd", spark.createDataFrame([("UPDATE", "a")], "op STRING, item STRING"), changelog_op="op")
-    with pytest.raises(DataError, match="column op holds 'UPDATE', which is not a kind of change"):
+    with pytest.raises(DataError, match="column op contains 'UPDATE', which is not a kind of change"):
         session.sql("SELECT * FROM odd").collect()
 
 

@@ -1,4 +1,4 @@
-"""Operations on Arrow batches, whatever their columns mean: to bytes and back, concatenation, keys as numbers, row
+"""Operations on Arrow batches, whatever their columns mean: serialization, concatenation, keys as numbers, row
 order."""
 
 from __future__ import annotations
@@ -26,8 +26,11 @@ def from_bytes(data: bytes) -> pa.RecordBatch:
 
 
 def with_nulls(column: pa.Array) -> pa.Array:
-    """The column, cast so that its type allows NULL everywhere. Spark derives anew in every micro-batch which parts may
-    be NULL (a UNION with an empty side is simplified), and batches of several micro-batches are concatenated."""
+    """The column, cast so that its type allows NULL everywhere.
+
+    Spark infers in every micro-batch again which parts may be NULL (a UNION with an empty side is simplified), and
+    batches of several micro-batches are concatenated.
+    """
     kind = _with_nulls(column.type)
     return column if column.type == kind else column.cast(kind)
 

@@ -29,10 +29,10 @@ def arrow_of(data: Any) -> pa.Table:
         if hasattr(data, "__arrow_c_stream__"):
             return pa.table(data)
     except pa.ArrowException as error:  # such as a pandas column with numbers and texts
-        raise DataError(f"this {kind.__name__} cannot be read: {error}", hint="one type for each column") from error
+        raise DataError(f"this {kind.__name__} cannot be read: {error}", hint="give each column one type") from error
     raise DataError(
-        f"{kind.__module__}.{kind.__qualname__} is no table",
-        hint="a DataFrame of Spark, pandas or polars, or an Arrow table",
+        f"{kind.__module__}.{kind.__qualname__} is not a table",
+        hint="pass a DataFrame of Spark, pandas or polars, or an Arrow table",
     )
 
 
@@ -44,7 +44,7 @@ def frame_of(spark: SparkSession, table: pa.Table) -> DataFrame:
     try:
         return spark.createDataFrame(table, schema=from_arrow_schema(table.schema, prefer_timestamp_ntz=True))
     except PySparkException as error:
-        raise DataError(f"a column has a type that Spark lacks: {error}", hint="cast it before") from error
+        raise DataError(f"a column has a type that Spark lacks: {error}", hint="cast it first") from error
 
 
 def local_arrow(rows: DataFrame) -> pa.Table:

@@ -15,7 +15,7 @@ from tvfsql.runtime.functions.paths import Json
 
 
 def _no_constant(name: str) -> Any:
-    raise ValueError(f"{name} is no JSON")
+    raise ValueError(f"{name} is not JSON")
 
 
 DECODER = json.JSONDecoder(parse_float=Decimal, parse_constant=_no_constant)
@@ -28,7 +28,7 @@ def parsed(text: str) -> Json:
     start = len(text) - len(text.lstrip(" \t\r\n"))
     document, end = DECODER.raw_decode(text, start)
     if text[end - 1] not in '"]}' and not END_OF_WORD.match(text, end):
-        raise ValueError("a word that does not end")
+        raise ValueError("text directly after a number or a word")
     return document
 
 

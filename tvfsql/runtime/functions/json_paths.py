@@ -93,19 +93,19 @@ def _text(value: Json) -> str:
 
 def _double(value: Json) -> float:
     if isinstance(value, bool) or not isinstance(value, int | Decimal):
-        raise DataError("JSON_VALUE ... RETURNING DOUBLE found a value that is no number")
+        raise DataError("JSON_VALUE ... RETURNING DOUBLE found a value that is not a number")
     return float(value)
 
 
 def _int(value: Json) -> int:
     if isinstance(value, bool) or not isinstance(value, int) or not -(2**31) <= value < 2**31:
-        raise DataError("JSON_VALUE ... RETURNING INTEGER found a value that is no INTEGER")
+        raise DataError("JSON_VALUE ... RETURNING INTEGER found a value that is not an INTEGER")
     return value
 
 
 def _boolean(value: Json) -> bool:
     if not isinstance(value, bool):
-        raise DataError("JSON_VALUE ... RETURNING BOOLEAN found a value that is no BOOLEAN")
+        raise DataError("JSON_VALUE ... RETURNING BOOLEAN found a value that is not a BOOLEAN")
     return value
 
 

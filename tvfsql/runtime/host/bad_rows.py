@@ -18,7 +18,7 @@ LOOKED_AT = 50_000_000  # the size of the largest file that is searched, in byte
 SHOWN = 200  # how many characters of a row are shown
 HINT = (
     "'csv.ignore-parse-errors' = 'true' (or json.) reads bad values as NULL; check the header, too; "
-    "on streams SET 'tvfsql.dead-letter' = 'TABLE' puts such rows apart"
+    "on streams SET 'tvfsql.dead-letter' = 'TABLE' writes such rows to a table"
 )
 
 

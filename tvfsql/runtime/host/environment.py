@@ -16,7 +16,8 @@ def from_environment(text: str) -> str:
         name = found[1]
         if name not in os.environ:
             raise DataError(
-                f"the environment has no {name}, which an option of a table takes from it", hint=f"export {name}=..."
+                f"the environment variable {name} is not set, but an option of a table uses it",
+                hint=f"export {name}=...",
             )
         return os.environ[name]
 

@@ -25,13 +25,13 @@ class Failure:
     hint: str | None = None
 
 
-AGAIN = "run it again: a stream goes on from its --checkpoint"
+AGAIN = "run it again: a stream resumes from its --checkpoint"
 # Failures of machines, disks and processes, not of the SQL or of its data.
 FAULTS = (
     Failure(
         r"No space left on device|Disk quota exceeded",
-        "a disk is full: of the checkpoint, of a table, or of Spark's temporary files",
-        f"make room, and {AGAIN}",
+        "a disk is full: that of the checkpoint, of a table, or of Spark's temporary files",
+        f"free some space, and {AGAIN}",
     ),
     Failure(
         r"(?:Mkdirs failed to create|Parent path is not a directory:|AccessDeniedException:) (?:file:)?(/[^\s(]+)",
@@ -46,16 +46,16 @@ FAULTS = (
     Failure(r"Read-only file system", "a folder cannot be written: its file system is read-only"),
     Failure(
         r"CONCURRENT_STREAM_LOG_UPDATE|CONCURRENT_QUERY",
-        "another run is at work with the same checkpoint",
-        "wait for its end, or choose another --checkpoint and another path",
+        "another run uses the same checkpoint",
+        "wait until it ends, or choose another --checkpoint and another path",
     ),
     Failure(
         r"\[(?:CANNOT_LOAD_STATE_STORE|STATE_STORE_\w+|CHECKPOINT_FILE_CHECKSUM_VERIFICATION_FAILED|MALFORMED_LOG_FILE"
         r"|INVALID_LOG_VERSION|STREAMING_CHECKPOINT_MISSING_METADATA_FILE"
         r"|STREAMING_STATEFUL_OPERATOR_MISSING_STATE_DIRECTORY)|Incomplete log file|[Ll]og file was malformed"
         r"|RocksDBException|batch \d+ doesn't exist|BadZipFile|ZipException",
-        "the checkpoint is damaged: what a stream has written there is not what is there now",
-        "put the checkpoint back from a copy, or start with a new --checkpoint and empty tables",
+        "the checkpoint is damaged: files that a stream wrote there are missing or have changed",
+        "restore the checkpoint from a copy, or start with a new --checkpoint and empty tables",
     ),
     Failure(
         r"Python worker (?:exited unexpectedly|failed to connect back)|STREAMING_PYTHON_RUNNER_INITIALIZATION",
@@ -80,7 +80,7 @@ KNOWN = (
     ),
     Failure(
         r"USER_RAISED_EXCEPTION\] \[TVFSQL_UNKNOWN_OP\] (.*?): (.*?)(?: SQLSTATE|\n|$)",
-        "column {0} holds {1}, which is not a kind of change",
+        "column {0} contains {1}, which is not a kind of change",
         "use +I, -U, +U or -D",
     ),
     Failure(r"USER_RAISED_EXCEPTION\] \[TVFSQL_CHANGE\] (.*?) \((.*?)\)(?: SQLSTATE|\n|$)", "{0}", "{1}"),

@@ -76,11 +76,11 @@ class _Above(io.StringIO):
 
 @contextmanager
 def working(label: str, say: Callable[[], str | None] = lambda: None, *, out: TextIO | None = None) -> Iterator[Line]:
-    """Show a status line while the block runs, if stderr is a terminal: the text of `say`, or if that is None, `label`,
-    the seconds so far and Spark's tasks.
+    """Show a status line while the block runs, if stderr is a terminal.
 
-    Plain text without colours. The line is erased at the end, also when the block raises. Inside the block, write to
-    the terminal through the line's `above`.
+    It shows the text of `say`, or if that is None, `label`, the seconds so far and Spark's tasks. It is plain text
+    without colours, and is erased at the end, also when the block raises. Inside the block, write to the terminal
+    through the line's `above`.
     """
     line = Line(out if out is not None else sys.stderr)
     if not line.out.isatty():

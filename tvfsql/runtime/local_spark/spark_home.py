@@ -21,10 +21,10 @@ _ZIPPED = "python"  # the folder that only contains the zips, and sources for R
 
 
 def home_without_zip(home: Path) -> Path:
-    """A folder with links to everything in `home` except the zip. If `home` is not the installed package but a separate
-    Spark, `home` itself, because its version may differ.
+    """A folder with links to everything in `home` except the zip.
 
-    The folder is kept in the user's cache, or in a temporary folder if the cache cannot be written.
+    If `home` is not the installed package but a separate Spark, `home` itself, because its version may differ. The
+    folder is kept in the user's cache, or in a temporary folder if the cache cannot be written.
     """
     if os.name == "nt" or home.resolve() != Path(pyspark.__file__).resolve().parent:
         return home

@@ -74,8 +74,8 @@ def local_spark(packages: Collection[str] = (), java_options: str = "") -> Spark
             if not packages or error.getCondition() != "JAVA_GATEWAY_EXITED":
                 raise
             raise DataError(
-                f"Spark did not start with {', '.join(map(coordinates, packages))}; what it said is above",
-                hint="where Maven Central is out of reach: PYSPARK_SUBMIT_ARGS='--jars FILE,FILE,... pyspark-shell'",
+                f"Spark did not start with {', '.join(map(coordinates, packages))}; its output is above",
+                hint="without access to Maven Central: PYSPARK_SUBMIT_ARGS='--jars FILE,FILE,... pyspark-shell'",
             ) from error
 
 

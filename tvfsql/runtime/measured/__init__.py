@@ -1,4 +1,4 @@
-"""What Spark measured of a query: the figures of its own operators.
+"""Measurements of Spark's own operators for a query.
 
-The store of Spark's SQL page has them with or without the page. It tells each figure as text, as the page shows it.
+They come from the store of Spark's SQL page, which exists with or without the page, and has each figure as text.
 """

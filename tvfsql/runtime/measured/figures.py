@@ -1,4 +1,4 @@
-"""Figures as Spark's SQL page writes them, as numbers: rows, milliseconds, bytes."""
+"""Figures as numbers, from the texts on Spark's SQL page: rows, milliseconds, bytes."""
 
 from __future__ import annotations
 
@@ -17,7 +17,8 @@ NUMBER = re.compile(r"(-?\d[\d,]*(?:\.\d+)?)(?: ([A-Za-z]+))?")
 
 @dataclass(frozen=True)
 class Figure:
-    """A figure over all tasks. `middle` and `most` are those of the median task and of the largest; None: one task."""
+    """A figure over all tasks. `middle` and `most` are the figures of the median and of the largest task; None: one
+    task."""
 
     total: float
     middle: float | None = None
@@ -25,19 +26,19 @@ class Figure:
 
     @property
     def skew(self) -> float | None:
-        """How often the median fits into the largest; None of a single task or of tasks without any."""
+        """The ratio of the largest task to the median; None for a single task, or if the median is 0."""
         return None if not self.middle or self.most is None else self.most / self.middle
 
     def plus(self, other: Figure) -> Figure:
-        """The sum of two micro-batches; of their tasks the widest spread."""
+        """The sum of two micro-batches, with the tasks of the one with more skew."""
         wider = max((self, other), key=lambda each: each.skew or 0.0)
         return Figure(self.total + other.total, wider.middle, wider.most)
 
 
 def read_figure(text: str) -> Figure | None:
-    """`46,462`, `4.9 s`, `1814.9 KiB`, or the total with minimum, median and maximum. None if it is none of them.
+    """A figure from `46,462`, `4.9 s`, `1814.9 KiB`, or a total with minimum, median and maximum. None for other texts.
 
-    Such a text has four digits at most, so bytes and times are rounded; rows are exact.
+    The texts have at most four digits, so bytes and times are rounded; rows are exact.
     """
     _, of_tasks, values = text.rpartition("\n")
     numbers = [_number(*found) for found in NUMBER.findall(re.sub(r"\(stage [^)]*\)", "", values))]

@@ -1,4 +1,4 @@
-"""The plan that Spark ran, with what it measured, read from the store of its SQL page."""
+"""The plan that Spark ran, with its measurements, read from the store of Spark's SQL page."""
 
 from __future__ import annotations
 
@@ -13,7 +13,7 @@ from tvfsql.runtime.measured.figures import Figure, read_figure
 ROWS, SHUFFLE, SPILL, PARTITIONS, SPREAD = "rows", "shuffle", "spill", "partitions", "spread"
 STATE_BYTES, DURATION = "stateBytes", "duration"
 TO_PYTHON, FROM_PYTHON = "toPython", "fromPython"
-SENT = "shuffle records written"  # rows that a shuffle puts out; other nodes count what they send before they end
+SENT = "shuffle records written"  # a shuffle's output rows; other nodes count what they send before they end
 FIGURES = {
     "number of output rows": ROWS,
     SENT: ROWS,
@@ -37,9 +37,9 @@ AROUND = ("AdaptiveSparkPlan", "ResultQueryStage", "InputAdapter", "CommandResul
 
 @dataclass(frozen=True)
 class SparkNode:
-    """A node of Spark's plan. `figures` by the names of this module; `times` are Spark's counters of it, in ms.
+    """A node of Spark's plan. `figures` are by the names of this module; `times` are Spark's timers of the node, in ms.
 
-    `pipeline` is the number of the nodes that Spark compiled into one function, which has a duration of its own.
+    `pipeline` is the number of the group of nodes that Spark compiled into one function, which has its own duration.
     """
 
     number: int
@@ -59,9 +59,9 @@ class SparkNode:
 
 @dataclass(frozen=True)
 class SparkRun:
-    """What Spark ran. `pipelines`: durations of what was compiled into one function, in ms, by number.
+    """An execution of Spark. `pipelines`: durations in ms of nodes that were compiled into one function, by number.
 
-    `added`: how many runs it is the sum of.
+    `added`: the number of executions that it is the sum of.
     """
 
     root: SparkNode
@@ -70,9 +70,10 @@ class SparkRun:
 
 
 def runs_of(spark: SparkSession, mark: str) -> list[SparkRun]:
-    """The executions of this Spark whose description contains `mark`, in order. Waits until all is counted.
+    """The executions of this Spark whose description contains `mark`, in order. Waits until all figures have arrived.
 
-    Those that counted nothing are left out: Spark keeps two for a micro-batch."""
+    Executions without figures are left out: Spark keeps two for a micro-batch.
+    """
     java: Any = spark
     java._jsc.sc().listenerBus().waitUntilEmpty()
     store = java._jsparkSession.sharedState().statusStore()
@@ -84,7 +85,7 @@ def runs_of(spark: SparkSession, mark: str) -> list[SparkRun]:
 
 
 def sum_of(runs: list[SparkRun]) -> SparkRun:
-    """Several runs as one: the micro-batches of a stream whose plans have the shape of the first."""
+    """The sum of several runs: the micro-batches of a stream whose plans have the shape of the first."""
     first, *others = runs
     for other in others:
         if _shape(other.root) == _shape(first.root):

@@ -16,11 +16,11 @@ Rows = list[tuple[object, ...]]  # each row is the arguments of a call
 
 
 class Accumulators(Partial):
-    """Merged accumulators. The input is a binary column of pickled accumulators, or a list column of rows; the output
-    is binary.
+    """Merged accumulators of a Python aggregate.
 
-    A range consists of the end of a block and the start of the next, as in `Ranges`, each merged once. Rows are added
-    to one accumulator from range to range, so each row costs one call.
+    The input is a binary column of pickled accumulators, or a list column of rows. The output is binary. A range
+    consists of the end of a block and the start of the next, as in `Ranges`, each merged once. Rows are added to one
+    accumulator from range to range, so each row costs one call.
     """
 
     def __init__(self, function: AggregateFunction, column: pa.Array, blocks: Blocks) -> None:

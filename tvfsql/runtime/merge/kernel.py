@@ -188,7 +188,7 @@ class _Chunk:
     def _column(self, name: str) -> pa.Array:
         column = self.table.column(name)
         if column.num_chunks > 1:  # Arrow's limit for one array of strings
-            raise DataError(f"the rows of one window hold more than 2 GiB of {name}")
+            raise DataError(f"the rows of one window have more than 2 GiB of {name}")
         return column.chunk(0)
 
 

@@ -11,7 +11,7 @@
 | running | integers, decimals: changes | their total since the run of rows began; bigint, decimal(38, s) |
 
 A Python aggregate is a kind too: its partials are lists of rows, or accumulators, which it merges itself.
-A NULL partial is neutral (for `running` a 0), and a window of NULLs gives NULL.
+A NULL partial is neutral (for `running` it is 0), and the result of only NULLs is NULL.
 A kind is a function from a column to a `Partial`; adding one is adding a row to KINDS.
 """
 

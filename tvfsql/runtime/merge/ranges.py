@@ -86,7 +86,7 @@ class Ranges:
         number = self.blocks.number
         further = number[self.hi - 1] - number[self.lo]
         if (further > 1).any():
-            raise AssertionError("a range reaches over more than two blocks")
+            raise AssertionError("a range spans more than two blocks")
         across: Mask = further == 1
         return across
 
@@ -97,7 +97,7 @@ class Ranges:
         ends: Mask = ~self._across & self.blocks.last[self.hi - 1]
         begins = self.lo[~self._across & ~ends]
         if (self.blocks.start[begins] != begins).any():
-            raise AssertionError("a range lies inside one of the blocks")
+            raise AssertionError("a range is inside a block: it touches neither end")
         return ends
 
     def part(self, start: int, stop: int) -> Ranges:
@@ -115,7 +115,7 @@ class Partial:
 
     def over(self, ranges: Ranges) -> pa.Array:
         """One merged value per range, as an Arrow array; NULL for a range without values."""
-        raise AssertionError(f"{type(self).__name__} does not say how it merges")
+        raise AssertionError(f"{type(self).__name__} does not implement over()")
 
     def bytes_over(self, ranges: Ranges) -> Ints | None:
         """The approximate size of each merged value; None if it does not grow with the range."""

@@ -1,9 +1,9 @@
-"""Which windows the rows of a chunk emit: HOP and CUMULATE as array operations over sparse slices, without filling
-gaps.
+"""Which windows the rows of a chunk emit: HOP and CUMULATE as array operations over sparse slices.
 
 Rows are slices in (key, time) order; a slice may have several rows. Each row emits the window ends from its own slice
-on, up to the first one that the next row of its key emits. So the last row of a window is known without a search. Times
-are in units of slices from the window's offset: a slice is the number of its end, and windows end on such numbers.
+on, up to the first one that the next row of its key emits. So the last row of a window is known without a search, and
+gaps are not filled. Times are in units of slices from the window's offset: a slice is the number of its end, and
+windows end on such numbers.
 """
 
 from __future__ import annotations
@@ -37,11 +37,11 @@ class Reach(Protocol):
 def reach(
     window: Hop | Cumulate, slice_ends: Ints, new_key: Mask, filled: Mask, ends: tuple[int, int] | None = None
 ) -> Reach:
-    """The windows of rows with these slice ends (epoch ms). `new_key` flags the first row of each key, `filled` the
-    rows with data.
+    """The windows of rows with these slice ends (epoch ms).
 
-    A window is emitted only if one of its slices has data, and with `ends` only if it ends between the two (epoch ms,
-    inclusive). Raises AssertionError if the rows are not slices of the window, or not in order.
+    `new_key` flags the first row of each key, `filled` the rows with data. A window is emitted only if one of its
+    slices has data, and with `ends` only if it ends between the two (epoch ms, inclusive). Raises AssertionError if the
+    rows are not slices of the window, or not in order.
     """
     slices, rest = np.divmod(slice_ends - window.offset, window.slice_size)
     if rest.any():

@@ -42,7 +42,7 @@ def column(made: Made, draws: Draws, start: int, rate: int, kind: pa.DataType) -
         return pa.array(values, type=kind, mask=~present)
     except (ValueError, ArithmeticError) as error:
         raise DataError(
-            f"the expression of column {made.name} gives a value that is not of its type: {error}"
+            f"the expression of column {made.name} has a value that does not fit the column's type: {error}"
         ) from None
 
 
@@ -132,7 +132,7 @@ def _one(op: Any, argument: Any, chance: random.Random) -> str:
             return ""
         case ops.NOT_LITERAL:
             return chance.choice([char for char in ANY if ord(char) != argument])
-    raise DataError(f"regexify does not take {str(op).lower()} in a regular expression")
+    raise DataError(f"regexify does not support {str(op).lower()} in a regular expression")
 
 
 def _members(parts: Any) -> list[str]:

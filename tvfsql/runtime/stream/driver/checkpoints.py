@@ -18,13 +18,13 @@ SPARKS = "_spark_metadata/[0-9]*"
 
 
 def claim(folder: Path, program: str, manifest: Manifest | None = None, *, changed_input: bool = False) -> None:
-    """Make `folder` the checkpoint of a program, or check that it already is. Writes the program's text, without
-    passwords, and its manifest into the folder.
+    """Make `folder` the checkpoint of a program, or check that it already is.
 
-    If the folder has a manifest and one is passed, they decide whether the state can be reused. With `changed_input`
-    the user accepts that the input rows may differ from now on. Without two manifests the program's text must be the
-    same, except for the part that says how it is run. Raises OptionError if the checkpoint belongs to another program,
-    and DataError if it cannot be read or written.
+    Writes the program's text, without passwords, and its manifest into the folder. If the folder has a manifest and one
+    is passed, they decide whether the state can be reused. With `changed_input` the user accepts that the input rows
+    may differ from now on. Without two manifests the program's text must be the same, except for the part that says how
+    it is run. Raises OptionError if the checkpoint belongs to another program, and DataError if it cannot be read or
+    written.
     """
     kept, program = folder / PROGRAM, without(program)
     try:
@@ -40,7 +40,7 @@ def claim(folder: Path, program: str, manifest: Manifest | None = None, *, chang
     except UnicodeDecodeError as error:
         raise DataError(
             f"the checkpoint {folder} is damaged: {kept} is not UTF-8 text",
-            hint="choose a new folder, or put the file back: tvfsql compile prints it",
+            hint="choose a new folder, or restore the file: tvfsql compile prints it",
         ) from error
     except OSError as error:
         in_the_way = next((path for path in (folder, *folder.parents) if path.is_file()), None)
@@ -66,7 +66,7 @@ def refuse_other_text(folder: Path, program: str) -> bool:
 
 def _others(folder: Path) -> OptionError:
     return OptionError(
-        f"the checkpoint {folder} belongs to another query: {folder / PROGRAM} says which",
+        f"the checkpoint {folder} belongs to another query, which is in {folder / PROGRAM}",
         hint="use a new folder, or run the old script",
     )
 
@@ -94,8 +94,8 @@ def refuse_changes(folder: Path, found: Sequence[Change], *, changed_input: bool
         )
     if verdict is Verdict.WORD and not changed_input:
         raise OptionError(
-            "\n".join([f"the state in the checkpoint {folder} is made of other rows:", *asked]),
-            hint="--allow-changed-input goes on with this state; or use a new folder",
+            "\n".join([f"the state in the checkpoint {folder} was computed from other rows:", *asked]),
+            hint="--allow-changed-input reuses this state; or use a new folder",
         )
 
 

@@ -64,11 +64,11 @@ class Job:
 
 
 def start_streams(spark: SparkSession, *jobs: Job, flush: bool = True, changed_input: bool = False) -> Running:
-    """Start streams, all at the same time. With `flush` the end of a bounded input fires every window. With
-    `changed_input` the state is reused although the input rows may differ from now on.
+    """Start streams, all at the same time.
 
-    Raises OptionError if a checkpoint belongs to another program or Spark's ANSI mode is off, and DataError if a
-    checkpoint cannot be used or the files of a sink belong to another stream.
+    With `flush` the end of a bounded input fires every window. With `changed_input` the state is reused although the
+    input rows may differ from now on. Raises OptionError if a checkpoint belongs to another program or Spark's ANSI
+    mode is off, and DataError if a checkpoint cannot be used or the files of a sink belong to another stream.
     """
     require_settings(spark)
     folders = [None if job.checkpoint is None else Path(job.checkpoint).absolute() for job in jobs]

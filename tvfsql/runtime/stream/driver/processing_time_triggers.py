@@ -1,5 +1,4 @@
-"""Processing-time triggers: when an operator waits for a time, the driver causes a micro-batch at that time, even
-without rows.
+"""Processing-time triggers: the driver causes a micro-batch at the time that an operator waits for, even without rows.
 
 The driver's clock decides once, and the decision goes through the control channel. The micro-batch knows its own time
 (`with_now`), so a repeated one decides the same. Source: semantics.md#processing-time.

@@ -261,7 +261,7 @@ class StreamDriver:
             others = f" and {len(missing) - 1} more" if len(missing) > 1 else ""
             raise DataError(
                 f"the file {missing[0]}{others} was deleted before it was read: its rows are not in the result",
-                hint="a new --checkpoint reads what is there; SET 'tvfsql.source.missing-files' = 'COUNT' goes on",
+                hint="use a new --checkpoint, or continue with SET 'tvfsql.source.missing-files' = 'COUNT'",
             )
         self.counts.added[MISSING] += len(missing)
 

@@ -1,5 +1,4 @@
-"""The local phase of every operator: turns the rows of a partition into payloads by key group and channel messages, in
-order.
+"""The local phase of every operator: turns the rows of a partition into payloads by key group, and channel messages.
 
 A `LocalStrategy` makes the payloads: slices or intervals of windows (`local_windows`), or plain rows (`rows_by_key`).
 """
@@ -61,9 +60,9 @@ class LocalStrategy(Protocol):
 
 @dataclass(frozen=True)
 class LocalPhase:
-    """The function for `mapInArrow` before an exchange by key group. In, by position: $watermark, $control, $channel,
-    the key group, and the columns that the strategy takes.
+    """The function for `mapInArrow` before an exchange by key group.
 
+    In, by position: $watermark, $control, $channel, the key group, and the columns that the strategy takes. Out: SENT.
     Each partition sends the channel messages to every key group, even to those without rows: once at the end, or with
     `on_event` after each seq. With `zone`, watermarks come in as instants, and are sent as watermarks on the zone's
     wall clock, like the rows' times.

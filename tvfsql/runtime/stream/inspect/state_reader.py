@@ -81,7 +81,7 @@ class Snapshot:
         return self.chunks[key]
 
     def _write(self, *_: object) -> Never:
-        raise AssertionError("a snapshot is not written")
+        raise AssertionError("a snapshot is read-only")
 
     set_index = set_chunk = remove_chunk = _write
 

@@ -18,10 +18,10 @@ from tvfsql.runtime.arrow.batches import from_bytes, to_bytes
 
 @dataclass(frozen=True)
 class Fire:
-    """Windows that fire: slices by key, and the first and the last window end (epoch ms on the operator's clock,
-    inclusive).
+    """Windows that fire: slices by key, and the first and the last window end.
 
-    `Unpack` makes the windows from the slices, so few rows travel, whatever the ratio of size to slide.
+    The ends are epoch ms on the operator's clock, inclusive. `Unpack` makes the windows from the slices, so few rows
+    travel, whatever the ratio of size to slide.
     """
 
     slices: pa.RecordBatch

@@ -1,5 +1,4 @@
-"""What an operator of a stream implements: an `Operator`, which comes from the plan, and a `KeyGroup`, which does the
-work.
+"""What an operator of a stream implements: an `Operator`, which comes from the plan, and a `KeyGroup`, its work.
 
 In each micro-batch `OperatorShell` opens the operator for each key group with input, and calls the key group: `add` and
 `advance` for each seq, then `finish`, then `flush`. The interface leaves everything else to the operator: slices or
@@ -117,7 +116,7 @@ class Operator(ABC):
 
     def unpack_late(self, late: Late) -> pa.StructArray:
         """The late rows of a message as structs: each row once per window that it missed."""
-        raise AssertionError(f"{type(self).__name__} emits no late rows")
+        raise AssertionError(f"{type(self).__name__} has no late rows")
 
 
 def in_pieces(rows: pa.RecordBatch) -> Iterator[pa.RecordBatch]:

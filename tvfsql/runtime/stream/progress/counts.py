@@ -77,11 +77,11 @@ def table_reports(progress: Mapping[str, Any], control: Path) -> list[Any]:
 
 
 def totals(counts: Iterable[StreamCounts]) -> dict[str, int]:
-    """The counters of several streams, combined: rowsIn, those in ADDED, watermark, stateRows, stateBytes, and
-    numSourceFilesMissing and numDeadLetters if they are not 0.
+    """The combined counters of several streams.
 
-    `watermark` (epoch ms) is the lowest of all window operators. Without window operators, it and the size of the state
-    are left out. Source: semantics.md#counters.
+    These are rowsIn, those in ADDED, watermark, stateRows, stateBytes, and numSourceFilesMissing and numDeadLetters if
+    they are not 0. `watermark` (epoch ms) is the lowest of all window operators. Without window operators, it and the
+    size of the state are left out. Source: semantics.md#counters.
     """
     every = list(counts)
     found = {name: sum(each.added[name] for each in every) for name in ("rowsIn", *ADDED)}

@@ -30,10 +30,9 @@ HELP = {
 
 
 def serve(port: int, known: Callable[[], Iterable[Metrics]]) -> int:
-    """Serve the metrics that `known` returns on loopback until the process ends. Returns the port; port 0 picks a free
-    one.
+    """Serve the metrics that `known` returns on loopback until the process ends. Returns the port.
 
-    Raises DataError if prometheus-client is missing, or if the port is taken.
+    Port 0 picks a free one. Raises DataError if prometheus-client is missing, or if the port is taken.
     """
     try:
         from prometheus_client import CollectorRegistry, start_http_server
@@ -47,7 +46,7 @@ def serve(port: int, known: Callable[[], Iterable[Metrics]]) -> int:
         server, _ = start_http_server(port, LOOPBACK, registry)
     except (OSError, OverflowError) as error:
         reason = getattr(error, "strerror", None) or error
-        raise DataError(f"port {port} cannot be opened: {reason}", hint="--metrics-port with another one") from error
+        raise DataError(f"port {port} cannot be opened: {reason}", hint="--metrics-port 0 picks a free one") from error
     return int(server.server_port)
 
 

@@ -61,8 +61,8 @@ def deduplicate_stream(
     `ties` orders rows of the same time (DIRECTIONS); the first of them is kept.
     Out: the same columns, without the watermark columns; with `marks` the operator adds its own.
     Rows at or before the current watermark are late: they are dropped and counted. The query's progress reports the
-    counters under `name`. `name` and `inputs` work as in `merge_slice_stream`. With `proctime` the watermark is the
-    time of the micro-batch: a first row is emitted in its own micro-batch, and no row is late.
+    counters under `name`. The counters and `inputs` are those of `merge_slice_stream`. With `proctime` the watermark is
+    the time of the micro-batch: a first row is emitted in its own micro-batch, and no row is late.
     """
     context = StreamContext(**options)
     own = own_columns(rows)

@@ -75,9 +75,9 @@ def interval_join_stream(
     name: str = "tvfsql_joined",
     **options: Unpack[StreamOptions],
 ) -> DataFrame:
-    """Exchange and IntervalJoin: pairs of a left and a right row with equal columns `on`, whose times differ by a value
-    in `between`: left minus right, in microseconds, bounds included.
+    """Exchange and IntervalJoin: pairs of rows with equal columns `on`, whose times differ by a value in `between`.
 
+    `between` is for the left time minus the right one, in microseconds, bounds included.
     In: on each side any columns, and the watermark columns of `with_watermarks`. No other name may be on both sides.
     `on` lists pairs of columns of one type; NULL equals NULL if the left one is in `null_safe`. `kind` is inner, left,
     right or full.

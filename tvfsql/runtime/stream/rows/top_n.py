@@ -112,11 +112,10 @@ def sort_codes(column: pa.Array, descending: bool, nulls_first: bool) -> Ints:
 
 @dataclass(frozen=True)
 class TopN:
-    """The function for `mapInArrow`: the rows of `limit` from rank `first` on; with `ranked`, their rank is the last
-    column.
+    """The function for `mapInArrow`: the rows of `limit` from rank `first` on.
 
-    `control` is the number of the column `$control`; rows where it is set pass unchanged. Memory is bounded by a chunk
-    and the best rows.
+    With `ranked`, the rank is the last column. `control` is the number of the column `$control`; rows where it is set
+    pass unchanged. Memory is bounded by a chunk and the best rows.
     """
 
     limit: Limit

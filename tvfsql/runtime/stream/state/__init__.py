@@ -1,5 +1,4 @@
-"""The state of a key group: stores of Arrow chunks, timers, their layout in RocksDB, and the description of the
-operator.
+"""The state of a key group: stores of Arrow chunks, timers, their layout in RocksDB, and the operator's description.
 
 The operators that use it are in `windows` and `rows`.
 """

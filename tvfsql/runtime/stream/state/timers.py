@@ -40,8 +40,7 @@ class TimerServices:
 
 
 class TimerService:
-    """Timers of (key, namespace, time) on two clocks. The namespace of a window operator's timer is the end of its
-    window.
+    """Timers of (key, namespace, time) on two clocks. A window operator uses the end of a window as the namespace.
 
     `current_key` is the key of the methods for single timers. The operator sets it for the current row, and the service
     sets it before each callback.

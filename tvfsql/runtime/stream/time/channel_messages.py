@@ -103,11 +103,11 @@ class ChannelWatermarks:
         return sorted(found)
 
     def session_cuts(self, batch: WatermarkColumns, times: pa.Array) -> list[int]:
-        """The cuts of a batch, as numbers of rows: before each row that may be late, if a watermark has moved since the
-        last cut, and after every control row.
+        """The cuts of a batch, as numbers of rows. `times` are the rows' times in epoch microseconds.
 
-        `times` are the rows' times in epoch microseconds. Between two cuts the order of rows and watermarks does not
-        matter to sessions: no row there touches a session that a watermark there closes.
+        There is a cut before each row that may be late, if a watermark has moved since the last cut, and after every
+        control row. Between two cuts the order of rows and watermarks does not matter to sessions: no row there touches
+        a session that a watermark there closes.
         """
         rows = len(batch.micros)
         moved, latest = np.zeros(rows, dtype=np.bool_), np.full(rows, NEVER)

@@ -1,5 +1,4 @@
-"""The control channel: a stream of small files beside the rows of each source. It carries watermarks that no row
-brings, idle channels, and triggers.
+"""The control channel: watermarks that no row brings, idle channels, and triggers, in a stream of small files.
 
 It is under the checkpoint. Spark remembers what came through it as it does for rows, so a repeated micro-batch decides
 the same. Source: architecture.md#watermarks-and-the-control-channel.
@@ -82,7 +81,7 @@ def _message(file: Path) -> int:
     except (ValueError, KeyError, TypeError) as error:
         raise DataError(
             f"the checkpoint is damaged: {file} is not a control message",
-            hint="delete that file; CALL advance_watermark repeats what it may have announced",
+            hint="delete that file; CALL advance_watermark can repeat its message",
         ) from error
     return int(watermark)
 

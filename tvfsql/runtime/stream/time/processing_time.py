@@ -17,8 +17,7 @@ from tvfsql.runtime.stream.time.zones import wall_watermarks
 
 
 def by_clock(messages: Iterable[ChannelMessage], watermark: int, inputs: Sequence[str]) -> list[ChannelMessage]:
-    """The channel messages of a processing-time operator in a micro-batch: this watermark (epoch ms) for all its
-    `inputs`.
+    """The channel messages of a processing-time operator: this watermark (epoch ms) for all its `inputs`.
 
     The operator ignores what channels report, except for the end of the input.
     """

@@ -13,10 +13,10 @@ ALL = "*"  # after the name of an input: all its channels
 
 @dataclass
 class InputChannel:
-    """What a channel has reported: its watermark, and whether it is idle. `watermark` None: it has rows, but no
-    watermark yet.
+    """What a channel has reported: its watermark, and whether it is idle.
 
-    A channel that was idle is `behind` until it has caught up with the operator. It does not count until then.
+    `watermark` is None if it has rows, but no watermark yet. A channel that was idle is `behind` until it has caught up
+    with the operator. It does not count until then.
     """
 
     watermark: int | None = None
@@ -26,13 +26,13 @@ class InputChannel:
 
 @dataclass
 class Valve:
-    """Combines the watermarks of an operator's channels: their minimum, without idle channels and those that are
-    `behind`. It never goes back.
+    """Combines the watermarks of an operator's channels: their minimum, which never goes back.
 
-    Times are epoch ms. The names of channels start with the name of their input: "" for a single input, else "1/", "2/"
-    ... The valve waits for each input from the start, but for a channel only from its first row on. So a partition that
-    never had rows does not hold the watermark back. While all channels are idle, the watermark stays where it is,
-    unless every input has a watermark for all its channels (`floors`).
+    Idle channels and those that are `behind` do not count. Times are epoch ms. The names of channels start with the
+    name of their input: "" for a single input, else "1/", "2/" ... The valve waits for each input from the start, but
+    for a channel only from its first row on. So a partition that never had rows does not hold the watermark back. While
+    all channels are idle, the watermark stays where it is, unless every input has a watermark for all its channels
+    (`floors`).
     """
 
     watermark: int | None = None

@@ -2,8 +2,8 @@
 
 Everything is computed from increments: one row per key and window, from the rows that arrived since the window last
 fired. Rows that open windows have not emitted yet are in slices, as in `SlicingWindows`; an early fire empties them. A
-row that is late for some windows only is both in a slice, for the others, and in LATE_ROWS. Purging emits the
-increments. Accumulating adds them to what was emitted last, which EMITTED_WINDOW keeps exactly: computing sums of
+row that is late for only some of its windows is in LATE_ROWS for these, and in a slice for the others. Purging emits
+the increments. Accumulating adds them to what was emitted last, which EMITTED_WINDOW keeps exactly: computing sums of
 floating-point numbers again might give another result. Source: semantics.md#late-rows.
 """
 
@@ -30,12 +30,12 @@ FIRE_ROWS = 500_000  # about how many rows are made at a time
 
 
 class FiringWindows(KeyGroup):
-    """`SlicingWindows` that also fire early and late. Fires are emitted at the end of the micro-batch, once per key and
-    window.
+    """`SlicingWindows` that also fire early and late.
 
-    `now` is the processing time of the micro-batch in epoch ms. A delay starts with the first row that the key group
-    has not emitted. Emits the keys, `$slice` (the window end as a number of slices) and partials. When accumulating
-    also `before`, a struct of the partials that were emitted last; NULL the first time.
+    Fires are emitted at the end of the micro-batch, once per key and window. `now` is the processing time of the
+    micro-batch in epoch ms. A delay starts with the first row that the key group has not emitted. Emits the keys,
+    `$slice` (the window end as a number of slices) and partials. When accumulating also `before`, a struct of the
+    partials that were emitted last; NULL the first time.
     """
 
     def __init__(self, windows: SlicingWindows, firing: Firing, now: int) -> None:

@@ -30,7 +30,7 @@ class FiredWindows:
     rows: str
 
     def count(self, fire: Fire) -> int:
-        """The number of windows with data; with `emit_only_on_change`, with new data."""
+        """The number of windows that a fire emits: those with data; with `emit_only_on_change`, with new data."""
         new_key = np.zeros(fire.slices.num_rows, dtype=np.bool_)
         new_key[0] = True
         for column in fire.slices.columns[: self.layout.keys]:

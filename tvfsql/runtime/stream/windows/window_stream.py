@@ -152,7 +152,7 @@ def _merged(
     name: str,
 ) -> DataFrame:
     if merges.get(rows) != "sum" or not are_kinds(merges.values(), but="running"):
-        raise AssertionError(f"{rows} must be a sum, and all merge kinds must be mergeable again: {dict(merges)}")
+        raise AssertionError(f"{rows} must be a sum, and all merged partials must merge again: {dict(merges)}")
     context = operator.context
     about = [f"emit=[{context.firing.label}]"] if context.firing else []
     about += ["time=[PROCTIME]"] if context.proctime else []
