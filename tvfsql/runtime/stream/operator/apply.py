@@ -30,11 +30,11 @@ def apply_operator(
     late: T.StructType | None = None,
     more_counters: Sequence[Column] = (),
 ) -> DataFrame:
-    """Exchange and operator: the rows that it emits of what `local_phase` sends.
+    """Exchange and operator: the rows that an operator emits for the messages of `local_phase`.
 
-    Out: the columns of `schema`. With `marks` in the operator's context control rows follow with its output watermark,
-    in the columns that `with_watermarks` adds. With `late` late rows follow, in a column `$late` of that type; all else
-    in them is NULL. What happened is in the query's progress, as observed metrics under `name`: `counters`.
+    Out: the columns of `schema`. With `marks` in the operator's context control rows follow, with its output watermark
+    in the columns that `with_watermarks` adds. With `late` late rows follow, in a column `$late` of that type; all
+    other columns are NULL. The query's progress reports observed metrics under `name`: `counters` and `more_counters`.
     """
     fields = [*schema.fields]
     if operator.context.marks:
