@@ -48,7 +48,8 @@ def frame_of(spark: SparkSession, table: pa.Table) -> DataFrame:
 
 
 def local_arrow(rows: DataFrame) -> pa.Table:
-    """The rows, which are few. Where they are made of rows that the driver has, no job is run, as `toArrow` would."""
+    """The rows as an Arrow table, for few rows. Rows that the driver already has need no Spark job, which `toArrow`
+    would run."""
     found = rows.collect()
     if not found:
         return to_arrow_schema(rows.schema, timezone="UTC").empty_table()
@@ -57,7 +58,7 @@ def local_arrow(rows: DataFrame) -> pa.Table:
 
 
 def frame_of_batches(spark: SparkSession, batches: Iterable[pa.RecordBatch], schema: T.StructType) -> DataFrame:
-    """The rows of batches, whose columns go by position."""
+    """A DataFrame with the rows of the batches, whose columns are matched with `schema` by position."""
     wanted = to_arrow_schema(schema, timezone="UTC")
     parts = [pa.RecordBatch.from_arrays(batch.columns, schema=wanted) for batch in batches]
     none = pa.RecordBatch.from_arrays([pa.nulls(0, field.type) for field in wanted], schema=wanted)

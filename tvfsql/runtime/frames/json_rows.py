@@ -1,4 +1,4 @@
-"""Rows that are given as JSON, in the types of a table: what a JSON file of that table would hold."""
+"""Rows frame as JSON, converted to the types of a table, as a JSON file of that table would be read."""
 
 from __future__ import annotations
 
@@ -17,12 +17,14 @@ BAD = "$bad"
 def rows_of_json(
     spark: SparkSession, texts: Sequence[str], schema: T.StructType, zone: str
 ) -> tuple[DataFrame, list[int]]:
-    """The rows, in their order and in one partition, and the places of those that do not fit the schema. TIMESTAMP_LTZ
-    without an offset is the wall clock of `zone`."""
+    """The rows, in order and in one partition, and the indexes of those that do not fit the schema.
+
+    A TIMESTAMP_LTZ without an offset is a wall-clock time in `zone`.
+    """
     wide = T.StructType([*schema.fields, T.StructField(BAD, T.StringType())])
     options = {"mode": "PERMISSIVE", "columnNameOfCorruptRecord": BAD, "timeZone": zone}
-    given = spark.createDataFrame(pa.table({"text": pa.array(texts, pa.string())}))
-    parsed = given.select(F.from_json("text", wide, options).alias("row")).select("row.*")
+    frame = spark.createDataFrame(pa.table({"text": pa.array(texts, pa.string())}))
+    parsed = frame.select(F.from_json("text", wide, options).alias("row")).select("row.*")
     table = local_arrow(parsed)
     bad = [i for i, text in enumerate(table.column(BAD).to_pylist()) if text is not None]
     return frame_of_batches(spark, table.drop_columns([BAD]).to_batches(), schema), bad

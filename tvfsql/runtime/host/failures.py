@@ -86,13 +86,13 @@ KNOWN = (
     Failure(r"USER_RAISED_EXCEPTION\] \[TVFSQL_CHANGE\] (.*?) \((.*?)\)(?: SQLSTATE|\n|$)", "{0}", "{1}"),
     Failure(
         r"CSV header does not conform to the schema(?:.*?)CSV file: (?:file:)?(/\S+)",
-        "the header of {0} has other names than the table has columns, or another order",
-        "'csv.enforceSchema' = 'true' passes over the names of headers",
+        "the names in the header of {0} differ from the table's columns, or are in another order",
+        "'csv.enforceSchema' = 'true' ignores the names in headers",
     ),
     Failure(
         r"Number of column in CSV header is not equal(?:.*?)CSV file: (?:file:)?(/\S+)",
         "the header of {0} has more columns than the table, or fewer",
-        "'csv.enforceSchema' = 'true' passes over the names of headers",
+        "'csv.enforceSchema' = 'true' ignores the names in headers",
     ),
     Failure(
         r"MALFORMED_RECORD_IN_PARSING\S*\] Malformed records are detected in record parsing: (.*?)\.\s",
@@ -133,7 +133,7 @@ KNOWN = (
     Failure(
         r"KAFKA_DATA_LOSS|Some data may have been lost because they are not available in Kafka any more",
         "Kafka has deleted messages that the stream has not read",
-        "'failOnDataLoss' = 'false' goes on at what is left",
+        "'failOnDataLoss' = 'false' continues with the messages that are left",
     ),
     Failure(
         r"Timed out waiting for a node assignment|Topic \S+ not present in metadata",

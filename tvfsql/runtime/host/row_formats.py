@@ -28,7 +28,7 @@ Writer = Callable[[Sequence[str], Sequence[str], Iterable[Row], TextIO], int]
 NUMBERS = ("tinyint", "smallint", "int", "bigint", "float", "double", "decimal")
 NULL = "NULL"
 WIDE = Context(prec=80)  # no DECIMAL is rounded
-FORMULAS = tuple("=+-@\t\r\n＝＋－＠")  # how formulas begin, also after characters that a spreadsheet passes over
+FORMULAS = tuple("=+-@\t\r\n＝＋－＠")  # the first characters of formulas, or characters that spreadsheets skip
 _JOINERS = "\u200c\u200d"  # not printable by themselves, and parts of letters and emoji
 
 
@@ -91,7 +91,7 @@ def _csv(columns: Sequence[str], types: Sequence[str], rows: Iterable[Row], out:
 
 
 def _csv_safe(columns: Sequence[str], types: Sequence[str], rows: Iterable[Row], out: TextIO) -> int:
-    """CSV for spreadsheets: what these would take for a formula has a `'` before it. Numbers stay numbers."""
+    """CSV for spreadsheets: a `'` precedes texts that they would treat as formulas. Numbers stay numbers."""
     safe = ([_no_formula(value) for value in row] for row in rows)
     return _csv([_no_formula(name) for name in columns], types, safe, out)
 
@@ -146,7 +146,7 @@ def _csv_value(value: object) -> str:
 
 
 def _no_formula(value: Any) -> Any:
-    """A value, or a text that is no formula. Infinity and NaN are texts to spreadsheets too."""
+    """The value, with a `'` before it if a spreadsheet would treat it as a formula. Infinity and NaN count as texts."""
     if value is None or (isinstance(value, int | float | Decimal) and math.isfinite(value)):
         return value
     text = _text(value, "")
@@ -179,7 +179,7 @@ def cells(types: Sequence[str], rows: Iterable[Row]) -> Iterator[list[str | None
 
 
 def plain_rows(types: Sequence[str], rows: Iterable[Row]) -> Iterator[list[object]]:
-    """The rows as JSON has them: texts, numbers, booleans, None, lists and dicts."""
+    """The rows as JSON represents them: texts, numbers, booleans, None, lists and dicts."""
     exact = {index: fix for index, kind in enumerate(types) if (fix := _repair(kind.lower()))}
     for row in _repaired(rows, exact) if exact else rows:
         yield [_plain(value) for value in row]

@@ -79,13 +79,15 @@ def local_spark(packages: Collection[str] = (), java_options: str = "") -> Spark
             ) from error
 
 
-# Java compiles a little of what runs; at length it takes longer than tests run
+# only Java's fast compiler: full optimization takes longer than the tests run
 OF_TESTS = "-XX:TieredStopAtLevel=1"
 
 
 def for_tiny_data(spark: SparkSession) -> SparkSession:
-    """A session of its own in the same Spark, with tvfsql's settings, in which queries over a few rows take least:
-    expressions are interpreted, as to compile them takes longer than they run."""
+    """A separate session in the same Spark, with tvfsql's settings, that is fast for queries over a few rows.
+
+    Expressions are interpreted, because compiling them takes longer than running them.
+    """
     made = spark.newSession()
     tiny = {
         "spark.sql.codegen.wholeStage": "false",

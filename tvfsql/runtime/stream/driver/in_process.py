@@ -1,7 +1,8 @@
-"""Micro-batches within this process, one after the other, with made time: how `tvfsql test` runs a stream.
+"""Micro-batches in this process, one after the other, with simulated time: how `tvfsql test` runs a stream.
 
-Operators are those of every stream, called as `OperatorShell` and `Unpack` call them, on state in memory. What is
-around them is a query of Spark's over the rows of the micro-batch: the same expressions, and no Python workers.
+The operators are the same as in every stream, called as `OperatorShell` and `Unpack` call them, with state in memory.
+Around them, Spark runs an ordinary query over the rows of the micro-batch: the same expressions, without Python
+workers.
 """
 
 from __future__ import annotations
@@ -26,31 +27,34 @@ from tvfsql.runtime.stream.operator.shell import OperatorShell
 from tvfsql.runtime.stream.state.memory import MemoryState, MemoryTimers
 from tvfsql.runtime.stream.time.execution import Execution, OfBatches
 
-Message = tuple[int, str | None]  # a control row: what is said, and to which channel; None: to all
+Message = tuple[int, str | None]  # a control row: (watermark, IDLE or TRIGGER; channel, None: all channels)
 
 
 @dataclass
 class InProcess(Execution):
-    """A stream: its state, and what holds for the micro-batch at hand. A query that is built over the rows of one runs
-    up to its last operator at once, and changes the state, so it is built once for each."""
+    """A stream in this process: its state, and the parameters of the current micro-batch.
+
+    Building a query over the rows of a micro-batch already runs it up to its last operator, and changes the state. So
+    it must be built exactly once per micro-batch.
+    """
 
     time: int = 0  # of the micro-batch, epoch ms
     messages: Sequence[Message] = ()
     late: int = 0  # rows that were late for all their windows in this micro-batch
     state: dict[tuple[int, int], tuple[MemoryState, MemoryTimers]] = field(
         default_factory=lambda: defaultdict(lambda: (MemoryState(), MemoryTimers()))
-    )  # by the place of the operator, and key group
-    operators: int = 0  # that this micro-batch has come to
+    )  # by number of the operator, and key group
+    operators: int = 0  # how many operators of this micro-batch have run
 
     def begin(self, time: int, messages: Sequence[Message]) -> None:
-        """The next micro-batch."""
+        """Start the next micro-batch, at `time` (epoch ms), with these control rows."""
         self.time, self.messages, self.late, self.operators = time, messages, 0, 0
 
     def control_rows(self, spark: SparkSession) -> DataFrame | None:
         if not self.messages:
             return None
-        said, channels = zip(*self.messages, strict=True)
-        columns = {CONTROL: pa.array(said, pa.int64()), CHANNEL: pa.array(channels, pa.string())}
+        watermarks, channels = zip(*self.messages, strict=True)
+        columns = {CONTROL: pa.array(watermarks, pa.int64()), CHANNEL: pa.array(channels, pa.string())}
         return spark.createDataFrame(pa.table(columns))
 
     def now(self) -> Column:

@@ -57,8 +57,8 @@ def write_files(
     options: Mapping[str, str] | None = None,
     partition_by: Sequence[str] = (),
 ) -> None:
-    """Add the rows of micro-batch `number` to a folder. Repeated after a kill, it replaces the files of the first
-    attempt.
+    """Add the rows of micro-batch `number` to a folder. Repeated after a kill, this replaces the files of the first
+    try.
 
     File names begin with a hash of the stream's control folder and the number. Files are written to a folder that
     readers ignore, and then moved.

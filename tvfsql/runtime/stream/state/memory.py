@@ -1,4 +1,4 @@
-"""The state of a key group in dictionaries, for streams that run within this process."""
+"""The state of a key group in dictionaries, for streams that run in this process."""
 
 from __future__ import annotations
 
@@ -10,7 +10,7 @@ from tvfsql.runtime.stream.state.timer_queue import QueueName
 
 @dataclass
 class MemoryState:
-    """A `State`."""
+    """A `State` in a dictionary."""
 
     kept: Index | None = None
     chunks: dict[ChunkKey, bytes] = field(default_factory=dict)
@@ -33,7 +33,7 @@ class MemoryState:
 
 @dataclass
 class MemoryTimers:
-    """A `TimerState`."""
+    """A `TimerState` in dictionaries."""
 
     queues: dict[QueueName, tuple[int | None, bytes]] = field(default_factory=dict)
     chunks: dict[tuple[QueueName, int], bytes] = field(default_factory=dict)

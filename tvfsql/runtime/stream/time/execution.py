@@ -1,6 +1,6 @@
-"""What runs the micro-batches of a stream: Spark's Structured Streaming, or a test (`driver.in_process`).
+"""How the micro-batches of a stream are run: by Spark's Structured Streaming, or in this process (`driver.in_process`).
 
-Emitted code does not know. What it calls asks `execution()` for the four things that only a stream has.
+Emitted code is the same for both. The runtime calls `execution()` for the four operations that differ.
 """
 
 from __future__ import annotations
@@ -18,12 +18,12 @@ from pyspark.sql.streaming.stateful_processor import StatefulProcessor
 from tvfsql.plan.columns import CHANNEL, CONTROL
 
 FOLDER = "spark.tvfsql.control"  # the setting that names the running query's channel
-SCHEMA = f"`{CONTROL}` BIGINT, `{CHANNEL}` STRING"  # of control rows
+SCHEMA = f"`{CONTROL}` BIGINT, `{CHANNEL}` STRING"  # the schema of control rows
 OfBatches = Callable[[Iterator[pa.RecordBatch]], Iterator[pa.RecordBatch]]
 
 
 class Execution:
-    """Structured Streaming."""
+    """Execution by Structured Streaming."""
 
     def control_rows(self, spark: SparkSession) -> DataFrame | None:
         """The messages of the control channel, in SCHEMA; None without a channel."""
@@ -33,11 +33,12 @@ class Execution:
         return spark.readStream.schema(SCHEMA).option("mode", "FAILFAST").json(folder)
 
     def now(self) -> Column:
-        """The time of the micro-batch (timestamp). Spark logs it, so one that is run again has the same."""
+        """The time of the micro-batch (timestamp). Spark keeps it in the offset log, so a repeated micro-batch has the
+        same time."""
         return F.current_timestamp()
 
     def map_in_arrow(self, rows: DataFrame, function: OfBatches, schema: T.StructType) -> DataFrame:
-        """The rows of each partition, as a function of Arrow batches makes them."""
+        """The rows of each partition, converted by a function of Arrow batches."""
         return rows.mapInArrow(function, schema)
 
     def operate(
@@ -49,8 +50,11 @@ class Execution:
         unpack: OfBatches,
         schema: T.StructType,
     ) -> DataFrame:
-        """What a processor makes of the rows that are sent to each `key_group`, by way of `output`, whose figures are
-        observed under a name, unpacked."""
+        """Run a processor on the rows for each `key_group`, and unpack what it emits.
+
+        `output` is the schema of the emitted rows. `observed` are a name and the metrics that are observed under it.
+        `schema` is the schema of the result.
+        """
         outputs = sent.groupBy("key_group").transformWithState(
             statefulProcessor=processor, outputStructType=output, outputMode="append", timeMode="None"
         )
@@ -62,13 +66,13 @@ _execution: ContextVar[Execution] = ContextVar("execution", default=Execution())
 
 
 def execution() -> Execution:
-    """What the query that is being built will be run by."""
+    """The execution of the query that is being built."""
     return _execution.get()
 
 
 @contextmanager
 def built_for(other: Execution) -> Iterator[None]:
-    """Queries that are built here are run by something else."""
+    """Queries that are built inside this block are run by `other`."""
     token = _execution.set(other)
     try:
         yield
