@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import random
 import re
 import runpy
 import shutil
@@ -13,9 +14,10 @@ from typing import TYPE_CHECKING, Any
 
 import pytest
 from golden import PRELUDE, Case, cases
+from throwing import SAYS, throw_once
 
 from examples import SOAK
-from tvfsql import Session
+from tvfsql import Session, TvfSqlError
 from tvfsql.api import Compiled
 from tvfsql.api.program import code_of
 from tvfsql.api.script import Script, queries_of
@@ -26,7 +28,7 @@ from tvfsql.runtime.frames.print_table import OP
 from tvfsql.runtime.local_spark.start import STATE_STORE
 
 if TYPE_CHECKING:
-    from pyspark.sql import SparkSession
+    from pyspark.sql import Row, SparkSession
 
 ROWS = 60
 HDFS = "org.apache.spark.sql.execution.streaming.state.HDFSBackedStateStoreProvider"
@@ -35,6 +37,7 @@ STREAMS_ALONE = re.compile(r"table\.exec\.emit|late-output|changelog\.op")
 
 
 # in `make test`; `make soak` has all
+THROWN = ("session", "insert")
 SOME = ("deduplicate", "early_firing_of_a_statement_set", "insert", "late_output", "session", "top_n")
 
 
@@ -75,7 +78,14 @@ def test_a_program_gives_the_rows_of_tvfsql_run_and_these_are_those_of_batch(
 
 
 def ways(case: Case) -> list[str]:
-    return ["run", "program", *(["batch"] if not STREAMS_ALONE.search(case.sql) else [])]
+    """Run, as a program, run with a source that throws once, in batch."""
+    thrown = SOAK or case.name.removeprefix("streaming/") in THROWN
+    return [
+        "run",
+        "program",
+        *(["thrown"] if thrown else []),
+        *(["batch"] if not STREAMS_ALONE.search(case.sql) else []),
+    ]
 
 
 def make(folder: Path) -> Path:
@@ -128,16 +138,15 @@ def rows_of(
 ) -> Counter[str]:
     """What a statement prints and what it writes."""
     capsys.readouterr()
-    if way == "program":
+    if way == "thrown":
+        run_twice(queries, base, spark)
+    elif way == "program":
         (base / "program.py").write_text(code_of([queries]), encoding="utf-8")
         runpy.run_path(str(base / "program.py"), run_name="__main__")
     elif queries[0].sink is not None:
         Session(spark).insert(*queries)
     else:
-        rows = Session(spark).stream(queries[0]) if way == "run" else queries[0].dataframe(spark).collect()
-        for row in rows:
-            shown = ("null" if v is None else str(v) for v, name in zip(row, row.__fields__, strict=True) if name != OP)
-            print(f"{row[OP] if OP in row.__fields__ else '+I'}[{', '.join(shown)}]")
+        show(Session(spark).stream(queries[0]) if way == "run" else queries[0].dataframe(spark).collect())
     found = Counter(capsys.readouterr().out.splitlines())
     for sink in {query.sink.connector for query in queries if query.sink and query.sink.connector}:
         if sink.path is not None:
@@ -146,6 +155,31 @@ def rows_of(
             shutil.rmtree(sink.path, ignore_errors=True)
     shutil.rmtree(base / "checkpoint", ignore_errors=True)
     return net(found)
+
+
+def run_twice(queries: tuple[Compiled, ...], base: Path, spark: SparkSession) -> None:
+    """Run a statement whose source throws once, at a row, and once more over the same checkpoint."""
+    marker = base / "thrown"
+    with pytest.MonkeyPatch.context() as patch:
+        throw_once(patch, random.Random(str(base)).randrange(ROWS), marker)
+        for time in range(2):
+            session = Session(spark, checkpoint=base / "checkpoint")
+            try:
+                if queries[0].sink is not None:
+                    session.insert(*queries)
+                else:
+                    session.each_batch(queries[0], lambda batch: show(batch.collect()))
+            except TvfSqlError as error:
+                assert time == 0 and SAYS in str(error.__cause__)
+            else:
+                assert time == 1 and marker.exists(), "nothing was thrown"
+    marker.unlink()
+
+
+def show(rows: list[Row]) -> None:
+    for row in rows:
+        shown = ("null" if v is None else str(v) for v, name in zip(row, row.__fields__, strict=True) if name != OP)
+        print(f"{row[OP] if OP in row.__fields__ else '+I'}[{', '.join(shown)}]")
 
 
 def net(found: Counter[str]) -> Counter[str]:
