@@ -11,7 +11,7 @@ PYTHON ?= $(shell for each in python3 python3.13 python3.12 python3.11 python; d
 	"$$each" -c '$(AT_LEAST_3_11)' 2>/dev/null && echo "$$each" && break; done)
 
 .DEFAULT_GOAL := help
-.PHONY: help demo test soak check golden bench bench-flink fuzz hostile lint
+.PHONY: help demo test soak soak-kills check golden bench bench-flink fuzz hostile lint
 
 help:  ## show this list
 	@awk -F ':.*## ' '/^[a-z-]+:.*## /{printf "  make %-11s %s\n", $$1, $$2}' Makefile
@@ -26,6 +26,10 @@ test: lint  ## everything: linters, types, layers and all tests, in JOBS=2 proce
 
 soak: $(DONE)  ## the tests that `make test` has a short version of, at length: more random examples, cuts and kills
 	TVFSQL_SOAK=1 $(BIN)/pytest -n $(JOBS) --dist worksteal --durations 25 -m soak
+
+soak-kills: $(DONE)  ## kill streams over ROWS=10000000 rows KILLS=100 times, over files and Kafka: hours
+	$(BIN)/python tests/support/soak.py --rows $(or $(ROWS),10000000) --kills $(or $(KILLS),100)
+	$(BIN)/python tests/support/soak.py --rows $(or $(ROWS),10000000) --kills $(or $(KILLS),100) --kafka
 
 check: lint  ## linters, types, layers and the fast tests: no Java
 	TVFSQL_EXAMPLES_ONE_IN=5 $(BIN)/pytest -n $(JOBS) -m "not spark and not slow"

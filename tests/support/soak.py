@@ -187,7 +187,7 @@ def killed(file: Path, checkpoint: Path, kills: int, jars: str, draw: random.Ran
         run, wanted = Run.start(file, checkpoint, jars), commits(checkpoint) + draw.choice((0, 1, 1, 1, 2))
         try:
             wait_for(lambda run=run, wanted=wanted: run.process.poll() is not None or commits(checkpoint) >= wanted)
-            time.sleep(draw.random() * 2)
+            time.sleep(draw.random())
             if run.process.poll() is None and WAYS[way](run):
                 done[way] += 1
                 if way != "tree":
@@ -225,7 +225,7 @@ def main() -> int:
     given = arguments.parse_args()
     works = {name: WORKS[name] for name in given.only or WORKS}
     kills = -(-given.kills // len(works))
-    sizes = Sizes(given.rows, max(24, 2 * kills + 8))
+    sizes = Sizes(given.rows, max(24, 6 * kills))
     folder = given.folder or Path(tempfile.mkdtemp(prefix="tvfsql-soak-"))
     write_rows(folder / "rows", sizes, random.Random(given.seed))
     with source_of(folder / "rows", sizes, given.kafka) as (spark, source, jars):
@@ -255,7 +255,7 @@ def source_of(rows: Path, sizes: Sizes, kafka: bool) -> Iterator[tuple[Any, str,
     """A Spark to compare with, the statement that creates the source, and the jars that it needs."""
     from broker import Broker, client_jars
 
-    from tvfsql.runtime.host.spark import local_spark
+    from tvfsql.runtime.local_spark.start import local_spark
 
     jars = f" --jars {client_jars()}" if kafka else ""
     os.environ["PYSPARK_SUBMIT_ARGS"] = f"--master local[1]{jars} pyspark-shell"

@@ -10,6 +10,8 @@ import pyarrow as pa
 import pytest
 from pyspark.sql.streaming.readwriter import DataStreamReader
 
+from tvfsql.errors import DataError
+
 SAYS = "thrown once, on purpose"
 
 
@@ -31,7 +33,7 @@ def throw_once(patch: pytest.MonkeyPatch, row: int, marker: Path, *, only: str =
                 if before + batch.num_rows > row and not marker.exists():
                     marker.touch()
                     yield batch.slice(0, row - before)
-                    raise RuntimeError(SAYS)
+                    raise DataError(SAYS)
                 yield batch
 
         return rows.mapInArrow(passed, rows.schema)
