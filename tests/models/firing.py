@@ -1,4 +1,4 @@
-"""Firing windows without Spark, and a plain model of what they must give."""
+"""Early and late firing without Spark, and a plain model of the expected results."""
 
 from __future__ import annotations
 
@@ -25,7 +25,9 @@ NONE = -(2**62)  # no watermark
 
 @dataclass
 class FiringOperator(Operator):
-    """Local and global phase of a query whose windows fire early and late. It gives changes; of increments op is ""."""
+    """The local and global phase of a query whose windows fire early and late. It emits changes; increments have the op
+    "".
+    """
 
     firing: Firing = field(default_factory=Firing)
     now: int = 0
@@ -57,7 +59,7 @@ class FiringOperator(Operator):
 
 
 def changes_of(made: Any) -> list[Change]:
-    """The rows of a batch, without those that differ in nothing that the query shows, as emitted code chooses them."""
+    """The rows of a batch, without updates that do not change what the query shows, as emitted code filters them."""
     if OP not in made.schema.names:
         return [("", row) for row in rows_of(made)]
     ops, rows = made.column(OP).to_pylist(), rows_of(made.drop_columns([OP, BEFORE]))
@@ -68,7 +70,7 @@ def changes_of(made: Any) -> list[Change]:
 
 @dataclass
 class Window:
-    """One window of one key: rows given out, rows that came since, what was given out last."""
+    """One window of one key: rows already emitted, rows since the last firing, and the last emitted result."""
 
     rows: list[tuple[int, int]] = field(default_factory=list)
     fresh: list[tuple[int, int]] = field(default_factory=list)
@@ -76,7 +78,7 @@ class Window:
 
 
 class FiringModel:
-    """semantics.md#early-and-late-firing as it reads, one row and one window at a time; no slices."""
+    """semantics.md#early-and-late-firing taken literally, one row and one window at a time, without slices."""
 
     def __init__(self, window: Sliced, firing: Firing, groups: int = 1) -> None:
         self.window, self.firing, self.groups = window, firing, groups
@@ -106,7 +108,7 @@ class FiringModel:
         return out
 
     def _hear(self, events: Sequence[Event]) -> None:
-        """The watermark is the smallest one of the channels that are not idle, nor behind since they were."""
+        """The watermark is the minimum over the channels that are neither idle nor catching up after being idle."""
         idle = {event.channel or "" for event in events if event.watermark == IDLE}
         self.idle |= idle
         for event in events:
@@ -127,7 +129,7 @@ class FiringModel:
         self.watermark = max(self.watermark, min(counting, default=NONE))
 
     def dues(self) -> list[int]:
-        """When rows that wait are due."""
+        """The times at which waiting rows are due."""
         delays = {"late": self.firing.late, "early": self.firing.early or 0}
         return [since + delays[kind] for (kind, _), since in self.since.items()]
 
@@ -181,7 +183,7 @@ class FiringModel:
 
 
 def folded(changes: Sequence[Change]) -> list[Out]:
-    """The rows that are left of changes, each of which must fit what was there."""
+    """The rows that remain after changes, each of which must fit the rows before it."""
     left: dict[Any, Out] = {}
     for op, row in changes:
         key = row[:3]
@@ -202,7 +204,7 @@ def shown(row: Out) -> Out:
 
 @st.composite
 def busy_and_idle_channels(draw: st.DrawFn) -> list[list[Event]]:
-    """The rows of `micro_batches` in two channels, which turn idle now and then."""
+    """The rows of `micro_batches` in two channels that become idle from time to time."""
     batches = []
     for batch in draw(micro_batches()):
         events = [

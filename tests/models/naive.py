@@ -1,8 +1,9 @@
-"""Window aggregates the slow way: each row is copied into each window that holds it, then plain Python adds up.
+"""Window aggregates computed the slow way: each row is copied into each window that contains it, and plain Python
+aggregates.
 
-Shares nothing with tvfsql. Windows as semantics.md#slices tells of them: TUMBLE and HOP windows start at
-`offset` plus any multiple of the size or slide; CUMULATE windows start at `offset` plus any multiple of the
-size and end after each step. Result types and averages: (d). A window without rows does not exist.
+This shares no code with tvfsql. Windows follow semantics.md#slices: TUMBLE and HOP windows start at `offset` plus a
+multiple of the size or slide; CUMULATE windows start at `offset` plus a multiple of the size and end after each step. A
+window without rows does not exist.
 """
 
 from __future__ import annotations
@@ -82,7 +83,7 @@ Aggregate = Callable[[Sequence[Row]], Any]
 
 
 def groups(rows: Iterable[Row], windows: Windows, keys: Sequence[str]) -> dict[Group, list[Row]]:
-    """The rows of each key and window, in the order that tvfsql gives to ties: by time."""
+    """The rows of each key and window, ordered by time, as tvfsql orders ties."""
     found: dict[Group, list[Row]] = defaultdict(list)
     for row in sorted(rows, key=lambda row: row["ts"]):
         for start, end in windows.holding(row["ts"]):
@@ -96,12 +97,14 @@ def groups(rows: Iterable[Row], windows: Windows, keys: Sequence[str]) -> dict[G
 
 
 def values(rows: Iterable[Row], column: str, where: str | None = None) -> list[Any]:
-    """The column's values that are not NULL, of the rows for which the boolean column `where` holds."""
+    """The values of the column that are not NULL, of the rows for which the boolean column `where` holds."""
     return [row[column] for row in rows if row[column] is not None and (where is None or row[where])]
 
 
 def order(value: Any) -> Any:
-    """Spark's order: NaN is the largest number, strings go by their bytes, NULL comes first."""
+    """A sort key with Spark's order: NaN is the largest number, strings are compared by their bytes, NULL comes
+    first.
+    """
     if value is None:
         return (0, 0)
     if isinstance(value, float) and math.isnan(value):
@@ -110,7 +113,7 @@ def order(value: Any) -> Any:
 
 
 def by_time(rows: Iterable[Row], column: str, where: str | None = None, *, nulls: bool = False) -> list[Any]:
-    """The values in the order of their times, ties in the order of the values."""
+    """The values in order of time, ties in order of the values."""
     kept = [row for row in rows if (nulls or row[column] is not None) and (where is None or row[where])]
     return [row[column] for row in sorted(kept, key=lambda row: (row["ts"], order(row[column])))]
 
@@ -123,7 +126,9 @@ def total(found: Sequence[Any]) -> Any:
 
 
 def mean(found: Sequence[Any]) -> Any:
-    """Of integers an integer, cut towards zero; of decimals one with six digits at least."""
+    """The average: of integers an integer, truncated; of decimals a decimal with at least six digits after the
+    point.
+    """
     if not found:
         return None
     whole = total(found)

@@ -20,7 +20,7 @@ CUMULATE = QUERY.format("CUMULATE", "INTERVAL '3' SECOND, INTERVAL '30' SECOND")
 
 
 def random_batches(draw: random.Random, *, late: bool) -> list[list[Event]]:
-    """Rows up to DISORDER behind, and every third or so brings a watermark; if `late`, some are further behind."""
+    """Rows up to DISORDER out of order, about every third with a watermark; with `late` some rows are older."""
     now = draw.randrange(-50_000, 50_000)
     batches = []
     for _ in range(BATCHES):

@@ -1,4 +1,4 @@
-"""Random rows in random windows, and what one copy of each row per window gives."""
+"""Random rows in random windows, and the results of copying each row into its windows."""
 
 from __future__ import annotations
 

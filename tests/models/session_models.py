@@ -11,8 +11,9 @@ from streams import Event, Out, results_of
 
 
 class Model:
-    """Rows by key in sets; windows [t, t + gap] that touch are one session. Rows that come together are judged
-    together, by the watermark before them."""
+    """Keeps rows by key in sets; windows [t, t + gap] that touch form one session. Rows of one micro-batch are judged
+    together, by the watermark before them.
+    """
 
     def __init__(self, gap: int) -> None:
         self.gap, self.watermark, self.late = gap, -(2**62), 0
@@ -25,7 +26,7 @@ class Model:
         return list(self._fire())
 
     def one_by_one(self, events: Sequence[Event]) -> list[Out]:
-        """The watermark moves behind the row that brings it; rows between two moves are judged together."""
+        """The watermark advances after the row that carries it; rows between two advances are judged together."""
         fired, together = [], []
         for event in events:
             together.append(event)
@@ -73,7 +74,7 @@ class Model:
 
 
 class Cutting:
-    """The same where no session is longer than `limit`: rows by key, sessions cut anew each time."""
+    """The same with sessions of at most `limit`: keeps rows by key and cuts the sessions anew each time."""
 
     def __init__(self, gap: int, limit: int) -> None:
         self.gap, self.limit, self.watermark, self.late = gap, limit, -(2**62), 0

@@ -1,4 +1,4 @@
-"""A stream's window operator without Spark, random streams for it, and a plain model of what it must give."""
+"""A window operator of a stream without Spark, random streams for it, and a plain model of the expected results."""
 
 from __future__ import annotations
 
@@ -56,7 +56,7 @@ SOURCE = pa.schema(
 
 @dataclass(frozen=True)
 class Event:
-    """A row of the source (watermark: the one that it brings), or with key and ts None a control row."""
+    """A row of the source with the watermark that it carries; a control row if key and ts are None."""
 
     key: str | None
     ts: int | None
@@ -81,7 +81,7 @@ def ms(time: datetime) -> int:
 
 @dataclass
 class Memory(MemoryState):
-    """Counts the calls."""
+    """State in a dictionary that counts the calls."""
 
     calls: int = 0
 
@@ -98,7 +98,7 @@ class Memory(MemoryState):
         super().remove_chunk(key)
 
     def slices(self) -> dict[int, list[tuple[Any, int]]]:
-        """Per slice its keys and their rows, of the slices alone."""
+        """The keys of each slice with their numbers of rows; other entries are left out."""
         found: dict[int, list[tuple[Any, int]]] = defaultdict(list)
         for key, data in self.chunks.items():
             if key.kind == Kind.SLICE:
@@ -109,7 +109,7 @@ class Memory(MemoryState):
 
 @dataclass
 class Operator:
-    """Local and global phase of a query, its state in memory, cut into key groups and local partitions."""
+    """The local and global phase of a query, divided into key groups and local partitions, with state in memory."""
 
     window: Window
     groups: int = 1
@@ -120,7 +120,7 @@ class Operator:
     windows: int = 0
 
     def batch(self, events: Sequence[Event]) -> list[Out]:
-        """A micro-batch; what it reads of the past it reads from state."""
+        """Run a micro-batch; the operator reads earlier rows from state."""
         labels = key_group_labels(self.groups)
         local = LocalPhase(strategy(self.window), labels, self.on_event, chunk_rows=3)
         sent: dict[int, list[dict[str, Any]]] = defaultdict(list)
@@ -168,7 +168,7 @@ def intervals(window: Session) -> Intervals:
 
 
 def source(events: Sequence[Event], labels: Sequence[int]) -> Any:
-    """Rows as `local_slices` gives them to `LocalPhase`."""
+    """Rows in the form in which `local_slices` passes them to `LocalPhase`."""
     columns: list[list[Any]] = [[] for _ in SOURCE]
     for event in events:
         mark = None if event.watermark is None else event.watermark
@@ -185,18 +185,18 @@ def source(events: Sequence[Event], labels: Sequence[int]) -> Any:
 
 
 def partials(ts: int, value: int) -> list[Any]:
-    """Those of a single row."""
+    """The partials of a single row."""
     timed = {"t": at(ts), "x": value}
     return [1, value, value, value, timed, [value], [timed], [{"x": value % 3, "n": came(value)}]]
 
 
 def came(value: int) -> int:
-    """Whether the value comes (1) or goes (-1)."""
+    """Whether the value is an insert (1) or a retraction (-1)."""
     return -1 if value % 2 else 1
 
 
 def rows_of(made: Any) -> list[Out]:
-    """The rows of a batch of windows; with emit_only_on_change those that differ, as emitted code chooses them."""
+    """The rows of a batch of windows; with emit_only_on_change those that differ, as emitted code filters them."""
     if "before" in made.schema.names:
         rows = made.to_pylist()
         changed = [row["before"] is None or any(row[name] != row["before"][name] for name in SHOWN) for row in rows]
@@ -213,7 +213,7 @@ def rows_of(made: Any) -> list[Out]:
 
 
 def messages(rows: Iterable[Any]) -> Iterator[Output]:
-    """The messages in what `OperatorShell` gives to Spark, through Arrow as they go."""
+    """The messages that `OperatorShell` returns to Spark, converted to Arrow and back."""
     table = pa.Table.from_pylist([row.asDict(recursive=True) for row in rows], schema=EMITTED)
     return (message for batch in table.to_batches() for message in decoded(batch))
 
@@ -222,7 +222,7 @@ def messages(rows: Iterable[Any]) -> Iterator[Output]:
 
 
 def results_of(values: Sequence[int]) -> Out:
-    """What MERGES give for the values of a window, in the order of their times."""
+    """The results of MERGES for the values of a window, in order of time."""
     of_rest = ((x, sum(came(value) for value in values if value % 3 == x)) for x in range(3))
     return (
         len(values),
@@ -237,7 +237,7 @@ def results_of(values: Sequence[int]) -> Out:
 
 
 class Model:
-    """semantics.md#late-rows as it reads, one row and one window at a time; no slices."""
+    """semantics.md#late-rows taken literally, one row and one window at a time, without slices."""
 
     def __init__(self, window: Sliced) -> None:
         self.window, self.watermark = window, -(2**62)
@@ -302,7 +302,7 @@ LONG = st.builds(Hop, st.integers(1, 2), st.sampled_from([SHORTEST * 2, FAN**3 +
 
 @st.composite
 def micro_batches(draw: st.DrawFn, *, disorder: int = 60) -> list[list[Event]]:
-    """Rows that move on in time, some of them far behind; some bring watermarks; the input ends."""
+    """Rows with advancing times, some of them far out of order; some carry watermarks; the input ends."""
     batches, now = [], draw(st.integers(-100, 100))
     for _ in range(draw(st.integers(1, 12))):
         events = []

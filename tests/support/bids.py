@@ -1,4 +1,4 @@
-"""Bids in files, for batch and stream alike."""
+"""Bids in files, for batch and streams alike."""
 
 from __future__ import annotations
 
@@ -52,7 +52,7 @@ def create_table(session: Session, name: str, columns: str, folder: Path) -> Non
 
 
 def write_files(folder: Path, batches: list[list[dict[str, Any]]]) -> None:
-    """A file a batch; Spark reads them in the order of their times of change. Files that are there stay."""
+    """Write a file per batch; Spark reads them in the order of their modification times. Existing files stay."""
     folder.mkdir(exist_ok=True)
     for i, rows in enumerate(batches):
         file = folder / f"{i:03d}.json"
@@ -62,7 +62,7 @@ def write_files(folder: Path, batches: list[list[dict[str, Any]]]) -> None:
 
 
 def some_batches(seed: int, disorder: int, batches: int = 5, rows: int = 120) -> list[list[dict[str, Any]]]:
-    """Bids out of order by up to `disorder` seconds, some with NULLs, in batches."""
+    """Batches of bids that are up to `disorder` seconds out of order, some with NULLs."""
     draw = random.Random(seed)
     made = []
     for i in range(batches * rows):

@@ -1,7 +1,7 @@
-"""A Kafka broker on loopback: one node without ZooKeeper, started from jars of Maven Central.
+"""A Kafka broker on the loopback interface: one node without ZooKeeper, started from jars of Maven Central.
 
-Ivy, which comes with Spark, fetches them: kafka/ivy.xml says which. It checks their sums, and they are kept in the
-user's cache. Spark's package is named there by its parts, because a Spark may be out before its package is.
+Ivy, which Spark includes, downloads the jars that kafka/ivy.xml lists. It checks their checksums, and they are kept in
+the user's cache. Spark's package is listed there by its parts, because a version of Spark can be released before it.
 """
 
 from __future__ import annotations
@@ -45,12 +45,12 @@ transaction.state.log.min.isr=1
 
 
 class Unreachable(Exception):
-    """The jars cannot be had."""
+    """The jars cannot be downloaded."""
 
 
 @cache
 def jars() -> Path | Unreachable:
-    """The folder of the jars, fetched if it is not there: `broker` and `client` in it."""
+    """The folder of the jars, with `broker` and `client` in it; downloads them if they are missing."""
     kept = cache_folder() / f"kafka-{hashlib.sha256(IVY_FILE.read_bytes()).hexdigest()[:12]}"
     kept.parent.mkdir(parents=True, exist_ok=True)
     with kept.with_name(f"{kept.name}.lock").open("w") as lock:
@@ -77,7 +77,7 @@ def _fetched(kept: Path) -> Path | Unreachable:
 
 
 def client_jars() -> str | None:
-    """What Spark needs, as `--jars` takes it; None if it cannot be had."""
+    """The jars that Spark needs, as the value of `--jars`; None if they cannot be downloaded."""
     found = jars()
     return None if isinstance(found, Unreachable) else ",".join(map(str, sorted((found / "client").glob("*.jar"))))
 
@@ -104,7 +104,7 @@ class Broker:
         self._wait(ports[0])
 
     def make_topic(self, spark: SparkSession, name: str, partitions: int = 3) -> None:
-        """Make a topic, by the client that Spark has."""
+        """Create a topic with the client inside Spark."""
         java = spark._jvm
         assert java is not None
         topics = java.java.util.ArrayList()

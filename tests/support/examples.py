@@ -1,5 +1,4 @@
-"""How much is tried: a share of the examples in `make check` and `make test`, more of them, and new ones, in
-`make soak`."""
+"""How many examples are tried: a share of them in `make check` and `make test`, more and new ones in `make soak`."""
 
 from __future__ import annotations
 
@@ -15,7 +14,7 @@ ONE_IN = int(os.environ.get("TVFSQL_EXAMPLES_ONE_IN", "2"))
 
 
 def examples(count: int) -> Callable[[Any], Any]:
-    """For a property test: one in ONE_IN of so many examples, or five times as many in `make soak`."""
+    """The number of examples of a property test: one in ONE_IN of `count`, or five times `count` in `make soak`."""
 
     def tried(test: Any) -> Any:
         return pytest.mark.soak(settings(max_examples=5 * count if SOAK else max(1, count // ONE_IN))(test))

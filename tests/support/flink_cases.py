@@ -1,4 +1,4 @@
-"""The cases of window_tvf.json: their inputs, and rows as the file writes them."""
+"""The cases of window_tvf.json: their inputs, and rows in the form in which the file has them."""
 
 from __future__ import annotations
 
@@ -33,8 +33,9 @@ def inputs(case: dict[str, Any]) -> list[dict[str, Any]]:
 
 
 def micro_batches(tables: Sequence[dict[str, Any]]) -> list[list[list[list[Any]]]]:
-    """The rows of each table in parts. A part begins at each row that comes after a later one, in all tables: the same
-    rows are late as if each were a micro-batch of its own. At least two, so that something is read back from state."""
+    """The rows of each table in parts. In all tables a part begins at each row that comes after a later one, so the
+    same rows are late as if each row were a micro-batch. There are at least two parts, so that state is read back.
+    """
     most = max(len(table["rows"]) for table in tables)
     cuts = {most // 2} | {at for table in tables for at in _steps_back(table)}
     ends = [0, *sorted(cuts), most]
@@ -42,7 +43,7 @@ def micro_batches(tables: Sequence[dict[str, Any]]) -> list[list[list[list[Any]]
 
 
 def _steps_back(table: dict[str, Any]) -> list[int]:
-    """Where a time is before an earlier one; times are texts that sort as times, or numbers."""
+    """The positions at which a time is before an earlier one. Times are texts that sort like times, or numbers."""
     name = table["watermark"].split()[0]
     source = dict(table.get("computed_columns") or ()).get(name, name)
     (column,) = (i for i, (each, _) in enumerate(table["columns"]) if re.search(rf"\b{each}\b", source))
@@ -51,7 +52,7 @@ def _steps_back(table: dict[str, Any]) -> list[int]:
 
 
 def plain(value: Any, kind: str) -> Any:
-    """A value as the cases write it; an instant arrives as a wall clock of this process."""
+    """A value in the form of the cases; an instant arrives in the wall-clock time of this process."""
     if kind == "timestamp":
         return value.astimezone(UTC).isoformat(timespec="milliseconds").replace("+00:00", "Z")
     if isinstance(value, datetime):
@@ -60,5 +61,5 @@ def plain(value: Any, kind: str) -> Any:
 
 
 def written(rows: Any) -> Counter[str]:
-    """Rows as a bag of what the file would say."""
+    """Rows as a bag, in the form of the file."""
     return Counter(json.dumps(row) for row in rows)

@@ -1,4 +1,6 @@
-"""docs/functions.md, made of the table of Flink's functions: `make golden` writes it, test_docs.py compares."""
+"""Generates docs/functions.md from the table of Flink's functions: `make golden` writes it, test_docs.py compares
+it.
+"""
 
 from __future__ import annotations
 
@@ -12,39 +14,39 @@ PAGE = Path(__file__).parents[2] / "docs" / "functions.md"
 HEAD = """\
 # Flink's functions
 
-This page is made of the table in `tvfsql/bind/flink/`: `make golden` writes it. A function without a note is meant to
-return what Flink returns. `tests/end_to_end/batch/test_flink_functions.py` compares more than 1,700 expressions, which
-call all of these functions, with the answers of Flink 2.3.
+This page is generated from the table in `tvfsql/bind/flink/` by `make golden`. A function without a note is meant to
+return the same as in Flink. `tests/end_to_end/batch/test_flink_functions.py` compares more than 1,700 expressions,
+which call all of these functions, with the results of Flink 2.3.
 
-A function that is not listed here goes to Spark under its own name, if Spark has it (`NVL`, `LENGTH`, `DATEDIFF`), and
-follows Spark's rules. A function that neither has is refused.
+A function that is not listed here is passed to Spark under its own name, if Spark has it (`NVL`, `LENGTH`, `DATEDIFF`),
+and follows Spark's rules. A function that neither has is rejected.
 
 ## What differs everywhere
 
 - **Overflow fails.** Where an integer does not fit its type, Flink wraps or clamps it; here the query fails, in `CAST`
   and `TRY_CAST` too. A `CAST` to DECIMAL that does not fit is NULL, as in Flink; arithmetic of DECIMALs that does not
   fit is NULL in Flink, and fails here. So does a division of integers or DECIMALs by zero, which also fails in Flink.
-- **Times before 1970** have Flink's fields, which count back from 1970: its `HOUR(TIMESTAMP '1969-12-31 23:30:00')` is
-  0, and its `MINUTE` is -30.
-- **Texts as times** are read as Flink reads them, also where days and hours carry over, in all functions but
-  `TO_TIMESTAMP` of a format with letters that are no numbers (`MMM`, `a`); that one follows Spark.
-- **Wall clocks** of `TIMESTAMP_LTZ` are in the zone of `table.local-time-zone`, as in Flink, whatever zone Spark's
-  session has. `DATE_FORMAT` is the exception: where the zone of Spark's session skips an hour, it shifts wall clocks
-  that lie in it. Set `spark.sql.session.timeZone` to `UTC` to rule this out; tvfsql's own Spark does.
+- **Times before 1970** have the same fields as in Flink, which counts them back from 1970: `HOUR(TIMESTAMP '1969-12-31
+  23:30:00')` is 0, and `MINUTE` is -30.
+- **Texts** are parsed as times as in Flink, including days and hours that carry over. The exception is `TO_TIMESTAMP`
+  with a format that has more than numbers (`MMM`, `a`), which follows Spark.
+- **`TIMESTAMP_LTZ`** is shown in the zone `table.local-time-zone`, as in Flink, whatever zone Spark's session has.
+  `DATE_FORMAT` is the exception: it shifts times in an hour that the zone of Spark's session skips. To avoid this, set
+  `spark.sql.session.timeZone` to `UTC`; tvfsql's own Spark does so.
 - **Casts** to `CHAR(n)`, `VARCHAR(n)`, `BINARY(n)`, `VARBINARY(n)` and `TIMESTAMP(p)` cut and pad as in Flink, with at
-  most 6 digits of a second. A time as text has the digits of its type; those of a column are milliseconds.
-- `array[i]` counts from 1, and is NULL beyond the end, as is `map[key]` without the key.
-- `TIME` is Spark's type of that name, which must be switched on in a session of your own:
-  `spark.sql.timeType.enabled`. A `TIME` does not carry over midnight, and a `TIMESTAMP` before 1970 has none: that
-  fails. Python cannot take it yet, so it cannot be a key of sliding windows, nor of windows on streams.
-- Of two equal keys of a map the last one counts, as in Flink. In a session of your own Spark fails, unless
-  `spark.sql.mapKeyDedupPolicy` is `LAST_WIN`.
-- `STDDEV` and `VAR` of DECIMALs with more than 18 digits, of DISTINCT ones, and of those in windows that are merged
-  from slices have about 15 digits.
-- `COLLECT` returns a multiset, which is a map from each value to how often it is there. `COLLECT_LIST` is the list.
-- `LISTAGG` and `ARRAY_AGG` without a window have no order, in Flink neither.
+  most 6 fractional digits of a second. A time as text has the digits of its type; times in columns have milliseconds.
+- `array[i]` counts from 1. It is NULL beyond the end, and so is `map[key]` if the key is missing.
+- `TIME` is Spark's type of that name. In a Spark session of your own it must be enabled with
+  `spark.sql.timeType.enabled`. A `TIME` does not carry over midnight. Casting a `TIMESTAMP` before 1970 to `TIME`
+  fails. Spark cannot pass a `TIME` to Python yet, so it cannot be a key of sliding windows, or of windows on streams.
+- If a map has the same key twice, the last value counts, as in Flink. In a Spark session of your own the query fails
+  instead, unless `spark.sql.mapKeyDedupPolicy` is `LAST_WIN`.
+- `STDDEV` and `VAR` have about 15 digits for DECIMALs of more than 18 digits, for DISTINCT DECIMALs, and in windows
+  that are merged from slices.
+- `COLLECT` returns a multiset: a map from each value to the number of its occurrences. `COLLECT_LIST` returns a list.
+- `LISTAGG` and `ARRAY_AGG` without a window have no defined order, as in Flink.
 
-## With words
+## With keywords
 
 | expression | note |
 |---|---|
@@ -60,10 +62,10 @@ follows Spark's rules. A function that neither has is refused.
 | `MAP[key, value, ...]`, `ARRAY[...]`, `ROW(...)` | |
 | `CASE x WHEN a, b THEN ...` | |
 
-A path into JSON is strict unless it begins with `lax`. It has names, indexes (from the end, too), slices, `*` and
-`..name`; filters (`[?(...)]`) and functions are refused.
+A JSON path is strict unless it begins with `lax`. It can contain names, indexes (also from the end), slices, `*` and
+`..name`. Filters (`[?(...)]`) and functions are rejected.
 
-Refused: `MULTISET[...]` (Flink has no plan for it either), `CURRENT_WATERMARK`, formats of wall clocks with a zone,
+Also rejected: `MULTISET[...]` (Flink cannot plan it either), `CURRENT_WATERMARK`, formats with a zone for `TIMESTAMP`,
 and an element that a literal array or map does not have.
 """
 TOPICS: dict[str, tuple[Function, ...]] = {

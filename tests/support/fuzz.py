@@ -1,4 +1,6 @@
-"""Mutants of SQL texts. `python tests/support/fuzz.py 100000` tries so many; `tests/laws/test_fuzz.py` some of them."""
+"""Mutations of SQL texts. `python tests/support/fuzz.py 100000` tries that many; `tests/laws/test_fuzz.py` tries
+some.
+"""
 
 from __future__ import annotations
 
@@ -24,12 +26,12 @@ STRANGE = (
 
 
 def seeds() -> list[str]:
-    """Scripts that compile, without those that are the same but for a mode."""
+    """Scripts that compile, without those that only differ in a mode."""
     return [path.read_text(encoding="utf-8") for path in sorted((HERE / "cases").rglob("*.sql"))]
 
 
 def mutants(texts: list[str], seed: int) -> Iterator[str]:
-    """Texts with some words gone, doubled, swapped, replaced, or taken from another text; without end."""
+    """Yield texts with some words removed, doubled, swapped, replaced, or taken from another text. Never ends."""
     draw = random.Random(seed)
     words = [WORD.findall(text) for text in texts]
     while True:
@@ -55,7 +57,7 @@ def mutants(texts: list[str], seed: int) -> Iterator[str]:
 
 
 def fault(sql: str, mode: str) -> str | None:
-    """What is wrong with how a text is taken; None: it is refused as it should be, or makes a program of Python."""
+    """What is wrong with the treatment of a text; None if it is refused properly or compiles to valid Python."""
     try:
         code = compile(sql, mode=mode).code
     except TvfSqlError as error:
@@ -71,7 +73,7 @@ def fault(sql: str, mode: str) -> str | None:
 
 
 def main() -> int:
-    """Try as many mutants as the first argument says; the second is where the numbers start."""
+    """Try as many mutations as the first argument says; the second argument is the first seed."""
     wanted = int(sys.argv[1]) if len(sys.argv) > 1 else 100_000
     source = mutants(seeds(), int(sys.argv[2]) if len(sys.argv) > 2 else 1)
     found: dict[str, int] = {}

@@ -25,7 +25,7 @@ PRELUDE = CASES / "prelude.sql"
 
 @dataclass(frozen=True)
 class Case:
-    """A .sql file; its first lines may be `-- key: value`, several values separated by blanks."""
+    """A .sql file. Its first lines can be `-- key: value`, with several values separated by blanks."""
 
     name: str  # folder/file, without the suffix
 
@@ -46,7 +46,7 @@ class Case:
 
 
 def cases(*folders: str) -> list[Case]:
-    """The cases of some folders and of those inside them."""
+    """The cases in some folders and their subfolders."""
     files = sorted(path for folder in folders for path in (CASES / folder).rglob("*.sql"))
     return [Case(path.relative_to(CASES).with_suffix("").as_posix()) for path in files]
 
@@ -59,12 +59,12 @@ def _prelude(mode: str | None) -> Script:
 
 
 def after_prelude(mode: str | None = None) -> Script:
-    """A script that has the tables, views and functions of the prelude, which is read once."""
+    """A script with the tables, views and functions of the prelude, which is read once."""
     return deepcopy(_prelude(mode))
 
 
 def outcomes(case: Case) -> list[Outcome]:
-    """What the statements of a case give, after those of the prelude; of a STATEMENT SET what each INSERT gives."""
+    """The outcomes of the statements of a case after the prelude; for a STATEMENT SET one per INSERT."""
     given = after_prelude().outcomes(case.sql, f"{case.name.rpartition('/')[2]}.sql")
     return [each for outcome in given for each in (queries_of(outcome) or (outcome,))]
 
@@ -74,7 +74,7 @@ def queries(case: Case) -> list[Compiled]:
 
 
 def answer(outcome: Outcome) -> str:
-    """What a statement that is no query says."""
+    """The answer of a statement that is not a query."""
     match outcome:
         case Message(text) | Text(text):
             return text
@@ -86,14 +86,14 @@ def answer(outcome: Outcome) -> str:
 
 
 class PlanExtension(SingleFileSnapshotExtension):
-    """A golden stands under its case's name: tests/cases/a/b.sql has tests/__snapshots__/a/b.plan."""
+    """Names a golden after its case: tests/cases/a/b.sql has tests/__snapshots__/a/b.plan."""
 
     file_extension = "plan"
     _write_mode = WriteMode.TEXT
 
     @classmethod
     def write_snapshot_collection(cls, *, snapshot_collection, name_order=None) -> None:  # type: ignore[no-untyped-def]
-        """In LF on every machine."""
+        """Write with LF on every machine."""
         (snapshot,) = snapshot_collection
         Path(snapshot_collection.location).write_text(snapshot.data, encoding="utf-8", newline="\n")
 

@@ -1,7 +1,7 @@
-"""Checkpoints of each stateful operator as a release wrote them: small, kept in tests/data/checkpoints, read for ever.
+"""Checkpoints of each stateful operator as a release wrote them: small, kept in tests/data/checkpoints for ever.
 
-`python tests/support/old_checkpoints.py` writes those that are missing, with the code that is checked out. One that is
-there is never written again: it is what users have.
+`python tests/support/old_checkpoints.py` writes those that are missing, with the code that is checked out. It never
+rewrites an existing one, because users have such checkpoints.
 """
 
 from __future__ import annotations
@@ -44,7 +44,7 @@ AFTER = [("c", 4, "00:06:10"), ("a", 9, "00:07:20"), ("b", 2, "00:08:30"), ("a",
 
 @dataclass(frozen=True)
 class Old:
-    """A query over a checkpoint of its own; `options` are those of SET."""
+    """A query with a checkpoint of its own; `options` are those of SET."""
 
     query: str
     options: dict[str, str] | None = None
@@ -72,7 +72,9 @@ CASES = {
 
 
 def run(spark: SparkSession, name: str, folder: Path, *, last: bool) -> Counter[str]:
-    """The rows that the first run over a checkpoint below `folder` emits, or the last one, in which the input ends."""
+    """The rows that a run over a checkpoint below `folder` emits: the first run, or the last one, in which the input
+    ends.
+    """
     from tvfsql import Session
 
     old = CASES[name]
@@ -92,7 +94,7 @@ def _write(file: Path, rows: list[tuple[str, int, str]]) -> None:
 
 
 def unpack(name: str, folder: Path) -> Counter[str]:
-    """Unpack a checkpoint into `folder`, as if it had been made there. Gives the rows that its last run must emit."""
+    """Unpack a checkpoint into `folder`, as if it had been made there. Returns the rows that its last run must emit."""
     target = folder / "checkpoint"
     shutil.unpack_archive(KEPT / f"{name}.zip", target)
     log = json.loads((target / "1" / "spark" / "sources" / "0" / "0").read_text().splitlines()[1])
@@ -108,7 +110,7 @@ def unpack(name: str, folder: Path) -> Counter[str]:
 
 
 def make(spark: Any, name: str) -> None:
-    """Write the archive of a checkpoint between two runs, and what the second one emits."""
+    """Write the archive of a checkpoint between two runs, and the rows that the second run emits."""
     KEPT.mkdir(exist_ok=True)
     with TemporaryDirectory() as scratch:
         folder = Path(scratch)

@@ -31,7 +31,7 @@ MODES = ("batch", "streaming")
 
 @dataclass(frozen=True)
 class Block:
-    """One fenced block: where it begins, the words after its fence, its lines, and the rows that are shown below it."""
+    """One fenced block: its first line, the words after its fence, its text, and the rows shown below it."""
 
     page: str
     line: int
@@ -53,12 +53,12 @@ class Block:
 
     @property
     def shown(self) -> tuple[str, ...]:
-        """The modes in which it gives the rows below it."""
+        """The modes in which it returns the rows below it."""
         return ("streaming",) if "stream" in self.words else self.modes
 
     @property
     def late(self) -> int:
-        """How many rows of a stream come too late."""
+        """How many rows of a stream are late."""
         return next((int(word.removeprefix("late=")) for word in self.words if word.startswith("late=")), 0)
 
     def __str__(self) -> str:
@@ -66,18 +66,18 @@ class Block:
 
 
 def pages() -> list[str]:
-    """The pages that a person writes."""
+    """The pages that are written by hand."""
     found = [*ROOT.glob("*.md"), *ROOT.glob("docs/**/*.md"), *ROOT.glob("examples/*.md")]
     return sorted(page.relative_to(ROOT).as_posix() for page in found if page.name != "rules.md")
 
 
 def blocks(language: str) -> list[Block]:
-    """All blocks in a language, "" for those that name none."""
+    """All blocks in a language; "": blocks without a language."""
     return [block for page in pages() for block in _blocks(page) if (block.words or ("",))[0] == language]
 
 
 def commands(block: Block) -> Iterator[list[str]]:
-    """The commands of a block as their words; quotes may go over lines."""
+    """The commands of a block, split into words; quotes can span lines."""
     begun = ""
     for line in block.text.splitlines(keepends=True):
         if not begun and not re.match(r"(tvfsql|make) ", line):

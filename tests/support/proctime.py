@@ -1,4 +1,4 @@
-"""Streams of windows by processing time without Spark, their state in memory, and clocks of all kinds for them."""
+"""Streams of processing-time windows without Spark, with state in memory, and all kinds of clocks for them."""
 
 from __future__ import annotations
 
@@ -28,7 +28,7 @@ Row = tuple[str | None, int]  # key and value
 
 @dataclass
 class Stream:
-    """Local phase and processor of a window; state in memory. Rows get the time of their micro-batch."""
+    """The local phase and processor of a window, with state in memory. Rows get the time of their micro-batch."""
 
     window: Window
     groups: int = 1
@@ -84,7 +84,7 @@ class Stream:
 
 @st.composite
 def clocks(draw: st.DrawFn) -> list[tuple[int, list[Row] | None]]:
-    """Micro-batches: their time, which may go back, and their rows; None: a tick."""
+    """Micro-batches: their time, which can go back, and their rows; None: a processing-time trigger."""
     made: list[tuple[int, list[Row] | None]] = []
     now = draw(st.integers(-100, 100))
     for _ in range(draw(st.integers(1, 14))):

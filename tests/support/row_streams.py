@@ -1,4 +1,6 @@
-"""A stream's operator that keeps rows by key, without Spark: its state in memory, reloaded for each micro-batch."""
+"""An operator of a stream that keeps rows by key, without Spark: its state is in memory and reloaded for each
+micro-batch.
+"""
 
 from __future__ import annotations
 
@@ -31,7 +33,7 @@ Row = tuple[Any, ...]
 
 @dataclass
 class Group:
-    """What a key group has in state."""
+    """The state of a key group."""
 
     rows: Memory = field(default_factory=Memory)
     timers: TimerMemory = field(default_factory=TimerMemory)
@@ -44,7 +46,7 @@ class Group:
 
 @dataclass
 class RowStream:
-    """Local phase and operator, cut into key groups and local partitions."""
+    """The local phase and the operator, divided into key groups and local partitions."""
 
     operator: Operator
     groups: int = 1
@@ -59,14 +61,14 @@ class RowStream:
     now: int = 0  # the time of the micro-batch
 
     def batch(self, *sides: Sequence[Event]) -> list[Row]:
-        """A micro-batch; what it reads of the past it reads from state."""
+        """Run a micro-batch; the operator reads earlier rows from state."""
         labels = key_group_labels(self.groups)
         sent = sent_by(sides, labels, self.partitions, self.on_event)
         self.held = 0
         return [row for group in labels for row in self._of_group(self.state[group], sent[group])]
 
     def _of_group(self, state: Group, sent: list[dict[str, Any]]) -> Iterator[Row]:
-        """The processor, as Spark calls it: if there is something for the key group."""
+        """Call the processor as Spark does: only if there is something for the key group."""
         rows: Any = [{**row, "now": self.now} for row in sent]
         for message in messages(micro_batch(self.operator, state.rows, state.timers, rows)) if sent else ():
             if isinstance(message, Emit):
@@ -87,7 +89,7 @@ class RowStream:
 def sent_by(
     sides: Sequence[Sequence[Event]], labels: Sequence[int], partitions: int = 1, on_event: bool = False
 ) -> dict[int, list[dict[str, Any]]]:
-    """What the local phase of each side sends to the key groups."""
+    """The messages that the local phase of each side sends to the key groups."""
     sent: dict[int, list[dict[str, Any]]] = defaultdict(list)
     for number, events in enumerate(sides, 1):
         side = f"{number}/" if len(sides) > 1 else ""
@@ -101,13 +103,13 @@ def sent_by(
 
 
 def of_side(event: Event, side: str) -> Event:
-    """With the channel that `union_streams` gives it."""
+    """The event with the channel name that `union_streams` gives it."""
     whole = ALL if event.ts is None else ""
     return replace(event, channel=side + (event.channel or whole)) if side else event
 
 
 def source(events: Sequence[Event], labels: Sequence[int]) -> Any:
-    """Rows as `rows_by_key` gives them to `LocalPhase`."""
+    """Rows in the form in which `rows_by_key` passes them to `LocalPhase`."""
     rows = []
     for event in events:
         hashed = crc32((event.key or "").encode()) % 13  # so that some keys share a hash
@@ -123,7 +125,7 @@ def source(events: Sequence[Event], labels: Sequence[int]) -> Any:
 
 
 def rows_of(batch: Any) -> list[Row]:
-    """Times as epoch ms."""
+    """The rows of a batch, with times as epoch ms."""
     columns = [
         [None if value is None else ms(value) for value in column.to_pylist()]
         if pa.types.is_timestamp(column.type)

@@ -1,4 +1,6 @@
-"""docs/rules.md, made of the docstrings of the rules: `make golden` writes it, test_docs.py says when it is stale."""
+"""Generates docs/rules.md from the docstrings of the rules: `make golden` writes it, test_docs.py fails if it is
+stale.
+"""
 
 from __future__ import annotations
 
@@ -49,7 +51,7 @@ def _rules() -> Iterator[str]:
 
 
 def _section(rule: Rule) -> Iterator[str]:
-    """What a docstring says: what the rule does, the plan before and after, why the two give the same rows."""
+    """The section of a rule: what it does, the plan before and after, and why both return the same rows."""
     parts = PARTS.fullmatch(cleandoc(rule.doc))
     assert parts, f"{rule.name}: what it does, Before:, After:, why it holds"
     what, before, after, why = parts.groups()

@@ -1,4 +1,4 @@
-"""A Spark for short queries, asked for as users do."""
+"""A Spark with settings for short queries, requested the way users do it."""
 
 from __future__ import annotations
 
@@ -11,5 +11,5 @@ SMALL = f"--master local[1] --conf spark.sql.shuffle.partitions=1 {QUICK_JAVA}"
 
 
 def environment() -> dict[str, str]:
-    """For a process whose Spark has tvfsql's own settings otherwise."""
+    """The environment of a process whose Spark otherwise has tvfsql's own settings."""
     return os.environ | {"PYSPARK_SUBMIT_ARGS": f"{QUICK_JAVA} pyspark-shell"}

@@ -13,7 +13,7 @@ from tvfsql.runtime.stream.state.timers import TimerService, TimerServices
 
 @dataclass
 class Memory(MemoryTimers):
-    """Counts the calls."""
+    """State in dictionaries that counts the calls."""
 
     calls: int = 0
 

@@ -1,4 +1,4 @@
-"""Functions that test cases call: good ones, and ones that SQL cannot call or that fail."""
+"""Functions that test cases call: valid ones, and ones that SQL cannot call or that fail."""
 
 from __future__ import annotations
 
@@ -13,7 +13,7 @@ not_a_function = 42
 
 @returns("DOUBLE")
 class WeightedAvg:
-    """Of exact numbers an exact result, in whatever order rows come."""
+    """The result for exact numbers is exact, in whatever order rows arrive."""
 
     def create_accumulator(self) -> list[Any]:
         return [0, 0]
@@ -34,7 +34,7 @@ class WeightedAvg:
 
 @returns("STRING")
 class Seen:
-    """All rows with their NULLs, sorted: any row that is lost or there twice shows. Accumulators are nested."""
+    """All rows with their NULLs, sorted, so that a lost or repeated row shows. Its accumulators are nested."""
 
     def create_accumulator(self) -> dict[str, list[Any]]:
         return {"rows": []}
@@ -72,7 +72,7 @@ def initials(name: str | None, separator: str = "") -> str | None:
 
 
 class Doubled:
-    """A class that is made once for each task."""
+    """A class that is instantiated once per task."""
 
     def eval(self, value: int | None) -> int | None:
         return None if value is None else 2 * value
@@ -90,7 +90,7 @@ def plus_one(value: int) -> int:
 
 
 class MeanOfSome:
-    """It has no value without rows."""
+    """Has no value without rows."""
 
     def create_accumulator(self) -> list[float]:
         return [0, 0]

@@ -1,4 +1,4 @@
-"""Rows as a chart in the terminal: a number of each window over time, one line or bar for each key."""
+"""Draws rows as a chart in the terminal: a number per window over time, with one line or bar per key."""
 
 from __future__ import annotations
 
@@ -14,18 +14,18 @@ from tvfsql.runtime.host.row_formats import is_number, visible
 LINES, BARS = "lines", "bars"
 KINDS = (LINES, BARS)
 BY = "by"
-MOST_SERIES = 6  # more could not be told apart
+MOST_SERIES = 6  # more would not be distinguishable
 MOST_TICKS = 6
-LABEL = 16  # letters of a tick
+LABEL = 16  # the most characters of a tick label
 COLOURS = ("blue", "orange", "green", "red", "magenta", "cyan")
-MARKERS = ("*", "o", "+", "x", "#", "@")  # where there are no colours
+MARKERS = ("*", "o", "+", "x", "#", "@")  # used without colours
 
 Point = tuple[float, float]
 
 
 @dataclass(frozen=True)
 class Chart:
-    """What `\\chart` was asked for: `values` and `by` are columns, "" and () let the chart choose."""
+    r"""The arguments of `\chart`: `values` and `by` are columns; () and "" let the chart choose."""
 
     kind: str = ""
     values: tuple[str, ...] = ()
@@ -34,7 +34,7 @@ class Chart:
 
 @dataclass(frozen=True)
 class Size:
-    """Of the screen, in characters."""
+    """The size of the screen in characters."""
 
     width: int
     height: int
@@ -57,8 +57,9 @@ def read_chart(argument: str) -> Chart:
 def draw_chart(
     columns: Sequence[str], types: Sequence[str], rows: Sequence[Sequence[Any]], asked: Chart, size: Size
 ) -> str:
-    """The chart, and below it what it leaves out. Raises BindError if the rows have nothing to draw, or no such column,
-    or several values at one place of a line."""
+    """Return the chart, followed by a line about what it leaves out. Raises BindError if the rows have nothing to draw,
+    if a column does not exist, or if a line has several values at one place.
+    """
     if not rows:
         return "no rows yet\n"
     across = _across(columns, types)
@@ -99,7 +100,9 @@ def draw_chart(
 
 
 def _across(columns: Sequence[str], types: Sequence[str]) -> int | None:
-    """The column along the chart: the end of the window, another time, or a text. None: the rows one by one."""
+    """The column on the horizontal axis: the end of the window, another time, or a text. None: the number of the
+    row.
+    """
     for name in (WINDOW_COLUMNS[1], WINDOW_COLUMNS[0]):
         if name in columns:
             return columns.index(name)
@@ -126,7 +129,7 @@ def _values(columns: Sequence[str], types: Sequence[str], asked: Chart, across: 
 def _by(
     columns: Sequence[str], types: Sequence[str], asked: Chart, across: int | None, values: Sequence[int]
 ) -> list[int]:
-    """The columns whose values are a line each."""
+    """The columns whose values have a line each."""
     if asked.by:
         return [_column(asked.by, columns)]
     if len(values) > 1:
@@ -150,7 +153,7 @@ def _is_time(kind: str) -> bool:
 
 
 def _at(value: object) -> float:
-    """Where a time stands, in seconds; other values stand side by side."""
+    """The position of a time, in seconds; other values are spaced evenly."""
     if isinstance(value, datetime):
         return value.replace(tzinfo=UTC).timestamp()
     if isinstance(value, date):
@@ -219,7 +222,7 @@ def _built(plot: Any, size: Size) -> str:
 
 
 def _clocks(seconds: Sequence[float]) -> list[str]:
-    """Times as short as they can be and still differ."""
+    """The times in the shortest form in which they still differ."""
     times = [datetime.fromtimestamp(each, UTC) for each in seconds]
     same_day = len({each.date() for each in times}) == 1
     if all(each.hour == each.minute == each.second == 0 for each in times) and not same_day:

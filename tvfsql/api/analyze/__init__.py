@@ -1,1 +1,1 @@
-"""EXPLAIN ANALYZE: runs a query and tells what each operator did, as far as Spark's own counters say."""
+"""EXPLAIN ANALYZE: runs a query and reports what each operator did, as far as Spark's own metrics show it."""

@@ -1,8 +1,8 @@
-"""Which of Spark's nodes compute which operator.
+"""Assigns Spark's nodes to the operators that they compute.
 
 Both plans are trees over the same sources. A chain of operators and the chain of nodes that runs it are aligned in
-order, by the kinds of nodes that can compute an operator. A node that fits none, and a part of the plan whose shape
-Spark has changed, belongs to no operator.
+order, by the kinds of nodes that can compute an operator. A node that fits no operator stays unassigned, and so does a
+part of the plan whose shape Spark has changed.
 """
 
 from __future__ import annotations
@@ -14,7 +14,7 @@ from functools import cache
 from tvfsql.plan.node import Node
 from tvfsql.runtime.measured.spark_plan import SparkNode
 
-SURE, OWN, LIKELY = 8, 2, 1  # how much a fit counts; one sure fit outweighs some likely ones
+SURE, OWN, LIKELY = 8, 2, 1  # the weight of a match; one sure match outweighs several likely ones
 
 _AGGREGATE = "HashAggregate|SortAggregate|ObjectHashAggregate"
 _JOIN = "SortMergeJoin|BroadcastHashJoin|ShuffledHashJoin|BroadcastNestedLoopJoin|CartesianProduct"
@@ -24,7 +24,7 @@ _SCAN = "Scan|BatchScan|LocalTableScan|RDDScan|Range|MicroBatchScan"
 _STATE = r"TransformWithState\w*|StateStore\w*"
 _ROWS = "ColumnarToRow|Project|Filter|CollectMetrics"
 _SHUFFLE = "Exchange|BroadcastExchange|AQEShuffleRead|Sort|Project|ColumnarToRow"
-# By operator: nodes that only it has, and nodes that may belong to it.
+# By operator: nodes that only it has, and nodes that can belong to it.
 FITS: Mapping[str, tuple[str, str]] = {
     "TableSourceScan": (_SCAN, f"{_ROWS}|MapInArrow|Generate"),
     "Values": (_SCAN, "Project|Union"),
@@ -56,7 +56,7 @@ FITS: Mapping[str, tuple[str, str]] = {
 
 
 def attributed(plan: Node, root: SparkNode) -> dict[int, Node]:
-    """The operator of each node of Spark's, by the node's number. Nodes without one are left out."""
+    """Return the operator of each of Spark's nodes, by the node's number. Unassigned nodes are left out."""
     found: dict[int, Node] = {}
 
     def align(above: Node | None, operator: Node, node: SparkNode) -> None:
@@ -73,12 +73,12 @@ def attributed(plan: Node, root: SparkNode) -> dict[int, Node]:
 
 
 def kind(operator: Node) -> str:
-    """What EXPLAIN calls an operator."""
+    """The name of an operator in EXPLAIN."""
     return operator.label().partition("(")[0]
 
 
 def _operators(top: Node) -> tuple[list[Node], tuple[Node, ...]]:
-    """The operators down to the next one with several inputs, which is among them, and those inputs."""
+    """The operators down to the next one with several inputs, inclusive, and the inputs of that one."""
     chain = [top]
     while len(chain[-1].children) == 1:
         chain.append(chain[-1].children[0])
@@ -93,25 +93,28 @@ def _nodes(top: SparkNode) -> tuple[list[SparkNode], tuple[SparkNode, ...]]:
 
 
 def _inputs(node: SparkNode) -> tuple[SparkNode, ...]:
-    """The inputs with rows of tables: not the control channel of a stream, which no operator has as an input."""
+    """The inputs with rows of tables. They do not include the control channel of a stream, which is no operator's
+    input.
+    """
     return tuple(child for child in node.children if not _is_beside(child))
 
 
 def _is_beside(node: SparkNode) -> bool:
-    """Whether it reads nothing but the control channel, or the state that an operator starts with: none."""
+    """Whether it only reads the control channel, or the empty initial state of an operator."""
     if node.children:
         return all(map(_is_beside, node.children))
     return node.name.startswith("PlanLater") or "/control" in node.text
 
 
 def _aligned(above: Node | None, chain: Sequence[Node], nodes: Sequence[SparkNode], *, whole: bool) -> dict[int, Node]:
-    """The best assignment of nodes to operators, both from the result down, that keeps their order. If the chains do
-    not end alike, likely fits are no evidence. `above` is what takes the result, and may need nodes of this chain."""
+    """The best assignment of nodes to operators that keeps the order; both chains start at the result. If the chains
+    end differently, likely matches are not counted. `above` consumes the result and may own some nodes of this chain.
+    """
     operators = [*([above] if above else []), *chain]
 
     @cache
     def best(i: int, j: int) -> tuple[int, tuple[tuple[int, int], ...]]:
-        """Of the operators from i and the nodes from j: how well they fit, and which."""
+        """The best score, and the assignment, for the operators from i and the nodes from j on."""
         if i == len(operators) or j == len(nodes):
             return 0, ()
         choices = [best(i + 1, j), best(i, j + 1)]

@@ -1,4 +1,4 @@
-"""What was measured of a query, by operator."""
+"""The measurements of a query, by operator."""
 
 from __future__ import annotations
 
@@ -24,9 +24,10 @@ SAME_ROWS = ("Project", "Sort", "ColumnarToRow", "AQEShuffleRead", "Exchange", "
 
 @dataclass(frozen=True)
 class Figures:
-    """Of one operator. Rows; time in ms; bytes. None: Spark does not tell. `nodes`: Spark's, by number.
+    """The measurements of one operator: rows, time in ms, sizes in bytes. None: Spark does not report it. `nodes` are
+    the numbers of Spark's nodes.
 
-    `skew`: the bytes of the largest partition by those of the median one.
+    `skew` is the size of the largest partition divided by that of the median one.
     """
 
     rows_in: int | None = None
@@ -42,7 +43,9 @@ class Figures:
 
 @dataclass(frozen=True)
 class MicroBatch:
-    """Of a stream: its number, rows in and out, ms, and what its stateful operators have then."""
+    """A micro-batch of a stream: its number, rows in and out, time in ms, and the state of its stateful operators at
+    its end.
+    """
 
     number: int
     rows_in: int
@@ -57,9 +60,10 @@ class MicroBatch:
 
 @dataclass(frozen=True)
 class Measured:
-    """A query that has run. `rows`: of its result. `seconds`: from its start to its end, with planning.
+    """A query that has run. `rows` is the number of rows in its result. `seconds` is the time from start to end,
+    including planning.
 
-    `run` is what Spark ran, of a stream the sum of its micro-batches; None if it does not tell.
+    `run` is the plan that Spark ran; for a stream, the sum over its micro-batches. None if Spark does not report it.
     """
 
     plan: Node
@@ -75,7 +79,7 @@ class Measured:
 
     @cached_property
     def figures(self) -> dict[int, Figures]:
-        """By the identity of the operator."""
+        """The measurements by the identity of the operator."""
         owned: dict[int, list[SparkNode]] = {}
         for node in self.nodes:
             if node.number in self.owners:
@@ -92,7 +96,7 @@ class Measured:
 
 
 def rows_of(node: SparkNode) -> int | None:
-    """The rows that a node puts out; those of its input if it changes none."""
+    """The rows that a node outputs; those of its input if it passes all rows on."""
     if ROWS in node.figures:
         return round(node.figures[ROWS].total)
     if node.name.split()[0] in SAME_ROWS and len(node.children) == 1:
@@ -101,12 +105,12 @@ def rows_of(node: SparkNode) -> int | None:
 
 
 def time_of(node: SparkNode) -> float | None:
-    """All that Spark counted of its time, over all tasks."""
+    """The total of Spark's time metrics for the node, over all tasks; None if there are none."""
     return sum(figure.total for figure in node.times.values()) if node.times else None
 
 
 def _figures(nodes: list[SparkNode]) -> Figures:
-    """`nodes`: of one operator, from the result down."""
+    """The sum over the nodes of one operator, which are ordered from the result down."""
     if not nodes:
         return Figures()
     numbers = {node.number for node in nodes}

@@ -1,4 +1,4 @@
-"""What EXPLAIN ANALYZE does not run. Loads no Spark."""
+"""Statements that EXPLAIN ANALYZE refuses to run. Loads no Spark."""
 
 from __future__ import annotations
 
@@ -7,14 +7,14 @@ from tvfsql.errors import Span, UnsupportedError
 
 
 def no_insert(span: Span | None) -> UnsupportedError:
-    """The error for an INSERT, whose rows would have to be written."""
+    """The error for an INSERT: running it would write its rows."""
     return UnsupportedError(
         "EXPLAIN ANALYZE runs a SELECT, and this is an INSERT", span=span, hint="EXPLAIN ANALYZE SELECT ..."
     )
 
 
 def refuse_endless(query: Stages) -> None:
-    """Raises UnsupportedError for a stream without end."""
+    """Raise UnsupportedError for an unbounded stream."""
     if query.awaits_start:
         raise UnsupportedError(
             f"table {query.unbounded} is unbounded, so EXPLAIN ANALYZE would never end",

@@ -1,4 +1,4 @@
-"""What was measured, as text and as JSON."""
+"""Reports the measurements as text and as JSON."""
 
 from __future__ import annotations
 
@@ -17,20 +17,20 @@ NOTE = (
     "time: Spark's own counters of all tasks, which can include waiting for the input; "
     "bytes are as Spark rounds them; -: Spark does not tell"
 )
-LONGEST = 100  # letters of a node's text
+LONGEST = 100  # the most characters of a node's text
 Column = tuple[str, Callable[[Figures], str]]
 UNITS = ("B", "KiB", "MiB", "GiB", "TiB")
 
 
 def told(measured: Measured, query: Stages, format: str) -> str:
-    """As `text` or `json`, or as the `html` page of the query."""
+    """The report as `text` or `json`, or on the `html` page of the query."""
     if format == "html":
         return html([query], lambda node: _shown(measured.figures[id(node)]))
     return as_json(measured) if format == "json" else text(measured)
 
 
 def _shown(figures: Figures) -> dict[str, float | None]:
-    """As the page's grid has them."""
+    """The figures for the table on the page."""
     return {
         "rows in": figures.rows_in,
         "rows out": figures.rows_out,
@@ -55,7 +55,7 @@ def text(measured: Measured) -> str:
 
 
 def _of_batches(measured: Measured) -> str:
-    """Which micro-batches the figures are the sum of: Spark plans one without rows in another way."""
+    """Which micro-batches the figures cover: Spark plans a micro-batch without rows differently."""
     batches, run = len(measured.micro_batches), measured.run
     if not batches or run is None:
         return ""
@@ -65,7 +65,7 @@ def _of_batches(measured: Measured) -> str:
 
 
 def data(measured: Measured) -> dict[str, Any]:
-    """The same as data: rows, ms and bytes; null where Spark does not tell."""
+    """The same as data: rows, ms and bytes; null if Spark does not report it."""
     found: dict[str, Any] = {"rows": measured.rows, "ms": round(measured.seconds * 1000)}
     if measured.micro_batches:
         found["microBatches"] = [vars(each) for each in measured.micro_batches]
@@ -119,7 +119,7 @@ def _tree(node: Node, head: str = "", rest: str = "") -> Iterator[tuple[str, Nod
 
 
 def _nodes(measured: Measured) -> str:
-    """Each of Spark's nodes with the operator that it belongs to; then what Spark compiled into one function."""
+    """Each of Spark's nodes with its operator, then the nodes that Spark compiled into one function."""
     rows, texts = [], []
     for node in measured.nodes:
         owner = measured.owners.get(node.number)
@@ -166,7 +166,7 @@ def _micro_batches(measured: Measured) -> str:
 
 
 def _aligned(heads: Sequence[str], rows: Sequence[Sequence[str]], last: str, texts: Sequence[str]) -> str:
-    """Columns to the right, and texts of any length behind them."""
+    """Right-aligned columns, followed by texts of any length."""
     widths = [max(len(head), *(len(row[i]) for row in rows)) for i, head in enumerate(heads)]
 
     def line(cells: Sequence[str], text: str) -> str:

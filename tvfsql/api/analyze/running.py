@@ -1,4 +1,4 @@
-"""Runs a query for its figures: all of its rows are computed, and thrown away."""
+"""Runs a query to measure it: all of its rows are computed and discarded."""
 
 from __future__ import annotations
 
@@ -28,7 +28,7 @@ SUMMED = ("rows_in", "rows_out", "late_rows_dropped")
 
 
 class Runner(Protocol):
-    """What it needs of a session."""
+    """The part of a session that this module uses."""
 
     @property
     def spark(self) -> SparkSession: ...
@@ -40,7 +40,7 @@ class Runner(Protocol):
 def analyze(query: Compiled, runner: Runner) -> Measured:
     """Run a SELECT and measure it. A stream runs until its input ends.
 
-    Raises UnsupportedError for an INSERT and for a stream without end, and DataError as the query does.
+    Raises UnsupportedError for an INSERT and for an unbounded stream, and DataError as the query does.
     """
     if query.sink is not None:
         raise no_insert(None)
@@ -86,7 +86,7 @@ def _stream(query: Compiled, runner: Runner) -> Measured:
 
 
 def below_writer(run: SparkRun) -> SparkRun | None:
-    """What computes the rows; None if there is nothing but the node that takes them."""
+    """The plan that computes the rows, without the node that discards them; None if nothing else is left."""
     writes = run.root.name.startswith(WRITERS)
     if not writes:
         return run
@@ -94,7 +94,7 @@ def below_writer(run: SparkRun) -> SparkRun | None:
 
 
 def micro_batches(reports: Iterable[Metrics]) -> tuple[MicroBatch, ...]:
-    """Each micro-batch alone, of reports whose sums go on."""
+    """The separate micro-batches, computed from reports with running totals."""
     found: list[MicroBatch] = []
     before = dict.fromkeys(SUMMED, 0.0)
     for report in reports:

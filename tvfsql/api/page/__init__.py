@@ -10,7 +10,7 @@ from typing import Any
 
 
 def page(title: str, queries: Iterable[dict[str, Any]]) -> str:
-    """A page of queries, each as `contents.query_data` gives it."""
+    """A page of queries, each in the form of `contents.query_data`."""
     folder = files(__package__)
     style, script, body = ((folder / name).read_text("utf-8") for name in ("page.css", "page.js", "page.html"))
     data = json.dumps({"title": title, "queries": [*queries]}, ensure_ascii=False).replace("<", "\\u003c")

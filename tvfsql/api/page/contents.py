@@ -1,4 +1,4 @@
-"""What the page shows of a query, as data: its texts, its plan after each rule, and its windows to scale."""
+"""The contents of a query's page as data: its texts, its plan after each rule, and its windows to scale."""
 
 from __future__ import annotations
 
@@ -13,17 +13,19 @@ from tvfsql.plan.node import Node
 from tvfsql.plan.window import Cumulate, Hop, Tumble
 from tvfsql.rules import PHASES
 
-SLICES = 240  # more of them are not drawn: they would be narrower than a pixel
+SLICES = 240  # more are not drawn, because they would be narrower than a pixel
 WINDOWS = 8
 
 Figures = Callable[[Node], dict[str, Any]]
 
 
 def query_data(query: Stages, code: str, ast: str, figures: Figures | None = None) -> dict[str, Any]:
-    """A query. `figures`: those of an operator of the physical plan, if it has run."""
+    """The data of one query. `figures` returns the measurements of a physical operator; None if the query has not
+    run.
+    """
     reasons = {rule.name: inspect.cleandoc(rule.doc) for phase in PHASES for rule in phase.rules}
     span = query.ast.span
-    start = span.start if span else 0  # places count from the start of the script
+    start = span.start if span else 0  # spans count from the start of the script
     steps = [_step("Logical plan", "", "The query as it was written.", query.logical, None, start)]
     for number, (step, plan, before) in enumerate(zip(query.steps, *_replayed(query), strict=True), 1):
         title = f"{number}. {step.rule}"
@@ -44,7 +46,7 @@ def query_data(query: Stages, code: str, ast: str, figures: Figures | None = Non
 
 
 def _replayed(query: Stages) -> tuple[list[Node], list[Node]]:
-    """The whole plan after each step, and before it. A step has only the operators that its rule has changed."""
+    """The whole plan after each step, and before it. A step itself only has the operators that its rule changed."""
     plan, after, before = query.logical, list[Node](), list[Node]()
     for step in query.steps:
         before.append(plan)
@@ -71,8 +73,9 @@ def _with(plan: Node, old: Node, new: Node) -> Node:
 
 
 def _step(title: str, phase: str, reason: str, plan: Node, before: Node | None, start: int) -> dict[str, Any]:
-    """A plan: its operators in the order of EXPLAIN, which of them are new or stand elsewhere, and what went from
-    its place."""
+    """The data of one plan: its operators in the order of EXPLAIN, which of them are new or moved, and which were
+    removed.
+    """
     nodes = [*plan.walk()]
     inputs = _inputs(nodes)
     labels = [node.label() for node in nodes]
@@ -85,7 +88,7 @@ def _step(title: str, phase: str, reason: str, plan: Node, before: Node | None, 
 
 
 def _inputs(nodes: list[Node]) -> list[list[int]]:
-    """Of each operator the numbers of its inputs. An operator may stand at several places of a plan."""
+    """The numbers of each operator's inputs. An operator can occur several times in a plan."""
     sizes = [0] * len(nodes)
     found: list[list[int]] = [[] for _ in nodes]
     for number in range(len(nodes) - 1, -1, -1):
@@ -109,7 +112,7 @@ def _node(node: Node, inputs: list[int], is_new: bool, start: int) -> dict[str, 
 
 
 def _strip(node: Node) -> dict[str, Any] | None:
-    """The windows of an operator and their slices from 0 on, in ms; None for windows that have no fixed slices."""
+    """The windows of an operator and their slices from 0 on, in ms; None for windows without fixed slices."""
     window = getattr(node, "window", None)
     if not isinstance(window, Tumble | Hop | Cumulate):
         return None

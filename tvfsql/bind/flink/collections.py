@@ -83,7 +83,7 @@ COLLECTIONS = (
     same("MAP_KEYS(map)", _part_of_map(0)),
     same("MAP_VALUES(map)", _part_of_map(1)),
     same("MAP_ENTRIES(map)"),
-    same("MAP_FROM_ARRAYS(keys, values)", note="fails where a key occurs twice"),
+    same("MAP_FROM_ARRAYS(keys, values)", note="fails if a key occurs twice"),
     Function(
         "MAP_UNION(map, other)",
         "MAP_CONCAT(MAP_FILTER({0}, (key, value) -> NOT MAP_CONTAINS_KEY({1}, key)), {1})",

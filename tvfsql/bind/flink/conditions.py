@@ -26,7 +26,7 @@ def _null_if_any_is(name: str) -> Function:
 
 
 CONDITIONS = (
-    Function("TYPEOF(value)", "", "string", "is refused where it is not certain whether a value may be NULL"),
+    Function("TYPEOF(value)", "", "string", "is rejected if it is not certain whether a value can be NULL"),
     _null_if_any_is("GREATEST"),
     _null_if_any_is("LEAST"),
     Function("IFNULL(value, otherwise)", "COALESCE({0}, {1})", common),

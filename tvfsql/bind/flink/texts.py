@@ -21,13 +21,13 @@ DECIMAL = "^\\\\s*[+-]?(NaN|Infinity|([0-9]+\\\\.?[0-9]*|\\\\.[0-9]+)([eE][+-]?[
 FIRST_BYTE = "CAST(CONV(LEFT(HEX({0}), 2), 16, 10) AS INT)"
 UNITS = "'UTF-16BE'"  # two bytes per unit, as Flink counts here
 URL = "^[ ]*(?i)(https?|ftp|file|jar|mailto):"
-INVALID = "an invalid regular expression in a column fails"
-NO_GROUP = f"{INVALID}, and a group that does not exist"
+INVALID = "fails for an invalid regular expression in a column"
+NO_GROUP = f"{INVALID}, and for a group that does not exist"
 WORDS = (
     "ARRAY_JOIN(TRANSFORM(REGEXP_EXTRACT_ALL({0}, '([A-Za-z0-9]+|[^A-Za-z0-9]+)', 1), "
     "word -> IF(word RLIKE '^[A-Za-z0-9]', CONCAT(UPPER(LEFT(word, 1)), LOWER(SUBSTRING(word, 2))), word)), '')"
 )
-TWICE = "fails where a key occurs twice"
+TWICE = "fails if a key occurs twice"
 NO_URL = "fails for a URL with characters that must be escaped"
 NO_PAIRS = "CAST(MAP() AS MAP<STRING, STRING>)"
 
@@ -200,7 +200,7 @@ TEXTS = (
     Function(
         "PARSE_URL(url, part, key)", f"IF({{0}} RLIKE '{URL}', PARSE_URL({{0}}, {{1}}, {{2}}), NULL)", "string", NO_URL
     ),
-    Function("PRINTF(format, ...)", _printed, "string", "fails for NULL where the format takes a number"),
+    Function("PRINTF(format, ...)", _printed, "string", "fails for NULL if the format expects a number"),
     Function("REPLACE(string, search, replacement)", _replaced, "string"),
     same("REVERSE(string)", "string"),
     Function("SPLIT(string, separator)", SPLIT, "array<string>"),

@@ -178,7 +178,7 @@ OF_WEEKS = {
     "e": "DAYOFWEEK({0})",
     "u": "YEAR({0})",
 }
-UNREADABLE = "fails where the text cannot be read, if the format has letters that are no numbers"
+UNREADABLE = "fails if the text cannot be parsed and the format has more than numbers"
 
 
 def read(text: str, *, millis: bool = True) -> str:
@@ -254,7 +254,7 @@ def _instant(kind: SqlType, pattern: SqlType = "", zone: SqlType = "") -> str | 
 
 
 FROM_TEXT = ""  # bind/flink/readers.py
-FAR_AWAY = "is NULL for a text that is no date, where Flink has a day millions of years away"
+FAR_AWAY = "is NULL for a text that is not a date; Flink returns a day millions of years away"
 
 
 CLOCKS = ("CURRENT_TIME", "LOCALTIME")

@@ -1,1 +1,1 @@
-"""Streams to look at: their rows in a table, or as changes, that follow the stream on the whole screen."""
+"""Shows streams on the whole screen, as a table or as changes, while they run."""

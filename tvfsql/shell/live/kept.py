@@ -1,4 +1,4 @@
-"""The rows that a stream has given so far: as a table that its changes are applied to, or as changes."""
+"""The rows that a stream has emitted so far: as a table to which changes are applied, or as the changes themselves."""
 
 from __future__ import annotations
 
@@ -17,11 +17,11 @@ Texts = tuple[str | None, ...]
 
 
 class KeptRows:
-    """No more than the newest `most` rows. `changes`: keeps the changes themselves, each with its op in front.
+    """Keeps the newest `most` rows. With `changes` it keeps the changes themselves, each with its op in front.
 
-    `op` is the column that says what a row does; None: all of them come.
+    `op` is the column with the operation; None: every row is an insert.
 
-    One thread takes rows, another one looks: `version` tells whether there is something new.
+    One thread adds rows and another one reads them; `version` shows whether there is anything new.
     """
 
     def __init__(self, columns: Sequence[tuple[str, str]], most: int, *, changes: bool, op: str | None = None) -> None:
@@ -31,12 +31,12 @@ class KeptRows:
         self.columns = [SHOWN_OP] * changes + [name for name, _ in shown]
         self.types = ["string"] * changes + [kind or "string" for _, kind in shown]
         self.version = self.taken = self.dropped = 0
-        self._rows: dict[int, tuple[Any, ...]] = {}  # by number, the oldest first
-        self._numbers: dict[Texts, list[int]] = {}  # of equal rows, the oldest first
+        self._rows: dict[int, tuple[Any, ...]] = {}  # by number, oldest first
+        self._numbers: dict[Texts, list[int]] = {}  # the numbers of equal rows, oldest first
         self._lock = threading.Lock()
 
     def take(self, types: Sequence[str], rows: Sequence[Sequence[Any]]) -> None:
-        """Rows of a micro-batch, with their Spark types."""
+        """Add the rows of a micro-batch, with their Spark types."""
         with self._lock:
             at = [i for i in range(len(types)) if i != self.op]
             self.types = ["string"] * self.changes + [types[i] for i in at]
@@ -62,7 +62,7 @@ class KeptRows:
             self.dropped += 1
 
     def _remove(self, row: tuple[Any, ...]) -> None:
-        """Take back the newest of equal rows; one that was dropped is gone already."""
+        """Remove the newest of the rows that equal this one; there is none if it was dropped before."""
         if numbers := self._numbers.get(self._key(row)):
             self._forget(numbers[-1], row)
 
@@ -79,7 +79,7 @@ class KeptRows:
         return tuple(next(cells(self.types, [row])))
 
     def sorted(self, by: int | None, *, falling: bool) -> list[tuple[Any, ...]]:
-        """The rows in the order of a column, of equal ones the newest first; None: in the order in which they came.
+        """The rows in the order of a column, equal ones newest first; None: in the order of arrival.
 
         NULL is the smallest value, as in Spark.
         """
@@ -92,7 +92,7 @@ class KeptRows:
 
     @property
     def first_order(self) -> tuple[int | None, bool]:
-        """The column and direction to begin with: the newest windows first, and changes as they came."""
+        """The initial column and direction: the newest windows first; changes in the order of arrival."""
         if self.changes:
             return None, False
         ends = (self.columns.index(name) for name in (WINDOW_COLUMNS[1], WINDOW_COLUMNS[0]) if name in self.columns)
@@ -103,7 +103,7 @@ class KeptRows:
 
 
 def _order(value: Any) -> tuple[bool, Any]:
-    """Values of a column in their order; what has none in that of its text."""
+    """A sort key for values of a column; values without an order are sorted as text."""
     if value is None:
         return False, ""
     return True, str(value) if isinstance(value, (dict, list, tuple)) else value

@@ -21,9 +21,9 @@ from tvfsql.shell.chart import Chart, Size, draw_chart
 from tvfsql.shell.drawing import Screen, draw
 from tvfsql.shell.live.kept import KeptRows
 
-EVERY = 0.25  # seconds between two looks
-AROUND = 7  # lines of the screen that are no rows: title, the three rules and the head of the table, status, keys
-OF_VIEW = 3  # of them: those that are not the table's
+EVERY = 0.25  # seconds between two updates
+AROUND = 7  # lines without rows: title, the three rules and the head of the table, status, keys
+OF_VIEW = 3  # those that are not part of the table
 KEYS = "q stop  arrows, PgUp, PgDn move  s S sort by  r reverse  c chart  space freeze"
 CHANGE = re.compile(r"(?m)^(\| )([+-][IUD])")
 OPS = {"+I": "\x1b[32m", "+U": "\x1b[36m", "-U": "\x1b[33m", "-D": "\x1b[31m"}
@@ -32,7 +32,9 @@ PLAIN = "\x1b[0m"
 
 @dataclass
 class LiveView:
-    """`status` is the text of the status bar. `stop` is told how often a key asked for the end of the stream."""
+    """`status` returns the text of the status bar. `stop` is called with the number of times that a key asked for the
+    end of the stream.
+    """
 
     kept: KeptRows
     status: Callable[[], str]
@@ -44,7 +46,7 @@ class LiveView:
     left: int = 0  # the first column
     presses: int = 0
     frozen: bool = False
-    at_end: bool = True  # of changes, the page follows the newest
+    at_end: bool = True  # the page of changes follows the newest one
     _order: tuple[int | None, bool] = field(init=False)
     _seen: tuple[Any, ...] = ()
     _rows: list[tuple[Any, ...]] = field(default_factory=list)
@@ -53,7 +55,7 @@ class LiveView:
         self._order = self.kept.first_order
 
     def run(self, work: Callable[[], object], *, input: Input | None = None, output: Output | None = None) -> None:
-        """Show it while the work runs, in a thread of its own. Raises what the work raises."""
+        """Show the stream while `work` runs in its own thread. Raises the errors of `work`."""
         ended = threading.Event()
         raised: list[BaseException] = []
 
@@ -86,7 +88,7 @@ class LiveView:
         def leave() -> None:
             while not ended.wait(EVERY):
                 if self.presses:
-                    self.stop(self.presses)  # again: a stream that starts after the key was pressed is to end, too
+                    self.stop(self.presses)  # again, to stop a stream that started after the key was pressed
             loop = app.loop
             if loop is not None:
                 loop.call_soon_threadsafe(app.exit)
@@ -122,7 +124,7 @@ class LiveView:
         return text
 
     def rows(self) -> list[tuple[Any, ...]]:
-        """All rows in order; while it is frozen, those from before."""
+        """All rows in order; while the view is frozen, the rows from before."""
         now = (self.kept.version, self._order)
         if now != self._seen and not (self.frozen and self._seen and self._seen[1] == self._order):
             self._rows = self.kept.sorted(self._order[0], falling=self._order[1])
