@@ -49,7 +49,7 @@ def pull_up_window_table_function(node: Node, options: Options) -> Node | None:
 
 @rule
 def complete_window_keys(node: Node, options: Options) -> Node | None:
-    """Group by both ends of a window where one of them tells which window it is.
+    """Group by both ends of a window if one of them identifies it.
 
     Before:
       Aggregate(groupBy=[window_start, k], select=[..., COUNT(*) AS n])
@@ -61,7 +61,7 @@ def complete_window_keys(node: Node, options: Options) -> Node | None:
 
     Holds because the windows of TUMBLE and HOP have one size, so that the other end splits no group; those of CUMULATE
     have one end each. Does not apply to the start of a CUMULATE, to SESSION, nor on the wall clock of a zone that
-    changes its clocks, on which two windows may begin at one instant. On streams such groups are final when their
+    changes its clocks, where two windows can begin at the same instant. On streams such groups are final when their
     window ends; Flink updates them with each row.
     """
     match node:
@@ -177,7 +177,9 @@ def aggregate_attached_windows(node: Node, options: Options) -> Node | None:
 
 
 def _with_both_ends(source: Node, known: WindowColumns) -> Node:
-    """A projection with the columns of both ends of windows, if there are such below it; else the same relation."""
+    """Return a projection that also has both ends of the windows, if the operators below have them; else the same
+    relation.
+    """
     match source:
         case Project(below, items) if (all_of := window_of(below)) and not (known.starts and known.ends):
             lost = [of[0] for of, kept in ((all_of.starts, known.starts), (all_of.ends, known.ends)) if of and not kept]

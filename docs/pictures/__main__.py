@@ -1,4 +1,4 @@
-"""Writes the pictures of docs/time.md: `python docs/pictures`. What they show is worked out by tvfsql."""
+"""Writes the pictures of docs/time.md: `python docs/pictures`. tvfsql computes what they show."""
 
 from __future__ import annotations
 

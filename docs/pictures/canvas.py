@@ -1,4 +1,4 @@
-"""Drawings as SVG text: shapes in the order in which they lie on each other, on a ground of their own."""
+"""Drawings as SVG text: shapes from back to front, on a background."""
 
 from __future__ import annotations
 

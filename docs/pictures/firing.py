@@ -1,4 +1,4 @@
-"""A window that fires early, on time and late: what it gives out when, as changes and as increments."""
+"""A window that fires early, on time and late: what it emits at each time, as changes and as increments."""
 
 from __future__ import annotations
 
@@ -69,7 +69,9 @@ class Memory:
 
 
 def replay(purge: bool) -> Iterator[tuple[int, int, int | None, list[tuple[str, int]]]]:
-    """A micro-batch a minute: its time, how many rows are late by then, the watermark, what the window emits."""
+    """One micro-batch per minute: its time, the number of late rows so far, the watermark, and the rows that the window
+    emits.
+    """
     state, late = Memory(), 0
     firing = Firing(early=EARLY, late=LATE_DELAY, lateness=LATENESS, purge=purge)
     operator = SlicingOperator(WINDOW_SHOWN, LAYOUT, "rows", StreamContext(firing=firing))
@@ -122,7 +124,7 @@ def picture() -> str:
 
 
 def _phases(canvas: Canvas, x: Scale, steps: list) -> None:
-    """Until when the window is open, takes late rows, and is closed."""
+    """The times until which the window is open, accepts late rows, and is closed."""
     ended = next(now for now, _, watermark, _ in steps if watermark is not None and watermark >= END - 1)
     closed = next(now for now, _, watermark, _ in steps if watermark is not None and watermark >= END - 1 + LATENESS)
     spans = (

@@ -1,4 +1,6 @@
-"""Sessions as rows arrive: they grow, they merge, and a row that is too late for a session of its own may join one."""
+"""Sessions as rows arrive: they grow, they merge, and a row that is too late for its own session can join an open
+one.
+"""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Rows in slices, and the windows of HOP and CUMULATE that are put together from them."""
+"""Rows in slices, and the windows of HOP and CUMULATE that are merged from them."""
 
 from __future__ import annotations
 

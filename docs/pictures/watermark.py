@@ -1,4 +1,4 @@
-"""Rows in the order in which they arrive, over event time; the watermark behind them, and windows that it closes."""
+"""Rows in order of arrival over event time, the watermark that follows them, and the windows that it closes."""
 
 from __future__ import annotations
 
@@ -32,13 +32,13 @@ STEP, TOP = 34, 118
 
 @dataclass
 class Replay:
-    """The rows one by one, as a stream with watermarks on event takes them. Source: semantics.md#late-rows."""
+    """Processes rows one by one, like a stream with `on-event` watermarks. Source: semantics.md#late-rows."""
 
     watermark: int = -(2**62)
     counts: dict[int, int] = field(default_factory=dict)  # by the ends of open windows
 
     def take(self, ts: int) -> tuple[str, list[tuple[int, int]]]:
-        """What becomes of a row (late, behind or fine), and the windows that it fires: their ends and counts."""
+        """Return the state of a row (late, behind or fine), and the windows that it fires: their ends and counts."""
         end = WINDOWS.slice_end(ts)
         fate = "late" if end - 1 <= self.watermark else "behind" if ts <= self.watermark else "fine"
         if fate != "late":

@@ -168,9 +168,9 @@ def test_micro_batches_have_a_sum() -> None:
 @pytest.mark.parametrize(
     ("sql", "message"),
     [
-        ("EXPLAIN ANALYZE INSERT INTO p SELECT price FROM bid", "runs a SELECT, and this is an INSERT"),
-        ("EXPLAIN ANALYZE PHYSICAL SELECT 1", "EXPLAIN ANALYZE has no PHYSICAL"),
-        ("EXPLAIN ANALYZE MERMAID SELECT 1", "EXPLAIN ANALYZE has no MERMAID"),
+        ("EXPLAIN ANALYZE INSERT INTO p SELECT price FROM bid", "needs a SELECT, but this is an INSERT"),
+        ("EXPLAIN ANALYZE PHYSICAL SELECT 1", "EXPLAIN ANALYZE does not know PHYSICAL"),
+        ("EXPLAIN ANALYZE MERMAID SELECT 1", "EXPLAIN ANALYZE does not know MERMAID"),
         ("EXPLAIN ANALYSE SELECT 1", "did you mean ANALYZE?"),
         ("SET 'execution.runtime-mode' = 'streaming'; EXPLAIN ANALYZE SELECT n FROM endless", "would never end"),
     ],

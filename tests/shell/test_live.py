@@ -169,7 +169,7 @@ def test_many_keys_are_cut_and_told() -> None:
     ("asked", "message"),
     [
         ("m", "there is no column m to draw"),
-        ("item", "item is no number"),
+        ("item", "item is not a number"),
         ("n BY", "BY takes one column"),
         ("n BY window_end", "several values"),
     ],

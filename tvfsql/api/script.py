@@ -68,7 +68,7 @@ class Inserts:
 
 @dataclass(frozen=True)
 class Analyze:
-    """EXPLAIN ANALYZE: a query that is to be run for its figures, which are told in `format`."""
+    """The outcome of EXPLAIN ANALYZE: a query to run and measure, and the `format` of the report."""
 
     query: Compiled
     format: str
@@ -206,7 +206,7 @@ class Script:
         if stage != "all" or form not in ANALYZE_FORMATS:
             word = form if stage == "all" else stage
             hint = "EXPLAIN ANALYZE SELECT ..., or EXPLAIN ANALYZE JSON SELECT ..."
-            raise BindError(f"EXPLAIN ANALYZE has no {word.upper()}", span=statement.span, hint=hint)
+            raise BindError(f"EXPLAIN ANALYZE does not know {word.upper()}", span=statement.span, hint=hint)
         if not isinstance(statement.statement, ast.Query):
             raise no_insert(statement.span)
         query = self._compile(statement.statement, sql)

@@ -191,9 +191,9 @@ class Session:
         return Message(f"moved the watermark of {told} stream{'s' if told != 1 else ''}")
 
     def analyze(self, query: Compiled) -> Measured:
-        """Run a SELECT and tell what each operator did. A stream runs until its input ends.
+        """Run a SELECT and measure each of its operators. A stream runs until its input ends.
 
-        Raises UnsupportedError for an INSERT and for a stream without end, and DataError.
+        Raises UnsupportedError for an INSERT and for an unbounded stream, and DataError.
         """
         from tvfsql.api.analyze.running import analyze
 

@@ -54,8 +54,8 @@ class WindowColumns:
         return AttachedWindow(self.window, start, end, self.zone) if start and end else None
 
     def is_told_by(self, columns: Collection[str]) -> bool:
-        """Whether the start or the end, if it is among some columns, tells which window it is. Sessions have any
-        length, windows of a CUMULATE share a start, and where a zone changes its clocks two windows may share an end.
+        """Whether a start or an end among `columns` identifies the window. A session can have any length, windows of a
+        CUMULATE share a start, and two windows can share an end where a zone changes its clocks.
         """
         if self.zone not in ("", "UTC") or isinstance(self.window, Session):
             return False

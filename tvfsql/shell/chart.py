@@ -78,7 +78,7 @@ def draw_chart(
             if label in points:
                 other = next((columns[i] for i in range(len(columns)) if i not in (across, value)), "KEY")
                 raise BindError(
-                    f"there are several values of {columns[value]} at {label}",
+                    f"{columns[value]} has several values at {label}",
                     hint=f"\\chart {columns[value]} BY {other}",
                 )
             points[label] = (place, float(row[value]))
@@ -116,12 +116,14 @@ def _values(columns: Sequence[str], types: Sequence[str], asked: Chart, across: 
         found = [_column(name, columns) for name in asked.values]
         for i in found:
             if not is_number(types[i]):
-                raise BindError(f"{columns[i]} is no number", hint="\\chart takes columns of numbers")
+                raise BindError(f"column {columns[i]} is not a number", hint="\\chart takes columns of numbers")
         return found
     by = [_column(asked.by, columns)] if asked.by else []
     numbers = [i for i, kind in enumerate(types) if is_number(kind) and i != across and i not in by]
     if not numbers:
-        raise BindError("there is no number to draw", hint="SELECT window_end, COUNT(*) AS n ...; then \\chart")
+        raise BindError(
+            "there is no column of numbers to draw", hint="SELECT window_end, COUNT(*) AS n ...; then \\chart"
+        )
     keys = by or [i for i in range(len(columns)) if _is_key(columns[i], types[i]) and i != across]
     return numbers[:1] if keys else numbers[:MOST_SERIES]
 

@@ -201,7 +201,7 @@ class WithWords(_Parser):
 
 
 def decoded(text: str, escape: str = "\\") -> str:
-    """The text of U&'\\00e4'. Raises ValueError for what is no such text."""
+    r"""The text of U&'\00e4'. Raises ValueError for an invalid escape."""
     pattern = re.escape(escape) + r"(?:([0-9a-fA-F]{4})|\+([0-9a-fA-F]{6})|(" + re.escape(escape) + "))"
 
     def letter(found: re.Match[str]) -> str:

@@ -9,7 +9,7 @@ from tvfsql.errors import Span, UnsupportedError
 def no_insert(span: Span | None) -> UnsupportedError:
     """The error for an INSERT: running it would write its rows."""
     return UnsupportedError(
-        "EXPLAIN ANALYZE runs a SELECT, and this is an INSERT", span=span, hint="EXPLAIN ANALYZE SELECT ..."
+        "EXPLAIN ANALYZE needs a SELECT, but this is an INSERT", span=span, hint="EXPLAIN ANALYZE SELECT ..."
     )
 
 
