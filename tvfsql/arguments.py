@@ -68,10 +68,12 @@ def build_parser() -> argparse.ArgumentParser:
     state.add_argument("--show", choices=tables, default="all", help="which table to print (default: all)")
     state.add_argument("--format", choices=FORMATS, default="table", help="output format (default: table)")
 
-    test = _command(commands, "test", "test scripts with made time: run the *.tvfsql.yaml files")
-    test.add_argument("paths", nargs="*", metavar="PATH", help="a test file, or a folder of some (default: this one)")
-    test.add_argument("-k", metavar="TEXT", dest="only", help="only tests whose name has this text")
-    test.add_argument("--update", action="store_true", help="write what steps give into the files, as what is expected")
+    test = _command(commands, "test", "test scripts with simulated time: run the *.tvfsql.yaml files")
+    test.add_argument("paths", nargs="*", metavar="PATH", help="a test file or a folder (default: the current folder)")
+    test.add_argument("-k", metavar="TEXT", dest="only", help="only run tests whose names contain this text")
+    test.add_argument(
+        "--update", action="store_true", help="write the emitted rows into the files as the expected ones"
+    )
 
     _command(commands, "doctor", "check Java, Python, Spark and packages, and say what to do")
     return parser

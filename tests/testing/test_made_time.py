@@ -1,4 +1,4 @@
-"""Tests with made time: the examples pass, what is wrong is told, and rows are those of a stream of Spark."""
+"""Tests with simulated time: the examples pass, errors are reported, and rows equal those of a stream on Spark."""
 
 from __future__ import annotations
 
@@ -88,9 +88,9 @@ def test_a_restart_takes_a_changed_script_or_refuses_it(tmp_path: Path, spark: S
     ("sql", "steps", "message"),
     [
         (TOTALS, "      - rows: {bids: []}\n", "the script reads no table bids"),
-        (TOTALS, "      - rows: {bid: [{prize: 1}]}\n", "table bid has no column prize that is read"),
-        (TOTALS, "      - rows: {bid: [{price: much}]}\n", "this is no row of table bid"),
-        (TOTALS, "      - watermark: soon\n", "'soon' is no time"),
+        (TOTALS, "      - rows: {bid: [{prize: 1}]}\n", "table bid has no column prize to fill"),
+        (TOTALS, "      - rows: {bid: [{price: much}]}\n", "this row does not fit table bid"),
+        (TOTALS, "      - watermark: soon\n", "'soon' is not a time"),
         (TOTALS, "      - expect: [{sum: 1}]\n", "the rows of query have no column sum"),
         (TOTALS, "      - expect: {totals: []}\n", "the script has no output totals"),
         ("SELECT item, LOCALTIMESTAMP AS t FROM bid;", "      - rows: {}\n", "depend on the clock"),

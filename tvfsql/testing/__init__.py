@@ -1,1 +1,1 @@
-"""Tests of a user's scripts with made time: files of YAML, run by `tvfsql test` and by pytest."""
+"""Tests of users' scripts with simulated time: YAML files that `tvfsql test` and pytest run."""

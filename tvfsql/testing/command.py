@@ -1,4 +1,4 @@
-"""`tvfsql test`: finds test files, runs them over one Spark, and tells what differs."""
+"""`tvfsql test`: finds test files, runs them over one Spark, and reports differences."""
 
 from __future__ import annotations
 
@@ -18,7 +18,7 @@ from tvfsql.testing.update import updated
 
 
 class TestExit(IntEnum):
-    """Those of pytest."""
+    """Exit codes, the same as those of pytest."""
 
     OK = 0
     FAILED = 1
@@ -27,7 +27,7 @@ class TestExit(IntEnum):
 
 
 def test_files(paths: Sequence[str]) -> list[Path]:
-    """The test files among files and below folders. Raises DataError for a path that is not there."""
+    """Return the test files among the paths and below folders. Raises DataError for a path that does not exist."""
     found: dict[Path, None] = {}
     for path in map(Path, paths or ["."]):
         if path.is_dir():
@@ -40,7 +40,9 @@ def test_files(paths: Sequence[str]) -> list[Path]:
 
 
 def run_tests(paths: Sequence[str], only: str | None, update: bool, out: TextIO) -> int:
-    """Run tests and write what came of them. `only`: those whose name has this text. Returns the exit code."""
+    """Run tests and write their outcomes. `only`: run the tests whose names contain this text. Returns the exit
+    code.
+    """
     began = time.monotonic()
     try:
         suites = [read_suite(file) for file in test_files(paths)]

@@ -1,4 +1,4 @@
-"""Rows compared: those that a step gave with those that were expected, in any order."""
+"""Compares the rows that a step emitted with the expected ones, in any order."""
 
 from __future__ import annotations
 
@@ -9,26 +9,26 @@ from typing import Any
 
 from tvfsql.runtime.host.row_formats import cells
 
-CLOSE = 1e-9  # of FLOAT and DOUBLE, whose sums depend on the order of rows
+CLOSE = 1e-9  # relative tolerance for FLOAT and DOUBLE, whose sums depend on the order of rows
 
 
 @dataclass(frozen=True)
 class Given:
-    """What an output gave in a step: columns, their types, rows."""
+    """The rows that an output emitted in a step, with their columns and types."""
 
     columns: tuple[str, ...]
     types: tuple[str, ...]
     rows: tuple[Sequence[Any], ...]
 
     def only(self, columns: Sequence[str]) -> Given:
-        """Some of the columns, in that order."""
+        """Return these columns, in this order."""
         at = [self.columns.index(name) for name in columns]
         rows = tuple(tuple(row[i] for i in at) for row in self.rows)
         return Given(tuple(columns), tuple(self.types[i] for i in at), rows)
 
 
 def differences(expected: Given, found: Given) -> list[str]:
-    """Lines of a diff: rows that are missing (-), and those that nobody expected (+); none if all are equal."""
+    """The lines of a diff: missing rows (-) and unexpected rows (+); empty if all rows are equal."""
     left = [*found.rows]
     missing = []
     for row in expected.rows:
@@ -41,7 +41,7 @@ def differences(expected: Given, found: Given) -> list[str]:
 
 
 def same(a: Any, b: Any) -> bool:
-    """Whether two values are equal; numbers with a point if they nearly are."""
+    """Whether two values are equal; floating-point numbers may differ slightly."""
     if isinstance(a, float) and isinstance(b, float):
         return math.isclose(a, b, rel_tol=CLOSE, abs_tol=1e-12) or (math.isnan(a) and math.isnan(b))
     if isinstance(a, list | tuple) and isinstance(b, list | tuple):

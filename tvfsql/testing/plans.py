@@ -1,4 +1,6 @@
-"""Plans of a script under test: their tables are views with the rows of a step, their clock is that of the step."""
+"""Rewrites plans of a script under test: tables become views with the rows of a step, and the clock is that of the
+step.
+"""
 
 from __future__ import annotations
 
@@ -17,8 +19,9 @@ _CLOCK = re.compile(r"'(?:[^'\\]|\\.|'')*'|\b(?:current_timestamp|now)\(\)", re.
 
 
 def given(table: Table) -> Table:
-    """A table as a step gives it: a view whose rows have all columns that are not computed. Changes that a connector
-    reads from messages have a column `op`."""
+    """A table in the form in which a step fills it: a view with all columns that are not computed. If its connector
+    reads changes from messages, it has a column `op`.
+    """
     op, columns = table.op, tuple(part for part in table.columns if part.scalar is None)
     if op is None and table.is_changelog:
         op = free_name("op", lambda name: any(part.name.lower() == name.lower() for part in columns))
@@ -27,12 +30,12 @@ def given(table: Table) -> Table:
 
 
 def view_of(table: str) -> str:
-    """The name of the view; names of tables may have dots."""
+    """The name of the table's view; a table's name can have dots."""
     return "tvfsql_test_" + re.sub(r"\W", lambda found: f"_{ord(found[0]):x}_", table)
 
 
 def by_itself(plan: Node) -> Node:
-    """A physical plan with all that it shares with others."""
+    """A physical plan including the parts that it shares with others."""
     if isinstance(plan, Shared):
         return by_itself(plan.input)
     if isinstance(plan, Reused):
@@ -41,7 +44,7 @@ def by_itself(plan: Node) -> Node:
 
 
 def over_views(plan: Node, time: int) -> Node:
-    """A physical plan over views, at a time (epoch ms)."""
+    """The physical plan over views, at a time (epoch ms)."""
 
     def clock(scalar: Scalar) -> Scalar:
         return _by_clock(scalar, f"TIMESTAMP_MILLIS({time})")
@@ -60,7 +63,7 @@ def tables_of(plan: Node) -> dict[str, Table]:
 
 
 def _mapped(value: Any, of_scalar: Callable[[Scalar], Scalar]) -> Any:
-    """A value with its scalars changed; nodes below an operator are left out."""
+    """The value with `of_scalar` applied to its scalars; inputs of an operator are left out."""
     if isinstance(value, Scalar):
         return of_scalar(value)
     if isinstance(value, tuple):
@@ -78,7 +81,7 @@ def _mapped(value: Any, of_scalar: Callable[[Scalar], Scalar]) -> Any:
 
 
 def _by_clock(scalar: Scalar, now: str) -> Scalar:
-    """An expression with `now` wherever it asks for the time."""
+    """The expression with its functions of the time replaced by `now`."""
     if scalar.lasting:
         return scalar
     parts: list[Part] = []

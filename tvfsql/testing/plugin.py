@@ -1,4 +1,4 @@
-"""A pytest plugin: `*.tvfsql.yaml` files are collected as tests. It loads nothing else until there is one."""
+"""A pytest plugin that collects `*.tvfsql.yaml` files as tests. It loads nothing else until there is such a file."""
 
 from __future__ import annotations
 
@@ -16,11 +16,11 @@ SUFFIXES = (".tvfsql.yaml", ".tvfsql.yml")
 
 
 class Failed(Exception):
-    """A test whose rows are others."""
+    """A test with unexpected rows."""
 
 
 def pytest_addoption(parser: pytest.Parser) -> None:
-    text = "write what tests of tvfsql give into their files, as what is expected"
+    text = "write the rows that tvfsql tests emit into their files as the expected ones"
     parser.getgroup("tvfsql").addoption("--tvfsql-update", action="store_true", help=text)
 
 
@@ -63,7 +63,7 @@ class CaseItem(pytest.Item):
             from tvfsql.testing.read import read_suite
             from tvfsql.testing.update import updated
 
-            # the file may have been changed by a test before
+            # an earlier test may have changed the file
             now = read_suite(self.path)
             case = next(case for case in now.cases if case.name == self.case.name)
             again = run_case(now, case, _spark(self.config).get())
@@ -82,7 +82,7 @@ _OWN = pytest.StashKey["SharedSpark"]()
 
 
 def _spark(config: pytest.Config) -> SharedSpark:
-    """The Spark that all tests share; one that runs in this process already is used."""
+    """The Spark that all tests share; a Spark that already runs in this process is used."""
     from tvfsql.testing.shared_spark import SharedSpark
 
     if _OWN not in config.stash:

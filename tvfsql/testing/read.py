@@ -1,4 +1,4 @@
-"""Reading test files: YAML, of which every key is known or refused."""
+"""Reads test files: YAML in which every unknown key is refused."""
 
 from __future__ import annotations
 
@@ -20,7 +20,7 @@ MODES = ("streaming", "batch")
 
 
 class Loader(yaml.SafeLoader):
-    """YAML 1.2's scalars: times, `on` and `12:30` are texts."""
+    """The scalars of YAML 1.2: times, `on` and `12:30` are texts."""
 
     yaml_implicit_resolvers: dict[str, Any] = {}
 
@@ -39,7 +39,7 @@ for _tag, _pattern, _first in (
 
 
 def read_suite(file: Path) -> Suite:
-    """The tests of a file. Raises DataError, with the place, for what is no test file."""
+    """Return the tests of a file. Raises DataError, with the place, if it is not a valid test file."""
     try:
         text = file.read_bytes().decode()
     except (OSError, UnicodeDecodeError) as error:
@@ -63,9 +63,9 @@ class _Reader:
             return self._suite(root)
         except yaml.MarkedYAMLError as error:
             at = error.problem_mark.index if error.problem_mark else 0
-            raise self.wrong(f"this is not YAML: {error.problem}", Span(at, at + 1)) from error
+            raise self.wrong(f"invalid YAML: {error.problem}", Span(at, at + 1)) from error
         except yaml.YAMLError as error:
-            raise self.wrong(f"this is not YAML: {error}", Span(0, 1)) from error
+            raise self.wrong(f"invalid YAML: {error}", Span(0, 1)) from error
         finally:
             loader.dispose()
 
@@ -77,7 +77,7 @@ class _Reader:
         names = set[str]()
         for case in cases:
             if case.name in names:
-                raise self.wrong(f"two tests are called {case.name}", case.span, "another name")
+                raise self.wrong(f"two tests are named {case.name}", case.span, "another name")
             names.add(case.name)
         return Suite(self.file, self.text, cases)
 
@@ -105,17 +105,17 @@ class _Reader:
     def _refuse_time(self, steps: tuple[Step, ...]) -> None:
         if len(steps) != 1:
             span = steps[1].span if steps else Span(0, 1)
-            raise self.wrong("a test of a query in batch has one step", span, "mode: streaming")
+            raise self.wrong("a test in batch mode has one step", span, "mode: streaming")
         step = steps[0]
         if step.watermark or step.idle or step.restart or step.end:
-            raise self.wrong("only streams have watermarks, restarts and ends", step.span, "mode: streaming")
+            raise self.wrong("watermark, restart and end need mode: streaming", step.span, "mode: streaming")
 
     def _step(self, node: yaml.Node) -> Step:
         if not isinstance(node, yaml.MappingNode):
-            raise self.wrong("this is to have keys", _span(node), "rows: or watermark:")
+            raise self.wrong("a mapping with keys is expected here", _span(node), "rows: or watermark:")
         keys = dict(self._keys(node, STEP_KEYS))
         if not keys:
-            raise self.wrong("this step says nothing", _span(node), "rows: or watermark:")
+            raise self.wrong("this step is empty", _span(node), "rows: or watermark:")
 
         def of(key: str) -> yaml.Node | None:
             return keys[key][1] if key in keys else None
@@ -153,7 +153,7 @@ class _Reader:
         rows = self._list(node)
         values = []
         for row in rows:
-            dict(self._keys(row))  # a row, and no column twice
+            dict(self._keys(row))  # refuses a row with the same column twice
             values.append({str(column): value for column, value in self.made(row).items()})
         return Rows(tuple(values), tuple(map(_span, rows)), _span(node))
 
@@ -171,18 +171,18 @@ class _Reader:
     def _flag(self, node: yaml.Node) -> bool:
         value = self.made(node)
         if not isinstance(value, bool):
-            raise self.wrong("this is true or false", _span(node), "true")
+            raise self.wrong("true or false is expected here", _span(node), "true")
         return value
 
     def _count(self, node: yaml.Node) -> int:
         value = self.made(node)
         if not isinstance(value, int) or isinstance(value, bool) or value < 0:
-            raise self.wrong("late is a number of rows", _span(node), "late: 1")
+            raise self.wrong("late takes a number of rows", _span(node), "late: 1")
         return value
 
     def _text(self, node: yaml.Node) -> tuple[str, Span]:
         if not isinstance(node, yaml.ScalarNode) or self._is_null(node):
-            raise self.wrong("this is to be a text", _span(node))
+            raise self.wrong("a text is expected here", _span(node))
         return node.value, _span(node)
 
     def _several(self, node: yaml.Node) -> list[yaml.Node]:
@@ -190,22 +190,24 @@ class _Reader:
 
     def _list(self, node: yaml.Node) -> list[yaml.Node]:
         if not isinstance(node, yaml.SequenceNode):
-            raise self.wrong("this is to be a list", _span(node), "- before each entry")
+            raise self.wrong("a list is expected here", _span(node), "- before each entry")
         return list(node.value)
 
     def _keys(
         self, node: yaml.Node, known: tuple[str, ...] | None = None
     ) -> Iterator[tuple[str, tuple[yaml.Node, yaml.Node]]]:
-        """Name, key and value of each entry of a mapping. `known`: the names that there may be."""
+        """Yield name, key and value of each entry of a mapping. `known` are the allowed names."""
         if not isinstance(node, yaml.MappingNode):
-            raise self.wrong("this is to have keys", _span(node), f"{known[0]}: ..." if known else "column: value")
+            raise self.wrong(
+                "a mapping with keys is expected here", _span(node), f"{known[0]}: ..." if known else "column: value"
+            )
         seen = set[str]()
         for key, value in node.value:
             name, span = self._text(key)
             if known and name not in known:
-                raise self.wrong(f"{name} is no key of a test file here", span, did_you_mean(name, known))
+                raise self.wrong(f"unknown key {name}", span, did_you_mean(name, known))
             if name in seen:
-                raise self.wrong(f"{name} is there twice", span)
+                raise self.wrong(f"the key {name} is given twice", span)
             seen.add(name)
             yield name, (key, value)
 
@@ -221,7 +223,7 @@ def _span(node: yaml.Node) -> Span:
 
 
 def _end(node: yaml.Node) -> int:
-    """Where the text of a node ends; YAML lets a block last until the next one begins."""
+    """The end of a node's text; YAML itself extends a block to the start of the next one."""
     if not isinstance(node, yaml.CollectionNode) or node.flow_style:
         return int(node.end_mark.index)
     parts = [part for entry in node.value for part in (entry if isinstance(entry, tuple) else (entry,))]

@@ -1,4 +1,4 @@
-"""Running a test: its steps, what each gave, and what was expected instead."""
+"""Runs a test: its steps, the rows that each emitted, and the differences from the expected ones."""
 
 from __future__ import annotations
 
@@ -26,7 +26,7 @@ if TYPE_CHECKING:
 
 @dataclass(frozen=True)
 class StepResult:
-    """What a step gave, and the lines of the diff; none if it gave what was expected."""
+    """The outcome of a step, and the lines of the diff; empty if the rows are as expected."""
 
     step: Step
     number: int
@@ -37,7 +37,7 @@ class StepResult:
 
 @dataclass(frozen=True)
 class CaseResult:
-    """A test that was run. `error` is what ended it early."""
+    """The outcome of a test. `error` is the error that ended it early."""
 
     suite: Suite
     case: Case
@@ -49,7 +49,7 @@ class CaseResult:
         return self.error is None and not any(step.diff for step in self.steps)
 
     def lines(self) -> Iterator[str]:
-        """What went wrong, for people."""
+        """The differences and errors, as text."""
         for result in self.steps:
             if result.diff:
                 line = self.suite.line(result.step.span)
@@ -60,7 +60,7 @@ class CaseResult:
 
 
 def run_case(suite: Suite, case: Case, session: SparkSession) -> CaseResult:
-    """Run a test in a session of its own of this Spark."""
+    """Run a test in its own session of this Spark."""
     from tvfsql.runtime.host.failures import translated
     from tvfsql.runtime.local_spark.start import for_tiny_data
 
@@ -78,22 +78,22 @@ class _Run:
         self.suite, self.case, self.spark = suite, case, spark
         self.script = compiled(case.script, case.mode, case.options)
         self.time: int | None = None  # epoch ms
-        self.empty = set[str]()  # tables whose views have no rows
+        self.empty = set[str]()  # tables whose views are empty
 
     def steps(self, done: list[StepResult]) -> Iterable[StepResult]:
-        """Adds each result to `done`, so that those before an error are kept."""
+        """Run the steps. Each result is appended to `done`, so that results before an error are kept."""
         self._look_over()
         for number, step in enumerate(self.case.steps, 1):
             done.append(self._step(number, step))
         return ()
 
     def _look_over(self) -> None:
-        """Refuse what the script does not have, before anything runs."""
+        """Refuse names that the script does not have, before anything runs."""
         for step in self.case.steps:
             self._refuse_unknown(step)
         if self.case.steps and self.case.steps[0].now is None and any(o.asks_for_time for o in self.script.outputs):
             raise self.suite.mistake(
-                "the rows of this script depend on the clock, and the first step has no time",
+                "the rows of this script depend on the clock, but the first step has no time",
                 self.case.steps[0].span,
                 "now: 2020-01-01 00:00:00",
             )
@@ -104,7 +104,7 @@ class _Run:
             if name not in tables:
                 raise self.suite.mistake(f"the script reads no table {name}", rows.span, did_you_mean(name, tables))
             columns = [column.name for column in given(tables[name]).columns]
-            self._refuse_columns(rows, columns, f"table {name} has no column {{}} that is read")
+            self._refuse_columns(rows, columns, f"table {name} has no column {{}} to fill")
         for name, (_, span) in (*step.watermark.items(), *((each, (each, span)) for each, span in step.idle)):
             if name and name not in tables:
                 raise self.suite.mistake(f"the script reads no table {name}", span, did_you_mean(name, tables))
@@ -127,7 +127,7 @@ class _Run:
         return StepResult(step, number, found, late, tuple(self._diff(step, found, late)))
 
     def _restart(self, script: str, span: Span) -> None:
-        """The stream stops, and goes on with the state that it has."""
+        """Stop the stream and resume it from its state."""
         file = self.suite.file.parent / script if script else self.case.script
         try:
             self.script = compiled(file, self.case.mode, self.case.options).over_state_of(self.script)
@@ -161,17 +161,17 @@ class _Run:
         try:
             return reader(text)
         except (ValueError, TypeError):
-            raise self.suite.mistake(f"{text!r} is no time", span, "2020-04-15 08:00:00") from None
+            raise self.suite.mistake(f"{text!r} is not a time", span, "2020-04-15 08:00:00") from None
 
     def _fill(self, name: str, table: Table, rows: Rows) -> None:
-        """Make the view of a table of the rows of a step."""
+        """Create the view of a table with the rows of a step."""
         if not rows.values and name in self.empty:
             return
         (self.empty.discard if rows.values else self.empty.add)(name)
         self._frame(rows, given(table).physical, f"table {name}").createOrReplaceTempView(view_of(name))
 
     def _frame(self, rows: Rows, columns: Schema, what: str) -> DataFrame:
-        """Rows of the file with these columns. Raises DataError for one that does not fit."""
+        """A DataFrame of rows from the file with these columns. Raises DataError for a row that does not fit."""
         from pyspark.sql.types import StructType, _parse_datatype_string
 
         from tvfsql.runtime.frames.arrow_tables import frame_of_batches
@@ -185,7 +185,7 @@ class _Run:
         frame, bad = rows_of_json(self.spark, texts, schema, self.script.zone)
         if bad:
             kinds = ", ".join(f"{field.name} {field.dataType.simpleString()}" for field in schema.fields)
-            raise self.suite.mistake(f"this is no row of {what}", rows.spans[bad[0]], f"its columns: {kinds}")
+            raise self.suite.mistake(f"this row does not fit {what}", rows.spans[bad[0]], f"its columns: {kinds}")
         return frame
 
     def _diff(self, step: Step, found: Mapping[str, Given], late: int) -> Iterator[str]:
@@ -203,7 +203,7 @@ class _Run:
             yield f"+ late: {late}"
 
     def _compared(self, name: str, rows: Rows, found: Given) -> list[str]:
-        """Only the columns that are named are compared; each row names the same ones."""
+        """Compare only the columns that are named; each row must name the same ones."""
         self._refuse_columns(rows, found.columns, f"the rows of {name} have no column {{}}")
         columns = [*rows.values[0]]
         for row, span in zip(rows.values, rows.spans, strict=True):
@@ -214,7 +214,7 @@ class _Run:
         return differences(Given(shown.columns, shown.types, tuple(tuple(row) for row in wanted)), shown)
 
     def _expected(self, step: Step) -> dict[str, Rows]:
-        """By output."""
+        """The expected rows by output."""
         names = self.script.names
         if "" in step.expect:
             if len(names) > 1:

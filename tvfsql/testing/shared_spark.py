@@ -9,14 +9,16 @@ if TYPE_CHECKING:
 
 
 class SharedSpark:
-    """A local one, which starts with the first test; one that runs in this process already is used, and left."""
+    """A local Spark that starts with the first test. If a Spark already runs in this process, it is used and not
+    stopped.
+    """
 
     def __init__(self) -> None:
         self.spark: SparkSession | None = None
         self.started = False
 
     def get(self) -> SparkSession:
-        """Raises DataError without Java."""
+        """Return the Spark. Raises DataError without Java."""
         from tvfsql.runtime.local_spark.start import OF_TESTS, is_running, local_spark
 
         if self.spark is None:

@@ -1,4 +1,4 @@
-"""The stream of a script under test: one query for each of its outputs, micro-batch by micro-batch."""
+"""The stream of a script under test: one query per output, run micro-batch by micro-batch."""
 
 from __future__ import annotations
 
@@ -30,12 +30,12 @@ from tvfsql.testing.plans import by_itself, over_views, tables_of
 if TYPE_CHECKING:
     from pyspark.sql import DataFrame, SparkSession
 
-SELECT = "query"  # what a SELECT is called among several outputs
+SELECT = "query"  # the name of a SELECT among several outputs
 
 
 @dataclass
 class Output:
-    """A query, and the stream that runs it."""
+    """A query and the stream that runs it."""
 
     name: str
     query: Compiled
@@ -58,11 +58,11 @@ class Output:
 
     @property
     def program(self) -> Program:
-        """The stream as it would run."""
+        """The stream in the form in which it would run on Spark."""
         return Program((replace(self.query, physical=self.plan, sink=None),))
 
     def over_state_of(self, old: Output) -> Output:
-        """The same query over the state of another one. Raises OptionError where a checkpoint would be refused."""
+        """The same query over the state of another one. Raises OptionError if a checkpoint would be refused."""
         kept, program = old.program.manifest, self.program
         refuse_changes(Path("of the test"), changes(kept, program.manifest), changed_input=False)
         made = program.over(kept).queries[0]
@@ -70,7 +70,7 @@ class Output:
         return Output(self.name, made, old.stream)
 
     def micro_batch(self, spark: SparkSession, time: int, messages: Sequence[Message]) -> DataFrame:
-        """The rows of a micro-batch (epoch ms) over the views."""
+        """The output rows of a micro-batch over the views; `time` is in epoch ms."""
         self.stream.begin(time, messages)
         made = replace(self.query, physical=over_views(self.plan, time), sink=None)
         with built_for(self.stream):
@@ -80,7 +80,7 @@ class Output:
 
 @dataclass(frozen=True)
 class UnderTest:
-    """A script, compiled."""
+    """A compiled script."""
 
     outputs: tuple[Output, ...]
     zone: str
@@ -96,16 +96,20 @@ class UnderTest:
         return {name: table for output in self.outputs for name, table in tables_of(output.plan).items()}
 
     def over_state_of(self, old: UnderTest) -> UnderTest:
-        """A changed script over the state of the old one."""
+        """The changed script over the state of the old one."""
         if len(self.outputs) != len(old.outputs):
-            raise DataError(f"the script has {len(self.outputs)} queries, and {len(old.outputs)} before the restart")
+            raise DataError(
+                f"the script has {len(self.outputs)} queries, but had {len(old.outputs)} before the restart"
+            )
         pairs = zip(self.outputs, old.outputs, strict=True)
         return replace(self, outputs=tuple(new.over_state_of(before) for new, before in pairs))
 
     def micro_batch(
         self, spark: SparkSession, time: int, messages: Sequence[Message]
     ) -> tuple[Mapping[str, Given], int]:
-        """What each output gives, and how many rows were late for all their windows."""
+        """Run a micro-batch. Returns the rows of each output, and the number of rows that were late for all their
+        windows.
+        """
         given: dict[str, Given] = {}
         for output in self.outputs:
             rows = output.micro_batch(spark, time, messages)
@@ -149,7 +153,7 @@ def _named(queries: Sequence[Compiled]) -> Iterator[tuple[str, Compiled]]:
 
 
 def _add(given: dict[str, Given], name: str, rows: DataFrame, zone: str) -> None:
-    """Keep what a table was given; several queries may write it."""
+    """Add rows to those of a table, which several queries may write."""
     from tvfsql.runtime.frames.assigned_windows import with_local_times
 
     local = with_local_times(rows, zone)

@@ -1,4 +1,4 @@
-"""What a test file says. Every part knows its place in the text, for errors and for `--update`."""
+"""The contents of a test file. Every part has its span in the text, for errors and for `--update`."""
 
 from __future__ import annotations
 
@@ -15,7 +15,7 @@ SUFFIXES = (".tvfsql.yaml", ".tvfsql.yml")
 
 @dataclass(frozen=True)
 class Rows:
-    """Rows as the file has them, by column: texts, numbers, booleans, lists, mappings, None."""
+    """Rows as written in the file, by column: texts, numbers, booleans, lists, mappings, None."""
 
     values: tuple[Mapping[str, Any], ...] = ()
     spans: tuple[Span, ...] = ()
@@ -27,29 +27,29 @@ class Rows:
 
 @dataclass(frozen=True)
 class Step:
-    """One micro-batch: what comes, and what is to come of it. `expect` is by table; "" stands for the only output.
+    """One micro-batch: its input and the expected output. `expect` is by table; "" is the only output.
 
-    `restart`: before it the stream stops and goes on, with the script of that name; "": with the same.
+    `restart`: the stream stops before the step and resumes with the script of that name; "": with the same script.
     """
 
     span: Span
     rows: Mapping[str, Rows] = field(default_factory=dict)
-    watermark: Mapping[str, tuple[str, Span]] = field(default_factory=dict)  # by table; "": of all
+    watermark: Mapping[str, tuple[str, Span]] = field(default_factory=dict)  # by table; "": all tables
     idle: tuple[tuple[str, Span], ...] = ()
     now: tuple[str, Span] | None = None
     restart: tuple[str, Span] | None = None
     end: bool = False
     expect: Mapping[str, Rows] = field(default_factory=dict)
     late: int = 0
-    column: int = 0  # where its keys begin in their lines
-    is_block: bool = True  # its keys stand below each other
-    last: int = 0  # where its text ends
-    parts: Mapping[str, Span] = field(default_factory=dict)  # the texts of `expect` and `late`, from key to end
+    column: int = 0  # the column in which its keys begin
+    is_block: bool = True  # whether its keys are on lines of their own
+    last: int = 0  # the end of its text
+    parts: Mapping[str, Span] = field(default_factory=dict)  # the spans of `expect` and `late`, including their keys
 
 
 @dataclass(frozen=True)
 class Case:
-    """A test: a script, and the steps of its stream. In batch it has one step."""
+    """A test: a script and the steps of its stream. In batch there is one step."""
 
     name: str
     script: Path
@@ -68,7 +68,7 @@ class Suite:
     cases: tuple[Case, ...]
 
     def line(self, span: Span) -> int:
-        """The number of the line in which a part begins."""
+        """The number of the first line of a part."""
         return self.text.count("\n", 0, span.start) + 1
 
     def mistake(self, message: str, span: Span, hint: str | None = None) -> DataError:

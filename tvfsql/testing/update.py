@@ -1,4 +1,6 @@
-"""`--update`: what steps gave, written into the test file as what is expected. All else in it stays as it is."""
+"""`--update`: writes the rows that steps emitted into the test file as the expected ones. All other text is
+unchanged.
+"""
 
 from __future__ import annotations
 
@@ -15,7 +17,7 @@ from tvfsql.testing.suite import Rows, Suite
 
 
 class Dumper(yaml.SafeDumper):
-    """Quotes what `Loader` would read as something else."""
+    """Quotes texts that `Loader` would read as something else."""
 
     yaml_implicit_resolvers = Loader.yaml_implicit_resolvers
 
@@ -30,10 +32,10 @@ def updated(suite: Suite, results: Iterable[CaseResult]) -> str:
 
 
 def _edits(suite: Suite, result: StepResult) -> list[tuple[int, int, str]]:
-    """Places in the text, and what comes there."""
+    """The edits of the text: start, end and new text."""
     step = result.step
     if not step.is_block:
-        raise suite.mistake("a step on one line is not updated", step.span, "a line for each key")
+        raise suite.mistake("a step on one line cannot be updated", step.span, "a line for each key")
     indent = " " * step.column
     news = {"expect": _expectation(result, indent)}
     if result.late or "late" in step.parts:
@@ -62,7 +64,7 @@ def _expectation(result: StepResult, indent: str) -> str:
 
 
 def _rows(given: Given, known: Rows, indent: str) -> str:
-    """The columns that were compared before; all, where none were."""
+    """The rows with the columns that were compared before; with all columns if there were none."""
     shown = given.only([*known.values[0]]) if known.values else given
     if not shown.rows:
         return " []"
