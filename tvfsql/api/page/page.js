@@ -1,7 +1,7 @@
 "use strict";
 // One query and one step of it are shown. An operator is selected by its number in the step; all views show it.
 const DATA = JSON.parse(document.getElementById("data").textContent);
-const WIDE = 216, HIGH = 46, ACROSS = 18, DOWN = 30, LETTERS = 34;
+const WIDE = 216, HIGH = 46, ACROSS = 18, DOWN = 30, LETTERS = 31;
 const $ = (id) => document.getElementById(id);
 const SVG = "http://www.w3.org/2000/svg";
 let query, step, at = null, view = { x: 0, y: 0, k: 1 }, order = { key: null, falling: false };
