@@ -3,12 +3,20 @@
 from __future__ import annotations
 
 import argparse
+from collections.abc import Mapping
 from typing import TYPE_CHECKING
 
+from tvfsql.completion import SHELLS
 from tvfsql.runtime.host.row_formats import FORMATS
 from tvfsql.runtime.stream.inspect import STATE_TABLES
 from tvfsql.syntax import explain_words
 
+GROUPS = {  # of commands, as --help has them
+    "Run": ("run", "state"),
+    "Understand": ("explain", "compile", "check"),
+    "Write": ("init", "rewrite"),
+    "Set up": ("doctor", "completion"),
+}
 BINARY = ("parquet", "orc", "avro")  # binary formats of results
 
 if TYPE_CHECKING:
@@ -18,11 +26,13 @@ if TYPE_CHECKING:
 def build_parser() -> argparse.ArgumentParser:
     """The commands and their options."""
     parser = argparse.ArgumentParser(
-        prog="tvfsql", description="Flink's window SQL on Spark. Without a command, starts the interactive shell."
+        prog="tvfsql",
+        description="Flink's window SQL on Spark. Without a command, starts the interactive shell.",
+        formatter_class=argparse.RawDescriptionHelpFormatter,
     )
     parser.add_argument("--version", action="store_true", help="print the versions of tvfsql, pyspark and sqlglot")
     _common(parser)
-    commands = parser.add_subparsers(dest="command", metavar="COMMAND")
+    commands = parser.add_subparsers(dest="command", metavar="COMMAND", help="one of the commands below")
 
     run = _command(commands, "run", "run a script and print the rows of each SELECT")
     _script(run)
@@ -76,12 +86,25 @@ def build_parser() -> argparse.ArgumentParser:
     )
 
     _command(commands, "doctor", "check Java, Python, Spark and packages, and say what to do")
+    init = _command(commands, "init", "make a small project: a table, a script, its data and a test")
+    init.add_argument("folder", metavar="FOLDER", nargs="?", default=".", help="where (default: here)")
+    completion = _command(commands, "completion", "print a script that completes commands and options in a shell")
+    completion.add_argument("shell", choices=SHELLS, help="source <(tvfsql completion bash)")
+    parser.epilog = _grouped(commands.choices)
     return parser
+
+
+def _grouped(commands: Mapping[str, argparse.ArgumentParser]) -> str:
+    """The commands in groups, each with its summary."""
+    lines = []
+    for title, names in GROUPS.items():
+        lines += [f"{title}:", *(f"  {name:<12}{commands[name].description}" for name in names), ""]
+    return "\n".join([*lines, "tvfsql COMMAND --help tells the options of a command."])
 
 
 def _command(commands: Commands, name: str, summary: str) -> argparse.ArgumentParser:
     """Add a command. Its summary appears in the list of commands and in its own help."""
-    return commands.add_parser(name, help=summary, description=f"{summary[0].upper()}{summary[1:]}.")
+    return commands.add_parser(name, description=f"{summary[0].upper()}{summary[1:]}.")
 
 
 def _common(parser: argparse.ArgumentParser, default: str | None = None) -> None:

@@ -252,6 +252,23 @@ def _doctor(given: argparse.Namespace, parser: argparse.ArgumentParser) -> int:
     return Exit.OK if all(check.ok for check in found) else Exit.ERROR
 
 
+def _init(given: argparse.Namespace, parser: argparse.ArgumentParser) -> int:
+    from tvfsql.new_project import new_project
+
+    for path in new_project(given.folder):
+        print(path)
+    start = "" if given.folder == "." else f"cd {given.folder}; "
+    print(f"now: {start}tvfsql run -i bids.sql totals.sql", file=sys.stderr)
+    return Exit.OK
+
+
+def _completion(given: argparse.Namespace, parser: argparse.ArgumentParser) -> int:
+    from tvfsql.completion import script
+
+    print(script(parser, given.shell), end="")
+    return Exit.OK
+
+
 COMMANDS = {
     "run": _run,
     "explain": _explain,
@@ -261,6 +278,8 @@ COMMANDS = {
     "state": _state,
     "test": _test,
     "doctor": _doctor,
+    "init": _init,
+    "completion": _completion,
 }
 
 

@@ -1,0 +1,80 @@
+"""`tvfsql init`, `tvfsql completion` and the groups of `tvfsql --help`."""
+
+from __future__ import annotations
+
+import shutil
+import subprocess
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+import pytest
+
+from tvfsql.api import Session
+from tvfsql.arguments import GROUPS, build_parser
+from tvfsql.cli import COMMANDS, main
+from tvfsql.completion import commands, script
+
+if TYPE_CHECKING:
+    from pyspark.sql import SparkSession
+
+
+def test_every_command_is_in_one_group_of_the_help() -> None:
+    assert sorted(name for names in GROUPS.values() for name in names) == sorted(COMMANDS)
+    told = build_parser().format_help()
+    assert all(f"{title}:" in told for title in GROUPS)
+    assert all(command.description in told for command in commands(build_parser()).values() if command.description)
+
+
+@pytest.mark.parametrize(
+    ("typed", "offered"),
+    [
+        ("tvfsql ex", {"explain"}),
+        ("tvfsql explain --ana", {"--analyze"}),
+        ("tvfsql explain --format h", {"html"}),
+        ("tvfsql run --mode ", {"batch", "streaming"}),
+        ("tvfsql completion ", {"bash", "zsh", "fish"}),
+        ("tvfsql run scr", {"script.sql"}),
+    ],
+)
+def test_bash_completes(typed: str, offered: set[str], tmp_path: Path) -> None:
+    if shutil.which("bash") is None:
+        pytest.skip("needs bash")
+    (tmp_path / "script.sql").touch()
+    (tmp_path / "tvfsql.bash").write_text(script(build_parser(), "bash"))
+    words = typed.split(" ")
+    quoted = " ".join(f"'{word}'" for word in words)
+    line = f"source tvfsql.bash; COMP_WORDS=({quoted}); COMP_CWORD={len(words) - 1}; _tvfsql; echo ${{COMPREPLY[@]}}"
+    done = subprocess.run(["bash", "-c", line], cwd=tmp_path, capture_output=True, text=True)
+    assert done.stderr == "" and offered <= {*done.stdout.split()}
+    assert offered == {*done.stdout.split()} or typed.startswith("tvfsql completion")
+
+
+@pytest.mark.parametrize("shell", ["zsh", "fish"])
+def test_other_shells_can_read_their_script(shell: str, tmp_path: Path) -> None:
+    text = script(build_parser(), shell)
+    assert "explain" in text and ("analyze" in text and "mermaid" in text)
+    if shutil.which(shell) is None:
+        pytest.skip(f"needs {shell} to read it")
+    (tmp_path / "script").write_text(text)
+    assert subprocess.run([shell, "-n", str(tmp_path / "script")]).returncode == 0
+
+
+def test_init_writes_a_project_once(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    folder = str(tmp_path / "bids")
+    assert main(["init", folder]) == 0
+    printed = capsys.readouterr()
+    assert "totals.sql" in printed.out and f"cd {folder}; tvfsql run -i bids.sql totals.sql" in printed.err
+    assert main(["check", "-i", f"{folder}/bids.sql", f"{folder}/totals.sql"]) == 0
+    compile((tmp_path / "bids" / "test_totals.py").read_text(), "test_totals.py", "exec")
+    assert main(["init", folder]) == 1
+    assert "bids.sql exists" in capsys.readouterr().err
+
+
+@pytest.mark.spark
+def test_the_project_s_own_test_passes(spark: SparkSession, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    assert main(["init", str(tmp_path)]) == 0
+    monkeypatch.setattr(Session, "close", lambda session: None)
+    monkeypatch.setattr("tvfsql.Session", lambda: Session(spark), raising=False)
+    space = {"__file__": str(tmp_path / "test_totals.py")}
+    exec((tmp_path / "test_totals.py").read_text(), space)
+    space["test_totals"]()  # type: ignore[operator]
