@@ -1,4 +1,4 @@
-"""The scripts of examples/ over flights, in batch as DuckDB answers them; sorted ones are refused as streams."""
+"""The scripts of examples/ over flights, in batch as DuckDB answers them; some sorted ones are no streams."""
 
 from __future__ import annotations
 
@@ -41,7 +41,7 @@ def results(name: str, session: Session) -> list[Any]:
     return session.execute((EXAMPLES / f"{name}.sql").read_text(encoding="utf-8"))
 
 
-@pytest.mark.parametrize("name", WANTED)
+@pytest.mark.parametrize("name", [name for name in WANTED if name != "day_so_far"])  # which is sorted by window_end
 def test_sorted_examples_are_no_streams(name: str) -> None:
     with pytest.raises(UnsupportedError, match=r"(ORDER BY|LIMIT) works in batch only"):
         results(name, Session(mode="streaming"))

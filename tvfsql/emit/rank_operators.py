@@ -1,4 +1,4 @@
-"""Emits the operators that rank rows."""
+"""Emits the operators that rank or sort rows."""
 
 from __future__ import annotations
 
@@ -8,6 +8,7 @@ from tvfsql.emit.python_module import Call, Chain, PythonModule, literal
 from tvfsql.emit.sources import STREAM
 from tvfsql.physical.operators import (
     StreamDeduplicate,
+    StreamSort,
     StreamTopN,
 )
 from tvfsql.plan import nodes
@@ -48,6 +49,13 @@ def _(node: StreamTopN, module: PythonModule) -> str:
 @emit.register
 def _(node: StreamDeduplicate, module: PythonModule) -> str:
     return _top_n_stream(node, "row_number", (node.order,), ["ranks=(1, 1)"], module)
+
+
+@emit.register
+def _(node: StreamSort, module: PythonModule) -> str:
+    name = emit(node.input, module)
+    order = f"order={literal(columns.directions(node.order))}"
+    return module.assign(name, Chain("", (Call(module.need(STREAM, "sort_stream"), (name, order)),)))
 
 
 def _top_n_stream(

@@ -26,6 +26,7 @@ from tvfsql.physical.operators import (
     RowTimeCheck,
     SliceMerge,
     StreamSliceMerge,
+    StreamSort,
     TableSourceScan,
     WindowExpand,
 )
@@ -138,6 +139,11 @@ def _(node: nodes.Aggregate, catalog: Catalog, options: Options) -> Node:
 @_lower.register
 def _(node: Rank, catalog: Catalog, options: Options) -> Node:
     return replace(node, input=Exchange(node.input, node.partition))
+
+
+@_lower.register
+def _(node: nodes.Sort, catalog: Catalog, options: Options) -> Node:
+    return StreamSort(Exchange(node.input, ()), node.order) if options.streaming else node
 
 
 @_lower.register(WindowTopN)

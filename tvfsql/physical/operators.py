@@ -15,7 +15,7 @@ from tvfsql.options import NullTimes
 from tvfsql.plan.aggregate_function import MergeKind
 from tvfsql.plan.columns import BEFORE, LATE, MARKS, OP
 from tvfsql.plan.node import Field, Node, Schema
-from tvfsql.plan.nodes import AggCall, Item
+from tvfsql.plan.nodes import AggCall, Item, Sort
 from tvfsql.plan.rank import WindowDeduplicate, WindowTopN
 from tvfsql.plan.scalar import Scalar
 from tvfsql.plan.stream import KEY_GROUPS, StreamContext, StreamOptions
@@ -304,6 +304,13 @@ class StreamDeduplicate(WindowDeduplicate):
     """WindowDeduplicate of a stream, over the rows of one micro-batch."""
 
     operator = "WindowDeduplicate"
+
+
+@dataclass(frozen=True)
+class StreamSort(Sort):
+    """Sort of a stream by the time of its windows: of the rows that one micro-batch brings."""
+
+    operator = "Sort"
 
 
 @dataclass(frozen=True)

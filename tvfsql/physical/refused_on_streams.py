@@ -55,7 +55,7 @@ def _refusal(node: Node, options: Options) -> Reason | None:
         case nodes.SparkSql():
             return _of_spark(node)
         case nodes.Sort():
-            return "ORDER BY works in batch only: a stream has no end", "leave it out, or use --mode batch", None
+            return _of_sort(node)
         case nodes.Limit():
             return "LIMIT works in batch only", "leave it out, or use --mode batch", None
         case nodes.Distinct():
@@ -137,6 +137,18 @@ def _of_rank(node: Rank) -> Reason:
         )
     reason = "on streams a rank needs an upper limit: without one all rows of a window are kept"
     return reason, f"WHERE {node.name} <= 10 around the query, or QUALIFY {node.name} <= 10", None
+
+
+def _of_sort(node: nodes.Sort) -> Reason | None:
+    """For an order that is not by the time of windows: windows alone come in order."""
+    known, first = window_of(node.input), node.order[0]
+    if known is None or not comes_by_window(node.input):
+        return "ORDER BY works in batch only: a stream has no end", "leave it out, or use --mode batch", None
+    named = [key.scalar.column for key in node.order if key.scalar.column is not None]
+    if first.descending or len(named) < len(node.order) or not known.is_told_by(named[:1]):
+        reason = "ORDER BY works in batch only, unless it is by columns, the first of which is the time of a window"
+        return reason, f"ORDER BY {(*known.times, *known.ends, *known.starts)[0]}, ...", None
+    return None
 
 
 def _of_spark(node: nodes.SparkSql) -> Reason:

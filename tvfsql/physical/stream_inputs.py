@@ -21,6 +21,7 @@ from tvfsql.physical.operators import (
     StreamDeduplicate,
     StreamOperator,
     StreamSliceMerge,
+    StreamSort,
     StreamTopN,
     StreamUnion,
     TableSourceScan,
@@ -120,7 +121,7 @@ def _marked_sides(node: Node, at: int, options: Options) -> Iterator[Calc]:
 
 def _of_windows(node: Node) -> bool:
     """Whether the rows come from a window operator, with no other window operator or several inputs in between."""
-    while isinstance(node, Calc | Exchange | nodes.Unnest | StreamTopN | StreamDeduplicate):
+    while isinstance(node, Calc | Exchange | nodes.Unnest | StreamTopN | StreamDeduplicate | StreamSort):
         node = node.input
     return isinstance(node, StreamSliceMerge)
 
@@ -141,7 +142,9 @@ def handing_marks_on(node: Node) -> Node:
             passes = all_of(node.conditions)
             either = template(f"`{CONTROL}` IS NOT NULL OR ({{p}})", {"p": passes}, "boolean") if passes else None
             return Calc(handing_marks_on(node.input), (*kept, *mark_items()), (either,) if either else ())
-        case Exchange() | nodes.Unnest() | StreamTopN() | StreamDeduplicate() | nodes.Expand() | WindowExpand():
+        case Exchange() | nodes.Unnest() | StreamTopN() | StreamDeduplicate() | StreamSort():
+            return replace(node, input=handing_marks_on(node.input))
+        case nodes.Expand() | WindowExpand():
             return replace(node, input=handing_marks_on(node.input))
         case RowTimeCheck():
             return handing_marks_on(node.input)

@@ -18,6 +18,7 @@ if TYPE_CHECKING:
     from tvfsql.runtime.stream.progress.counts import counted_out as counted_out
     from tvfsql.runtime.stream.rows.deduplicate import deduplicate_stream as deduplicate_stream
     from tvfsql.runtime.stream.rows.interval_join import interval_join_stream as interval_join_stream
+    from tvfsql.runtime.stream.rows.top_n import sort_stream as sort_stream
     from tvfsql.runtime.stream.rows.top_n import top_n_stream as top_n_stream
     from tvfsql.runtime.stream.time.union import union_streams as union_streams
     from tvfsql.runtime.stream.time.watermarks import drop_null_times as drop_null_times
@@ -43,6 +44,7 @@ _MODULE_OF = {
     "printed": "driver.jobs",
     "run_streams": "driver.jobs",
     "Source": "driver.idle_sources",
+    "sort_stream": "rows.top_n",
     "start_streams": "driver.jobs",
     "to_tables": "driver.statement_set",
     "top_n_stream": "rows.top_n",

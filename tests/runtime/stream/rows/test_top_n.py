@@ -80,3 +80,14 @@ def test_nothing_in_nothing_out() -> None:
     limit = Limit("rank", (0,), ((1, False, True),), 1, 3)
     assert list(TopN(limit, None, ranked=True)([])) == []
     assert list(TopN(limit, 3, ranked=True)([batches(3, 1, 5)[0].slice(0, 0)])) == []
+
+
+def test_without_partitions_and_limit_all_rows_come_in_order(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(rank, "CHUNK_ROWS", 7)
+    given = batches(seed=4, count=9, rows=11)
+    limit = Limit("row_number", (), ((0, False, True), (1, True, False), (2, False, True)), 3, rank.ALL)
+    found = [row for batch in TopN(limit, 3)(given) for row in batch.to_pylist() if row["control"] is None]
+    rows = [row for batch in given for row in batch.to_pylist() if row["control"] is None]
+    assert found == sorted(
+        rows, key=lambda row: (row["window"], row["value"] is None, -ord(row["value"] or "a"), row["row"])
+    )

@@ -1,4 +1,4 @@
-"""Top-N of the windows of a stream: ranks the rows of a micro-batch, as `row_number().over(...)` does in batch.
+"""Top-N and order of the windows of a stream: ranks or sorts the rows of a micro-batch, as OVER and ORDER BY in batch.
 
 All rows of a window arrive in one micro-batch, so ranks are final there, and no state is kept. Spark's own OVER does
 not run on streams.
@@ -22,6 +22,7 @@ from tvfsql.runtime.stream.time.execution import execution
 
 CHUNK_ROWS = 200_000
 OUT_ROWS = 50_000
+ALL = 2**62  # as many ranks
 # the names of directions, as in PySpark's Column: (descending, NULLs first)
 DIRECTIONS = {
     "asc": (False, True),
@@ -61,6 +62,20 @@ def top_n_stream(
     schema = T.StructType([*rows.schema.fields, *rank])
     best = TopN(limit, control, ranks[0], ranked=name is not None)
     return execution().map_in_arrow(together, best, schema)
+
+
+def sort_stream(rows: DataFrame, *, order: Mapping[str, str]) -> DataFrame:
+    """Exchange and Sort: the rows of each micro-batch in order, in one task.
+
+    In: any columns. `order` maps columns to directions (DIRECTIONS); the first one rises from micro-batch to
+    micro-batch, as the ends of windows do, so that the whole stream is in order.
+    Out: the same columns. Control rows come first.
+    """
+    at = rows.columns.index
+    keys = tuple((at(column), *DIRECTIONS[direction]) for column, direction in order.items())
+    control = at(CONTROL) if CONTROL in rows.columns else None
+    numbered = rows.toDF(*map(str, range(len(rows.columns)))).repartition(1)
+    return execution().map_in_arrow(numbered, TopN(Limit("row_number", (), keys, len(keys), ALL), control), rows.schema)
 
 
 @dataclass(frozen=True)

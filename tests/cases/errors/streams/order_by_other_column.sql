@@ -1,0 +1,5 @@
+SET 'execution.runtime-mode' = 'streaming';
+SELECT window_end, COUNT(*) AS n
+FROM TABLE(TUMBLE(TABLE bid, DESCRIPTOR(bidtime), INTERVAL '10' MINUTE))
+GROUP BY window_start, window_end
+ORDER BY n, window_end;
