@@ -253,6 +253,13 @@ def _instant(kind: SqlType, pattern: SqlType = "", zone: SqlType = "") -> str | 
     return f"IF({millis} BETWEEN -62135596800000 AND 253402300799999, TIMESTAMP_MILLIS({millis}), NULL)"
 
 
+def _current_watermark(_: SqlType) -> str:
+    raise UnsupportedError(
+        "CURRENT_WATERMARK is not supported: rows do not know the watermark of the operators above them",
+        hint="SET 'tvfsql.late-output' = 't' keeps late rows in a table",
+    )
+
+
 FROM_TEXT = ""  # bind/flink/readers.py
 FAR_AWAY = "is NULL for a text that is not a date; Flink returns a day millions of years away"
 
@@ -263,6 +270,7 @@ TIMES = (
     same("NOW()", INSTANT),
     Function("CURRENT_ROW_TIMESTAMP()", "CURRENT_TIMESTAMP()", INSTANT, "is the time of the query, not of the row"),
     *(Function(f"{name}()", f"CAST({wall_clock('CURRENT_TIMESTAMP()')} AS TIME(0))", "time(0)") for name in CLOCKS),
+    Function("CURRENT_WATERMARK(rowtime)", _current_watermark, INSTANT, "is refused"),
     Function("LOCALTIMESTAMP()", wall_clock("CURRENT_TIMESTAMP()"), CLOCK),
     Function("CURRENT_DATE()", f"CAST({wall_clock('CURRENT_TIMESTAMP()')} AS DATE)", "date"),
     Function("DATE_FORMAT(time, format)", formatted, "string", PATTERNS),

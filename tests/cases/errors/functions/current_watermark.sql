@@ -1,0 +1,1 @@
+SELECT item FROM bid WHERE bidtime > CURRENT_WATERMARK(bidtime);
