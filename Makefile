@@ -14,7 +14,7 @@ PYTHON ?= $(shell for each in python3 python3.13 python3.12 python3.11 python; d
 .PHONY: help demo test soak soak-kills check golden bench bench-flink fuzz hostile lint
 
 help:  ## show this list
-	@awk -F ':.*## ' '/^[a-z-]+:.*## /{printf "  make %-11s %s\n", $$1, $$2}' Makefile
+	@awk -F ':.*## ' '/^[a-z-]+:.*## /{printf "  make %-12s %s\n", $$1, $$2}' Makefile
 
 demo: $(DONE)  ## run an example: plans, code, rows (DEMO=FILE for another one)
 	@echo "== tvfsql explain $(DEMO)"; $(BIN)/tvfsql explain $(DEMO)

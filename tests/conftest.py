@@ -36,7 +36,7 @@ def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
 def spark(request: pytest.FixtureRequest) -> Iterator[SparkSession]:
     """The local Spark, started once. Tests that take it are marked `spark`. If there are tests of Kafka among those
     that run, it can read topics."""
-    from tvfsql.runtime.local_spark.start import local_spark
+    from tvfsql.runtime.local_spark.start import start_spark
 
     arguments = SMALL
     if any(item.get_closest_marker("kafka") for item in request.session.items):
@@ -46,7 +46,7 @@ def spark(request: pytest.FixtureRequest) -> Iterator[SparkSession]:
             arguments += f" --jars {jars}"
     with pytest.MonkeyPatch.context() as patch:
         patch.setenv("PYSPARK_SUBMIT_ARGS", f"{arguments} pyspark-shell")
-        session = local_spark()
+        session = start_spark()
     yield session
     session.stop()
 

@@ -32,6 +32,7 @@ def build_parser() -> argparse.ArgumentParser:
     )
     parser.add_argument("--version", action="store_true", help="print the versions of tvfsql, pyspark and sqlglot")
     _common(parser)
+    _spark(parser)
     commands = parser.add_subparsers(dest="command", metavar="COMMAND", help="one of the commands below")
 
     run = _command(commands, "run", "run a script and print the rows of each SELECT")
@@ -42,6 +43,7 @@ def build_parser() -> argparse.ArgumentParser:
         "--checkpoint", metavar="DIR", help="folder for the state of streams; the next run resumes from it"
     )
     _allow(run)
+    _spark(run, argparse.SUPPRESS)
     run.add_argument(
         "--metrics", metavar="FILE", help="append the metrics of streams to a file, one line of JSON per micro-batch"
     )
@@ -64,6 +66,11 @@ def build_parser() -> argparse.ArgumentParser:
     _script(compiled)
     compiled.add_argument("-o", metavar="FILE", dest="output", help="write it to a file instead of stdout")
 
+    package = _command(commands, "package", "write a folder that spark-submit runs on a cluster; does not start Java")
+    _script(package)
+    package.add_argument("-o", metavar="DIR", dest="output", required=True, help="the folder")
+    package.add_argument("--checkpoint", metavar="DIR", help="where its streams keep their state")
+
     check = _command(commands, "check", "parse and bind only; does not start Java")
     _script(check)
     check.add_argument(
@@ -78,6 +85,8 @@ def build_parser() -> argparse.ArgumentParser:
     state.add_argument("--show", choices=tables, default="all", help="which table to print (default: all)")
     state.add_argument("--format", choices=FORMATS, default="table", help="output format (default: table)")
 
+    _spark(state, argparse.SUPPRESS)
+
     test = _command(commands, "test", "test scripts with simulated time: run the *.tvfsql.yaml files")
     test.add_argument("paths", nargs="*", metavar="PATH", help="a test file or a folder (default: the current folder)")
     test.add_argument("-k", metavar="TEXT", dest="only", help="only run tests whose names contain this text")
@@ -85,7 +94,10 @@ def build_parser() -> argparse.ArgumentParser:
         "--update", action="store_true", help="write the emitted rows into the files as the expected ones"
     )
 
-    _command(commands, "doctor", "check Java, Python, Spark and packages, and say what to do")
+    doctor = _command(commands, "doctor", "check Java, Python, Spark and packages, and say what to do")
+    of_folder = "with a cluster: a folder that all its machines must see"
+    doctor.add_argument("--checkpoint", metavar="DIR", help=of_folder)
+    _spark(doctor, argparse.SUPPRESS)
     init = _command(commands, "init", "make a small project: a table, a script, its data and a test")
     init.add_argument("folder", metavar="FOLDER", nargs="?", default=".", help="where (default: here)")
     completion = _command(commands, "completion", "print a script that completes commands and options in a shell")
@@ -118,6 +130,17 @@ def _common(parser: argparse.ArgumentParser, default: str | None = None) -> None
     parser.add_argument("-i", metavar="INIT.sql", dest="init", action="append", default=default, help=of_init)
 
 
+def _spark(parser: argparse.ArgumentParser, default: str | None = None) -> None:
+    """Which Spark; valid in the same places."""
+    where = parser.add_mutually_exclusive_group()
+    of_master = "the cluster to run on, such as spark://HOST:7077, yarn or k8s://... (default: this machine)"
+    where.add_argument("--master", metavar="URL", default=default, help=of_master)
+    of_remote = "the Spark Connect server to run on, such as sc://HOST:15002"
+    where.add_argument("--remote", metavar="URL", default=default, help=of_remote)
+    of_conf = "give Spark a setting, as SET 'spark....' does; repeatable"
+    parser.add_argument("--conf", metavar="KEY=VALUE", type=_setting, action="append", default=default, help=of_conf)
+
+
 def _allow(parser: argparse.ArgumentParser) -> None:
     of_input = "resume from a checkpoint even if a query now reads other rows, as after a change of its WHERE"
     parser.add_argument("--allow-changed-input", action="store_true", help=of_input)
@@ -129,6 +152,13 @@ def _pair(text: str) -> str:
     if not equals or not key.strip():
         raise argparse.ArgumentTypeError(f"KEY=VALUE, not {text}")
     return text
+
+
+def _setting(text: str) -> str:
+    """A pair whose key is one of Spark's."""
+    if not text.strip().startswith("spark."):
+        raise argparse.ArgumentTypeError(f"spark.KEY=VALUE, not {text}; options of tvfsql: --set")
+    return _pair(text)
 
 
 def _text_file(path: str) -> str:

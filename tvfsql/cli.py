@@ -73,10 +73,14 @@ def _session(given: argparse.Namespace) -> Session:
     from tvfsql.api import Session
 
     options = {}
-    for pair in getattr(given, "set", None) or ():
+    for key in ("master", "remote"):
+        if url := getattr(given, key, None):
+            options[f"spark.{key}"] = url
+    for pair in (*(getattr(given, "conf", None) or ()), *(getattr(given, "set", None) or ())):
         key, _, value = pair.partition("=")
         options[key.strip()] = value.strip()
-    checkpoint, flush = getattr(given, "checkpoint", None), not getattr(given, "no_flush", False)
+    checkpoint = None if given.command in ("state", "doctor", "package") else getattr(given, "checkpoint", None)
+    flush = not getattr(given, "no_flush", False)
     allowed = getattr(given, "allow_changed_input", False)
     session = Session(mode=given.mode, options=options, checkpoint=checkpoint, flush=flush, allow_changed_input=allowed)
     for file in getattr(given, "init", None) or ():
@@ -195,6 +199,17 @@ def _compile(given: argparse.Namespace, parser: argparse.ArgumentParser) -> int:
     return Exit.OK
 
 
+def _package(given: argparse.Namespace, parser: argparse.ArgumentParser) -> int:
+    from importlib import metadata
+
+    from tvfsql.api.package import write_package
+
+    spark = ".".join(metadata.version("pyspark").split(".")[:2])
+    for file in write_package(given.output, _statements(given, parser), given.checkpoint, spark):
+        print(file)
+    return Exit.OK
+
+
 def _statements(given: argparse.Namespace, parser: argparse.ArgumentParser) -> list[tuple[Compiled, ...]]:
     """The queries of each statement that has any."""
     from tvfsql.api.script import queries_of
@@ -230,7 +245,9 @@ def _state(given: argparse.Namespace, parser: argparse.ArgumentParser) -> int:
 
     if given.show == "all" and given.format not in APART:
         parser.error(f"--format {given.format} is for one table: --show {' or '.join(STATE_TABLES)}")
-    show_state(given.checkpoint, STATE_TABLES if given.show == "all" else (given.show,), given.format, sys.stdout)
+    tables = STATE_TABLES if given.show == "all" else (given.show,)
+    session = _session(given)
+    show_state(lambda: session.spark, given.checkpoint, tables, given.format, sys.stdout)
     return Exit.OK
 
 
@@ -241,9 +258,16 @@ def _test(given: argparse.Namespace, parser: argparse.ArgumentParser) -> int:
 
 
 def _doctor(given: argparse.Namespace, parser: argparse.ArgumentParser) -> int:
+    from tvfsql.runtime.cluster.asked import MASTER, REMOTE, is_local, requested
     from tvfsql.runtime.host.doctor import checks
 
-    found = checks()
+    asked = requested(_session(given).options.spark)
+    found = [*checks()]
+    if REMOTE in asked or not is_local(asked.get(MASTER, "local")):
+        from tvfsql.runtime.host.doctor import cluster_checks
+        from tvfsql.runtime.local_spark.start import start_spark
+
+        found += cluster_checks(start_spark(own=asked), given.checkpoint)
     width = max(len(check.name) for check in found)
     for check in found:
         print(f"{'ok  ' if check.ok else 'MISS'} {check.name:<{width}}  {check.found}")
@@ -273,6 +297,7 @@ COMMANDS = {
     "run": _run,
     "explain": _explain,
     "compile": _compile,
+    "package": _package,
     "check": _check,
     "rewrite": _rewrite,
     "state": _state,

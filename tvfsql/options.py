@@ -1,6 +1,7 @@
 """The options that SET and `--set` accept: Flink's names where Flink has one, `tvfsql.` otherwise.
 
-`options[STATE_TTL]` is a value of the option's type; only this module parses the text that was set.
+`options[STATE_TTL]` is a value of the option's type; the text that was set is read here alone. Keys that begin with
+`spark.` are Spark's own settings: `options.spark`.
 """
 
 from __future__ import annotations
@@ -16,6 +17,7 @@ from tvfsql import ignored_options
 from tvfsql.errors import OptionError, Span, did_you_mean, nearest
 from tvfsql.plan.durations import milliseconds
 from tvfsql.plan.stream import KEY_GROUPS as USUAL_KEY_GROUPS
+from tvfsql.secrets import shown
 
 T = TypeVar("T")
 E = TypeVar("E", bound=Enum)
@@ -162,6 +164,7 @@ def duration(text: str, key: str, span: Span | None = None) -> int:
     return ms
 
 
+OF_SPARK = "spark."
 KNOWN: dict[str, Option[Any]] = {}
 
 
@@ -328,16 +331,26 @@ class Options:
         return option.read(self.text(option.key), option.key, None)
 
     def text(self, key: str) -> str:
-        """The value as SET shows it."""
-        return self.values[key] if key in self.values else KNOWN[key].default
+        """The value as it was set; "" for one of Spark's that was not."""
+        if key in self.values or key in KNOWN:
+            return self.values[key] if key in self.values else KNOWN[key].default
+        return ""
 
     @property
     def ignored(self) -> tuple[str, ...]:
-        """The options that are set and have no effect here, in order."""
-        return tuple(key for key in self.values if key not in KNOWN and key not in ignored_options.SETTLED)
+        """Those that are set and change no row here, in order."""
+        nothing = (key for key in self.values if key not in KNOWN and not key.startswith(OF_SPARK))
+        return tuple(key for key in nothing if key not in ignored_options.SETTLED)
+
+    @property
+    def spark(self) -> dict[str, str]:
+        """Those that Spark is given as they are."""
+        return {key: value for key, value in self.values.items() if key.startswith(OF_SPARK)}
 
     def with_value(self, key: str, value: str, span: Span | None = None) -> Options:
-        """Return the same options with one more set. Raises OptionError."""
+        """The same options with one more set. Raises OptionError."""
+        if key.startswith(OF_SPARK):
+            return Options({**self.values, key: value})
         if ignored_options.is_ignored(key) and key not in KNOWN:
             if hint := ignored_options.instead(key, value):
                 raise OptionError(f"{key} cannot be {value!r}", span=span, hint=hint)
@@ -350,13 +363,13 @@ class Options:
         """Return the same options with one (None: every one) reset to its default. Raises OptionError."""
         if key is None:
             return Options()
-        if not ignored_options.is_ignored(key):
+        if not ignored_options.is_ignored(key) and not key.startswith(OF_SPARK):
             _option(key, span)
         return Options({k: v for k, v in self.values.items() if k != key})
 
     def listed(self) -> Iterator[tuple[str, str]]:
-        """Every key that has an effect, and all keys that are set, with their values in order."""
-        return ((key, self.text(key)) for key in sorted({*KNOWN, *self.values}))
+        """Every key that has a meaning, and those that are set, with their values in order."""
+        return ((key, shown(key, self.text(key))) for key in sorted({*KNOWN, *self.values}))
 
     @property
     def streaming(self) -> bool:

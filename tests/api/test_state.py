@@ -253,11 +253,11 @@ def test_a_checkpoint_is_told_as_its_streams_counted(spark: SparkSession, tmp_pa
     session.script.folder = str(ROOT / "docs")
     session.execute((ROOT / "docs" / "tables.sql").read_text(encoding="utf-8"))
     session.sql(query).collect()
-    assert bare(printed(read_streams(str(tmp_path / "ck")), *STATE_TABLES)) == bare(shown)
+    assert bare(printed(read_streams(lambda: spark, str(tmp_path / "ck")), *STATE_TABLES)) == bare(shown)
 
     session.execute(SCRIPT)
     files = listed(tmp_path)
-    streams = read_streams(str(tmp_path / "ck"))
+    streams = read_streams(lambda: spark, str(tmp_path / "ck"))
     assert listed(tmp_path) == files
     operators, windows, groups = (told_by(streams, table) for table in ("operators", "windows", "key-groups"))
     assert [(each["stream"], each["kind"]) for each in operators] == [

@@ -8,7 +8,7 @@ from statistics import median
 import report
 
 import tvfsql
-from tvfsql.runtime.local_spark.start import local_spark
+from tvfsql.runtime.local_spark.start import start_spark
 
 # Flink's call, and what is written in Spark's SQL for about the same
 COMMON = {
@@ -51,7 +51,7 @@ COLUMNS = (
 
 def run(rows: int, repeats: int) -> None:
     """Seconds of each over `rows` rows, after one warm-up: Spark's, ours, and how much longer ours takes."""
-    spark = local_spark()
+    spark = start_spark()
     table = spark.range(rows).selectExpr(*COLUMNS).cache()
     table.count()
     session = tvfsql.Session(spark)

@@ -123,8 +123,8 @@ def make(spark: Any, name: str) -> None:
 
 
 if __name__ == "__main__":
-    from tvfsql.runtime.local_spark.start import local_spark
+    from tvfsql.runtime.local_spark.start import start_spark
 
     missing = [name for name in CASES if not (KEPT / f"{name}.json").exists()]
     for each in missing:
-        make(local_spark(), each)
+        make(start_spark(), each)

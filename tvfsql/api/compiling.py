@@ -108,6 +108,7 @@ class _Bound:
             mode=self.mode,
             unbounded=self.endless,
             options=self.options.of_streams,
+            spark=self.options.spark,
         )
 
 

@@ -2,14 +2,14 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable
+from collections.abc import Callable, Iterable, Mapping
 from dataclasses import dataclass, field, replace
 from functools import cached_property
 from typing import TYPE_CHECKING, Any
 
 from tvfsql.catalog import Table
 from tvfsql.emit import Query, program
-from tvfsql.emit.jobs import job_arguments, letter_arguments, letter_scans
+from tvfsql.emit.jobs import CHECKPOINT, job_arguments, letter_arguments, letter_scans
 from tvfsql.options import StreamOptions
 from tvfsql.physical.manifest import manifest_of
 from tvfsql.physical.resume import with_old_names
@@ -39,6 +39,7 @@ class Stages:
     mode: str = "batch"
     unbounded: str | None = None  # the name of an unbounded table that it reads
     options: StreamOptions = field(default_factory=StreamOptions)
+    spark: Mapping[str, str] = field(default_factory=dict)  # Spark's own settings that are set
     of_script: tuple[str, ...] = ()  # warnings about the statements before it
 
     @property
@@ -98,9 +99,9 @@ class Program:
         require_settings(spark)
         used = functions_in(tuple(query.physical for query in self.queries))
         if folders := {function.folder for function in used} - {""}:
-            from tvfsql.runtime.udf.calls import share_folders
+            from tvfsql.runtime.cluster.code import share
 
-            share_folders(spark, sorted(folders))
+            share(spark, sorted(folders))
         return self.function(function)(spark)
 
     def function(self, name: str) -> Callable[[Any], Any]:
@@ -109,14 +110,15 @@ class Program:
         return found
 
 
-def code_of(script: Iterable[Iterable[Stages]]) -> str:
-    """The module that runs the queries of a script, grouped by statement."""
+def code_of(script: Iterable[Iterable[Stages]], checkpoint: str = CHECKPOINT) -> str:
+    """The module that runs the queries of a script, grouped by statement, with its streams' state in `checkpoint`."""
     return program(
         [
-            Query(query.sql, query.physical, query.sink, i, query.options)
+            Query(query.sql, query.physical, query.sink, i, query.options, query.spark)
             for i, statement in enumerate(script)
             for query in statement
-        ]
+        ],
+        checkpoint,
     )
 
 

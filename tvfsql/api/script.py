@@ -31,6 +31,7 @@ from tvfsql.plan.aggregates import AGGREGATES
 from tvfsql.plan.nodes import Scan
 from tvfsql.plan.types import shown
 from tvfsql.room import with_room
+from tvfsql.secrets import shown as shown_value
 from tvfsql.syntax import ast, statements
 from tvfsql.syntax.databases import Databases
 from tvfsql.syntax.explain_words import ANALYZE, ANALYZE_FORMATS, DETAILS, FORMATS, JSON_PLAN, STAGES
@@ -154,7 +155,7 @@ class Script:
             case statements.SetOption(str() as key, str() as value):
                 self.options = self.options.with_value(key, value, statement.span)
                 self._ignore((key,) if key in self.options.ignored else ())
-                return Message(f"set {key} = {self.options.text(key)}")
+                return Message(f"set {key} = {shown_value(key, self.options.text(key))}")
             case statements.Reset(key):
                 self.options = self.options.without(key, statement.span)
                 return Message(f"reset {key or 'all options'}")

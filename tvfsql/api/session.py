@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING, Any, Self
 
 from tvfsql.api.compiled import Compiled
 from tvfsql.api.display import html_catalog
-from tvfsql.api.own_spark import OwnSpark
+from tvfsql.api.own_spark import Needs, OwnSpark
 from tvfsql.api.program import Program, run_inserts, streams_of
 from tvfsql.api.result import Result, Rows
 from tvfsql.api.script import Analyze, Message, Script, Text, queries_of
@@ -20,9 +20,11 @@ from tvfsql.api.warehouse import Warehouse
 from tvfsql.bind.call import AdvanceWatermark, epoch_ms, table_with_watermark
 from tvfsql.bind.function import function_of
 from tvfsql.catalog import Catalog, Table, View
-from tvfsql.errors import BindError, DataError, UnsupportedError
+from tvfsql.errors import BindError, DataError, OptionError, UnsupportedError
 from tvfsql.options import ZONE, Options
 from tvfsql.physical.operators import LateOutput
+from tvfsql.runtime.cluster.asked import MASTER, REMOTE
+from tvfsql.runtime.cluster.places import local_folder
 
 if TYPE_CHECKING:
     from pyspark.sql import DataFrame, Row, SparkSession
@@ -35,14 +37,16 @@ if TYPE_CHECKING:
 class Session:
     """Runs scripts. `with Session() as session:` closes it at the end of the block.
 
-    `spark`: the SparkSession to use; None starts a local one on first use. `mode`: "batch" or "streaming"; None chooses
-    streaming only if a table is unbounded. `options`: the options of SET, by key. Raises OptionError for an unknown key
-    or an invalid value. `catalog`: tables, views and functions; the session adds to it. None starts with an empty one.
-    `checkpoint`: the folder for the state of streams: the first one in its subfolder 1, the second in 2, and so on.
-    None keeps the state in a temporary folder that is deleted with the query. `flush`: whether the end of a bounded
-    input fires every window. If not, open windows wait for the next run. `allow_changed_input`: resume from a
-    checkpoint even if a query now reads other rows, as after a change of its WHERE. See
-    docs/streams.md#change-a-running-query.
+    `spark`: the SparkSession to use; None starts one on first use. `master`: that of the Spark that starts, such as
+    spark://host:7077 or yarn; `remote`: a Spark Connect server, such as sc://host:15002. Without both, SPARK_MASTER,
+    SPARK_REMOTE or Spark's own files name it, or else it is local. `mode`: "batch" or "streaming"; None chooses
+    streaming only if a table is unbounded. `options`: the options of SET, by key, and Spark's own settings, `spark.*`.
+    Raises OptionError for an unknown key or an invalid value. `catalog`: tables, views and functions; the session adds
+    to it. None starts with an empty one. `checkpoint`: the folder for the state of streams: the first one in its
+    subfolder 1, the second in 2, and so on. None keeps the state in a temporary folder that is deleted with the query.
+    `flush`: whether the end of a bounded input fires every window. If not, open windows wait for the next run.
+    `allow_changed_input`: resume from a checkpoint even if a query now reads other rows, as after a change of its
+    WHERE. See docs/streams.md#change-a-running-query.
     """
 
     def __init__(
@@ -54,15 +58,27 @@ class Session:
         checkpoint: str | Path | None = None,
         flush: bool = True,
         allow_changed_input: bool = False,
+        master: str | None = None,
+        remote: str | None = None,
     ) -> None:
-        self.own = OwnSpark(spark)
-        self.streams = Streams(Path(checkpoint) if checkpoint is not None else None, flush, allow_changed_input)
+        asked = {key: url for key, url in ((MASTER, master), (REMOTE, remote)) if url is not None}
+        if len(asked) > 1 or (asked and spark is not None):
+            raise OptionError("a session has one of spark, master and remote")
+        options = {**(options or {}), **asked}
+        self.own = OwnSpark(self._needs, spark)
+        folder = local_folder(checkpoint) if checkpoint is not None else None
+        self.streams = Streams(folder, flush, allow_changed_input)
         self.script = Script(catalog or Catalog(), Options.of(options), mode, warehouse=Warehouse())
 
     @property
     def spark(self) -> SparkSession:
-        """The SparkSession in use; starts a local one if there is none. Raises DataError if Java is not found."""
-        return self.own.get(self.catalog.packages)
+        """The SparkSession in use; starts one if there is none, a local one unless a cluster is asked for.
+
+        Raises DataError if no Java is found or no Spark is there, OptionError if a setting comes too late."""
+        return self.own.get()
+
+    def _needs(self) -> Needs:
+        return Needs(frozenset(self.catalog.packages()), self.options.spark)
 
     def close(self) -> None:
         """Stop the running streams after their current micro-batch, and Spark if this session started it."""

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING, TextIO
 
@@ -11,24 +11,27 @@ from tvfsql.runtime.host.row_formats import write_rows
 from tvfsql.runtime.host.status_line import working
 
 if TYPE_CHECKING:
+    from pyspark.sql import SparkSession
+
     from tvfsql.runtime.stream.inspect.checkpoint import StreamState
 
 GLANCE = 20  # the most rows per table, if several are printed
 
 
-def show_state(checkpoint: str, tables: Sequence[str], format: str, out: TextIO) -> None:
-    """Write tables of STATE_TABLES about a checkpoint. Starts Spark if it is not running.
+def show_state(
+    start: Callable[[], SparkSession], checkpoint: str, tables: Sequence[str], format: str, out: TextIO
+) -> None:
+    """Write tables of STATE_TABLES about a checkpoint, which the Spark that `start` gives reads.
 
     Raises DataError if the folder is not a checkpoint, has no completed micro-batch, or is of another version.
     """
     with working("reading the checkpoint"):
-        streams = read_streams(checkpoint)
+        streams = read_streams(start, checkpoint)
     write_tables(streams, tables, format, out)
 
 
-def read_streams(checkpoint: str) -> list[StreamState]:
-    """The state of the streams in a checkpoint. Raises the errors of `show_state`."""
-    from tvfsql.runtime.local_spark.start import local_spark
+def read_streams(start: Callable[[], SparkSession], checkpoint: str) -> list[StreamState]:
+    """The state of the streams in a checkpoint. Raises DataError as `show_state` does."""
     from tvfsql.runtime.stream.inspect.checkpoint import finished, stream_state, streams_of
 
     folders = streams_of(Path(checkpoint))
@@ -36,7 +39,7 @@ def read_streams(checkpoint: str) -> list[StreamState]:
         raise DataError(
             f"no micro-batch of {checkpoint} has finished yet", hint="try again after its first micro-batch"
         )
-    spark = local_spark()
+    spark = start()
     return [stream_state(spark, folder) for folder in folders]
 
 

@@ -59,9 +59,9 @@ def letter_arguments(plans: Sequence[Node], options: StreamOptions) -> dict[str,
 
 
 def job_text(build: str, arguments: Mapping[str, Any], checkpoint: str | None) -> str:
-    """The code that makes a `Job`, whose checkpoint has that name."""
+    """The text that makes a `Job`, with its checkpoint's folder."""
     given = [f"{name}={_text(value)}" for name, value in arguments.items()]
-    given += [f"checkpoint={literal(f'{CHECKPOINT}/{checkpoint}')}"] if checkpoint is not None else []
+    given += [f"checkpoint={literal(checkpoint)}"] if checkpoint is not None else []
     return f"Job({', '.join([build, *given])})"
 
 

@@ -12,8 +12,8 @@ from typing import Any
 from tvfsql.catalog import Table
 from tvfsql.emit.emitter import emit
 from tvfsql.emit.functions import declare, imported
-from tvfsql.emit.jobs import OF_LETTERS, imports, job_arguments, job_text, letter_arguments, letter_scans
-from tvfsql.emit.python_module import PARAMETERS, Chain, PythonModule, module_text
+from tvfsql.emit.jobs import CHECKPOINT, OF_LETTERS, imports, job_arguments, job_text, letter_arguments, letter_scans
+from tvfsql.emit.python_module import PARAMETERS, Chain, PythonModule, literal, module_text, option_value
 from tvfsql.emit.sinks import dead_letters, insert, late_output, stream_insert, stream_inserts, take
 from tvfsql.emit.sources import STREAM
 from tvfsql.options import StreamOptions
@@ -22,23 +22,24 @@ from tvfsql.plan.function import UserFunction
 from tvfsql.plan.node import Node
 from tvfsql.plan.nodes import Sink
 from tvfsql.plan.sharing import by_itself, shared_by
+from tvfsql.secrets import OF_ENVIRONMENT
 
 
 @dataclass(frozen=True)
 class Query:
-    """A query of a program: its SQL, its physical plan, the table that it fills, and the number of its statement in the
-    script. Streams of one statement start together.
-    """
+    """A query of a program: its SQL, its physical plan, the table that it fills, and which statement of the script it
+    belongs to: streams of one statement start at once. `spark`: the settings of Spark's that are set before it."""
 
     sql: str
     plan: Node
     table: Table | None = None
     statement: int = 0
     options: StreamOptions = field(default_factory=StreamOptions)
+    spark: Mapping[str, str] = field(default_factory=dict)
 
 
-def program(queries: Sequence[Query]) -> str:
-    """Return the module that runs the queries.
+def program(queries: Sequence[Query], checkpoint: str = CHECKPOINT) -> str:
+    """The module that runs queries. `checkpoint`: the folder for the state of its streams, where it is run by itself.
 
     On streams `insert(spark)` returns the DataStreamWriter that `run_streams` starts. With a late output, rows of
     `query(spark)` have one more column, and `late_output(rest)` returns a function that writes the late rows of each
@@ -52,6 +53,7 @@ def program(queries: Sequence[Query]) -> str:
     shared = {plan: f"shared{f'_{i + 1}' if i else ''}" for i, plan in enumerate(shared_by(plans))}
     modules = imported([*plans, *shared])
     made = _Module(modules, {plan: f"{name}(spark)" for plan, name in shared.items()})
+    made.main = _Main(checkpoint, {key: value for query in queries for key, value in query.spark.items()})
     made.names |= {*PARAMETERS, *modules.values(), *shared.values()}
     for plan, name in shared.items():
         made.shared_rows(name, plan, [other for other in plans if plan in shared_by([other])])
@@ -83,6 +85,8 @@ UNSTARTED = '''    """The rows of a stream, which `run_streams` starts.
 class _Main:
     """The code that runs if the module is run as a script, by statement: first its batch code, then its streams."""
 
+    checkpoint: str = CHECKPOINT
+    spark: Mapping[str, str] = field(default_factory=dict)  # settings of Spark's
     batch: dict[int, list[str]] = field(default_factory=dict)
     jobs: dict[int, list[tuple[str, Mapping[str, Any], bool, str]]] = field(default_factory=dict)
 
@@ -104,17 +108,26 @@ class _Main:
     @property
     def imports(self) -> set[tuple[str, str]]:
         jobs = [arguments for of in self.jobs.values() for _, arguments, *_ in of]
-        return imports(jobs) if jobs else set()
+        from_environment = any(OF_ENVIRONMENT.search(value) for value in self.spark.values())
+        needed = {("tvfsql.runtime", "from_environment")} if from_environment else set()
+        return needed | (imports(jobs) if jobs else set())
+
+    @property
+    def session(self) -> str:
+        """What makes the session."""
+        module = PythonModule()
+        configs = (f".config({literal(key)}, {option_value(value, module)})" for key, value in self.spark.items())
+        return f"SparkSession.builder{''.join(configs)}.getOrCreate()"
 
     @property
     def lines(self) -> list[str]:
-        lines, number = ["spark = SparkSession.builder.getOrCreate()"], 0
+        lines, number = [f"spark = {self.session}"], 0
         for statement in sorted({*self.batch, *self.jobs}):
             lines += self.batch.get(statement, ())
             texts = []
             for build, arguments, kept, suffix in self.jobs.get(statement, ()):
-                number += not suffix  # dead letters have the number of their stream
-                texts.append(job_text(build, arguments, f"{number}{suffix}" if kept else None))
+                number += not suffix  # dead letters have that of their stream
+                texts.append(job_text(build, arguments, f"{self.checkpoint}/{number}{suffix}" if kept else None))
             lines += [f"run_streams(spark, {', '.join(texts)}, program=__file__)"] if texts else []
         return lines
 

@@ -130,13 +130,11 @@ class Shell:
         self.last = last_query(outcome) or self.last
 
     def _with_packages(self, work: Callable[[], None]) -> None:
-        """Run `work`. First restarts Spark if it was started, during typing, without packages that the tables now
-        need.
-        """
-        packages, own = self.session.catalog.packages(), self.session.own
-        if packages and own.lacks(packages) and not any(running.active for running in self.session.streams.runs):
-            self.note(f"Spark starts again, with {', '.join(sorted(packages))}")
-            own.restart(packages)
+        """Start Spark again if it was started, while someone typed, without what the tables need now."""
+        own = self.session.own
+        if (lacking := own.lacks()) and not any(running.active for running in self.session.streams.runs):
+            self.note(f"Spark starts again, with {', '.join(lacking)}")
+            own.restart()
             own.silence()
         work()
 

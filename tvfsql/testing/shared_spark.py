@@ -19,11 +19,11 @@ class SharedSpark:
 
     def get(self) -> SparkSession:
         """Return the Spark. Raises DataError without Java."""
-        from tvfsql.runtime.local_spark.start import OF_TESTS, is_running, local_spark
+        from tvfsql.runtime.local_spark.start import OF_TESTS, is_running, start_spark
 
         if self.spark is None:
             self.started = not is_running()
-            self.spark = local_spark(java_options=OF_TESTS)
+            self.spark = start_spark(java_options=OF_TESTS)
         return self.spark
 
     def stop(self) -> None:

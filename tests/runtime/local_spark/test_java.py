@@ -161,7 +161,7 @@ def test_spark_runs_on_the_wheel_in_any_folder_and_says_nothing(tmp_path: Path) 
     script.write_text(
         textwrap.dedent("""
             import signal
-            from tvfsql.runtime.local_spark.start import local_spark
+            from tvfsql.runtime.local_spark.start import start_spark
 
             before = signal.getsignal(signal.SIGINT)  # ignored, if the tests run in the background
 
@@ -169,7 +169,7 @@ def test_spark_runs_on_the_wheel_in_any_folder_and_says_nothing(tmp_path: Path) 
                 import random
                 yield from batches
 
-            spark = local_spark()
+            spark = start_spark()
             rows = spark.range(5).mapInArrow(same, "id bigint")
             rows.write.saveAsTable("five")
             print(spark.table("five").count(), spark._jvm.System.getProperty("java.version"))

@@ -8,7 +8,8 @@ from pathlib import Path
 
 import pytest
 
-from tvfsql.runtime.local_spark.start import _environment, requested, settings, with_packages
+from tvfsql.runtime.cluster.asked import requested
+from tvfsql.runtime.local_spark.start import _environment, settings, with_packages
 
 
 @pytest.fixture(autouse=True)

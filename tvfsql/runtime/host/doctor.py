@@ -1,18 +1,27 @@
-"""Checks this machine for everything that tvfsql needs, with hints for what is missing. Does not start Spark."""
+"""What this machine and a cluster have of what tvfsql needs, and what to do about the rest."""
 
 from __future__ import annotations
 
 import os
 import re
 import sys
+import tempfile
 from collections.abc import Iterator
+from contextlib import contextmanager
 from dataclasses import dataclass
 from importlib import metadata
 from pathlib import Path
+from typing import TYPE_CHECKING
 
+from tvfsql.runtime.cluster.places import local_folder
+from tvfsql.runtime.host.failures import translated
 from tvfsql.runtime.local_spark.java import INSTALL_HINT, SUPPORTED, candidates
 
+if TYPE_CHECKING:
+    from pyspark.sql import SparkSession
+
 PYTHON = (3, 11)
+TASKS = 32  # that look at a cluster
 
 
 @dataclass(frozen=True)
@@ -26,8 +35,48 @@ class Check:
 
 
 def checks() -> tuple[Check, ...]:
-    """All checks, in the order in which a run needs their results."""
+    """Everything that a run on this machine needs, in the order in which it is needed. Starts no Spark."""
     return (_python(), *_packages(), _java(), *_spark_home())
+
+
+def cluster_checks(spark: SparkSession, folder: str | None = None) -> Iterator[Check]:
+    """What a Spark that runs has of it, on its machines. `folder`: of checkpoints, which all of them must see.
+
+    Raises as `translated` does if its workers cannot be asked.
+    """
+    from tvfsql.runtime.cluster.code import share
+    from tvfsql.runtime.cluster.workers import workers
+
+    version = _version("pyspark")
+    yield Check("Spark", spark.version == version, spark.version, f"pip install pyspark=={spark.version}, here")
+    with _file_in(folder) as file, translated():
+        share(spark)
+        found = workers(spark, TASKS, file)
+    for worker in found:
+        shown = f"Python {worker.version} ({worker.python})"
+        packages = ", ".join(f"{name} {version}".rstrip() for name, version in worker.versions)
+        hint = f"{worker.python} -m pip install {' '.join(worker.missing)}, there"
+        lacks = f", without {', '.join(worker.missing)}" if worker.missing else ""
+        yield Check(f"worker {worker.host}", not worker.missing, f"{shown}; {packages}{lacks}", hint)
+        if file:
+            yield Check(f"  {folder}", worker.sees is True, "seen" if worker.sees else "not seen", "mount it there")
+
+
+@contextmanager
+def _file_in(folder: str | None) -> Iterator[str]:
+    """A file in a folder, while it is looked for; "" without one."""
+    if folder is None:
+        yield ""
+        return
+    place = local_folder(folder).absolute()
+    with translated():
+        place.mkdir(parents=True, exist_ok=True)
+        handle, name = tempfile.mkstemp(dir=place, prefix=".tvfsql-")
+    os.close(handle)
+    try:
+        yield name
+    finally:
+        os.unlink(name)
 
 
 def _python() -> Check:

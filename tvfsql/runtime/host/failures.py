@@ -114,6 +114,16 @@ KNOWN = (
         "a number is too large for its type: {0}",
         "CAST the argument to a wider type, such as BIGINT or DECIMAL(38, 0)",
     ),
+    Failure(
+        r'Cannot run program "([^"]+)"(?:.*?No such file|.*?error=2)',
+        "the machines of Spark's workers have no {0}",
+        "--conf spark.pyspark.python=PATH names the Python of the workers",
+    ),
+    Failure(
+        r"PYTHON_VERSION_MISMATCH\] .*?different version: (\S+) than that in driver: (\S+),",
+        "the workers' Python is {0}, and this one {1}",
+        "--conf spark.pyspark.python=PATH names the Python of the workers",
+    ),
     Failure(r"DIVIDE_BY_ZERO", "division by zero", "divide by NULLIF(divisor, 0)"),
     Failure(r"DataError: error: ([^\n]*)\nhint: ([^\n]*)", "{0}", "{1}"),
     Failure(r"DataError: error: ([^\n]*)", "{0}"),

@@ -1,7 +1,7 @@
-"""The local Spark that tvfsql starts: quiet, configured for one machine, and without files in the user's folder.
+"""The Spark that tvfsql starts: quiet, and where the user names no other, a local one, set up for one machine, that
+leaves nothing in the user's folder.
 
-Settings that the user gives Spark in the usual places (`PYSPARK_SUBMIT_ARGS`, `SPARK_CONF_DIR/spark-defaults.conf`, the
-SPARK_* variables) override all settings here.
+What the user asks of Spark (`runtime/cluster/asked.py`) wins over every setting here.
 """
 
 from __future__ import annotations
@@ -9,7 +9,6 @@ from __future__ import annotations
 import atexit
 import logging
 import os
-import shlex
 import shutil
 import signal
 import socket
@@ -20,13 +19,15 @@ from collections.abc import Collection, Iterator, Mapping
 from contextlib import contextmanager
 from pathlib import Path
 
+from py4j.protocol import Py4JJavaError
 from pyspark import SparkContext, __version__
-from pyspark.errors import PySparkRuntimeError
+from pyspark.errors import PySparkException, PySparkRuntimeError
 from pyspark.find_spark_home import _find_spark_home
 from pyspark.logger import PySparkLogger
 from pyspark.sql import SparkSession
 
 from tvfsql.errors import DataError
+from tvfsql.runtime.cluster.asked import MASTER, PYTHON, REMOTE, is_local, requested
 from tvfsql.runtime.local_spark.class_archive import archive_options
 from tvfsql.runtime.local_spark.java import Java, find_java, spark_java_home
 from tvfsql.runtime.local_spark.spark_home import home_without_zip
@@ -38,45 +39,71 @@ STREAMS = {
     STATE_STORE: "org.apache.spark.sql.execution.streaming.state.RocksDBStateStoreProvider",
     # a micro-batch writes only its changes, not all of its state
     "spark.sql.streaming.stateStore.rocksdb.changelogCheckpointing.enabled": "true",
-    "spark.sql.streaming.stateStore.rocksdb.trackTotalNumberOfRows": "false",  # counting reads before each write
-    # the default starts a process (readlink) four times for each file of a checkpoint on a local disk
-    "spark.sql.streaming.checkpointFileManagerClass": (
-        "org.apache.spark.sql.execution.streaming.checkpointing.FileSystemBasedCheckpointFileManager"
-    ),
+    "spark.sql.streaming.stateStore.rocksdb.trackTotalNumberOfRows": "false",  # it reads before each write
 }
-_SHORT_FLAGS = {
-    "--master": "spark.master",
-    "--name": "spark.app.name",
-    "--packages": "spark.jars.packages",
-    "--jars": "spark.jars",
-    "--driver-memory": "spark.driver.memory",
-    "--driver-java-options": "spark.driver.extraJavaOptions",
+# what rows depend on, and how many of them our kernels get at once
+MEANING = {
+    "spark.sql.ansi.enabled": "true",
+    "spark.sql.mapKeyDedupPolicy": "LAST_WIN",  # as in Flink; a session of the user's fails
+    "spark.sql.timeType.enabled": "true",
+    "spark.sql.execution.arrow.maxRecordsPerBatch": "50000",
+    # the largest one is no bound: with any other the size of the batch is computed anew for each row
+    "spark.sql.execution.arrow.maxBytesPerBatch": str(2**31 - 1),
 }
+CONNECT_HINT = "pip install 'tvfsql[connect]'"
 
 
-def local_spark(packages: Collection[str] = (), java_options: str = "") -> SparkSession:
-    """The running local session, or a new one, which takes 3 to 6 seconds. Raises DataError if there is no Java for it.
+def start_spark(
+    packages: Collection[str] = (), own: Mapping[str, str] | None = None, java_options: str = ""
+) -> SparkSession:
+    """The running Spark, or a new one: 3 to 6 seconds. DataError if there is no Java for it, or it does not start.
 
-    A SparkContext that already runs in this process is reused; only its SQL settings change. A new one has Spark's own
-    `packages` (`spark-sql-kafka-0-10_2.13`), which Spark downloads once. Raises DataError if it cannot.
+    `own`: the user's settings of the command line and of SET. A SparkContext that runs already in this process is used
+    as it is; only its SQL settings change. A new one has Spark's own `packages` (`spark-sql-kafka-0-10_2.13`), which
+    Spark fetches once. DataError if it cannot. With `spark.remote` it is a session of that Spark Connect server.
     """
     _quiet_python()
-    java, home = find_java(), _spark_home()
+    asked = requested(own)
+    if REMOTE in asked:
+        return _connected(asked)
+    local = is_local(asked.get(MASTER, "local"))
+    java = find_java()
+    home = _spark_home(local)
+    given = settings(f"{archive_options(java, home)} {java_options}", local=local) | asked
     builder = SparkSession.builder
-    for key, value in with_packages(
-        settings(f"{archive_options(java, home)} {java_options}") | requested(), packages
-    ).items():
+    for key, value in with_packages(given, packages).items():
         builder = builder.config(key, value)
-    with _environment(_variables(java, home)), _own_interrupts():
+    with _environment(_variables(java, home, asked)), _own_interrupts():
         try:
             return builder.getOrCreate()
         except PySparkRuntimeError as error:
-            if not packages or error.getCondition() != "JAVA_GATEWAY_EXITED":
+            if error.getCondition() != "JAVA_GATEWAY_EXITED" or not packages:
                 raise
             raise DataError(
                 f"Spark did not start with {', '.join(map(coordinates, packages))}; its output is above",
                 hint="without access to Maven Central: PYSPARK_SUBMIT_ARGS='--jars FILE,FILE,... pyspark-shell'",
             ) from error
+        except Py4JJavaError as error:
+            if local:
+                raise
+            raise DataError(f"there is no Spark at {asked[MASTER]}: {_cause(error)}") from error
+
+
+def _connected(asked: Mapping[str, str]) -> SparkSession:
+    """A session of a Spark Connect server, with the settings that rows depend on and the user's own."""
+    url = asked[REMOTE]
+    try:
+        builder = SparkSession.builder.remote(url)
+        for key, value in (MEANING | {key: asked[key] for key in asked if key.startswith("spark.sql.")}).items():
+            builder = builder.config(key, value)
+        with _environment({"SPARK_REMOTE": url}):  # else pyspark compares
+            spark = builder.getOrCreate()
+            spark.version  # noqa: B018  (asks the server)
+            return spark
+    except ImportError as error:
+        raise DataError("Spark Connect needs packages that are not here", hint=CONNECT_HINT) from error
+    except PySparkException as error:
+        raise DataError(f"there is no Spark Connect server at {url}: {_first_line(error)}") from error
 
 
 # only Java's fast compiler: full optimization takes longer than the tests run
@@ -132,90 +159,78 @@ def with_packages(given: Mapping[str, str], packages: Collection[str]) -> dict[s
     return {**given, "spark.jars.packages": wanted} if missing else dict(given)
 
 
-def settings(java_options: str = "") -> dict[str, str]:
-    """Spark's settings as tvfsql wants them, before the user's own are applied."""
-    cores = _cores()
+def settings(java_options: str = "", *, local: bool = True) -> dict[str, str]:
+    """Spark's settings as tvfsql wants them, before the user's own. Only on this machine those that are for one."""
     logging_options = f"-Dlog4j2.configurationFile={_LOG_FILE.as_uri()}"
-    return {
+    ours = {
         "spark.app.name": "tvfsql",
-        "spark.master": f"local[{cores}]",
+        # of the driver, as the "default" options, so that the user's extraJavaOptions come on top
+        "spark.driver.defaultJavaOptions": f"{logging_options} {java_options}".rstrip(),
+        "spark.ui.showConsoleProgress": "false",
+        # looks up a call site at each Column call; our errors point into the SQL instead
+        "spark.python.sql.dataFrameDebugging.enabled": "false",
+        **MEANING,
+        **STREAMS,
+    }
+    return ours | _of_one_machine() if local else ours
+
+
+def _of_one_machine() -> dict[str, str]:
+    cores = _cores()
+    return {
+        MASTER: f"local[{cores}]",
         "spark.driver.host": "127.0.0.1",
         "spark.driver.bindAddress": "127.0.0.1",
         "spark.driver.memory": f"{_driver_memory() >> 20}m",
-        # as the "default" options, so that the user's extraJavaOptions come on top
-        "spark.driver.defaultJavaOptions": f"{logging_options} {java_options}".rstrip(),
         "spark.ui.enabled": "false",
-        "spark.ui.showConsoleProgress": "false",
-        "spark.sql.catalogImplementation": "in-memory",  # Hive's would write derby files to the user's folder
+        "spark.sql.catalogImplementation": "in-memory",  # Hive's would put derby files in the user's folder
         "spark.sql.warehouse.dir": _scratch_folder().as_uri(),
-        "spark.sql.ansi.enabled": "true",
-        "spark.sql.mapKeyDedupPolicy": "LAST_WIN",  # as in Flink; the default raises an error
-        "spark.sql.timeType.enabled": "true",
         "spark.sql.shuffle.partitions": str(max(2, cores)),
-        "spark.sql.execution.arrow.maxRecordsPerBatch": "50000",
-        # the maximum means no limit: with any other value Spark computes the batch's size again for each row
-        "spark.sql.execution.arrow.maxBytesPerBatch": str(2**31 - 1),
-        # over TCP, each Python stage of a task waits 40 ms for its worker
+        # over TCP each Python stage of a task waits 40 ms for its worker
         "spark.python.unix.domain.socket.enabled": str(hasattr(socket, "AF_UNIX")).lower(),
         # with Spark's own daemon, workers that end may print tracebacks
         "spark.python.daemon.module": "tvfsql.runtime.local_spark.python_daemon",
-        # it would look up a call site at each Column call; our errors point into the SQL instead
-        "spark.python.sql.dataFrameDebugging.enabled": "false",
-        **STREAMS,
+        # the other one starts a process, readlink, four times for each file of a checkpoint on a local disk
+        "spark.sql.streaming.checkpointFileManagerClass": (
+            "org.apache.spark.sql.execution.streaming.checkpointing.FileSystemBasedCheckpointFileManager"
+        ),
     }
 
 
-def requested() -> dict[str, str]:
-    """The user's settings for Spark, from the file and from `PYSPARK_SUBMIT_ARGS`, which overrides the file as in
-    Spark."""
-    return _of_defaults_file() | _of_submit_args(os.environ.get("PYSPARK_SUBMIT_ARGS", ""))
-
-
-def _of_defaults_file() -> dict[str, str]:
-    conf = os.environ.get("SPARK_CONF_DIR") or os.path.join(os.environ.get("SPARK_HOME", ""), "conf")
-    try:
-        lines = Path(conf, "spark-defaults.conf").read_text(encoding="utf-8").splitlines()
-    except (OSError, UnicodeDecodeError):
-        return {}
-    pairs = (line.replace("=", " ", 1).split(None, 1) for line in lines if line.lstrip().startswith("spark."))
-    return {pair[0]: pair[1].strip() for pair in pairs if len(pair) == 2}
-
-
-def _of_submit_args(text: str) -> dict[str, str]:
-    found = {}
-    words = iter(shlex.split(text))
-    for word in words:
-        flag, equals, value = word.partition("=")
-        if flag in ("--conf", "-c"):
-            key, _, setting = (value if equals else next(words, "")).partition("=")
-            found[key] = setting
-        elif flag in _SHORT_FLAGS:
-            found[_SHORT_FLAGS[flag]] = value if equals else next(words, "")
-    return found
-
-
-def _variables(java: Java, spark_home: Path) -> Mapping[str, str]:
-    """The environment in which the JVM starts, and which Python workers inherit."""
+def _variables(java: Java, spark_home: Path, asked: Mapping[str, str]) -> dict[str, str]:
+    """The environment that the JVM starts in, and that Python workers on this machine inherit from it."""
     given = os.environ.get
-    return {
+    found = {
         "JAVA_HOME": str(spark_java_home(java)),
-        "SPARK_HOME": str(spark_home),  # otherwise a shell script starts another Python to find it
-        "SPARK_LOCAL_IP": given("SPARK_LOCAL_IP", "127.0.0.1"),
-        # the launcher is a separate, short-lived JVM
+        "SPARK_HOME": str(spark_home),  # else a shell script starts one more Python to ask
+        # the launcher is a JVM of its own that lives for a moment
         "SPARK_LAUNCHER_OPTS": given("SPARK_LAUNCHER_OPTS", "-XX:TieredStopAtLevel=1 -XX:+UseSerialGC"),
-        "PYSPARK_PYTHON": sys.executable,  # otherwise workers run the system's python, without the packages
         "PYSPARK_DRIVER_PYTHON": sys.executable,
         # Workers import from the same places as this process, in the same order: a `random.py` in the current
         # folder must not replace Python's own.
         "PYTHONSAFEPATH": "1",
         "PYTHONPATH": os.pathsep.join(os.path.abspath(entry) for entry in sys.path),
     }
+    if python := asked.get(PYTHON):
+        found["PYSPARK_PYTHON"] = python
+    if is_local(asked.get(MASTER, "local")):
+        found["SPARK_LOCAL_IP"] = given("SPARK_LOCAL_IP", "127.0.0.1")
+        # else workers are the system's python and miss every package
+        found.setdefault("PYSPARK_PYTHON", given("PYSPARK_PYTHON", sys.executable))
+    return found
 
 
-def _spark_home() -> Path:
+def _spark_home(local: bool) -> Path:
     home = Path(_find_spark_home())
-    local = requested().get("spark.master", "local").startswith("local")
     return home_without_zip(home) if local else home  # YARN sends the zip to its workers
+
+
+def _cause(error: Py4JJavaError) -> str:
+    return str(error.java_exception.getMessage() or error.java_exception).partition("\n")[0]
+
+
+def _first_line(error: Exception) -> str:
+    return str(error).strip().partition("\n")[0]
 
 
 @contextmanager

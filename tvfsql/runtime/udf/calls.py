@@ -3,7 +3,6 @@ errors."""
 
 from __future__ import annotations
 
-import os
 import pickle
 from collections.abc import Callable, Iterable, Iterator, Sequence
 from contextlib import contextmanager
@@ -15,7 +14,7 @@ from tvfsql.errors import DataError
 from tvfsql.runtime.udf.results import Convert, converter
 
 if TYPE_CHECKING:
-    from pyspark.sql import SparkSession
+    pass
 
 
 @dataclass(frozen=True)
@@ -113,14 +112,6 @@ class OfRows:
 
     def __call__(self, other: object, *arguments: object) -> object:
         return self.function(*arguments) if other is None else None
-
-
-def share_folders(spark: SparkSession, folders: Sequence[str]) -> None:
-    """Let Spark's Python workers import from these folders: a running Spark only knows the folders from its start. On
-    other machines this works if the folders exist there."""
-    environment = spark.sparkContext.environment
-    before = environment.get("PYTHONPATH", "").split(os.pathsep)
-    environment["PYTHONPATH"] = os.pathsep.join(dict.fromkeys([*filter(None, before), *folders]))
 
 
 @contextmanager

@@ -18,6 +18,8 @@ from pyspark.sql.streaming.readwriter import DataStreamWriter
 
 from tvfsql.errors import TvfSqlError
 from tvfsql.plan.manifest import Manifest
+from tvfsql.runtime.cluster.code import prepare
+from tvfsql.runtime.cluster.places import local_folder, require_streams
 from tvfsql.runtime.frames.print_table import print_rows
 from tvfsql.runtime.host.failures import require_settings, translated
 from tvfsql.runtime.stream.driver.checkpoints import claim, manifest_in, refuse_files_of_others
@@ -67,11 +69,14 @@ def start_streams(spark: SparkSession, *jobs: Job, flush: bool = True, changed_i
     """Start streams, all at the same time.
 
     With `flush` the end of a bounded input fires every window. With `changed_input` the state is reused although the
-    input rows may differ from now on. Raises OptionError if a checkpoint belongs to another program or Spark's ANSI
-    mode is off, and DataError if a checkpoint cannot be used or the files of a sink belong to another stream.
+    input rows may differ from now on. On a cluster each job has a checkpoint. Raises OptionError if a checkpoint
+    belongs to another program or Spark's ANSI mode is off, and DataError if a checkpoint cannot be used or the files of
+    a sink belong to another stream.
     """
     require_settings(spark)
-    folders = [None if job.checkpoint is None else Path(job.checkpoint).absolute() for job in jobs]
+    folders = [None if job.checkpoint is None else local_folder(job.checkpoint).absolute() for job in jobs]
+    require_streams(spark, folders)
+    prepare(spark)
     for job, folder in zip(jobs, folders, strict=True):
         before = manifest_in(folder) if folder is not None else None
         refuse_files_of_others(job.writes, job.late, folder, before)

@@ -1,0 +1,90 @@
+"""On a standalone cluster whose workers' Python has no tvfsql the rows are those of this machine."""
+
+from __future__ import annotations
+
+import json
+import os
+import subprocess
+import sys
+from collections import Counter
+from collections.abc import Iterator
+from datetime import datetime, timedelta
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+import pytest
+from standalone import Cluster
+
+from tvfsql import Session
+
+if TYPE_CHECKING:
+    from pyspark.sql import SparkSession
+
+pytestmark = [pytest.mark.spark, pytest.mark.cluster, pytest.mark.skipif(sys.platform != "linux", reason="reads /proc")]
+
+TABLES = """
+CREATE TABLE bid (ts TIMESTAMP(3), item STRING, price BIGINT, WATERMARK FOR ts AS ts - INTERVAL '5' SECOND)
+WITH ('connector' = 'filesystem', 'path' = 'in', 'format' = 'json');
+CREATE FUNCTION twice AS 'cluster_functions.twice' LANGUAGE PYTHON;
+"""
+INSERT = """
+SET 'execution.runtime-mode' = '{mode}';
+CREATE TABLE {out} (window_start TIMESTAMP(3), window_end TIMESTAMP(3), item STRING, n BIGINT, s BIGINT)
+WITH ('connector' = 'filesystem', 'path' = '{out}', 'format' = 'json');
+INSERT INTO {out} SELECT window_start, window_end, item, COUNT(DISTINCT price), SUM(twice(price))
+FROM TABLE(HOP(TABLE bid, DESCRIPTOR(ts), INTERVAL '1' MINUTE, INTERVAL '3' MINUTE))
+GROUP BY window_start, window_end, item;
+"""
+FUNCTION = "def twice(n: int) -> int:\n    return 2 * n\n"
+SCRIPTS = ("tables.sql", "batch.sql", "streaming.sql")
+START = datetime(2024, 1, 1)
+
+
+@pytest.fixture(scope="module")
+def cluster(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Cluster]:
+    running = Cluster(tmp_path_factory.mktemp("cluster"))
+    yield running
+    running.stop()
+
+
+@pytest.fixture
+def folder(tmp_path: Path) -> Path:
+    (tmp_path / "in").mkdir()
+    (tmp_path / "cluster_functions.py").write_text(FUNCTION)
+    (tmp_path / "tables.sql").write_text(TABLES)
+    for mode in ("batch", "streaming"):
+        (tmp_path / f"{mode}.sql").write_text(INSERT.format(mode=mode, out=mode))
+    rows = [(START + timedelta(seconds=i), "abc"[i % 7 % 3], i * i % 11) for i in range(900)]
+    for i in range(3):
+        lines = (json.dumps({"ts": str(ts), "item": item, "price": price}) for ts, item, price in rows[i::3])
+        (tmp_path / "in" / f"{i}.json").write_text("\n".join(lines))
+    return tmp_path
+
+
+def expected(spark: SparkSession, folder: Path) -> Counter[str]:
+    session = Session(spark, mode="batch")
+    session.execute(TABLES + INSERT.format(mode="batch", out="here"), file=str(folder / "here.sql"))
+    return written(folder / "here")
+
+
+def written(folder: Path) -> Counter[str]:
+    return Counter(line for file in folder.glob("part-*") for line in file.read_text().splitlines())
+
+
+def tvfsql(folder: Path, *arguments: str) -> str:
+    """What the command line says on stderr."""
+    kept = {key: value for key, value in os.environ.items() if not key.startswith("PYSPARK")}
+    command = [sys.executable, "-m", "tvfsql", *arguments]
+    done = subprocess.run(command, cwd=folder, env=kept, capture_output=True, text=True, check=False)
+    assert done.returncode == 0, done.stdout + done.stderr
+    return done.stderr
+
+
+def test_batch_and_a_stream_with_a_function_write_the_rows_of_this_machine(
+    cluster: Cluster, spark: SparkSession, folder: Path
+) -> None:
+    """The workers are sent tvfsql and the module of the function, and read the state of the stream from its folder."""
+    told = tvfsql(folder, "run", *cluster.options, "--checkpoint", "checkpoint", *SCRIPTS)
+    assert "rowsIn: 900" in told and "numLateRecordsDropped: 0" in told
+    assert written(folder / "batch") == written(folder / "streaming") == expected(spark, folder)
+    assert (folder / "checkpoint" / "1" / "spark" / "state").is_dir()

@@ -1,0 +1,89 @@
+"""`tvfsql package`: a script as a folder that spark-submit runs, on machines without tvfsql."""
+
+from __future__ import annotations
+
+import sys
+from collections.abc import Iterable, Sequence
+from pathlib import Path
+
+from tvfsql.api.program import Stages, code_of
+from tvfsql.emit.jobs import CHECKPOINT
+from tvfsql.errors import DataError
+from tvfsql.plan.function import functions_in
+from tvfsql.runtime.cluster.code import our_zip, zip_of
+from tvfsql.runtime.cluster.workers import NEEDED
+from tvfsql.runtime.local_spark.start import MEANING
+
+PROGRAM, OURS, FUNCTIONS, NOTES = "program.py", "tvfsql.zip", "functions{}.zip", "README.md"
+
+TEXT = """\
+# How to run this
+
+`{program}` is what tvfsql made of the script. {zips} {are} what Spark's workers import. Each machine needs a
+Python {python} with {packages}.
+
+```
+spark-submit {conf} --py-files {files} {program}
+```
+
+Put `--master` and what else the cluster needs before `--py-files`. {state}
+
+- **Databricks**: upload the folder as workspace files; a job of type Python script runs `{program}`. An init script of
+  the cluster unpacks {zips} into its `site-packages`. Set the settings above in the cluster's Spark configuration.
+  Needs a runtime with Spark {spark} or later, in the access mode for a single user. Not tried.
+- **EMR**: copy the folder to S3. `aws emr add-steps --steps Type=Spark,ActionOnFailure=CONTINUE,Args=[...]` with the
+  arguments above, each file as `s3://BUCKET/...`. Install the packages by a bootstrap action, or send an archive of a
+  virtual environment (`spark.archives`, `spark.pyspark.python`). Not tried.
+- **Kubernetes**: build an image of Spark with that Python and its packages, and the folder as `/opt/app`. Then
+  `spark-submit --master k8s://https://HOST:PORT --deploy-mode cluster --conf spark.kubernetes.container.image=IMAGE`
+  with the arguments above, each file as `local:///opt/app/...`. A checkpoint needs a volume that all pods mount. Not
+  tried.
+"""
+
+
+def write_package(
+    target: str, statements: Sequence[Sequence[Stages]], checkpoint: str | None, spark: str
+) -> list[Path]:
+    """Write the folder: the program, zips of the code that it needs, and how it is run. Returns the files.
+
+    `checkpoint`: the folder for the state of its streams; `spark`: the version that it needs. Raises DataError if the
+    folder has something else in it, or a stream has no checkpoint.
+    """
+    streams = any(query.mode == "streaming" for statement in statements for query in statement)
+    if streams and checkpoint is None:
+        raise DataError(
+            "a package of streams needs a checkpoint", hint="--checkpoint DIR, a folder that all machines see"
+        )
+    folder = Path(target)
+    zips = {OURS: our_zip()}
+    for i, source in enumerate(_folders(query for statement in statements for query in statement)):
+        zips[FUNCTIONS.format(f"-{i + 1}" if i else "")] = zip_of(Path(source))
+    state = f"The streams keep their state in `{checkpoint}`, which all machines must see." if streams else ""
+    notes = TEXT.format(
+        program=PROGRAM,
+        zips=" and ".join(f"`{name}`" for name in zips),
+        are="are" if len(zips) > 1 else "is",
+        python=".".join(map(str, sys.version_info[:2])),
+        packages=", ".join(f"`{package}`" for package in NEEDED.values()),
+        conf=" ".join(f"--conf {key}={value}" for key, value in MEANING.items()),
+        files=",".join(zips),
+        state=state,
+        spark=spark,
+    )
+    texts = {PROGRAM: code_of(statements, checkpoint or CHECKPOINT), NOTES: notes}
+    try:
+        folder.mkdir(parents=True, exist_ok=True)
+        if others := {entry.name for entry in folder.iterdir()} - {*zips, *texts}:
+            raise DataError(f"the folder {target} has other files: {min(others)}", hint="choose an empty folder")
+        for name, text in texts.items():
+            (folder / name).write_text(text, encoding="utf-8")
+        for name, file in zips.items():
+            (folder / name).write_bytes(file.read_bytes())
+    except OSError as error:
+        raise DataError(f"{error.filename or target} cannot be written: {error.strerror}") from error
+    return [folder / name for name in (*texts, *zips)]
+
+
+def _folders(queries: Iterable[Stages]) -> list[str]:
+    found = {function.folder for query in queries for function in functions_in((query.physical,))}
+    return sorted(found - {""})
