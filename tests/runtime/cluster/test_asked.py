@@ -131,7 +131,7 @@ def given(monkeypatch: pytest.MonkeyPatch) -> Iterator[tuple[Any, dict[str, str]
     class Running:
         conf = Conf()
 
-    monkeypatch.setattr("tvfsql.runtime.cluster.code.share", lambda spark: None)
+    monkeypatch.setattr("tvfsql.runtime.cluster.code.prepare", lambda spark: None)
     wanted: dict[str, str] = {}
     yield Running, wanted, OwnSpark(lambda: Needs(settings=wanted), Running())  # type: ignore[arg-type]
 

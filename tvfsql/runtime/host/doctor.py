@@ -14,7 +14,6 @@ from pathlib import Path
 from typing import TYPE_CHECKING
 
 from tvfsql.runtime.cluster.places import local_folder
-from tvfsql.runtime.host.failures import translated
 from tvfsql.runtime.local_spark.java import INSTALL_HINT, SUPPORTED, candidates
 
 if TYPE_CHECKING:
@@ -46,6 +45,7 @@ def cluster_checks(spark: SparkSession, folder: str | None = None) -> Iterator[C
     """
     from tvfsql.runtime.cluster.code import share
     from tvfsql.runtime.cluster.workers import workers
+    from tvfsql.runtime.host.failures import translated
 
     version = _version("pyspark")
     yield Check("Spark", spark.version == version, spark.version, f"pip install pyspark=={spark.version}, here")
@@ -68,6 +68,8 @@ def _file_in(folder: str | None) -> Iterator[str]:
     if folder is None:
         yield ""
         return
+    from tvfsql.runtime.host.failures import translated
+
     place = local_folder(folder).absolute()
     with translated():
         place.mkdir(parents=True, exist_ok=True)
