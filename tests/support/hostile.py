@@ -18,7 +18,7 @@ from itertools import islice
 from pathlib import Path
 
 from tvfsql import Session, TvfSqlError, compile
-from tvfsql.runtime.local_spark.start import local_spark
+from tvfsql.runtime.local_spark.start import start_spark
 
 PIECES = (
     "'", "''", '"', '""', "`", "``", "\\", "\\\\", "\\'", '\\"', "\\n", "\\u0041", "\\x41", "\\0", "\n", "\r",
@@ -181,7 +181,7 @@ def main() -> int:
 
 def sent_through(count: int, seed: int, sent: Counter[str]) -> Iterator[str]:
     """What comes out of Spark otherwise than it went in, of so many texts."""
-    session, source = Session(local_spark()), texts(seed)
+    session, source = Session(start_spark()), texts(seed)
     for done in range(0, count, BATCH):
         with tempfile.TemporaryDirectory() as folder:
             yield from through_spark(session, [*islice(source, min(BATCH, count - done))], Path(folder), sent)
