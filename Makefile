@@ -31,6 +31,10 @@ soak-kills: $(DONE)  ## kill streams over ROWS=10000000 rows KILLS=100 times, ov
 	$(BIN)/python tests/support/soak.py --rows $(or $(ROWS),10000000) --kills $(or $(KILLS),100)
 	$(BIN)/python tests/support/soak.py --rows $(or $(ROWS),10000000) --kills $(or $(KILLS),100) --kafka
 
+.PHONY: test-cluster
+test-cluster: $(DONE)  ## the tests on a standalone Spark cluster on this machine
+	$(BIN)/pytest -n 0 --durations 5 -m cluster
+
 check: lint  ## linters, types, layers and the fast tests: no Java
 	TVFSQL_EXAMPLES_ONE_IN=5 $(BIN)/pytest -n $(JOBS) -m "not spark and not slow"
 

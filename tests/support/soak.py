@@ -255,11 +255,11 @@ def source_of(rows: Path, sizes: Sizes, kafka: bool) -> Iterator[tuple[Any, str,
     """A Spark to compare with, the statement that creates the source, and the jars that it needs."""
     from broker import Broker, client_jars
 
-    from tvfsql.runtime.local_spark.start import local_spark
+    from tvfsql.runtime.local_spark.start import start_spark
 
     jars = f" --jars {client_jars()}" if kafka else ""
     os.environ["PYSPARK_SUBMIT_ARGS"] = f"--master local[1]{jars} pyspark-shell"
-    spark = local_spark()
+    spark = start_spark()
     if not kafka:
         yield spark, TABLE.format("bid", BID, rows, ", 'maxFilesPerTrigger' = '1'"), jars
         return
