@@ -14,7 +14,7 @@ from tvfsql.syntax import explain_words
 GROUPS = {  # of commands, as --help has them
     "Run": ("run", "state"),
     "Understand": ("explain", "compile", "check"),
-    "Write": ("init", "test", "rewrite"),
+    "Write": ("init", "test", "rewrite", "package"),
     "Set up": ("doctor", "completion"),
 }
 BINARY = ("parquet", "orc", "avro")  # binary formats of results
