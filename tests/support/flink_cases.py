@@ -28,7 +28,8 @@ def options_of(case: dict[str, Any]) -> dict[str, str]:
 
 def inputs(case: dict[str, Any]) -> list[dict[str, Any]]:
     """The tables of a case, each with its `name`."""
-    found: list[dict[str, Any]] = case.get("inputs") or [{**case, "name": case["input_table"]}]
+    of_one = {key: case[key] for key in ("columns", "computed_columns", "watermark", "rows") if key in case}
+    found: list[dict[str, Any]] = case.get("inputs") or [{"name": case["input_table"], **of_one}]
     return found
 
 
