@@ -28,7 +28,7 @@ from tvfsql.runtime.stream.driver.checkpoints import claim
 if TYPE_CHECKING:
     from pyspark.sql import SparkSession
 
-FILES, ROWS = 32 if SOAK else 16, 6500
+FILES, ROWS = 32 if SOAK else 10, 6500
 PATIENCE = 600  # seconds for anything at all to happen, on a busy machine
 SCRIPT = """
 CREATE TABLE bid (
@@ -106,8 +106,8 @@ def test_a_kill_before_or_after_the_program_is_written_does_not_matter(
 
 
 def moments(draw: random.Random) -> list[Moment]:
-    """When rows begin to be read, while they are read and while they are written, and after that; in `make soak` ten:
-    one more before rows are read, and seven while they are, three of these while rows are written."""
+    """When rows begin to be read, while they are written, and after that; in `make soak` ten: one more before rows are
+    read, and seven while they are, four of these while rows are written."""
 
     def after(batches: int) -> Moment:
         return Moment(f"{batches} micro-batches", lambda folder, _: commits(folder) >= batches, draw.random())
@@ -119,8 +119,8 @@ def moments(draw: random.Random) -> list[Moment]:
     begun = Moment("the stream is about to begin", lambda folder, _: (folder / "query.py").exists())
     first = Moment("the first rows", lambda folder, _: (folder / "spark" / "offsets" / "0").exists(), draw.random())
     ended = Moment("the input has ended", lambda folder, _: any((folder / "control").iterdir()), draw.random() / 5)
-    at = sorted(draw.sample(range(1, FILES - 2 if SOAK else FILES // 2), 7 if SOAK else 2))
-    while_read = [writing(n) if i % 2 else after(n) for i, n in enumerate(at)]
+    at = sorted(draw.sample(range(1, FILES - 2 if SOAK else FILES // 2), 7 if SOAK else 1))
+    while_read = [after(n) if i % 2 else writing(n) for i, n in enumerate(at)]
     return [*([begun] if SOAK else []), first, *while_read, ended]
 
 
