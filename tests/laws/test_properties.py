@@ -35,6 +35,7 @@ from random_windows import (
     tumbling,
 )
 
+from examples import SOAK
 from tvfsql import Session
 
 if TYPE_CHECKING:
@@ -61,7 +62,10 @@ ALL = tuple(AGGREGATES)
 
 @random_tables
 @given(
-    seed=st.integers(0, 2**32), tumbles=some(tumbling(), 2), hops=some(hopping(), 4), cumulates=some(cumulating(), 3)
+    seed=st.integers(0, 2**32),
+    tumbles=some(tumbling(), 2 if SOAK else 1),
+    hops=some(hopping(), 4 if SOAK else 2),
+    cumulates=some(cumulating(), 3 if SOAK else 2),
 )
 def test_windows_hold_what_one_copy_per_window_gives(
     spark: SparkSession, seed: int, tumbles: list[Windows], hops: list[Windows], cumulates: list[Windows]

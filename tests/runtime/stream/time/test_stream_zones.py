@@ -124,7 +124,7 @@ def test_streams_give_the_rows_of_batch_while_clocks_change(spark: SparkSession,
         for minute in range(-5 * 60, 5 * 60, 3):
             at = ms(change) + minute * MINUTE - draw.randrange(20 * MINUTE)
             rows.append({"epoch": at, "shop": draw.choice("ab"), "n": draw.randrange(9)})
-    cut = len(rows) // 4
+    cut = len(rows) // 2
     write_files(tmp_path, [rows[i : i + cut] for i in range(0, len(rows), cut)])
     day = f"({COUNTS.format(WINDOWS['hop'], n='n')})"
     several = [COUNTS.format(window, n="n") for window in WINDOWS.values()]
