@@ -47,6 +47,7 @@ TICKS = """CREATE TABLE ticks (
 WINDOWS = """SELECT window_end, COUNT(*) AS n
 FROM TABLE(TUMBLE(TABLE {}, DESCRIPTOR(ts), INTERVAL '5' SECOND)) GROUP BY window_start, window_end"""
 CONTROL = Path("/checkpoint/control")
+PATIENCE = 600  # seconds for anything at all to happen, on a busy machine
 
 
 def progress(batch: int, *, rows: int = 0, control: int = 0, ran: bool = True, **observed: dict[str, Any]) -> Any:
@@ -251,12 +252,13 @@ def stopped(
             preexec_fn=lambda: signal.signal(signal.SIGINT, signal.default_int_handler) and None,
         )
         try:
-            for _ in range(600):
-                if process.poll() is not None or when(out.read_text().splitlines()):
+            until = time.monotonic() + PATIENCE
+            while process.poll() is None and time.monotonic() < until:
+                if when(out.read_text().splitlines()):
                     break
                 time.sleep(0.2)
             process.send_signal(how)
-            code = process.wait(timeout=60)
+            code = process.wait(PATIENCE)
         finally:
             process.kill()
     said = err.read_text()
@@ -333,7 +335,8 @@ def test_the_last_windows_come_when_all_sources_are_idle(spark: SparkSession, tm
 
 def until(query: Any, done: Callable[[], Any]) -> None:
     """Wait for something that a running query brings about."""
-    for _ in range(600):
+    last = time.monotonic() + PATIENCE
+    while time.monotonic() < last:
         if done():
             return
         assert not query.awaitTermination(0.2)
