@@ -53,10 +53,10 @@ def spark(request: pytest.FixtureRequest) -> Iterator[SparkSession]:
 
 @pytest.fixture
 def several_partitions(spark: SparkSession) -> Iterator[None]:
-    """Three partitions after each shuffle."""
+    """Two partitions after each shuffle."""
     key = "spark.sql.shuffle.partitions"
     before = spark.conf.get(key)
-    spark.conf.set(key, 3)
+    spark.conf.set(key, 2)
     yield
     spark.conf.set(key, before)
 
