@@ -147,13 +147,15 @@ def test_streams_rank_rows_of_windows_as_batch_does(spark: SparkSession, tmp_pat
 
 
 @pytest.mark.spark
+@pytest.mark.soak
 def test_a_checkpoint_goes_on_under_another_session_zone(spark: SparkSession, tmp_path: Path) -> None:
     zone = "America/Los_Angeles"
     rows = [{"epoch": instant} for instant in instants(zone)]
     query = COUNTS.format(0, Hopping(HOUR, 4 * HOUR).call("visit"))
     found: Counter[tuple[Any, ...]] = Counter()
     try:
-        for sparks_own, upto in (("Asia/Tokyo", 200), ("America/Los_Angeles", len(rows))):
+        middle = [("UTC", 300)] if SOAK else []
+        for sparks_own, upto in (("Asia/Tokyo", 200), *middle, ("America/Los_Angeles", len(rows))):
             spark.conf.set("spark.sql.session.timeZone", sparks_own)
             write_files(tmp_path / "in", [rows[i : i + 100] for i in range(0, upto, 100)])
             session = Session(

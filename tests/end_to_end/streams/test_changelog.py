@@ -30,6 +30,7 @@ from random_windows import (
 )
 from user_functions import Median, Seen
 
+from examples import SOAK
 from tvfsql import Session
 from tvfsql.errors import DataError
 
@@ -101,11 +102,12 @@ def test_windows_of_changes_hold_what_the_rows_that_are_left_give(
 
 
 @pytest.mark.spark
+@pytest.mark.soak
 @pytest.mark.usefixtures("several_partitions")
 def test_streams_of_changes_give_the_rows_of_batch(spark: SparkSession, tmp_path: Path) -> None:
     delay = 12
     changes = stream_of_changes(random.Random(3), 900, delay * 1000)
-    write_files(tmp_path / "in", cut(random.Random(4), changes))
+    write_files(tmp_path / "in", cut(random.Random(4), changes, 7 if SOAK else 4))
     stream, batch = Session(spark, mode="streaming"), Session(spark)
     plain = Session(spark)
     for session in (stream, batch, plain):
@@ -219,10 +221,11 @@ FORMATS: dict[str, tuple[Sequence[object], str]] = {
 }
 
 
-ON_STREAMS = ("debezium", "canal")  # the windows; those of the other one are in both modes
+ON_STREAMS = ("debezium", "canal")  # the windows, in `make test`; those of the other one are in both modes
 
 
 @pytest.mark.spark
+@pytest.mark.soak
 @pytest.mark.parametrize("form", FORMATS)
 def test_messages_of_debezium_and_canal_are_changes(form: str, spark: SparkSession, tmp_path: Path) -> None:
     messages, options = FORMATS[form]
@@ -231,7 +234,7 @@ def test_messages_of_debezium_and_canal_are_changes(form: str, spark: SparkSessi
     query = """SELECT window_end, item, COUNT(*) AS n, SUM(price) AS total, MAX(weight) AS most, MAX(tags) AS tags
         FROM TABLE(TUMBLE(TABLE products, DESCRIPTOR(ts), INTERVAL '10' MINUTE))
         GROUP BY window_start, window_end, item"""
-    for mode in ("batch", "streaming")[form in ON_STREAMS :]:
+    for mode in ("batch", "streaming")[form in ON_STREAMS and not SOAK :]:
         session = Session(spark, mode=mode)
         session.execute(
             f"CREATE TABLE products ({PRODUCTS}, WATERMARK FOR ts AS ts - INTERVAL '5' MINUTE) "
@@ -356,9 +359,9 @@ def left(changes: Sequence[Mapping[str, Any]]) -> list[dict[str, Any]]:
     return rows
 
 
-def cut(draw: random.Random, changes: Sequence[dict[str, Any]]) -> list[list[dict[str, Any]]]:
+def cut(draw: random.Random, changes: Sequence[dict[str, Any]], parts: int) -> list[list[dict[str, Any]]]:
     """Micro-batches of any sizes."""
-    ends = sorted(draw.sample(range(1, len(changes)), 3))
+    ends = sorted(draw.sample(range(1, len(changes)), parts - 1))
     return [list(changes[a:b]) for a, b in zip([0, *ends], [*ends, len(changes)], strict=True)]
 
 
