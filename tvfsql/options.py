@@ -331,20 +331,20 @@ class Options:
         return option.read(self.text(option.key), option.key, None)
 
     def text(self, key: str) -> str:
-        """The value as it was set; "" for one of Spark's that was not."""
+        """The value as it was set, or its default; "" for one of Spark's settings that was not set."""
         if key in self.values or key in KNOWN:
             return self.values[key] if key in self.values else KNOWN[key].default
         return ""
 
     @property
     def ignored(self) -> tuple[str, ...]:
-        """Those that are set and change no row here, in order."""
+        """The options that are set but have no effect here, in order."""
         nothing = (key for key in self.values if key not in KNOWN and not key.startswith(OF_SPARK))
         return tuple(key for key in nothing if key not in ignored_options.SETTLED)
 
     @property
     def spark(self) -> dict[str, str]:
-        """Those that Spark is given as they are."""
+        """Spark's own settings, which are passed to Spark as they are."""
         return {key: value for key, value in self.values.items() if key.startswith(OF_SPARK)}
 
     def with_value(self, key: str, value: str, span: Span | None = None) -> Options:

@@ -1,4 +1,4 @@
-"""The Spark of a session: the one that it was given, or one that starts when it is needed."""
+"""The Spark of a session: the one passed to it, or one that starts when it is needed."""
 
 from __future__ import annotations
 
@@ -15,7 +15,7 @@ if TYPE_CHECKING:
 
 @dataclass(frozen=True)
 class Needs:
-    """What a session needs of its Spark: Spark's own packages, and the settings of the command line and of SET."""
+    """The packages of Spark that a session needs, and Spark's settings from the command line and from SET."""
 
     packages: frozenset[str] = frozenset()
     settings: Mapping[str, str] = field(default_factory=dict)
@@ -23,22 +23,25 @@ class Needs:
 
 @dataclass
 class OwnSpark:
-    """`spark` is None until it is needed. Several threads may ask for it: one starts it, the others wait.
+    """`spark` is None until it is needed. Several threads may ask for it: one starts it and the others wait.
 
-    `needs` tells what the session needs now. SQL settings that come later are set when Spark is asked for.
+    `needs` returns the current needs of the session. SQL settings that change later are applied by the next `get`.
     """
 
     needs: Callable[[], Needs]
     spark: SparkSession | None = None
     _started: bool = False
     _packages: frozenset[str] = frozenset()
-    _settings: dict[str, str] = field(default_factory=dict)  # those of the session that Spark has
-    _before: dict[str, str | None] = field(default_factory=dict)  # what they were
+    _settings: dict[str, str] = field(default_factory=dict)  # the session's settings that Spark has
+    _before: dict[str, str | None] = field(default_factory=dict)  # their values before
     _lock: threading.Lock = field(default_factory=threading.Lock)
 
     def get(self) -> SparkSession:
-        """The running Spark; starts one if there is none. Raises DataError without Java or if it does not start,
-        OptionError if a setting has changed that Spark only takes at its start."""
+        """The running Spark; starts one if there is none.
+
+        Raises DataError if there is no Java or Spark does not start, and OptionError if a setting has changed that
+        Spark reads only when it starts.
+        """
         from tvfsql.runtime.cluster.code import prepare
         from tvfsql.runtime.host.failures import translated
 
@@ -48,7 +51,7 @@ class OwnSpark:
             assert self.spark is not None
             if refused := self._apply(self.spark):
                 raise OptionError(
-                    f"{refused[0]} is fixed: Spark runs already",
+                    f"{refused[0]} cannot change while Spark is running",
                     hint=f"SET it before the first query, or start with --conf {refused[0]}=...",
                 )
             with translated():
@@ -56,14 +59,14 @@ class OwnSpark:
             return self.spark
 
     def lacks(self) -> list[str]:
-        """The packages and settings without which it was started here, and that it takes only at its start."""
+        """The packages and settings that a Spark started here lacks, and can only get by a restart."""
         with self._lock:
             if self.spark is None or not self._started:
                 return []
             return [*sorted(self.needs().packages - self._packages), *self._apply(self.spark)]
 
     def restart(self) -> None:
-        """End Spark and its Java, and start them as they are needed now. What is registered in Spark is lost."""
+        """Stop Spark and its JVM, and start them with the current needs. Everything registered in Spark is lost."""
         from tvfsql.runtime.local_spark.start import end_java
 
         with self._lock:
@@ -72,7 +75,7 @@ class OwnSpark:
             self._start()
 
     def cancel(self) -> None:
-        """Cancel the jobs that run now. Does not wait for their end."""
+        """Cancel the running jobs, without waiting for them to end."""
         from tvfsql.runtime.cluster.code import of_connect
 
         if self.spark is None:
@@ -104,12 +107,12 @@ class OwnSpark:
         settings = {key: from_environment(value) for key, value in needs.settings.items()}
         self.spark = start_spark(needs.packages, settings)
         self._started, self._packages, self._before = not running, needs.packages, {}
-        # one that ran before, and a server, have not been told all of them
-        told = () if running else (REMOTE,) if REMOTE in needs.settings else needs.settings
-        self._settings = {key: needs.settings[key] for key in told}
+        # a Spark that ran before, and a server, did not get all of them
+        applied = () if running else (REMOTE,) if REMOTE in needs.settings else needs.settings
+        self._settings = {key: needs.settings[key] for key in applied}
 
     def _apply(self, spark: SparkSession) -> list[str]:
-        """Give a Spark that runs what has been set and reset since. Returns the keys that it does not take."""
+        """Apply the settings that changed since the last call. Returns the keys that a running Spark rejects."""
         from tvfsql.runtime.cluster.asked import is_fixed
         from tvfsql.runtime.host.environment import from_environment
 
@@ -124,7 +127,7 @@ class OwnSpark:
                     if is_fixed(key):
                         raise ValueError(key)
                     spark.conf.unset(key) if value is None else spark.conf.set(key, value)
-                except Exception:  # of Spark's, by its way of running
+                except Exception:  # Spark and Spark Connect raise different ones
                     refused.append(key)
                     continue
             self._before.setdefault(key, before)

@@ -1,4 +1,4 @@
-"""`tvfsql package`: a script as a folder that spark-submit runs, on machines without tvfsql."""
+"""`tvfsql package`: writes a script as a folder that spark-submit can run on machines without tvfsql."""
 
 from __future__ import annotations
 
@@ -19,14 +19,14 @@ PROGRAM, OURS, FUNCTIONS, NOTES = "program.py", "tvfsql.zip", "functions{}.zip",
 TEXT = """\
 # How to run this
 
-`{program}` is what tvfsql made of the script. {zips} {are} what Spark's workers import. Each machine needs a
-Python {python} with {packages}.
+tvfsql compiled the script to `{program}`, which imports {zips}. Each machine needs Python {python} with
+{packages}.
 
 ```
 spark-submit {conf} --py-files {files} {program}
 ```
 
-Put `--master` and what else the cluster needs before `--py-files`. {state}
+Add `--master` and the other options of your cluster before `--py-files`. {state}
 
 - **Databricks**: upload the folder as workspace files; a job of type Python script runs `{program}`. An init script of
   the cluster unpacks {zips} into its `site-packages`. Set the settings above in the cluster's Spark configuration.
@@ -44,10 +44,10 @@ Put `--master` and what else the cluster needs before `--py-files`. {state}
 def write_package(
     target: str, statements: Sequence[Sequence[Stages]], checkpoint: str | None, spark: str
 ) -> list[Path]:
-    """Write the folder: the program, zips of the code that it needs, and how it is run. Returns the files.
+    """Write the folder: the program, zips of the code that it imports, and instructions. Returns the files.
 
-    `checkpoint`: the folder for the state of its streams; `spark`: the version that it needs. Raises DataError if the
-    folder has something else in it, or a stream has no checkpoint.
+    `checkpoint`: the folder for the state of its streams. `spark`: the version of Spark that it needs. Raises DataError
+    if the folder contains other files, or if a stream has no checkpoint.
     """
     streams = any(query.mode == "streaming" for statement in statements for query in statement)
     if streams and checkpoint is None:
@@ -62,7 +62,6 @@ def write_package(
     notes = TEXT.format(
         program=PROGRAM,
         zips=" and ".join(f"`{name}`" for name in zips),
-        are="are" if len(zips) > 1 else "is",
         python=".".join(map(str, sys.version_info[:2])),
         packages=", ".join(f"`{package}`" for package in NEEDED.values()),
         conf=" ".join(f"--conf {key}={value}" for key, value in MEANING.items()),

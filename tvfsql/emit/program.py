@@ -27,8 +27,8 @@ from tvfsql.secrets import OF_ENVIRONMENT
 
 @dataclass(frozen=True)
 class Query:
-    """A query of a program: its SQL, its physical plan, the table that it fills, and which statement of the script it
-    belongs to: streams of one statement start at once. `spark`: the settings of Spark's that are set before it."""
+    """A query of a program: its SQL, its physical plan, the table that it fills, and the number of its statement in the
+    script. Streams of one statement start together. `spark`: Spark's settings that are set before it."""
 
     sql: str
     plan: Node
@@ -86,7 +86,7 @@ class _Main:
     """The code that runs if the module is run as a script, by statement: first its batch code, then its streams."""
 
     checkpoint: str = CHECKPOINT
-    spark: Mapping[str, str] = field(default_factory=dict)  # settings of Spark's
+    spark: Mapping[str, str] = field(default_factory=dict)  # Spark's settings
     batch: dict[int, list[str]] = field(default_factory=dict)
     jobs: dict[int, list[tuple[str, Mapping[str, Any], bool, str]]] = field(default_factory=dict)
 
@@ -114,7 +114,7 @@ class _Main:
 
     @property
     def session(self) -> str:
-        """What makes the session."""
+        """The expression that creates the session."""
         module = PythonModule()
         configs = (f".config({literal(key)}, {option_value(value, module)})" for key, value in self.spark.items())
         return f"SparkSession.builder{''.join(configs)}.getOrCreate()"

@@ -1,4 +1,4 @@
-"""Spark on other machines: where the user asks for it, and how our code gets there.
+"""Spark on other machines: which Spark the user asks for, and how our code reaches its workers.
 
 Loads neither numpy nor Arrow.
 """

@@ -1,4 +1,4 @@
-"""What the user asks of Spark: which one, and its settings. Whatever is asked wins over ours."""
+"""The settings that the user gives Spark, its master included. They override ours."""
 
 from __future__ import annotations
 
@@ -26,7 +26,7 @@ def requested(own: Mapping[str, str] | None = None) -> dict[str, str]:
     """The settings that the user gives Spark; later places win: SPARK_MASTER and SPARK_REMOTE,
     `spark-defaults.conf`, `PYSPARK_SUBMIT_ARGS` or spark-submit, and `own`, those of the command line and of SET.
 
-    At most one of `spark.master` and `spark.remote` is left: that of the later place.
+    The result has at most one of `spark.master` and `spark.remote`: the one from the later place.
     """
     found: dict[str, str] = {}
     variables = {key: os.environ[name] for name, key in _VARIABLES.items() if os.environ.get(name)}
@@ -43,12 +43,12 @@ def requested(own: Mapping[str, str] | None = None) -> dict[str, str]:
 
 
 def is_local(master: str) -> bool:
-    """Whether such a Spark is in this process's machine alone. `local-cluster[...]` has processes of its own."""
+    """Whether a Spark with this master runs in one process here. `local-cluster[...]` starts other processes."""
     return master == "local" or master.startswith("local[")
 
 
 def is_fixed(key: str) -> bool:
-    """Whether a setting matters at Spark's start only, though a Spark that runs would take it."""
+    """Whether Spark reads a setting only when it starts. A running Spark would accept it without any effect."""
     return key in (MASTER, REMOTE, "spark.submit.deployMode") or key.startswith(_OF_START)
 
 
@@ -76,7 +76,7 @@ def _of_submit_args(text: str) -> dict[str, str]:
 
 
 def _of_spark_submit() -> dict[str, str]:
-    """The settings of the Java that has started this process, as spark-submit does."""
+    """The settings of the JVM that started this process, which spark-submit does; otherwise empty."""
     if "PYSPARK_GATEWAY_PORT" not in os.environ:
         return {}
     from pyspark import SparkConf, SparkContext

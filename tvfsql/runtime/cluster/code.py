@@ -1,4 +1,4 @@
-"""Python code for other machines: tvfsql's own, and the folders of the user's functions."""
+"""Sends Python code to other machines: tvfsql itself, and the folders of the user's functions."""
 
 from __future__ import annotations
 
@@ -19,19 +19,19 @@ if TYPE_CHECKING:
     from pyspark.sql import SparkSession
 
 OURS = Path(__file__).parents[2]  # tvfsql/
-# what Spark's workers import of it, and what that imports
+# the parts that Spark's workers import, directly or not
 PARTS = ("__init__.py", "errors.py", "folders.py", "functions.py", "secrets.py", "plan", "runtime")
 
 _sent: set[tuple[str, str]] = set()  # (application or session, file)
-TRIED = 4  # tasks that look at the workers
+TRIED = 4  # tasks that examine the workers
 
 
 def share(spark: SparkSession, folders: Sequence[str] = ()) -> None:
     """Let Spark's Python processes import tvfsql, and what is in `folders`.
 
-    On this machine they import what this process does, once they know the folders. Others are sent zips, which win over
-    what is installed there, so that both ends are of one release. A process on the driver, as transformWithState has
-    one, is told where they are.
+    Processes on this machine import what this process imports, after `folders` are added to their path. Other machines
+    get zips, which override what is installed there, so that both sides run the same release. On the driver, where
+    transformWithState starts a process too, the zips are added to PYTHONPATH.
     """
     if of_connect(spark):
         _send(spark.session_id, folders, lambda file: spark.addArtifacts(file, pyfile=True))  # type: ignore[attr-defined]
@@ -46,8 +46,10 @@ def share(spark: SparkSession, folders: Sequence[str] = ()) -> None:
 
 
 def prepare(spark: SparkSession) -> None:
-    """`share`, and see that the workers of other machines have what they need. Raises DataError if not, and Spark's
-    exceptions if they cannot be asked."""
+    """`share`, and check once that the workers on other machines have the packages they need.
+
+    Raises DataError if they lack one, and Spark's exceptions if no task can run there.
+    """
     share(spark)
     owner = spark.session_id if of_connect(spark) else spark.sparkContext.applicationId  # type: ignore[attr-defined]
     local = not of_connect(spark) and is_local(str(spark.sparkContext.master))
@@ -58,21 +60,25 @@ def prepare(spark: SparkSession) -> None:
 
 
 def _send(owner: str, folders: Sequence[str], send: Callable[[str], None]) -> list[str]:
-    """Send the zips that have not been sent yet. Returns all of them."""
+    """Send the zips that this application or session does not have yet. Returns the paths of all zips."""
     zips = [str(file) for file in _zips(folders)]
     for file in zips:
-        if file != str(OURS.parent) and _is_new(owner, file):  # what runs from a zip was sent with it
+        # spark-submit has already sent the zip that this process runs from
+        if file != str(OURS.parent) and _is_new(owner, file):
             send(file)
     return zips
 
 
 def of_connect(spark: Any) -> bool:
-    """Whether it is a session of Spark Connect, which has no Java in this process."""
+    """Whether a session uses Spark Connect, so that this process has no JVM."""
     return type(spark).__module__.startswith("pyspark.sql.connect")
 
 
 def our_zip() -> Path:
-    """A zip of what Spark's workers import of tvfsql, in the user's cache; the one that this process runs from."""
+    """The zip of the parts of tvfsql that Spark's workers import. It is in the user's cache.
+
+    If this process itself runs from a zip, as under spark-submit, that zip.
+    """
     if OURS.parent.is_file():
         return OURS.parent
     return _zipped("tvfsql", OURS.parent, [*_files(OURS, PARTS)])
@@ -84,7 +90,7 @@ def _zips(folders: Sequence[str]) -> Iterator[Path]:
 
 
 def zip_of(folder: Path) -> Path:
-    """A zip of the modules and packages in a folder, in the user's cache."""
+    """The zip of the modules and packages in a folder. It is in the user's cache."""
     parts = [entry.name for entry in folder.iterdir() if entry.suffix == ".py" or (entry / "__init__.py").is_file()]
     return _zipped("functions", folder, [*_files(folder, sorted(parts))])
 
@@ -96,7 +102,7 @@ def _files(root: Path, parts: Sequence[str]) -> Iterator[Path]:
 
 
 def _zipped(name: str, root: Path, files: Sequence[Path]) -> Path:
-    """A zip of files below `root`, named by what they are; it is made once."""
+    """The zip of files below `root`. Its name depends on their paths, sizes and times, so it is made only once."""
     found = [(str(file.relative_to(root)), file.stat().st_size, file.stat().st_mtime_ns) for file in files]
     key = hashlib.sha256(repr((str(root), found)).encode()).hexdigest()[:12]
     return in_cache(lambda folder: _kept(folder / f"{name}-{key}.zip", root, files))
@@ -110,15 +116,18 @@ def _kept(file: Path, root: Path, files: Sequence[Path]) -> Path:
     os.close(handle)
     try:
         write_zip(Path(draft), root, files)
-        Path(draft).replace(file)  # at once: another process may send it
+        Path(draft).replace(file)  # atomically, because another process may be sending it
     finally:
         Path(draft).unlink(missing_ok=True)
     return file
 
 
 def write_zip(target: Path, root: Path, files: Sequence[Path]) -> None:
-    """Sources, and what Python compiles of them: it keeps nothing that it compiles of a zip, and would do so in each
-    process. Another version of Python passes over what is compiled."""
+    """Write sources and their bytecode into a zip.
+
+    Python does not cache the bytecode of modules in a zip, so without it each process would compile them again. Other
+    versions of Python ignore the bytecode and read the sources.
+    """
     with tempfile.TemporaryDirectory() as scratch, zipfile.ZipFile(target, "w", zipfile.ZIP_DEFLATED) as made:
         compiled = os.path.join(scratch, "compiled.pyc")
         for file in files:

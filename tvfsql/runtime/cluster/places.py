@@ -1,4 +1,4 @@
-"""Folders that this process and Spark's other machines both use: checkpoints."""
+"""Folders that this process shares with Spark's other machines: checkpoints."""
 
 from __future__ import annotations
 
@@ -18,19 +18,24 @@ SHARED = "a folder that all machines mount, such as --checkpoint /mnt/shared/che
 
 
 def local_folder(place: str | Path) -> Path:
-    """The folder of a checkpoint, which may be a `file:` URL. Raises OptionError for other URLs: this process writes
-    small files there itself."""
+    """The path of a checkpoint, given as a path or a `file:` URL.
+
+    Raises OptionError for other URLs, because this process itself writes small files into the checkpoint.
+    """
     text = str(place)
     if not re.match(r"[a-zA-Z][a-zA-Z0-9+.-]+:/", text):
         return Path(text)
     if text.startswith("file:"):
         return Path(unquote(urlsplit(text).path))
-    raise OptionError(f"the checkpoint {text} is no folder that this process can write", hint=SHARED)
+    raise OptionError(f"tvfsql cannot write the checkpoint {text}: it must be a local or mounted folder", hint=SHARED)
 
 
 def require_streams(spark: SparkSession, folders: list[Path | None]) -> None:
-    """Raise UnsupportedError for streams over Spark Connect, and DataError for a stream without a checkpoint on other
-    machines, where its temporary folder is not."""
+    """Check that streams with these checkpoints (None: a temporary folder) can run on this Spark.
+
+    Raises UnsupportedError over Spark Connect, and DataError for a stream without a checkpoint on a cluster, whose
+    other machines do not have its temporary folder.
+    """
     if of_connect(spark):
         raise UnsupportedError("streams do not run over Spark Connect yet", hint="--master URL of the cluster")
     if None in folders and not is_local(str(spark.sparkContext.master)):

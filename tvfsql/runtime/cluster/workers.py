@@ -1,4 +1,4 @@
-"""What Spark's Python workers on other machines have of what they need."""
+"""Checks that Spark's Python workers on other machines have the packages they need."""
 
 from __future__ import annotations
 
@@ -15,7 +15,7 @@ from tvfsql.errors import DataError
 if TYPE_CHECKING:
     from pyspark.sql import SparkSession
 
-# packages by what is imported of them: the last two are for transformWithState
+# modules that workers import, with their packages; the last two are for transformWithState
 NEEDED = {
     "numpy": "numpy",
     "pandas": "pandas",
@@ -27,7 +27,7 @@ NEEDED = {
 
 @dataclass(frozen=True)
 class Worker:
-    """A machine and its Python. `sees`: whether it finds the file that was asked for; None: none was."""
+    """A machine and its Python. `sees`: whether the requested file exists there; None if none was requested."""
 
     host: str
     python: str
@@ -37,7 +37,7 @@ class Worker:
     sees: bool | None = None
 
     def require(self) -> None:
-        """Raise DataError if something is missing."""
+        """Raise DataError if a package is missing."""
         if self.missing:
             lacks = " ".join(self.missing)
             raise DataError(
@@ -47,7 +47,7 @@ class Worker:
 
 
 def look(file: str) -> str:
-    """What a worker tells of itself, as JSON."""
+    """The `Worker` that runs this, as JSON. `file`: a path to look for; "": none."""
     versions, missing = [], []
     for module, package in NEEDED.items():
         try:
@@ -67,7 +67,7 @@ def look(file: str) -> str:
 
 
 def workers(spark: SparkSession, tasks: int, file: str = "") -> list[Worker]:
-    """The workers that some tasks meet; there may be others. Their Python needs no package for that."""
+    """The workers that run `tasks` small tasks. There may be others. Their Python needs no package for this."""
     from pyspark.sql import functions as F
 
     told = F.udf(look, "string", useArrow=False)

@@ -1,4 +1,4 @@
-"""What this machine and a cluster have of what tvfsql needs, and what to do about the rest."""
+"""Checks that this machine, and a cluster, have what tvfsql needs, with hints for what is missing."""
 
 from __future__ import annotations
 
@@ -20,7 +20,7 @@ if TYPE_CHECKING:
     from pyspark.sql import SparkSession
 
 PYTHON = (3, 11)
-TASKS = 32  # that look at a cluster
+TASKS = 32  # small tasks that examine the workers of a cluster
 
 
 @dataclass(frozen=True)
@@ -34,14 +34,14 @@ class Check:
 
 
 def checks() -> tuple[Check, ...]:
-    """Everything that a run on this machine needs, in the order in which it is needed. Starts no Spark."""
+    """The checks of this machine, in the order in which a run needs their results. Does not start Spark."""
     return (_python(), *_packages(), _java(), *_spark_home())
 
 
 def cluster_checks(spark: SparkSession, folder: str | None = None) -> Iterator[Check]:
-    """What a Spark that runs has of it, on its machines. `folder`: of checkpoints, which all of them must see.
+    """The checks of a running Spark and its workers. `folder`: a folder for checkpoints that all of them must see.
 
-    Raises as `translated` does if its workers cannot be asked.
+    Raises as `translated` does if no task can run on the workers.
     """
     from tvfsql.runtime.cluster.code import share
     from tvfsql.runtime.cluster.workers import workers
@@ -64,7 +64,7 @@ def cluster_checks(spark: SparkSession, folder: str | None = None) -> Iterator[C
 
 @contextmanager
 def _file_in(folder: str | None) -> Iterator[str]:
-    """A file in a folder, while it is looked for; "" without one."""
+    """A temporary file in the folder, for workers to look for; "" without a folder."""
     if folder is None:
         yield ""
         return

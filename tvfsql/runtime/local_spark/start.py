@@ -1,7 +1,7 @@
-"""The Spark that tvfsql starts: quiet, and where the user names no other, a local one, set up for one machine, that
-leaves nothing in the user's folder.
+"""The Spark that tvfsql starts. Unless the user names another master it is local: quiet, configured for one machine,
+and without files in the user's folder.
 
-What the user asks of Spark (`runtime/cluster/asked.py`) wins over every setting here.
+The settings that the user gives Spark (`runtime/cluster/asked.py`) override all settings here.
 """
 
 from __future__ import annotations
@@ -39,15 +39,15 @@ STREAMS = {
     STATE_STORE: "org.apache.spark.sql.execution.streaming.state.RocksDBStateStoreProvider",
     # a micro-batch writes only its changes, not all of its state
     "spark.sql.streaming.stateStore.rocksdb.changelogCheckpointing.enabled": "true",
-    "spark.sql.streaming.stateStore.rocksdb.trackTotalNumberOfRows": "false",  # it reads before each write
+    "spark.sql.streaming.stateStore.rocksdb.trackTotalNumberOfRows": "false",  # counting reads before each write
 }
-# what rows depend on, and how many of them our kernels get at once
+# settings that results depend on, and the size of the batches that our kernels get
 MEANING = {
     "spark.sql.ansi.enabled": "true",
-    "spark.sql.mapKeyDedupPolicy": "LAST_WIN",  # as in Flink; a session of the user's fails
+    "spark.sql.mapKeyDedupPolicy": "LAST_WIN",  # as in Flink; the default raises an error
     "spark.sql.timeType.enabled": "true",
     "spark.sql.execution.arrow.maxRecordsPerBatch": "50000",
-    # the largest one is no bound: with any other the size of the batch is computed anew for each row
+    # the maximum means no limit: with any other value Spark computes the batch's size again for each row
     "spark.sql.execution.arrow.maxBytesPerBatch": str(2**31 - 1),
 }
 CONNECT_HINT = "pip install 'tvfsql[connect]'"
@@ -56,11 +56,11 @@ CONNECT_HINT = "pip install 'tvfsql[connect]'"
 def start_spark(
     packages: Collection[str] = (), own: Mapping[str, str] | None = None, java_options: str = ""
 ) -> SparkSession:
-    """The running Spark, or a new one: 3 to 6 seconds. DataError if there is no Java for it, or it does not start.
+    """The running Spark, or a new one, which takes 3 to 6 seconds. With `spark.remote`, a session of that server.
 
-    `own`: the user's settings of the command line and of SET. A SparkContext that runs already in this process is used
-    as it is; only its SQL settings change. A new one has Spark's own `packages` (`spark-sql-kafka-0-10_2.13`), which
-    Spark fetches once. DataError if it cannot. With `spark.remote` it is a session of that Spark Connect server.
+    `own`: the user's settings from the command line and from SET. A SparkContext that already runs in this process is
+    reused; only its SQL settings change. A new one has Spark's own `packages` (`spark-sql-kafka-0-10_2.13`), which
+    Spark downloads once. Raises DataError if there is no Java, if Spark does not start, or if a download fails.
     """
     _quiet_python()
     asked = requested(own)
@@ -90,13 +90,13 @@ def start_spark(
 
 
 def _connected(asked: Mapping[str, str]) -> SparkSession:
-    """A session of a Spark Connect server, with the settings that rows depend on and the user's own."""
+    """A session of a Spark Connect server, with the settings that results depend on and the user's own."""
     url = asked[REMOTE]
     try:
         builder = SparkSession.builder.remote(url)
         for key, value in (MEANING | {key: asked[key] for key in asked if key.startswith("spark.sql.")}).items():
             builder = builder.config(key, value)
-        with _environment({"SPARK_REMOTE": url}):  # else pyspark compares
+        with _environment({"SPARK_REMOTE": url}):  # pyspark compares this variable with the URL
             spark = builder.getOrCreate()
             spark.version  # noqa: B018  (asks the server)
             return spark
@@ -160,14 +160,17 @@ def with_packages(given: Mapping[str, str], packages: Collection[str]) -> dict[s
 
 
 def settings(java_options: str = "", *, local: bool = True) -> dict[str, str]:
-    """Spark's settings as tvfsql wants them, before the user's own. Only on this machine those that are for one."""
+    """Spark's settings as tvfsql wants them, before the user's own are applied.
+
+    A Spark that is not `local` does not get the settings for a single machine.
+    """
     logging_options = f"-Dlog4j2.configurationFile={_LOG_FILE.as_uri()}"
     ours = {
         "spark.app.name": "tvfsql",
-        # of the driver, as the "default" options, so that the user's extraJavaOptions come on top
+        # as the "default" options, so that the user's extraJavaOptions come on top
         "spark.driver.defaultJavaOptions": f"{logging_options} {java_options}".rstrip(),
         "spark.ui.showConsoleProgress": "false",
-        # looks up a call site at each Column call; our errors point into the SQL instead
+        # it would look up a call site at each Column call; our errors point into the SQL instead
         "spark.python.sql.dataFrameDebugging.enabled": "false",
         **MEANING,
         **STREAMS,
@@ -183,14 +186,14 @@ def _of_one_machine() -> dict[str, str]:
         "spark.driver.bindAddress": "127.0.0.1",
         "spark.driver.memory": f"{_driver_memory() >> 20}m",
         "spark.ui.enabled": "false",
-        "spark.sql.catalogImplementation": "in-memory",  # Hive's would put derby files in the user's folder
+        "spark.sql.catalogImplementation": "in-memory",  # Hive's would write derby files to the user's folder
         "spark.sql.warehouse.dir": _scratch_folder().as_uri(),
         "spark.sql.shuffle.partitions": str(max(2, cores)),
-        # over TCP each Python stage of a task waits 40 ms for its worker
+        # over TCP, each Python stage of a task waits 40 ms for its worker
         "spark.python.unix.domain.socket.enabled": str(hasattr(socket, "AF_UNIX")).lower(),
         # with Spark's own daemon, workers that end may print tracebacks
         "spark.python.daemon.module": "tvfsql.runtime.local_spark.python_daemon",
-        # the other one starts a process, readlink, four times for each file of a checkpoint on a local disk
+        # the default starts a process (readlink) four times for each file of a checkpoint on a local disk
         "spark.sql.streaming.checkpointFileManagerClass": (
             "org.apache.spark.sql.execution.streaming.checkpointing.FileSystemBasedCheckpointFileManager"
         ),
@@ -215,7 +218,7 @@ def _variables(java: Java, spark_home: Path, asked: Mapping[str, str]) -> dict[s
         found["PYSPARK_PYTHON"] = python
     if is_local(asked.get(MASTER, "local")):
         found["SPARK_LOCAL_IP"] = given("SPARK_LOCAL_IP", "127.0.0.1")
-        # else workers are the system's python and miss every package
+        # by default workers run the system's Python, which has none of the packages
         found.setdefault("PYSPARK_PYTHON", given("PYSPARK_PYTHON", sys.executable))
     return found
 
