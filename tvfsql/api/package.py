@@ -26,7 +26,8 @@ tvfsql compiled the script to `{program}`, which imports {zips}. Each machine ne
 spark-submit {conf} --py-files {files} {program}
 ```
 
-Add `--master` and the other options of your cluster before `--py-files`. {state}
+Add `--master` and the other options of your cluster before `--py-files`. Relative paths of tables are relative to the
+folder in which it runs. {state}
 
 - **Databricks**: upload the folder as workspace files; a job of type Python script runs `{program}`. An init script of
   the cluster unpacks {zips} into its `site-packages`. Set the settings above in the cluster's Spark configuration.
