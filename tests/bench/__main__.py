@@ -10,6 +10,7 @@ from collections.abc import Sequence
 
 import batch
 import functions
+import micro_batches
 import report
 import row_level
 import sharing
@@ -20,7 +21,7 @@ from data import Bids
 
 GROUPS = {
     "batch": {"memory", *(case.name for case in CASES)},
-    "streams": {"one-of-each-key", *(case.name for case in STREAM_CASES)},
+    "streams": {"one-of-each-key", "micro-batch", *(case.name for case in STREAM_CASES)},
     "functions": {"functions"},
     "split": {"sharing", *(case.name for case in SPLIT_CASES)},
 }
@@ -32,7 +33,7 @@ def main(arguments: Sequence[str] | None = None) -> int:
     parser.add_argument("--keys", type=int, default=1_000)
     parser.add_argument("--repeats", type=int, default=3, help="timed runs of each engine, after one warm-up")
     cases = (*CASES, *STREAM_CASES, *SPLIT_CASES)
-    names = ", ".join((*GROUPS, "memory", "one-of-each-key", "sharing", *(case.name for case in cases)))
+    names = ", ".join((*GROUPS, "memory", "one-of-each-key", "micro-batch", "sharing", *(case.name for case in cases)))
     parser.add_argument("--only", default=",".join(GROUPS), help=f"with commas between: {names}")
     chosen = parser.parse_args(arguments)
     asked = [name for name in chosen.only.split(",") if name]
@@ -49,6 +50,8 @@ def main(arguments: Sequence[str] | None = None) -> int:
     if only & GROUPS["streams"]:
         cases = [case for case in STREAM_CASES if case.name in only]
         agree &= not cases or streams.run(bids, cases, chosen.repeats)
+    if "micro-batch" in only:
+        micro_batches.run(chosen.repeats)
     if "one-of-each-key" in only:
         agree &= row_level.run(bids.rows, chosen.repeats)
     if only & GROUPS["split"]:

@@ -69,20 +69,20 @@ def targets(times: Mapping[str, Sequence[Timed]], peaks: Mapping[str, int]) -> I
     if "hop-1h" in times:
         own, windows, *_ = times["hop-1h"]
         ratio, cpu = windows.seconds / own.seconds, windows.cpu / own.cpu
-        yield _target(f"HOP 1 min/1 h at least 8 times faster than window(): {ratio:.1f} (cpu {cpu:.1f})", ratio >= 8)
+        yield target(f"HOP 1 min/1 h at least 8 times faster than window(): {ratio:.1f} (cpu {cpu:.1f})", ratio >= 8)
     if {"hop-1h", "hop-24h"} <= times.keys():
         hour, day = times["hop-1h"][0], times["hop-24h"][0]
         ratio = day.per_million_rows / hour.per_million_rows
         cpu = (day.cpu / day.rows) / (hour.cpu / hour.rows)
-        yield _target(f"time per output row, 24 h to 1 h, within 1.3: {ratio:.2f} (cpu {cpu:.2f})", ratio <= 1.3)
+        yield target(f"time per output row, 24 h to 1 h, within 1.3: {ratio:.2f} (cpu {cpu:.2f})", ratio <= 1.3)
     if {"hop-1h", "tumble"} <= times.keys():
         hop, tumble = times["hop-1h"][0], times["tumble"][0]
         ratio, cpu = hop.seconds / tumble.seconds, hop.cpu / tumble.cpu
-        yield _target(f"HOP 1 min/1 h within 3 times TUMBLE 1 min: {ratio:.2f} (cpu {cpu:.2f})", ratio <= 3)
+        yield target(f"HOP 1 min/1 h within 3 times TUMBLE 1 min: {ratio:.2f} (cpu {cpu:.2f})", ratio <= 3)
     if peaks:
         least, *_, most = peaks.values()
         ratio = most / least
-        yield _target(f"peak memory does not grow with size/slide: 24 h to 10 min {ratio:.2f}", ratio <= 1.1)
+        yield target(f"peak memory does not grow with size/slide: 24 h to 10 min {ratio:.2f}", ratio <= 1.1)
 
 
 def stream_targets(times: Mapping[str, Sequence[Timed]]) -> Iterator[str]:
@@ -92,17 +92,17 @@ def stream_targets(times: Mapping[str, Sequence[Timed]]) -> Iterator[str]:
         if engine in by_engine:
             ratio = by_engine[engine].seconds / by_engine[TVFSQL].seconds
             cpu = by_engine[engine].cpu / by_engine[TVFSQL].cpu
-            yield _target(f"{text}: {ratio:.1f} times faster (cpu {cpu:.1f})", ratio >= least)
+            yield target(f"{text}: {ratio:.1f} times faster (cpu {cpu:.1f})", ratio >= least)
     for hour, day, text in (("stream-hop-1h", "stream-hop-24h", "10"), ("stream-100-1h", "stream-100-24h", "100")):
         if {hour, day} <= times.keys():
             ratio = times[day][0].per_million_rows / times[hour][0].per_million_rows
             text = f"time per output row, 24 h to 1 h, in {text} micro-batches within 1.5: {ratio:.2f}"
-            yield _target(text, ratio <= 1.5)
+            yield target(text, ratio <= 1.5)
     if "stream-keys" in times:
-        yield _target("a stream of 1 million keys comes to its end", True)
+        yield target("a stream of 1 million keys comes to its end", True)
 
 
-def _target(text: str, reached: bool) -> str:
+def target(text: str, reached: bool) -> str:
     return f"  {'reached' if reached else 'MISSED '}  {text}"
 
 
