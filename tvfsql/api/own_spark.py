@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import sys
 import threading
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field
@@ -57,6 +58,17 @@ class OwnSpark:
             with translated():
                 prepare(self.spark)
             return self.spark
+
+    def with_catalogs(self) -> SparkSession | None:
+        """The same; None if it does not run yet and would start without a table in its catalogs."""
+        from tvfsql.runtime.cluster.asked import has_catalogs, requested
+
+        runs = self.spark is not None
+        if not runs and "pyspark" in sys.modules:
+            from tvfsql.runtime.local_spark.start import is_running
+
+            runs = is_running()
+        return self.get() if runs or has_catalogs(requested(self.needs().settings)) else None
 
     def lacks(self) -> list[str]:
         """The packages and settings that a Spark started here lacks, and can only get by a restart."""

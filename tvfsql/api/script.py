@@ -7,6 +7,7 @@ from __future__ import annotations
 import os
 import re
 from collections.abc import Iterable, Iterator
+from copy import deepcopy
 from dataclasses import dataclass, field, replace
 from functools import partial
 
@@ -25,7 +26,7 @@ from tvfsql.bind.statement import bind_table, bind_view
 from tvfsql.bind.user_function_calls import with_functions
 from tvfsql.catalog import Catalog, Table, View
 from tvfsql.catalog.connectors import Connector, Managed
-from tvfsql.errors import BindError, Span, TvfSqlError, UnsupportedError, did_you_mean
+from tvfsql.errors import BindError, Span, TvfSqlError, UnsupportedError, did_you_mean, nearest
 from tvfsql.options import RUNTIME_MODE, WAREHOUSE, Options
 from tvfsql.plan.aggregates import AGGREGATES
 from tvfsql.plan.nodes import Scan
@@ -110,8 +111,13 @@ class Script:
 
         Raises TvfSqlError with the place in `sql`; `file` is the name that it shows.
         """
+        before = deepcopy(self.databases)
         try:
             for statement in with_room(lambda: parse(sql, self.databases)):
+                if isinstance(statement, statements.InDatabases) and statement.outside:
+                    self._require_database(statement.outside, before)
+                if self.catalog.outside:
+                    self.catalog.outside.forget()
                 yield with_room(partial(self._outcome, statement, sql))
         except TvfSqlError as error:
             raise error.within(sql, file) from error.__cause__
@@ -160,6 +166,7 @@ class Script:
                 self.options = self.options.without(key, statement.span)
                 return Message(f"reset {key or 'all options'}")
             case statements.InDatabases(done):
+                # executed by the parser
                 return Message(done)
             case statements.Show():
                 return self._show(statement)
@@ -169,6 +176,17 @@ class Script:
                 return self._describe(name)
             case _:
                 raise AssertionError(f"no way to carry out {type(statement).__name__}")
+
+    def _require_database(self, name: ast.Name, before: Databases) -> None:
+        """Raise BindError, with the databases of `before` in use again, if Spark has no database of that name."""
+        catalog, _, database = name.text.rpartition(".")
+        known = self.catalog.outside.databases(catalog) if self.catalog.outside else ()
+        if database.lower() not in map(str.lower, known):
+            self.databases = before
+            own = () if catalog else self.databases.shown("databases") or ()
+            close = nearest(database, (*own, *known))
+            hint = f"did you mean {close}?" if close else f"CREATE DATABASE {name.text}"
+            raise BindError(f"there is no database {name.text}", span=name.span, hint=hint)
 
     def _hinted(self, hinted: statements.Hinted, sql: str) -> Outcome:
         """Execute a statement whose tables have the options of their hints."""
@@ -251,6 +269,8 @@ class Script:
         """Bind a CREATE TABLE, and collect the notes on its table."""
         with in_local_zone(self.options):
             table = bind_table(create)
+        if self.catalog.outside:
+            table = self.catalog.outside.checked(table, create.name.span)
         if table.connector and table.connector.path:
             table = replace(table, connector=replace(table.connector, path=self._path(table.connector)))
         self._ignore(table.ignored)
@@ -275,9 +295,12 @@ class Script:
 
     def _alter_table(self, alter: statements.AlterTable) -> Message:
         name = alter.table
-        if alter.if_exists and self.catalog.find(name.text) is None:
+        if alter.if_exists and self.catalog.look_up(name.text) is None:
             return Message(f"there is no table {name.text}")
         old = self.catalog.get(name.text, name.span)
+        if isinstance(alter.change, statements.RenameTable) and self.catalog.find(name.text) is None:
+            hint = f"CREATE TABLE {alter.change.name.text} LIKE {name.text}"
+            raise BindError(f"{name.text} is a table of Spark, which tvfsql does not rename", span=name.span, hint=hint)
         definition = altered(definition_of(old, name.span), alter.change)
         own = old.connector if isinstance(old, Table) and isinstance(old.connector, Managed) else None
         if own and isinstance(alter.change, statements.RenameColumn):
@@ -321,7 +344,7 @@ class Script:
                 return Message(f"there is no function {drop.name.text}")
             self.catalog.drop_function(drop.name.text, span=drop.name.span)
             return Message(f"dropped function {drop.name.text}")
-        if drop.if_exists and self.catalog.find(drop.name.text) is None:
+        if drop.if_exists and self.catalog.look_up(drop.name.text) is None:
             return Message(f"there is no {drop.kind} {drop.name.text}")
         if drop.kind == "table":
             self._delete_rows(drop.name.text)
@@ -336,12 +359,12 @@ class Script:
             return Listing(("function name", "kind", "result", "as"), tuple(rows))
         own = (function.name for function in users)
         known = {
-            "tables": _inside(show.place, (*self.catalog.names(Table), *self.catalog.names(View))),
+            "tables": tuple({*_inside(show.place, self.catalog.entries), *self._outside(show)}),
             "views": _inside(show.place, self.catalog.names(View)),
             "functions": tuple({*functions(), *(name.lower() for name in AGGREGATES if name.isidentifier()), *own}),
         }
         if show.rows is not None:
-            known[show.what] = show.rows
+            known[show.what] = tuple({*show.rows, *self._outside(show)})
         if show.what not in known:
             hint = did_you_mean(show.what.upper(), [what.upper() for what in (*known, "user functions")])
             raise BindError(
@@ -350,6 +373,16 @@ class Script:
                 hint=hint,
             )
         return Listing((f"{show.what.removesuffix('s')} name",), tuple((name,) for name in sorted(known[show.what])))
+
+    def _outside(self, show: statements.Show) -> tuple[str, ...]:
+        """What Spark's catalogs add to SHOW TABLES, DATABASES and CATALOGS."""
+        outside, place = self.catalog.outside, show.place.rstrip(".")
+        if outside is None:
+            return ()
+        if show.what == "tables":
+            return outside.tables(place)
+        catalog, _, _ = place.rpartition(".")
+        return {"databases": lambda: outside.databases(catalog), "catalogs": outside.catalogs}.get(show.what, tuple)()
 
     def _describe(self, name: ast.Name) -> Listing:
         entry = self.catalog.get(name.text, name.span)

@@ -8,6 +8,7 @@ from datetime import datetime, timedelta
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, Self
 
+from tvfsql.api.catalogs import SparkTables
 from tvfsql.api.compiled import Compiled
 from tvfsql.api.display import html_catalog
 from tvfsql.api.own_spark import Needs, OwnSpark
@@ -69,6 +70,7 @@ class Session:
         folder = local_folder(checkpoint) if checkpoint is not None else None
         self.streams = Streams(folder, flush, allow_changed_input)
         self.script = Script(catalog or Catalog(), Options.of(options), mode, warehouse=Warehouse())
+        self.catalog.outside = SparkTables(self.own.with_catalogs)
 
     @property
     def spark(self) -> SparkSession:

@@ -8,7 +8,8 @@ from typing import TYPE_CHECKING, Any
 from tvfsql.bind.statement import bind_watermark
 from tvfsql.catalog import Catalog, Table, TableColumn
 from tvfsql.catalog.changelog import op_column
-from tvfsql.errors import TvfSqlError
+from tvfsql.emit.columns import reference
+from tvfsql.errors import BindError, TvfSqlError
 from tvfsql.plan.node import Field
 
 if TYPE_CHECKING:
@@ -32,6 +33,8 @@ def register(
             mark = bind_watermark(parse_watermark(watermark), columns)
         except TvfSqlError as error:
             raise error.within(watermark) from error.__cause__
-    frame.createOrReplaceTempView(name)
+    if name.count(".") > 2:
+        raise BindError(f"the name {name} has more than three parts", hint="catalog.database.table")
+    frame.createOrReplaceTempView(reference(name))
     changes = op_column(op, [Field(part.name, part.type) for part in columns], None) if op else None
     catalog.add(Table(name, columns, None, mark, op=changes), replace=True)

@@ -2,10 +2,12 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterable
 from dataclasses import dataclass, field
 
 from tvfsql.catalog.connectors import Connector
-from tvfsql.errors import BindError, Span, did_you_mean
+from tvfsql.catalog.outside import Outside
+from tvfsql.errors import BindError, Span, did_you_mean, nearest
 from tvfsql.plan.function import UserFunction
 from tvfsql.plan.names import refused
 from tvfsql.plan.node import Field, Node
@@ -119,37 +121,52 @@ class View:
 
 @dataclass
 class Catalog:
-    """Names are looked up in the given case first, then in any case if only one matches."""
+    """Names are looked up in the given case first, then in any case if only one matches, and then in Spark's catalogs
+    (`outside`; None: no Spark is at hand).
+    """
 
     entries: dict[str, Table | View] = field(default_factory=dict)
     functions: dict[str, UserFunction] = field(default_factory=dict)  # by name in lower case
+    outside: Outside | None = None
 
     def copy(self) -> Catalog:
         """Return an independent catalog with the same entries."""
-        return Catalog(dict(self.entries), dict(self.functions))
+        return Catalog(dict(self.entries), dict(self.functions), self.outside)
 
     def find(self, name: str) -> Table | View | None:
+        """The table or view of that name that a statement or a program has made."""
         if name in self.entries:
             return self.entries[name]
         alike = [entry for key, entry in self.entries.items() if key.lower() == name.lower()]
         return alike[0] if len(alike) == 1 else None
 
+    def look_up(self, name: str) -> Table | View | None:
+        """The same, or a table of Spark."""
+        return self.find(name) or (self.outside.table(name) if self.outside else None)
+
     def get(self, name: str, span: Span | None = None, *, also: tuple[str, ...] = ()) -> Table | View:
-        """Return the table or view of that name. Raises BindError with the nearest name (also of `also`)."""
-        entry = self.find(name)
+        """Return the table or view of that name, which may be Spark's. Raises BindError with the nearest name (also of
+        `also`).
+        """
+        entry = self.look_up(name)
         if entry is None:
-            known = (*self.entries, *also)
-            hint = did_you_mean(name, known) or f"CREATE TABLE {name} (...)"
+            known = (*self.entries, *also, *self._beside(name))
+            hint = _outside_hint(name, known) if "." in name else did_you_mean(name, known)
+            hint = hint or f"CREATE TABLE {name} (...)"
             raise BindError(f"there is no table {name}", span=span, hint=hint)
         return entry
+
+    def _beside(self, name: str) -> tuple[str, ...]:
+        """The tables of Spark in the same database."""
+        database, dot, _ = name.rpartition(".")
+        return tuple(f"{database}{dot}{each}" for each in self.outside.tables(database)) if self.outside else ()
 
     def add(self, entry: Table | View, *, replace: bool = False, span: Span | None = None) -> None:
         """Add a table or view. Raises BindError if the name is taken and not `replace`, or if a column's name cannot be
         used.
         """
-        for column in entry.visible if isinstance(entry, Table) else ():
-            if why := refused(column.name):
-                raise BindError(f"the column {column.name} of {entry.name}: {why}", span=span, hint="another name")
+        if isinstance(entry, Table):
+            refuse_columns(entry, span)
         found = self.find(entry.name)
         if found is not None and not replace:
             kind = "view" if isinstance(found, View) else "table"
@@ -159,8 +176,14 @@ class Catalog:
         self.entries[entry.name] = entry
 
     def drop(self, name: str, kind: str, *, span: Span | None = None) -> None:
-        """Remove a table or view. Raises BindError if it does not exist, or is of the other kind."""
+        """Remove a table or view. Raises BindError if it does not exist, is of the other kind, or is Spark's."""
         found = self.get(name, span)
+        if self.find(name) is None:
+            raise BindError(
+                f"{name} is a table of Spark, which tvfsql does not drop",
+                span=span,
+                hint=f'spark.sql("DROP {kind.upper()} {name}")',
+            )
         actual = "view" if isinstance(found, View) else "table"
         if actual != kind:
             raise BindError(f"{found.name} is a {actual}", span=span, hint=f"DROP {actual.upper()} {found.name}")
@@ -186,6 +209,21 @@ class Catalog:
 
     def names(self, kind: type[Table] | type[View]) -> tuple[str, ...]:
         return tuple(sorted(name for name, entry in self.entries.items() if isinstance(entry, kind)))
+
+
+def refuse_columns(table: Table, span: Span | None = None) -> None:
+    """Raise BindError for a column whose name cannot be used."""
+    for column in table.visible:
+        if why := refused(column.name):
+            raise BindError(f"the column {column.name} of {table.name}: {why}", span=span, hint="another name")
+
+
+def _outside_hint(name: str, known: Iterable[str]) -> str:
+    """The table that a name with dots may mean, or how to declare one of Spark."""
+    if close := nearest(name, known):
+        return f"did you mean {close}?"
+    own = name.rpartition(".")[2]
+    return f"CREATE TABLE {own} (...) WITH ('connector' = 'spark-catalog', 'table-name' = '{name}')"
 
 
 def _name(name: str) -> str:

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 
 from tvfsql.catalog import Table
-from tvfsql.catalog.connectors import Connector, Kafka, Managed
+from tvfsql.catalog.connectors import Connector, Kafka, Managed, SparkCatalog
 from tvfsql.emit import columns as names
 from tvfsql.emit.kafka import as_messages
 from tvfsql.emit.python_module import Call, Chain, PythonModule, literal, option_value
@@ -27,6 +27,11 @@ def _write(rows: str, mode: str, table: Table, module: PythonModule) -> list[str
     assert target is not None, table.name
     if target.name == "print":
         return [f"    {module.need('tvfsql.runtime', 'print_rows')}({rows})"]
+    if isinstance(target, SparkCatalog):  # insertInto matches columns by position
+        stored = Chain("spark").then("table", literal(target.table)).get("columns")
+        chain = Chain(rows).then("select", f"*{stored.flat()}").get("write")
+        overwrite = ["overwrite=True"] if mode == "overwrite" else []
+        return PythonModule().statement(chain.then("insertInto", literal(target.table), *overwrite))
     mode = "overwrite" if target.name == "blackhole" else mode
     chain = _options(_format(_writer(rows, "write", table), target).then("mode", literal(mode)), target, table, module)
     return PythonModule().statement(chain.then("save", *([literal(target.path)] if target.path else [])))
@@ -40,7 +45,8 @@ def stream_insert(number: str, plan: Sink, table: Table, module: PythonModule) -
     if isinstance(plan.input, LateOutput):
         chain = Chain(rows).get("writeStream").then("foreachBatch", f"late_output{number}(write{number})")
         return [take(f"write{number}", table, module), _stream_insert(number, chain, module)]
-    if isinstance(target, Managed):  # Spark's file log in a folder would hide files that others write there
+    if isinstance(target, Managed | SparkCatalog):
+        # Spark's file log in a folder would hide files that others write there
         chain = Chain(f"{module.need(STREAM, 'counted_out')}({rows})").get("writeStream")
         return [
             take(f"write{number}", table, module),
@@ -127,7 +133,10 @@ def take(name: str, table: Table, module: PythonModule) -> str:
     """
     target = table.connector
     assert target is not None, table.name
-    if target.name in ("filesystem", "managed"):
+    if isinstance(target, SparkCatalog):
+        arguments = ["rows", "number", literal(target.table)]
+        body = PythonModule().statement(Chain("", (Call(module.need(STREAM, "write_table"), tuple(arguments)),)))
+    elif target.name in ("filesystem", "managed"):
         pairs = ((key, value) for key, value in target.writing if key != "mode")
         options = ", ".join(f"{literal(key)}: {option_value(value, module)}" for key, value in pairs)
         arguments = ["rows", "number", literal(target.path), literal(target.format)]

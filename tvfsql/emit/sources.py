@@ -5,7 +5,7 @@ from __future__ import annotations
 import re
 from dataclasses import replace
 
-from tvfsql.catalog.connectors import Connector, Generated, Kafka, Managed
+from tvfsql.catalog.connectors import Connector, Generated, Kafka, Managed, SparkCatalog
 from tvfsql.emit import columns
 from tvfsql.emit.changes import captured
 from tvfsql.emit.dead_letters import OF_TEXT, TEXT, columns_ddl, parsing, tell_letters
@@ -32,6 +32,8 @@ def read_table(node: TableSourceScan, module: PythonModule) -> str:
         rows = Chain("spark").then("table", columns.name(node.source.name))
         narrow = node.fields != node.source.physical  # set operations match columns by position
         return module.assign(table, rows.then("select", *columns.names(node.columns)) if narrow else rows)
+    if isinstance(source, SparkCatalog):
+        return module.assign(table, _of_catalog(node, source))
     if isinstance(source, Kafka):
         return read_messages(node, source, table, module)
     if source.changes:
@@ -62,6 +64,20 @@ def read_table(node: TableSourceScan, module: PythonModule) -> str:
     elif node.fields != fields:
         module.assign(table, Chain(table).then("select", *columns.names(node.columns)))
     return table
+
+
+def _of_catalog(node: TableSourceScan, source: SparkCatalog) -> Chain:
+    """A table of Spark's catalogs. If it may have other types than those declared, its columns are cast to these."""
+    rows = Chain("spark")
+    if node.streaming or source.options:
+        rows = rows.get("readStream" if node.streaming else "read")
+    for key, value in source.options:
+        rows = rows.then("option", literal(key), literal(value))
+    rows = rows.then("table", literal(source.table))
+    if source.exact:
+        return rows if node.fields == node.source.physical else rows.then("select", *columns.names(node.columns))
+    wanted = (Chain("F").then("col", columns.name(part.name)).then("cast", literal(part.type)) for part in node.fields)
+    return rows.then("select", *wanted)
 
 
 def _stored(field: Field, source: Connector) -> SqlType:

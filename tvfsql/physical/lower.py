@@ -84,8 +84,8 @@ def _lower(node: Node, catalog: Catalog, options: Options) -> Node:
 def _(node: nodes.Scan, catalog: Catalog, options: Options) -> Node:
     table = catalog.get(node.table)
     assert isinstance(table, Table), node.table
-    if not options.streaming and table.connector is not None:
-        table.connector.refuse_batch(table.name)
+    if table.connector is not None:
+        (table.connector.refuse_stream if options.streaming else table.connector.refuse_batch)(table.name)
     sign = free_name(SIGN, lambda name: name in {column.lower() for column in node.columns})
     scan = TableSourceScan(
         table,

@@ -10,7 +10,7 @@ from functools import cached_property
 from importlib import metadata
 
 from tvfsql.catalog import Table
-from tvfsql.catalog.connectors import Kafka, Managed
+from tvfsql.catalog.connectors import Kafka, Managed, SparkCatalog
 from tvfsql.physical.operators import (
     MARK_FIELDS,
     Calc,
@@ -275,8 +275,9 @@ def _sink(table: Table, by_batch: bool) -> Sink:
     connector = table.connector
     if connector is None:
         return Sink(table.name, "")
-    at = connector.topic if isinstance(connector, Kafka) else connector.path
-    return Sink(table.name, connector.name, at or "", by_batch or isinstance(connector, Managed))
+    at = connector.table if isinstance(connector, SparkCatalog) else connector.path
+    at = connector.topic if isinstance(connector, Kafka) else at
+    return Sink(table.name, connector.name, at or "", by_batch or isinstance(connector, Managed | SparkCatalog))
 
 
 def _walk(plan: Node) -> Iterator[Node]:

@@ -10,6 +10,7 @@ from collections.abc import Iterator
 from dataclasses import replace
 
 from tvfsql.catalog import Table
+from tvfsql.catalog.connectors import SparkCatalog
 from tvfsql.errors import UnsupportedError
 from tvfsql.options import NULL_TIMES, Options
 from tvfsql.physical.operators import (
@@ -182,6 +183,8 @@ def _no_watermark(table: Table, time: Scalar) -> UnsupportedError:
         reason = f"the watermark of {table.name} is for {table.watermark.column}, not for {known or time}"
         return UnsupportedError(reason, hint=f"use {table.watermark.column}, or declare {wanted}")
     reason = f"table {table.name} has no watermark for {known or time}, so windows never end"
+    if known is not None and isinstance(table.connector, SparkCatalog):
+        wanted = f"ALTER TABLE {table.name} ADD WATERMARK FOR {name} AS {name} - INTERVAL '5' SECOND"
     return UnsupportedError(reason, hint=wanted)
 
 

@@ -43,10 +43,15 @@ class Builder:
         parts = self.name_parts(tree)
         return ast.Name(current().key(parts), Span(parts[0].span.start, parts[-1].span.end))
 
+    def made(self, tree: Node) -> ast.Name:
+        """The same for a table or view that is to be created."""
+        parts = self.name_parts(tree)
+        return ast.Name(current().key(parts, made=True), Span(parts[0].span.start, parts[-1].span.end))
+
     def function(self, tree: Node) -> ast.Name:
         """A possibly qualified function name. Functions are the same in all databases."""
         parts = self.name_parts(tree)
-        current().key(parts)
+        current().key(parts, made=len(parts) > 1)
         return ast.Name(parts[-1].text, Span(parts[0].span.start, parts[-1].span.end))
 
     def name_parts(self, tree: Node) -> list[ast.Name]:

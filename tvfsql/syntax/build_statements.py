@@ -6,6 +6,7 @@ from collections.abc import Iterator
 
 from lark import Token, Tree
 
+from tvfsql.errors import Span
 from tvfsql.syntax import ast, statements
 from tvfsql.syntax.build import Node, child, children, found, has
 from tvfsql.syntax.build_tables import TableBuilder
@@ -31,7 +32,7 @@ class StatementBuilder(TableBuilder):
             case "create_view":
                 columns = child(tree, "view_columns")
                 return statements.CreateView(
-                    self.path(found(tree, "path")),
+                    self.made(found(tree, "path")),
                     tuple(self.name(found(part, "identifier")) for part in children(columns, "view_column")),
                     self.query(found(tree, "query")),
                     has(tree, "REPLACE"),
@@ -73,27 +74,31 @@ class StatementBuilder(TableBuilder):
                 name = (self.function if kind == "function" else self.path)(found(tree, "path"))
                 return statements.Drop(kind, name, child(tree, "if_exists") is not None, span)
             case "create_catalog" | "create_database" | "use" | "use_catalog":
-                return statements.InDatabases(self.in_databases(tree), span)
+                return self.in_databases(tree)
         raise AssertionError(f"the grammar gives {tree.data} and the builder does not know it")
 
-    def in_databases(self, tree: Node) -> str:
-        """Execute a statement about catalogs and databases, because later names depend on it. Returns what it did."""
+    def in_databases(self, tree: Node) -> statements.InDatabases:
+        """Execute a statement about catalogs and databases, because later names depend on it."""
         databases, exists = current(), child(tree, "if_not_exists") is not None
+        span, outside = self.span(tree), None
         if tree.data == "create_catalog":
             name = self.name(found(tree, "identifier"))
             texts = [list(self.strings(option)) for option in children(child(tree, "options"), "option")]
             given = {text[0]: text[1] for text in texts}
             databases.create_catalog(name, given, exists=exists)
-            return f"created catalog {name.text}"
+            return statements.InDatabases(f"created catalog {name.text}", span)
         if tree.data == "use_catalog":
             databases.use_catalog(self.name(found(tree, "identifier")))
         elif tree.data == "use":
-            databases.use(self.name_parts(found(tree, "path")))
+            parts = self.name_parts(found(tree, "path"))
+            if (name_outside := databases.use(parts)) is not None:
+                outside = ast.Name(name_outside, Span(parts[0].span.start, parts[-1].span.end))
         else:
             parts = self.name_parts(found(tree, "path"))
             databases.create_database(parts, exists=exists)
-            return f"created database {parts[-1].text}"
-        return f"using {databases.catalog}.{databases.database}"
+            return statements.InDatabases(f"created database {parts[-1].text}", span)
+        used = outside.text if outside is not None else f"{databases.catalog}.{databases.database}"
+        return statements.InDatabases(f"using {used}", span, outside)
 
     def constant(self, tree: Node) -> statements.Constant | ast.Other:
         match tree.children:

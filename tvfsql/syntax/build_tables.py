@@ -16,7 +16,7 @@ class TableBuilder(Builder):
         partitioned, distributed = child(tree, "partitioned"), child(tree, "distributed")
         query, like = child(tree, "query"), child(tree, "like")
         return statements.CreateTable(
-            self.path(found(tree, "path")),
+            self.made(found(tree, "path")),
             parts.columns,
             parts.watermark,
             tuple(options),
@@ -51,7 +51,7 @@ class TableBuilder(Builder):
             case "reset_options":
                 return statements.ResetOptions(tuple(self.strings(tree)))
             case "rename_table":
-                return statements.RenameTable(self.path(found(tree, "path")))
+                return statements.RenameTable(self.made(found(tree, "path")))
             case "rename_column":
                 return statements.RenameColumn(*self.names(tree))
             case "add":

@@ -1,10 +1,10 @@
 """Catalogs and databases: the first parts of table names with two or three parts. A table's own name includes them,
-unless they are `default_catalog.default_database`.
+unless they are `default_catalog.default_database`. Names of other catalogs and databases may be Spark's.
 """
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterable, Iterator, Sequence
 from contextlib import contextmanager
 from contextvars import ContextVar
 from dataclasses import dataclass, field
@@ -18,29 +18,43 @@ IN_MEMORY = "generic_in_memory"
 
 @dataclass
 class Databases:
-    """The databases of each catalog, and the current catalog and database."""
+    """The databases of each catalog, and the current catalog and database, which may be Spark's."""
 
     catalogs: dict[str, list[str]] = field(default_factory=lambda: {CATALOG: [DATABASE]})
     catalog: str = CATALOG
     database: str = DATABASE
 
-    def key(self, parts: Sequence[Name]) -> str:
-        """The full name of a table whose written name has these parts. Raises SqlSyntaxError for an unknown catalog or
-        database.
+    def key(self, parts: Sequence[Name], *, made: bool = False) -> str:
+        """The full name of a table whose written name has these parts.
+
+        If it is to be `made`, raises SqlSyntaxError for an unknown catalog or database; otherwise the table may be
+        one of Spark's.
         """
         if len(parts) > 3:
             raise SqlSyntaxError("a name has at most three parts", span=parts[3].span, hint="catalog.database.table")
-        catalog, database = self.catalog, self.database
-        if len(parts) == 3:
+        if made:
+            self._require(parts)
+        texts = [part.text for part in parts]
+        catalog = texts[0] if len(parts) == 3 else self.catalog
+        database = texts[-2] if len(parts) > 1 else self.database
+        catalog = _alike(catalog, self.catalogs) or catalog
+        known = _alike(database, self.catalogs.get(catalog, ()))
+        if len(parts) == 2 and known is None and catalog in self.catalogs:
+            return ".".join(texts)
+        if (catalog, known) == (CATALOG, DATABASE):
+            return texts[-1]
+        return ".".join((*([] if catalog == CATALOG else [catalog]), known or database, texts[-1]))
+
+    def _require(self, parts: Sequence[Name]) -> None:
+        """Raise SqlSyntaxError if the first parts name an unknown catalog or database, apart from the current one."""
+        catalog = self.catalog
+        if len(parts) == 3 and parts[0].text.lower() != catalog.lower():
             catalog = self._known(parts[0], self.catalogs, "catalog", parts[-1])
-        if len(parts) > 1:
-            database = self._known(parts[-2], self.catalogs[catalog], "database", parts[-1])
-        if (catalog, database) == (CATALOG, DATABASE):
-            return parts[-1].text
-        return ".".join((*([] if catalog == CATALOG else [catalog]), database, parts[-1].text))
+        if len(parts) > 1 and (catalog, parts[-2].text.lower()) != (self.catalog, self.database.lower()):
+            self._known(parts[-2], self.catalogs.get(catalog, ()), "database", parts[-1])
 
     def _known(self, name: Name, known: Sequence[str] | dict[str, list[str]], kind: str, last: Name) -> str:
-        found = next((each for each in known if each.lower() == name.text.lower()), None)
+        found = _alike(name.text, known)
         if found is None:
             of_type = "" if kind == "database" else f" WITH ('type' = '{IN_MEMORY}')"
             create = f"CREATE {kind.upper()} {name.text}{of_type}"
@@ -52,7 +66,7 @@ class Databases:
         """The rows of SHOW for catalogs and databases; None for anything else."""
         return {
             "catalogs": tuple(self.catalogs),
-            "databases": tuple(self.catalogs[self.catalog]),
+            "databases": tuple(self.catalogs.get(self.catalog, ())),
             "current catalog": (self.catalog,),
             "current database": (self.database,),
         }.get(what)
@@ -81,13 +95,29 @@ class Databases:
         self.catalog = self._known(name, self.catalogs, "catalog", name)
         self.database = self.catalogs[self.catalog][0]
 
-    def use(self, parts: Sequence[Name]) -> None:
-        catalog = self._of_catalog(parts)
-        self.database = self._known(parts[-1], self.catalogs[catalog], "database", parts[-1])
-        self.catalog = catalog
+    def use(self, parts: Sequence[Name]) -> str | None:
+        """Make a database the current one. Returns its full name if it is unknown, so that it must be Spark's."""
+        if len(parts) > 2:
+            raise SqlSyntaxError("a database has at most two parts", span=parts[2].span, hint="USE catalog.database")
+        catalog = parts[0].text if len(parts) == 2 else self.catalog
+        catalog = _alike(catalog, self.catalogs) or catalog
+        database = _alike(parts[-1].text, self.catalogs.get(catalog, ()))
+        if database is None and len(parts) == 1 and catalog in self.catalogs:
+            catalog = CATALOG
+        self.catalog, self.database = catalog, database or parts[-1].text
+        if database is not None:
+            return None
+        return self.database if catalog == CATALOG else f"{catalog}.{self.database}"
 
     def _of_catalog(self, parts: Sequence[Name]) -> str:
-        return self._known(parts[0], self.catalogs, "catalog", parts[-1]) if len(parts) == 2 else self.catalog
+        if len(parts) == 2:
+            return self._known(parts[0], self.catalogs, "catalog", parts[-1])
+        return self.catalog if self.catalog in self.catalogs else CATALOG
+
+
+def _alike(name: str, known: Iterable[str]) -> str | None:
+    """The one of `known` with that name in any case."""
+    return next((each for each in known if each.lower() == name.lower()), None)
 
 
 _CURRENT: ContextVar[Databases | None] = ContextVar("databases", default=None)

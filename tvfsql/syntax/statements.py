@@ -224,11 +224,12 @@ class Show:
 @dataclass(frozen=True)
 class InDatabases:
     """CREATE CATALOG, CREATE DATABASE, USE: executed during parsing, because later names depend on it. `done` says what
-    it did.
+    it did; `outside` is the database now in use if it must be Spark's.
     """
 
     done: str
     span: Span = ast.place()
+    outside: ast.Name | None = None
 
 
 @dataclass(frozen=True)

@@ -1,7 +1,8 @@
 """Connectors: the options that a table's WITH clause accepts, and their translation to Spark.
 
-`filesystem` reads and writes files, `kafka` topics; `nexmark`, `datagen` and `faker` generate rows; `print` and
-`blackhole` can only be written. Any other name is the Spark data source of that name, with its options passed through.
+`filesystem` reads and writes files, `kafka` topics, `spark-catalog` tables of Spark's catalogs; `nexmark`, `datagen`
+and `faker` generate rows; `print` and `blackhole` can only be written. Any other name is the Spark data source of that
+name, with its options passed through.
 """
 
 from __future__ import annotations
@@ -15,13 +16,14 @@ from tvfsql.catalog.connectors.generated import GENERATED, Generated, generated
 from tvfsql.catalog.connectors.ignored import without_ignored
 from tvfsql.catalog.connectors.kafka import Kafka, kafka, upsert_kafka
 from tvfsql.catalog.connectors.managed import Managed, managed
+from tvfsql.catalog.connectors.spark_catalog import SPARK_CATALOG, SparkCatalog, spark_catalog
 from tvfsql.errors import BindError, Span, nearest
 from tvfsql.plan.node import Field
 from tvfsql.plan.table_options import TableOptions
 
-__all__ = ["Connector", "Generated", "Kafka", "Managed", "connector_of", "without_ignored"]
+__all__ = ["Connector", "Generated", "Kafka", "Managed", "SparkCatalog", "connector_of", "without_ignored"]
 
-KNOWN_CONNECTORS = ("filesystem", "kafka", "upsert-kafka", *GENERATED, *SINKS_ONLY)
+KNOWN_CONNECTORS = ("filesystem", "kafka", "upsert-kafka", *GENERATED, *SINKS_ONLY, SPARK_CATALOG)
 PARSED = ("csv", "json")  # formats that Spark parses
 # Data sources that come with Spark or are well known; a dotted name is the class of a data source.
 SPARK_SOURCES = (
@@ -60,6 +62,8 @@ def connector_of(
     if name in SINKS_ONLY:
         refuse_unknown(given, (), spans, name)
         return Connector(name, name)
+    if name == SPARK_CATALOG:
+        return spark_catalog(given, spans, called)
     if options.get("format") in PARSED:
         _refuse_corrupt_records(places)
     if name == "filesystem":

@@ -14,7 +14,7 @@ from tvfsql.errors import BindError, Span, did_you_mean
 FORMATS = ("avro", "csv", "json", "orc", "parquet", "text")
 SINKS_ONLY = ("print", "blackhole")
 ENDLESS = ("rate", "socket")
-IN_PARTS = ("filesystem", "kafka", "managed", "upsert-kafka", *SINKS_ONLY)
+IN_PARTS = ("filesystem", "kafka", "managed", "spark-catalog", "upsert-kafka", *SINKS_ONLY)
 
 
 @dataclass(frozen=True)
@@ -94,6 +94,9 @@ class Connector:
 
     def refuse_batch(self, table: str) -> None:
         """Raise UnsupportedError, naming the table, if only a stream can read it."""
+
+    def refuse_stream(self, table: str) -> None:
+        """Raise UnsupportedError, naming the table, if no stream can read it."""
 
     def refuse_insert(self, table: str, metadata: Mapping[str, str], overwrite: bool, span: Span) -> None:
         """Raise BindError if rows cannot be written this way. `metadata` has the metadata columns that the INSERT

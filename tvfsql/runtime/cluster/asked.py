@@ -47,6 +47,11 @@ def is_local(master: str) -> bool:
     return master == "local" or master.startswith("local[")
 
 
+def has_catalogs(settings: Mapping[str, str]) -> bool:
+    """Whether a Spark that starts with these settings may know tables: of a metastore, a catalog, a server."""
+    return any(key == REMOTE or key.startswith("spark.sql.catalog") for key in settings)
+
+
 def is_fixed(key: str) -> bool:
     """Whether Spark reads a setting only when it starts. A running Spark would accept it without any effect."""
     return key in (MASTER, REMOTE, "spark.submit.deployMode") or key.startswith(_OF_START)

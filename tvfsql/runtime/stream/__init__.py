@@ -12,7 +12,6 @@ if TYPE_CHECKING:
     from tvfsql.runtime.stream.driver.jobs import run_streams as run_streams
     from tvfsql.runtime.stream.driver.jobs import start_streams as start_streams
     from tvfsql.runtime.stream.driver.statement_set import to_tables as to_tables
-    from tvfsql.runtime.stream.driver.statement_set import write_files as write_files
     from tvfsql.runtime.stream.exchange.late_rows import in_time as in_time
     from tvfsql.runtime.stream.exchange.late_rows import late_rows as late_rows
     from tvfsql.runtime.stream.progress.counts import counted_out as counted_out
@@ -20,6 +19,8 @@ if TYPE_CHECKING:
     from tvfsql.runtime.stream.rows.interval_join import interval_join_stream as interval_join_stream
     from tvfsql.runtime.stream.rows.top_n import sort_stream as sort_stream
     from tvfsql.runtime.stream.rows.top_n import top_n_stream as top_n_stream
+    from tvfsql.runtime.stream.sinks.catalog_tables import write_table as write_table
+    from tvfsql.runtime.stream.sinks.files import write_files as write_files
     from tvfsql.runtime.stream.time.union import union_streams as union_streams
     from tvfsql.runtime.stream.time.watermarks import drop_null_times as drop_null_times
     from tvfsql.runtime.stream.time.watermarks import with_processing_time as with_processing_time
@@ -51,7 +52,8 @@ _MODULE_OF = {
     "union_streams": "time.union",
     "with_processing_time": "time.watermarks",
     "with_watermarks": "time.watermarks",
-    "write_files": "driver.statement_set",
+    "write_files": "sinks.files",
+    "write_table": "sinks.catalog_tables",
 }
 
 

@@ -9,7 +9,7 @@ from pathlib import Path
 from tvfsql.errors import DataError, OptionError
 from tvfsql.plan.manifest import Manifest
 from tvfsql.plan.manifest_changes import Change, Verdict, changes, verdict_of
-from tvfsql.runtime.stream.driver.statement_set import FILES
+from tvfsql.runtime.stream.sinks.files import FILES
 from tvfsql.secrets import without
 
 PROGRAM, MANIFEST = "query.py", "manifest.json"

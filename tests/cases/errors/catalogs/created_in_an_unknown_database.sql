@@ -1,0 +1,1 @@
+CREATE TABLE shop.orders (item STRING) WITH ('connector' = 'spark-catalog');

@@ -1,0 +1,1 @@
+CREATE TABLE orders (item STRING) WITH ('connector' = 'spark-catalog', 'table-name' = 'shop..orders');

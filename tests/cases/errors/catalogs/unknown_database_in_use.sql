@@ -1,0 +1,2 @@
+USE shop;
+SELECT item FROM bid;

@@ -1,0 +1,109 @@
+"""The tables of Spark's catalogs as tables of queries."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from dataclasses import dataclass, field, replace
+from typing import TYPE_CHECKING
+
+from tvfsql.bind.statement import bind_table
+from tvfsql.catalog import Table
+from tvfsql.catalog.catalog import refuse_columns
+from tvfsql.catalog.connectors import SparkCatalog
+from tvfsql.catalog.connectors.spark_catalog import TEMPORARY_VIEW, VIEW, options_of
+from tvfsql.errors import BindError, Span, did_you_mean
+from tvfsql.plan.scalar import quoted
+from tvfsql.syntax import ast, statements
+
+if TYPE_CHECKING:
+    from pyspark.sql import SparkSession
+
+    from tvfsql.runtime.host.spark_catalog import Described
+
+NOWHERE = Span(0, 0)
+VIEWS = {"VIEW": VIEW, "TEMPORARY": TEMPORARY_VIEW}
+
+
+@dataclass
+class SparkTables:
+    """Asks Spark; the answers are kept during a statement. `spark` returns None if its catalogs must be empty."""
+
+    spark: Callable[[], SparkSession | None]
+    known: dict[str, Table | None] = field(default_factory=dict)
+    described: dict[str, Described | None] = field(default_factory=dict)
+
+    def table(self, name: str) -> Table | None:
+        key = name.lower()
+        if key not in self.known:
+            found = self._described(identifier(name))
+            self.known[key] = table_of(name, found) if found else None
+        return self.known[key]
+
+    def tables(self, database: str = "") -> tuple[str, ...]:
+        from tvfsql.runtime.host.failures import translated
+        from tvfsql.runtime.host.spark_catalog import tables_in
+
+        spark = self.spark()
+        with translated():
+            return tables_in(spark, identifier(database) if database else "") if spark else ()
+
+    def databases(self, catalog: str = "") -> tuple[str, ...]:
+        from tvfsql.runtime.host.failures import translated
+        from tvfsql.runtime.host.spark_catalog import databases_in
+
+        spark = self.spark()
+        with translated():
+            return databases_in(spark, identifier(catalog) if catalog else "") if spark else ()
+
+    def catalogs(self) -> tuple[str, ...]:
+        from tvfsql.runtime.host.failures import translated
+        from tvfsql.runtime.host.spark_catalog import catalogs_in
+
+        spark = self.spark()
+        with translated():
+            return catalogs_in(spark) if spark else ()
+
+    def forget(self) -> None:
+        self.known.clear()
+        self.described.clear()
+
+    def checked(self, table: Table, span: Span) -> Table:
+        """A declared table with what Spark says of it. `span` is the place of its name. Raises BindError."""
+        connector = table.connector
+        if not isinstance(connector, SparkCatalog) or (found := self._described(connector.table)) is None:
+            return table
+        kinds = {name.lower(): kind for name, kind in found.columns}
+        for part in table.physical:
+            if part.name.lower() not in kinds:
+                hint = did_you_mean(part.name, [name for name, _ in found.columns], otherwise="columns: ")
+                raise BindError(f"{connector.table} of Spark has no column {part.name}", span=span, hint=hint)
+        exact = all(kinds[part.name.lower()] == part.type for part in table.physical)
+        view, format = VIEWS.get(found.kind, ""), connector.format or found.format
+        return replace(table, connector=replace(connector, exact=exact, format=format, view=view))
+
+    def _described(self, name: str) -> Described | None:
+        from tvfsql.runtime.host.failures import translated
+        from tvfsql.runtime.host.spark_catalog import described
+
+        spark = self.spark()
+        if spark is None:
+            return None
+        if name not in self.described:
+            with translated():
+                self.described[name] = described(spark, name)
+        return self.described[name]
+
+
+def identifier(name: str) -> str:
+    """A name with dots as Spark's SQL text."""
+    return ".".join(map(quoted, name.split(".")))
+
+
+def table_of(name: str, found: Described) -> Table:
+    """Spark's table under the name that a query uses."""
+    columns = tuple(statements.Column(ast.Name(column, NOWHERE), kind) for column, kind in found.columns)
+    options = tuple(statements.Option(key, value, NOWHERE) for key, value in options_of(name, found.format))
+    table = bind_table(statements.CreateTable(ast.Name(name, NOWHERE), columns, None, options))
+    assert isinstance(table.connector, SparkCatalog)
+    refuse_columns(table)
+    return replace(table, connector=replace(table.connector, exact=True, view=VIEWS.get(found.kind, "")))

@@ -1,0 +1,59 @@
+"""A table of Spark's own catalogs: a Hive metastore, Unity, Glue, Iceberg's REST catalog and others.
+
+Queries that name such a table need no CREATE TABLE; with one they need no Spark until they run.
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+
+from tvfsql.catalog.connectors.connector import Connector
+from tvfsql.errors import BindError, Span, UnsupportedError
+from tvfsql.plan.scalar import quoted
+
+SPARK_CATALOG = "spark-catalog"
+TABLE, FORMAT = "table-name", "format"
+VIEW, TEMPORARY_VIEW = "view", "temporary view"
+_PART = re.compile(r"[^`.\s]+|`(?:[^`]|``)+`")
+
+
+@dataclass(frozen=True)
+class SparkCatalog(Connector):
+    """`table` is Spark's name of it. `exact`: Spark has the same columns. `view` says what kind of view it is, "" for a
+    table.
+    """
+
+    table: str = ""
+    exact: bool = False
+    view: str = ""
+
+    @property
+    def takes_schema(self) -> bool:
+        return False
+
+    def refuse_stream(self, table: str) -> None:
+        if self.view == VIEW:
+            raise UnsupportedError(f"{table} is a view of Spark, which streams cannot read", hint="--mode batch")
+
+    def refuse_insert(self, table: str, metadata: Mapping[str, str], overwrite: bool, span: Span) -> None:
+        if self.view:
+            raise BindError(f"{table} is a {self.view} of Spark, which INSERT cannot fill", span=span)
+
+
+def spark_catalog(given: Mapping[str, str], spans: Mapping[str, Span], called: str) -> SparkCatalog:
+    """Return the table that a WITH clause names; by default Spark's table of the same name. Other options are Spark's
+    for reading. Raises BindError.
+    """
+    table = given.get(TABLE, ".".join(map(quoted, called.split("."))))
+    if not re.fullmatch(rf"(?:{_PART.pattern})(?:\.(?:{_PART.pattern}))*", table):
+        raise BindError(f"{table} is not the name of a table", span=spans[TABLE], hint=f"'{TABLE}' = 'db.orders'")
+    others = tuple((key, value) for key, value in given.items() if key not in (TABLE, FORMAT))
+    return SparkCatalog(SPARK_CATALOG, given.get(FORMAT, "").lower(), None, others, table=table)
+
+
+def options_of(name: str, format: str) -> Sequence[tuple[str, str]]:
+    """The WITH clause of Spark's table of that name."""
+    found = [("connector", SPARK_CATALOG), (TABLE, ".".join(map(quoted, name.split("."))))]
+    return [*found, *([(FORMAT, format)] if format else [])]

@@ -1,0 +1,1 @@
+"""Writes micro-batches to files and tables."""

@@ -1,0 +1,71 @@
+"""Files of micro-batches: each row is in one of them, even if a micro-batch is repeated after a kill."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from typing import Any
+from zlib import crc32
+
+from pyspark.sql import DataFrame, SparkSession
+
+from tvfsql.runtime.stream.time.execution import FOLDER
+
+FILES = "batch-????????-?????????-"  # prefix of a micro-batch's files: a hash of the stream, and the number
+
+
+def write_files(
+    rows: DataFrame,
+    number: int,
+    path: str,
+    format: str,
+    *,
+    options: Mapping[str, str] | None = None,
+    partition_by: Sequence[str] = (),
+) -> None:
+    """Add the rows of micro-batch `number` to a folder. Repeated after a kill, this replaces the files of the first
+    try.
+
+    File names begin with a hash of the stream's query and control folder, and the number. Files are written to a
+    folder that readers ignore, and then moved.
+    """
+    spark = rows.sparkSession
+    query = spark.sparkContext.getLocalProperty("sql.streaming.queryId")  # a new one if the checkpoint is deleted
+    stream = crc32(f"{query} {spark.conf.get(FOLDER, '')}".encode())
+    before = f"batch-{stream:08x}-{number:09d}-"
+    jvm: Any = rows.sparkSession._jvm
+    hadoop = jvm.org.apache.hadoop.fs.Path
+    folder, aside = hadoop(path), hadoop(path, f"_{before}")
+    files = folder.getFileSystem(rows.sparkSession._jsparkSession.sessionState().newHadoopConf())
+    writer = rows.write.format(format).options(**dict(options or {})).mode("overwrite")
+    writer.partitionBy(*partition_by).save(str(aside.toString()))
+    for file in _files(files, folder, before):
+        files.delete(file, False)
+    root = aside.makeQualified(files.getUri(), files.getWorkingDirectory()).toUri()
+    for file in _files(files, aside, "part-"):
+        below = root.relativize(file.getParent().toUri()).getPath()
+        target = hadoop(folder, below) if below else folder
+        files.mkdirs(target)
+        files.rename(file, hadoop(target, before + file.getName()))
+    files.delete(aside, True)
+
+
+def exists(spark: SparkSession, path: str, name: str) -> bool:
+    """Whether a folder has an entry of that name."""
+    jvm: Any = spark._jvm
+    place = jvm.org.apache.hadoop.fs.Path(path, name)
+    return bool(place.getFileSystem(spark._jsparkSession.sessionState().newHadoopConf()).exists(place))
+
+
+def _files(files: Any, folder: Any, prefix: str) -> list[Any]:
+    """The paths of the files below a folder whose names have this prefix; none if the folder does not exist.
+
+    Folders that readers ignore are skipped, since other streams may create and delete theirs at any time.
+    """
+    found = []
+    for status in files.listStatus(folder) if files.exists(folder) else ():
+        path, name = status.getPath(), status.getPath().getName()
+        if status.isFile():
+            found += [path] if name.startswith(prefix) else []
+        elif not name.startswith(("_", ".")) or "=" in name:  # names of partition folders may begin with an underscore
+            found += _files(files, path, prefix)
+    return found
