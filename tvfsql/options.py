@@ -100,6 +100,11 @@ class Steps(Enum):
     CHANGED = "changed"
 
 
+class LateRecords(Enum):
+    DROP = "drop"
+    ADJUST = "adjust"
+
+
 class LateResults(Enum):
     ACCUMULATE = "accumulate"
     PURGE = "purge"
@@ -283,6 +288,13 @@ LATE_RESULTS = _known(
     _choice(LateResults),
     "accumulate",
     "what a window emits when it fires again: changes of its whole result, or with purge only what arrived since",
+)
+LATE_RECORDS = _known(
+    "tvfsql.late",
+    _choice(LateRecords),
+    "drop",
+    "what windows of a stream do with rows that are late for all of them: drop them, or count them in the first open"
+    " window",
 )
 LATE_OUTPUT = _known(
     "tvfsql.late-output", _text, "", "a table for rows of a stream that are late for all their windows"

@@ -6,8 +6,11 @@ Source: semantics.md#sessions.
 from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
+from dataclasses import replace
 
 from streams import Event, Out, results_of
+
+from tvfsql.runtime.stream.time.control_channel import END_OF_INPUT
 
 
 class Model:
@@ -15,8 +18,8 @@ class Model:
     together, by the watermark before them.
     """
 
-    def __init__(self, gap: int) -> None:
-        self.gap, self.watermark, self.late = gap, -(2**62), 0
+    def __init__(self, gap: int, *, adjust: bool = False) -> None:
+        self.gap, self.watermark, self.late, self.adjust, self.adjusted = gap, -(2**62), 0, adjust, 0
         self.open: list[list[Event]] = []
 
     def batch(self, events: Sequence[Event]) -> list[Out]:
@@ -38,15 +41,21 @@ class Model:
     def _rows(self, rows: Sequence[Event]) -> None:
         sessions = [*([row] for row in rows)]
         fresh: list[list[Event]] = []
+        late: list[Event] = []
         for key in {row.key for row in rows}:
             fresh += self._joined([one for one in sessions if one[0].key == key])
         for session in fresh:
             touching = [one for one in self.open if one[0].key == session[0].key and self._touch(one, session)]
             if not touching and self._end(session) - 1 <= self.watermark:
-                self.late += len(session)
+                late += session
                 continue
             self.open = [one for one in self.open if one not in touching]
             self.open.append([*session, *(row for one in touching for row in one)])
+        if late and self.adjust and self.watermark < END_OF_INPUT:
+            self.adjusted += len(late)
+            self._rows([replace(row, ts=self.watermark + 1) for row in late])
+        else:
+            self.late += len(late)
 
     def _joined(self, sessions: list[list[Event]]) -> list[list[Event]]:
         for one in sessions:

@@ -116,7 +116,9 @@ class Operator:
     partitions: int = 1
     on_event: bool = False
     states: dict[int, Memory] = field(default_factory=dict)
+    context: StreamContext = ONE_INPUT
     late: int = 0
+    adjusted: int = 0
     windows: int = 0
 
     def batch(self, events: Sequence[Event]) -> list[Out]:
@@ -134,7 +136,7 @@ class Operator:
 
     def of_group(self, group: int, rows: list[dict[str, Any]]) -> Iterator[Out]:
         state = self.states.setdefault(group, Memory())
-        of = operator(self.window)
+        of = operator(self.window, self.context)
         windows = of.open(state, None, 0)
         emitted: list[Fire | Emit] = []
         for payloads, messages in by_seq(rows):  # type: ignore[arg-type]
@@ -143,6 +145,7 @@ class Operator:
             emitted += windows.advance(messages)
         windows.flush()
         self.late += windows.counts.late
+        self.adjusted += windows.counts.adjusted
         self.windows += windows.counts.rows_out
         for message in emitted:
             for batch in of.unpack(message):
@@ -237,10 +240,11 @@ def results_of(values: Sequence[int]) -> Out:
 
 
 class Model:
-    """semantics.md#late-rows taken literally, one row and one window at a time, without slices."""
+    """semantics.md#late-rows taken literally, one row and one window at a time, without slices. With `adjust` a late
+    row counts at the first time from after the watermark on that is in a window."""
 
-    def __init__(self, window: Sliced) -> None:
-        self.window, self.watermark = window, -(2**62)
+    def __init__(self, window: Sliced, *, adjust: bool = False) -> None:
+        self.window, self.watermark, self.adjust, self.adjusted = window, -(2**62), adjust, 0
         self.open: dict[tuple[Any, int], list[tuple[int, int]]] = defaultdict(list)
         self.on_time: set[tuple[Any, int]] = set()
         self.late = 0
@@ -258,7 +262,12 @@ class Model:
         slice_end = self.window.slice_end(ts)
         ends = self.window.window_ends(slice_end)
         unfired = [end for end in ends if end - 1 > self.watermark]
-        if ends and not unfired:
+        if ends and not unfired and self.adjust and self.watermark < END_OF_INPUT:
+            self.adjusted += 1
+            slice_end = self.window.slice_end(self.watermark + 1)
+            while not (unfired := list(self.window.window_ends(slice_end))):
+                slice_end = self.window.slice_end(slice_end)
+        elif ends and not unfired:
             self.late += 1
         for end in unfired:
             self.open[key, end].append((ts, value))

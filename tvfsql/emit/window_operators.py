@@ -119,7 +119,7 @@ def _(node: StreamSliceMerge, module: PythonModule) -> str:
     merge = f"merge_{'session' if isinstance(node.window, Session) else 'slice'}_stream"
     windows = module.name("windows")
     arguments += own_name(windows, "windows")
-    arguments += options(node.context, "marks", "late", "firing", "zone", "inputs", "proctime", module=module)
+    arguments += options(node.context, "marks", "late", "adjust", "firing", "zone", "inputs", "proctime", module=module)
     return module.assign(windows, Chain("", (Call(module.need(STREAM, merge), arguments),)))
 
 

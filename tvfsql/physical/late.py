@@ -1,4 +1,7 @@
-"""Late output: the table for late rows (`tvfsql.late-output`). Source: semantics.md#late-rows."""
+"""Late rows: counted in the first open window (`tvfsql.late`), or written to a table (`tvfsql.late-output`).
+
+Source: semantics.md#late-rows.
+"""
 
 from __future__ import annotations
 
@@ -6,7 +9,7 @@ from dataclasses import replace
 
 from tvfsql.catalog import Catalog, Table
 from tvfsql.errors import OptionError, UnsupportedError, did_you_mean
-from tvfsql.options import LATE_OUTPUT, Options
+from tvfsql.options import LATE_OUTPUT, LATE_RECORDS, Options
 from tvfsql.physical.operators import (
     Calc,
     Exchange,
@@ -16,13 +19,30 @@ from tvfsql.physical.operators import (
     TableSourceScan,
     WatermarkAssigner,
 )
+from tvfsql.physical.words import noun
 from tvfsql.plan.columns import LATE, WINDOW_COLUMNS
+from tvfsql.plan.deduplicate import Deduplicate
+from tvfsql.plan.interval_join import IntervalJoin
 from tvfsql.plan.node import Node
-from tvfsql.plan.nodes import Item, Sink
+from tvfsql.plan.nodes import Item, Scan, Sink
 from tvfsql.plan.scalar import Scalar, column, quoted, template
 from tvfsql.plan.sharing import Shared
 from tvfsql.plan.stream import StreamContext
 from tvfsql.plan.types import ddl
+
+
+def refuse_adjusting(plan: Node, options: Options) -> None:
+    """Raise OptionError or UnsupportedError if late rows of a logical plan cannot count in other windows."""
+    hint = f"RESET '{LATE_RECORDS.key}'"
+    if options[LATE_OUTPUT]:
+        raise OptionError(f"{LATE_RECORDS.key} = 'adjust' leaves no late rows for {LATE_OUTPUT.key}", hint=hint)
+    for node in plan.walk():
+        if isinstance(node, Scan) and node.sign:
+            reason = f"{LATE_RECORDS.key} = 'adjust' needs insert-only input, but {node.table} is a changelog"
+            raise UnsupportedError(reason, span=node.span, hint=hint)
+        if isinstance(node, Deduplicate | IntervalJoin) and not node.proctime:
+            reason = f"{LATE_RECORDS.key} = 'adjust' only applies to windows, not to {noun(node)}"
+            raise UnsupportedError(reason, span=node.span, hint=hint)
 
 
 def with_late_output(plan: Node, catalog: Catalog, options: Options) -> Node:

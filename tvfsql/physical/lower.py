@@ -12,11 +12,11 @@ from functools import singledispatch
 
 from tvfsql.catalog import Catalog, Table
 from tvfsql.errors import TvfSqlError, UnsupportedError
-from tvfsql.options import LATE_OUTPUT, NULL_TIMES, ZONE, Options
+from tvfsql.options import LATE_OUTPUT, LATE_RECORDS, NULL_TIMES, ZONE, LateRecords, Options
 from tvfsql.physical.changes import refuse_changes
 from tvfsql.physical.dead_letters import dead_letter_table
 from tvfsql.physical.firing import firing_of, refuse_firing, with_changes
-from tvfsql.physical.late import with_late_output
+from tvfsql.physical.late import refuse_adjusting, with_late_output
 from tvfsql.physical.operators import (
     AppliedChanges,
     BatchSlices,
@@ -68,6 +68,8 @@ def lower(plan: Node, catalog: Catalog, options: Options) -> Node:
     firing = firing_of(options)
     if firing is not None:
         refuse_firing(plan, firing, options)
+    if options[LATE_RECORDS] is LateRecords.ADJUST:
+        refuse_adjusting(plan, options)
     physical = plan.transform(visit)
     if any(isinstance(node, StreamSliceMerge) and node.context.emits_changes for node in physical.walk()):
         physical = with_changes(physical, catalog)

@@ -373,6 +373,8 @@ class StreamSliceMerge(StreamOperator, SliceMerge):
         yield from super().details()
         if self.context.firing is not None:
             yield "emit", self.context.firing.label
+        if self.context.adjust:
+            yield "late", "adjust"
         if self.context.proctime:
             yield "time", "PROCTIME"
 

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from dataclasses import fields, replace
 
-from tvfsql.options import KEY_GROUPS, Options
+from tvfsql.options import KEY_GROUPS, LATE_RECORDS, LateRecords, Options
 from tvfsql.physical.firing import firing_of
 from tvfsql.physical.operators import Calc, SliceMerge, StreamDeduplicate, StreamSliceMerge, StreamSlices, StreamTopN
 from tvfsql.physical.proctime import is_proctime
@@ -46,7 +46,8 @@ def stream_slices(node: LocalWindowAggregate, options: Options) -> StreamSlices:
 def stream_merge(merged: SliceMerge, slices: Node, options: Options) -> StreamSliceMerge:
     """The windows of a stream, merged from `slices`. Raises OptionError if the emit options contradict each other."""
     assert isinstance(slices, StreamSlices), slices.label()
-    context = replace(slices.context, inputs=inputs_of(slices), firing=firing_of(options))
+    adjust = options[LATE_RECORDS] is LateRecords.ADJUST and not slices.context.proctime
+    context = replace(slices.context, inputs=inputs_of(slices), firing=firing_of(options), adjust=adjust)
     return StreamSliceMerge(**{part.name: getattr(merged, part.name) for part in fields(merged)}, context=context)
 
 

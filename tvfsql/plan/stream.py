@@ -20,7 +20,7 @@ class StreamContext:
     each of them. `proctime`: it follows processing time, so its watermark is the time of the micro-batch. `on_event`: a
     watermark counts from the next row on, not from the next micro-batch on. `key_groups`: how many tasks can share its
     state. `marks`: it emits its own watermark, in the columns MARKS. `late`: it emits late rows, in the column LATE.
-    `firing`: when its windows fire besides at their end.
+    `adjust`: late rows count in the first open window. `firing`: when its windows fire besides at their end.
     """
 
     zone: str = ""
@@ -30,6 +30,7 @@ class StreamContext:
     key_groups: int = KEY_GROUPS
     marks: bool = False
     late: bool = False
+    adjust: bool = False
     firing: Firing | None = None
 
     def __post_init__(self) -> None:
@@ -57,4 +58,5 @@ class StreamOptions(TypedDict, total=False):
     key_groups: int
     marks: bool
     late: bool
+    adjust: bool
     firing: Firing | None

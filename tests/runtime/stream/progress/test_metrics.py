@@ -40,7 +40,14 @@ def run(folder: Path | None, *reports: dict[str, Any]) -> Metrics:
     return found
 
 
-HELD = {"numLateRecordsDropped": 2, "watermark": 90_000, "stateRows": 7, "stateBytes": 90, "openSlices": 3}
+HELD = {
+    "numLateRecordsDropped": 2,
+    "numLateRecordsAdjusted": 1,
+    "watermark": 90_000,
+    "stateRows": 7,
+    "stateBytes": 90,
+    "openSlices": 3,
+}
 
 
 def test_sums_go_on_over_restarts_and_what_is_held_is_as_of_the_last_micro_batch(tmp_path: Path) -> None:
@@ -51,6 +58,7 @@ def test_sums_go_on_over_restarts_and_what_is_held_is_as_of_the_last_micro_batch
         "rows_in": 19,
         "rows_out": 0,
         "late_rows_dropped": 4,
+        "late_rows_adjusted": 2,
         "null_time_rows_dropped": 0,
         "null_time_rows_skipped": 0,
         "source_files_missing": 0,

@@ -12,6 +12,7 @@ from session_models import Cutting, Model
 from streams import Event, Operator, Out, micro_batches, ordered
 
 from examples import examples
+from tvfsql.plan.stream import StreamContext
 from tvfsql.plan.window import Session
 from tvfsql.runtime.stream.time.control_channel import END_OF_INPUT
 
@@ -78,6 +79,25 @@ def test_random_streams_give_the_rows_of_the_model(
         assert ordered(operator.batch(events)) == ordered(model.batch(events))
         assert operator.late == model.late
     assert not any(state.chunks for state in operator.states.values())
+
+
+@examples(100)
+@given(GAPS, micro_batches(), st.integers(1, 3), st.booleans())
+def test_adjusted_rows_are_rows_of_the_first_millisecond_after_the_watermark(
+    gap: int, batches: list[list[Event]], groups: int, on_event: bool
+) -> None:
+    """The lists of values go by the rows' own times, which the model forgets."""
+    operator = Operator(Session(gap), groups, on_event=on_event, context=StreamContext(adjust=True))
+    model = Model(gap, adjust=True)
+    for events in batches:
+        expected = model.one_by_one(events) if on_event else model.batch(events)
+        assert ordered(map(without_lists, operator.batch(events))) == ordered(map(without_lists, expected))
+        assert (operator.late, operator.adjusted) == (model.late, model.adjusted)
+
+
+def without_lists(row: Out) -> Out:
+    *rest, _, different, _, net = row
+    return (*rest, different, net)
 
 
 @examples(150)

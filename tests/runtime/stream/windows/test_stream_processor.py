@@ -38,6 +38,7 @@ from streams import (
 )
 
 from examples import examples
+from tvfsql.plan.stream import StreamContext
 from tvfsql.plan.window import Cumulate, Hop, Tumble, Window
 from tvfsql.runtime.arrow.batches import from_bytes, key_codes, to_bytes
 from tvfsql.runtime.merge.kernel import SliceKernel
@@ -102,6 +103,25 @@ def test_rows_are_judged_by_the_watermark_before_their_micro_batch() -> None:
     operator = Operator(Tumble(1000))
     assert counts(operator, Event("a", 5000, 4000), Event("a", 10)) == [(0, 1000, 1)]
     assert operator.late == 0
+
+
+def test_an_adjusted_row_counts_in_the_first_open_window() -> None:
+    operator = Operator(Tumble(1000), context=StreamContext(adjust=True))
+    assert counts(operator, Event("a", 10), Event("a", 1500, 2400)) == [(0, 1000, 1), (1000, 2000, 1)]
+    assert counts(operator, Event("a", 10), Event("a", 1999), Event("b", 2000)) == []
+    assert (operator.late, operator.adjusted) == (0, 2)
+    assert counts(operator, Event(None, None, END_OF_INPUT)) == [(2000, 3000, 1), (2000, 3000, 2)]
+    assert counts(operator, Event("a", 10**12), Event(None, None, END_OF_INPUT)) == []  # the input has ended
+    assert (operator.late, operator.adjusted) == (1, 2)
+
+
+def test_a_row_that_some_open_window_still_takes_is_not_adjusted() -> None:
+    operator = Operator(Hop(1000, 3000), context=StreamContext(adjust=True))
+    assert counts(operator, Event("a", 500, 1999)) == [(-2000, 1000, 1), (-1000, 2000, 1)]
+    assert counts(operator, Event("a", 900), Event("b", -100)) == []
+    assert operator.adjusted == 1
+    assert counts(operator, Event(None, None, 2999)) == [(0, 3000, 1), (0, 3000, 2)]
+    assert counts(operator, Event(None, None, END_OF_INPUT)) == [(1000, 4000, 1), (2000, 5000, 1)]
 
 
 def test_a_late_row_of_a_hopping_window_counts_in_the_windows_still_open() -> None:
@@ -227,28 +247,30 @@ def test_on_event_a_later_row_of_the_same_micro_batch_is_late() -> None:
 # ---- against a plain model
 
 
-@given(WINDOWS | LONG, micro_batches())
+@given(WINDOWS | LONG, micro_batches(), st.booleans())
 @examples(60)
-def test_on_event_every_row_moves_the_watermark(window: Window, batches: list[list[Event]]) -> None:
-    operator, model = Operator(window, groups=2, on_event=True), Model(window)
+def test_on_event_every_row_moves_the_watermark(window: Window, batches: list[list[Event]], adjust: bool) -> None:
+    operator = Operator(window, groups=2, on_event=True, context=StreamContext(adjust=adjust))
+    model = Model(window, adjust=adjust)
     for events in batches:
         expected = [row for event in events for row in model.batch([event])]
         assert ordered(operator.batch(events)) == ordered(expected)
         assert operator.late == model.late
 
 
-@given(WINDOWS | LONG, micro_batches(), st.integers(1, 4), st.integers(1, 3))
+@given(WINDOWS | LONG, micro_batches(), st.integers(1, 4), st.integers(1, 3), st.booleans())
 @examples(150)
 def test_every_micro_batch_gives_the_rows_of_the_model(
-    window: Window, batches: list[list[Event]], groups: int, partitions: int
+    window: Window, batches: list[list[Event]], groups: int, partitions: int, adjust: bool
 ) -> None:
     """Each micro-batch starts from serialised state, as after a restart; the model counts row by row."""
-    operator, model = Operator(window, groups, partitions), Model(window)
+    operator = Operator(window, groups, partitions, context=StreamContext(adjust=adjust))
+    model = Model(window, adjust=adjust)
     given_out = 0
     for events in batches:
         expected = model.batch(events)
         assert ordered(operator.batch(events)) == ordered(expected)
-        assert operator.late == model.late
+        assert (operator.late, operator.adjusted) == (model.late, model.adjusted)
         given_out += len(expected)
     assert operator.windows >= given_out if window.emit_only_on_change else operator.windows == given_out
     assert all(not state.chunks for state in operator.states.values())
@@ -415,7 +437,7 @@ def test_the_shell_runs_the_operator_over_the_rows_of_spark() -> None:
 
 def test_messages_come_through_spark_as_they_were() -> None:
     rows = LAYOUT.batch([pa.array(["a"])], np.array([4]), [pa.array([None], kind) for kind in TYPES])
-    numbers = (1, 2, 0, 3, None, -5, 7, None, 2**62, 0, None)
+    numbers = (1, 2, 0, 4, 3, None, -5, 7, None, 2**62, 0, None)
     sent = [Fire(rows, -1000, 2000), Emit(rows), Late(rows), Report(*numbers)]
     assert [*messages(map(encoded, sent))] == sent
     with pytest.raises(AssertionError, match="unknown kind of message"):

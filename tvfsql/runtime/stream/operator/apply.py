@@ -51,12 +51,13 @@ def apply_operator(
 def counters() -> list[Column]:
     """The metrics of every operator, aggregated from its reports: sums and times (epoch ms) over key groups.
 
-    rowsIn, numLateRecordsDropped. windowsOut: the rows that it emitted. stateRows, stateBytes. watermark. newestWindow:
-    the end of the last open window. openSlices: the largest number in one key group. due: when the operator must be
-    called even without rows.
+    rowsIn, numLateRecordsDropped, numLateRecordsAdjusted. windowsOut: the rows that it emitted. stateRows, stateBytes.
+    watermark. newestWindow: the end of the last open window. openSlices: the largest number in one key group. due: when
+    the operator must be called even without rows.
     """
     sums = {
         "numLateRecordsDropped": "late",
+        "numLateRecordsAdjusted": "adjusted",
         "rowsIn": "rows_in",
         "windowsOut": "rows_out",
         "stateRows": "state_rows",

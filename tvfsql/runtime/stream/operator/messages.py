@@ -47,7 +47,8 @@ class Late:
 class Report:
     """What one micro-batch did to a key group. Times are epoch ms. None: does not apply to the operator.
 
-    `late_right`: the late rows that came from the second input. `rows_out`: the rows or windows that were emitted.
+    `late_right`: the late rows that came from the second input. `adjusted`: rows that were late and count in the first
+    open window. `rows_out`: the rows or windows that were emitted.
     `output_watermark`: all rows at or before it have been emitted. `newest_end`: the end of the last open window.
     `due`: when the operator must be called even without rows.
     """
@@ -55,6 +56,7 @@ class Report:
     rows_in: int
     late: int
     late_right: int
+    adjusted: int
     rows_out: int
     watermark: int | None
     output_watermark: int | None

@@ -25,12 +25,13 @@ EMITTED_ROWS = 50_000  # the most rows in an emitted batch
 
 @dataclass
 class KeyGroupCounts:
-    """The rows of one micro-batch: how many came in, were late (`late_right`: from the second input), and were
-    emitted."""
+    """The rows of one micro-batch: how many came in, were late (`late_right`: from the second input) or adjusted, and
+    were emitted."""
 
     rows_in: int = 0
     late: int = 0
     late_right: int = 0
+    adjusted: int = 0
     rows_out: int = 0
 
 

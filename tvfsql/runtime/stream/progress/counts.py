@@ -21,7 +21,7 @@ ADDED = (
     "numNullRowTimeRecordsDropped",
     "numNullRowTimeRecordsSkipped",
 )
-MISSING, DEAD_LETTERS = "numSourceFilesMissing", "numDeadLetters"
+MISSING, DEAD_LETTERS, ADJUSTED = "numSourceFilesMissing", "numDeadLetters", "numLateRecordsAdjusted"
 LATEST = ("watermark", "newestWindow", "openSlices", "stateRows", "stateBytes", "due")
 
 Sent = dict[int, int]  # rows written to several tables by micro-batch, since the progress report lacks their number
@@ -52,7 +52,7 @@ class StreamCounts:
     """The counters of one stream. Those in LATEST are kept per operator, as of the last micro-batch."""
 
     def __init__(self) -> None:
-        self.added = dict.fromkeys(("rowsIn", *ADDED, MISSING, DEAD_LETTERS), 0)
+        self.added = dict.fromkeys(("rowsIn", *ADDED, MISSING, DEAD_LETTERS, ADJUSTED), 0)
         self.latest: dict[str, dict[str, int]] = {}
         self.sent: Sent = {}
 
@@ -63,7 +63,7 @@ class StreamCounts:
         for operator, metrics in (progress["observedMetrics"] or {}).items():
             if operator.startswith(OBSERVED):
                 known = {name: value for name, value in metrics.asDict().items() if value is not None}
-                for name in (*ADDED, DEAD_LETTERS):
+                for name in (*ADDED, DEAD_LETTERS, ADJUSTED):
                     self.added[name] += int(known.get(name, 0))
                 latest = {name: int(known[name]) for name in LATEST if name in known}
                 if latest:
@@ -79,13 +79,13 @@ def table_reports(progress: Mapping[str, Any], control: Path) -> list[Any]:
 def totals(counts: Iterable[StreamCounts]) -> dict[str, int]:
     """The combined counters of several streams.
 
-    These are rowsIn, those in ADDED, watermark, stateRows, stateBytes, and numSourceFilesMissing and numDeadLetters if
-    they are not 0. `watermark` (epoch ms) is the lowest of all window operators. Without window operators, it and the
-    size of the state are left out. Source: semantics.md#counters.
+    These are rowsIn, those in ADDED, watermark, stateRows, stateBytes, and numSourceFilesMissing, numDeadLetters and
+    numLateRecordsAdjusted if they are not 0. `watermark` (epoch ms) is the lowest of all window operators. Without
+    window operators, it and the size of the state are left out. Source: semantics.md#counters.
     """
     every = list(counts)
     found = {name: sum(each.added[name] for each in every) for name in ("rowsIn", *ADDED)}
-    for name in (MISSING, DEAD_LETTERS):
+    for name in (MISSING, DEAD_LETTERS, ADJUSTED):
         if count := sum(each.added[name] for each in every):
             found[name] = count
     for name, merge in (("watermark", min), ("stateRows", sum), ("stateBytes", sum)):

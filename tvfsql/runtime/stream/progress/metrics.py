@@ -14,7 +14,7 @@ from datetime import UTC, datetime
 from pathlib import Path
 from typing import Any
 
-from tvfsql.runtime.stream.progress.counts import DEAD_LETTERS, MISSING, StreamCounts, open_slices, totals
+from tvfsql.runtime.stream.progress.counts import ADJUSTED, DEAD_LETTERS, MISSING, StreamCounts, open_slices, totals
 from tvfsql.runtime.stream.time.control_channel import END_OF_INPUT
 
 FILE = "metrics.json"  # in a checkpoint
@@ -22,6 +22,7 @@ SUMS = {
     "rowsIn": "rows_in",
     "rowsOut": "rows_out",
     "numLateRecordsDropped": "late_rows_dropped",
+    ADJUSTED: "late_rows_adjusted",
     "numNullRowTimeRecordsDropped": "null_time_rows_dropped",
     "numNullRowTimeRecordsSkipped": "null_time_rows_skipped",
     MISSING: "source_files_missing",

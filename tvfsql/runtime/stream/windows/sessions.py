@@ -3,7 +3,8 @@
 State contains open sessions as intervals that may not be merged yet. The rows of a micro-batch are added, and all
 intervals are merged when a session is due: when the watermark reaches its end - 1 ms. A row is late if the session that
 it forms with other new rows and with open sessions was due before the micro-batch. A row that reaches an open session
-is never late, because that session was not due. Source: semantics.md#sessions.
+is never late, because that session was not due. With `adjust` late rows count as rows of the first millisecond after
+the watermark. Source: semantics.md#sessions.
 """
 
 from __future__ import annotations
@@ -71,19 +72,22 @@ class SessionWindows(KeyGroup):
 
     def add(self, payloads: Sequence[pa.RecordBatch]) -> None:
         watermark = self.watermark
-        before = goes_on(watermark) if self.context.proctime else None
-        if before is not None:
+        before = goes_on(watermark)
+        if self.context.proctime and before is not None:
             payloads = [self.layout.not_before(batch, before + 1) for batch in payloads]
         fresh = (self.late.wide if self.late else self.layout).kept.merged(payloads)
         self.counts.rows_in += self._total(fresh)
         if watermark is not None and self.layout.first_end(fresh) - 1 <= watermark:
             ends = self.layout.session_ends([fresh, *self.sessions.read()])[: fresh.num_rows]
             in_time = ends - 1 > watermark
-            late = fresh.filter(pa.array(~in_time))
-            self.counts.late += self._total(late)
-            if self.late and late.num_rows:
-                self.late_sessions.append(late.select([*self.layout.names[self.layout.keys :][:2], LATE]))
-            fresh = fresh.filter(pa.array(in_time))
+            late, fresh = fresh.filter(pa.array(~in_time)), fresh.filter(pa.array(in_time))
+            if self.context.adjust and before is not None:
+                self.counts.adjusted += self._total(late)
+                fresh = self.layout.kept.merged([fresh, self.layout.not_before(late, before + 1)])
+            else:
+                self.counts.late += self._total(late)
+                if self.late and late.num_rows:
+                    self.late_sessions.append(late.select([*self.layout.names[self.layout.keys :][:2], LATE]))
         if fresh.num_rows:
             self.sessions.add(self.late.without(fresh) if self.late else fresh)
 

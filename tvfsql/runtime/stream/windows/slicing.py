@@ -1,7 +1,8 @@
 """The windows of one key group of a stream: which rows count, which windows fire, which slices are dropped.
 
 A slice is late if its last window has fired: its rows are dropped and counted. If only its first windows have fired,
-its rows count in the later ones, and fired windows are not emitted again. Source: semantics.md#late-rows.
+its rows count in the later ones, and fired windows are not emitted again. With `adjust` late rows count in the first
+open slice instead. Source: semantics.md#late-rows.
 """
 
 from __future__ import annotations
@@ -48,10 +49,11 @@ class SlicingWindows(KeyGroup):
             self.tree.add(number, batch)
 
     def in_time(self, payloads: Sequence[pa.RecordBatch], closed: int | None) -> Iterator[tuple[int, pa.RecordBatch]]:
-        """The slices of payloads, without late ones: those whose windows all end at or before `closed`."""
-        passed = goes_on(self.watermark) if self.context.proctime else None
-        if passed is not None:
-            opening = self.span.number(passed + 1) + 1
+        """The slices of payloads, without late ones: those whose windows all end at or before `closed`. With `adjust`
+        these come too, as rows of the first slice whose windows are all open."""
+        passed = goes_on(self.watermark)
+        opening = None if passed is None else self.span.number(passed + 1) + 1
+        if self.context.proctime and opening is not None:
             payloads = [self.layout.not_before(batch, opening) for batch in payloads]
         fresh = (self.late.wide if self.late else self.layout).merged(payloads)
         self.counts.rows_in += self.layout.total(fresh, self.rows)
@@ -61,6 +63,11 @@ class SlicingWindows(KeyGroup):
                 continue
             if closed is None or last > closed:
                 yield number, self.late.without(batch) if self.late else batch
+                continue
+            if self.context.adjust and opening is not None:
+                number = max(opening, self.span.opening(self.span.first(opening)))  # not between two windows
+                self.counts.adjusted += self.layout.total(batch, self.rows)
+                yield number, self.layout.not_before(batch, number)
                 continue
             self.counts.late += self.layout.total(batch, self.rows)
             if self.late:

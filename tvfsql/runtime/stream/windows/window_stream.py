@@ -107,7 +107,8 @@ def merge_slice_stream(
 
     In: the output of `local_slices`. `rows` names one of the partials, a sum: the number of input rows in a slice.
     Out: keys, window_start, window_end (timestamp_ntz), merged partials, as in `merge_slices`. All rows of a window are
-    emitted in one micro-batch, the one that brings the watermark. Late rows are dropped (semantics.md#late-rows).
+    emitted in one micro-batch, the one that brings the watermark. Late rows are dropped, or with `adjust` count in the
+    first open window (semantics.md#late-rows).
     With `marks` control rows follow, which carry the operator's output watermark in the columns of `with_watermarks`.
     With `late` late rows follow, once per window that they missed: in the column `$late` (a struct of the row,
     window_start, window_end and window_time); all other columns are NULL.
@@ -116,9 +117,10 @@ def merge_slice_stream(
     With `zone` windows follow its wall clock; watermarks and window_time are instants. `inputs` are the prefixes of the
     channels of each input, as `union_streams` makes them. Windows wait for each input from the start. With `proctime`
     the watermark is the time of the micro-batch, and no row is late.
-    The query's progress reports counters as observed metrics under `name`: rowsIn, numLateRecordsDropped, windowsOut,
-    watermark and newestWindow (epoch ms; the end of the last open window), stateRows, stateBytes, openSlices (the
-    maximum over key groups), due (epoch ms: when the operator needs a micro-batch even without rows).
+    The query's progress reports counters as observed metrics under `name`: rowsIn, numLateRecordsDropped,
+    numLateRecordsAdjusted, windowsOut, watermark and newestWindow (epoch ms; the end of the last open window),
+    stateRows, stateBytes, openSlices (the maximum over key groups), due (epoch ms: when the operator needs a
+    micro-batch even without rows).
     """
     context = StreamContext(**options)
     assert not isinstance(window, Session), window
