@@ -9,6 +9,7 @@ from tvfsql.physical.manifest import found_in
 from tvfsql.physical.operators import Calc, Exchange, StreamOperator, StreamSliceMerge, StreamSlices
 from tvfsql.plan.columns import BEFORE
 from tvfsql.plan.manifest import Column, Manifest, State
+from tvfsql.plan.manifest_changes import can_drop
 from tvfsql.plan.node import Node
 from tvfsql.plan.nodes import Item
 from tvfsql.plan.scalar import Scalar, column, free_name, quoted, template
@@ -40,19 +41,23 @@ def _renaming(old: State, new: State) -> _Renaming | None:
     """The renaming from one state to another; None if there is nothing to rename, or no way to."""
     if old.kind != "GROUP BY window" or new.kind != old.kind:
         return None
-    keys, partials = _matched(old.keys, new.keys), _matched(old.columns, new.columns)
+    keys, partials = _matched(old.keys, new.keys), _matched(old.columns, new.columns, dropping=can_drop(old))
     if keys is None or partials is None:
         return None
     same = [*keys] == [one.name for one in new.keys] and [*partials] == [one.name for one in new.columns]
     return None if same else _Renaming(keys, partials)
 
 
-def _matched(old: Sequence[Column], new: Sequence[Column]) -> dict[str, str] | None:
-    """The new names by old name, in the old order; None if the columns do not match."""
+def _matched(old: Sequence[Column], new: Sequence[Column], *, dropping: bool = False) -> dict[str, str] | None:
+    """The new names by old name, in the old order; None if the columns do not match. With `dropping` the old ones may
+    be more.
+    """
     left, names = [*new], dict[str, str]()
     for one in old:
         found = next((each for each in left if each.same_as(one)), None)
         if found is None:
+            if dropping:
+                continue
             return None
         left.remove(found)
         names[one.name] = found.name

@@ -96,12 +96,20 @@ def _columns(old: State, new: State) -> Iterator[Change]:
     """Yield changes of an aggregate's columns, or of row columns, whose order in state counts too."""
     if old.kind == "GROUP BY window":
         lost, more = _others(old.columns, new.columns)
-        if lost or more:
+        if lost and not more and can_drop(old):
+            yield Change(Verdict.FREE, "aggregates", _listed(lost), "", "dropped from state; the others continue")
+        elif lost or more:
             why = "state lacks what it needs of the windows that are open" if more else "state keeps more than it needs"
             yield _refused("aggregates", _listed(lost), _listed(more), why)
     elif not _alike(old.columns, new.columns):
         why = "state keeps whole rows of the old columns"
         yield _refused("columns of its rows", _listed(old.columns, named=True), _listed(new.columns, named=True), why)
+
+
+def can_drop(state: State) -> bool:
+    """Whether a state can lose aggregates: it does not remember what it emitted, of which they were a part."""
+    steps = state.window is not None and state.window.emit_only_on_change
+    return state.firing is None and not steps
 
 
 def _firing(old: State, new: State) -> Iterator[Change]:

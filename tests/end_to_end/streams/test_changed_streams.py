@@ -21,8 +21,8 @@ WITH ('connector' = 'filesystem', 'path' = '{folder}/in', 'format' = 'json');
 CREATE TABLE totals (ends TIMESTAMP(3), item STRING, shop STRING, n BIGINT, s BIGINT)
 WITH ('connector' = 'filesystem', 'path' = '{folder}/{out}', 'format' = 'json');
 """
-# the same keys and aggregates, with other names, in another order, and with other conditions above them
-BEFORE = """INSERT INTO totals SELECT window_end, item, shop, COUNT(*) AS n, SUM(price) AS total
+# the same keys, one aggregate less, with other names, in another order, and with other conditions above them
+BEFORE = """INSERT INTO totals SELECT window_end, item, shop, COUNT(*) AS n, SUM(price) + MAX(price) AS total
 FROM TABLE(TUMBLE(TABLE bid, DESCRIPTOR(ts), INTERVAL '1' MINUTE)) GROUP BY window_start, window_end, item, shop"""
 AFTER = """INSERT INTO totals SELECT window_end, item, shop, c, -amount FROM (
   SELECT window_end, shop, item, SUM(price) AS amount, COUNT(*) AS c
@@ -52,7 +52,8 @@ def read(folder: Path) -> Counter[tuple[object, ...]]:
 
 @pytest.mark.spark
 def test_a_changed_query_goes_on_with_open_windows(spark: SparkSession, tmp_path: Path) -> None:
-    """A window is open with rows of two keys when names, order, projection, sink and watermark change; sums go on."""
+    """A window is open with rows of two keys when names, order, projection, sink and watermark change, and MAX goes;
+    sums go on."""
     write(tmp_path / "in" / "1.json", ("a", "x", 1, "2024-01-01 00:00:01"), ("b", "y", 1, "2024-01-01 00:00:02"))
     metrics = run(spark, tmp_path, BEFORE).metrics()["1"]
     assert (metrics["rows_in"], metrics["rows_out"], metrics["state_rows"]) == (2, 0, 2)

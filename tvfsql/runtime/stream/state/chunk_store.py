@@ -35,6 +35,9 @@ class Kind(IntEnum):
     JOIN_SLOT = 9  # of the interval join; level: the side, number: the slot
 
 
+PARTIALS = (Kind.SLICE, Kind.SLICE_RUN, Kind.SESSIONS)
+
+
 class Key(NamedTuple):
     """The name of a key in the store."""
 
@@ -90,7 +93,8 @@ class ChunkStore:
     """The state of a key group during one micro-batch: rows by key, and the watermark with its channels (`valve`).
 
     `merge` makes one batch of several batches of a key, oldest first. `times` returns the first and the last time of
-    the rows of a batch. With it, the index has the times of each chunk, so `times()` reads no chunks.
+    the rows of a batch. With it, the index has the times of each chunk, so `times()` reads no chunks. `columns` are
+    those of slices and sessions; chunks of a query that had more aggregates lose the others when they are read.
     """
 
     def __init__(
@@ -99,8 +103,9 @@ class ChunkStore:
         merge: Callable[[Sequence[pa.RecordBatch]], pa.RecordBatch],
         inputs: Sequence[str] = ("",),
         times: Callable[[pa.RecordBatch], Times] | None = None,
+        columns: Sequence[str] = (),
     ) -> None:
-        self.state, self.merge, self.times_of = state, merge, times
+        self.state, self.merge, self.times_of, self.columns = state, merge, times, columns
         self.valve = Valve(inputs=inputs)
         self.chunks: dict[Key, list[Chunk]] = {}
         self.removed: list[ChunkKey] = []
@@ -209,7 +214,10 @@ class ChunkStore:
     def _load(self, key: Key, place: int) -> pa.RecordBatch:
         chunk = self.chunks[key][place]
         if chunk.batch is None:
-            chunk.batch = from_bytes(self.state.chunk(_chunk_key(key, place)))
+            batch = from_bytes(self.state.chunk(_chunk_key(key, place)))
+            if key.kind in PARTIALS and batch.num_columns > len(self.columns) > 0:
+                batch = batch.select(self.columns)
+            chunk.batch = batch
         return chunk.batch
 
     def _cut(self, key: Key, kept: int) -> None:

@@ -21,7 +21,7 @@ class OpenSessions:
 
     def __init__(self, layout: Intervals, state: State, inputs: Sequence[str] = ("",)) -> None:
         self.layout = layout
-        self.store = ChunkStore(state, layout.kept.merged, inputs, times=self._ends)
+        self.store = ChunkStore(state, layout.kept.merged, inputs, times=self._ends, columns=layout.names)
         self.next = max(self.store.numbers(Kind.SESSIONS), default=-1) + 1
 
     def add(self, batch: pa.RecordBatch) -> None:

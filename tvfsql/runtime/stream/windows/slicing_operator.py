@@ -33,7 +33,7 @@ class SlicingOperator(Operator):
     context: StreamContext = ONE_INPUT
 
     def open(self, state: State, timers: TimerState | None, now: int) -> SlicingWindows | FiringWindows:
-        store = ChunkStore(state, self.layout.merged, self.context.inputs)
+        store = ChunkStore(state, self.layout.merged, self.context.inputs, columns=self.layout.names)
         windows = SlicingWindows(self.context, Span(self.window), self.layout, self.rows, store)
         return windows if self.context.firing is None else FiringWindows(windows, self.context.firing, now)
 
