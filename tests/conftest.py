@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING
 
 import pytest
 from hypothesis import HealthCheck, settings
-from small_spark import SMALL
+from small_spark import INTERPRETED, SMALL
 
 from examples import SOAK
 
@@ -59,6 +59,17 @@ def several_partitions(spark: SparkSession) -> Iterator[None]:
     spark.conf.set(key, 2)
     yield
     spark.conf.set(key, before)
+
+
+@pytest.fixture
+def generated_code(spark: SparkSession) -> Iterator[None]:
+    """Spark as users run it, for tests of what its expressions return: it compiles code, and adapts its plans."""
+    before = {key: spark.conf.get(key) for key in INTERPRETED}
+    for key in INTERPRETED:
+        spark.conf.unset(key)
+    yield
+    for key, value in before.items():
+        spark.conf.set(key, value)
 
 
 @pytest.fixture(scope="session")

@@ -6,7 +6,7 @@ from pathlib import Path
 from typing import Any
 
 import pytest
-from small_spark import QUICK_JAVA
+from small_spark import QUICK
 
 EXAMPLES = Path(__file__).parents[2] / "examples"
 
@@ -17,7 +17,7 @@ def test_the_notebook_runs(monkeypatch: pytest.MonkeyPatch) -> None:
     pytest.importorskip("ipykernel", reason="needs nbclient and ipykernel")
     import nbformat
 
-    monkeypatch.setenv("PYSPARK_SUBMIT_ARGS", f"{QUICK_JAVA} pyspark-shell")
+    monkeypatch.setenv("PYSPARK_SUBMIT_ARGS", f"{QUICK} pyspark-shell")
     notebook: Any = nbformat.read(EXAMPLES / "flights.ipynb", as_version=4)
     assert not any(cell.get("outputs") for cell in notebook.cells)  # it is kept without
     nbclient.NotebookClient(

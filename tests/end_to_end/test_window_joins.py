@@ -100,17 +100,17 @@ FORMS: dict[str, tuple[Windows, tuple[bool, bool], tuple[tuple[str, str], ...]]]
     "functions": (
         Hopping(4_000, 10_000, 1_000),
         (False, False),
-        (("inner", BY_KEY), ("left", BY_KEY_AND_MORE), ("left anti", BY_NO_KEY), ("full", BY_NULLS)),
+        (("inner", BY_KEY), ("left anti", BY_NO_KEY), ("left", BY_KEY_AND_MORE), ("full", BY_NULLS)),
     ),
     "aggregates": (
         Tumbling(10_000, 3_000),
         (True, True),
-        (("full", BY_KEY_AND_MORE), ("right", BY_KEY), ("left semi", BY_NULLS), ("left anti", BY_KEY)),
+        (("full", BY_KEY_AND_MORE), ("left semi", BY_NULLS), ("right", BY_KEY), ("left anti", BY_KEY)),
     ),
     "mixed": (
         Cumulating(5_000, 15_000),
         (False, True),
-        (("right", BY_NULLS), ("left semi", BY_KEY), ("left", BY_NO_KEY), ("full", BY_KEY)),
+        (("right", BY_NULLS), ("left", BY_NO_KEY), ("left semi", BY_KEY), ("full", BY_KEY)),
     ),
 }
 
@@ -119,10 +119,10 @@ FORMS: dict[str, tuple[Windows, tuple[bool, bool], tuple[tuple[str, str], ...]]]
 @pytest.mark.soak
 @pytest.mark.parametrize("form", FORMS)
 def test_rows_are_those_of_a_plain_join(form: str, spark: SparkSession, tmp_path: Path) -> None:
-    """Every kind of join, with keys that are NULL and rows that repeat, in batch and on streams. Three of each
-    form, and all of them in `make soak`."""
+    """Every kind of join, with keys that are NULL and rows that repeat, in batch and on streams. Two of each
+    form, so each kind and each condition, and all of them in `make soak`."""
     windows, counts, joins = FORMS[form]
-    joins = joins if SOAK else joins[:3]
+    joins = joins if SOAK else joins[:2]
     draw = random.Random(form)
     batches = {"l": random_rows(draw, "x"), "r": random_rows(draw, "y")}
     batch, stream = Session(spark), Session(spark, mode="streaming")

@@ -60,6 +60,7 @@ def some(kind: st.SearchStrategy[Windows], count: int) -> st.SearchStrategy[list
 ALL = tuple(AGGREGATES)
 
 
+@pytest.mark.usefixtures("generated_code")
 @random_tables
 @given(
     seed=st.integers(0, 2**32),
@@ -105,6 +106,7 @@ def test_neither_rules_nor_slices_change_a_row(
             assert_same(answer(session, each, FEW, keys), held, FEW, (each, options))
 
 
+@pytest.mark.usefixtures("generated_code")
 @random_tables
 @given(
     seed=st.integers(0, 2**32),

@@ -28,7 +28,7 @@ from tvfsql.runtime.stream.driver.checkpoints import claim
 if TYPE_CHECKING:
     from pyspark.sql import SparkSession
 
-FILES, ROWS = 32 if SOAK else 10, 6500
+FILES, ROWS = 32 if SOAK else 8, 6500
 PATIENCE = 600  # seconds for anything at all to happen, on a busy machine
 SCRIPT = """
 CREATE TABLE bid (

@@ -4,12 +4,22 @@ from __future__ import annotations
 
 import os
 
-# a JVM that does not optimize at length
-QUICK_JAVA = "--driver-java-options '-XX:TieredStopAtLevel=1 -XX:+UseSerialGC'"
+# Queries over a few rows: to interpret expressions is faster than to compile them, and a plan needs no adapting. The
+# fixture `generated_code` has both as users have them.
+INTERPRETED = {
+    "spark.sql.codegen.wholeStage": "false",
+    "spark.sql.codegen.factoryMode": "NO_CODEGEN",
+    "spark.sql.adaptive.enabled": "false",
+}
+# a JVM that does not optimize at length, and keeps what it has compiled (its own room for that is too small for Spark)
+QUICK = (
+    "--driver-java-options '-XX:TieredStopAtLevel=1 -XX:+UseSerialGC "
+    "-XX:ReservedCodeCacheSize=256m -XX:-UseCodeCacheFlushing' "
+) + " ".join(f"--conf {key}={value}" for key, value in INTERPRETED.items())
 # for the session that tests share: one core, and one partition (the fixture `several_partitions` has more)
-SMALL = f"--master local[1] --conf spark.sql.shuffle.partitions=1 {QUICK_JAVA}"
+SMALL = f"--master local[1] --conf spark.sql.shuffle.partitions=1 {QUICK}"
 
 
 def environment() -> dict[str, str]:
     """The environment of a process whose Spark otherwise has tvfsql's own settings."""
-    return os.environ | {"PYSPARK_SUBMIT_ARGS": f"{QUICK_JAVA} pyspark-shell"}
+    return os.environ | {"PYSPARK_SUBMIT_ARGS": f"{QUICK} pyspark-shell"}

@@ -12,6 +12,7 @@ import venv
 from pathlib import Path
 
 import pyspark
+from small_spark import INTERPRETED
 
 from tvfsql.runtime.local_spark.java import find_java, spark_java_home
 
@@ -46,7 +47,9 @@ class Cluster:
             "spark.driver.bindAddress": "127.0.0.1",
             "spark.ui.enabled": "false",
             "spark.executor.memory": "512m",
+            "spark.driver.extraJavaOptions": QUICK_JAVA,
             "spark.executor.extraJavaOptions": QUICK_JAVA,
+            **INTERPRETED,
             "spark.sql.shuffle.partitions": "2",
         }
         return ["--master", self.master, *(f"--conf={key}={value}" for key, value in settings.items())]

@@ -137,6 +137,7 @@ def in_berlin(spark: SparkSession | None = None) -> tvfsql.Session:
 
 
 @pytest.mark.spark
+@pytest.mark.usefixtures("generated_code")
 @pytest.mark.parametrize("zone", ["UTC", "America/New_York"])
 def test_expressions_are_those_of_flink_whatever_the_zone_of_sparks_session(spark: SparkSession, zone: str) -> None:
     before = spark.conf.get("spark.sql.session.timeZone")
@@ -153,6 +154,7 @@ def test_expressions_are_those_of_flink_whatever_the_zone_of_sparks_session(spar
 
 
 @pytest.mark.spark
+@pytest.mark.usefixtures("generated_code")
 def test_aggregates_without_a_window_are_those_of_flink(spark: SparkSession) -> None:
     same = [expression for expression in SAME if CASES[expression]["category"] == "aggregate"]
     session = in_berlin(spark)
@@ -161,6 +163,7 @@ def test_aggregates_without_a_window_are_those_of_flink(spark: SparkSession) -> 
 
 
 @pytest.mark.spark
+@pytest.mark.usefixtures("generated_code")
 def test_what_is_not_the_same_fails(spark: SparkSession) -> None:
     """One expression for each reason; the others are of the same kind."""
     session = in_berlin(spark)

@@ -115,7 +115,8 @@ def test_windows_of_changes_hold_what_the_rows_that_are_left_give(
 def test_streams_of_changes_give_the_rows_of_batch(spark: SparkSession, tmp_path: Path) -> None:
     delay = 12
     changes = stream_of_changes(random.Random(3), 900, delay * 1000)
-    write_files(tmp_path / "in", cut(random.Random(4), changes, 7 if SOAK else 4))
+    write_files(tmp_path / "in", cut(random.Random(4), changes, 7 if SOAK else 3))
+    windows = [window for kind, window in WINDOWS.items() if SOAK or kind != "tumble"]
     stream, batch = Session(spark, mode="streaming"), Session(spark)
     plain = Session(spark)
     for session in (stream, batch, plain):
@@ -123,10 +124,10 @@ def test_streams_of_changes_give_the_rows_of_batch(spark: SparkSession, tmp_path
         session.create_function("middle", Median)  # has no merge()
     for session in (stream, batch):
         create_changelog(session, "stock", STOCK.format(delay), tmp_path / "in")
-    query = " UNION ALL ".join(TOTALS.format(window) for window in WINDOWS.values())
+    query = " UNION ALL ".join(map(TOTALS.format, windows))
     rows = stream.sql(query).collect()
     assert stream.counts["numLateRecordsDropped"] == 0
-    assert stream.counts["rowsIn"] == len(WINDOWS) * len(changes), "each window function reads them"
+    assert stream.counts["rowsIn"] == len(windows) * len(changes), "each window function reads them"
     of_batch = bag(batch.sql(query).collect())
     assert bag(rows) == of_batch
     assert len(rows) > 60

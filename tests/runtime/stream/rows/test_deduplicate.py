@@ -11,12 +11,13 @@ from hypothesis import strategies as st
 from row_streams import COLUMNS, Row, RowStream
 from streams import Event, micro_batches, ordered
 
-from examples import examples
+from examples import SOAK, examples
 from tvfsql.runtime.stream.rows.deduplicate import FIRST, LAST, KeepRow
 from tvfsql.runtime.stream.time.control_channel import END_OF_INPUT
 
 END = Event(None, None, END_OF_INPUT)
 DAY = 86_400_000
+DAYS = 30 if SOAK else 6
 
 
 def keeping(keep: str, retention: int = 0, bucket_rows: int = 16_384) -> KeepRow:
@@ -163,19 +164,21 @@ def test_random_streams_by_event(keep: str, batches: list[list[Event]], retentio
 
 
 @pytest.mark.slow
+@pytest.mark.soak
 @pytest.mark.parametrize("keep", [FIRST, LAST])
 def test_state_is_bounded_over_days(keep: str) -> None:
-    """New keys every hour, for 30 days: with a retention of a day the state holds about a day of them."""
+    """New keys every hour, for six days (30 in `make soak`): with a retention of a day the state holds about a day of
+    them."""
     stream = RowStream(keeping(keep, DAY, 64), groups=2)
     given_out, most, calls = 0, 0, 0
-    for hour in range(24 * 30):
+    for hour in range(24 * DAYS):
         now = hour * 3_600_000
         rows = [Event(f"k{hour}-{i}", now + i, now - 60_000, i) for i in range(20)]
         given_out += len(stream.batch(rows))
         most = max(most, stream.held)
     calls = sum(group.rows.calls for group in stream.state.values())
     assert most <= 20 * 26
-    assert calls < 24 * 30 * 2 * 60
+    assert calls < 24 * DAYS * 2 * 60
     given_out += len(stream.batch([END]))
-    assert given_out == 20 * 24 * 30
+    assert given_out == 20 * 24 * DAYS
     assert stream.empty

@@ -11,12 +11,13 @@ from hypothesis import strategies as st
 from row_streams import COLUMNS, Row, RowStream
 from streams import Event, micro_batches, ordered
 
-from examples import examples
+from examples import SOAK, examples
 from tvfsql.runtime.stream.rows.interval_join import PRESERVED, IntervalJoin
 from tvfsql.runtime.stream.time.control_channel import END_OF_INPUT
 
 END = Event(None, None, END_OF_INPUT)
 MINUTE, DAY = 60_000, 86_400_000
+DAYS = 3 if SOAK else 1
 NOTHING = (None,) * COLUMNS
 
 
@@ -162,19 +163,21 @@ def test_random_streams(
 
 
 @pytest.mark.slow
+@pytest.mark.soak
 @pytest.mark.parametrize("kind", ["inner", "full"])
 def test_state_is_bounded_over_days(kind: str) -> None:
-    """Rows every minute for 3 days, bounds of an hour: the state holds about an hour of both sides."""
+    """Rows every minute for a day (three in `make soak`), bounds of an hour: the state holds about an hour of both
+    sides."""
     stream = RowStream(joining(kind, -60 * MINUTE, 0))
     given_out, most = 0, 0
-    for minute in range(0, 3 * 24 * 60, 5):
+    for minute in range(0, DAYS * 24 * 60, 5):
         now = minute * MINUTE
         left = [Event(f"k{minute + i}", now + i * MINUTE, now - MINUTE) for i in range(5)]
         right = [Event(f"k{minute + i - 30}", now + i * MINUTE, now - MINUTE) for i in range(5)]
         given_out += len(stream.batch(left, right))
         most = max(most, stream.held)
     given_out += len(stream.batch([END], [END]))
-    pairs = 3 * 24 * 60 - 30
+    pairs = DAYS * 24 * 60 - 30
     assert given_out == (pairs if kind == "inner" else pairs + 60)
     assert most <= 90
     assert stream.empty
