@@ -10,8 +10,9 @@ import pytest
 
 from tvfsql import Session, compile
 from tvfsql.api.catalogs import SparkTables, table_of
+from tvfsql.api.listings import Listing
 from tvfsql.api.own_spark import OwnSpark
-from tvfsql.api.script import Listing, Message, Script, Text
+from tvfsql.api.script import Message, Script, Text
 from tvfsql.catalog import Catalog, Table
 from tvfsql.errors import BindError, Span, UnsupportedError
 from tvfsql.runtime.host.spark_catalog import Described

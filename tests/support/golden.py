@@ -15,7 +15,8 @@ from syrupy.location import PyTestLocation
 from syrupy.types import SnapshotIndex
 
 from tvfsql.api import Compiled
-from tvfsql.api.script import Listing, Message, Outcome, Script, Text, queries_of
+from tvfsql.api.listings import Listing
+from tvfsql.api.script import Message, Outcome, Script, Text, queries_of
 from tvfsql.bind.call import AdvanceWatermark
 
 CASES = Path(__file__).parents[1] / "cases"

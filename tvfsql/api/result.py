@@ -8,7 +8,8 @@ from typing import TYPE_CHECKING, Any, Protocol
 
 from tvfsql.api.compiled import Compiled
 from tvfsql.api.display import ROWS, html_table, preformatted
-from tvfsql.api.script import Listing, Message, Outcome, Text
+from tvfsql.api.listings import Listing
+from tvfsql.api.script import Message, Outcome, Text
 from tvfsql.errors import DataError, TvfSqlError, UnsupportedError
 from tvfsql.options import ZONE, Options
 

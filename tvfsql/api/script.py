@@ -6,7 +6,7 @@ from __future__ import annotations
 
 import os
 import re
-from collections.abc import Iterable, Iterator
+from collections.abc import Iterator
 from copy import deepcopy
 from dataclasses import dataclass, field, replace
 from functools import partial
@@ -15,22 +15,20 @@ from tvfsql.api.analyze.refused import no_insert, refuse_endless
 from tvfsql.api.compiled import Compiled
 from tvfsql.api.compiling import compile_set, compile_statement
 from tvfsql.api.explain import explain
+from tvfsql.api.listings import Listing, describe, show
 from tvfsql.api.warehouse import Warehouse
 from tvfsql.bind.call import AdvanceWatermark, bind_call
 from tvfsql.bind.definitions import altered, definition_of, derived, of_query
 from tvfsql.bind.flink.zone import in_local_zone
 from tvfsql.bind.function import bind_function
 from tvfsql.bind.query import QueryBinder
-from tvfsql.bind.spark_functions import functions
 from tvfsql.bind.statement import bind_table, bind_view
 from tvfsql.bind.user_function_calls import with_functions
 from tvfsql.catalog import Catalog, Table, View
 from tvfsql.catalog.connectors import Connector, Managed
 from tvfsql.errors import BindError, Span, TvfSqlError, UnsupportedError, did_you_mean, nearest
 from tvfsql.options import RUNTIME_MODE, WAREHOUSE, Options
-from tvfsql.plan.aggregates import AGGREGATES
 from tvfsql.plan.nodes import Scan
-from tvfsql.plan.types import shown
 from tvfsql.room import with_room
 from tvfsql.secrets import shown as shown_value
 from tvfsql.syntax import ast, statements
@@ -44,14 +42,6 @@ class Message:
     """The outcome of an executed statement: a short message."""
 
     text: str
-
-
-@dataclass(frozen=True)
-class Listing:
-    """Rows that need no Spark: SHOW, DESCRIBE, SET."""
-
-    columns: tuple[str, ...]
-    rows: tuple[tuple[str | None, ...], ...]
 
 
 @dataclass(frozen=True)
@@ -169,11 +159,11 @@ class Script:
                 # executed by the parser
                 return Message(done)
             case statements.Show():
-                return self._show(statement)
+                return show(statement, self.catalog)
             case statements.ShowCreate(name):
                 return Text(self.catalog.get(name.text, name.span).ddl())
             case statements.Describe(name):
-                return self._describe(name)
+                return describe(name, self.catalog)
             case _:
                 raise AssertionError(f"no way to carry out {type(statement).__name__}")
 
@@ -350,64 +340,6 @@ class Script:
             self._delete_rows(drop.name.text)
         self.catalog.drop(drop.name.text, drop.kind, span=drop.name.span)
         return Message(f"dropped {drop.kind} {drop.name.text}")
-
-    def _show(self, show: statements.Show) -> Listing:
-        users = sorted(self.catalog.functions.values(), key=lambda function: function.name.lower())
-        if show.what == "user functions":
-            kinds = (("aggregate" if function.aggregate else "scalar") for function in users)
-            rows = ((of.name, kind, shown(of.result), of.path) for of, kind in zip(users, kinds, strict=True))
-            return Listing(("function name", "kind", "result", "as"), tuple(rows))
-        own = (function.name for function in users)
-        known = {
-            "tables": tuple({*_inside(show.place, self.catalog.entries), *self._outside(show)}),
-            "views": _inside(show.place, self.catalog.names(View)),
-            "functions": tuple({*functions(), *(name.lower() for name in AGGREGATES if name.isidentifier()), *own}),
-        }
-        if show.rows is not None:
-            known[show.what] = tuple({*show.rows, *self._outside(show)})
-        if show.what not in known:
-            hint = did_you_mean(show.what.upper(), [what.upper() for what in (*known, "user functions")])
-            raise BindError(
-                f"SHOW does not know {show.what.upper()}",
-                span=show.span,
-                hint=hint,
-            )
-        return Listing((f"{show.what.removesuffix('s')} name",), tuple((name,) for name in sorted(known[show.what])))
-
-    def _outside(self, show: statements.Show) -> tuple[str, ...]:
-        """What Spark's catalogs add to SHOW TABLES, DATABASES and CATALOGS."""
-        outside, place = self.catalog.outside, show.place.rstrip(".")
-        if outside is None:
-            return ()
-        if show.what == "tables":
-            return outside.tables(place)
-        catalog, _, _ = place.rpartition(".")
-        return {"databases": lambda: outside.databases(catalog), "catalogs": outside.catalogs}.get(show.what, tuple)()
-
-    def _describe(self, name: ast.Name) -> Listing:
-        entry = self.catalog.get(name.text, name.span)
-        header = ("name", "type", "computed as", "watermark")
-        if isinstance(entry, View):
-            pairs = zip(entry.columns, entry.plan.schema, strict=True)
-            return Listing(header, tuple((column, shown(part.type), None, None) for column, part in pairs))
-        mark = entry.watermark
-        return Listing(
-            header,
-            tuple(
-                (
-                    part.name,
-                    shown(part.type),
-                    str(part.scalar) if part.scalar else None,
-                    str(mark.scalar) if mark and mark.column == part.name else None,
-                )
-                for part in entry.columns
-            ),
-        )
-
-
-def _inside(place: str, names: Iterable[str]) -> tuple[str, ...]:
-    """The tables in a database, by their names there."""
-    return tuple(name.removeprefix(place) for name in names if name.startswith(place))
 
 
 def _refuse_read(table: str, catalog: Catalog, span: Span) -> None:

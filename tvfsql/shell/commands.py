@@ -96,7 +96,7 @@ def _rules(shell: Shell, part: str) -> None:
 
 
 def _show(shell: Shell, columns: tuple[str, ...], rows: Sequence[tuple[str | None, ...]]) -> None:
-    from tvfsql.api.script import Listing
+    from tvfsql.api.listings import Listing
 
     shell.give(Listing(columns, tuple(rows)))
 

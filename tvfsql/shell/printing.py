@@ -9,7 +9,8 @@ from typing import TYPE_CHECKING
 
 from tvfsql.answers import Answers
 from tvfsql.api import Compiled, Result
-from tvfsql.api.script import Listing, Outcome
+from tvfsql.api.listings import Listing
+from tvfsql.api.script import Outcome
 from tvfsql.options import MOST_ROWS, RESULT_MODE, ResultMode
 from tvfsql.physical.firing import op_of
 from tvfsql.runtime.host.status_line import working

@@ -63,8 +63,7 @@ class StatementBuilder(TableBuilder):
             case "reset":
                 return statements.Reset(next(self.settings(tree), None), span)
             case "show":
-                what = " ".join(str(part).lower() for part in tree.children[1:] if part is not None)
-                return statements.Show(what, span, current().key([ast.Name("")]), current().shown(what))
+                return self.show(tree)
             case "show_create":
                 return statements.ShowCreate(self.path(found(tree, "path")), span)
             case "describe":
@@ -76,6 +75,22 @@ class StatementBuilder(TableBuilder):
             case "create_catalog" | "create_database" | "use" | "use_catalog":
                 return self.in_databases(tree)
         raise AssertionError(f"the grammar gives {tree.data} and the builder does not know it")
+
+    def show(self, tree: Node) -> statements.Show:
+        what = " ".join(str(part).lower() for part in tree.children[1:] if isinstance(part, Token))
+        inside, pattern, databases = child(tree, "show_in"), child(tree, "show_like"), current()
+        parts = self.name_parts(found(inside, "path")) if inside else []
+        span = Span(parts[0].span.start, parts[-1].span.end) if parts else self.span(tree)
+        of = ast.Name(".".join(part.text for part in parts), span) if parts else None
+        if what == "columns" and inside:
+            of = self.path(found(inside, "path"))
+        like = None
+        if pattern:
+            like = statements.Pattern(next(self.strings(pattern)), has(pattern, "NOT"), has(pattern, "ILIKE"))
+        in_database = parts if what in ("tables", "views") else []
+        rows = databases.shown(what, parts if what == "databases" else [])
+        place, exists = databases.key([*in_database, ast.Name("")]), databases.has(parts, what)
+        return statements.Show(what, self.span(tree), place, rows, of, exists, like)
 
     def in_databases(self, tree: Node) -> statements.InDatabases:
         """Execute a statement about catalogs and databases, because later names depend on it."""

@@ -62,14 +62,24 @@ class Databases:
             raise SqlSyntaxError(f"there is no {kind} {name.text}", span=name.span, hint=hint or create)
         return found
 
-    def shown(self, what: str) -> tuple[str, ...] | None:
-        """The rows of SHOW for catalogs and databases; None for anything else."""
+    def shown(self, what: str, of: Sequence[Name] = ()) -> tuple[str, ...] | None:
+        """The rows of SHOW for catalogs and databases (of the catalog `of`, by default the current one); None for
+        anything else."""
+        catalog = of[0].text if of else self.catalog
         return {
             "catalogs": tuple(self.catalogs),
-            "databases": tuple(self.catalogs.get(self.catalog, ())),
+            "databases": tuple(self.catalogs.get(_alike(catalog, self.catalogs) or catalog, ())),
             "current catalog": (self.catalog,),
             "current database": (self.database,),
         }.get(what)
+
+    def has(self, parts: Sequence[Name], what: str) -> bool:
+        """Whether there is a catalog (for SHOW DATABASES) or a database of that name."""
+        if what == "databases":
+            return not parts or _alike(parts[-1].text, self.catalogs) is not None
+        catalog = parts[0].text if len(parts) == 2 else self.catalog
+        known = self.catalogs.get(_alike(catalog, self.catalogs) or "", ())
+        return not parts or _alike(parts[-1].text, known) is not None
 
     def create_catalog(self, name: Name, options: dict[str, str], *, exists: bool) -> None:
         """Create a catalog. Raises UnsupportedError for one that stores its tables elsewhere."""

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from dataclasses import dataclass
 
 from tvfsql.errors import Span
@@ -210,15 +211,34 @@ class Reset:
 
 
 @dataclass(frozen=True)
+class Pattern:
+    """A pattern of SHOW: `%` and `_` stand for any text and any character."""
+
+    pattern: str
+    negated: bool = False
+    any_case: bool = False
+
+    def takes(self, name: str) -> bool:
+        parts = {"%": ".*", "_": "."}
+        pattern = "".join(parts.get(char) or re.escape(char) for char in self.pattern)
+        flags = re.DOTALL | (re.IGNORECASE if self.any_case else re.NOFLAG)
+        return (re.fullmatch(pattern, name, flags) is not None) is not self.negated
+
+
+@dataclass(frozen=True)
 class Show:
-    """SHOW TABLES, VIEWS, FUNCTIONS, USER FUNCTIONS; `what` is in lower case. `place` is the prefix of names in the
-    current database. `rows` are the catalogs or databases if it asks for those.
+    """SHOW TABLES, VIEWS, FUNCTIONS, USER FUNCTIONS, COLUMNS; `what` is in lower case. `place` is the prefix of names
+    in the database that it asks about. `rows` are the catalogs or databases if it asks for those. `of` is the
+    database, catalog or table after FROM; `exists`: whether the session has that database or catalog.
     """
 
     what: str
     span: Span = ast.place()
     place: str = ""
     rows: tuple[str, ...] | None = None
+    of: ast.Name | None = None
+    exists: bool = True
+    like: Pattern | None = None
 
 
 @dataclass(frozen=True)

@@ -1,0 +1,12 @@
+CREATE DATABASE shop;
+CREATE TABLE shop.sale (a INT) WITH ('connector' = 'print');
+CREATE TABLE shop.`100%` (a INT) WITH ('connector' = 'print');
+SHOW TABLES FROM shop;
+SHOW TABLES IN default_catalog.shop LIKE 's_le';
+SHOW TABLES FROM shop NOT LIKE 's%';
+SHOW TABLES LIKE 'BI%';
+SHOW TABLES ILIKE 'BI%';
+SHOW DATABASES FROM default_catalog LIKE '%o%';
+SHOW COLUMNS FROM bid LIKE '%time';
+SHOW FUNCTIONS LIKE 'json\_q%';
+SHOW FUNCTIONS LIKE 'json_q%';
