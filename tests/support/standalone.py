@@ -29,7 +29,7 @@ class Cluster:
         self.folder, self.processes = folder, list[subprocess.Popen[bytes]]()
         folder.mkdir(exist_ok=True)
         self.python = workers_python(folder / "python", without)
-        port = _free_port()
+        port = free_port()
         self.master = f"spark://127.0.0.1:{port}"
         self._start("master", "Master", "--host", "127.0.0.1", "--port", str(port), "--webui-port", "0")
         for i in range(workers):
@@ -119,7 +119,7 @@ def workers_python(folder: Path, without: str = "") -> str:
     return str(folder / "bin" / "python")
 
 
-def _free_port() -> int:
+def free_port() -> int:
     with socket.socket() as found:
         found.bind(("127.0.0.1", 0))
         port: int = found.getsockname()[1]

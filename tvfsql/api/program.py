@@ -94,13 +94,15 @@ class Program:
 
     def run(self, function: str, spark: SparkSession) -> Any:
         """Call a function of the module: `query`, `insert`, or `inserts` (all INSERTs of a batch)."""
+        from tvfsql.runtime.cluster.code import share
+        from tvfsql.runtime.cluster.places import refuse_user_functions
         from tvfsql.runtime.host.failures import require_settings
 
         require_settings(spark)
-        used = functions_in(tuple(query.physical for query in self.queries))
+        used = [*functions_in(tuple(query.physical for query in self.queries))]
+        if used and self.queries[0].mode == "streaming":
+            refuse_user_functions(spark)
         if folders := {function.folder for function in used} - {""}:
-            from tvfsql.runtime.cluster.code import share
-
             share(spark, sorted(folders))
         return self.function(function)(spark)
 

@@ -3,9 +3,11 @@
 from __future__ import annotations
 
 import os
+import time
 from collections.abc import Callable, Mapping
 from datetime import datetime, timedelta
 from pathlib import Path
+from tempfile import TemporaryDirectory
 from typing import TYPE_CHECKING, Any, Self
 
 from tvfsql.api.catalogs import SparkTables
@@ -274,9 +276,13 @@ class Session:
 
     def _each(self, query: Compiled, each: Callable[[DataFrame], None]) -> None:
         """Run a streaming SELECT, and call `each` with every micro-batch. Raises whatever `each` raises."""
+        from tvfsql.runtime.cluster.code import of_connect
         from tvfsql.runtime.host.failures import translated
         from tvfsql.runtime.stream import counted_out
 
+        if of_connect(self.spark):
+            self._each_of_server(query, each)
+            return
         raised: list[BaseException] = []
 
         def take(batch: DataFrame, number: int) -> None:
@@ -299,6 +305,35 @@ class Session:
                 raise
             with translated():
                 raise raised[0] from None
+
+    def _each_of_server(self, query: Compiled, each: Callable[[DataFrame], None]) -> None:
+        """The same over Spark Connect: the rows come through files in the checkpoint."""
+        from tvfsql.runtime.host.failures import translated
+        from tvfsql.runtime.stream import counted_out
+        from tvfsql.runtime.stream.sinks.collected import Collected
+
+        if isinstance(query.physical, LateOutput):
+            raise UnsupportedError("late rows go into no table over Spark Connect", hint="RESET 'tvfsql.late-output'")
+
+        def build(program: Program, spark: SparkSession) -> Any:
+            return collected.writer(counted_out(program.run("query", spark)))
+
+        with TemporaryDirectory(prefix="select-", dir=self.streams.parent(), ignore_cleanup_errors=True) as folder:
+            collected = Collected(Path(folder))
+            running = self.streams.run(self.spark, [(Program((query,)), build)])
+            try:
+                while running.active:
+                    time.sleep(0.1)
+                    with translated():
+                        for batch in collected.batches(self.spark):
+                            each(batch)
+            except BaseException:
+                running.stop()
+                raise
+            self._wait(running)
+            with translated():
+                for batch in collected.batches(self.spark):
+                    each(batch)
 
     def _wait(self, running: Running | None) -> None:
         from tvfsql.runtime.host.failures import translated

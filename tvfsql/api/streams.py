@@ -101,6 +101,13 @@ class Streams:
             advance(folder, watermark, table)
         return len(told)
 
+    def parent(self) -> Path | None:
+        """The checkpoint, which is created; None without one."""
+        if self.checkpoint is not None:
+            self.checkpoint.mkdir(parents=True, exist_ok=True, mode=0o700)
+            return self.checkpoint.absolute()
+        return None
+
     def folder(self) -> Path | None:
         """The checkpoint folder of the next stream; None without a checkpoint."""
         self.begun += 1

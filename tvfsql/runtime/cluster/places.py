@@ -13,6 +13,7 @@ from tvfsql.runtime.cluster.code import of_connect
 
 if TYPE_CHECKING:
     from pyspark.sql import SparkSession
+    from pyspark.sql.streaming.readwriter import DataStreamWriter
 
 SHARED = "a folder that all machines mount, such as --checkpoint /mnt/shared/checkpoint"
 
@@ -30,13 +31,32 @@ def local_folder(place: str | Path) -> Path:
     raise OptionError(f"tvfsql cannot write the checkpoint {text}: it must be a local or mounted folder", hint=SHARED)
 
 
+def refuse_functions(writer: DataStreamWriter) -> None:
+    """Raise UnsupportedError if a stream over Spark Connect calls a function for each micro-batch.
+
+    The server would call it in a process of its own, without the counters, the files and the output of this one.
+    """
+    if of_connect(writer) and writer._write_proto.HasField("foreach_batch"):  # type: ignore[attr-defined]
+        raise UnsupportedError(
+            "over Spark Connect a stream fills one table, with the connector filesystem, kafka or a source of Spark",
+            hint="another connector; or for a statement set, SET 'table.optimizer.reuse-sub-plan-enabled' = 'false'",
+        )
+
+
+def refuse_user_functions(spark: SparkSession) -> None:
+    """Raise UnsupportedError over Spark Connect, whose workers do not get the code of functions in streams."""
+    if of_connect(spark):
+        raise UnsupportedError(
+            "a stream with Python functions does not run over Spark Connect",
+            hint="--master URL of the cluster, or --mode batch",
+        )
+
+
 def require_streams(spark: SparkSession, folders: list[Path | None]) -> None:
     """Check that streams with these checkpoints (None: a temporary folder) can run on this Spark.
 
-    Raises UnsupportedError over Spark Connect, and DataError for a stream without a checkpoint on a cluster, whose
-    other machines do not have its temporary folder.
+    Raises DataError for a stream without a checkpoint on a cluster, whose other machines do not have its temporary
+    folder.
     """
-    if of_connect(spark):
-        raise UnsupportedError("streams do not run over Spark Connect yet", hint="--master URL of the cluster")
-    if None in folders and not is_local(str(spark.sparkContext.master)):
+    if None in folders and (of_connect(spark) or not is_local(str(spark.sparkContext.master))):
         raise DataError("a stream on a cluster needs a checkpoint that all its machines see", hint=SHARED)

@@ -29,6 +29,11 @@ AGAIN = "run it again: a stream resumes from its --checkpoint"
 # Failures of machines, disks and processes, not of the SQL or of its data.
 FAULTS = (
     Failure(
+        r"No module named '?tvfsql",
+        "the Python of Spark's workers has no tvfsql, which a function in this stream needs there",
+        "pip install tvfsql, there; or --mode batch, for which it is sent there",
+    ),
+    Failure(
         r"No space left on device|Disk quota exceeded",
         "a disk is full: that of the checkpoint, of a table, or of Spark's temporary files",
         f"free some space, and {AGAIN}",

@@ -17,6 +17,7 @@ from pyspark.sql.streaming.query import StreamingQuery
 from pyspark.sql.streaming.readwriter import DataStreamWriter
 
 from tvfsql.errors import DataError
+from tvfsql.runtime.cluster.places import refuse_functions
 from tvfsql.runtime.local_spark.start import STATE_STORE, STREAMS
 from tvfsql.runtime.stream.driver.end_of_input import EndOfInput
 from tvfsql.runtime.stream.driver.idle_sources import Idleness, Source
@@ -76,7 +77,9 @@ class Stream:
 
     def writer(self, checkpoint: Path) -> DataStreamWriter:
         """Its writer, with its checkpoint, name and trigger set."""
-        writer = self.build().option("checkpointLocation", str(checkpoint / "spark"))
+        built = self.build()
+        refuse_functions(built)
+        writer = built.option("checkpointLocation", str(checkpoint / "spark"))
         writer = writer.queryName(self.name) if self.name else writer
         if not self.endless:
             return writer if self.ends_in_one_run else writer.trigger(availableNow=True)

@@ -9,7 +9,7 @@ from datetime import UTC, datetime
 from pathlib import Path
 from typing import Any
 
-from pyspark.sql import DataFrame
+from pyspark.sql import DataFrame, Row
 from pyspark.sql import functions as F
 
 from tvfsql.runtime.stream.time.control_channel import END_OF_INPUT
@@ -62,13 +62,21 @@ class StreamCounts:
         self.added["rowsIn"] += sum(source["numInputRows"] for source in table_reports(progress, control))
         for operator, metrics in (progress["observedMetrics"] or {}).items():
             if operator.startswith(OBSERVED):
-                known = {name: value for name, value in metrics.asDict().items() if value is not None}
+                known = {name: value for name, value in _by_name(metrics).items() if value is not None}
                 for name in (*ADDED, DEAD_LETTERS, ADJUSTED):
                     self.added[name] += int(known.get(name, 0))
                 latest = {name: int(known[name]) for name in LATEST if name in known}
                 if latest:
                     self.latest[operator] = latest
         self.added["rowsOut"] += self.sent.pop(progress.get("batchId", -1), 0)
+
+
+def _by_name(metrics: Row) -> dict[str, Any]:
+    """The values of observed metrics by name. Spark Connect has them in two fields, `values` and `schema`."""
+    found = metrics.asDict()
+    if found.keys() != {"values", "schema"}:
+        return found
+    return dict(zip((field["name"] for field in found["schema"]["fields"]), found["values"], strict=True))
 
 
 def table_reports(progress: Mapping[str, Any], control: Path) -> list[Any]:

@@ -8,6 +8,7 @@ from __future__ import annotations
 from collections.abc import Callable, Iterator, Sequence
 from contextlib import contextmanager
 from contextvars import ContextVar
+from pathlib import Path
 
 import pyarrow as pa
 from pyspark.sql import Column, DataFrame, SparkSession
@@ -16,6 +17,7 @@ from pyspark.sql import types as T
 from pyspark.sql.streaming.stateful_processor import StatefulProcessor
 
 from tvfsql.plan.columns import CHANNEL, CONTROL
+from tvfsql.runtime.cluster.code import of_connect
 
 FOLDER = "spark.tvfsql.control"  # the setting that names the running query's channel
 SCHEMA = f"`{CONTROL}` BIGINT, `{CHANNEL}` STRING"  # the schema of control rows
@@ -39,6 +41,10 @@ class Execution:
 
     def map_in_arrow(self, rows: DataFrame, function: OfBatches, schema: T.StructType) -> DataFrame:
         """The rows of each partition, converted by a function of Arrow batches."""
+        if (folder := _carried_by(rows.sparkSession)) is not None:
+            from tvfsql.runtime.cluster.carried import carried_function
+
+            function = carried_function(function, folder)
         return rows.mapInArrow(function, schema)
 
     def operate(
@@ -55,11 +61,21 @@ class Execution:
         `output` is the schema of the emitted rows. `observed` are a name and the metrics that are observed under it.
         `schema` is the schema of the result.
         """
+        if (folder := _carried_by(sent.sparkSession)) is not None:
+            from tvfsql.runtime.cluster.carried import carried_function, carried_processor
+
+            processor, unpack = carried_processor(processor, folder), carried_function(unpack, folder)
         outputs = sent.groupBy("key_group").transformWithState(
             statefulProcessor=processor, outputStructType=output, outputMode="append", timeMode="None"
         )
         name, figures = observed
         return outputs.observe(name, *figures).mapInArrow(unpack, schema)
+
+
+def _carried_by(spark: SparkSession) -> Path | None:
+    """The checkpoint of a stream over Spark Connect, which brings its code there. None for other streams."""
+    folder = spark.conf.get(FOLDER, None)
+    return Path(folder).parent if folder is not None and of_connect(spark) else None
 
 
 _execution: ContextVar[Execution] = ContextVar("execution", default=Execution())  # noqa: B039  # it has no state

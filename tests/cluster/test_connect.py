@@ -1,0 +1,78 @@
+"""Over a Spark Connect server whose Python has no tvfsql, streams give the rows of batch, or are refused by name."""
+
+from __future__ import annotations
+
+import json
+import subprocess
+import sys
+from collections.abc import Iterator
+from pathlib import Path
+
+import pytest
+from connect import ConnectServer
+
+pytestmark = [
+    pytest.mark.spark,
+    pytest.mark.cluster,
+    pytest.mark.skipif(sys.platform == "win32", reason="kills groups"),
+]
+
+# a process of its own, because one with a Spark in it cannot have a session of a server
+PROGRAM = """
+import json, sys
+from tvfsql import Session, TvfSqlError
+
+remote, folder = sys.argv[1:]
+CREATE = '''
+ALTER TABLE bids ADD WATERMARK FOR ts AS ts - INTERVAL '5' SECOND;
+CREATE FUNCTION twice AS 'functions.twice' LANGUAGE PYTHON;
+CREATE TABLE held (item STRING, n BIGINT);
+CREATE TABLE totals (window_end TIMESTAMP(3), item STRING, n BIGINT)
+WITH ('connector' = 'filesystem', 'path' = 'totals', 'format' = 'parquet');
+CREATE VIEW windows AS SELECT window_end, item, COUNT(*) AS n
+FROM TABLE(TUMBLE(TABLE bids, DESCRIPTOR(ts), INTERVAL '1' MINUTE)) GROUP BY window_start, window_end, item;
+'''
+told = {}
+with Session(remote=remote, mode="streaming", checkpoint=f"{folder}/checkpoint") as session:
+    session.spark.sql('''CREATE TABLE bids USING parquet AS SELECT TIMESTAMP_NTZ'2024-01-01' + make_interval(
+        0, 0, 0, 0, 0, 0, id) AS ts, concat('i', id % 3) AS item, id AS price FROM range(0, 300, 1, 2)''')
+    session.execute(CREATE, file=f"{folder}/tables.sql")
+    session.execute("INSERT INTO totals SELECT * FROM windows")
+    told["counts"] = session.counts
+    told["selected"] = sorted([row[0], row[1]] for row in session.sql("SELECT price, price FROM bids").collect())
+    refused = (
+        "INSERT INTO held SELECT item, n FROM windows",
+        "SELECT twice(price) FROM bids",
+    )
+    for sql in refused:
+        try:
+            session.sql(sql).collect()
+        except TvfSqlError as error:
+            told[sql] = str(error)
+    session.script.mode = "batch"
+    told["batch"] = sorted(map(str, session.sql("SELECT * FROM windows").collect()))
+    told["written"] = sorted(map(str, session.sql("SELECT * FROM totals").collect()))
+print(json.dumps(told))
+"""
+
+
+@pytest.fixture
+def server(tmp_path: Path) -> Iterator[ConnectServer]:
+    (tmp_path / "server").mkdir()
+    running = ConnectServer(tmp_path / "server")
+    yield running
+    running.stop()
+
+
+def test_streams_give_the_rows_of_batch_or_are_refused_by_name(server: ConnectServer, tmp_path: Path) -> None:
+    (tmp_path / "functions.py").write_text("def twice(n: int) -> int:\n    return 2 * n\n")
+    command = [sys.executable, "-c", PROGRAM, server.remote, str(tmp_path)]
+    done = subprocess.run(command, capture_output=True, text=True, check=False, cwd=tmp_path)
+    assert done.returncode == 0, done.stderr
+    told = json.loads(done.stdout.splitlines()[-1])
+    assert told["written"] == told["batch"]
+    assert len(told["batch"]) == 15
+    assert told["selected"] == [[price, price] for price in range(300)]
+    assert (told["counts"]["rowsIn"], told["counts"]["rowsOut"], told["counts"]["stateRows"]) == (300, 15, 0)
+    assert "over Spark Connect a stream fills one table" in told["INSERT INTO held SELECT item, n FROM windows"]
+    assert "a stream with Python functions does not run over Spark Connect" in told["SELECT twice(price) FROM bids"]
