@@ -37,8 +37,10 @@ and follows Spark's rules. A function that neither has is rejected.
   most 6 fractional digits of a second. A time as text has the digits of its type; times in columns have milliseconds.
 - `array[i]` counts from 1. It is NULL beyond the end, and so is `map[key]` if the key is missing.
 - `TIME` is Spark's type of that name. In a Spark session of your own it must be enabled with
-  `spark.sql.timeType.enabled`. A `TIME` does not carry over midnight. Casting a `TIMESTAMP` before 1970 to `TIME`
-  fails. Spark cannot pass a `TIME` to Python yet, so it cannot be a key of sliding windows, or of windows on streams.
+  `spark.sql.timeType.enabled`. Casting a `TIMESTAMP` before 1970 to `TIME` fails. Spark cannot pass a `TIME` to Python
+  yet, so it cannot be a key of sliding windows, or of windows on streams.
+- `ROUND` and `TRUNCATE` of a DECIMAL to a number of digits in a column fail if that number is negative; Flink's result
+  is wrong there. `COALESCE` of a `DATE` and a `TIMESTAMP`, and `BOOLEAN = STRING`, are rejected.
 - If a map has the same key twice, the last value counts, as in Flink. In a Spark session of your own the query fails
   instead, unless `spark.sql.mapKeyDedupPolicy` is `LAST_WIN`.
 - `STDDEV` and `VAR` have about 15 digits for DECIMALs of more than 18 digits, for DISTINCT DECIMALs, and in windows

@@ -6,7 +6,18 @@ from sqlglot import exp
 
 from tvfsql.bind.flink.made import USER, Made
 from tvfsql.plan.arithmetic import arithmetic
-from tvfsql.plan.types import INTEGERS, ORDER, UNKNOWN, SqlType, fields, is_decimal, is_float, is_integer, is_time
+from tvfsql.plan.types import (
+    INTEGERS,
+    ORDER,
+    UNKNOWN,
+    SqlType,
+    fields,
+    is_decimal,
+    is_float,
+    is_integer,
+    is_number,
+    is_time,
+)
 from tvfsql.syntax.dialect import spark_type
 
 KIND = "kind"  # in the meta of a node: its type, which will not change; without it, a long sum costs the square
@@ -132,6 +143,10 @@ def _arithmetic(tree: exp.Binary, types: dict[str, SqlType]) -> SqlType:
     if _is_interval(tree.right) and left.startswith("time("):
         return left
     if _is_interval(tree.left) and right.startswith("timestamp"):
+        return right
+    if left.startswith("interval") and (is_number(right) or right == left):
+        return left
+    if right.startswith("interval") and isinstance(tree, exp.Mul) and is_number(left):
         return right
     if is_decimal(left) != is_decimal(right):  # Spark reads an integer literal as the decimal of its digits
         left, right = _as_literal(tree.left, left), _as_literal(tree.right, right)

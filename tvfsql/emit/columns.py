@@ -48,7 +48,7 @@ def value(scalar: Scalar) -> Chain:
     """An expression as a Column."""
     if scalar.column is not None:
         return Chain("F").then("col", name(scalar.column))
-    if re.fullmatch(r"\w+\.\w+", scalar.sql):
+    if re.fullmatch(r"[^\W\d]\w*\.\w+", scalar.sql):
         return Chain("F").then("col", literal(scalar.sql))
     return Chain("F").then("expr", literal(scalar.sql))
 

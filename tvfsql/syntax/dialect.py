@@ -38,6 +38,7 @@ FLINK_TYPES = (
     "MAP", "NUMERIC", "ROW", "SMALLINT", "STRING", "TIME", "TIMESTAMP", "TIMESTAMP_LTZ", "TINYINT", "VARBINARY",
     "VARCHAR",
 )  # fmt: skip
+CHARSETS = ("_UTF8", "_UTF16")  # before a text, whose characters they all have
 TYPE_WORDS = ("PRECISION", "VARYING", "WITH", "WITHOUT", "LOCAL", "TIME", "ZONE")  # after a type's first word
 
 
@@ -147,8 +148,20 @@ def parse_at(text: str, start: int, into: type[exp.Expr] | None = None) -> list[
         token.start += start
         token.end += start
     parser, whole = sql.parser(), " " * start + text
-    tokens = _without_precision(tokens)
+    tokens = _without_precision(_without_charsets(tokens))
     return parser.parse_into(into, tokens, whole) if into else parser.parse(tokens, whole)
+
+
+def _without_charsets(tokens: Sequence[Token]) -> list[Token]:
+    """The tokens without the charset of a text: the _UTF8 of `_UTF8'...'`."""
+    return [
+        token
+        for token, following in zip(tokens, [*tokens[1:], None], strict=False)
+        if token.text.upper() not in CHARSETS
+        or following is None
+        or following.token_type != TokenType.STRING
+        or following.start != token.end + 1
+    ]
 
 
 def _without_precision(tokens: Sequence[Token]) -> list[Token]:

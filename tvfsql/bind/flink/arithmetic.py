@@ -7,11 +7,11 @@ from collections.abc import Callable
 from sqlglot import exp
 
 from tvfsql.bind.flink.made import made
-from tvfsql.errors import UnsupportedError
+from tvfsql.bind.flink.times import INSTANT, in_utc, of_utc
 from tvfsql.plan.types import ORDER, SqlType, is_decimal, is_float, is_integer, is_number
 
 TypeOf = Callable[[exp.Expr], SqlType]
-LESS_THAN_A_DAY = ("HOUR", "MINUTE", "SECOND", "MILLISECOND")
+SYMBOLS = {exp.Add: "+", exp.Sub: "-", exp.Mul: "*", exp.Mod: "%"}
 BY_FLOAT = "IF({1} = 0, {0} * POWER({1}, -1), {0} / {1})"  # division by zero gives infinity or NaN
 
 
@@ -22,6 +22,10 @@ def computed(node: exp.Binary, type_of: TypeOf) -> exp.Expr | None:
     left, right = type_of(node.left), type_of(node.right)
     if is_integer(left) and is_integer(right):
         return _of_integers(node, left, right)
+    if is_number(left) and is_number(right) and _is_float(left, right):
+        operands = "CAST({0} AS FLOAT)", "CAST({1} AS FLOAT)"
+        template = BY_FLOAT if isinstance(node, exp.Div) else f"{{0}} {SYMBOLS[type(node)]} {{1}}"
+        return made(f"CAST({template.format(*operands)} AS FLOAT)", [node.left, node.right], "float")
     if (is_float(left) or is_float(right)) and isinstance(node, exp.Div) and is_number(left) and is_number(right):
         divisor = node.right.unnest()
         if isinstance(divisor, exp.Literal) and float(divisor.name) != 0:
@@ -32,8 +36,14 @@ def computed(node: exp.Binary, type_of: TypeOf) -> exp.Expr | None:
             node.set(side, below_one(node.args[side]))
         if is_integer(kind) and is_decimal(other):
             node.set(side, _as_decimal(node.args[side], kind))
-    _refuse_hours_of_a_date(node, left)
-    return None
+    return _moved_date(node, left, right) or _moved_instant(node, left, right)
+
+
+def _is_float(left: SqlType, right: SqlType) -> bool:
+    """Whether the result is a FLOAT: of FLOATs and integers, and if the first is a FLOAT, with a DOUBLE too."""
+    if left == "float":
+        return is_float(right) or is_integer(right)
+    return right == "float" and is_integer(left)
 
 
 def _of_integers(node: exp.Binary, left: SqlType, right: SqlType) -> exp.Expr | None:
@@ -66,10 +76,19 @@ def below_one(tree: exp.Expr) -> exp.Expr:
     return tree if whole.strip("0") else exp.cast(tree.copy(), f"decimal({len(fraction) + 1}, {len(fraction)})")
 
 
-def _refuse_hours_of_a_date(node: exp.Binary, left: SqlType) -> None:
-    interval = node.right
-    if left != "date" or not isinstance(interval, exp.Interval):
-        return
-    unit = interval.args.get("unit")
-    if unit is not None and unit.name.upper() in LESS_THAN_A_DAY:
-        raise UnsupportedError("hours cannot be added to a DATE", hint="CAST(dt AS TIMESTAMP(3)) + INTERVAL '1' HOUR")
+def _moved_date(node: exp.Binary, left: SqlType, right: SqlType) -> exp.Expr | None:
+    """A DATE plus or minus an interval of days and hours moves by the interval's whole days, and stays a DATE."""
+    if not isinstance(node, exp.Add | exp.Sub) or {left, right} != {"date", "interval day to second"}:
+        return None
+    date, interval = (node.left, node.right) if left == "date" else (node.right, node.left)
+    days = "EXTRACT(DAY FROM {1} + INTERVAL '0 00:00:00' DAY TO SECOND)"
+    return made(f"DATE_ADD({{0}}, {'-' if isinstance(node, exp.Sub) else ''}{days})", [date, interval], "date")
+
+
+def _moved_instant(node: exp.Binary, left: SqlType, right: SqlType) -> exp.Expr | None:
+    """A TIMESTAMP_LTZ plus or minus months."""
+    if not isinstance(node, exp.Add | exp.Sub) or {left, right} != {INSTANT, "interval year to month"}:
+        return None
+    instant, months = (node.left, node.right) if left == INSTANT else (node.right, node.left)
+    sign = "+" if isinstance(node, exp.Add) else "-"
+    return made(of_utc(f"{in_utc('{0}')} {sign} {{1}}"), [instant, months], INSTANT)

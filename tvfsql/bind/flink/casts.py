@@ -106,6 +106,9 @@ def _read(kind: SqlType, word: str) -> str | None:
         return f"{word}(IF({{0}} RLIKE '^\\\\s*[+-]?[iI][nN][fF]\\\\s*$', 'inf?', {{0}}) AS FLOAT)"
     if kind == "double":
         return f"{word}(IF({{0}} RLIKE '^\\\\s*[+-]?[iI][nN][fF]\\\\s*$', 'inf?', {{0}}) AS DOUBLE)"
+    if kind == "date":  # the year 12 is '12'
+        padded = "CONCAT(REPEAT('0', 5 - INSTR(CONCAT(TRIM({0}), '-'), '-')), TRIM({0}))"
+        return f"{word}(IF({{0}} RLIKE '^\\\\s*[0-9]{{1,3}}(-[0-9]{{1,2}}){{0,2}}\\\\s*$', {padded}, {{0}}) AS DATE)"
     if kind == "boolean":
         return f"{word}(IF({{0}} RLIKE '^\\\\s|\\\\s$', '?', {{0}}) AS BOOLEAN)"
     return None

@@ -19,6 +19,8 @@ def _null_if_any_is(name: str) -> Function:
 
     def template(*kinds: SqlType) -> str:
         arguments = [f"{{{i}}}" for i in range(len(kinds))]
+        if len(arguments) == 1:
+            return arguments[0]
         missing = " OR ".join(f"{argument} IS NULL" for argument in arguments)
         return f"IF({missing}, NULL, {name}({', '.join(arguments)}))"
 

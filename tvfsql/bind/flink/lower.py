@@ -9,13 +9,14 @@ from sqlglot import exp
 from tvfsql.bind.flink import find, times_of_day
 from tvfsql.bind.flink.arithmetic import below_one, computed
 from tvfsql.bind.flink.casts import Target, cast, length_of
+from tvfsql.bind.flink.comparisons import compared, of_rows, one_of_tuples, refuse_dates_and_times, tuples
 from tvfsql.bind.flink.digits import DIGITS, TIMES, digits_of, digits_of_cast
 from tvfsql.bind.flink.elements import element_of
 from tvfsql.bind.flink.function import Argument
 from tvfsql.bind.flink.json import is_json, of_json, raw
 from tvfsql.bind.flink.made import Made, made, runtime_call
-from tvfsql.bind.flink.numbers import scaled, truncated
 from tvfsql.bind.flink.readers import from_text
+from tvfsql.bind.flink.rounding import rounded, truncated
 from tvfsql.bind.flink.texts import overlaid, part_of, unmatched
 from tvfsql.bind.flink.times import (
     BUCKETS,
@@ -24,16 +25,17 @@ from tvfsql.bind.flink.times import (
     ceil_to,
     field_of,
     floor_to,
-    instant_at,
+    in_utc,
     is_time_of_day,
     months_between,
+    of_utc,
     on_clock,
 )
 from tvfsql.bind.flink.times_of_day import cast_to_time
 from tvfsql.bind.flink.types_of import type_name
 from tvfsql.bind.flink.words import overlaps, similar, unicode_text, with_words
 from tvfsql.errors import UnsupportedError
-from tvfsql.plan.types import SqlType, is_decimal, is_integer, scale_of, shown
+from tvfsql.plan.types import SqlType, is_integer
 from tvfsql.syntax.calls import Words
 from tvfsql.syntax.dialect import spark_type
 
@@ -51,7 +53,7 @@ def lowered(node: exp.Expr, type_of: TypeOf, zone: str) -> exp.Expr | None:
     new: exp.Expr | None
     match node:
         case exp.Anonymous() if node.name.upper() == "TRUNCATE" and len(node.expressions) == 2:
-            new = _truncated(node, type_of)
+            new = truncated(node, type_of)
         case exp.Anonymous() if node.name.upper() == "JSON_STRING" and type_of(node.expressions[0]) == "variant":
             new = made("TO_JSON({0})", node.expressions, "string")
         case exp.Anonymous() if node.name.upper() == "HASH_CODE" and type_of(node.expressions[0]) == "string":
@@ -67,7 +69,7 @@ def lowered(node: exp.Expr, type_of: TypeOf, zone: str) -> exp.Expr | None:
         case exp.Ceil() | exp.Floor() if not node.args.get("decimals"):
             new = _call("CEIL" if isinstance(node, exp.Ceil) else "FLOOR", [below_one(node.this)], type_of)
         case exp.Round():
-            new = _rounded_decimal(node, type_of)
+            new = rounded(node, type_of)
         case exp.CurrentDate():
             new = _call("CURRENT_DATE", [], type_of)
         case exp.Cast():
@@ -84,8 +86,18 @@ def lowered(node: exp.Expr, type_of: TypeOf, zone: str) -> exp.Expr | None:
             return _without_escape(node)
         case exp.Window() | exp.Sum() | exp.Avg():
             new = _whole_number(node, type_of)
-        case exp.EQ() | exp.NEQ() if isinstance(node.left, exp.Tuple) and isinstance(node.right, exp.Tuple):
-            return _tuples(node)
+        case exp.EQ() | exp.NEQ() if of_rows(node):
+            return tuples(node)
+        case exp.In() if type_of(node.this) == "float":
+            _compare_floats(node)
+            return None
+        case exp.In() if isinstance(node.this, exp.Tuple) and node.expressions:
+            return one_of_tuples(node)
+        case exp.Coalesce():
+            refuse_dates_and_times([node.this, *node.expressions], type_of)
+            return None
+        case exp.Literal() if not node.is_string and node.name.endswith("."):
+            return exp.Literal.number(node.name.removesuffix("."))
         case exp.Substring():
             new = _part(node)
         case exp.Overlay():
@@ -97,7 +109,7 @@ def lowered(node: exp.Expr, type_of: TypeOf, zone: str) -> exp.Expr | None:
         case exp.Add() | exp.Sub() | exp.Mul() | exp.Div() | exp.Mod():
             new = computed(node, type_of)
         case exp.EQ() | exp.NEQ() | exp.GT() | exp.GTE() | exp.LT() | exp.LTE() | exp.NullSafeEQ() | exp.NullSafeNEQ():
-            new = _compared(node, type_of)
+            new = compared(node, type_of)
         case Words():
             new = of_json(node, type_of) if node.name.startswith("JSON") else with_words(node, type_of)
         case exp.Is() if isinstance(node.expression, exp.JSON):
@@ -108,8 +120,12 @@ def lowered(node: exp.Expr, type_of: TypeOf, zone: str) -> exp.Expr | None:
             new = similar(node, None)
         case exp.Overlaps():
             new = overlaps(node, type_of)
+        case exp.Interval() if node.text("unit").upper() == "QUARTER" and node.this.name.removeprefix("-").isdecimal():
+            return _quarters(node)
         case exp.UnicodeString():
             return unicode_text(node)
+        case exp.National():
+            return exp.Literal.string(node.name)
         case _:
             return None
     for part in (new, *node.args.values()):
@@ -130,26 +146,17 @@ def _call(name: str, arguments: list[exp.Expr], type_of: TypeOf) -> exp.Expr | N
     if name.startswith("REGEXP") and (nothing := unmatched(name, types)):
         return made(nothing, arguments, str(function.result))
     template = function.template(types)
-    return None if template is None else made(template, arguments, function.type(types))
-
-
-def _truncated(node: exp.Anonymous, type_of: TypeOf) -> Made | None:
-    """TRUNCATE(x, digits): rounds towards zero."""
-    number, digits = node.expressions
-    kind = type_of(number)
-    scale = digits.name if isinstance(digits, exp.Literal) else ""
-    if isinstance(digits, exp.Neg) and isinstance(digits.this, exp.Literal):
-        scale = f"-{digits.name}"
-    template = truncated(int(scale))(kind) if scale.removeprefix("-").isdecimal() else None
     if template is None:
-        raise UnsupportedError(
-            f"TRUNCATE takes a number and a literal number of digits, not {shown(kind)}",
-            hint="TRUNCATE(CAST(x AS DECIMAL(20, 6)), 2)",
-        )
-    return made(template, [number], scaled(kind, int(scale)))
+        return None
+    new = made(template, arguments, function.type(types))
+    if name == "TO_TIMESTAMP_LTZ" and types[-1].literal == "6":
+        new.meta[DIGITS] = 6
+    return new
 
 
 def _argument(tree: exp.Expr, type_of: TypeOf) -> Argument:
+    if isinstance(tree, exp.Neg) and isinstance(tree.this, exp.Literal):
+        return Argument(type_of(tree), f"-{tree.this.name}")
     return Argument(type_of(tree), tree.name if isinstance(tree, exp.Literal) else None)
 
 
@@ -174,11 +181,14 @@ def _whole_number(node: exp.Expr, type_of: TypeOf) -> Made | None:
     return made(f"CAST({{0}} AS {kind.upper()})", [node.copy()], kind)
 
 
-def _tuples(node: exp.Binary) -> exp.Expr | None:
-    """(a, b) = (c, d) compares column by column; it is NULL if one of them is NULL."""
-    pairs = [*zip(node.left.expressions, node.right.expressions, strict=False)]
-    same = exp.and_(*(exp.EQ(this=left.copy(), expression=right.copy()) for left, right in pairs), copy=False)
-    return exp.paren(same) if isinstance(node, exp.EQ) else exp.not_(exp.paren(same))
+def _compare_floats(node: exp.In) -> None:
+    """FLOAT IN (...) compares FLOATs."""
+    node.set("expressions", [exp.cast(each.copy(), "float") for each in node.expressions])
+
+
+def _quarters(node: exp.Interval) -> exp.Expr:
+    """INTERVAL '1' QUARTER, which Spark lacks."""
+    return exp.Interval(this=exp.Literal.string(str(3 * int(node.this.name))), unit=exp.var("MONTH"))
 
 
 def _part(node: exp.Substring) -> Made | None:
@@ -197,16 +207,6 @@ def _overlaid(node: exp.Overlay) -> Made:
     return made(overlaid("{3}"), [*parts, length], "string")
 
 
-def _compared(node: exp.Binary, type_of: TypeOf) -> exp.Expr | None:
-    """A wall-clock time compared with an instant becomes the instant at which clocks show it."""
-    kinds = (type_of(node.left), type_of(node.right))
-    if {*kinds} == {CLOCK, INSTANT}:
-        for side, kind in zip(("this", "expression"), kinds, strict=True):
-            if kind == CLOCK:
-                node.set(side, made(instant_at("{0}"), [node.args[side]], INSTANT))
-    return None
-
-
 def _cast(node: exp.Cast, type_of: TypeOf) -> Made | None:
     to = node.to
     parameters = [part.name for part in to.expressions if isinstance(part, exp.DataTypeParam)]
@@ -218,9 +218,9 @@ def _cast(node: exp.Cast, type_of: TypeOf) -> Made | None:
     if to.this == T.TIME:
         return cast_to_time(node, type_of(node.this), spark_type(to))
     if is_time_of_day(type_of(node.this)) and to.this in TIMES:
-        raise UnsupportedError(
-            "a TIME cannot be cast to TIMESTAMP, because it has no date", hint="TO_TIMESTAMP('1970-01-01 ' || ...)"
-        )
+        node.set("this", times_of_day.on_first_day(node.this))
+    if to.this == T.DATE and isinstance(node.this, exp.Literal) and len(node.this.name) > len("1234-5"):
+        return None
     target = Target(spark_type(to), length, fixed=to.this in (T.CHAR, T.NCHAR, T.BINARY) and length is not None)
     digits = digits_of(node.this)
     if target.kind == "string" and type_of(node.this) == "double" and node.find(exp.Column) is None:
@@ -246,15 +246,9 @@ def _rounded(node: exp.Ceil | exp.Floor, type_of: TypeOf) -> Made | None:
         return None
     if kind == "date":
         template = f"CAST({template} AS DATE)"
+        if isinstance(node, exp.Ceil) and unit == "DAY":
+            template = "DATE_ADD({0}, 1)"  # Flink's next day, not its own
     return made(template, [node.this], kind)
-
-
-def _rounded_decimal(node: exp.Round, type_of: TypeOf) -> Made | None:
-    """ROUND of a DECIMAL to at least as many digits as it has keeps its type; Spark would add a digit."""
-    kind, digits = type_of(node.this), node.args.get("decimals")
-    if not is_decimal(kind) or not isinstance(digits, exp.Literal) or int(digits.name) < scale_of(kind):
-        return None
-    return made("{0}", [node.this], kind)
 
 
 def _extract(node: exp.Extract, type_of: TypeOf) -> Made | None:
@@ -294,6 +288,9 @@ def _sum(node: exp.TimestampAdd, type_of: TypeOf) -> Made | None:
         return times_of_day.added(unit, amount, to, kind)
     if unit != node.text("unit").upper():
         node.set("unit", exp.var(unit))
+    if kind == INSTANT and unit in ("DAY", "WEEK", "MONTH", "QUARTER", "YEAR"):
+        moved = f"TIMESTAMPADD({unit}, {{0}}, {in_utc('{1}')})"
+        return made(of_utc(moved), [amount, to], INSTANT)
     if kind == "date" and unit in ("DAY", "WEEK", "MONTH", "QUARTER", "YEAR"):
         return made(f"CAST(TIMESTAMPADD({unit}, {{0}}, CAST({{1}} AS TIMESTAMP_NTZ)) AS DATE)", [amount, to], "date")
     if kind == "date":

@@ -2,24 +2,20 @@
 
 from __future__ import annotations
 
+import re
 from collections.abc import Callable
 
-from tvfsql.bind.flink.function import Function, same
+from tvfsql.bind.flink.function import Function, literal_of, same
+from tvfsql.bind.flink.rounding import cut_to, precision, scaled
 from tvfsql.errors import UnsupportedError
 from tvfsql.plan.types import UNKNOWN, SqlType, is_decimal, is_float, is_integer, shown
 
 DOUBLES = (
-    "SQRT LN LOG10 LOG2 EXP SIN SINH COS COSH TAN TANH COT ASIN ACOS ATAN DEGREES RADIANS".split()
+    "SQRT EXP SIN SINH COS COSH TAN TANH COT ASIN ACOS ATAN DEGREES RADIANS".split()
 )  # fmt: skip
 # with an odd number of digits the first one is ignored
 ODD = "IF(CHAR_LENGTH({0}) % 2 = 0, UNHEX({0}), CONCAT(X'00', UNHEX(SUBSTRING({0}, 2))))"
 OTHER_SEED = "a seed gives other numbers than in Flink"
-
-
-def precision(kind: SqlType) -> tuple[int, int]:
-    """The precision and scale of a DECIMAL."""
-    digits, scale = kind.removeprefix("decimal(").removesuffix(")").split(",")
-    return int(digits), int(scale)
 
 
 def _like_argument(spark: str) -> Callable[..., str | None]:
@@ -52,32 +48,22 @@ def _first(kind: SqlType, *_: SqlType) -> SqlType:
     return kind
 
 
-def scaled(kind: SqlType, scale: int) -> SqlType:
-    """The type of a DECIMAL rounded to `scale` digits after the point, with room for one more digit before it."""
-    if not is_decimal(kind):
-        return kind
-    digits, had = precision(kind)
-    if scale < 0:
-        return f"decimal({max(digits - had, 0) + 1},0)"
-    kept = max(0, min(scale, had))
-    return f"decimal({min(max(digits - had + kept, 1) + 1, 38)},{kept})"
+def _logarithm(name: str) -> Callable[..., str]:
+    """LN, LOG10 and LOG2: -Infinity of zero and NaN below; Spark has NULL there."""
 
-
-def truncated(scale: int) -> Callable[..., str | None]:
-    """Cut digits off towards zero. Spark's CEIL and FLOOR to a number of digits are exact only for DECIMALs."""
-
-    def template(kind: SqlType, *_: SqlType) -> str | None:
-        if is_float(kind):  # works on its digits as printed
-            exact = "CAST(CAST({0} AS STRING) AS DECIMAL(38, 18))"
-            return f"CAST(IF({{0}} < 0, CEIL({exact}, {scale}), FLOOR({exact}, {scale})) AS {kind.upper()})"
-        if is_integer(kind) and scale < 0:
-            return f"CAST(({{0}} DIV {10**-scale}L) * {10**-scale}L AS {kind.upper()})"
-        if not is_decimal(kind) and not is_integer(kind):
-            return None
-        cut = f"IF({{0}} < 0, CEIL({{0}}, {scale}), FLOOR({{0}}, {scale}))"
-        return f"CAST({cut} AS {scaled(kind, scale).upper()})"
+    def template(kind: SqlType = UNKNOWN, hole: str = "{0}") -> str:
+        if re.fullmatch(r"[1-9]\d*", literal_of(kind) or ""):
+            return f"{name}({hole})"
+        below = f"WHEN {hole} = 0 THEN DOUBLE('-Infinity') WHEN {hole} < 0 THEN DOUBLE('NaN')"
+        return f"CASE WHEN {hole} > 0 THEN {name}({hole}) {below} END"
 
     return template
+
+
+def _logarithm_of_base(base: SqlType, number: SqlType) -> str:
+    """LOG(base, x), the quotient of natural logarithms."""
+    over, under = _logarithm("LN")(number, "{1}"), _logarithm("LN")(base, "{0}")
+    return f"IF({{0}} > 0 AND {{1}} > 0, LOG({{0}}, {{1}}), {over} * POWER({under}, -1))"
 
 
 def _hash_code(kind: SqlType) -> str:
@@ -89,7 +75,7 @@ def _hash_code(kind: SqlType) -> str:
             low = "(({0} ^ SHIFTRIGHTUNSIGNED({0}, 32)) & 4294967295L)"
             return f"INT(IF({low} > 2147483647L, {low} - 4294967296L, {low}))"
         case "boolean":
-            return "IF({0}, 1231, 1237)"
+            return "CASE {0} WHEN TRUE THEN 1231 WHEN FALSE THEN 1237 END"
         case "date":
             return "UNIX_DATE({0})"
     raise UnsupportedError(f"HASH_CODE cannot take {shown(kind)}", hint="HASH_CODE of an INT, BOOLEAN, DATE or STRING")
@@ -98,15 +84,16 @@ def _hash_code(kind: SqlType) -> str:
 NUMBERS = (
     *(same(f"{name}(numeric)", "double") for name in DOUBLES),
     Function("POWER(base, exponent)", "POWER({0}, {1})", "double"),
-    Function("LOG(numeric)", "LN({0})", "double"),
-    same("LOG(base, numeric)", "double"),
+    *(Function(f"{name}(numeric)", _logarithm(name), "double") for name in ("LN", "LOG10", "LOG2")),
+    Function("LOG(numeric)", _logarithm("LN"), "double"),
+    Function("LOG(base, numeric)", _logarithm_of_base, "double"),
     same("ATAN2(y, x)", "double"),
     same("PI()", "double"),
     same("E()", "double"),
     Function("CEIL(numeric)", _whole("CEIL"), _whole_type),
     Function("CEILING(numeric)", _whole("CEIL"), _whole_type),
     Function("FLOOR(numeric)", _whole("FLOOR"), _whole_type),
-    Function("TRUNCATE(numeric)", truncated(0), lambda kind: scaled(kind, 0)),
+    Function("TRUNCATE(numeric)", cut_to(0), lambda kind: scaled(kind, 0)),
     Function("SIGN(numeric)", _like_argument("SIGN({0})"), _first),
     same("RAND()", "double"),
     same("RAND(seed)", "double"),

@@ -4,12 +4,15 @@ not.
 
 from __future__ import annotations
 
+import re
+
 from sqlglot import exp
 
 from tvfsql.bind.flink.function import Argument
 from tvfsql.bind.flink.made import Made, made, runtime_call
 from tvfsql.bind.flink.times import CLOCK, DEFAULT, later, read, shown_as, to_millis, wall_clock
 from tvfsql.runtime.functions.time_patterns import pieces
+from tvfsql.runtime.functions.zone_names import known_zone
 
 PLAIN = DEFAULT.strip("'")
 LEAST = "-9223372036854775807L - 1"
@@ -39,10 +42,16 @@ def from_text(name: str, arguments: list[exp.Expr], kinds: list[str]) -> exp.Exp
         case "CONVERT_TZ", [text, zone, other]:
             instant = later("{0}").replace("{zone}", "{1}")
             shown = f"DATE_FORMAT({wall_clock(instant).replace('{zone}', '{2}')}, {DEFAULT})"
-            return made(shown, [_lenient(text, PLAIN), zone, other], "string")
+            return made(shown, [_lenient(text, PLAIN), _zone(zone), _zone(other)], "string")
         case "TO_TIMESTAMP", [text, exp.Literal() as pattern]:
             return _timestamp(text, pattern)
     return None
+
+
+def _zone(name: exp.Expr) -> exp.Expr:
+    if isinstance(name, exp.Literal):
+        return exp.Literal.string(known_zone(name.name) or "")
+    return runtime_call("java_zone", [name], "string")
 
 
 def _lenient(text: exp.Expr, pattern: str) -> exp.Expr:
@@ -55,8 +64,13 @@ def _timestamp(text: exp.Expr, pattern: exp.Literal) -> Made:
         two = "[0-9][0-9]"
         exact = f"IF({{0}} RLIKE '^{two}{two}-{two}-{two} {two}:{two}:{two}$', {read('{0}')}, NULL)"
     else:
-        exact = _exact("{0}")
-        if end := _month_end(pattern.name):
+        exact, end = _exact("{0}"), _month_end(pattern.name)
+        if fraction := re.search(r"sS+$", pattern.name):  # Spark does not read digits of a second after digits
+            digits = len(fraction[0]) - 1
+            apart = f"CONCAT(LEFT({{0}}, CHAR_LENGTH({{0}}) - {digits}), '.', RIGHT({{0}}, {digits}))"
+            pattern = exp.Literal.string(f"{pattern.name[:-digits]}.{fraction[0][1:]}")
+            exact, end = f"IF(CHAR_LENGTH({{0}}) > {digits}, {_exact(apart)}, NULL)", end and apart.replace("{0}", end)
+        if end:
             exact = f"COALESCE({exact}, {_exact(end)})"
     return made(to_millis(f"COALESCE({exact}, {CARRIED})"), [text, pattern], CLOCK)
 

@@ -66,7 +66,9 @@ def is_invalid(regex: str | None) -> bool:
 
 
 def has_group(regex: str | None, number: str | None) -> bool:
-    """Whether the group may exist; always True for an expression that is not a literal."""
+    """Whether the group may exist; always True for an expression or a number that is not a literal."""
+    if number is not None and number.startswith("-"):
+        return False
     if regex is None or not (number or "").isdecimal():
         return True
     try:

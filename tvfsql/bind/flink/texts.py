@@ -5,15 +5,17 @@ from __future__ import annotations
 from collections.abc import Callable, Sequence
 
 from tvfsql.bind.flink.function import Function, holes, literal_of, of_runtime, same
+from tvfsql.bind.flink.printf import printed
 from tvfsql.bind.flink.regex import Group, has_group, is_invalid
 from tvfsql.errors import UnsupportedError
-from tvfsql.plan.types import SqlType, is_integer, is_number, shown
+from tvfsql.plan.types import SqlType, is_integer, is_number
 
 LITERAL = "CONCAT('\\\\Q', {1}, '\\\\E')"  # a separator as a regular expression that matches just it
 PARTS = f"SPLIT({{0}}, {LITERAL}, -1)"
 # Flink sees a character beyond U+FFFF as two units, neither of which is a character by itself
 IN_UNITS = "REGEXP_REPLACE({0}, '[^\\\\u0000-\\\\uFFFF]', '??')"
-SPLIT = f"CASE WHEN {{0}} = '' THEN ARRAY() WHEN {{1}} = '' THEN SPLIT({IN_UNITS}, '') ELSE {PARTS} END"
+BY_UNITS = f"WHEN {{1}} = '' THEN SPLIT({IN_UNITS}, '')"
+SPLIT = f"CASE WHEN {{1}} IS NULL THEN NULL WHEN {{0}} = '' THEN ARRAY() {BY_UNITS} ELSE {PARTS} END"
 GROUP = "TRY_ELEMENT_AT(REGEXP_EXTRACT_ALL({0}, {1}, %s), 1)"  # NULL if nothing matches
 # before, between and after all characters
 BETWEEN = f"ARRAY_JOIN(CONCAT(ARRAY(''), SPLIT({IN_UNITS}, ''), ARRAY('')), {{2}})"
@@ -58,7 +60,9 @@ def _matches(text: SqlType, regex: SqlType) -> str:
 def unmatched(name: str, kinds: Sequence[SqlType]) -> str | None:
     """Return the result of a call whose regular expression or group does not exist; None if they may exist."""
     regex = literal_of(kinds[1])
-    group = literal_of(kinds[2]) if len(kinds) == 3 and name.startswith("REGEXP_EXTRACT") else None
+    group = None
+    if name.startswith("REGEXP_EXTRACT"):
+        group = literal_of(kinds[2]) if len(kinds) == 3 else "1" if name == "REGEXP_EXTRACT_ALL" else None
     if not is_invalid(regex) and has_group(regex, group):
         return None
     result = {"REGEXP_EXTRACT_ALL": "ARRAY<STRING>", "REGEXP_COUNT": "INT", "REGEXP_INSTR": "INT"}.get(name, "STRING")
@@ -97,6 +101,12 @@ def _split_index(text: SqlType, separator: SqlType, index: SqlType) -> str:
     return found if (at or "").isdecimal() else f"IF({{2}} < 0, NULL, {found})"
 
 
+def _decoded(_: SqlType, charset: SqlType) -> str:
+    """DECODE: bytes that are not UTF-8 become replacement characters."""
+    is_utf_8 = (literal_of(charset) or "").upper() in ("UTF-8", "UTF8")
+    return "MAKE_VALID_UTF8(CAST({0} AS STRING))" if is_utf_8 else "DECODE({0}, {1})"
+
+
 def _encoded(text: SqlType, charset: SqlType) -> str:
     """ENCODE: a character that the charset lacks becomes a question mark."""
     last = {"US-ASCII": "007F", "ISO-8859-1": "00FF"}.get((literal_of(charset) or "").upper())
@@ -104,19 +114,23 @@ def _encoded(text: SqlType, charset: SqlType) -> str:
     return f"ENCODE({known}, {{1}})"
 
 
-def _printed(*kinds: SqlType) -> str:
-    """PRINTF with the types that Java's format prints alike. Spark passes times to it as numbers."""
-    for kind in kinds[1:]:
-        if not (kind in ("string", "boolean", "") or is_number(kind)):
-            raise UnsupportedError(f"PRINTF cannot take {shown(kind)}", hint="PRINTF('%s', CAST(x AS STRING))")
-    return f"PRINTF({holes(0, len(kinds))})"
+def _is_text(regex: str, always: Callable[[SqlType], bool]) -> Callable[[SqlType], str]:
+    """IS_DIGIT and IS_DECIMAL. `always` says for which types they are true, also for NULL."""
+
+    def template(kind: SqlType) -> str:
+        if always(kind):
+            return "({0} IS NULL OR TRUE)"
+        return "({0} IS NULL AND FALSE)" if is_number(kind) else f"COALESCE({{0}} RLIKE '{regex}', FALSE)"
+
+    return template
 
 
 def _replaced(text: SqlType, search: SqlType, _: SqlType) -> str:
     """REPLACE. An empty search text matches before, between and after all characters."""
     if literal_of(search):
         return "REPLACE({0}, {1}, {2})"
-    return f"IF({{1}} = '', IF({{0}} = '', {{2}}, {BETWEEN}), REPLACE({{0}}, {{1}}, {{2}}))"
+    between = f"IF({{0}} = '' OR {{2}} = '', CONCAT({{0}}, {{2}}), {BETWEEN})"
+    return f"IF({{1}} = '', {between}, REPLACE({{0}}, {{1}}, {{2}}))"
 
 
 def _pairs(*kinds: SqlType) -> str:
@@ -183,24 +197,26 @@ TEXTS = (
     Function("INITCAP(string)", WORDS, "string"),
     Function("LPAD(string, length, pad)", _padded("LPAD"), "string"),
     Function("RPAD(string, length, pad)", _padded("RPAD"), "string"),
-    Function("FROM_BASE64(string)", "DECODE(UNBASE64({0}), 'UTF-8')", "string"),
+    Function("FROM_BASE64(string)", "MAKE_VALID_UTF8(CAST(UNBASE64({0}) AS STRING))", "string"),
     Function("TO_BASE64(value)", "TRANSLATE(BASE64({0}), '\\r\\n', '')", "string"),
     Function("ASCII(string)", f"IF({{0}} = '', 0, {FIRST_BYTE} - IF({FIRST_BYTE} > 127, 256, 0))", "int"),
     same("CHR(integer)", "string"),
-    same("DECODE(binary, charset)", "string"),
+    Function("DECODE(binary, charset)", _decoded, "string"),
     Function("ENCODE(string, charset)", _encoded, "binary"),
     same("INSTR(string, substring)", "int"),
     same("LEFT(string, length)", "string"),
     same("RIGHT(string, length)", "string"),
     same("LOCATE(substring, string)", "int"),
-    Function("LOCATE(substring, string, position)", "LOCATE({0}, {1}, IF({2} < 1, 1, {2}))", "int"),
+    Function(
+        "LOCATE(substring, string, position)", "IF({2} IS NULL, NULL, LOCATE({0}, {1}, IF({2} < 1, 1, {2})))", "int"
+    ),
     same("URL_ENCODE(string)", "string"),
     Function("URL_DECODE(string)", "TRY_URL_DECODE({0})", "string"),
     Function("PARSE_URL(url, part)", f"IF({{0}} RLIKE '{URL}', PARSE_URL({{0}}, {{1}}), NULL)", "string", NO_URL),
     Function(
         "PARSE_URL(url, part, key)", f"IF({{0}} RLIKE '{URL}', PARSE_URL({{0}}, {{1}}, {{2}}), NULL)", "string", NO_URL
     ),
-    Function("PRINTF(format, ...)", _printed, "string", "fails for NULL if the format expects a number"),
+    Function("PRINTF(format, ...)", printed, "string", "fails if a format in a column does not fit its arguments"),
     Function("REPLACE(string, search, replacement)", _replaced, "string"),
     same("REVERSE(string)", "string"),
     Function("SPLIT(string, separator)", SPLIT, "array<string>"),
@@ -210,9 +226,9 @@ TEXTS = (
     same("STARTSWITH(string, start)", "boolean"),
     same("ENDSWITH(string, end)", "boolean"),
     Function("ELT(index, ...)", lambda *kinds: f"GET(ARRAY({holes(1, len(kinds))}), {{0}} - 1)", "string"),
-    Function("IS_DIGIT(string)", "COALESCE({0} RLIKE '^\\\\p{Nd}+$', FALSE)", "boolean"),
+    Function("IS_DIGIT(value)", _is_text("^\\\\p{Nd}+$", is_integer), "boolean"),
     Function("IS_ALPHA(string)", "COALESCE({0} RLIKE '^\\\\p{L}+$', FALSE)", "boolean"),
-    Function("IS_DECIMAL(string)", f"COALESCE({{0}} RLIKE '{DECIMAL}', FALSE)", "boolean"),
+    Function("IS_DECIMAL(value)", _is_text(DECIMAL, is_number), "boolean"),
     of_runtime("INET_ATON(address)", "bigint"),
     of_runtime("INET_NTOA(number)", "string"),
     same("MD5(string)", "string"),

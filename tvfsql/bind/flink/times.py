@@ -28,6 +28,18 @@ def instant_at(clock: str) -> str:
     return f"TO_UTC_TIMESTAMP(TIMESTAMP_MICROS(TIMESTAMPDIFF(MICROSECOND, {EPOCH}, {clock})), {{zone}})"
 
 
+def in_utc(instant: str) -> str:
+    """The wall-clock time of an instant in UTC."""
+    return f"TIMESTAMPADD(MICROSECOND, UNIX_MICROS({instant}), {EPOCH})"
+
+
+def of_utc(clock: str) -> str:
+    """The instant at which clocks in UTC show that time. Spark counts days and months of instants in its session's
+    zone, and Flink in UTC.
+    """
+    return f"TIMESTAMP_MICROS(TIMESTAMPDIFF(MICROSECOND, {EPOCH}, {clock}))"
+
+
 def to_millis(time: str) -> str:
     """A time without the digits that a TIMESTAMP(3) cannot hold."""
     return f"TIME_BUCKET(INTERVAL '0.001' SECOND, {time})"
@@ -173,11 +185,17 @@ LETTERS = re.compile(r"'(?:[^']|'')*'|([A-Za-z])\1*|[^A-Za-z']+")
 # the US week of a day: it begins on Sunday and belongs to the year of its Saturday
 SATURDAY = "DATE_ADD(CAST({0} AS DATE), 7 - DAYOFWEEK({0}))"
 OF_WEEKS = {
+    "c": "DAYOFWEEK({0})",
+    "W": "((DAYOFMONTH({0}) + DAYOFWEEK(TRUNC({0}, 'MM')) - 2) DIV 7 + 1)",
+    "n": "CAST(EXTRACT(SECOND FROM {0}) * 1000000000 % 1000000000 AS INT)",
+    "N": "(TIMESTAMPDIFF(MICROSECOND, CAST(CAST({0} AS DATE) AS TIMESTAMP_NTZ), {0}) * 1000)",
+    "A": "TIMESTAMPDIFF(MILLISECOND, CAST(CAST({0} AS DATE) AS TIMESTAMP_NTZ), {0})",
     "Y": f"YEAR({SATURDAY})",
     "w": f"(DAYOFYEAR({SATURDAY}) + 6) DIV 7",
     "e": "DAYOFWEEK({0})",
     "u": "YEAR({0})",
 }
+NARROW = ("EEEEE", "MMMMM", "LLLLL")
 UNREADABLE = "fails if the text cannot be parsed and the format has more than numbers"
 
 
@@ -205,15 +223,21 @@ def shown_as(clock: str, pattern: SqlType) -> str:
     parts = [found[0] for found in LETTERS.finditer(literal or "")]
     if any(ZONES.match(part) for part in parts):
         raise UnsupportedError("a TIMESTAMP has no zone to format", hint="DATE_FORMAT(ts, 'yyyy-MM-dd HH:mm:ss')")
-    if not any(part[0] in OF_WEEKS for part in parts):
+    if not any(_is_ours(part) for part in parts):
         return f"DATE_FORMAT({clock}, {{1}})"
     texts = []
-    for is_week, group in groupby(parts, key=lambda part: part[0] in OF_WEEKS):
+    for is_week, group in groupby(parts, key=_is_ours):
         if not is_week:
             text = "".join(group).replace("'", "''")
             texts.append(f"DATE_FORMAT({clock}, '{text}')")
             continue
         for part in group:
+            if part in NARROW:
+                texts.append(f"LEFT(DATE_FORMAT({clock}, '{part[:3]}'), 1)")
+                continue
+            if part in ("eee", "eeee", "ccc", "cccc"):
+                texts.append(f"DATE_FORMAT({clock}, '{'E' * len(part)}')")
+                continue
             number = f"CAST({OF_WEEKS[part[0]].replace('{0}', clock)} AS STRING)"
             if part in ("YY", "uu"):
                 number = f"RIGHT({number}, 2)"
@@ -223,7 +247,14 @@ def shown_as(clock: str, pattern: SqlType) -> str:
     return texts[0] if len(texts) == 1 else f"CONCAT({', '.join(texts)})"
 
 
+def _is_ours(part: str) -> bool:
+    """Whether Spark's formats lack this part of a pattern, or mean something else by it."""
+    return part[0] in OF_WEEKS or part in NARROW
+
+
 def _from_unixtime(_: SqlType, pattern: SqlType) -> str:
+    if re.search("[uF]", re.sub("'[^']*'", "", literal_of(pattern) or "")):
+        raise UnsupportedError("FROM_UNIXTIME cannot take u and F", hint="FROM_UNIXTIME(seconds, 'yyyy-MM-dd')")
     return shown_as(wall_clock("TIMESTAMP_SECONDS({0})"), pattern)
 
 
@@ -243,6 +274,11 @@ def _instant(kind: SqlType, pattern: SqlType = "", zone: SqlType = "") -> str | 
         clock = read("{0}") if pattern == "" else _to_timestamp(kind, pattern)
         return instant_at(clock).replace("{zone}", "{2}" if zone else "'UTC'")
     precision = literal_of(pattern) if pattern else "3"
+    if precision not in ("0", "3", "6", None):
+        raise UnsupportedError("TO_TIMESTAMP_LTZ takes the precision 0, 3 or 6", hint="TO_TIMESTAMP_LTZ(millis, 3)")
+    if precision == "6" and is_integer(kind):
+        in_range = "{0} BETWEEN -62135596800000000L AND 253402300799999999L"
+        return f"IF({in_range}, TIMESTAMP_MICROS({{0}}), NULL)"
     if not is_number(kind) or precision not in ("0", "3"):
         return None
     millis = f"TRY_CAST({{0}} * {1000 if precision == '0' else 1} AS BIGINT)"
@@ -287,10 +323,5 @@ TIMES = (
     Function("TO_TIMESTAMP_LTZ(number, precision)", _instant, INSTANT),
     Function("TO_TIMESTAMP_LTZ(string, format)", _instant, INSTANT),
     Function("TO_TIMESTAMP_LTZ(string, format, zone)", _instant, INSTANT),
-    Function(
-        "CONVERT_TZ(string, from, to)",
-        FROM_TEXT,
-        "string",
-        "fails for a zone that does not exist",
-    ),
+    Function("CONVERT_TZ(string, from, to)", FROM_TEXT, "string"),
 )

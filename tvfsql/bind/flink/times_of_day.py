@@ -25,6 +25,9 @@ def cast_to_time(node: exp.Cast, source: SqlType, target: SqlType) -> Made:
     if source not in ("string", "", CLOCK) and not source.startswith("time("):
         raise UnsupportedError(f"{shown(source)} cannot be cast to TIME", hint="CAST(ts AS TIME)")
     text = f"{word}({{0}} AS {target.upper()})"
+    if source == "string" and not is_literal:  # an hour alone is a time
+        clock = "IF({0} RLIKE '^\\\\s*[0-9]{1,2}\\\\s*$', CONCAT(TRIM({0}), ':00'), {0})"
+        text = f"{word}({clock} AS {target.upper()})"
     if source == CLOCK:  # Flink counts backwards before 1970
         text = f"IF({{0}} < {EPOCH}, RAISE_ERROR('no TIME of a TIMESTAMP before 1970'), {text})"
     return made(text, [node.this], target)
@@ -33,14 +36,24 @@ def cast_to_time(node: exp.Cast, source: SqlType, target: SqlType) -> Made:
 def moved(node: exp.Binary, kind: SqlType) -> Made:
     """A TIME plus or minus an interval."""
     sign = "+" if isinstance(node, exp.Add) else "-"
-    return made(f"CAST({{0}} {sign} {{1}} AS {kind.upper()})", [node.left, node.right], kind)
+    return made(_carried(f"{sign} {{1}}", kind), [node.left, node.right], kind)
+
+
+def on_first_day(time: exp.Expr) -> Made:
+    """The TIMESTAMP of a TIME: on 1970-01-01."""
+    return made(f"({EPOCH} + ({{0}} - TIME '00:00:00'))", [time], CLOCK)
+
+
+def _carried(moved: str, kind: SqlType) -> str:
+    """The TIME {0} moved: midnight comes after 23:59."""
+    return f"CAST(TIMESTAMP_NTZ '2000-01-01 00:00:00' + ({{0}} - TIME '00:00:00') {moved} AS {kind.upper()})"
 
 
 def added(unit: str, amount: exp.Expr, time: exp.Expr, kind: SqlType) -> Made:
     """TIMESTAMPADD(unit, amount, time)."""
     _check(unit)
     width = "INTERVAL '0.001' SECOND" if unit == "MILLISECOND" else f"INTERVAL '1' {unit}"
-    return made(f"CAST({{1}} + {{0}} * {width} AS {kind.upper()})", [amount, time], kind)
+    return made(_carried(f"+ {{1}} * {width}", kind), [time, amount], kind)
 
 
 def between(unit: str, start: exp.Expr, end: exp.Expr) -> Made:

@@ -34,6 +34,7 @@ LITERALS: Table = {
     exp.IntervalSpan: known("this expression"),
     exp.HexString: known("this"),
     exp.UnicodeString: known("this escape", FLINK),
+    exp.National: known("this", FLINK),
     exp.Tuple: known("expressions"),
     exp.Array: known("expressions"),
     exp.Struct: known("expressions"),

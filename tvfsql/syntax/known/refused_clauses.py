@@ -65,7 +65,6 @@ REFUSED: Mapping[tuple[type[exp.Expr], str], Words] = {
     (exp.DataType, "this"): ("this type", "SHOW CREATE TABLE t shows the types of a table"),
     (exp.Cast, "format"): ("CAST with a FORMAT", "TO_TIMESTAMP(x, 'yyyy-MM-dd HH:mm:ss')"),
     (exp.ByteString, ""): ("a byte string", None),
-    (exp.National, ""): ("a string with the prefix N", "'...'"),
     (exp.RawString, ""): ("a string with the prefix r", "'...'"),
     (exp.Introducer, ""): ("a string with a character set", "'...'"),
 }  # fmt: skip

@@ -1,0 +1,1 @@
+SELECT (price > 1) = 'true' FROM bid;

@@ -1,0 +1,1 @@
+SELECT COALESCE(CAST(bidtime AS DATE), bidtime) FROM bid;

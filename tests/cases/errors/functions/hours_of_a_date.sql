@@ -1,1 +1,0 @@
-SELECT CAST(bidtime AS DATE) + INTERVAL '1' HOUR FROM bid;

@@ -1,0 +1,1 @@
+SELECT PRINTF('%s', ARRAY[1, 2]) FROM bid;
