@@ -16,6 +16,7 @@ from tvfsql.api.script import Message, Script, Text
 from tvfsql.catalog import Catalog, Table
 from tvfsql.errors import BindError, Span, UnsupportedError
 from tvfsql.runtime.host.spark_catalog import Described
+from tvfsql.shell.completion import candidates
 
 ORDERS = (("item", "string"), ("price", "int"), ("ts", "timestamp_ntz"))
 
@@ -170,6 +171,14 @@ def test_what_does_not_work_is_refused_by_name(script: Script, sql: str, message
         run(script, sql)
     assert (error.value.hint or "").startswith(hint or "")
     assert columns(script, "SELECT * FROM here") == ("a",)  # a USE that failed has no effect
+
+
+def test_completion_offers_sparks_tables_once_it_runs(script: Script) -> None:
+    session = Session(catalog=script.catalog)
+    session.catalog.outside = Known(lambda: None, has={"shop.orders": Described((), "MANAGED")})
+    assert [each.text for each in candidates("SELECT * FROM shop.", "", session)] == []
+    session.own.spark = object()  # type: ignore[assignment]
+    assert [each.text for each in candidates("SELECT * FROM shop.", "", session)] == ["orders"]
 
 
 def test_streams_do_not_read_views_of_spark(script: Script) -> None:

@@ -5,10 +5,12 @@ from __future__ import annotations
 import os
 import re
 from collections.abc import Iterable, Iterator, Sequence
+from contextlib import suppress
 from dataclasses import dataclass
 
 from tvfsql.api import Session
 from tvfsql.catalog import Table, View
+from tvfsql.errors import TvfSqlError
 from tvfsql.plan.types import shown
 
 WORD = re.compile(r"[\w$]*$")
@@ -137,6 +139,18 @@ def _tables(start: str, session: Session) -> Iterator[Candidate]:
     for name, entry in sorted(session.catalog.entries.items()):
         if name.lower().startswith(start.lower()):
             yield Candidate(_name(name), len(start), about=type(entry).__name__.lower())
+    yield from _of_spark("", start, session)
+
+
+def _of_spark(database: str, start: str, session: Session) -> Iterator[Candidate]:
+    """The tables of Spark in a database, or in its current one; none before Spark runs."""
+    outside, names = session.catalog.outside, tuple[str, ...]()
+    if outside is not None and session.own.spark is not None:
+        with suppress(TvfSqlError):  # a catalog that does not answer has no candidates
+            names = outside.tables(database)
+    for name in names:
+        if name.lower().startswith(start.lower()) and session.catalog.find(name) is None:
+            yield Candidate(_name(name), len(start), about="table of Spark")
 
 
 def _columns(start: str, whole: str, session: Session, *, times: bool = False) -> Iterator[Candidate]:
@@ -160,6 +174,8 @@ def _columns_of(owner: str, start: str, whole: str, session: Session) -> Iterato
         if database.lower() == owner.lower() and database and table.lower().startswith(start.lower()):
             yield Candidate(_name(table), len(start), about="table")
     entry = session.catalog.find(owner)
+    if entry is None and owner:
+        yield from _of_spark(owner, start, session)
     if entry is None and owner:
         named = re.finditer(rf"([\w$]+)\s+(?:AS\s+)?{re.escape(owner)}\b", whole, re.IGNORECASE)
         found = [session.catalog.find(each[1]) for each in named]
