@@ -59,6 +59,7 @@ SELECT STACK(2, 0, 1, 2, 3) AS (x, y) FROM t
 SELECT x FROM STACK(2, 1, 2) AS u (x)
 SELECT x FROM EXPLODE(ARRAY(1, 2)) AS u (x)
 SELECT x FROM t CROSS JOIN UNNEST(arr) AS u (x)
+SELECT x FROM t CROSS JOIN UNNEST(arr) WITH ORDINALITY AS u (x, o)
 SELECT x FROM t LATERAL VIEW OUTER EXPLODE(arr) u AS x
 SELECT a, x FROM t CROSS JOIN LATERAL (SELECT t.a + 1 AS x) AS u
 SELECT a FROM t TABLESAMPLE (10 PERCENT)
@@ -213,7 +214,7 @@ def test_what_is_known_to_be_refused_is_refused(sql: str) -> None:
         ("SELECT SUM(a) OVER () FROM t FOR SYSTEM_TIME AS OF ts", "FOR SYSTEM_TIME AS OF"),
         ("SELECT a FROM t FOR UPDATE", "FOR UPDATE"),
         ("SELECT a FROM t SORT BY a", "SORT BY"),
-        ("SELECT a FROM t CROSS JOIN UNNEST(arr) WITH ORDINALITY AS u (x, o)", "WITH ORDINALITY"),
+        ("SELECT x FROM UNNEST(ARRAY[1, 2]) WITH ORDINALITY AS u (x, o)", "WITH ORDINALITY"),
         ("SELECT a FROM t PIVOT (SUM(c) FOR b IN ('x'))", "PIVOT"),
         ("SELECT a FROM t ASOF JOIN s ON t.a = s.a", "this kind of join"),
         ("SELECT a FROM t GROUP BY a WITH ROLLUP", "WITH ROLLUP"),

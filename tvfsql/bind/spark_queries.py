@@ -12,6 +12,7 @@ from sqlglot.optimizer.qualify import qualify
 from tvfsql.bind.holes import Holes
 from tvfsql.bind.infer import infer
 from tvfsql.bind.spark_functions import SparkText, in_spark_words, spark_text
+from tvfsql.bind.unnest import with_views
 from tvfsql.bind.user_function_calls import of_lists, users_in
 from tvfsql.errors import BindError, Span, did_you_mean
 from tvfsql.plan.node import Field, Node
@@ -27,7 +28,8 @@ SEVERAL_COLUMNS = (exp.Posexplode, exp.PosexplodeOuter, exp.Inline, exp.Stack)
 def bind_ordinary(body: ast.Ordinary, sources: Mapping[str, Node]) -> SparkSql:
     """Return the query over its sources as one operator. Raises BindError for a column that no table has."""
     _check_columns(body, sources)
-    tree = _named(of_lists(in_spark_words(body.tree, _types(body.tree, sources), body.span), body.span))
+    types = _types(body.tree, sources)
+    tree = _named(of_lists(in_spark_words(with_views(body.tree, types, body.span), types, body.span), body.span))
     holes: Holes[_Source] = Holes()
     text = spark_text(tree.transform(lambda node: _hole(node, sources, holes)), SparkText(), body.span)
     sql = "".join(

@@ -29,7 +29,7 @@ CLAUSES: Table = {
     exp.TableSample: known("percent size"),
     exp.Values: known("expressions alias", "syntax.sql"),
     exp.Lateral: known("this view outer alias"),
-    exp.Unnest: known("expressions alias", "sqlglot: EXPLODE"),
+    exp.Unnest: known("expressions alias offset", "bind.unnest"),
     exp.Where: known("this", QUERY),
     exp.Group: known("expressions", QUERY),
     exp.GroupingSets: known("expressions", "syntax.grouping"),

@@ -17,7 +17,6 @@ REFUSED: Mapping[tuple[type[exp.Expr], str], Words] = {
     (exp.Table, "hints"): ("this hint", None),
     (exp.Table, "pivots"): ("PIVOT", "SUM(x) FILTER (WHERE k = 'a') AS a, ..."),
     (exp.Table, "this"): ("this table function", None),
-    (exp.Unnest, "offset"): ("WITH ORDINALITY", "POSEXPLODE(array), whose numbers start at 0"),
     (exp.Lateral, "ordinality"): ("WITH ORDINALITY", None),
     (exp.Lateral, "cross_apply"): ("APPLY", "CROSS JOIN LATERAL"),
     (exp.Select, "distribute"): ("DISTRIBUTE BY", None),

@@ -1,0 +1,49 @@
+"""UNNEST beside a table: what Flink makes of arrays, arrays of rows and maps, with and without numbers."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+import pytest
+from pyspark.sql import SparkSession
+
+import tvfsql
+
+ROWS = """\
+{"id": 1, "tags": ["a", null], "m": {"k": 5}, "items": [{"sku": "x", "n": 1}, {"sku": "y", "n": 2}]}
+{"id": 2, "tags": [], "m": {}, "items": []}
+{"id": 3}
+"""
+TABLE = """
+    CREATE TABLE e (
+      id INT, tags ARRAY<STRING>, m MAP<STRING, INT>, items ARRAY<ROW<sku STRING, n INT>>
+    ) WITH ('connector' = 'filesystem', 'path' = '{path}', 'format' = 'json')
+"""
+TAGS = [(1, "a", 1), (1, None, 2)]
+ITEMS = [(1, "x", 1, 1), (1, "y", 2, 2)]
+QUERIES = {
+    "SELECT id, tag, at FROM e CROSS JOIN UNNEST(tags) WITH ORDINALITY AS t (tag, at)": TAGS,
+    "SELECT id, sku, n, at FROM e, UNNEST(items) WITH ORDINALITY AS t (sku, n, at)": ITEMS,
+    "SELECT id, k, v, at FROM e CROSS JOIN UNNEST(m) WITH ORDINALITY AS t (k, v, at)": [(1, "k", 5, 1)],
+    "SELECT id, tag FROM e CROSS JOIN UNNEST(tags) AS t (tag)": [row[:2] for row in TAGS],
+    "SELECT id, t.sku, amount FROM e LEFT JOIN UNNEST(items) AS t (sku, amount) ON TRUE": [
+        *(row[:3] for row in ITEMS),
+        (2, None, None),
+        (3, None, None),
+    ],
+}
+
+
+@pytest.mark.spark
+def test_unnest_makes_the_columns_and_rows_that_flink_makes(spark: SparkSession, tmp_path: Path) -> None:
+    (tmp_path / "rows.json").write_text(ROWS)
+    session = tvfsql.Session(spark)
+    session.execute(TABLE.replace("{path}", str(tmp_path)))
+    found = {sql: [tuple(row) for row in session.sql(sql).dataframe().collect()] for sql in QUERIES}
+    assert found == QUERIES
+
+
+def test_numbers_need_an_array_whose_type_is_certain() -> None:
+    sql = "SELECT id, x, at FROM e CROSS JOIN UNNEST(SHUFFLE(tags)) WITH ORDINALITY AS t (x, at)"
+    with pytest.raises(tvfsql.TvfSqlError, match="WITH ORDINALITY"):
+        tvfsql.compile(f"{TABLE}; {sql}")
