@@ -67,8 +67,9 @@ and follows Spark's rules. A function that neither has is rejected.
 A JSON path is strict unless it begins with `lax`. It can contain names, indexes (also from the end), slices, `*` and
 `..name`. Filters (`[?(...)]`) and functions are rejected.
 
-Also rejected: `MULTISET[...]` (Flink cannot plan it either), `CURRENT_WATERMARK`, formats with a zone for `TIMESTAMP`,
-and an element that a literal array or map does not have.
+Also rejected: `CAST` of a map or row to one with text, if Spark writes that text differently; `MULTISET[...]` (Flink
+cannot plan it either), `CURRENT_WATERMARK`, formats with a zone for `TIMESTAMP`, and an element that a literal array or
+map does not have.
 """
 TOPICS: dict[str, tuple[Function, ...]] = {
     "Text": texts.TEXTS,

@@ -6,7 +6,8 @@ import re
 from dataclasses import dataclass
 
 from tvfsql.bind.flink.times import CLOCK, EPOCH, INSTANT, date_of, instant_at, read, wall_clock
-from tvfsql.plan.types import INTEGERS, SqlType, is_decimal, is_number, split_kinds
+from tvfsql.errors import UnsupportedError
+from tvfsql.plan.types import INTEGERS, SqlType, fields, is_decimal, is_number, shown, split_kinds
 
 
 def as_text(value: str, kind: SqlType, digits: int = 3, depth: int = 0) -> str | None:
@@ -75,6 +76,8 @@ def cast(source: SqlType, digits: int, target: Target, *, attempt: bool) -> str 
         if length is None or text is None:
             return text
         return f"RPAD({text}, {length}, ' ')" if target.fixed else f"LEFT({text}, {length})"
+    if source.startswith(("array<", "map<", "struct<")):
+        return _inside(source, digits, kind)
     if kind == "binary":
         made = f"{word}({{0}} AS BINARY)"
         if length is None:
@@ -94,6 +97,35 @@ def cast(source: SqlType, digits: int, target: Target, *, attempt: bool) -> str 
     if is_decimal(kind) and is_number(source):
         return f"TRY_CAST({{0}} AS {kind.upper()})"  # NULL if the value does not fit
     return None
+
+
+def _inside(source: SqlType, digits: int, kind: SqlType) -> str | None:
+    """CAST of an array, map or row. Raises UnsupportedError if values inside would become texts that Spark writes
+    differently, except in an array.
+    """
+    if kind == "array<string>" and source.startswith("array<"):
+        text = as_text("item", source[6:-1], digits)
+        return None if text is None else f"TRANSFORM({{0}}, item -> {text})"
+    if _changes_text(source, kind):
+        raise UnsupportedError(
+            f"a CAST of {shown(source)} to {shown(kind)} is not supported", hint="CAST each value AS STRING"
+        )
+    return None
+
+
+def _changes_text(source: SqlType, kind: SqlType) -> bool:
+    """Whether the CAST makes a text that Spark writes differently, at any depth."""
+    if kind == "string":
+        return as_text("item", source) is not None
+    return any(_changes_text(old, new) for old, new in zip(_parts(source), _parts(kind), strict=False))
+
+
+def _parts(kind: SqlType) -> list[SqlType]:
+    """The types inside an array, map or row."""
+    if kind.startswith("struct<"):
+        return [*fields(kind).values()]
+    inside = kind.partition("<")[2].removesuffix(">")
+    return split_kinds(inside) if inside else []
 
 
 def _read(kind: SqlType, word: str) -> str | None:

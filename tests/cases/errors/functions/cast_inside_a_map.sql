@@ -1,0 +1,1 @@
+SELECT CAST(MAP['a', price > 1] AS MAP<STRING, STRING>) FROM bid;
