@@ -11,7 +11,7 @@ PYTHON ?= $(shell for each in python3 python3.13 python3.12 python3.11 python; d
 	"$$each" -c '$(AT_LEAST_3_11)' 2>/dev/null && echo "$$each" && break; done)
 
 .DEFAULT_GOAL := help
-.PHONY: help demo test soak soak-kills check golden bench bench-flink fuzz hostile lint
+.PHONY: help demo test soak soak-kills test-cluster interrupts check golden bench bench-flink fuzz hostile lint
 
 help:  ## show this list
 	@awk -F ':.*## ' '/^[a-z-]+:.*## /{printf "  make %-12s %s\n", $$1, $$2}' Makefile
@@ -31,7 +31,9 @@ soak-kills: $(DONE)  ## kill streams over ROWS=10000000 rows KILLS=100 times, ov
 	$(BIN)/python tests/support/soak.py --rows $(or $(ROWS),10000000) --kills $(or $(KILLS),100)
 	$(BIN)/python tests/support/soak.py --rows $(or $(ROWS),10000000) --kills $(or $(KILLS),100) --kafka
 
-.PHONY: test-cluster
+interrupts: $(DONE)  ## press Ctrl-C N=60 times at random moments in queries and streams of one shell
+	$(BIN)/python tests/support/interrupts.py $(or $(N),60)
+
 test-cluster: $(DONE)  ## the tests on a standalone Spark cluster on this machine
 	$(BIN)/pytest -n 0 --durations 5 -m cluster
 
