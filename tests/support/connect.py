@@ -46,14 +46,18 @@ class ConnectServer:
             self.process = subprocess.Popen(
                 [*command, "spark-internal"], cwd=folder, env=kept | own, stdout=log, stderr=log, start_new_session=True
             )
-        self._await(port)
+        try:
+            self._await(port)
+        except AssertionError:
+            self.stop()
+            raise
 
     def stop(self) -> None:
         os.killpg(self.process.pid, signal.SIGTERM)
         self.process.wait()
 
     def _await(self, port: int) -> None:
-        until = time.monotonic() + 60
+        until = time.monotonic() + 600
         while True:
             with socket.socket() as found:
                 if found.connect_ex(("127.0.0.1", port)) == 0:
