@@ -52,12 +52,13 @@ def tables_in(spark: SparkSession, database: str = "") -> tuple[str, ...]:
     database, and views of the session.
     """
     try:
-        found = spark.catalog.listTables(database or None)
+        # not catalog.listTables, which reads each table, and which Spark cannot decode where it interprets expressions
+        found = spark.sql(f"SHOW TABLES IN {database}" if database else "SHOW TABLES").collect()
     except AnalysisException as error:
         if error.getCondition() in _ABSENT:
             return ()
         raise
-    return tuple(sorted(table.name for table in found if not (database and table.isTemporary)))
+    return tuple(sorted(table["tableName"] for table in found if not (database and table["isTemporary"])))
 
 
 def databases_in(spark: SparkSession, catalog: str = "") -> tuple[str, ...]:
@@ -74,7 +75,7 @@ def databases_in(spark: SparkSession, catalog: str = "") -> tuple[str, ...]:
 def catalogs_in(spark: SparkSession) -> tuple[str, ...]:
     """The catalogs that Spark has used or that are configured."""
     configured = (re.fullmatch(r"spark\.sql\.catalog\.([^.]+)", key) for key in spark.conf.getAll)
-    names = {each.name for each in spark.catalog.listCatalogs()} | {found[1] for found in configured if found}
+    names = {str(row[0]) for row in spark.sql("SHOW CATALOGS").collect()} | {found[1] for found in configured if found}
     return tuple(sorted(names))
 
 
