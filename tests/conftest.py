@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import sys
 from collections.abc import Iterator
 from typing import TYPE_CHECKING
 
@@ -83,3 +84,11 @@ def broker(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Broker]:
         pytest.skip(f"{reason}; it runs where that can be reached")
     yield running
     running.stop()
+
+
+@pytest.fixture(autouse=True)
+def no_spark_of_other_tests(request: pytest.FixtureRequest, monkeypatch: pytest.MonkeyPatch) -> None:
+    """Tests that are not marked `spark` do not see the tables in the Spark that others have started in this process."""
+    start = sys.modules.get("tvfsql.runtime.local_spark.start")
+    if start is not None and "spark" not in request.keywords:
+        monkeypatch.setattr(start, "is_running", lambda: False)

@@ -97,3 +97,4 @@ def test_frames_of_the_notebook_are_tables(spark: SparkSession, notebook: Any) -
     assert result.to_pandas()["total"].tolist() == [5]
     notebook.user_ns["prices"] = pa.table({"price": [7]})
     assert notebook.run_line_magic("tvfsql", "SELECT price FROM prices").to_arrow().num_rows == 1
+    spark.catalog.dropTempView("prices")  # other tests list the tables of this Spark
