@@ -57,7 +57,7 @@ def show(asked: statements.Show, catalog: Catalog) -> Listing:
 
 
 def describe(name: ast.Name, catalog: Catalog) -> Listing:
-    """The columns of a table or view. Raises BindError if there is none of that name."""
+    """The columns of a table or view. Raises BindError if no table or view has that name."""
     entry = catalog.get(name.text, name.span)
     header = ("name", "type", "computed as", "watermark")
     if isinstance(entry, View):
