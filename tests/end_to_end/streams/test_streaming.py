@@ -107,7 +107,7 @@ def test_ranks_of_windows_are_those_of_batch(spark: SparkSession, tmp_path: Path
             f"GROUP BY window_start, window_end, window_time, item, n) QUALIFY {rank}"
         )
     best = parts[0].replace("SELECT window_end,", "SELECT window_time,", 1)
-    parts.append(  # windows over the best rows; `make test` runs only these
+    parts.append(  # windows over the rows of the first part, which `make test` leaves out
         "SELECT window_end, item, MAX(n) AS n, COUNT(*) AS bids, SUM(total) AS total FROM TABLE(TUMBLE("
         f"({best}), DESCRIPTOR(window_time), INTERVAL '30' SECOND)) GROUP BY window_start, window_end, item"
     )
