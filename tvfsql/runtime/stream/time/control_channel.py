@@ -47,8 +47,13 @@ def with_control(rows: DataFrame, table: str) -> DataFrame:
 
 
 def with_now(messages: DataFrame) -> DataFrame:
-    """The messages of a micro-batch to an operator, with its time (`now`, bigint, epoch ms), the same for all."""
-    return messages.withColumn(NOW, F.unix_millis(execution().now()))
+    """The messages of a micro-batch to an operator, with its time (`now`, bigint, epoch ms), the same for all.
+
+    Spark writes the time into the code that it generates, so each micro-batch would compile its own. Spark interprets
+    `zip_with` and what is inside it, so there the time changes no code.
+    """
+    now = F.array(execution().now())
+    return messages.withColumn(NOW, F.zip_with(now, now, lambda time, _: F.unix_millis(time))[0])
 
 
 def advance(folder: Path, watermark: int, channel: str | None = None) -> None:
