@@ -38,7 +38,7 @@ test-cluster: $(DONE)  ## the tests on a standalone Spark cluster on this machin
 	$(BIN)/pytest -n 0 --durations 5 -m cluster
 
 check: lint  ## linters, types, layers and the fast tests: no Java
-	$(BIN)/pytest -n $(JOBS) -m "not spark and not slow"
+	TVFSQL_EXAMPLES_ONE_IN=5 $(BIN)/pytest -n $(JOBS) -m "not spark and not slow"
 
 golden: $(DONE)  ## rewrite the golden plans, docs/rules.md and docs/pictures; read the diff before you commit it
 	$(BIN)/python tests/support/rules_page.py

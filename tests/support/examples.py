@@ -10,7 +10,7 @@ import pytest
 from hypothesis import settings
 
 SOAK = os.environ.get("TVFSQL_SOAK") == "1"
-ONE_IN = int(os.environ.get("TVFSQL_EXAMPLES_ONE_IN", "5"))
+ONE_IN = int(os.environ.get("TVFSQL_EXAMPLES_ONE_IN", "3"))
 
 
 def examples(count: int) -> Callable[[Any], Any]:

@@ -103,8 +103,8 @@ NEXMARK = {  # the tables of a script, and the same query in DuckDB
 }
 
 
-# windows over windows, joined with windows; the others are simpler
-ON_STREAMS = ("nexmark_q5",)
+# windows over windows, and a join of windows; the others are one window and a join of two sources
+ON_STREAMS = ("nexmark_q5", "nexmark_q7")
 
 
 @pytest.mark.soak

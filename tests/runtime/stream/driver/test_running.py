@@ -19,7 +19,6 @@ from bids import create_table, some_batches, write_files
 from pyspark.sql import Row
 from small_spark import environment
 
-from examples import SOAK
 from tvfsql import Session, TvfSqlError
 from tvfsql.runtime.host.status_line import Line, working
 from tvfsql.runtime.stream.driver.idle_sources import Source
@@ -234,8 +233,6 @@ def test_ctrl_c_ends_a_run_cleanly_and_the_next_goes_on_from_there(tmp_path: Pat
 
 @pytest.mark.spark
 @pytest.mark.slow
-@pytest.mark.soak
-@pytest.mark.skipif(not SOAK, reason="make soak")
 def test_ctrl_c_ends_a_select(tmp_path: Path) -> None:
     select = ["-e", TICKS + "SELECT `value` FROM ticks", "--format", "csv"]
     third, rows, _ = stopped(select, signal.SIGINT, tmp_path, lambda printed: len(printed) > 30)
