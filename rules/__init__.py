@@ -21,6 +21,7 @@ from tvfsql.rules.time_join import make_interval_join
 from tvfsql.rules.two_phase import split_local_global
 from tvfsql.rules.window_aggregate import (
     aggregate_attached_windows,
+    aggregate_distinct_windows,
     complete_window_keys,
     pull_project_above_window_aggregate,
     pull_up_window_table_function,
@@ -50,6 +51,7 @@ PHASES = (
     Phase(
         "windows",
         (
+            aggregate_distinct_windows,
             push_project_below_window,
             merge_projects,
             drop_idle_project,

@@ -7,8 +7,8 @@ from dataclasses import replace
 from tvfsql.options import Options
 from tvfsql.plan.columns import WINDOW_COLUMNS
 from tvfsql.plan.node import Node
-from tvfsql.plan.nodes import AggCall, Aggregate, Filter, Item, Project
-from tvfsql.plan.properties import WindowColumns, window_of
+from tvfsql.plan.nodes import AggCall, Aggregate, Distinct, Filter, Item, Project
+from tvfsql.plan.properties import WindowColumns, is_changelog, window_of
 from tvfsql.plan.scalar import column, free_name, template
 from tvfsql.plan.sharing import of_shared
 from tvfsql.plan.window import Session, one_per_end
@@ -44,6 +44,31 @@ def pull_up_window_table_function(node: Node, options: Options) -> Node | None:
             properties = tuple(WindowProperty(key, kind, windowed.type_of(key)) for key, kind in kinds.items())
             made = WindowAggregate(source, window, time, own, calls, properties, zone, span=windowed.span)
             return Project(made, passing(node.columns, made))
+    return None
+
+
+@rule
+def aggregate_distinct_windows(node: Node, options: Options) -> Node | None:
+    """Make SELECT DISTINCT of rows with their windows an aggregate that groups by all columns.
+
+    Before:
+      Distinct
+      +- Project(select=[window_start, window_end, k])
+         +- WindowTableFunction(window=[w])
+    After:
+      Aggregate(groupBy=[window_start, window_end, k], select=[...])
+      +- Project(select=[window_start, window_end, k])
+         +- WindowTableFunction(window=[w])
+
+    Holds because a group without aggregates is one row with the values of its keys. The aggregate then becomes a window
+    aggregate: rows need not be copied per window, and on streams a row is final when its window ends. Does not apply if
+    the columns do not identify the window, nor to changes, which are refused. Flink: DISTINCT is an aggregate from the
+    start.
+    """
+    match node:
+        case Distinct(source) if (known := window_of(source)) and not is_changelog(source):
+            if known.named_by(source.columns) or known.is_told_by(source.columns):
+                return Aggregate(source, source.columns, ())
     return None
 
 

@@ -40,8 +40,8 @@ class PeakMemory:
 
     @property
     def largest(self) -> int:
-        """Bytes of the largest worker; 0 if there was none."""
-        return max(self.peaks.values(), default=0)
+        """Bytes of the largest worker. Raises ValueError if there was none."""
+        return max(self.peaks.values())
 
     def __enter__(self) -> PeakMemory:
         self._thread = threading.Thread(target=self._watch, daemon=True)
@@ -80,7 +80,7 @@ def _parent(pid: int) -> int:
 
 def _is_python(pid: int) -> bool:
     try:
-        return b"pyspark.daemon" in Path(f"/proc/{pid}/cmdline").read_bytes()
+        return b"pyspark.worker" in Path(f"/proc/{pid}/cmdline").read_bytes()
     except OSError:
         return False
 

@@ -60,7 +60,7 @@ def _refusal(node: Node, options: Options) -> Reason | None:
             return "LIMIT works in batch only", "leave it out, or use --mode batch", None
         case nodes.Distinct():
             reason = "SELECT DISTINCT works in batch only: on a stream it would keep all rows"
-            return reason, "GROUP BY window_start, window_end and the columns, or use --mode batch", None
+            return reason, "SELECT DISTINCT window_start, window_end and the columns, or use --mode batch", None
         case nodes.SetOperation(kind=kind, all=every) if kind != "union" or not every:
             name = f"{kind.upper()}{' ALL' if every else ''}"
             return f"{name} works in batch only: on a stream it would keep all rows", "UNION ALL, or --mode batch", None
