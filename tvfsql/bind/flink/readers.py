@@ -11,8 +11,8 @@ from sqlglot import exp
 from tvfsql.bind.flink.function import Argument
 from tvfsql.bind.flink.made import Made, made, runtime_call
 from tvfsql.bind.flink.times import CLOCK, DEFAULT, later, read, shown_as, to_millis, wall_clock
+from tvfsql.plan.zone_names import known_zone
 from tvfsql.runtime.functions.time_patterns import pieces
-from tvfsql.runtime.functions.zone_names import known_zone
 
 PLAIN = DEFAULT.strip("'")
 LEAST = "-9223372036854775807L - 1"
