@@ -18,6 +18,7 @@ from tvfsql.rules.projection import (
     push_filter_below_project,
 )
 from tvfsql.rules.time_join import make_interval_join
+from tvfsql.rules.time_ranges import cut_into_time_ranges
 from tvfsql.rules.two_phase import split_local_global
 from tvfsql.rules.window_aggregate import (
     aggregate_attached_windows,
@@ -76,4 +77,6 @@ PHASES = (
     # after prune, so that rows are buffered with only the columns that are needed
     Phase("held", (hold_rows_until_window_ends, pair_rows_when_window_ends)),
     Phase("two_phase", (split_local_global,)),
+    # after two_phase, which makes slices
+    Phase("time_ranges", (cut_into_time_ranges,)),
 )

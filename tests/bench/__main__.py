@@ -11,17 +11,19 @@ from collections.abc import Sequence
 import batch
 import functions
 import micro_batches
+import ranges
 import report
 import row_level
 import sharing
 import split
 import streams
-from cases import CASES, SPLIT_CASES, STREAM_CASES
+from cases import CASES, RANGE_CASES, SPLIT_CASES, STREAM_CASES
 from data import Bids
 
 GROUPS = {
     "batch": {"memory", *(case.name for case in CASES)},
     "streams": {"one-of-each-key", "micro-batch", *(case.name for case in STREAM_CASES)},
+    "ranges": {case.name for case in RANGE_CASES},
     "functions": {"functions"},
     "split": {"sharing", *(case.name for case in SPLIT_CASES)},
 }
@@ -32,7 +34,7 @@ def main(arguments: Sequence[str] | None = None) -> int:
     parser.add_argument("--rows", type=int, default=5_000_000)
     parser.add_argument("--keys", type=int, default=1_000)
     parser.add_argument("--repeats", type=int, default=3, help="timed runs of each engine, after one warm-up")
-    cases = (*CASES, *STREAM_CASES, *SPLIT_CASES)
+    cases = (*CASES, *STREAM_CASES, *RANGE_CASES, *SPLIT_CASES)
     names = ", ".join((*GROUPS, "memory", "one-of-each-key", "micro-batch", "sharing", *(case.name for case in cases)))
     parser.add_argument("--only", default=",".join(GROUPS), help=f"with commas between: {names}")
     chosen = parser.parse_args(arguments)
@@ -54,6 +56,9 @@ def main(arguments: Sequence[str] | None = None) -> int:
         micro_batches.run(chosen.repeats)
     if "one-of-each-key" in only:
         agree &= row_level.run(bids.rows, chosen.repeats)
+    if only & GROUPS["ranges"]:
+        cases = [case for case in RANGE_CASES if case.name in only]
+        agree &= ranges.run(bids, cases, chosen.repeats)
     if only & GROUPS["split"]:
         cases = [case for case in SPLIT_CASES if case.name in only]
         agree &= not cases or split.run(bids, cases, chosen.repeats)

@@ -6,18 +6,20 @@ from dataclasses import dataclass
 
 from tvfsql.plan.window import Cumulate, Hop, Session, Tumble
 
-MINUTE, HOUR = 60_000, 3_600_000
+SECOND, MINUTE, HOUR = 1_000, 60_000, 3_600_000
 DAY = 24 * HOUR
 
 
 @dataclass(frozen=True)
 class Case:
-    """SUM, COUNT and MAX per key and window; with `distinct`, COUNT(DISTINCT item) instead, by tvfsql alone."""
+    """SUM, COUNT and MAX per key and window, or with `keyed` False per window. With `distinct`, COUNT(DISTINCT item)
+    instead, by tvfsql alone."""
 
     name: str
     title: str
     window: Tumble | Hop | Cumulate | Session
     distinct: bool = False
+    keyed: bool = True
 
     @property
     def alone(self) -> bool:
@@ -61,6 +63,14 @@ class SplitCase(Case):
         return False
 
 
+@dataclass(frozen=True)
+class RangeCase(Case):
+    """Windows made by time ranges, and in one task. Over so many rows a second of event time."""
+
+    keyed: bool = False
+    rows_per_second: int = 60
+
+
 CASES = (
     Case("tumble", "TUMBLE 1 min", Tumble(MINUTE)),
     Case("hop-10min", "HOP 1 min/10 min", Hop(MINUTE, 10 * MINUTE)),
@@ -75,6 +85,13 @@ SPLIT_CASES = (
     SplitCase("split-hop", "Hot key, COUNT(DISTINCT), HOP 1 h/6 h", Hop(HOUR, 6 * HOUR)),
     SplitCase("split-stream", "Stream, hot key, DISTINCT, TUMBLE 1 h", Tumble(HOUR), micro_batches=5),
     SplitCase("split-stream-hop", "Stream, hot key, DISTINCT, HOP 1 h/6 h", Hop(HOUR, 6 * HOUR), micro_batches=5),
+)
+RANGE_CASES = (
+    RangeCase("ranges-1h", "No keys, HOP 1 s/1 h", Hop(SECOND, HOUR)),
+    RangeCase("ranges-1h-sparse", "No keys, HOP 1 s/1 h, 1 row a second", Hop(SECOND, HOUR), rows_per_second=1),
+    RangeCase(
+        "ranges-cumulate", "No keys, CUMULATE 1 s/1 h, 1 row a second", Cumulate(SECOND, HOUR), rows_per_second=1
+    ),
 )
 MEMORY = ("hop-10min", "hop-1h", "hop-24h")
 STREAM_CASES = (

@@ -8,6 +8,8 @@ from __future__ import annotations
 
 import os
 from abc import ABC, abstractmethod
+from collections.abc import Iterator
+from contextlib import contextmanager
 from dataclasses import dataclass
 from functools import cached_property
 from typing import Protocol
@@ -29,6 +31,7 @@ class Totals:
     sums: tuple[int, ...]
 
 
+UNITS = ((3_600_000, "HOUR"), (60_000, "MINUTE"), (1_000, "SECOND"))
 COPIES = 400_000_000  # about a minute of Spark's window() on two cores
 
 
@@ -80,6 +83,35 @@ class Tvfsql(OnSpark):
             f" WITH ('connector' = 'filesystem', 'path' = '{file}', 'format' = 'parquet')"
         )
         return self.session.sql(flink_sql(case)).dataframe()
+
+
+@dataclass(eq=False)  # engines are told apart as such
+class WithOption:
+    """An engine with an option of its own."""
+
+    engine: OnSpark
+    name: str
+    option: str
+    value: str
+
+    def share(self, case: Case, rows: int) -> int:
+        return 1
+
+    def run(self, case: Case, file: str) -> None:
+        with self._set():
+            self.engine.run(case, file)
+
+    def totals(self, case: Case, file: str) -> Totals:
+        with self._set():
+            return self.engine.totals(case, file)
+
+    @contextmanager
+    def _set(self) -> Iterator[None]:
+        self.engine.session.execute(f"SET '{self.option}' = '{self.value}'")
+        try:
+            yield
+        finally:
+            self.engine.session.execute(f"RESET '{self.option}'")
 
 
 class SparkWindows(OnSpark):
@@ -136,7 +168,8 @@ def flink_sql(case: Case) -> str:
         case Session(gap):
             call = f"SESSION(TABLE bid PARTITION BY k, DESCRIPTOR(ts), {_interval(gap)})"
     results = "COUNT(DISTINCT item) AS items" if case.distinct else "SUM(v) AS total, COUNT(*) AS n, MAX(v) AS top"
-    return f"SELECT window_start, window_end, k, {results} FROM TABLE({call}) GROUP BY window_start, window_end, k"
+    columns = "window_start, window_end, k" if case.keyed else "window_start, window_end"
+    return f"SELECT {columns}, {results} FROM TABLE({call}) GROUP BY {columns}"
 
 
 def duck_sql(case: Case, file: str) -> str:
@@ -165,4 +198,5 @@ def _cumulate_ends(window: Cumulate) -> str:
 
 
 def _interval(ms: int) -> str:
-    return f"INTERVAL '{ms // 60_000}' MINUTE" if ms < 3_600_000 else f"INTERVAL '{ms // 3_600_000}' HOUR"
+    length, unit = next((ms // each, unit) for each, unit in UNITS if ms % each == 0)
+    return f"INTERVAL '{length}' {unit}"

@@ -3,14 +3,13 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import dataclass
 
 import numpy as np
 import pyarrow as pa
 import report
 from cases import SplitCase
 from data import SEED, Bids, StreamOfBids
-from engines import OnSpark, Totals, Tvfsql
+from engines import OnSpark, Tvfsql, WithOption
 from measure import Bench
 from stream_engines import TvfsqlOnStream
 
@@ -66,29 +65,7 @@ def _heated(rows: pa.Table) -> pa.Table:
     return rows.set_column(rows.column_names.index("item"), "item", pa.array(items))
 
 
-@dataclass(eq=False)  # engines are told apart as such
-class Split:
-    """An engine with the split switched on."""
-
-    engine: OnSpark
-    name: str = "split"
-
-    def share(self, case: SplitCase, rows: int) -> int:
-        return 1
-
-    def run(self, case: SplitCase, file: str) -> None:
-        self.engine.session.execute(f"SET '{ENABLED}' = 'true'")
-        self.engine.run(case, file)
-        self.engine.session.execute(f"RESET '{ENABLED}'")
-
-    def totals(self, case: SplitCase, file: str) -> Totals:
-        self.engine.session.execute(f"SET '{ENABLED}' = 'true'")
-        found = self.engine.totals(case, file)
-        self.engine.session.execute(f"RESET '{ENABLED}'")
-        return found
-
-
-def _engines(session: tvfsql.Session, case: SplitCase) -> tuple[OnSpark, Split]:
+def _engines(session: tvfsql.Session, case: SplitCase) -> tuple[OnSpark, WithOption]:
     stream = tvfsql.Session(session.spark, mode="streaming")
     engine = TvfsqlOnStream(stream) if case.micro_batches else Tvfsql(tvfsql.Session(session.spark))
-    return engine, Split(engine)
+    return engine, WithOption(engine, "split", ENABLED, "true")

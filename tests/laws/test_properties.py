@@ -58,6 +58,7 @@ def some(kind: st.SearchStrategy[Windows], count: int) -> st.SearchStrategy[list
 
 
 ALL = tuple(AGGREGATES)
+IN_RANGES = (*(sql for sql in FEW if "DISTINCT" not in sql), "SUM(d)", "LISTAGG(s) FILTER (WHERE f)", "ARRAY_AGG(n)")
 
 
 @pytest.mark.usefixtures("generated_code")
@@ -91,19 +92,21 @@ def test_windows_hold_what_one_copy_per_window_gives(
 def test_neither_rules_nor_slices_change_a_row(
     spark: SparkSession, seed: int, hop: Hopping, cumulate: Cumulating
 ) -> None:
-    """Without any rule each row is copied once per window; so it is in one phase. Also without keys."""
+    """Without any rule each row is copied once per window; so it is in one phase. Without keys, windows are made by
+    time ranges."""
     cumulate = replace(cumulate, only_on_update=False)
     rows = random_rows(random.Random(seed), [hop, cumulate])
     ways = ({STRATEGY: "TWO_PHASE"}, {STRATEGY: "ONE_PHASE"}, RULES_OFF)
-    for each, keys in ((hop, KEYS), (cumulate, ("k",)), (hop, ())):
-        held = expected(rows, each, FEW, keys)
+    for each, keys, aggregates in ((hop, KEYS, FEW), (cumulate, (), FEW), (hop, (), IN_RANGES)):
+        held = expected(rows, each, aggregates, keys)
         for options in ways:
             session = Session(spark, options=options)
             register(session, rows)
-            compiled = session.sql(query(each, FEW, keys)).query
+            compiled = session.sql(query(each, aggregates, keys)).query
             assert ("merge_slices" in compiled.code) == (options is ways[0])
+            assert ("$range" in compiled.code) == (options is ways[0] and not keys)
             assert bool(compiled.steps) == (options is not RULES_OFF)
-            assert_same(answer(session, each, FEW, keys), held, FEW, (each, options))
+            assert_same(answer(session, each, aggregates, keys), held, aggregates, (each, options))
 
 
 @pytest.mark.usefixtures("generated_code")

@@ -18,9 +18,9 @@ from tvfsql.physical.operators import (
 )
 from tvfsql.plan import window_nodes
 from tvfsql.plan.aggregate_function import MergeKind
-from tvfsql.plan.columns import CONTROL, SLICE_END
+from tvfsql.plan.columns import CONTROL, RANGE, SLICE_END
 from tvfsql.plan.scalar import template
-from tvfsql.plan.window import Cumulate, Hop, Session, Tumble, TumbleMonths, Window
+from tvfsql.plan.window import Cumulate, Hop, Session, Tumble, TumbleMonths, Window, time_ranges
 
 UNITS = ((86_400_000, "day"), (3_600_000, "hour"), (60_000, "minute"), (1_000, "second"), (1, "millisecond"))
 
@@ -84,6 +84,13 @@ def _(node: window_nodes.LocalWindowAggregate, module: PythonModule) -> str:
         module.assign(changes, f"{module.need(RUNTIME, 'distinct_changes')}({', '.join(arguments)})")
         module.assign(slices, Chain(slices).then("unionByName", changes, "allowMissingColumns=True"))
     return slices
+
+
+@emit.register
+def _(node: window_nodes.TimeRanges, module: PythonModule) -> str:
+    slices = emit(node.input, module)
+    range_of = _window(time_ranges(node.window), SLICE_END, "", module).then("getField", '"end"')
+    return module.assign(slices, Chain(slices).then("withColumn", literal(RANGE), range_of))
 
 
 @emit.register

@@ -25,4 +25,6 @@ TIMES = "$times"
 WINDOW_COLUMNS = ("window_start", "window_end", "window_time")
 # The end of a slice; the times of the first and last row of a session's interval.
 SLICE_END = "slice_end"
+# The end of the time range whose task makes windows from a slice.
+RANGE = "$range"
 INTERVAL_START, INTERVAL_LAST = "$start", "$last"

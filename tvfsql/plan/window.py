@@ -13,6 +13,8 @@ from math import gcd
 
 from tvfsql.plan.durations import UNITS, calendar, duration
 
+SIZES_A_RANGE = 4  # the length of a time range of HOP in window sizes: at most a quarter of the slices is copied
+
 
 def align(ts: int, offset: int, width: int) -> int:
     """Return the start of the stretch of `width` ms, shifted by `offset`, that contains `ts`. `ts` may be negative."""
@@ -211,6 +213,20 @@ Window = Sliced | Session
 def of_slices(window: Tumble | Hop | Cumulate) -> Hop | Cumulate:
     """Return the same windows for code that builds them from slices: a TUMBLE is a CUMULATE of one step."""
     return Cumulate(window.size, window.size, window.offset) if isinstance(window, Tumble) else window
+
+
+def time_ranges(window: Tumble | Hop | Cumulate) -> Hop:
+    """Return the time ranges whose windows are made independently of each other, as windows over slice ends.
+
+    A range makes the windows that end in the last `slide` ms before its end. The slices before these are its lead-in:
+    windows of the previous range share them. A range of CUMULATE is a cycle, without lead-in. Ranges of HOP begin at
+    multiples of the size, so that floating-point sums are added in the same order as without ranges.
+    """
+    whole = of_slices(window)
+    if isinstance(whole, Cumulate):
+        return Hop(whole.size, whole.size, whole.offset + whole.slice_size)
+    length, lead_in = SIZES_A_RANGE * whole.size, whole.size - whole.slice_size
+    return Hop(length, length + lead_in, whole.offset - lead_in)
 
 
 def one_per_end(window: Window) -> Tumble | TumbleMonths | Session:

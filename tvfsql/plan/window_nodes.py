@@ -7,14 +7,15 @@ from dataclasses import dataclass, field
 from functools import cached_property
 
 from tvfsql.plan.aggregate_function import MergeKind
-from tvfsql.plan.columns import INTERVAL_LAST, INTERVAL_START, SLICE_END, WINDOW_COLUMNS
+from tvfsql.plan.columns import INTERVAL_LAST, INTERVAL_START, RANGE, SLICE_END, WINDOW_COLUMNS
+from tvfsql.plan.durations import duration
 from tvfsql.plan.function import UserFunction
 from tvfsql.plan.node import Field, Node, Schema
 from tvfsql.plan.nodes import AggCall, Item
 from tvfsql.plan.proctime import is_proctime
 from tvfsql.plan.scalar import Scalar
 from tvfsql.plan.types import SqlType
-from tvfsql.plan.window import Session, Window
+from tvfsql.plan.window import Cumulate, Hop, Session, Tumble, Window, time_ranges
 
 
 @dataclass(frozen=True)
@@ -182,8 +183,31 @@ class LocalWindowAggregate(Node):
 
 
 @dataclass(frozen=True)
+class TimeRanges(Node):
+    """Slices, each once per time range that has a window with it. `$range` is the end of the range; windows that are
+    grouped by it are made in parallel.
+    """
+
+    input: Node
+    window: Tumble | Hop | Cumulate
+
+    @cached_property
+    def schema(self) -> Schema:
+        return (*self.input.schema, Field(RANGE, "timestamp_ntz"))
+
+    def details(self) -> Iterator[tuple[str, str]]:
+        ranges = time_ranges(self.window)
+        yield "range", duration(ranges.slide)
+        if ranges.size > ranges.slide:
+            yield "leadIn", duration(ranges.size - ranges.slide)
+
+
+@dataclass(frozen=True)
 class GlobalWindowAggregate(Node):
-    """Windows computed from slices: partials are merged by their merge kinds, then `finish` computes the results."""
+    """Windows computed from slices: partials are merged by their merge kinds, then `finish` computes the results.
+
+    With the key `$range` a window is made only from the slices of its own time range.
+    """
 
     input: Node
     window: Window

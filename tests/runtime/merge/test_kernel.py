@@ -18,7 +18,8 @@ from hypothesis import example, given
 from hypothesis import strategies as st
 
 from examples import examples
-from tvfsql.plan.window import Cumulate, Hop
+from tvfsql.plan.columns import RANGE
+from tvfsql.plan.window import Cumulate, Hop, time_ranges
 from tvfsql.runtime.merge import kernel
 from tvfsql.runtime.merge.kernel import SliceKernel
 
@@ -92,6 +93,7 @@ KEYS = {
     "tags": (pa.list_(pa.string()), st.none() | st.lists(st.none() | st.just("a"), max_size=2)),
     "at": (pa.struct([("x", pa.int64())]), st.none() | st.builds(dict, x=st.none() | st.just(1))),
 }
+TIMES = ("slice_end", RANGE)
 Row = dict[str, Any]
 
 
@@ -148,18 +150,62 @@ def test_the_kernel_gives_every_window_what_its_slices_hold(data: Slices, small:
     assert all(len(batch) <= small.get("batch_rows", 10**9) for batch in pieces)
 
 
+@examples(200)
+@given(slices(), sizes())
+def test_time_ranges_give_the_same_windows_each_once(data: Slices, small: dict[str, int]) -> None:
+    """In the same order too."""
+    whole = [row for batch in run(data) for row in batch]
+    pieces = [row for batch in run(in_ranges(data), **small) for row in batch]
+    kept = [name for name in (whole or [{}])[0] if name not in running(data.window)]
+    assert [repr({name: row[name] for name in kept}) for row in pieces] == [
+        repr({name: row[name] for name in kept}) for row in whole
+    ]
+
+
+def test_time_ranges_add_floating_point_numbers_in_the_same_order() -> None:
+    dice, window = Random(7), Hop(1, 8)
+    at = sorted(dice.sample(range(9000), 3000))
+    rows: list[Row] = [
+        dict.fromkeys(KEYS) | dict.fromkeys(COLUMNS) | {"slice_end": end, "rows": 1, "weight": dice.random()}
+        for end in at
+    ]
+    whole, pieces = (
+        [(row["window_end"], row["weight"]) for batch in run(data) for row in batch]
+        for data in (Slices(window, rows), in_ranges(Slices(window, rows)))
+    )
+    assert pieces == whole
+
+
+def in_ranges(data: Slices) -> Slices:
+    """The rows of each key range by range, each with the slices before it that it shares windows with."""
+    ranges = time_ranges(data.window)
+    of_key = {name: list(rows) for name, rows in groupby(data.rows, key=lambda row: repr([row[k] for k in KEYS]))}
+    copies = [
+        [row | {RANGE: end} for row in rows for end in ranges.window_ends(ranges.slice_end(row["slice_end"]))]
+        for rows in of_key.values()
+    ]
+    return Slices(data.window, [row for rows in copies for row in sorted(rows, key=lambda row: row[RANGE])])
+
+
+def running(window: Hop | Cumulate) -> list[str]:
+    """The columns that a HOP cannot compute in ranges: totals since the first row."""
+    return [name for name, column in COLUMNS.items() if column.kind == "running" and isinstance(window, Hop)]
+
+
 def run(data: Slices, cut: int = 10**9, **limits: Any) -> list[list[Row]]:
     """The output batches of the kernel over input batches of `cut` rows."""
-    made = SliceKernel(data.window, tuple(KEYS), tuple((n, c.kind) for n, c in COLUMNS.items()), "rows")
+    keys = [name for name in (*KEYS, RANGE) if name in (data.rows or [{}])[0]]
+    made = SliceKernel(data.window, tuple(keys), tuple((n, c.kind) for n, c in COLUMNS.items()), "rows")
     given = table(data.rows).to_batches(max_chunksize=cut)
     return [batch.to_pylist() for batch in replace(made, **limits)(given)]
 
 
 def table(rows: list[Row]) -> Any:
-    types = {name: kind for name, (kind, _) in KEYS.items()} | {"slice_end": pa.timestamp("us")}
+    types = {name: kind for name, (kind, _) in KEYS.items()}
+    types |= {name: pa.timestamp("us") for name in (RANGE, "slice_end") if name in (rows or [{}])[0]}
     types |= {name: column.type for name, column in COLUMNS.items()}
-    at = [EPOCH + timedelta(milliseconds=row["slice_end"]) for row in rows]
-    columns = {name: [row[name] for row in rows] for name in types if name != "slice_end"} | {"slice_end": at}
+    times = {name: [EPOCH + timedelta(milliseconds=row[name]) for row in rows] for name in types if name in TIMES}
+    columns = {name: [row[name] for row in rows] for name in types if name not in TIMES} | times
     return pa.table({name: pa.array(columns[name], type=kind) for name, kind in types.items()})
 
 

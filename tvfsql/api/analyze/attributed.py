@@ -33,6 +33,7 @@ FITS: Mapping[str, tuple[str, str]] = {
     "WatermarkAssigner": ("Union", f"{_ROWS}|{_SCAN}"),
     "ProcessingTimeAssigner": ("Union", f"{_ROWS}|{_SCAN}"),
     "LocalWindowAggregate": (f"{_AGGREGATE}|MapInArrow", f"{_SHUFFLE}|Expand|{_PYTHON}"),
+    "TimeRanges": ("Expand", "Project|Filter"),
     "GlobalWindowAggregate": (f"{_KERNEL}|{_STATE}", f"Sort|AQEShuffleRead|{_ROWS}|{_PYTHON}"),
     "WindowAggregate": (f"{_AGGREGATE}|{_KERNEL}|{_STATE}", f"{_SHUFFLE}|Expand|{_ROWS}|{_PYTHON}"),
     "Aggregate": (_AGGREGATE, f"{_SHUFFLE}|Expand"),

@@ -22,7 +22,7 @@ def merge_slices(
     In: `keys` (NULL and NaN are ordinary keys), `slice_end` (timestamp_ntz) and a column with a partial for each entry
     of `merges`. An entry's value is its merge kind: one of `partials.KINDS`, or a user's aggregate. `rows` names one of
     them, a sum: the number of input rows in the slice. A slice without rows (NULL or 0) opens no window. A slice may
-    have several rows.
+    have several rows. With the key `$range` (timestamp_ntz) only the windows of each slice's own time range are made.
     Out: keys, window_start, window_end (timestamp_ntz, end exclusive), merged partials. Sums have the types of Spark's
     sums: bigint, double, decimal(38, s). An exact sum that overflows fails the query with DataError.
     With `emit_only_on_change`, only the steps in which rows arrived are returned, with a column `before`: a struct of

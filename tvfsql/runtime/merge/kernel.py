@@ -17,8 +17,8 @@ import pyarrow as pa
 import pyarrow.compute as pc
 
 from tvfsql.errors import DataError
-from tvfsql.plan.columns import BEFORE, SLICE_END
-from tvfsql.plan.window import Cumulate, Hop
+from tvfsql.plan.columns import BEFORE, RANGE, SLICE_END
+from tvfsql.plan.window import Cumulate, Hop, time_ranges
 from tvfsql.runtime.arrow.columns import Ints, Mask, changes, flags
 from tvfsql.runtime.merge.partials import Merge, prepare
 from tvfsql.runtime.merge.ranges import Partial, Ranges, latest
@@ -39,8 +39,9 @@ class SliceKernel:
     `merge_slices` describes the columns. `merges` are pairs (column, merge kind). The sizes, in rows or bytes, bound
     memory and never change a result. A chunk is at least as large as the rows that are kept from the previous one, so
     no row is read more than a few times. `ends` limits the windows to those that end between the two (epoch ms,
-    inclusive). With `emitted` there is a last column that flags the rows of the last step that was emitted earlier;
-    they are the first rows of their key.
+    inclusive); a key `$range` limits them to those of its time range (`plan.window.time_ranges`). With `emitted` there
+    is a last column that flags the rows of the last step that was emitted earlier; they are the first rows of their
+    key.
     """
 
     window: Hop | Cumulate
@@ -93,7 +94,8 @@ class _Chunk:
         self.kernel = kernel
         self.table = table
         filled = flags(pc.greater(self._column(kernel.rows), 0))
-        self.reach: Reach = reach(kernel.window, self._slice_ends(), self._new_key(), filled, kernel.ends)
+        ends = self._ends_of_ranges() if RANGE in kernel.keys else kernel.ends
+        self.reach: Reach = reach(kernel.window, self._milliseconds(SLICE_END), self._new_key(), filled, ends)
         self.partials: dict[str, Partial] = {
             name: prepare(kind, name, self._column(name), self.reach.blocks, carried.before.get(name, 0))
             for name, kind in kernel.merges
@@ -167,10 +169,15 @@ class _Chunk:
             cuts.append(max(cuts[-1] + 1, fits))
         return cuts
 
-    def _slice_ends(self) -> Ints:
-        column = self._column(SLICE_END)
+    def _ends_of_ranges(self) -> tuple[Ints, Ints]:
+        """For each row the first and the last end of the windows that its time range makes."""
+        end = self._milliseconds(RANGE)
+        return end - time_ranges(self.kernel.window).slide, end - self.kernel.window.slice_size
+
+    def _milliseconds(self, name: str) -> Ints:
+        column = self._column(name)
         if column.null_count:
-            raise AssertionError("slice_end is NULL, but rows without a time are in no window")
+            raise AssertionError(f"{name} is NULL, but rows without a time are in no window")
         micros: Ints = column.cast(TIMESTAMP).view(pa.int64()).to_numpy()
         return micros // 1000
 

@@ -35,13 +35,17 @@ class Reach(Protocol):
 
 
 def reach(
-    window: Hop | Cumulate, slice_ends: Ints, new_key: Mask, filled: Mask, ends: tuple[int, int] | None = None
+    window: Hop | Cumulate,
+    slice_ends: Ints,
+    new_key: Mask,
+    filled: Mask,
+    ends: tuple[int, int] | tuple[Ints, Ints] | None = None,
 ) -> Reach:
     """The windows of rows with these slice ends (epoch ms).
 
     `new_key` flags the first row of each key, `filled` the rows with data. A window is emitted only if one of its
-    slices has data, and with `ends` only if it ends between the two (epoch ms, inclusive). Raises AssertionError if the
-    rows are not slices of the window, or not in order.
+    slices has data, and with `ends` only if it ends between the two (epoch ms, inclusive; for all rows, or row by row).
+    Raises AssertionError if the rows are not slices of the window, or not in order.
     """
     slices, rest = np.divmod(slice_ends - window.offset, window.slice_size)
     if rest.any():

@@ -1,0 +1,30 @@
+"""Windows without keys by time ranges and in one task."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+
+import report
+from cases import RangeCase
+from data import Bids
+from engines import Tvfsql, WithOption
+from measure import Bench
+
+import tvfsql
+
+
+def run(bids: Bids, cases: Sequence[RangeCase], repeats: int) -> bool:
+    """Print what was found; whether all answers agree."""
+    session = tvfsql.Session()
+    engine = Tvfsql(session)
+    one_task = WithOption(engine, "one task", "tvfsql.rules.disabled", "cut_into_time_ranges")
+    agree = True
+    for case in cases:
+        rows = Bids(bids.rows, bids.keys, rows_per_second=case.rows_per_second)
+        bench = Bench(rows, engine, [one_task], repeats)
+        found = list(bench.answers(case))
+        agree &= all(answer.agrees for answer in found)
+        report.say(*report.answers(case, found))
+        report.say(*report.timed(list(bench.timed(case, found))))
+    session.spark.stop()
+    return agree
