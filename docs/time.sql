@@ -5,7 +5,9 @@ CREATE TABLE visit (
     page STRING,
     WATERMARK FOR ts AS ts - INTERVAL '3' MINUTE
 ) WITH (
-    'connector' = 'filesystem', 'path' = 'visit.csv', 'format' = 'csv',
+    'connector' = 'filesystem',
+    'path' = 'visit.csv',
+    'format' = 'csv',
     'scan.watermark.emit.strategy' = 'on-event'
 );
 
@@ -14,7 +16,9 @@ CREATE TABLE click (
     name STRING,
     WATERMARK FOR ts AS ts - INTERVAL '15' MINUTE
 ) WITH (
-    'connector' = 'filesystem', 'path' = 'click.csv', 'format' = 'csv',
+    'connector' = 'filesystem',
+    'path' = 'click.csv',
+    'format' = 'csv',
     'scan.watermark.emit.strategy' = 'on-event'
 );
 
@@ -24,6 +28,9 @@ CREATE TABLE clock (
     ts AS TO_TIMESTAMP_LTZ(1711753200000 + n * 3600000, 3),
     WATERMARK FOR ts AS ts
 ) WITH (
-    'connector' = 'datagen', 'number-of-rows' = '71',
-    'fields.n.kind' = 'sequence', 'fields.n.start' = '0', 'fields.n.end' = '70'
+    'connector' = 'datagen',
+    'number-of-rows' = '71',
+    'fields.n.kind' = 'sequence',
+    'fields.n.start' = '0',
+    'fields.n.end' = '70'
 );

@@ -13,10 +13,10 @@ CREATE TABLE bid (
 ) WITH (
     'connector' = 'nexmark',
     'nexmark.table' = 'bid',
-    'first-event.rate' = '1000',     -- events a second of event time; 46 of 50 are bids
-    'disorder' = '4 s',              -- how late a bid may arrive
-    'number-of-rows' = '100000',     -- without it the table is unbounded
-    'rows-per-batch' = '20000'       -- of a stream: five micro-batches
+    'first-event.rate' = '1000',  -- events a second of event time; 46 of 50 are bids
+    'disorder' = '4 s',           -- how late a bid may arrive
+    'number-of-rows' = '100000',  -- without it the table is unbounded
+    'rows-per-batch' = '20000'    -- of a stream: five micro-batches
 );
 
 CREATE VIEW bids AS
@@ -32,4 +32,6 @@ GROUP BY window_start, window_end;
 SELECT bids.window_start, bids.window_end, auction, bids.bids
 FROM bids
 JOIN most
-ON bids.window_start = most.window_start AND bids.window_end = most.window_end AND bids.bids = most.bids;
+ON bids.window_start = most.window_start
+  AND bids.window_end = most.window_end
+  AND bids.bids = most.bids;

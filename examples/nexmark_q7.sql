@@ -13,10 +13,10 @@ CREATE TABLE bid (
 ) WITH (
     'connector' = 'nexmark',
     'nexmark.table' = 'bid',
-    'first-event.rate' = '1000',     -- events a second of event time; 46 of 50 are bids
-    'disorder' = '4 s',              -- how late a bid may arrive
-    'number-of-rows' = '100000',     -- without it the table is unbounded
-    'rows-per-batch' = '20000'       -- of a stream: five micro-batches
+    'first-event.rate' = '1000',  -- events a second of event time; 46 of 50 are bids
+    'disorder' = '4 s',           -- how late a bid may arrive
+    'number-of-rows' = '100000',  -- without it the table is unbounded
+    'rows-per-batch' = '20000'    -- of a stream: five micro-batches
 );
 
 CREATE VIEW highest AS

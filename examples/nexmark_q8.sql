@@ -10,10 +10,10 @@ CREATE TABLE person (
 ) WITH (
     'connector' = 'nexmark',
     'nexmark.table' = 'person',
-    'first-event.rate' = '1000',     -- events a second of event time; one of 50 is a person
-    'disorder' = '4 s',              -- how late a person may arrive
-    'number-of-rows' = '2000',       -- without it the table is unbounded
-    'rows-per-batch' = '400'         -- of a stream: five micro-batches
+    'first-event.rate' = '1000',  -- events a second of event time; one of 50 is a person
+    'disorder' = '4 s',           -- how late a person may arrive
+    'number-of-rows' = '2000',    -- without it the table is unbounded
+    'rows-per-batch' = '400'      -- of a stream: five micro-batches
 );
 
 CREATE TABLE auction (
@@ -26,9 +26,9 @@ CREATE TABLE auction (
 ) WITH (
     'connector' = 'nexmark',
     'nexmark.table' = 'auction',
-    'first-event.rate' = '1000',     -- three of 50 events are auctions
+    'first-event.rate' = '1000',  -- three of 50 events are auctions
     'disorder' = '4 s',
-    'number-of-rows' = '6000',       -- of the same 100 seconds as the persons
+    'number-of-rows' = '6000',    -- of the same 100 seconds as the persons
     'rows-per-batch' = '1200'
 );
 

@@ -14,7 +14,7 @@ from tvfsql.syntax import explain_words
 GROUPS = {  # of commands, as --help has them
     "Run": ("run", "state"),
     "Understand": ("explain", "compile", "check"),
-    "Write": ("init", "test", "rewrite", "package"),
+    "Write": ("init", "fmt", "test", "rewrite", "package"),
     "Set up": ("doctor", "completion"),
 }
 BINARY = ("parquet", "orc", "avro")  # binary formats of results
@@ -78,6 +78,11 @@ def build_parser() -> argparse.ArgumentParser:
     )
     _allow(check)
     _script(_command(commands, "rewrite", "convert GROUP BY TUMBLE(...) to window functions"))
+
+    fmt = _command(commands, "fmt", "format scripts in place: blanks, line ends and the case of keywords")
+    fmt.add_argument("files", nargs="+", metavar="FILE", help="a script; - reads stdin and writes stdout")
+    of_check = "only name the scripts that are not formatted, and exit with 1"
+    fmt.add_argument("--check", action="store_true", help=of_check)
 
     state = _command(commands, "state", "show the state of the streams in a checkpoint; only reads")
     state.add_argument("checkpoint", metavar="CHECKPOINT", help="the folder passed to run --checkpoint")

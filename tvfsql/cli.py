@@ -239,6 +239,13 @@ def _rewrite(given: argparse.Namespace, parser: argparse.ArgumentParser) -> int:
     return Exit.OK
 
 
+def _fmt(given: argparse.Namespace, parser: argparse.ArgumentParser) -> int:
+    from tvfsql.formatting import format_files
+
+    formatted = format_files(given.files, given.check, sys.stdout)
+    return Exit.ERROR if given.check and not formatted else Exit.OK
+
+
 def _state(given: argparse.Namespace, parser: argparse.ArgumentParser) -> int:
     from tvfsql.answers import APART
     from tvfsql.api.state import show_state
@@ -300,6 +307,7 @@ COMMANDS = {
     "package": _package,
     "check": _check,
     "rewrite": _rewrite,
+    "fmt": _fmt,
     "state": _state,
     "test": _test,
     "doctor": _doctor,

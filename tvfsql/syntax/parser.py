@@ -75,7 +75,7 @@ def parse(sql: str, databases: Databases | None = None) -> tuple[statements.Stat
     """
     text = without_hints(sql)
     with known_databases(databases):
-        spans = [*_split(text)]
+        spans = [*statement_spans(text)]
         starts = [
             0,
             *(span.start for span in spans[1:]),
@@ -215,7 +215,7 @@ def _refuse_idle_commas(tokens: Sequence[Token]) -> None:
         raise SqlSyntaxError("nothing follows this comma", span=place_of(tokens[-1]))
 
 
-def _split(sql: str) -> Iterator[Span]:
+def statement_spans(sql: str) -> Iterator[Span]:
     """Yield the statements between semicolons. A STATEMENT SET includes those between its BEGIN and END."""
     start: Token | None = None
     last: Token | None = None
