@@ -14,7 +14,7 @@ from tvfsql.syntax import explain_words
 GROUPS = {  # of commands, as --help has them
     "Run": ("run", "state"),
     "Understand": ("explain", "compile", "check"),
-    "Write": ("init", "fmt", "test", "rewrite", "package"),
+    "Write": ("init", "fmt", "lint", "test", "rewrite", "package"),
     "Set up": ("doctor", "completion"),
 }
 BINARY = ("parquet", "orc", "avro")  # binary formats of results
@@ -83,6 +83,12 @@ def build_parser() -> argparse.ArgumentParser:
     fmt.add_argument("files", nargs="+", metavar="FILE", help="a script; - reads stdin and writes stdout")
     of_check = "only name the scripts that are not formatted, and exit with 1"
     fmt.add_argument("--check", action="store_true", help=of_check)
+
+    lint = _command(commands, "lint", "warn of SQL that compiles, but is probably not meant; does not start Java")
+    _script(lint)
+    lint.add_argument("--ignore", metavar="RULE", action="append", help="a rule that is silent; repeatable")
+    lint.add_argument("--strict", action="store_true", help="exit with 1 if there are warnings")
+    lint.add_argument("--format", choices=("text", "json"), default="text", help="output format (default: text)")
 
     state = _command(commands, "state", "show the state of the streams in a checkpoint; only reads")
     state.add_argument("checkpoint", metavar="CHECKPOINT", help="the folder passed to run --checkpoint")

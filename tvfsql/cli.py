@@ -246,6 +246,15 @@ def _fmt(given: argparse.Namespace, parser: argparse.ArgumentParser) -> int:
     return Exit.ERROR if given.check and not formatted else Exit.OK
 
 
+def _lint(given: argparse.Namespace, parser: argparse.ArgumentParser) -> int:
+    from tvfsql.lint.command import run_lint
+
+    session = _session(given)
+    session.script.warehouse = None
+    count = run_lint(_scripts(given, parser), session.script, given.ignore or (), given.format, sys.stdout)
+    return Exit.ERROR if given.strict and count else Exit.OK
+
+
 def _state(given: argparse.Namespace, parser: argparse.ArgumentParser) -> int:
     from tvfsql.answers import APART
     from tvfsql.api.state import show_state
@@ -308,6 +317,7 @@ COMMANDS = {
     "check": _check,
     "rewrite": _rewrite,
     "fmt": _fmt,
+    "lint": _lint,
     "state": _state,
     "test": _test,
     "doctor": _doctor,

@@ -1,0 +1,75 @@
+"""Near misses: SQL that compiles, but is probably not what its author means.
+
+`rules` has a function for each. A comment `-- lint: ignore RULE` on the line of a warning, or on the line above it,
+silences it.
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Collection, Iterator
+from copy import deepcopy
+from dataclasses import dataclass
+
+from tvfsql.api.script import Script, queries_of
+from tvfsql.errors import Span, TvfSqlError
+from tvfsql.lint.rules import OF_SCRIPTS, OF_STATEMENTS, Finding
+from tvfsql.lint.walk import Seen
+from tvfsql.syntax.parser import parse
+
+COMPILER = "compiler-warning"  # what the compiler itself warns of
+RULES = tuple(sorted({*OF_STATEMENTS, *OF_SCRIPTS, COMPILER}))
+_IGNORE = re.compile(r"--[ \t]*lint:[ \t]*ignore[ \t]+([\w, \t-]+)")
+
+
+@dataclass(frozen=True)
+class Warned:
+    """A warning about a script: the name of its rule, and a place with a message and a hint."""
+
+    rule: str
+    message: str
+    hint: str | None
+    span: Span
+    line: int  # from 1
+    column: int
+
+    def shown(self, sql: str, file: str | None) -> str:
+        """As text with a caret."""
+        error = TvfSqlError(f"{self.message} [{self.rule}]", span=self.span, hint=self.hint)
+        return "warning" + str(error.within(sql, file)).removeprefix("error")
+
+
+def lint_script(sql: str, script: Script, file: str | None = None, ignore: Collection[str] = ()) -> list[Warned]:
+    """The warnings about a script, in the order of their places. Executes its statements in `script`, without Spark.
+
+    `ignore`: the rules that are silent. Raises TvfSqlError for a script that does not compile.
+    """
+    databases = deepcopy(script.databases)
+    outcomes = [*script.outcomes(sql, file)]
+    seen = Seen(script, parse(sql, databases))
+    found: list[tuple[str, Finding]] = []
+    for statement, outcome in zip(seen.statements, outcomes, strict=True):
+        told = [line for query in queries_of(outcome) for line in query.warnings]
+        found += [(COMPILER, Finding(line, statement.span)) for line in told]
+        found += [(name, each) for name, rule in OF_STATEMENTS.items() for each in rule(statement, seen)]
+    found += [(COMPILER, Finding(line, Span(len(sql), len(sql)))) for line in script.take_warnings()]
+    found += [(name, each) for name, rule in OF_SCRIPTS.items() for each in rule(seen)]
+    silent = {*_silenced(sql)}
+    warnings = {_warned(name, each, sql): None for name, each in found if name not in ignore}
+    kept = [each for each in warnings if (each.rule, each.line) not in silent]
+    return sorted(kept, key=lambda each: (each.line, each.column, each.rule))
+
+
+def _warned(rule: str, found: Finding, sql: str) -> Warned:
+    line = sql.count("\n", 0, found.span.start) + 1
+    column = found.span.start - (sql.rfind("\n", 0, found.span.start) + 1) + 1
+    return Warned(rule, found.message, found.hint, found.span, line, column)
+
+
+def _silenced(sql: str) -> Iterator[tuple[str, int]]:
+    """(rule, line) of what comments silence: on their own line, and on the next one."""
+    for comment in _IGNORE.finditer(sql):
+        line = sql.count("\n", 0, comment.start()) + 1
+        for rule in re.split(r"[,\s]+", comment[1].strip()):
+            yield rule, line
+            yield rule, line + 1
