@@ -2,12 +2,8 @@
 
 from __future__ import annotations
 
-import contextlib
 import os
 import random
-import signal
-import subprocess
-import sys
 import time
 from collections import Counter
 from collections.abc import Callable
@@ -19,7 +15,7 @@ from typing import TYPE_CHECKING, Any
 import pyarrow as pa
 import pyarrow.parquet as pq
 import pytest
-from small_spark import environment
+from killing import PATIENCE, commits, kill, start, wait_for
 
 from examples import SOAK
 from tvfsql import Session, compile
@@ -29,7 +25,6 @@ if TYPE_CHECKING:
     from pyspark.sql import SparkSession
 
 FILES, ROWS = 32 if SOAK else 8, 6500
-PATIENCE = 600  # seconds for anything at all to happen, on a busy machine
 SCRIPT = """
 CREATE TABLE bid (
     ts TIMESTAMP(3), item STRING, price DECIMAL(10, 2), n INT, WATERMARK FOR ts AS ts - INTERVAL '5' SECOND
@@ -128,37 +123,6 @@ def is_written(sink: Path) -> bool:
     """Whether there are rows that the sink's log does not know yet."""
     log = [file.stat().st_mtime_ns for file in (sink / "_spark_metadata").glob("[0-9]*")]
     return any(file.stat().st_mtime_ns > max(log, default=0) for file in sink.glob("*.parquet"))
-
-
-def commits(checkpoint: Path) -> int:
-    """How many micro-batches have been committed."""
-    return sum(1 for file in (checkpoint / "spark" / "commits").glob("*") if file.name.isdigit())
-
-
-def start(script: Path, checkpoint: Path) -> subprocess.Popen[bytes]:
-    """`tvfsql run` in a process of its own, with its own Spark."""
-    command = [sys.executable, "-m", "tvfsql", "run", "--mode", "streaming", "--checkpoint", str(checkpoint)]
-    return subprocess.Popen([*command, str(script)], start_new_session=True, env=environment())
-
-
-def wait_for(seen: Callable[[], bool], run: subprocess.Popen[bytes]) -> None:
-    until = time.monotonic() + PATIENCE
-    while not seen():
-        assert run.poll() is None, "it ended by itself"
-        assert time.monotonic() < until, "it does not get on"
-        time.sleep(0.02)
-
-
-def kill(run: subprocess.Popen[bytes]) -> None:
-    """SIGKILL for the process and all that it has started: Java, and Python's workers, which leave its group."""
-    with contextlib.suppress(ProcessLookupError):
-        os.killpg(run.pid, signal.SIGKILL)
-    run.wait()
-    listed = subprocess.run(["ps", "-A", "-o", "pid=,sess="], capture_output=True, text=True, check=True).stdout
-    for pid, session in (line.split() for line in listed.splitlines()):
-        if session == str(run.pid):
-            with contextlib.suppress(ProcessLookupError):
-                os.kill(int(pid), signal.SIGKILL)
 
 
 def committed(spark: SparkSession, folder: Path) -> list[Path]:

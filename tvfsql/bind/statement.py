@@ -8,6 +8,7 @@ from dataclasses import replace
 from tvfsql.bind import scalar
 from tvfsql.bind.query import QueryBinder
 from tvfsql.bind.scope import Relation, Visible
+from tvfsql.bind.upsert_keys import refuse_other_keys
 from tvfsql.catalog import Catalog, Table, TableColumn, View, Watermark
 from tvfsql.catalog.changelog import OP, changelog_option
 from tvfsql.catalog.connectors import Connector, connector_of, without_ignored
@@ -58,7 +59,7 @@ def bind_table(create: statements.CreateTable) -> Table:
     mark = bind_watermark(create.watermark, columns) if create.watermark else None
     with_meaning, ignored = without_ignored(of_connector, spans)
     key = tuple(_known(name, columns) for name in create.primary_key)
-    connector = connector_of(with_meaning, spans, create.name.span, of_rows, places, create.name.text, key)
+    connector = connector_of(with_meaning, spans, create.name.span, of_rows, places, create.name.text, key, op)
     if op and connector.changes:
         problem = f"{OP} does not work with format {connector.changes.format}"
         raise BindError(problem, span=spans[OP], hint=f"leave out {OP}")
@@ -163,6 +164,7 @@ def bind_insert(insert: statements.Insert, catalog: Catalog, options: Options) -
             hint=f"INSERT INTO {table.name} ({', '.join(wanted)}) SELECT ...",
         )
     given = dict(zip(wanted, bound.node.schema, strict=True))
+    refuse_other_keys(bound.node, table, {name: field.name for name, field in given.items()}, insert.query.span)
     for part in stored:
         if part.name in given and not _castable(given[part.name].type, part.type):
             expr = _expression_of(insert.query, wanted.index(part.name))

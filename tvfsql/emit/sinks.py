@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 
 from tvfsql.catalog import Table
-from tvfsql.catalog.connectors import Connector, Kafka, Managed, SparkCatalog
+from tvfsql.catalog.connectors import Connector, Jdbc, Kafka, Managed, SparkCatalog
 from tvfsql.emit import columns as names
 from tvfsql.emit.kafka import as_messages
 from tvfsql.emit.python_module import Call, Chain, PythonModule, literal, option_value
@@ -27,6 +27,8 @@ def _write(rows: str, mode: str, table: Table, module: PythonModule) -> list[str
     assert target is not None, table.name
     if target.name == "print":
         return [f"    {module.need('tvfsql.runtime', 'print_rows')}({rows})"]
+    if isinstance(target, Jdbc):
+        return PythonModule().statement(Chain("", (_to_postgres(rows, "None", target, table, module),)))
     if isinstance(target, SparkCatalog):  # insertInto matches columns by position
         stored = Chain("spark").then("table", literal(target.table)).get("columns")
         chain = Chain(rows).then("select", f"*{stored.flat()}").get("write")
@@ -45,7 +47,7 @@ def stream_insert(number: str, plan: Sink, table: Table, module: PythonModule) -
     if isinstance(plan.input, LateOutput):
         chain = Chain(rows).get("writeStream").then("foreachBatch", f"late_output{number}(write{number})")
         return [take(f"write{number}", table, module), _stream_insert(number, chain, module)]
-    if isinstance(target, Managed | SparkCatalog):
+    if isinstance(target, Jdbc | Managed | SparkCatalog):
         # Spark's file log in a folder would hide files that others write there
         chain = Chain(f"{module.need(STREAM, 'counted_out')}({rows})").get("writeStream")
         return [
@@ -136,6 +138,8 @@ def take(name: str, table: Table, module: PythonModule) -> str:
     if isinstance(target, SparkCatalog):
         arguments = ["rows", "number", literal(target.table)]
         body = PythonModule().statement(Chain("", (Call(module.need(STREAM, "write_table"), tuple(arguments)),)))
+    elif isinstance(target, Jdbc):
+        body = PythonModule().statement(Chain("", (_to_postgres("rows", "number", target, table, module),)))
     elif target.name in ("filesystem", "managed"):
         pairs = ((key, value) for key, value in target.writing if key != "mode")
         options = ", ".join(f"{literal(key)}: {option_value(value, module)}" for key, value in pairs)
@@ -146,6 +150,15 @@ def take(name: str, table: Table, module: PythonModule) -> str:
     else:
         body = _write("rows", "append", table, module)
     return "\n".join([f"def {name}(rows: DataFrame, number: int) -> None:", *body])
+
+
+def _to_postgres(rows: str, number: str, target: Jdbc, table: Table, module: PythonModule) -> Call:
+    login = ", ".join(f"{literal(key)}: {option_value(value, module)}" for key, value in target.login)
+    arguments = [rows, number, literal(target.table), f"url={option_value(target.url, module)}"]
+    arguments += [f"options={{{login}}}"] if login else []
+    arguments += [f"keys={literal(list(target.keys))}"] if target.keys else []
+    arguments += [f"op={literal(table.op)}"] if table.op else []
+    return Call(module.need("tvfsql.runtime", "write_postgres"), tuple(arguments))
 
 
 def _writer(rows: str, how: str, table: Table) -> Chain:

@@ -12,6 +12,7 @@ if TYPE_CHECKING:
     from tvfsql.runtime.batch.session_windows import merge_sessions as merge_sessions
     from tvfsql.runtime.batch.session_windows import session_windows as session_windows
     from tvfsql.runtime.batch.slices_in_python import slice_rows as slice_rows
+    from tvfsql.runtime.databases.postgres import write_postgres as write_postgres
     from tvfsql.runtime.frames.assigned_windows import cumulate_windows as cumulate_windows
     from tvfsql.runtime.frames.assigned_windows import drop_null_times as drop_null_times
     from tvfsql.runtime.frames.assigned_windows import local_time as local_time
@@ -62,6 +63,7 @@ _MODULE_OF = {
     "slice_rows": "batch.slices_in_python",
     "unreadable": "frames.dead_letters",
     "windows_or_null": "frames.assigned_windows",
+    "write_postgres": "databases.postgres",
 }
 
 

@@ -1,8 +1,8 @@
 """Connectors: the options that a table's WITH clause accepts, and their translation to Spark.
 
-`filesystem` reads and writes files, `kafka` topics, `spark-catalog` tables of Spark's catalogs; `nexmark`, `datagen`
-and `faker` generate rows; `print` and `blackhole` can only be written. Any other name is the Spark data source of that
-name, with its options passed through.
+`filesystem` reads and writes files, `kafka` topics, `jdbc` tables of databases, `spark-catalog` tables of Spark's
+catalogs; `nexmark`, `datagen` and `faker` generate rows; `print` and `blackhole` can only be written. Any other name is
+the Spark data source of that name, with its options passed through.
 """
 
 from __future__ import annotations
@@ -14,6 +14,7 @@ from tvfsql.catalog.connectors.connector import SINKS_ONLY, Connector, refuse_un
 from tvfsql.catalog.connectors.filesystem import filesystem
 from tvfsql.catalog.connectors.generated import GENERATED, Generated, generated
 from tvfsql.catalog.connectors.ignored import without_ignored
+from tvfsql.catalog.connectors.jdbc import JDBC, OF_SPARK, Jdbc, jdbc
 from tvfsql.catalog.connectors.kafka import Kafka, kafka, upsert_kafka
 from tvfsql.catalog.connectors.managed import Managed, managed
 from tvfsql.catalog.connectors.spark_catalog import SPARK_CATALOG, SparkCatalog, spark_catalog
@@ -21,9 +22,9 @@ from tvfsql.errors import BindError, Span, nearest
 from tvfsql.plan.node import Field
 from tvfsql.plan.table_options import TableOptions
 
-__all__ = ["Connector", "Generated", "Kafka", "Managed", "SparkCatalog", "connector_of", "without_ignored"]
+__all__ = ["Connector", "Generated", "Jdbc", "Kafka", "Managed", "SparkCatalog", "connector_of", "without_ignored"]
 
-KNOWN_CONNECTORS = ("filesystem", "kafka", "upsert-kafka", *GENERATED, *SINKS_ONLY, SPARK_CATALOG)
+KNOWN_CONNECTORS = ("filesystem", "kafka", "upsert-kafka", *GENERATED, *SINKS_ONLY, SPARK_CATALOG, JDBC)
 PARSED = ("csv", "json")  # formats that Spark parses
 # Data sources that come with Spark or are well known; a dotted name is the class of a data source.
 SPARK_SOURCES = (
@@ -31,7 +32,6 @@ SPARK_SOURCES = (
     "csv",
     "delta",
     "iceberg",
-    "jdbc",
     "json",
     "orc",
     "parquet",
@@ -50,10 +50,11 @@ def connector_of(
     places: Mapping[str, Span],
     called: str,
     key: Sequence[str] = (),
+    op: str | None = None,
 ) -> Connector:
     """Return the connector that a WITH clause describes. `columns` are the table's stored columns, `places` the spans
-    of their names. `called` is the table's name, `table` the span of that name, `key` its primary key. Raises
-    BindError.
+    of their names. `called` is the table's name, `table` the span of that name, `key` its primary key,
+    `op` its column of operations. Raises BindError.
     """
     name = options.get("connector")
     if name is None:
@@ -74,8 +75,10 @@ def connector_of(
         return kafka(TableOptions(given, spans, table), columns, places)
     if name == "upsert-kafka":
         return upsert_kafka(TableOptions(given, spans, table), columns, places, key)
+    if name == JDBC and not any(each in given for each in OF_SPARK):
+        return jdbc(TableOptions(given, spans, table), columns, places, key, op)
     known = (*KNOWN_CONNECTORS, *SPARK_SOURCES)
-    if name not in SPARK_SOURCES and (close := nearest(name, known, cutoff=0.8)):
+    if name not in (*SPARK_SOURCES, JDBC) and (close := nearest(name, known, cutoff=0.8)):
         raise BindError(f"there is no connector {name}", span=spans["connector"], hint=f"did you mean {close}?")
     options_of_spark = tuple((key, value) for key, value in given.items() if key != "path")
     return SparkSource(name, name, given.get("path"), options_of_spark)
@@ -94,6 +97,6 @@ class SparkSource(Connector):
     """The Spark data source of that name; its options are passed on unchanged."""
 
     def notes(self, table: str) -> tuple[str, ...]:
-        if self.name in SPARK_SOURCES or "." in self.name:
+        if self.name in (*SPARK_SOURCES, JDBC) or "." in self.name:
             return ()
         return (f"table {table} needs a package with a Spark data source named {self.name}; its options are passed on",)

@@ -78,6 +78,11 @@ class Connector:
         return self.name in IN_PARTS
 
     @property
+    def replaces_by(self) -> tuple[str, ...]:
+        """The primary key by which a written row replaces an earlier one; none if rows are added."""
+        return ()
+
+    @property
     def changes(self) -> Changes | None:
         """The format of its messages if they are changes; else None."""
         return None

@@ -55,6 +55,10 @@ OF_CONNECTORS: dict[str, Ignored] = {
         "sink.shuffle-by-partition.enable source.report-statistics"
     ),
     "kafka": KAFKA,
+    "jdbc": _any(
+        "connection.max-retry-timeout scan.fetch-size scan.auto-commit sink.buffer-flush.max-rows "
+        "sink.buffer-flush.interval sink.max-retries lookup.cache lookup.max-retries"
+    ),
     "nexmark": {
         **_any(
             "auction.avg-size bid.avg-size keep-alive max-emit-speed person.avg-size rate.limited rate.period "

@@ -148,6 +148,10 @@ class UpsertKafka(Kafka):
     """
 
     @property
+    def replaces_by(self) -> tuple[str, ...]:
+        return self.key.columns if self.key is not None else ()
+
+    @property
     def readable(self) -> bool:
         return False
 

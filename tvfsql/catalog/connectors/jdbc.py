@@ -1,0 +1,74 @@
+"""Tables of databases, with the options of Flink's `jdbc` connector. Spark reads them; rows are written to PostgreSQL.
+
+With Spark's own options (`dbtable`, `query`) the connector is Spark's data source instead.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+
+from tvfsql.catalog.connectors.connector import Connector
+from tvfsql.catalog.connectors.ignored import ignored_names
+from tvfsql.errors import BindError, Span, UnsupportedError
+from tvfsql.plan.node import Field
+from tvfsql.plan.table_options import TableOptions
+
+JDBC, POSTGRES = "jdbc", "jdbc:postgresql:"
+OF_SPARK = ("dbtable", "query")
+
+
+@dataclass(frozen=True)
+class Jdbc(Connector):
+    """A table of a database. `login` are parameters of PostgreSQL's connection, `keys` the primary key."""
+
+    url: str = ""
+    table: str = ""
+    login: tuple[tuple[str, str], ...] = ()
+    keys: tuple[str, ...] = ()
+
+    @property
+    def takes_schema(self) -> bool:
+        return False
+
+    @property
+    def takes_micro_batches(self) -> bool:
+        return True
+
+    @property
+    def replaces_by(self) -> tuple[str, ...]:
+        return self.keys
+
+    def refuse_stream(self, table: str) -> None:
+        raise UnsupportedError(f"streams cannot read {table}: it is a table of a database", hint="--mode batch")
+
+    def refuse_insert(self, table: str, metadata: Mapping[str, str], overwrite: bool, span: Span) -> None:
+        if overwrite:
+            raise BindError("INSERT OVERWRITE does not work with jdbc", span=span, hint="INSERT INTO")
+        if not self.url.startswith(POSTGRES):
+            problem = f"{table} cannot be written: of the databases, only PostgreSQL can"
+            raise BindError(problem, span=span, hint=f"'url' = '{POSTGRES}//localhost:5432/db'")
+
+
+def jdbc(
+    options: TableOptions, columns: Sequence[Field], places: Mapping[str, Span], key: Sequence[str], op: str | None
+) -> Jdbc:
+    """Return the table that a WITH clause describes. `columns` are its stored columns, `places` the spans of their
+    names, `key` is its primary key. `op` is the column of operations, if it has one. Raises BindError.
+    """
+    url = options.text("url", example=f"{POSTGRES}//localhost:5432/db")
+    if not url.startswith("jdbc:"):
+        raise options.error("url", f"is no URL of JDBC: {url}", f"'url' = '{POSTGRES}//localhost:5432/db'")
+    table = options.text("table-name", example="totals")
+    login = {"user": "username", "password": "password"}
+    given = tuple((theirs, options.text(ours)) for theirs, ours in login.items() if ours in options)
+    driver = (("driver", options.text("driver")),) if "driver" in options else ()
+    options.refuse_unread(JDBC, OF_SPARK, ignored_names(JDBC))
+    if op and not key:
+        hint = "PRIMARY KEY (k) NOT ENFORCED"
+        raise BindError("a changelog in a database needs a primary key", span=options.table, hint=hint)
+    for field in columns:
+        if any(kind in field.type for kind in ("map<", "struct<")):
+            raise BindError(f"connector jdbc cannot store column {field.name}", span=places[field.name])
+    reading = (("url", url), ("dbtable", table), *given, *driver)
+    return Jdbc(JDBC, JDBC, None, reading, url=url, table=table, login=given, keys=tuple(key))

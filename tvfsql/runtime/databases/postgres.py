@@ -1,0 +1,144 @@
+"""Rows in tables of PostgreSQL: added, or in place of the rows with the same primary key.
+
+The driver copies the rows into a temporary table and merges that into the target, in one transaction. The transaction
+also stores the number of the micro-batch, so a micro-batch that is repeated after a kill changes nothing.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, Any
+from zlib import crc32
+
+from pyspark.sql import DataFrame
+from pyspark.sql import functions as F
+from pyspark.sql import types as T
+
+from tvfsql.errors import DataError
+
+if TYPE_CHECKING:
+    from psycopg import Connection
+
+HINT = "pip install 'tvfsql[postgres]'"
+STORED, MERGED, ORDER = "tvfsql_micro_batches", "tvfsql_rows", "tvfsql_order"
+ADDED, REMOVED = ("+I", "+U"), ("-U", "-D")
+
+
+def write_postgres(
+    rows: DataFrame,
+    number: int | None,
+    table: str,
+    *,
+    url: str,
+    options: Mapping[str, str] | None = None,
+    keys: Sequence[str] = (),
+    op: str | None = None,
+) -> None:
+    """Write rows into a table, by the names of its columns, in one transaction.
+
+    `number` is that of the micro-batch; None in batch. `url` is a URL of JDBC, `options` are parameters of the
+    connection (user, password). With `keys`, the primary key of the table, a row replaces the one with the same key.
+    `op` names the column with the operation (+I, -U, +U, -D), which is not stored: the last change of a key counts, and
+    a retraction deletes its row. Raises DataError if the database refuses the rows, or if two rows without `op` have
+    the same key.
+    """
+    try:
+        import psycopg
+        from psycopg import conninfo
+    except ImportError as error:
+        raise DataError("PostgreSQL needs the package psycopg, which is not installed", hint=HINT) from error
+    target = Target(table, tuple(name for name in rows.columns if name != op), tuple(keys), op)
+    login = conninfo.make_conninfo(url.removeprefix("jdbc:"), **(options or {}))
+    try:
+        with psycopg.connect(login) as connection:
+            if number is None or _is_new(connection, f"{_stream(rows)} {table}", number):
+                _write(connection, rows, target)
+    except psycopg.errors.CardinalityViolation as error:
+        key = ", ".join(keys)
+        raise DataError(
+            f"two rows for table {table} have the same primary key ({key}), so the last one is unknown",
+            hint=f"GROUP BY {key}, or ROW_NUMBER() OVER (PARTITION BY {key} ORDER BY ...) = 1",
+        ) from error
+    except psycopg.Error as error:
+        raise DataError(f"PostgreSQL refuses rows for table {table}: {str(error).splitlines()[0]}") from error
+
+
+@dataclass(frozen=True)
+class Target:
+    """A table, the columns that are written, those of its key, and the column of operations."""
+
+    table: str
+    columns: tuple[str, ...]
+    keys: tuple[str, ...]
+    op: str | None
+
+    @property
+    def name(self) -> str:
+        return ".".join(map(quoted, self.table.split(".")))
+
+    @property
+    def selected(self) -> str:
+        return ", ".join(map(quoted, self.columns))
+
+    @property
+    def merge(self) -> Iterator[str]:
+        """The statements that merge the temporary table into the target."""
+        key = ", ".join(map(quoted, self.keys))
+        source = MERGED
+        if self.op is not None:
+            op, source = quoted(self.op), "tvfsql_last"
+            last = f"SELECT DISTINCT ON ({key}) * FROM {MERGED} ORDER BY {key}, {ORDER} DESC"
+            yield f"CREATE TEMPORARY TABLE {source} ON COMMIT DROP AS {last}"
+            same = " AND ".join(f"t.{quoted(name)} = l.{quoted(name)}" for name in self.keys)
+            yield f"DELETE FROM {self.name} t USING {source} l WHERE {same} AND l.{op} IN {REMOVED}"
+            yield f"DELETE FROM {source} WHERE {op} NOT IN {ADDED}"
+        others = [quoted(name) for name in self.columns if name not in self.keys]
+        changed = ", ".join(f"{name} = EXCLUDED.{name}" for name in others)
+        action = f"DO UPDATE SET {changed}" if changed else "DO NOTHING"
+        upsert = f" ON CONFLICT ({key}) {action}" if key else ""
+        yield f"INSERT INTO {self.name} ({self.selected}) SELECT {self.selected} FROM {source}{upsert}"
+
+
+def quoted(name: str) -> str:
+    return '"' + name.replace('"', '""') + '"'
+
+
+def _write(connection: Connection[Any], rows: DataFrame, target: Target) -> None:
+    extra = f", ''::text AS {quoted(target.op)}, 0::bigint AS {ORDER}" if target.op else ""
+    connection.execute(
+        f"CREATE TEMPORARY TABLE {MERGED} ON COMMIT DROP AS SELECT {target.selected}{extra} FROM {target.name} LIMIT 0"
+    )
+    names = [*target.columns, *([target.op] if target.op else [])]
+    columns = ", ".join((*map(quoted, names), *([ORDER] if target.op else [])))
+    with connection.cursor() as cursor, cursor.copy(f"COPY {MERGED} ({columns}) FROM STDIN") as copy:
+        for i, row in enumerate(rows.select(*map(_sent, (rows.schema[name] for name in names))).toLocalIterator()):
+            copy.write_row((*row, i) if target.op else row)
+    for statement in target.merge:
+        connection.execute(statement)
+
+
+def _sent(field: T.StructField) -> Any:
+    """A column as PostgreSQL reads it. Python's times have no zone, so instants are texts with an offset."""
+    value = F.col(f"`{field.name}`")
+    if isinstance(field.dataType, T.TimestampType):
+        return F.date_format(value, "yyyy-MM-dd HH:mm:ss.SSSSSSXXX").alias(field.name)
+    return value
+
+
+def _is_new(connection: Connection[Any], stream: str, number: int) -> bool:
+    """Whether a micro-batch of a stream has not been written. Its number is then stored."""
+    connection.execute(f"CREATE TABLE IF NOT EXISTS {STORED} (stream TEXT PRIMARY KEY, number BIGINT NOT NULL)")
+    stored = connection.execute(
+        f"INSERT INTO {STORED} AS known VALUES (%s, %s) ON CONFLICT (stream) DO UPDATE SET number = EXCLUDED.number "
+        "WHERE known.number < EXCLUDED.number RETURNING number",
+        (stream, number),
+    )
+    return stored.fetchone() is not None
+
+
+def _stream(rows: DataFrame) -> str:
+    """What identifies the stream that a micro-batch belongs to; a new checkpoint is a new stream."""
+    spark = rows.sparkSession
+    query = spark.sparkContext.getLocalProperty("sql.streaming.queryId")
+    return f"{crc32((spark.conf.get('spark.tvfsql.control', '') or '').encode()):08x} {query}"
