@@ -74,7 +74,7 @@ def test_columns_are_those_of_the_tables_behind_the_cursor_too(session: Session)
 
 def test_tables_of_databases() -> None:
     session = Session()
-    session.execute("CREATE DATABASE shop; USE shop; CREATE TABLE sale (n INT) WITH ('connector' = 'jdbc')")
+    session.execute("CREATE DATABASE shop; USE shop; CREATE TABLE sale (n INT) WITH ('connector' = 'delta')")
     assert offered("SELECT * FROM sh", session) == ["shop.sale"]
     assert offered("SELECT * FROM shop.", session) == ["sale"]
     assert session.table("sale").query.columns == session.table("shop.sale").query.columns == ("n",)
