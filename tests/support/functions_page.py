@@ -15,7 +15,7 @@ HEAD = """\
 # Flink's functions
 
 This page is generated from the table in `tvfsql/bind/flink/` by `make golden`. A function without a note is meant to
-return the same as in Flink. `tests/end_to_end/batch/test_flink_functions.py` compares more than 1,700 expressions,
+return the same as in Flink. `tests/end_to_end/batch/test_flink_functions.py` compares more than 2,000 expressions,
 which call all of these functions, with the results of Flink 2.3.
 
 A function that is not listed here is passed to Spark under its own name, if Spark has it (`NVL`, `LENGTH`, `DATEDIFF`),
@@ -34,7 +34,10 @@ and follows Spark's rules. A function that neither has is rejected.
   `DATE_FORMAT` is the exception: it shifts times in an hour that the zone of Spark's session skips. To avoid this, set
   `spark.sql.session.timeZone` to `UTC`; tvfsql's own Spark does so.
 - **Casts** to `CHAR(n)`, `VARCHAR(n)`, `BINARY(n)`, `VARBINARY(n)` and `TIMESTAMP(p)` cut and pad as in Flink, with at
-  most 6 fractional digits of a second. A time as text has the digits of its type; times in columns have milliseconds.
+  most 6 fractional digits of a second, inside arrays, maps and rows too. A time as text has the digits of its type;
+  times in columns have milliseconds. `TRY_CAST` of an array, map or row is NULL if a text inside cannot be read.
+- **Texts as DECIMAL** of up to 18 digits may lack digits, and may have one other character behind them, as in Flink:
+  `CAST('5%' AS DECIMAL)` is 5, and `CAST('T' AS DECIMAL)` is 0.
 - `array[i]` counts from 1. It is NULL beyond the end, and so is `map[key]` if the key is missing.
 - `TIME` is Spark's type of that name. In a Spark session of your own it must be enabled with
   `spark.sql.timeType.enabled`. Casting a `TIMESTAMP` before 1970 to `TIME` fails. Spark cannot pass a `TIME` to Python
@@ -67,9 +70,8 @@ and follows Spark's rules. A function that neither has is rejected.
 A JSON path is strict unless it begins with `lax`. It can contain names, indexes (also from the end), slices, `*` and
 `..name`. Filters (`[?(...)]`) and functions are rejected.
 
-Also rejected: `CAST` of a map or row to one with text, if Spark writes that text differently; `MULTISET[...]` (Flink
-cannot plan it either), `CURRENT_WATERMARK`, formats with a zone for `TIMESTAMP`, and an element that a literal array or
-map does not have.
+Also rejected: `(a, b) IN (SELECT ...)` in a SELECT list and `MULTISET[...]` (Flink cannot plan them either),
+`CURRENT_WATERMARK`, formats with a zone for `TIMESTAMP`, and an element that a literal array or map does not have.
 """
 TOPICS: dict[str, tuple[Function, ...]] = {
     "Text": texts.TEXTS,

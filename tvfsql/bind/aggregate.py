@@ -196,12 +196,14 @@ class Grouping:
         """An aggregate that Spark computes by its own rules: its argument is the whole text of the call."""
         all_values = call.function in ("COLLECT", "COLLECT_LIST", "ARRAY_AGG")
         lists = all_values or (call.function == "LISTAGG" and call.distinct)
+        kind = UNKNOWN
         if lists and not call.as_in_spark and not call.star:
+            kind = AGGREGATES[str(call.function)].result(scalar.to_scalar(call.arguments[0], where.types, span).type)
             call = replace(call, tree=scalar.listed(call))
         whole = scalar.to_scalar(call.tree, where.types, span)
         scalar.refuse_no_aggregate(call.tree, whole, span)
         name = self._name(wanted, call.function or "value", (whole,))
-        return AggCall(name, "SPARK", (whole,), type=UNKNOWN, span=span)
+        return AggCall(name, "SPARK", (whole,), type=kind, span=span)
 
     def _name(self, wanted: str | None, function: str, arguments: tuple[Scalar, ...]) -> str:
         """The name of the call's column: the one that the SELECT wants, else one made from the call."""

@@ -171,4 +171,9 @@ def _common(arms: list[exp.Expr], types: dict[str, SqlType]) -> SqlType:
         return kinds.pop()
     if all(map(is_integer, kinds)) and kinds:
         return INTEGERS[max(ORDER[kind] for kind in kinds)]
+    if all(map(is_decimal, kinds)) and kinds:
+        digits = [tuple(map(int, kind[8:-1].split(","))) for kind in kinds]
+        scale = max(scale for _, scale in digits)
+        precision = max(precision - own for precision, own in digits) + scale
+        return f"decimal({precision},{scale})" if precision <= 38 else UNKNOWN
     return UNKNOWN

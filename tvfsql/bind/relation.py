@@ -85,7 +85,7 @@ class Sources:
         source = self.bind(bound.input.relation)
         if bound.input.where:
             source = filtered(source, bound.input.where)
-        time = source.lookup(None, bound.time.text, bound.time.span)
+        time = source.lookup(bound.table, bound.time.text, bound.time.span)
         if not is_time(time.type):
             sample = "TIMESTAMP(3)"
             raise BindError(
@@ -99,7 +99,7 @@ class Sources:
             source = _renamed(
                 source, {name: free_name(name + "0", lambda n: n in source.node.columns) for name in clashing}
             )
-            time = source.lookup(None, bound.time.text, bound.time.span)
+            time = source.lookup(bound.table, bound.time.text, bound.time.span)
         zone = self.options[ZONE] if time.type == "timestamp" else ""
         keys = (source.lookup(None, name.text, name.span).plan for name in bound.input.partition_by)
         partition = tuple(dict.fromkeys(keys))

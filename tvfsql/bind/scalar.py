@@ -241,7 +241,7 @@ def listed(call: Call) -> exp.Expr:
         return made("ARRAY_JOIN(NULLIF({0}, ARRAY()), {1})", [rows, separator], "string")
     if call.function == "COLLECT":
         return made(multiset("{0}"), [rows], UNKNOWN)
-    return made("TRANSFORM({0}, item -> item.x)", [rows], UNKNOWN) if keeps_nulls else rows
+    return made("IF(SIZE({0}) > 0, TRANSFORM({0}, item -> item.x), NULL)", [rows], UNKNOWN) if keeps_nulls else rows
 
 
 def aggregate_calls(tree: exp.Expr, span: Span) -> Iterator[Call]:
@@ -332,8 +332,9 @@ def _as_call(node: exp.Expr) -> Call | None:
     inner = node
     if isinstance(inner, exp.Filter):
         condition, inner = inner.expression.this, inner.this
-    if isinstance(inner, exp.IgnoreNulls | exp.RespectNulls):
-        as_in_spark, inner = isinstance(inner, exp.RespectNulls), inner.this
+    nulls = inner if isinstance(inner, exp.IgnoreNulls | exp.RespectNulls) else None
+    if nulls is not None:
+        as_in_spark, inner = isinstance(nulls, exp.RespectNulls), nulls.this
     if isinstance(inner, exp.WithinGroup):
         as_in_spark, inner = True, inner.this
     name = _aggregate_name(inner)
@@ -349,6 +350,11 @@ def _as_call(node: exp.Expr) -> Call | None:
     if distinct:
         arguments[:1] = arguments[0].expressions
     star = bool(arguments) and isinstance(arguments[0], exp.Star)
+    if nulls is not None and name == "ARRAY_AGG":  # keeps NULLs, unless it is told not to
+        as_in_spark = False
+        if isinstance(nulls, exp.IgnoreNulls):
+            held = exp.Is(this=arguments[0].copy(), expression=exp.Null()).not_()
+            condition = exp.and_(condition, held) if condition is not None else held
     user = user_of(inner)
     function = name if name in AGGREGATES and user is None else None
     return Call(node, function, tuple(arguments), distinct, condition, star, as_in_spark, user)

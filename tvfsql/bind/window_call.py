@@ -28,10 +28,13 @@ USAGE = {
 
 @dataclass(frozen=True)
 class BoundCall:
-    """A window call: its input (for SESSION with PARTITION BY), the name of its time column, and its window."""
+    """A window call: its input (for SESSION with PARTITION BY), the name of its time column with its qualifier, if it
+    has one, and its window.
+    """
 
     input: ast.Input
     time: ast.Name
+    table: str | None
     window: Window
 
 
@@ -79,7 +82,7 @@ def bind_window(call: ast.WindowCall, options: Options) -> BoundCall:
                 span=name.span,
                 hint="leave out ORDER BY",
             )
-    return BoundCall(data, time.columns[0], _window(call, given, options))
+    return BoundCall(data, time.columns[0], time.table, _window(call, given, options))
 
 
 def _window(call: ast.WindowCall, given: dict[str, ast.Argument], options: Options) -> Window:

@@ -168,16 +168,17 @@ def _multiset(name: str) -> AggregateFunction:
     )
 
 
-def _list(name: str, values: Partial) -> AggregateFunction:
-    """An array of all values; empty if there are none."""
+def _list(name: str, values: Partial, otherwise: str = "NULL") -> AggregateFunction:
+    """An array of all values; `otherwise` if there are none."""
+    some = f"IF(size({{list}}) > 0, {VALUES}, {otherwise})"
     return AggregateFunction(
         name,
-        VALUES.replace("{list}", values.sql),
+        some.replace("{list}", values.sql),
         lambda kind: f"array<{kind}>" if kind else UNKNOWN,
         partials=(values,),
-        finish=f"coalesce({VALUES}, array())",
+        finish=some,
         distinct_rows=values,
-        of_rows=f"coalesce({DISTINCT_VALUES}, array())",
+        of_rows=some.replace(VALUES, DISTINCT_VALUES),
         accepts=Accepts.ORDERED,
     )
 
@@ -322,7 +323,7 @@ _ROWS = (
         accepts=Accepts.ORDERED,
     ),
     _multiset("COLLECT"),
-    _list("COLLECT_LIST", LIST),
+    _list("COLLECT_LIST", LIST, "array()"),
     _list("ARRAY_AGG", LIST_WITH_NULLS),
     AggregateFunction(
         ROWS,

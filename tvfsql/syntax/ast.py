@@ -49,8 +49,11 @@ class Interval:
 
 @dataclass(frozen=True)
 class Descriptor:
+    """The time columns of a window. In a group window, `table` is the qualifier of the only one, if it has one."""
+
     columns: tuple[Name, ...]
     span: Span = place()
+    table: str | None = field(default=None, compare=False, repr=False)
 
 
 @dataclass(frozen=True)

@@ -152,13 +152,19 @@ def _column_of(call: ast.WindowCall, window: ast.WindowCall) -> str:
         raise SqlSyntaxError(
             f"{function} is only allowed in GROUP BY", span=call.span, hint=f"{function}_START or {function}_END"
         )
-    if function != window.function or call.arguments != window.arguments:
+    tables = {table.lower() for each in (call, window) if (table := _qualifier(each))}
+    if function != window.function or call.arguments != window.arguments or len(tables) > 1:
         raise SqlSyntaxError(
             f"{call.function} does not match {window.function} in GROUP BY",
             span=call.span,
             hint=f"{window.function}_{kind} with the same arguments as {window.function}",
         )
     return COLUMNS[kind]
+
+
+def _qualifier(call: ast.WindowCall) -> str | None:
+    time = call.arguments[0].value
+    return time.table if isinstance(time, ast.Descriptor) else None
 
 
 def _column(name: str, span: Span) -> exp.Expr:

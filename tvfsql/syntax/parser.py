@@ -169,7 +169,8 @@ def _with_descriptor(call: ast.WindowCall, sql: str) -> ast.WindowCall:
         )
     assert first is not None
     column = ast.Name(unquote(tokens[-1]), place_of(tokens[-1]))
-    time = ast.Argument(None, ast.Descriptor((column,), first.span), first.span)
+    table = unquote(tokens[-3]) if len(tokens) > 2 else None
+    time = ast.Argument(None, ast.Descriptor((column,), first.span, table), first.span)
     return replace(call, arguments=(time, *call.arguments[1:]))
 
 

@@ -2,12 +2,13 @@
 
 from __future__ import annotations
 
-import re
-from dataclasses import dataclass
-
+from tvfsql.bind.flink.targets import Target
 from tvfsql.bind.flink.times import CLOCK, EPOCH, INSTANT, date_of, instant_at, read, wall_clock
 from tvfsql.errors import UnsupportedError
-from tvfsql.plan.types import INTEGERS, SqlType, fields, is_decimal, is_number, shown, split_kinds
+from tvfsql.plan.scalar import quoted
+from tvfsql.plan.types import INTEGERS, UNKNOWN, SqlType, ddl, fields, is_decimal, is_number, shown, split_kinds
+
+OTHER = "[\\\\p{ASCII}&&[^.0-9]]"
 
 
 def as_text(value: str, kind: SqlType, digits: int = 3, depth: int = 0) -> str | None:
@@ -56,19 +57,14 @@ def _or_null(value: str, kind: SqlType, digits: int, depth: int) -> str:
     return f"COALESCE({as_text(value, kind, digits, depth + 1) or f'CAST({value} AS STRING)'}, 'NULL')"
 
 
-@dataclass(frozen=True)
-class Target:
-    """The target of a CAST: Spark's type, and what Flink's type has in addition."""
-
-    kind: SqlType
-    length: int | None = None  # of VARCHAR(n), CHAR(n), BINARY(n), VARBINARY(n); the precision of a TIMESTAMP(n)
-    fixed: bool = False  # CHAR and BINARY are padded to their length
-
-
 def cast(source: SqlType, digits: int, target: Target, *, attempt: bool) -> str | None:
     """Return SQL for CAST({0} AS target); None if Spark's own CAST gives the same. `digits` is the number of digits of
-    a second in a time.
+    a second in a time. Raises UnsupportedError for values inside an unknown type.
     """
+    if source == UNKNOWN and target.parts and target.has_lengths:
+        raise UnsupportedError(
+            f"a CAST to {shown(target.kind)} with lengths needs a value of a known type", hint="CAST(x AS VARCHAR(3))"
+        )
     word = "TRY_CAST" if attempt else "CAST"
     kind, length = target.kind, target.length
     if kind == "string":
@@ -77,7 +73,7 @@ def cast(source: SqlType, digits: int, target: Target, *, attempt: bool) -> str 
             return text
         return f"RPAD({text}, {length}, ' ')" if target.fixed else f"LEFT({text}, {length})"
     if source.startswith(("array<", "map<", "struct<")):
-        return _inside(source, digits, kind)
+        return _inside(source, digits, target, attempt=attempt)
     if kind == "binary":
         made = f"{word}({{0}} AS BINARY)"
         if length is None:
@@ -99,25 +95,33 @@ def cast(source: SqlType, digits: int, target: Target, *, attempt: bool) -> str 
     return None
 
 
-def _inside(source: SqlType, digits: int, kind: SqlType) -> str | None:
-    """CAST of an array, map or row. Raises UnsupportedError if values inside would become texts that Spark writes
-    differently, except in an array.
-    """
-    if kind == "array<string>" and source.startswith("array<"):
-        text = as_text("item", source[6:-1], digits)
-        return None if text is None else f"TRANSFORM({{0}}, item -> {text})"
-    if _changes_text(source, kind):
-        raise UnsupportedError(
-            f"a CAST of {shown(source)} to {shown(kind)} is not supported", hint="CAST each value AS STRING"
-        )
-    return None
+def _inside(source: SqlType, digits: int, target: Target, *, attempt: bool) -> str | None:
+    """CAST of an array, map or row to another: each value inside is cast. If TRY_CAST cannot read one, all is NULL."""
+    olds = _parts(source)
+    templates = [cast(old, digits, new, attempt=attempt) for old, new in zip(olds, target.parts, strict=False)]
+    if source.partition("<")[0] != target.kind.partition("<")[0] or not any(templates):
+        return None
 
+    def value(at: int, name: str) -> str:
+        template = templates[at] or f"{'TRY_CAST' if attempt else 'CAST'}({{0}} AS {ddl(target.parts[at].kind)})"
+        return template.replace("{0}", name)
 
-def _changes_text(source: SqlType, kind: SqlType) -> bool:
-    """Whether the CAST makes a text that Spark writes differently, at any depth."""
-    if kind == "string":
-        return as_text("item", source) is not None
-    return any(_changes_text(old, new) for old, new in zip(_parts(source), _parts(kind), strict=False))
+    def unread(*names: str) -> str:
+        readers = [at for at, old in enumerate(olds) if attempt and (old == "string" or "<" in old)]
+        return " OR ".join(f"({names[at]} IS NOT NULL AND {value(at, names[at])} IS NULL)" for at in readers)
+
+    if source.startswith("array<"):
+        made, values, failed = f"TRANSFORM({{0}}, item -> {value(0, 'item')})", "{0}", unread("item")
+    elif source.startswith("map<"):
+        values, failed = "MAP_ENTRIES({0})", unread("item.key", "item.value")
+        pair = f"STRUCT({value(0, 'item.key')}, {value(1, 'item.value')})"
+        made = f"MAP_FROM_ENTRIES(TRANSFORM({values}, item -> {pair}))"
+    else:
+        names = [f"{{0}}.{quoted(name)}" for name in fields(source)]
+        parts = (f"{value(at, names[at])} AS {quoted(new)}" for at, new in enumerate(fields(target.kind)))
+        nothing = " OR ".join(filter(None, ("{0} IS NULL", unread(*names))))
+        return f"IF({nothing}, NULL, STRUCT({', '.join(parts)}))"
+    return f"IF(EXISTS({values}, item -> {failed}), NULL, {made})" if failed else made
 
 
 def _parts(kind: SqlType) -> list[SqlType]:
@@ -141,9 +145,26 @@ def _read(kind: SqlType, word: str) -> str | None:
     if kind == "date":  # the year 12 is '12'
         padded = "CONCAT(REPEAT('0', 5 - INSTR(CONCAT(TRIM({0}), '-'), '-')), TRIM({0}))"
         return f"{word}(IF({{0}} RLIKE '^\\\\s*[0-9]{{1,3}}(-[0-9]{{1,2}}){{0,2}}\\\\s*$', {padded}, {{0}}) AS DATE)"
+    if is_decimal(kind):
+        return _read_decimal(kind, word)
     if kind == "boolean":
         return f"{word}(IF({{0}} RLIKE '^\\\\s|\\\\s$', '?', {{0}}) AS BOOLEAN)"
     return None
+
+
+def _read_decimal(kind: SqlType, word: str) -> str | None:
+    """Parse a text of up to 18 bytes as a DECIMAL of up to 18 digits: digits may be missing, and one other character
+    may follow them. Longer texts, and longer DECIMALs, are parsed as in Spark.
+    """
+    precision, scale = map(int, kind[8:-1].split(","))
+    if precision > 18:
+        return None
+    blank, fraction = "[ \\\\n\\\\t]", "(\\\\.[0-9]*)?"
+    plain = f"([0-9]{{0,{precision - scale}}}){fraction}{OTHER}?"
+    with_exponent = f"([0-9]*){fraction}[eE](?![+-]$)([+-])?([0-9]*){OTHER}?"
+    pattern = f"'^{blank}*(?!{blank}|$|[+-]$)([+-])?(?:{plain}|{with_exponent}){blank}*$'"
+    digits = f"IF({{0}} RLIKE {pattern}, REGEXP_REPLACE({{0}}, {pattern}, '$10$2$3$4$5E$60$7'), CONCAT('?', {{0}}))"
+    return f"{word}(IF(OCTET_LENGTH({{0}}) > 18, {{0}}, {digits}) AS {kind.upper()})"
 
 
 def _time(source: SqlType, target: Target, word: str, *, attempt: bool) -> str | None:
@@ -168,8 +189,3 @@ def _time(source: SqlType, target: Target, word: str, *, attempt: bool) -> str |
         towards_1970 = f"TIME_BUCKET({width}, {made} + {width} - INTERVAL '0.000001' SECOND)"
         return f"IF({made} < {EPOCH}, {towards_1970}, {cut})"
     return None if made.startswith(f"{word}(") or made == "{0}" else made
-
-
-def length_of(parameters: list[str]) -> int | None:
-    """The number in CHAR(3); None if there is none."""
-    return int(parameters[0]) if parameters and re.fullmatch(r"\d+", parameters[0]) else None

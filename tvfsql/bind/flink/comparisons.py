@@ -1,8 +1,8 @@
-"""Comparisons that Spark makes differently: of rows, maps, and times of two types."""
+"""Comparisons that Spark makes differently: of rows, maps, times of two types, and with the rows of a subquery."""
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 
 from sqlglot import exp
 
@@ -43,10 +43,42 @@ def _same(left: exp.Expr, right: exp.Expr) -> exp.Expr:
     return exp.and_(*(exp.EQ(this=a.copy(), expression=b.copy()) for a, b in pairs), copy=False)
 
 
+def one_of_query(node: exp.In) -> exp.Expr | None:
+    """x IN (SELECT ...) as a value. Without an equal row it is NULL if x or a row is NULL, where Spark has FALSE. None
+    in a condition, where both mean the same.
+    """
+    if _is_condition(node):
+        return None
+    if isinstance(node.this.unnest(), exp.Tuple):
+        raise UnsupportedError(
+            "(a, b) IN (SELECT ...) is only supported in conditions", hint="WHERE (a, b) IN (SELECT ...)"
+        )
+    query = node.args["query"].unnest()
+    value = exp.to_identifier("$0", quoted=True)
+    names = exp.TableAlias(this=exp.to_identifier("$in", quoted=True), columns=[value])
+    nulls = exp.select("1").from_(exp.Subquery(this=query.copy(), alias=names)).where(exp.column(value).is_(exp.null()))
+    parts = [node.copy(), node.this, exp.Exists(this=query.copy()), exp.Exists(this=nulls)]
+    unknown = "({1} IS NULL AND {2}) OR {3}"  # rows that do not depend on x: Spark looks for them once
+    return made(f"CASE WHEN {{0}} THEN TRUE WHEN {unknown} THEN NULL ELSE FALSE END", parts, "boolean")
+
+
+def _is_condition(node: exp.Expr) -> bool:
+    """Whether AND and OR alone connect it, or its negation, to WHERE, HAVING or ON."""
+    while isinstance(node.parent, exp.Paren):
+        node = node.parent
+    if isinstance(node.parent, exp.Not):
+        node = node.parent
+    while isinstance(node.parent, exp.Connector | exp.Paren):
+        node = node.parent
+    return isinstance(node.parent, exp.Where | exp.Having | exp.Join)
+
+
 def compared(node: exp.Binary, type_of: TypeOf) -> exp.Expr | None:
     """A wall-clock time compared with an instant becomes the instant at which clocks show it. Maps are equal if their
     entries are, in any order.
     """
+    if not isinstance(node, exp.NullSafeEQ | exp.NullSafeNEQ):
+        exact_floats(node, ("this", "expression"), type_of)
     kinds = (type_of(node.left), type_of(node.right))
     if {*kinds} == {CLOCK, INSTANT}:
         for side, kind in zip(("this", "expression"), kinds, strict=True):
@@ -59,6 +91,23 @@ def compared(node: exp.Binary, type_of: TypeOf) -> exp.Expr | None:
     if any(kind.startswith("map<") and all(map(is_orderable, split_kinds(kind[4:-1]))) for kind in kinds):
         return _of_maps(node)
     return None
+
+
+def exact_floats(node: exp.Expr, sides: Sequence[str], type_of: TypeOf) -> None:
+    """Make the literals that are cast to FLOAT doubles, as Flink compares them, unless all sides are FLOATs."""
+    if all(type_of(node.args[side]) == "float" for side in sides):
+        return
+    for side in sides:
+        tree = node.args[side].unnest()
+        if isinstance(tree, exp.Cast | Made) and type_of(tree) == "float":
+            value = (tree.expressions[0] if isinstance(tree, Made) else tree.this).unnest()
+            if isinstance(value.this if isinstance(value, exp.Neg) else value, exp.Literal):
+                node.set(side, exp.cast(value.copy(), "double"))
+
+
+def among_floats(node: exp.In) -> None:
+    """FLOAT IN (...) compares FLOATs."""
+    node.set("expressions", [exp.cast(each.copy(), "float") for each in node.expressions])
 
 
 def _of_maps(node: exp.Binary) -> exp.Expr | None:

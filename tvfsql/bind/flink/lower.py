@@ -8,8 +8,17 @@ from sqlglot import exp
 
 from tvfsql.bind.flink import find, times_of_day
 from tvfsql.bind.flink.arithmetic import below_one, computed
-from tvfsql.bind.flink.casts import Target, cast, length_of
-from tvfsql.bind.flink.comparisons import compared, of_rows, one_of_tuples, refuse_dates_and_times, tuples
+from tvfsql.bind.flink.casts import cast
+from tvfsql.bind.flink.comparisons import (
+    among_floats,
+    compared,
+    exact_floats,
+    of_rows,
+    one_of_query,
+    one_of_tuples,
+    refuse_dates_and_times,
+    tuples,
+)
 from tvfsql.bind.flink.digits import DIGITS, TIMES, digits_of, digits_of_cast
 from tvfsql.bind.flink.elements import element_of
 from tvfsql.bind.flink.function import Argument
@@ -17,6 +26,7 @@ from tvfsql.bind.flink.json import is_json, of_json, raw
 from tvfsql.bind.flink.made import Made, made, runtime_call
 from tvfsql.bind.flink.readers import from_text
 from tvfsql.bind.flink.rounding import rounded, truncated
+from tvfsql.bind.flink.targets import Target
 from tvfsql.bind.flink.texts import overlaid, part_of, unmatched
 from tvfsql.bind.flink.times import (
     BUCKETS,
@@ -34,15 +44,12 @@ from tvfsql.bind.flink.times import (
 from tvfsql.bind.flink.times_of_day import cast_to_time
 from tvfsql.bind.flink.types_of import type_name
 from tvfsql.bind.flink.words import overlaps, similar, unicode_text, with_words
-from tvfsql.errors import UnsupportedError
 from tvfsql.plan.types import SqlType, is_integer
 from tvfsql.syntax.calls import Words
 from tvfsql.syntax.dialect import spark_type
 
 T = exp.DataType.Type
 TypeOf = Callable[[exp.Expr], SqlType]
-BYTES = (T.BINARY, T.VARBINARY)
-CHARS = (T.CHAR, T.VARCHAR, T.NVARCHAR, T.NCHAR)
 CALENDAR = {"MONTH": 1, "QUARTER": 3, "YEAR": 12}
 
 
@@ -88,11 +95,16 @@ def lowered(node: exp.Expr, type_of: TypeOf, zone: str) -> exp.Expr | None:
             new = _whole_number(node, type_of)
         case exp.EQ() | exp.NEQ() if of_rows(node):
             return tuples(node)
+        case exp.In() if node.args.get("query"):
+            return one_of_query(node)
         case exp.In() if type_of(node.this) == "float":
-            _compare_floats(node)
+            among_floats(node)
             return None
         case exp.In() if isinstance(node.this, exp.Tuple) and node.expressions:
             return one_of_tuples(node)
+        case exp.Between():
+            exact_floats(node, ("this", "low", "high"), type_of)
+            return None
         case exp.Coalesce():
             refuse_dates_and_times([node.this, *node.expressions], type_of)
             return None
@@ -181,11 +193,6 @@ def _whole_number(node: exp.Expr, type_of: TypeOf) -> Made | None:
     return made(f"CAST({{0}} AS {kind.upper()})", [node.copy()], kind)
 
 
-def _compare_floats(node: exp.In) -> None:
-    """FLOAT IN (...) compares FLOATs."""
-    node.set("expressions", [exp.cast(each.copy(), "float") for each in node.expressions])
-
-
 def _quarters(node: exp.Interval) -> exp.Expr:
     """INTERVAL '1' QUARTER, which Spark lacks."""
     return exp.Interval(this=exp.Literal.string(str(3 * int(node.this.name))), unit=exp.var("MONTH"))
@@ -209,28 +216,23 @@ def _overlaid(node: exp.Overlay) -> Made:
 
 def _cast(node: exp.Cast, type_of: TypeOf) -> Made | None:
     to = node.to
-    parameters = [part.name for part in to.expressions if isinstance(part, exp.DataTypeParam)]
-    length = length_of(parameters) if to.this in (*CHARS, *BYTES, *TIMES) else None
-    if to.this == T.CHAR and length is None:
-        length = 1
-    if to.this in TIMES and length is not None and length > 6:
-        raise UnsupportedError("times have at most 6 fractional digits", hint="TIMESTAMP(6)")
     if to.this == T.TIME:
         return cast_to_time(node, type_of(node.this), spark_type(to))
     if is_time_of_day(type_of(node.this)) and to.this in TIMES:
         node.set("this", times_of_day.on_first_day(node.this))
     if to.this == T.DATE and isinstance(node.this, exp.Literal) and len(node.this.name) > len("1234-5"):
         return None
-    target = Target(spark_type(to), length, fixed=to.this in (T.CHAR, T.NCHAR, T.BINARY) and length is not None)
-    digits = digits_of(node.this)
+    target = Target.of(to)
     if target.kind == "string" and type_of(node.this) == "double" and node.find(exp.Column) is None:
         node.set("this", exp.Add(this=exp.paren(node.this.copy()), expression=exp.Literal.number("0")))  # no -0.0
-    template = cast(type_of(node.this), digits, target, attempt=isinstance(node, exp.TryCast))
+    template = cast(type_of(node.this), digits_of(node.this), target, attempt=isinstance(node, exp.TryCast))
     if template is None:
         return None
     new = made(template, [node.this], target.kind)
     if to.this in TIMES:
         new.meta[DIGITS] = digits_of_cast(node)
+    elif lengths := [part.length for part in target.parts if part.length is not None]:
+        new.meta[DIGITS] = lengths[0]
     return new
 
 

@@ -20,6 +20,7 @@ from tvfsql.plan.table_options import TableOptions
 from tvfsql.plan.types import shown
 
 FORMATS = ("json", "csv", "raw")
+OF_FLINK = ("avro", "avro-confluent", "debezium-avro-confluent", "protobuf", "maxwell-json", "ogg-json")
 STARTUP_MODES = ("earliest-offset", "latest-offset", "timestamp", "specific-offsets")
 BOUNDED_MODES = ("unbounded", "latest-offset")
 FIELDS_INCLUDE = ("all", "except_key")
@@ -279,6 +280,10 @@ def _changes(options: TableOptions, value: Part) -> Changes | None:
 def _part(
     options: TableOptions, side: str, names: tuple[str, ...], columns: Sequence[Field], places: Mapping[str, Span]
 ) -> Part:
+    if (form := options.given.get(f"{side}format", "").lower()) in OF_FLINK:
+        hint = f"'{side}format' = 'json', or 'raw' and a Python function that reads the bytes"
+        span = options.spans.get(f"{side}format", options.table)
+        raise UnsupportedError(f"the format {form} is not supported", span=span, hint=hint)
     form = options.word(f"{side}format", FORMATS if side == "key." else (*FORMATS, *OPTIONS))
     kinds = {field.name: field.type for field in columns}
     if form == "raw" and (len(names) != 1 or kinds[names[0]] not in ("string", "binary", *RAW_BYTES)):

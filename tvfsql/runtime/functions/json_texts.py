@@ -13,6 +13,9 @@ from pyspark.sql.types import BooleanType, StringType
 from tvfsql.runtime.functions.json_document import parsed, text_of
 from tvfsql.runtime.functions.of_rows import arrow_function, over_arrays
 
+ESCAPE = re.compile(r"\\(u[0-9a-fA-F]{4}|.)", re.DOTALL)
+ESCAPED = {'"': '"', "\\": "\\", "/": "/", "b": "\b", "f": "\f", "n": "\n", "r": "\r", "t": "\t"}
+
 
 def _values(array: pa.Array) -> list[Any]:
     """The values as Python objects; maps become dicts."""
@@ -117,14 +120,26 @@ def _quoted(text: str | None) -> str | None:
 
 
 def _unquoted(text: str | None) -> str | None:
-    """The text of a JSON string. Any other text is returned unchanged."""
-    if text is None or not re.fullmatch(r'".*"', text, re.DOTALL):
+    """The text between the first and the last character, if these are quotation marks and it begins with a JSON string.
+    What follows that string need not be JSON. Any other text is returned unchanged."""
+    if text is None or len(text) < 2 or text[0] != '"' or text[-1] != '"':
         return text
     try:
-        value = json.loads(text, strict=False)
+        parsed(text)
+        plain = ESCAPE.sub(_unescaped, text[1:-1])
     except ValueError:
         return text
-    return value if isinstance(value, str) else text
+    return plain.encode("utf-16-le", "surrogatepass").decode("utf-16-le", "replace")  # joins surrogates to characters
+
+
+def _unescaped(escape: re.Match[str]) -> str:
+    """Raises ValueError for an escape that JSON does not have; one can follow the string."""
+    code = escape[1]
+    if len(code) > 1:
+        return chr(int(code[1:], 16))
+    if code not in ESCAPED:
+        raise ValueError(f"\\{code} is no escape of JSON")
+    return ESCAPED[code]
 
 
 json_string = arrow_function(_json_string, StringType())

@@ -1,1 +1,0 @@
-SELECT CAST(MAP['a', price > 1] AS MAP<STRING, STRING>) FROM bid;
