@@ -11,7 +11,7 @@ PYTHON ?= $(shell for each in python3 python3.13 python3.12 python3.11 python; d
 	"$$each" -c '$(AT_LEAST_3_11)' 2>/dev/null && echo "$$each" && break; done)
 
 .DEFAULT_GOAL := help
-.PHONY: help demo test soak soak-kills test-cluster interrupts check golden bench bench-flink fuzz hostile lint
+.PHONY: help demo test soak soak-kills test-cluster interrupts check golden bench bench-flink fuzz hostile lint site
 
 help:  ## show this list
 	@awk -F ':.*## ' '/^[a-z-]+:.*## /{printf "  make %-12s %s\n", $$1, $$2}' Makefile
@@ -57,6 +57,9 @@ fuzz: $(DONE)  ## try N=100000 mutants of SQL texts: each is refused, or makes a
 hostile: $(DONE)  ## try N=20000 hostile names and texts: they come out of Spark as they went in, or are refused
 	$(BIN)/python tests/support/hostile.py $(or $(N),20000)
 	$(BIN)/python tests/support/hostile.py $(or $(N),20000) --spark
+
+site: $(DONE)  ## build the documentation as a site in site/, without network; a broken link fails
+	NO_MKDOCS_2_WARNING=1 $(BIN)/mkdocs build --strict --quiet
 
 lint: $(DONE)
 	$(BIN)/ruff check
