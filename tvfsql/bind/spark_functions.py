@@ -56,6 +56,16 @@ class SparkText(SparkGenerator):
         """Keep `${` in a literal: Spark would substitute it in the text before parsing."""
         return super().literal_sql(expression).replace("${", "\\u0024{")
 
+    def values_sql(self, expression: exp.Values, values_as_table: bool = True) -> str:
+        """VALUES as a UNION ALL of SELECTs if it calls functions: Spark evaluates only some of them in an inline
+        table."""
+        calls = (call for call in expression.find_all(exp.Func) if not isinstance(call, exp.Cast))
+        if not any(calls):
+            return super().values_sql(expression, values_as_table)
+        rows = (row.expressions if isinstance(row, exp.Tuple) else [row] for row in expression.expressions)
+        selects = " UNION ALL ".join(f"SELECT {self.expressions(sqls=row, flat=True)}" for row in rows)
+        return f"({selects}) AS {self.sql(expression, 'alias')}"
+
     def not_sql(self, expression: exp.Not) -> str:
         inner = expression.this
         if isinstance(inner, exp.Is) and isinstance(inner.expression, exp.Null):
