@@ -1,0 +1,1 @@
+SELECT LISTAGG(DISTINCT ) AS items FROM bid;
