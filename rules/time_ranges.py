@@ -13,10 +13,13 @@ from tvfsql.plan.window import Cumulate, Hop, Tumble
 from tvfsql.plan.window_nodes import GlobalWindowAggregate, LocalWindowAggregate, TimeRanges
 from tvfsql.planner import rule
 
+MINUTE = 60_000
+OF_FIXED_SIZE = frozenset(["sum", "min", "max", "moments", "running"])
+
 
 @rule
 def cut_into_time_ranges(node: Node, options: Options) -> Node | None:
-    """In batch, make windows without keys by time ranges, each in a task of its own.
+    """In batch, make windows without keys by time ranges, in as many tasks as there are cores.
 
     Before:
       GlobalWindowAggregate(window=[HOP(slice_end=[slice_end], size=[1 h], slide=[1 s])], select=[n])
@@ -33,6 +36,8 @@ def cut_into_time_ranges(node: Node, options: Options) -> Node | None:
     the slices is copied, and no rows; a range of CUMULATE is one cycle, which shares no slice with another. Does not
     apply
     - with keys, unless all are BOOLEAN: many keys keep all cores busy without copies;
+    - to slices of a minute or more, unless partials grow with the window, as lists do: a year has half a million of
+      such slices, and one task merges these in about a second. Ranges would cost more CPU than they save time;
     - to DISTINCT aggregates of HOP: their slices are changes since the first row, so no range can begin without those
       before it. Their costly part, the shuffle of values, is parallel anyway;
     - to SESSION, whose borders are not known before its rows are;
@@ -42,8 +47,13 @@ def cut_into_time_ranges(node: Node, options: Options) -> Node | None:
         case GlobalWindowAggregate(LocalWindowAggregate() as local, Tumble() | Hop() | Cumulate() as window, keys):
             if options.streaming or any(local.type_of(key) != "boolean" for key in keys):
                 return None
-            if local.distincts and isinstance(window, Hop):
+            if (local.distincts and isinstance(window, Hop)) or not is_long_work(node, window):
                 return None
             windows = replace(node, input=TimeRanges(local, window), keys=(*keys, RANGE))
             return Project(windows, tuple(Item(part.name, column(part.name, part.type)) for part in node.schema))
     return None
+
+
+def is_long_work(node: GlobalWindowAggregate, window: Tumble | Hop | Cumulate) -> bool:
+    """Whether one task may take long: slices can be very many, or the partials of a window are long."""
+    return window.slice_size < MINUTE or any(kind not in OF_FIXED_SIZE for _, kind in node.merges)
