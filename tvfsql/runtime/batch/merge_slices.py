@@ -4,9 +4,9 @@ from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
 
-from pyspark.sql import DataFrame
+from pyspark.sql import Column, DataFrame
 
-from tvfsql.plan.columns import SLICE_END
+from tvfsql.plan.columns import RANGE, SLICE_END
 from tvfsql.plan.window import Cumulate, Hop, Tumble, of_slices
 from tvfsql.runtime.frames.column_names import column_of
 from tvfsql.runtime.frames.window_schema import window_schema
@@ -31,7 +31,10 @@ def merge_slices(
     if merges.get(rows) != "sum" or not are_kinds(merges.values()):
         raise AssertionError(f"{rows} must be a sum, and all merge kinds in {', '.join(KINDS)}: {dict(merges)}")
     columns = [column_of(name) for name in (*keys, SLICE_END, *merges)]
-    spread = slices.select(*columns).repartition(*(map(column_of, keys) if keys else (1,)))
+    by: list[Column | int] = [*map(column_of, keys)] or [1]
+    if RANGE in keys:  # without a number Spark puts small slices into one task, however long their windows take
+        by = [int(slices.sparkSession.conf.get("spark.sql.shuffle.partitions") or 1), *by]
+    spread = slices.select(*columns).repartition(*by)  # type: ignore[arg-type]
     ordered = spread.sortWithinPartitions(*map(column_of, (*keys, SLICE_END)))
     # mapInArrow cannot find a column with a dot or a backtick in its name
     numbered = ordered.toDF(*map(str, range(len(columns))))
