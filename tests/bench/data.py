@@ -6,7 +6,7 @@ import os
 import shutil
 import tempfile
 from collections.abc import Callable
-from dataclasses import dataclass, field
+from dataclasses import dataclass
 from datetime import datetime, timedelta
 from pathlib import Path
 
@@ -33,7 +33,6 @@ class Bids:
 
     rows: int
     keys: int
-    rows_per_second: int = field(default=ROWS_PER_SECOND, kw_only=True)
 
     def whole(self) -> str:
         """The folder of all rows, in Parquet files."""
@@ -50,8 +49,7 @@ class Bids:
         return self._folder("few", lambda rows: rows.slice(0, FEW))
 
     def _folder(self, name: str, choose: Callable[[pa.Table], pa.Table]) -> str:
-        pace = "" if self.rows_per_second == ROWS_PER_SECOND else f"-{self.rows_per_second}"
-        folder = Path(tempfile.gettempdir(), "tvfsql-bench", f"{SEED}-{self.rows}-{self.keys}{pace}-{name}")
+        folder = Path(tempfile.gettempdir(), "tvfsql-bench", f"{SEED}-{self.rows}-{self.keys}-{name}")
         if not folder.exists():
             unfinished = folder.with_suffix(f".{os.getpid()}")  # so that an interrupted one is never taken for whole
             unfinished.mkdir(parents=True)
@@ -66,7 +64,7 @@ class Bids:
 
     def _table(self) -> pa.Table:
         draw = np.random.default_rng(SEED)
-        ts = FIRST + np.arange(self.rows, dtype=np.int64) * 1_000_000 // self.rows_per_second
+        ts = FIRST + np.arange(self.rows, dtype=np.int64) * 1_000_000 // ROWS_PER_SECOND
         return pa.table(
             {
                 "ts": pa.array(ts).cast(pa.timestamp("us")),

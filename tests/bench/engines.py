@@ -198,5 +198,5 @@ def _cumulate_ends(window: Cumulate) -> str:
 
 
 def _interval(ms: int) -> str:
-    length, unit = next((ms // each, unit) for each, unit in UNITS if ms % each == 0)
+    length, unit = next(((ms // each, unit) for each, unit in UNITS if ms % each == 0), (ms / 1000, "SECOND"))
     return f"INTERVAL '{length}' {unit}"

@@ -20,8 +20,7 @@ def run(bids: Bids, cases: Sequence[RangeCase], repeats: int) -> bool:
     one_task = WithOption(engine, "one task", "tvfsql.rules.disabled", "cut_into_time_ranges")
     agree = True
     for case in cases:
-        rows = Bids(bids.rows, bids.keys, rows_per_second=case.rows_per_second)
-        bench = Bench(rows, engine, [one_task], repeats)
+        bench = Bench(bids, engine, [one_task], repeats)
         found = list(bench.answers(case))
         agree &= all(answer.agrees for answer in found)
         report.say(*report.answers(case, found))

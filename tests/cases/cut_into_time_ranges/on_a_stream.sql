@@ -2,5 +2,5 @@
 -- expect: split_local_global
 SET 'execution.runtime-mode' = 'streaming';
 SELECT window_start, window_end, COUNT(*) AS n
-FROM TABLE(HOP(TABLE bid, DESCRIPTOR(bidtime), INTERVAL '1' SECOND, INTERVAL '1' HOUR))
+FROM TABLE(HOP(TABLE bid, DESCRIPTOR(bidtime), INTERVAL '0.1' SECOND, INTERVAL '1' HOUR))
 GROUP BY window_start, window_end;
