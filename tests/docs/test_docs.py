@@ -27,14 +27,15 @@ if TYPE_CHECKING:
 
 ENVIRONMENT = environment() | {"PYTHONPATH": str(ROOT)}
 SQL = blocks("sql")
-FIRST = {block.page: block for block in reversed(SQL) if block.rows and len(block.shown) > 1}
+PAGES = {block.page for block in SQL} - {"docs/cookbook.md"}  # its recipes are those of the other pages
+FIRST = {block.page: block for block in reversed(SQL) if block.page in PAGES and block.rows and len(block.shown) > 1}
 # in `make test` a block for both modes runs in batch, and the first one of a page on streams too; `make soak` has all
 SHOWN = [
     (block, mode)
     for block in SQL
     if block.rows
     for mode in block.shown
-    if SOAK or mode == block.shown[0] or block is FIRST[block.page]
+    if SOAK or mode == block.shown[0] or block is FIRST.get(block.page)
 ]
 COMMANDS = [
     (str(block), words)
