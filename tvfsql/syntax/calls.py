@@ -160,6 +160,9 @@ class WithWords(_Parser):
 
     def _of_all(self, name: str, arguments: list[exp.Expr], options: list[str]) -> exp.Expr:
         """An aggregate, as a function of the array of its rows."""
+        wanted, said = (2, "KEY k VALUE v") if name == "JSON_OBJECTAGG" else (1, "one value")
+        if len(arguments) != wanted:
+            self.raise_error(f"{name} takes {said}")
         options += ["RAW=j"] if is_json(arguments[-1]) else []
         names = ("k", "x") if len(arguments) > 1 else ("x",)
         fields = [exp.alias_(part, name) for part, name in zip(arguments, names, strict=True)]

@@ -32,8 +32,8 @@ def refuse_unknown(tree: exp.Expr, span: Span) -> None:
         for argument, value in node.args.items():
             if _is_set(value) and not (argument in of.arguments and _is_one_of(value, of.arguments[argument])):
                 raise _refusal(node, argument, span)
-            if isinstance(value, list) and None in value:  # as in LISTAGG(DISTINCT)
-                raise SqlSyntaxError(f"something is missing after {_called(node, '')}", span=_place(node, span))
+        if isinstance(node, exp.Distinct) and isinstance(node.parent, exp.Func) and not any(node.expressions):
+            raise SqlSyntaxError("something is missing after DISTINCT", span=_place(node, span))
         if isinstance(node, exp.Identifier) and not node.quoted and node.name.lower() in RESERVED:
             raise SqlSyntaxError(
                 f"unexpected {node.name}", span=_place(node, span), hint=f"`{node.name}`, if it is a name"

@@ -1,0 +1,1 @@
+SELECT JSON_ARRAYAGG() AS items FROM bid;
