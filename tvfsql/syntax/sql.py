@@ -113,7 +113,7 @@ def _message(detail: Mapping[str, Any]) -> tuple[str, str | None]:
     text, _, token = text.partition(" but got ")
     if text == "Expected table name":
         return f"a table name is missing {'after' if 'SENTINEL' in token else 'before'} {word}", None
-    return text[0].lower() + text[1:], None
+    return text if text[1:2].isupper() else text[0].lower() + text[1:], None
 
 
 def _place(text: str, detail: Mapping[str, Any], fallback: Span) -> Span:
