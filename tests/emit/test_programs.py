@@ -38,7 +38,7 @@ STREAMS_ALONE = re.compile(r"table\.exec\.emit|late-output|changelog\.op")
 
 # in `make test`; `make soak` has all
 THROWN = ("insert",)
-SOME = ("early_firing_of_a_statement_set", "insert", "late_output", "top_n")
+SOME = ("insert", "late_output", "top_n")
 
 
 def streams() -> list[Case]:

@@ -10,7 +10,7 @@ import pytest
 from hypothesis import settings
 
 SOAK = os.environ.get("TVFSQL_SOAK") == "1"
-ONE_IN = int(os.environ.get("TVFSQL_EXAMPLES_ONE_IN", "3"))
+ONE_IN = int(os.environ.get("TVFSQL_EXAMPLES_ONE_IN", "4"))
 
 
 def examples(count: int) -> Callable[[Any], Any]:
