@@ -263,7 +263,9 @@ def source_of(rows: Path, sizes: Sizes, kafka: bool) -> Iterator[tuple[Any, str,
     if not kafka:
         yield spark, TABLE.format("bid", BID, rows, ", 'maxFilesPerTrigger' = '1'"), jars
         return
-    broker = Broker(rows.parent / "kafka")
+    home = rows.parent / "kafka"
+    home.mkdir()
+    broker = Broker(home)
     try:
         broker.make_topic(spark, "bid", 1)
         for file in sorted(rows.iterdir()):
