@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import io
 import os
+import shutil
 import signal
 import stat
 import subprocess
@@ -18,12 +19,13 @@ from prompt_toolkit.input import create_pipe_input
 from prompt_toolkit.output import DummyOutput
 
 from tvfsql.api import Session
-from tvfsql.errors import TvfSqlError
+from tvfsql.errors import DataError, TvfSqlError
 from tvfsql.shell import run_shell
 from tvfsql.shell.commands import COMMANDS
 from tvfsql.shell.drawing import Screen, draw
 from tvfsql.shell.files import history_file, start_file
 from tvfsql.shell.interrupts import interruptible
+from tvfsql.shell.pager import pager
 from tvfsql.shell.state import Shell
 from tvfsql.shell.terminal import PrivateHistory, run_terminal
 
@@ -298,6 +300,78 @@ def test_on_a_real_terminal() -> None:
             break
     child.close()
     assert child.exitstatus == 0
+
+
+# ------------------------------------------------------------------------------------------ pager
+
+
+def test_which_pager(monkeypatch: pytest.MonkeyPatch) -> None:
+    assert pager({"PAGER": "less -x 'two words'"}) == ["less", "-x", "two words"]
+    assert pager({"PAGER": " "}) == []
+    monkeypatch.setenv("PATH", "")
+    assert pager({}) == []
+    with pytest.raises(DataError, match="the pager less ' did not work"):
+        pager({"PAGER": "less '"})
+
+
+@pytest.fixture
+def on_a_terminal(shell: Shell, monkeypatch: pytest.MonkeyPatch) -> Shell:
+    """A shell that believes that its output is a screen of 24 lines."""
+    monkeypatch.setattr(Shell, "on_screen", True)
+    monkeypatch.setenv("LINES", "24")
+    monkeypatch.setenv("COLUMNS", "60")
+    shell.terminal = True
+    return shell
+
+
+def test_long_results_go_to_the_pager_and_short_ones_do_not(
+    on_a_terminal: Shell, capfd: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setenv("PAGER", "sed s/^/paged:/")
+    capfd.readouterr()
+    assert on_a_terminal.run("\\df\n")
+    told = capfd.readouterr().out
+    assert all(line.startswith("paged:") for line in told.splitlines()) and len(told.splitlines()) > 24
+    assert on_a_terminal.run("SHOW TABLES;")
+    assert "paged:" not in capfd.readouterr().out
+    on_a_terminal.run("\\pager on")
+    assert on_a_terminal.run("SHOW TABLES;")
+    assert "paged:| bid " in capfd.readouterr().out
+    on_a_terminal.run("\\pager off")
+    assert on_a_terminal.run("\\df")
+    assert "paged:" not in capfd.readouterr().out
+
+
+def test_a_pager_that_ends_early_or_does_not_exist(
+    on_a_terminal: Shell, capfd: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setenv("PAGER", "true")
+    assert on_a_terminal.run("\\df")
+    monkeypatch.setenv("PAGER", "no-such-pager")
+    capfd.readouterr()
+    assert not on_a_terminal.run("\\df")
+    told = capfd.readouterr()
+    assert "ARRAY_" in told.out and "hint: \\pager off" in told.err
+
+
+@pytest.mark.skipif(not shutil.which("less"), reason="needs less")
+@pytest.mark.skipif(not hasattr(os, "openpty"), reason="needs a pseudo terminal")
+def test_less_ends_with_q_and_with_ctrl_c(monkeypatch: pytest.MonkeyPatch) -> None:
+    import pexpect
+
+    monkeypatch.delenv("PAGER", raising=False)
+    monkeypatch.delenv("LESS", raising=False)
+    program = "from tvfsql.shell.state import Shell; from tvfsql.api import Session; "
+    program += "shell = Shell(Session(), terminal=True); [print(shell.run('\\\\df'), each) for each in ('one', 'two')]"
+    child = pexpect.spawn(sys.executable, ["-c", program], encoding="utf-8", timeout=PATIENCE, dimensions=(24, 80))
+    child.expect("ARRAY_")
+    child.expect(r"\n:")
+    child.send("q")
+    child.expect("True one")
+    child.expect(r"\n:")
+    child.send("\x03")
+    child.expect("True two")
+    child.expect(pexpect.EOF)
 
 
 # ------------------------------------------------------------------------------------------ with Spark

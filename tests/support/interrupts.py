@@ -10,6 +10,7 @@ import io
 import os
 import random
 import re
+import signal
 import subprocess
 import sys
 import tempfile
@@ -53,13 +54,20 @@ def main() -> int:
         )
     environment = os.environ | {"HOME": str(folder), "TERM": "xterm", "PYTHONPATH": os.pathsep.join(sys.path)}
     shell = pexpect.spawn(
-        sys.executable, ["-m", "tvfsql"], encoding="utf-8", timeout=PATIENCE, dimensions=(40, 160), env=environment
+        sys.executable,
+        ["-m", "tvfsql"],
+        encoding="utf-8",
+        timeout=PATIENCE,
+        dimensions=(40, 160),
+        env=environment,
+        preexec_fn=lambda: signal.signal(signal.SIGINT, signal.SIG_DFL),  # who starts this may ignore it
     )
     shell.logfile_read = screen
     shell.expect("tvfsql>")
     again = 0
     for press in range(presses):
         name = draw.choice(list(RUNS))
+        print(f"{press + 1}: {name}", flush=True)
         mode = "stream" if name in STREAMS else "batch"
         answer(shell, f"SET 'execution.runtime-mode' = '{mode.replace('stream', 'streaming')}';", "set execution")
         answer(shell, f"\\i {folder}/{mode}.sql", "created table nothing")
@@ -71,7 +79,7 @@ def main() -> int:
             time.sleep(draw.random() / 2)
         again += answer(shell, f"SET 'pipeline.name' = 'alive{press}';", f"set pipeline.name = alive{press}")
         pressed[name] += 1
-        print(f"{press + 1} presses, the session answers ({name})", flush=True)
+        print("  the session answers", flush=True)
     shell.send("\\q\r")
     shell.expect(pexpect.EOF)
     shell.close()

@@ -14,6 +14,7 @@ from pathlib import Path
 
 from tvfsql.errors import BindError, DataError, OptionError, did_you_mean, nearest
 from tvfsql.runtime.host.row_formats import FORMATS
+from tvfsql.shell.pager import page, pager
 from tvfsql.shell.state import Shell
 from tvfsql.syntax.explain_words import STAGES
 
@@ -45,15 +46,20 @@ def _help(shell: Shell, _: str) -> None:
     from tvfsql.syntax.parser import STATEMENTS
 
     width = max(len(f"{each.names[0]} {each.usage}") for each in COMMANDS)
+    lines = []
     for each in COMMANDS:
         others = f"  (also {', '.join(each.names[1:])})" if each.names[1:] else ""
-        print(f"  {f'{each.names[0]} {each.usage}':<{width}}  {each.summary}{others}")
-    print("\nStatements end with a semicolon: SELECT, INSERT, CREATE, EXPLAIN and")
-    for text in STATEMENTS.values():
-        print(f"  {text}")
-    print("\nThe view _ is the last query: SELECT COUNT(*) FROM _;")
-    print("Keys: Tab completes, Ctrl-R searches the history, Ctrl-X Ctrl-E opens the editor,")
-    print("Alt-Enter breaks a line, Ctrl-C cancels, Ctrl-D discards an unfinished statement or leaves.")
+        lines.append(f"  {f'{each.names[0]} {each.usage}':<{width}}  {each.summary}{others}")
+    lines += ["", "Statements end with a semicolon: SELECT, INSERT, CREATE, EXPLAIN and"]
+    lines += [f"  {text}" for text in STATEMENTS.values()]
+    lines += ["", "The view _ is the last query: SELECT COUNT(*) FROM _;"]
+    lines.append("Keys: Tab completes, Ctrl-R searches the history, Ctrl-X Ctrl-E opens the editor,")
+    lines.append("Alt-Enter breaks a line, Ctrl-C cancels, Ctrl-D discards an unfinished statement or leaves.")
+    text = "".join(f"{line}\n" for line in lines)
+    if command := shell.pager_for(text):
+        page(text, command)
+    else:
+        print(text, end="")
 
 
 def _describe(shell: Shell, name: str) -> None:
@@ -139,6 +145,12 @@ def _null(shell: Shell, word: str) -> None:
     shell.note(f"NULL is shown as {shell.settings.null}")
 
 
+def _pager(shell: Shell, word: str) -> None:
+    shell.settings.pager = _chosen(word, (ON, OFF, AUTO), shell.settings.pager)
+    command = pager()
+    shell.note(f"pager: {shell.settings.pager}" + (f", {shlex.join(command)}" if command else ", none is installed"))
+
+
 def _keys(shell: Shell, word: str) -> None:
     shell.settings.keys = _chosen(word, ("emacs", "vi"), shell.settings.keys)
     shell.note(f"keys are those of {shell.settings.keys}")
@@ -172,6 +184,7 @@ def _watch(shell: Shell, word: str) -> None:
         raise OptionError(f"\\watch takes seconds, not {word}", hint="\\watch 5")
     if not shell.last:
         raise BindError("there is no last query to watch", hint="SELECT ...; then \\watch 5")
+    paged, shell.settings.pager = shell.settings.pager, OFF
     try:
         while True:
             shell.note(time.strftime("%H:%M:%S"))
@@ -180,6 +193,8 @@ def _watch(shell: Shell, word: str) -> None:
             time.sleep(pause)
     except KeyboardInterrupt:
         shell.note("no longer watched")
+    finally:
+        shell.settings.pager = paged
 
 
 def _chart(shell: Shell, argument: str) -> None:
@@ -254,6 +269,7 @@ COMMANDS = (
     Command(("\\x",), "[on|off|auto]", "one value per line; auto: if rows are too wide", _expanded, "expanded"),
     Command(("\\limit", ".maxrows"), "[ROWS]", "the number of rows shown of a result; 0: all", _limit),
     Command(("\\null", ".nullvalue"), "[TEXT]", "the text for NULL", _null),
+    Command(("\\pager",), "[on|off|auto]", "a pager; auto: for results longer than the screen", _pager, "expanded"),
     Command(("\\timing", ".timer"), "[on|off]", "show the time of each statement", _timing, "switch"),
     Command(("\\o", ".output"), "[FILE]", "write results to a file, or to the screen again", _output, "file"),
     Command(("\\i", ".read"), "FILE", "run a script", _read, "file"),

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import shutil
 import time
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from typing import TYPE_CHECKING
 
 from tvfsql.answers import Answers
@@ -15,6 +15,7 @@ from tvfsql.options import MOST_ROWS, RESULT_MODE, ResultMode
 from tvfsql.physical.firing import op_of
 from tvfsql.runtime.host.status_line import working
 from tvfsql.shell.drawing import draw
+from tvfsql.shell.pager import scrolls_sideways
 from tvfsql.syntax import ast
 
 if TYPE_CHECKING:
@@ -33,6 +34,8 @@ class ShellAnswers(Answers):
 
     shell: Shell | None = field(default=None, kw_only=True)
     rows: int | None = None
+    paged: str = ""  # a result for the pager, which the main thread shows
+    followed: bool = False  # whether the result was already seen, as a stream on the whole screen
 
     def text_of(self, result: Result) -> str:
         match result.outcome:
@@ -64,8 +67,28 @@ class ShellAnswers(Answers):
         if len(shown) < len(rows):
             note = f"the first {len(shown)} rows: \\limit 0 shows all\n"
         if self.format == "table" and self._of_shell.terminal:
-            return draw(columns, types, shown, self._of_shell.screen) + note
+            return self._on_screen(columns, types, shown, note)
         return self.written(columns, types, shown) + note
+
+    def _on_screen(
+        self, columns: Sequence[str], types: Sequence[str], rows: Sequence[Sequence[object]], note: str
+    ) -> str:
+        """The rows cut to the screen; all columns if a pager shows them that scrolls sideways."""
+        screen = self._of_shell.screen
+        text = draw(columns, types, rows, screen) + note
+        if screen.expanded == "off" and scrolls_sideways(self._pager_for(text)):
+            return draw(columns, types, rows, replace(screen, width=0)) + note
+        return text
+
+    def _print(self, text: str) -> None:
+        """Keep a result for the pager that is too long for the screen, and print others."""
+        if self._pager_for(text):
+            self.paged = text
+        else:
+            super()._print(text)
+
+    def _pager_for(self, text: str) -> list[str]:
+        return [] if self.followed else self._of_shell.pager_for(text)
 
     def _charted(self, columns: Sequence[str], types: Sequence[str], rows: Sequence[Sequence[object]]) -> str:
         from tvfsql.shell.chart import Chart, Size, draw_chart
@@ -97,7 +120,7 @@ class ShellAnswers(Answers):
         def status() -> str:
             return say() or f"waiting for the first rows  {time.monotonic() - begun:.0f} s"
 
-        shell = self._of_shell
+        shell, self.followed = self._of_shell, True
         view = LiveView(kept, status, shell.cancel, shell.screen, shell.chart)
         view.run(lambda: self.session.follow(query, lambda rows: kept.take(rows[1], rows[2])))
         if shell.chart is not None:

@@ -13,8 +13,10 @@ from typing import TYPE_CHECKING, TextIO
 
 from tvfsql.api import Session
 from tvfsql.errors import DataError, TvfSqlError
+from tvfsql.runtime.host.status_line import working
 from tvfsql.shell.drawing import DIM, PLAIN, Screen
 from tvfsql.shell.interrupts import interruptible
+from tvfsql.shell.pager import is_long, page, pager
 from tvfsql.shell.splitting import chunks, is_command, mentions
 
 if TYPE_CHECKING:
@@ -34,6 +36,7 @@ class Settings:
     limit: int = 200
     null: str = "NULL"
     keys: str = "emacs"
+    pager: str = "auto"
 
 
 @dataclass
@@ -118,21 +121,30 @@ class Shell:
 
     def give(self, outcome: Outcome) -> None:
         """Execute a statement and print its result."""
+        from tvfsql.api.listings import Listing
+        from tvfsql.api.script import Message, Text
         from tvfsql.shell.printing import ShellAnswers, last_query
 
         answers = ShellAnswers(self.session, self.settings.format, self.out or sys.stdout, messages=True, shell=self)
         begun = time.monotonic()
-        if self.terminal:
+        if self.terminal and isinstance(outcome, Listing | Message | Text):
+            self._interruptible(lambda: answers.give(outcome))  # while Spark starts, they do not wait for it
+        elif self.terminal:
             self._interruptible(lambda: self._with_packages(lambda: answers.give(outcome)))
         else:
             answers.give(outcome)
-        self.tell(answers.rows, time.monotonic() - begun)
+        seconds = time.monotonic() - begun
+        if answers.paged:
+            page(answers.paged, self.pager_for(answers.paged))
+        self.tell(answers.rows, seconds)
         self.last = last_query(outcome) or self.last
 
     def _with_packages(self, work: Callable[[], None]) -> None:
         """Start Spark again if it was started, while someone typed, without what the tables need now."""
         own = self.session.own
-        if (lacking := own.lacks()) and not any(running.active for running in self.session.streams.runs):
+        with working("running"):
+            lacking = own.lacks()  # waits for a Spark that is starting
+        if lacking and not any(running.active for running in self.session.streams.runs):
             self.note(f"Spark starts again, with {', '.join(lacking)}")
             own.restart()
             own.silence()
@@ -165,9 +177,19 @@ class Shell:
             return
         print(f"{DIM}{text}{PLAIN}" if self.colours else text, file=sys.stderr)
 
+    def pager_for(self, text: str) -> list[str]:
+        """The command of the pager that shows this text; empty: it is printed."""
+        to_person = self.on_screen and self.out is None and self.chart is None
+        wanted = self.settings.pager == "on" or (self.settings.pager == "auto" and is_long(text))
+        return pager() if text and to_person and wanted else []
+
+    @property
+    def on_screen(self) -> bool:
+        return self.terminal and sys.stdout.isatty()
+
     @property
     def colours(self) -> bool:
-        return self.terminal and not os.environ.get("NO_COLOR") and sys.stdout.isatty()
+        return self.on_screen and not os.environ.get("NO_COLOR")
 
     @property
     def screen(self) -> Screen:
