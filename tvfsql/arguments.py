@@ -49,6 +49,8 @@ def build_parser() -> argparse.ArgumentParser:
     )
     of_port = "serve the metrics of streams for Prometheus on this port of the loopback interface"
     run.add_argument("--metrics-port", metavar="PORT", type=int, help=of_port)
+    of_ui = "serve a page of the plans and the running streams on this machine; its address is printed"
+    run.add_argument("--ui", action="store_true", help=of_ui)
     run.add_argument("--no-flush", action="store_true", help="keep a stream's last windows open in the checkpoint")
 
     explain = _command(commands, "explain", "print the plans of a script's queries; starts Java with --analyze only")

@@ -6,7 +6,7 @@ import argparse
 import os
 import signal
 import sys
-from collections.abc import Iterator, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from enum import IntEnum
 from pathlib import Path
 from typing import TYPE_CHECKING, TextIO
@@ -131,18 +131,33 @@ def _outcomes(given: argparse.Namespace, parser: argparse.ArgumentParser) -> lis
 
 def _run(given: argparse.Namespace, parser: argparse.ArgumentParser) -> int:
     from tvfsql.answers import Answers, tell_rest
+    from tvfsql.api.script import queries_of
 
     signal.signal(signal.SIGTERM, signal.default_int_handler)  # SIGTERM stops as cleanly as Ctrl-C
     session = _session(given)
     _export_metrics(session, given)
+    show = _live_page(session) if given.ui else None
     with _target(given.output) as out:
         answers = Answers(session, given.format, out)
         for sql, name, folder in _scripts(given, parser):
             session.script.folder = folder
             for outcome in session.script.outcomes(sql, name):
+                if show is not None:
+                    show(queries_of(outcome))
                 answers.give(outcome)
     tell_rest(session.script)
     return Exit.OK
+
+
+def _live_page(session: Session) -> Callable[[Sequence[Compiled]], None]:
+    """Serve the page of the streams that run, and print its address. Returns a function that adds queries to it."""
+    from tvfsql.api.live_page import LivePage, serve
+
+    streams = session.streams
+    page = LivePage(lambda: any(run.active for run in streams.runs))
+    streams.reports.append(page.take)
+    print(f"page: {serve(page)}", file=sys.stderr)
+    return page.add
 
 
 def _export_metrics(session: Session, given: argparse.Namespace) -> None:

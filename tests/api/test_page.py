@@ -8,10 +8,15 @@ import time
 from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
+from urllib.error import HTTPError
+from urllib.parse import urlsplit
+from urllib.request import Request, urlopen
 
 import pytest
 
 import tvfsql
+from tvfsql.api.live_page import KEPT, LivePage, serve
+from tvfsql.runtime.stream.progress.metrics import Metrics
 
 BID = """CREATE TABLE bid (ts TIMESTAMP(3), price INT, item STRING, WATERMARK FOR ts AS ts)
 WITH ('connector' = 'filesystem', 'path' = 'bid.csv', 'format' = 'csv');
@@ -80,6 +85,52 @@ def test_a_session_has_no_slices_to_draw() -> None:
     )
 
 
+# ------------------------------------------------------------------------------------------ while streams run
+
+
+def metrics(stream: str, number: int) -> Metrics:
+    sums = {"rows_in": 100 * number + 100, "rows_out": 10 * number, "late_rows_dropped": number // 2}
+    latest = {"last_micro_batch_seconds": 0.5, "open_slices": 3, "state_rows": 7, "state_bytes": 4096}
+    latest |= {"watermark": 1_700_000_000.0 + number, "watermark_lag_seconds": 2.5}
+    return Metrics(stream, number, 1_700_000_003.0 + number, sums, latest)
+
+
+def asked(address: str, path: str = "/", host: str = "") -> tuple[int, str]:
+    parts = urlsplit(address)
+    request = Request(f"{parts.scheme}://{parts.netloc}{path}?{parts.query}", headers={"Host": host} if host else {})
+    try:
+        with urlopen(request) as answer:
+            return answer.status, answer.read().decode()
+    except HTTPError as error:
+        return error.code, error.read().decode()
+
+
+def test_the_live_page_has_plans_and_the_last_metrics() -> None:
+    live = LivePage(lambda: True)
+    address = serve(live)
+    assert address.startswith("http://127.0.0.1:")
+    assert "waiting for the first query" in asked(address)[1]
+    live.add([tvfsql.compile(BID + HOP, mode="streaming")])
+    for number in range(KEPT + 2):
+        live.take(metrics("1", number))
+    assert "TableSourceScan" in asked(address)[1]
+    figures = json.loads(asked(address, "/figures")[1])
+    assert (figures["queries"], figures["active"], len(figures["streams"])) == (1, True, 1)
+    batches = figures["streams"][0]["batches"]
+    assert [batches[0]["micro_batch"], batches[-1]["micro_batch"]] == [2, KEPT + 1]
+    assert batches[-1] == metrics("1", KEPT + 1).values
+
+
+def test_the_live_page_answers_only_those_who_know_its_address() -> None:
+    address = serve(LivePage())
+    without = address.partition("?")[0]
+    for wrong in (without, f"{without}?token=", f"{address}x"):
+        assert asked(wrong) == (403, "the address needs its token")
+        assert asked(wrong, "/figures")[0] == 403
+    assert asked(address, host="example.org")[0] == 403  # a name that someone points to this machine
+    assert asked(address, "/etc/passwd")[0] == 404
+
+
 # ------------------------------------------------------------------------------------------ in Chromium
 
 
@@ -144,6 +195,32 @@ def test_in_a_browser(browser: Any, tmp_path: Path) -> None:
     assert names == sorted(names)
     assert "</script>" in page.locator("#sql").inner_text()
     assert not problems
+
+
+@pytest.mark.slow
+def test_the_live_page_in_a_browser(browser: Any) -> None:
+    active = [True]
+    live = LivePage(lambda: active[0])
+    page = browser.new_page()
+    problems: list[str] = []
+    page.on("pageerror", lambda error: problems.append(str(error)))
+    page.on("console", lambda told: problems.append(told.text) if told.type == "error" else None)
+    page.goto(serve(live))
+    live.add([tvfsql.compile(BID + HOP, mode="streaming")])
+    page.locator("#live", has_text="waiting for the first micro-batch").wait_for()
+    for number in range(3):
+        live.take(metrics("sales", number))
+    page.locator("#live h2", has_text="stream sales").wait_for()
+    card = page.locator(".card", has_text="rows in").inner_text()
+    assert "300" in card and "100/s" in card
+    assert "2023-11-14 22:13:22.000" in page.locator(".card", has_text="watermark lag").inner_text()
+    page.locator("#live summary").click()
+    live.take(metrics("sales", 3))
+    page.locator("#live td", has_text="22:13:26.000").wait_for()  # the table stays open
+    assert page.locator("g.node").count() > 3
+    assert problems == []
+    active[0] = False
+    page.locator("#live .off", has_text="ended").wait_for()
 
 
 @pytest.mark.slow

@@ -123,8 +123,14 @@ def drain(shell: Any) -> None:
 
 
 def processes(folder: Path) -> list[str]:
-    """Processes that were started by the shell: their environment has its HOME."""
-    time.sleep(5)
+    """Processes that were started by the shell, a minute after its end: their environment has its HOME."""
+    until = time.monotonic() + 60
+    while (found := _listed(folder)) and time.monotonic() < until:
+        time.sleep(1)
+    return found
+
+
+def _listed(folder: Path) -> list[str]:
     listed = subprocess.run(["ps", "eww", "-A", "-o", "pid=,args="], capture_output=True, text=True, check=True).stdout
     return [line for line in listed.splitlines() if f"HOME={folder}" in line]
 

@@ -46,13 +46,16 @@ def explain(queries: Sequence[Stages], stage: str, format: str) -> str:
     return "\n\n".join(_texts(query, stages, codes) for query in queries)
 
 
-def html(queries: Sequence[Stages], figures: Figures | None = None) -> str:
-    """All stages as a page for a browser; `figures` are those of an operator, if the query has run."""
+def html(queries: Sequence[Stages], figures: Figures | None = None, *, live: bool = False) -> str:
+    """All stages as a page for a browser; `figures` are those of an operator, if the query has run. A `live` page shows
+    the streams that run.
+    """
     from tvfsql.api.page import page
     from tvfsql.api.page.contents import query_data
 
     codes = _codes(queries)
-    return page("EXPLAIN", [query_data(query, codes[id(query)], show.tree(query.ast), figures) for query in queries])
+    data = [query_data(query, codes[id(query)], show.tree(query.ast), figures) for query in queries]
+    return page("tvfsql run" if live else "EXPLAIN", data, live=live)
 
 
 def _codes(queries: Sequence[Stages]) -> Codes:

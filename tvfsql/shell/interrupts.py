@@ -2,9 +2,10 @@
 
 from __future__ import annotations
 
+import signal
 import threading
-from collections.abc import Callable
-from contextlib import suppress
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager, suppress
 from typing import TypeVar
 
 T = TypeVar("T")
@@ -21,7 +22,6 @@ def interruptible(work: Callable[[], T], cancel: Callable[[int], None]) -> T:
     """
     given: list[T] = []
     raised: list[BaseException] = []
-
     done = threading.Event()
 
     def run() -> None:
@@ -32,22 +32,36 @@ def interruptible(work: Callable[[], T], cancel: Callable[[int], None]) -> T:
         finally:
             done.set()
 
-    presses, waited = 0, 0.0
-    try:
+    with _counted() as presses:
         threading.Thread(target=run, name="tvfsql-statement", daemon=True).start()
-    except KeyboardInterrupt:  # the thread has started, and this waits for it
-        presses = 1
-    while not done.is_set() and waited < PATIENCE and presses < ENOUGH:
-        try:
-            done.wait(EVERY)
-            if presses and not done.is_set():
+        waited = 0.0
+        while not done.wait(EVERY) and waited < PATIENCE and presses[0] < ENOUGH:
+            if presses[0]:
                 waited += EVERY
                 with suppress(Exception):  # Spark may be between two jobs, or shutting down
-                    cancel(presses)  # again, to cancel a job that began after the key was pressed
-        except KeyboardInterrupt:
-            presses += 1
-    if presses:
+                    cancel(presses[0])  # again, to cancel a job that began after the key was pressed
+    if presses[0]:
         raise KeyboardInterrupt
     if raised:
         raise raised[0]
     return given[0]
+
+
+@contextmanager
+def _counted() -> Iterator[list[int]]:
+    """Count the presses of Ctrl-C within the block. A KeyboardInterrupt could hit any code of this thread, also what
+    Python runs when an object dies, and would be printed there.
+    """
+    presses = [0]
+
+    def press(number: int, frame: object) -> None:
+        presses[0] += 1
+
+    if threading.current_thread() is not threading.main_thread():  # only the main thread gets signals
+        yield presses
+        return
+    before = signal.signal(signal.SIGINT, press)
+    try:
+        yield presses
+    finally:
+        signal.signal(signal.SIGINT, signal.SIG_DFL if before is None else before)

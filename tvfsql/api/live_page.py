@@ -1,0 +1,103 @@
+"""`tvfsql run --ui`: the page of EXPLAIN with the figures of the streams that run, served on loopback."""
+
+from __future__ import annotations
+
+import hmac
+import json
+import secrets
+import threading
+from collections import deque
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass, field
+from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
+from typing import TYPE_CHECKING, Any
+from urllib.parse import parse_qs, urlsplit
+
+from tvfsql.api.explain import html
+from tvfsql.api.page import waiting_page
+from tvfsql.api.program import Stages
+
+if TYPE_CHECKING:
+    from tvfsql.runtime.stream.progress.metrics import Metrics
+
+LOOPBACK = "127.0.0.1"
+KEPT = 300  # micro-batches of a stream that the page draws
+HEADERS = {
+    "Cache-Control": "no-store",
+    "Content-Security-Policy": "default-src 'none'; script-src 'unsafe-inline'; style-src 'unsafe-inline'; "
+    "connect-src 'self'; base-uri 'none'; form-action 'none'; frame-ancestors 'none'",
+    "Referrer-Policy": "no-referrer",
+    "X-Content-Type-Options": "nosniff",
+}
+
+
+@dataclass
+class LivePage:
+    """The queries that have started, and the metrics of each stream after its last micro-batches."""
+
+    active: Callable[[], bool] = lambda: False  # whether a stream runs
+    queries: list[Stages] = field(default_factory=list)
+    batches: dict[str, deque[dict[str, Any]]] = field(default_factory=dict)
+    _html: str = field(default_factory=waiting_page)
+    _lock: threading.Lock = field(default_factory=threading.Lock)
+
+    def add(self, queries: Sequence[Stages]) -> None:
+        """Show queries that start now."""
+        if queries:
+            self.queries += queries
+            self._html = html(self.queries, live=True)
+
+    def take(self, metrics: Metrics) -> None:
+        """Keep the metrics of a stream after a micro-batch."""
+        with self._lock:
+            self.batches.setdefault(metrics.stream, deque(maxlen=KEPT)).append(metrics.values)
+
+    @property
+    def html(self) -> str:
+        return self._html
+
+    @property
+    def figures(self) -> dict[str, Any]:
+        """What the page asks for again and again; see live.js."""
+        with self._lock:
+            streams = [{"name": name, "batches": [*batches]} for name, batches in self.batches.items()]
+        return {"queries": len(self.queries), "active": self.active(), "streams": streams}
+
+
+def serve(page: LivePage) -> str:
+    """Serve the page on a free port of loopback until the process ends. Returns its address.
+
+    The address has a token, without which nothing is answered: other users of the machine can reach the port.
+    """
+    token = secrets.token_urlsafe(16)
+
+    class Handler(BaseHTTPRequestHandler):
+        def do_GET(self) -> None:
+            asked = urlsplit(self.path)
+            given = parse_qs(asked.query).get("token", [""])[0]
+            if not hmac.compare_digest(given.encode(), token.encode()) or self.headers.get("Host") != host:
+                self._answer(403, "text/plain", "the address needs its token")
+            elif asked.path == "/":
+                self._answer(200, "text/html", page.html)
+            elif asked.path == "/figures":
+                self._answer(200, "application/json", json.dumps(page.figures))
+            else:
+                self._answer(404, "text/plain", "there is no such page")
+
+        def _answer(self, status: int, kind: str, text: str) -> None:
+            body = text.encode()
+            self.send_response(status)
+            for name, value in HEADERS.items():
+                self.send_header(name, value)
+            self.send_header("Content-Type", f"{kind}; charset=utf-8")
+            self.send_header("Content-Length", str(len(body)))
+            self.end_headers()
+            self.wfile.write(body)
+
+        def log_message(self, format: str, *arguments: object) -> None:
+            """Do not log requests."""
+
+    server = ThreadingHTTPServer((LOOPBACK, 0), Handler)
+    host = f"{LOOPBACK}:{server.server_port}"
+    threading.Thread(target=server.serve_forever, name="tvfsql-ui", daemon=True).start()
+    return f"http://{host}/?token={token}"
