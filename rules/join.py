@@ -6,7 +6,7 @@ from dataclasses import replace
 
 from tvfsql.options import Options
 from tvfsql.plan.node import Node
-from tvfsql.plan.nodes import Filter, Join
+from tvfsql.plan.nodes import Filter, Join, LookupJoin
 from tvfsql.plan.scalar import Scalar
 from tvfsql.planner import rule
 
@@ -37,7 +37,7 @@ def push_filter_below_join(node: Node, options: Options) -> Node | None:
     result of the join.
     """
     match node:
-        case Filter(Join() as join, conditions):
+        case Filter(Join() | LookupJoin() as join, conditions):
             below = {side: _reading(join, side, conditions) for side in KEPT[join.kind]}
             moved = tuple(one for of_side in below.values() for one in of_side)
             rest = tuple(one for one in conditions if one not in moved)
@@ -70,7 +70,7 @@ def push_join_condition_below(node: Node, options: Options) -> Node | None:
     emits without a match.
     """
     match node:
-        case Join():
+        case Join() | LookupJoin():
             below = {side: _reading(node, side, node.conditions) for side in MATCHING[node.kind]}
             moved = tuple(one for of_side in below.values() for one in of_side)
             rest = tuple(one for one in node.conditions if one not in moved)
@@ -79,13 +79,13 @@ def push_join_condition_below(node: Node, options: Options) -> Node | None:
     return None
 
 
-def _reading(join: Join, side: str, conditions: tuple[Scalar, ...]) -> tuple[Scalar, ...]:
+def _reading(join: Join | LookupJoin, side: str, conditions: tuple[Scalar, ...]) -> tuple[Scalar, ...]:
     """The conditions that only read columns of that side."""
     columns = {*(join.left if side == "l" else join.right).columns}
     return tuple(one for one in conditions if one.columns and one.columns <= columns and one.deterministic)
 
 
-def _filtered(join: Join, below: dict[str, tuple[Scalar, ...]]) -> Join:
+def _filtered(join: Join | LookupJoin, below: dict[str, tuple[Scalar, ...]]) -> Join | LookupJoin:
     left, right = below.get("l"), below.get("r")
     return replace(
         join,

@@ -17,6 +17,7 @@ from tvfsql.plan.nodes import (
     Item,
     Join,
     Limit,
+    LookupJoin,
     Project,
     Scan,
     SetOperation,
@@ -267,8 +268,9 @@ def _(node: Deduplicate | Rank | WindowTopN | WindowDeduplicate, needed: frozens
 
 
 @narrow.register(Join)
+@narrow.register(LookupJoin)
 @narrow.register(WindowJoin)
-def _(node: Join | WindowJoin, needed: frozenset[str]) -> Node:
+def _(node: Join | LookupJoin | WindowJoin, needed: frozenset[str]) -> Node:
     wanted = needed.union(*(one.columns for one in node.conditions))
     left, right = narrow(node.left, wanted), narrow(node.right, wanted)
     if isinstance(node, WindowJoin):  # on streams it buffers all its columns

@@ -21,7 +21,7 @@ if TYPE_CHECKING:
 TABLES = """
 CREATE TABLE t (a BIGINT, b STRING, c DOUBLE, d DECIMAL(10, 4), arr ARRAY<INT>, m MAP<STRING, INT>,
   r ROW<x INT, y ROW<z INT>>,
-  ts TIMESTAMP(3), WATERMARK FOR ts AS ts) WITH ('connector' = 'filesystem', 'format' = 'json', 'path' = 't');
+  ts TIMESTAMP(3), proc AS PROCTIME(), WATERMARK FOR ts AS ts) WITH ('connector' = 'filesystem', 'format' = 'json', 'path' = 't');
 CREATE TABLE s (a BIGINT, k STRING) WITH ('connector' = 'filesystem', 'format' = 'json', 'path' = 's');
 """
 # Together they set every argument that is known.
@@ -72,6 +72,7 @@ SELECT ROUND(c, 2), SHIFTLEFT(a, 1), SHIFTRIGHT(a, 1), MOD(a, 2), UPPER(b), a DI
 SELECT a FROM t WHERE EXISTS (SELECT 1 FROM s WHERE s.a = t.a) AND a IN (SELECT a FROM s)
 SELECT a FROM t WHERE a <> ALL (SELECT a FROM s) OR a = ANY (SELECT a FROM s) OR a = SOME (SELECT a FROM s)
 SELECT t.a FROM t JOIN s ON t.a = s.a CROSS JOIN s AS v
+SELECT t.a FROM t JOIN s FOR SYSTEM_TIME AS OF t.proc ON t.a = s.a
 SELECT a FROM t LEFT OUTER JOIN s USING (a)
 SELECT a FROM default_catalog.default_database.t LEFT SEMI JOIN s USING (a)
 SELECT a FROM t NATURAL JOIN s
@@ -210,7 +211,14 @@ def test_what_is_known_to_be_refused_is_refused(sql: str) -> None:
     ("sql", "message"),
     [
         ("SELECT a FROM t FOR SYSTEM_TIME AS OF TIMESTAMP '2020-01-01 00:00:00'", "FOR SYSTEM_TIME AS OF"),
-        ("SELECT t.a FROM t JOIN s FOR SYSTEM_TIME AS OF t.ts ON t.a = s.a", "FOR SYSTEM_TIME AS OF"),
+        ("SELECT t.a FROM t JOIN s FOR SYSTEM_TIME AS OF t.ts ON t.a = s.a", "at an event time"),
+        ("SELECT t.a FROM t JOIN s FOR SYSTEM_TIME AS OF t.proc ON t.a > s.a", "a condition that equates"),
+        ("SELECT t.a FROM t RIGHT JOIN s FOR SYSTEM_TIME AS OF t.proc ON t.a = s.a", "RIGHT JOIN"),
+        ("SELECT t.a FROM t, s FOR SYSTEM_TIME AS OF t.proc WHERE t.a = s.a", "CROSS JOIN"),
+        ("SELECT t.a FROM t JOIN (t FOR SYSTEM_TIME AS OF t.proc) ON t.a = t.a", "FOR SYSTEM_TIME AS OF"),
+        ("SELECT SUM(t.a) OVER () FROM t JOIN s FOR SYSTEM_TIME AS OF t.proc ON t.a = s.a", "FOR SYSTEM_TIME AS OF"),
+        ("SELECT a FROM t FOR SYSTEM_TIME BETWEEN ts AND ts", "several versions"),
+        ("SELECT a FROM t VERSION AS OF 3", "a VERSION"),
         ("SELECT SUM(a) OVER () FROM t FOR SYSTEM_TIME AS OF ts", "FOR SYSTEM_TIME AS OF"),
         ("SELECT a FROM t FOR UPDATE", "FOR UPDATE"),
         ("SELECT a FROM t SORT BY a", "SORT BY"),

@@ -6,6 +6,7 @@ from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, replace
 
 from tvfsql.bind import scalar
+from tvfsql.bind.lookup_joins import looked_up, refuse_scans
 from tvfsql.bind.scope import Bound, Relation, Visible, resolve
 from tvfsql.bind.window_call import bind_window
 from tvfsql.catalog import Catalog, Table
@@ -112,6 +113,8 @@ class Sources:
 
     def _join(self, join: ast.JoinTable) -> Relation:
         left, right = self.bind(join.left), self.bind(join.right)
+        if join.as_of is not None:
+            right = looked_up(join, join.as_of, left, right, self.catalog)
         right = beside(right, left.node.columns)
         visible = (*left.visible, *right.visible)
         both = Relation(nodes.Join(left.node, right.node, "cross"), visible, left.time)
@@ -123,6 +126,8 @@ class Sources:
                     "aggregates are not allowed in ON", span=join.condition.span, hint="aggregate in a subquery first"
                 )
             conditions = tuple(scalar.condition(part, "ON") for part in scalar.conjuncts(resolved))
+            if join.as_of is not None:
+                refuse_scans([*scalar.conjuncts(resolved)], right.node, join.condition.span)
         elif join.using:
             if join.kind in ("right", "full"):
                 raise UnsupportedError(
@@ -140,7 +145,9 @@ class Sources:
         elif join.kind not in ("cross",):
             raise BindError(f"this {join.kind.upper()} JOIN has no condition", span=join.span, hint="ON l.key = r.key")
         span = join.condition.span if join.condition else join.span
-        node = nodes.Join(left.node, right.node, join.kind, conditions, span=span)
+        node: Node = nodes.Join(left.node, right.node, join.kind, conditions, span=span)
+        if join.as_of is not None:
+            node = nodes.LookupJoin(left.node, right.node, join.kind, conditions, span=span)
         return Relation(node, left.visible if join.kind in ("semi", "anti") else visible, left.time)
 
     def under_its_names(self, relation: ast.Relation) -> Node:

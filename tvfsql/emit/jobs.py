@@ -27,11 +27,13 @@ def job_arguments(plans: Sequence[Node], sinks: Iterable[Table | None], options:
     """
     sinks = [*sinks]
     operators = [node for plan in (*plans, *shared_by(plans)) for node in by_itself(plan).walk()]
-    read = [node.source for node in operators if isinstance(node, TableSourceScan)]
+    scans = [node for node in operators if isinstance(node, TableSourceScan)]
+    read = [node.source for node in scans if node.streaming]
     late = (node.table for node in operators if isinstance(node, LateOutput))
     endless = any(table.connector is not None and table.connector.endless for table in read)
     arguments: dict[str, Any] = {
         "reads": [_source(table, options.idle_timeout) for table in read],
+        "looks_up": list(dict.fromkeys(node.source.name for node in scans if not node.streaming)),
         "writes": _folders(table for table in sinks if not _is_managed(table)),
         "late": _folders([*late, *(table for table in sinks if _is_managed(table))]),
         "endless": endless,

@@ -157,8 +157,9 @@ def _(node: Reused, module: PythonModule) -> str:
 
 
 @emit.register(nodes.Join)
+@emit.register(nodes.LookupJoin)
 @emit.register(WindowJoin)
-def _(node: nodes.Join | WindowJoin, module: PythonModule) -> str:
+def _(node: nodes.Join | nodes.LookupJoin | WindowJoin, module: PythonModule) -> str:
     left, right = emit(node.left, module), emit(node.right, module)
     if not node.conditions:
         return module.assign(module.name("joined"), Chain(left).then("crossJoin", right))

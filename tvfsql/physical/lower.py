@@ -86,16 +86,17 @@ def _lower(node: Node, catalog: Catalog, options: Options) -> Node:
 def _(node: nodes.Scan, catalog: Catalog, options: Options) -> Node:
     table = catalog.get(node.table)
     assert isinstance(table, Table), node.table
+    streaming = options.streaming and not node.looked_up
     if table.connector is not None:
-        (table.connector.refuse_stream if options.streaming else table.connector.refuse_batch)(table.name)
+        (table.connector.refuse_stream if streaming else table.connector.refuse_batch)(table.name)
     sign = free_name(SIGN, lambda name: name in {column.lower() for column in node.columns})
     scan = TableSourceScan(
         table,
         node.fields,
-        options.streaming,
+        streaming,
         options[ZONE],
         sign if node.changelog else node.sign,
-        dead_letter_table(table, catalog, options),
+        None if node.looked_up else dead_letter_table(table, catalog, options),
     )
     return AppliedChanges(scan, table.name, sign) if node.changelog else scan
 

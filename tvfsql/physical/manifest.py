@@ -64,7 +64,7 @@ def found_in(plans: Sequence[Node]) -> list[Node]:
     shared parts last.
     """
     parts = (node for plan in (*plans, *shared_by(plans)) for node in _walk(plan))
-    kept = (node for node in parts if isinstance(node, StreamSliceMerge | RowOperator | TableSourceScan))
+    kept = (node for node in parts if isinstance(node, StreamSliceMerge | RowOperator) or _is_source(node))
     return list({id(node): node for node in kept}.values())
 
 
@@ -213,6 +213,8 @@ def _branches(
                 names = dict(zip(node.columns, side.columns, strict=False))
                 moved = {name: scalar.renamed(names) for name, scalar in columns.items()}
                 yield from _branches(side, moved, where, through)
+        case nodes.LookupJoin(left):
+            yield from _branches(left, columns, where, (*through, node.label()))
         case Reused():
             yield from _branches(node.of.plan, columns, where, through)
         case (
@@ -279,6 +281,10 @@ def _sink(table: Table, by_batch: bool) -> Sink:
     at = f"{connector.url} {connector.table}" if isinstance(connector, Jdbc) else at
     at = connector.topic if isinstance(connector, Kafka) else at
     return Sink(table.name, connector.name, at or "", by_batch or isinstance(connector, Jdbc | Managed | SparkCatalog))
+
+
+def _is_source(node: Node) -> bool:
+    return isinstance(node, TableSourceScan) and node.streaming
 
 
 def _walk(plan: Node) -> Iterator[Node]:

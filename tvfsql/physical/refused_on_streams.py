@@ -11,6 +11,7 @@ from tvfsql.physical.proctime import is_proctime
 from tvfsql.physical.words import called, origin
 from tvfsql.plan import nodes, window_nodes
 from tvfsql.plan.call import mergeable
+from tvfsql.plan.function import functions_in
 from tvfsql.plan.node import Node
 from tvfsql.plan.properties import window_of
 from tvfsql.plan.rank import Rank, WindowDeduplicate, WindowTopN
@@ -39,6 +40,8 @@ def _refusal(node: Node, options: Options) -> Reason | None:
     match node:
         case nodes.Join():
             return _of_join(node)
+        case nodes.LookupJoin(conditions=conditions) if called := next(functions_in(conditions), None):
+            return f"on streams ON of a lookup join cannot call {called.name}", "call it in a subquery", None
         case nodes.Aggregate():
             return _of_aggregate(node)
         case window_nodes.WindowAggregate():
@@ -203,6 +206,8 @@ def comes_by_window(node: Node) -> bool:
     """Whether the operator emits all rows of a window in one micro-batch."""
     if isinstance(node, nodes.Project | nodes.Filter | nodes.Unnest | WindowTopN | WindowDeduplicate | Shared):
         return comes_by_window(node.input)
+    if isinstance(node, nodes.LookupJoin):
+        return comes_by_window(node.left)
     made = isinstance(node, window_nodes.WindowAggregate | window_nodes.GlobalWindowAggregate)
     return made or _in_micro_batches(node)
 

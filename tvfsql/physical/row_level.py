@@ -71,5 +71,5 @@ def marked_rows(node: Node, time: str, options: Options) -> Node:
 
 def endless_tables(node: Node) -> Iterator[str]:
     """Yield the unbounded tables below."""
-    tables = (scan.source for scan in node.walk() if isinstance(scan, TableSourceScan))
+    tables = (scan.source for scan in node.walk() if isinstance(scan, TableSourceScan) and scan.streaming)
     return (table.name for table in tables if table.connector is not None and table.connector.endless)

@@ -35,7 +35,7 @@ from tvfsql.plan import nodes
 from tvfsql.plan.columns import CHANNEL, CONTROL
 from tvfsql.plan.node import Field, Node
 from tvfsql.plan.nodes import Item
-from tvfsql.plan.scalar import PROCTIME, Scalar, column, template
+from tvfsql.plan.scalar import PROCTIME, Scalar, column, free_name, template, text
 
 
 def inputs_of(node: Node) -> tuple[str, ...]:
@@ -45,6 +45,8 @@ def inputs_of(node: Node) -> tuple[str, ...]:
             return tuple(f"{i}/{name}" for i, side in enumerate(sides, 1) for name in inputs_of(side))
         case StreamSliceMerge() | WatermarkAssigner() | ProcessingTimeAssigner() | RowOperator():
             return ("",)
+        case nodes.LookupJoin(left):
+            return inputs_of(left)
     (source,) = node.children
     return inputs_of(source)
 
@@ -83,6 +85,11 @@ def marked(node: Node, time: str, options: Options) -> Calc:
             if expand.struct not in items[time].columns:
                 within = template("{w} IS NOT NULL", {"w": column(expand.struct)}, "boolean", atomic=False)
                 items[time] = in_rows(items[time], within)
+        case nodes.LookupJoin() as join if items[time].column in join.left.columns:
+            if join.kind == "inner":
+                return marked(replace(calc, input=_of_all_rows(join)), time, options)
+            computed = marked(join.left, items[time].column or "", options)
+            source = replace(join, left=Calc(computed.input, (*computed.items, *mark_items())))
         case nodes.SetOperation() as union if len(items[time].columns) == 1:
             (inner,) = items[time].columns  # if it is NULL, so is the time
             _refuse_two_clocks(union, inner)
@@ -96,6 +103,18 @@ def marked(node: Node, time: str, options: Options) -> Calc:
     return Calc(
         source, tuple(Item(n, in_rows(s, all_of(calc.conditions)) if n == time else s) for n, s in items.items())
     )
+
+
+def _of_all_rows(join: nodes.LookupJoin) -> Calc:
+    """An inner join as a filter of an outer join, whose result has all rows of the left side: they may carry
+    watermarks.
+    """
+    taken = {name.lower() for name in join.columns}
+    found = free_name("found", lambda name: name.lower() in taken)
+    kept = tuple(Item(part.name, column(part.name, part.type)) for part in join.right.schema)
+    right = Calc(join.right, (*kept, Item(found, text("TRUE", "boolean"))))
+    items = tuple(Item(part.name, column(part.name, part.type)) for part in join.schema)
+    return Calc(replace(join, right=right, kind="left"), items, (column(found, "boolean"),))
 
 
 def _refuse_two_clocks(union: nodes.SetOperation, time: str) -> None:
@@ -122,8 +141,10 @@ def _marked_sides(node: Node, at: int, options: Options) -> Iterator[Calc]:
 
 def _of_windows(node: Node) -> bool:
     """Whether the rows come from a window operator, with no other window operator or several inputs in between."""
-    while isinstance(node, Calc | Exchange | nodes.Unnest | StreamTopN | StreamDeduplicate | StreamSort):
-        node = node.input
+    while isinstance(
+        node, Calc | Exchange | nodes.Unnest | StreamTopN | StreamDeduplicate | StreamSort | nodes.LookupJoin
+    ):
+        node = node.left if isinstance(node, nodes.LookupJoin) else node.input
     return isinstance(node, StreamSliceMerge)
 
 
@@ -143,6 +164,9 @@ def handing_marks_on(node: Node) -> Node:
             passes = all_of(node.conditions)
             either = template(f"`{CONTROL}` IS NOT NULL OR ({{p}})", {"p": passes}, "boolean") if passes else None
             return Calc(handing_marks_on(node.input), (*kept, *mark_items()), (either,) if either else ())
+        case nodes.LookupJoin(left, kind=kind):
+            rows = replace(node, left=handing_marks_on(left))
+            return rows if kind == "left" else handing_marks_on(_of_all_rows(node))
         case Exchange() | nodes.Unnest() | StreamTopN() | StreamDeduplicate() | StreamSort():
             return replace(node, input=handing_marks_on(node.input))
         case nodes.Expand() | WindowExpand():
@@ -199,7 +223,7 @@ def on_event(node: Node) -> bool:
     """
     parts = [*node.walk()]
     marks = [part.source.watermark for part in parts if isinstance(part, TableSourceScan)]
-    together = any(isinstance(part, StreamSliceMerge | WindowExpand) for part in parts)
+    together = any(isinstance(part, StreamSliceMerge | WindowExpand | nodes.LookupJoin) for part in parts)
     return not together and any(mark and mark.on_event for mark in marks)
 
 

@@ -16,6 +16,7 @@ NOUNS: dict[type[Node], str] = {
     nodes.Distinct: "SELECT DISTINCT",
     nodes.Join: "this join",
     nodes.Limit: "LIMIT",
+    nodes.LookupJoin: "this join",
     nodes.Sort: "ORDER BY",
     Deduplicate: "this deduplication",
     IntervalJoin: "this join",

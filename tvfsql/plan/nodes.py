@@ -67,13 +67,15 @@ class Scan(Node):
     """The rows of a table of the catalog; `fields` are the columns that are read.
 
     With `changelog` the rows are changes that no operator above has handled yet (`plan.properties.is_changelog`). With
-    `sign` the changes become plain rows, in which that column is 1 for an insert and -1 for a retraction.
+    `sign` the changes become plain rows, in which that column is 1 for an insert and -1 for a retraction. A table that
+    is `looked_up` is no stream: each micro-batch reads all of it.
     """
 
     table: str
     fields: tuple[Field, ...]
     changelog: bool = False
     sign: str = ""
+    looked_up: bool = False
 
     @cached_property
     def schema(self) -> Schema:
@@ -190,6 +192,26 @@ class Join(Node):
     def details(self) -> Iterator[tuple[str, str]]:
         yield "joinType", self.kind
         yield "where", " AND ".join(map(str, self.conditions)) or "true"
+
+
+@dataclass(frozen=True)
+class LookupJoin(Node):
+    """The rows of `left`, each with all rows of the table `right` for which every condition holds when the row is
+    processed. `kind` is inner or left.
+    """
+
+    left: Node
+    right: Node
+    kind: str
+    conditions: tuple[Scalar, ...]
+
+    @cached_property
+    def schema(self) -> Schema:
+        return (*self.left.schema, *self.right.schema)
+
+    def details(self) -> Iterator[tuple[str, str]]:
+        yield "joinType", self.kind
+        yield "where", " AND ".join(map(str, self.conditions))
 
 
 @dataclass(frozen=True)

@@ -44,6 +44,11 @@ def _(node: Node, name: str) -> bool:
     return False
 
 
+@is_proctime.register(nodes.LookupJoin)
+def _(node: nodes.LookupJoin, name: str) -> bool:
+    return name in node.left.columns and is_proctime(node.left, name)
+
+
 @is_proctime.register(nodes.Unnest)
 def _(node: nodes.Unnest, name: str) -> bool:
     return all(field.name != name for field in node.fields) and is_proctime(node.input, name)

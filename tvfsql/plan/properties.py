@@ -82,8 +82,9 @@ class WindowColumns:
 def window_of(node: Node) -> WindowColumns | None:
     """Return the window of each row of a logical operator, with the columns that hold it; None if there is none.
 
-    Window columns are kept by projections of the bare column, filters, sorts, ranks, UNION ALL of one window, and
-    aggregates that group by them. An outer join and an Expand keep only columns that they never fill with NULL.
+    Window columns are kept by projections of the bare column, filters, sorts, ranks, lookup joins, UNION ALL of one
+    window, and aggregates that group by them. An outer join and an Expand keep only columns that they never fill with
+    NULL.
     """
     return None
 
@@ -144,6 +145,11 @@ def _(node: nodes.Join) -> WindowColumns | None:
     left = None if node.kind in ("right", "full") else window_of(node.left)
     right = None if node.kind in ("left", "full", "semi", "anti") else window_of(node.right)
     return left or right
+
+
+@window_of.register
+def _(node: nodes.LookupJoin) -> WindowColumns | None:
+    return window_of(node.left)
 
 
 @window_of.register

@@ -158,7 +158,7 @@ class WindowTable:
 
 @dataclass(frozen=True)
 class JoinTable:
-    """`kind` is inner, left, right, full, cross, semi or anti."""
+    """`kind` is inner, left, right, full, cross, semi or anti. `as_of` is the time in FOR SYSTEM_TIME AS OF."""
 
     left: Relation
     right: Relation
@@ -166,6 +166,7 @@ class JoinTable:
     condition: Expr | None = None
     using: tuple[Name, ...] = ()
     span: Span = place()
+    as_of: Expr | None = None
 
 
 Relation = TableName | Derived | WindowTable | JoinTable

@@ -148,6 +148,16 @@ def _without_parentheses(source: exp.Expr) -> exp.Expr:
     return inner
 
 
+def _as_of(source: exp.Expr) -> tuple[exp.Expr, exp.Expr | None]:
+    """A joined table without its FOR SYSTEM_TIME AS OF, and the time in it."""
+    version = source.args.get("version") if isinstance(source, exp.Table) else None
+    if version is None:
+        return source, None
+    table = source.copy()
+    table.set("version", None)
+    return table, version.expression
+
+
 def _first(value: Any, otherwise: exp.Expr) -> exp.Expr:
     """The tree of an argument, or the first of its list."""
     found = value[0] if isinstance(value, list) else value
@@ -254,7 +264,7 @@ class _Reader:
             group = tree.args.get("group")
             if group and {key for key, value in group.args.items() if value} - {"expressions"}:
                 return "a GROUP BY of Spark's own kind", group
-            sources = [join.this for join in tree.args.get("joins") or ()]
+            sources = [_as_of(join.this)[0] for join in tree.args.get("joins") or ()]
             sources += [tree.args["from_"].this] if tree.args.get("from_") else []
             for source in sources:
                 if not self._plain_source(source):
@@ -361,6 +371,12 @@ class _Reader:
         if isinstance(tree, exp.Subquery):
             return ast.Derived(self.query(tree.this), named, span)
         assert isinstance(tree, exp.Table), tree
+        if version := tree.args.get("version"):
+            raise UnsupportedError(
+                "FOR SYSTEM_TIME AS OF is not supported here",
+                span=span_of(version, span),
+                hint="FROM o JOIN t FOR SYSTEM_TIME AS OF o.proc AS t ON o.k = t.k, in a subquery of its own",
+            )
         before = [tree.args.get(key) for key in ("catalog", "db")]
         if "" in before:  # sqlglot parses two dots this way
             raise SqlSyntaxError("a name is missing between two dots", span=span, hint=tree.name)
@@ -373,13 +389,15 @@ class _Reader:
     def _join(self, left: ast.Relation, join: exp.Join) -> ast.JoinTable:
         on, using = join.args.get("on"), join.args.get("using") or ()
         kind = JOINS[(join.side.upper(), join.kind.upper())]
+        table, time = _as_of(join.this)
         return ast.JoinTable(
             left,
-            self._relation(join.this),
+            self._relation(table),
             "cross" if kind == "inner" and on is None and not using else kind,
             self._expr(on) if on is not None else None,
             tuple(ast.Name(name.name, span_of(name, self.span)) for name in using),
             span_of(join, self.span),
+            self._expr(time) if time is not None else None,
         )
 
     def _ordinary(self, tree: exp.Expr, reason: str, because: Span) -> ast.Ordinary:

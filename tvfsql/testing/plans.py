@@ -62,6 +62,13 @@ def tables_of(plan: Node) -> dict[str, Table]:
     return {node.source.name: node.source for node in plan.walk() if isinstance(node, TableSourceScan)}
 
 
+def looked_up_by(plan: Node) -> frozenset[str]:
+    """The tables that a physical plan of a stream looks up: it reads no stream of them."""
+    scans = [node for node in plan.walk() if isinstance(node, TableSourceScan)]
+    streams = {node.source.name for node in scans if node.streaming}
+    return frozenset(node.source.name for node in scans) - streams if streams else frozenset()
+
+
 def _mapped(value: Any, of_scalar: Callable[[Scalar], Scalar]) -> Any:
     """The value with `of_scalar` applied to its scalars; inputs of an operator are left out."""
     if isinstance(value, Scalar):

@@ -25,7 +25,7 @@ from tvfsql.runtime.stream.driver.in_process import InProcess, Message
 from tvfsql.runtime.stream.exchange.late_rows import in_time, late_rows
 from tvfsql.runtime.stream.time.execution import built_for
 from tvfsql.testing.compare import Given
-from tvfsql.testing.plans import by_itself, over_views, tables_of
+from tvfsql.testing.plans import by_itself, looked_up_by, over_views, tables_of
 
 if TYPE_CHECKING:
     from pyspark.sql import DataFrame, SparkSession
@@ -94,6 +94,11 @@ class UnderTest:
     def tables(self) -> dict[str, Table]:
         """The tables that it reads."""
         return {name: table for output in self.outputs for name, table in tables_of(output.plan).items()}
+
+    @property
+    def looked_up(self) -> frozenset[str]:
+        """The tables that it only looks up, which keep their rows from step to step."""
+        return frozenset(name for output in self.outputs for name in looked_up_by(output.plan))
 
     def over_state_of(self, old: UnderTest) -> UnderTest:
         """The changed script over the state of the old one."""

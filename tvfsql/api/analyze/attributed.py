@@ -49,6 +49,7 @@ FITS: Mapping[str, tuple[str, str]] = {
     "WindowDeduplicate": ("Window|MapInArrow", f"{_SHUFFLE}|Filter|{_AGGREGATE}"),
     "Deduplicate": (f"Window|{_STATE}", f"{_SHUFFLE}|Filter|MapInArrow|{_AGGREGATE}"),
     "Join": (_JOIN, _SHUFFLE),
+    "LookupJoin": (_JOIN, _SHUFFLE),
     "IntervalJoin": (f"{_JOIN}|{_STATE}", _SHUFFLE),
     "WindowJoin": (_JOIN, _SHUFFLE),
     "Union": ("Union", "Project"),

@@ -24,8 +24,9 @@ CLAUSES: Table = {
     exp.Distinct: known("expressions", QUERY),
     exp.From: known("this", RELATION),
     exp.Join: known("this on using", RELATION, side=SIDES, kind=KINDS, method=("NATURAL",)),
-    exp.Table: known("alias db catalog joins sample", RELATION, this=(exp.Identifier, exp.Explode, exp.Stack)),
+    exp.Table: known("alias db catalog joins sample version", RELATION, this=(exp.Identifier, exp.Explode, exp.Stack)),
     exp.TableAlias: known("this columns", RELATION),
+    exp.Version: known("expression", RELATION, this=("TIMESTAMP",), kind=("AS OF",)),  # only in a join: syntax.sql
     exp.TableSample: known("percent size"),
     exp.Values: known("expressions alias", "syntax.sql"),
     exp.Lateral: known("this view outer alias"),

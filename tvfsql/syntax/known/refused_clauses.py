@@ -10,7 +10,8 @@ Words = tuple[str, str | None]
 
 # By the kind of node and the argument that is set; "" is the node itself.
 REFUSED: Mapping[tuple[type[exp.Expr], str], Words] = {
-    (exp.Table, "version"): ("FOR SYSTEM_TIME AS OF", "a join that bounds the times: AND o.ts BETWEEN r.ts AND ..."),
+    (exp.Version, "this"): ("reading a VERSION of a table", None),
+    (exp.Version, "kind"): ("reading several versions of a table", None),
     (exp.Table, "when"): ("reading a table AS OF a time", None),
     (exp.Table, "changes"): ("CHANGES of a table", None),
     (exp.Table, "ordinality"): ("WITH ORDINALITY", None),

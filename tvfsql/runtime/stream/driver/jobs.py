@@ -37,7 +37,8 @@ ERROR, INTERRUPTED = 1, 130  # exit codes, those of the command line
 class Job:
     """A stream to run. `build` makes its writer.
 
-    `reads`: its tables, in order. `writes`, `late`: the folders for files of its rows and of its late rows.
+    `reads`: its streams, in order. `looks_up`: the tables that each micro-batch reads anew. `writes`, `late`: the
+    folders for files of its rows and of its late rows.
     `endless`: it runs until it is stopped. Otherwise it ends when all available input has been read.
     `idle_advance`: open windows fire when all sources are idle. `count_missing_files`: a file that is deleted before it
     is read is counted. Otherwise it is an error.
@@ -63,6 +64,7 @@ class Job:
     label: str = ""
     beside: bool = False
     report: Report | None = None
+    looks_up: Sequence[str] = ()
 
 
 def start_streams(spark: SparkSession, *jobs: Job, flush: bool = True, changed_input: bool = False) -> Running:
@@ -97,6 +99,7 @@ def start_streams(spark: SparkSession, *jobs: Job, flush: bool = True, changed_i
             job.label,
             job.beside,
             job.report,
+            tuple(job.looks_up),
         )
         for job, folder, name in zip(jobs, folders, names, strict=True)
     ]

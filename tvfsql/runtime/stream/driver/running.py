@@ -23,7 +23,7 @@ from tvfsql.runtime.stream.driver.end_of_input import EndOfInput
 from tvfsql.runtime.stream.driver.idle_sources import Idleness, Source
 from tvfsql.runtime.stream.driver.processing_time_triggers import Triggers
 from tvfsql.runtime.stream.driver.quiet_worker import quiet_java
-from tvfsql.runtime.stream.driver.source_files import came_after, missing_files
+from tvfsql.runtime.stream.driver.source_files import came_after, files_looked_up, missing_files
 from tvfsql.runtime.stream.progress.counts import (
     MISSING,
     StreamCounts,
@@ -54,7 +54,8 @@ class Stream:
     `sources` are the tables that it reads, in order. Windows do not wait for idle ones. When all are idle, open windows
     fire too if `idle_advance` is set. Micro-batches start `interval` ms apart; 0: as soon as there are rows. `name` is
     the name of its query; "": none. `report` receives its metrics after each micro-batch, under its name or `label`. A
-    stream `beside` another one has no counters and no manual watermarks of its own: both belong to the other.
+    stream `beside` another one has no counters and no manual watermarks of its own: both belong to the other. Each
+    micro-batch reads the tables `looks_up` anew.
     """
 
     build: Callable[[], DataStreamWriter]
@@ -69,6 +70,7 @@ class Stream:
     label: str = ""
     beside: bool = False
     report: Report | None = None
+    looks_up: tuple[str, ...] = ()
 
     @property
     def ends_in_one_run(self) -> bool:
@@ -203,13 +205,16 @@ class StreamDriver:
             trigger(control)  # only the previous run knew what is due
         with _settings(spark, control), counting(self.counts.sent):
             self.began = time.time()
-            query = self.stream.writer(checkpoint).start()
+            writer = self.stream.writer(checkpoint)
+            files = files_looked_up(writer, self.stream.looks_up)
+            query = writer.start()
         self.query, self.seen = query, None
         self.started.set()
         if self.stream.endless and any(source.timeout for source in self.stream.sources):
             self.idleness = Idleness(self.stream.sources, time.time())
         try:
             while not query.awaitTermination(BOUNDED if self.end else POLL):  # type: ignore[arg-type]  # seconds
+                files.list_again()
                 self._look(query, control)
                 if self.end and self._has_ended(query, self.end):
                     query.stop()
