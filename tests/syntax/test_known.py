@@ -21,7 +21,8 @@ if TYPE_CHECKING:
 TABLES = """
 CREATE TABLE t (a BIGINT, b STRING, c DOUBLE, d DECIMAL(10, 4), arr ARRAY<INT>, m MAP<STRING, INT>,
   r ROW<x INT, y ROW<z INT>>,
-  ts TIMESTAMP(3), proc AS PROCTIME(), WATERMARK FOR ts AS ts) WITH ('connector' = 'filesystem', 'format' = 'json', 'path' = 't');
+  ts TIMESTAMP(3), proc AS PROCTIME(), WATERMARK FOR ts AS ts)
+  WITH ('connector' = 'filesystem', 'format' = 'json', 'path' = 't');
 CREATE TABLE s (a BIGINT, k STRING) WITH ('connector' = 'filesystem', 'format' = 'json', 'path' = 's');
 """
 # Together they set every argument that is known.
