@@ -5,6 +5,7 @@ from __future__ import annotations
 import datetime as dt
 import shlex
 import sys
+from collections import deque
 from collections.abc import Mapping
 from dataclasses import dataclass
 from decimal import Decimal
@@ -13,14 +14,17 @@ from typing import Any
 from weakref import WeakKeyDictionary
 
 from tvfsql.api import Compiled, Session
-from tvfsql.api.display import ROWS, html_table
+from tvfsql.api.display import ROWS, html_table, preformatted
 from tvfsql.api.script import queries_of
+from tvfsql.charts import Chart, Size, draw_chart, read_chart
 from tvfsql.errors import BindError, OptionError, Span, SqlSyntaxError, TvfSqlError, did_you_mean
 from tvfsql.syntax.explain_words import STAGES
 from tvfsql.syntax.tokens import place_of, tokens_of
 
-USAGE = "%%tvfsql [NAME <<] [--explain [STAGE]] [--stream] [--session NAME]"
-FLAGS = ("--explain", "--stream", "--session")
+USAGE = "%%tvfsql [NAME <<] [--explain [STAGE]] [--chart ...] [--stream] [--session NAME]"
+FLAGS = ("--chart", "--explain", "--stream", "--session")
+CHARTED = 10_000  # rows of a result that a chart draws
+OF_CHART = Size(100, 24)
 SESSION = "tvfsql_session"  # the variable that holds the session of the magics
 
 _registered: WeakKeyDictionary[Session, dict[str, Any]] = WeakKeyDictionary()
@@ -33,6 +37,7 @@ class Asked:
     into: str | None = None
     explain: str | None = None
     stream: bool = False
+    chart: Chart | None = None
     session: str = SESSION
     text: str = ""
 
@@ -66,18 +71,23 @@ def run(line: str, cell: str | None, space: dict[str, Any]) -> Any:
         print(explain(found, asked.explain, "text"))
         return None
     if asked.stream:
-        return _follow(sql, session)
+        return _follow(sql, session, asked.chart)
     results = session.execute(sql)
     last = results[-1] if results else None
     if asked.into:
         space[asked.into] = last
+    if asked.chart is not None and last is not None:
+        columns, types, rows = last.rows(CHARTED + 1)
+        print(draw_chart(columns, types, rows[:CHARTED], asked.chart, OF_CHART), end="")
+        if len(rows) > CHARTED:
+            print(f"of the first {CHARTED:,} rows")
         return None
-    return last
+    return None if asked.into else last
 
 
 def read_line(line: str, *, whole: bool) -> Asked:
     """Parse the line. If the magic is for a `whole` cell, the SQL follows the line. Raises OptionError."""
-    into, explain, stream, session = None, None, False, SESSION
+    into, explain, stream, session, chart = None, None, False, SESSION, None
     rest = line.strip()
     name, arrow, after = rest.partition("<<")
     if arrow and name.strip().isidentifier():
@@ -92,13 +102,17 @@ def read_line(line: str, *, whole: bool) -> Asked:
                 explain, rest = word, after.strip()
         elif flag == "--stream":
             stream = True
+        elif flag == "--chart":
+            words, mark, after = rest.partition("--")
+            chart = Chart() if whole else read_chart(words)
+            rest = rest if whole else mark + after
         elif flag == "--session" and word.isidentifier():
             session, rest = word, after.strip()
         else:
             raise OptionError(f"there is no option {flag} here", hint=did_you_mean(flag, FLAGS) or USAGE)
     if rest and not whole:
         raise OptionError(f"unexpected {shlex.split(rest)[0]} after %%tvfsql", hint=USAGE)
-    return Asked(into, explain, stream, session, rest)
+    return Asked(into, explain, stream, chart, session, rest)
 
 
 def with_values(sql: str, space: Mapping[str, Any]) -> str:
@@ -166,9 +180,9 @@ def _register_frames(sql: str, session: Session, space: Mapping[str, Any]) -> No
             ours[name] = value
 
 
-def _follow(sql: str, session: Session) -> Any:
-    """Run a streaming SELECT and show its newest rows in one table that is updated in place, until it ends or
-    Ctrl-C.
+def _follow(sql: str, session: Session, chart: Chart | None = None) -> Any:
+    """Run a streaming SELECT and show its newest rows in one table, or all of them in one chart, which is updated in
+    place, until it ends or Ctrl-C.
     """
     from IPython import display
 
@@ -179,6 +193,7 @@ def _follow(sql: str, session: Session) -> Any:
     if not isinstance(query, Compiled) or query.sink is not None or query.mode != "streaming":
         raise BindError("--stream takes a SELECT from a stream", hint="SET 'execution.runtime-mode' = 'streaming'")
     newest: list[list[str | None]] = []
+    drawn: deque[Any] = deque(maxlen=CHARTED)
     count = 0
     html: Any = display.HTML
     show: Any = display.display
@@ -187,6 +202,10 @@ def _follow(sql: str, session: Session) -> Any:
     def take(rows: tuple[list[str], list[str], list[Any]]) -> None:
         nonlocal count
         names, kinds, found = rows
+        if chart is not None:
+            drawn.extend(found)
+            shown.update(html(preformatted(draw_chart(names, kinds, [*drawn], chart, OF_CHART))))
+            return
         newest[:0] = reversed([*cells(kinds, found)])
         del newest[ROWS:]
         count += len(found)

@@ -12,6 +12,7 @@ import pytest
 from IPython.core.interactiveshell import InteractiveShell
 
 import tvfsql
+from tvfsql.charts import Chart
 from tvfsql.errors import OptionError, TvfSqlError
 from tvfsql.notebook import read_line, run, with_values
 
@@ -67,6 +68,16 @@ def test_a_wrong_line_is_refused(line: str) -> None:
         read_line(line, whole=False)
 
 
+def test_arguments_of_a_chart() -> None:
+    asked = read_line("--chart bars total BY item --session mine", whole=False)
+    assert (asked.chart, asked.session) == (Chart("bars", ("total",), "item"), "mine")
+    assert read_line("--chart", whole=False).chart == Chart()
+    asked = read_line("--chart SELECT 1", whole=True)
+    assert (asked.chart, asked.text) == (Chart(), "SELECT 1")
+    with pytest.raises(TvfSqlError, match="BY takes one column"):
+        read_line("--chart BY", whole=False)
+
+
 def test_values_of_variables_are_literals() -> None:
     space = {
         "name": "it's; DROP TABLE bid",
@@ -91,10 +102,15 @@ def test_values_of_variables_are_literals() -> None:
 
 
 @pytest.mark.spark
-def test_frames_of_the_notebook_are_tables(spark: SparkSession, notebook: Any) -> None:
+def test_frames_of_the_notebook_are_tables(
+    spark: SparkSession, notebook: Any, capsys: pytest.CaptureFixture[str]
+) -> None:
     notebook.user_ns |= {"prices": pa.table({"price": [1, 2, 3]}), "least": 2, "tvfsql_session": tvfsql.Session(spark)}
     result = notebook.run_line_magic("tvfsql", "SELECT SUM(price) AS total FROM prices WHERE price >= :least")
     assert result.to_pandas()["total"].tolist() == [5]
     notebook.user_ns["prices"] = pa.table({"price": [7]})
     assert notebook.run_line_magic("tvfsql", "SELECT price FROM prices").to_arrow().num_rows == 1
+    notebook.run_cell_magic("tvfsql", "kept << --chart bars price", "SELECT 'a' AS item, price FROM prices")
+    told = capsys.readouterr().out
+    assert "price" in told and "█" in told and [*notebook.user_ns["kept"]] == [("a", 7)]
     spark.catalog.dropTempView("prices")  # other tests list the tables of this Spark

@@ -11,8 +11,8 @@ from prompt_toolkit.input import create_pipe_input
 from prompt_toolkit.output import DummyOutput
 
 from tvfsql.api import Session
+from tvfsql.charts import Chart, Size, draw_chart, read_chart
 from tvfsql.errors import BindError, DataError
-from tvfsql.shell.chart import Chart, Size, draw_chart, read_chart
 from tvfsql.shell.drawing import Screen
 from tvfsql.shell.live.kept import KeptRows
 from tvfsql.shell.live.view import LiveView

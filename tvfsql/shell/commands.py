@@ -199,7 +199,7 @@ def _watch(shell: Shell, word: str) -> None:
 
 def _chart(shell: Shell, argument: str) -> None:
     """Run the last query again and draw its result; a stream is drawn while it runs."""
-    from tvfsql.shell.chart import read_chart
+    from tvfsql.charts import read_chart
 
     if not shell.last:
         raise BindError("there is no last query to draw", hint="SELECT ...; then \\chart")

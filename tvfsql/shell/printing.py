@@ -91,7 +91,7 @@ class ShellAnswers(Answers):
         return [] if self.followed else self._of_shell.pager_for(text)
 
     def _charted(self, columns: Sequence[str], types: Sequence[str], rows: Sequence[Sequence[object]]) -> str:
-        from tvfsql.shell.chart import Chart, Size, draw_chart
+        from tvfsql.charts import Chart, Size, draw_chart
 
         shown = rows[:CHARTED]
         self.rows = len(shown)

@@ -21,7 +21,7 @@ from tvfsql.shell.splitting import chunks, is_command, mentions
 
 if TYPE_CHECKING:
     from tvfsql.api.script import Outcome
-    from tvfsql.shell.chart import Chart
+    from tvfsql.charts import Chart
 
 LAST = "_"  # the view of the last query
 

@@ -16,8 +16,8 @@ from prompt_toolkit.layout import HSplit, Layout, Window
 from prompt_toolkit.layout.controls import FormattedTextControl
 from prompt_toolkit.output import Output
 
+from tvfsql.charts import Chart, Size, draw_chart
 from tvfsql.errors import TvfSqlError
-from tvfsql.shell.chart import Chart, Size, draw_chart
 from tvfsql.shell.drawing import Screen, draw
 from tvfsql.shell.live.kept import KeptRows
 

@@ -1,4 +1,4 @@
-"""Draws rows as a chart in the terminal: a number per window over time, with one line or bar per key."""
+"""Draws rows as a chart of characters: a number per window over time, with one line or bar per key."""
 
 from __future__ import annotations
 
@@ -50,7 +50,7 @@ def read_chart(argument: str) -> Chart:
         return Chart(kind, tuple(words))
     at = lower.index(BY)
     if len(words) != at + 2:
-        raise BindError("BY takes one column", hint="\\chart total BY item")
+        raise BindError("BY takes one column", hint="total BY item")
     return Chart(kind, tuple(words[:at]), words[at + 1])
 
 
@@ -77,10 +77,7 @@ def draw_chart(
             points = series.setdefault(name, {})
             if label in points:
                 other = next((columns[i] for i in range(len(columns)) if i not in (across, value)), "KEY")
-                raise BindError(
-                    f"{columns[value]} has several values at {label}",
-                    hint=f"\\chart {columns[value]} BY {other}",
-                )
+                raise BindError(f"{columns[value]} has several values at {label}", hint=f"{columns[value]} BY {other}")
             points[label] = (place, float(row[value]))
     if not series:
         return "no values yet\n"
