@@ -11,7 +11,7 @@ PYTHON ?= $(shell for each in python3 python3.13 python3.12 python3.11 python; d
 	"$$each" -c '$(AT_LEAST_3_11)' 2>/dev/null && echo "$$each" && break; done)
 
 .DEFAULT_GOAL := help
-.PHONY: help demo test soak soak-kills test-cluster interrupts check golden bench bench-flink fuzz hostile lint site
+.PHONY: help demo test soak soak-kills test-cluster interrupts check golden bench bench-flink fuzz hostile lint screens site
 
 help:  ## show this list
 	@awk -F ':.*## ' '/^[a-z-]+:.*## /{printf "  make %-12s %s\n", $$1, $$2}' Makefile
@@ -60,6 +60,9 @@ hostile: $(DONE)  ## try N=20000 hostile names and texts: they come out of Spark
 
 site: $(DONE)  ## build the documentation as a site in site/, without network; a broken link fails
 	NO_MKDOCS_2_WARNING=1 $(BIN)/mkdocs build --strict --quiet
+
+screens: $(DONE)  ## take the pictures in docs/screens anew; needs tmux and Chromium
+	$(BIN)/python docs/screens
 
 lint: $(DONE)
 	$(BIN)/ruff check
