@@ -16,6 +16,13 @@ from tvfsql.plan.table_options import TableOptions
 
 JDBC, POSTGRES = "jdbc", "jdbc:postgresql:"
 OF_SPARK = ("dbtable", "query")
+DRIVERS = {  # classes that read these databases; DriverManager does not find those of packages by itself
+    "postgresql": "org.postgresql.Driver",
+    "mysql": "com.mysql.cj.jdbc.Driver",
+    "mariadb": "org.mariadb.jdbc.Driver",
+    "sqlserver": "com.microsoft.sqlserver.jdbc.SQLServerDriver",
+    "oracle": "oracle.jdbc.OracleDriver",
+}
 
 
 @dataclass(frozen=True)
@@ -62,7 +69,7 @@ def jdbc(
     table = options.text("table-name", example="totals")
     login = {"user": "username", "password": "password"}
     given = tuple((theirs, options.text(ours)) for theirs, ours in login.items() if ours in options)
-    driver = (("driver", options.text("driver")),) if "driver" in options else ()
+    driver = options.text("driver") if "driver" in options else DRIVERS.get(url.split(":")[1])
     options.refuse_unread(JDBC, OF_SPARK, ignored_names(JDBC))
     if op and not key:
         hint = "PRIMARY KEY (k) NOT ENFORCED"
@@ -70,5 +77,5 @@ def jdbc(
     for field in columns:
         if any(kind in field.type for kind in ("map<", "struct<")):
             raise BindError(f"connector jdbc cannot store column {field.name}", span=places[field.name])
-    reading = (("url", url), ("dbtable", table), *given, *driver)
+    reading = (("url", url), ("dbtable", table), *given, *((("driver", driver),) if driver else ()))
     return Jdbc(JDBC, JDBC, None, reading, url=url, table=table, login=given, keys=tuple(key))

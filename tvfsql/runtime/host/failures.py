@@ -141,6 +141,12 @@ KNOWN = (
         "or CREATE TABLE before the first query",
     ),
     Failure(
+        r"No suitable driver|ClassNotFoundException: \S*[jJ]dbc\S*|ClassNotFoundException: \S*Driver\b",
+        "Spark has no driver for this database",
+        "--conf spark.jars.packages=org.postgresql:postgresql:42.7.7, or the package of its driver; "
+        "'driver' = '...' names its class",
+    ),
+    Failure(
         r"(?:Topic (\S+) not present in metadata.*?)?UnknownTopicOrPartitionException",
         "there is no topic {0}",
         "kafka-topics.sh --bootstrap-server ... --create --topic {0}",
