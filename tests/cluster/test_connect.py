@@ -7,9 +7,17 @@ import subprocess
 import sys
 from collections.abc import Iterator
 from pathlib import Path
+from typing import TYPE_CHECKING
 
+import golden_streams
 import pytest
 from connect import ConnectServer
+from golden import cases
+
+from examples import SOAK
+
+if TYPE_CHECKING:
+    from pyspark.sql import SparkSession
 
 pytestmark = [
     pytest.mark.spark,
@@ -56,10 +64,9 @@ print(json.dumps(told))
 """
 
 
-@pytest.fixture
-def server(tmp_path: Path) -> Iterator[ConnectServer]:
-    (tmp_path / "server").mkdir()
-    running = ConnectServer(tmp_path / "server")
+@pytest.fixture(scope="module")
+def server(tmp_path_factory: pytest.TempPathFactory) -> Iterator[ConnectServer]:
+    running = ConnectServer(tmp_path_factory.mktemp("server"))
     yield running
     running.stop()
 
@@ -76,3 +83,29 @@ def test_streams_give_the_rows_of_batch_or_are_refused_by_name(server: ConnectSe
     assert (told["counts"]["rowsIn"], told["counts"]["rowsOut"], told["counts"]["stateRows"]) == (300, 15, 0)
     assert "over Spark Connect a stream fills one table" in told["INSERT INTO held SELECT item, n FROM windows"]
     assert "a stream with Python functions does not run over Spark Connect" in told["SELECT twice(price) FROM bids"]
+
+
+@pytest.mark.slow
+@pytest.mark.soak
+def test_golden_streams_give_the_rows_they_give_without_a_server(
+    server: ConnectServer, spark: SparkSession, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """In `make test` one of them. Those that fill several tables are refused."""
+    chosen = cases("streaming") if SOAK else [case for case in cases("streaming") if case.name == "streaming/session"]
+    program, names = golden_streams.__file__, [case.name for case in chosen]
+    command = [sys.executable, program, server.remote, str(tmp_path / "there"), *names]
+    done = subprocess.run(command, capture_output=True, text=True, check=False)
+    assert done.returncode == 0, done.stderr
+    there = json.loads(done.stdout.splitlines()[-1])
+    rows = 0
+    for case in chosen:
+        base = tmp_path / "here" / case.name.replace("/", "-")
+        base.mkdir(parents=True)
+        monkeypatch.chdir(base)
+        for found, wanted in zip(there[case.name], golden_streams.told_by(case, base, spark), strict=True):
+            if isinstance(found, str):
+                assert "over Spark Connect" in found, case.name
+            else:
+                assert found == wanted, case.name
+                rows += len(found)
+    assert rows > 0

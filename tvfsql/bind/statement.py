@@ -8,7 +8,7 @@ from dataclasses import replace
 from tvfsql.bind import scalar
 from tvfsql.bind.query import QueryBinder
 from tvfsql.bind.scope import Relation, Visible
-from tvfsql.bind.upsert_keys import refuse_other_keys
+from tvfsql.bind.upsert_keys import refuse_conflict, refuse_other_keys
 from tvfsql.catalog import Catalog, Table, TableColumn, View, Watermark
 from tvfsql.catalog.changelog import OP, changelog_option
 from tvfsql.catalog.connectors import Connector, connector_of, without_ignored
@@ -164,7 +164,10 @@ def bind_insert(insert: statements.Insert, catalog: Catalog, options: Options) -
             hint=f"INSERT INTO {table.name} ({', '.join(wanted)}) SELECT ...",
         )
     given = dict(zip(wanted, bound.node.schema, strict=True))
-    refuse_other_keys(bound.node, table, {name: field.name for name, field in given.items()}, insert.query.span)
+    from_query = {name: field.name for name, field in given.items()}
+    refuse_other_keys(bound.node, table, from_query, insert.query.span)
+    if insert.conflict:
+        refuse_conflict(insert.conflict, bound.node, table, from_query)
     for part in stored:
         if part.name in given and not _castable(given[part.name].type, part.type):
             expr = _expression_of(insert.query, wanted.index(part.name))

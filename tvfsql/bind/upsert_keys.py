@@ -1,14 +1,23 @@
-"""The keys of a query whose rows replace those of a table."""
+"""The keys of a query whose rows replace those of a table, and what ON CONFLICT says about it.
+
+Source: ON CONFLICT DO NOTHING, ERROR or DEDUPLICATE of Flink 2.3, which says there which of several rows with one
+primary key stays if the query's own keys are others. Such queries with groups are refused here, so the clause decides
+nothing. For rows without groups only DEDUPLICATE is accepted: the last row of a key stays.
+"""
 
 from __future__ import annotations
 
 from collections.abc import Mapping
 
 from tvfsql.catalog import Table
-from tvfsql.errors import BindError, Span
+from tvfsql.errors import BindError, Span, UnsupportedError
 from tvfsql.plan import nodes
 from tvfsql.plan.node import Node
 from tvfsql.plan.properties import window_of
+from tvfsql.syntax import ast
+
+DEDUPLICATE = "DEDUPLICATE"
+CONFLICTS = ("NOTHING", "ERROR", DEDUPLICATE)
 
 
 def refuse_other_keys(query: Node, table: Table, given: Mapping[str, str], span: Span) -> None:
@@ -18,7 +27,7 @@ def refuse_other_keys(query: Node, table: Table, given: Mapping[str, str], span:
     `given` are the query's columns by those of the table. Other queries are accepted: their last row of a key stays, as
     in Flink.
     """
-    keys = table.connector.replaces_by if table.connector else ()
+    keys = _keys(table)
     missing = _missing(query, {given[key] for key in keys if key in given}) if keys else ()
     if missing:
         raise BindError(
@@ -29,9 +38,35 @@ def refuse_other_keys(query: Node, table: Table, given: Mapping[str, str], span:
         )
 
 
-def _missing(node: Node, columns: set[str]) -> tuple[str, ...]:
-    """The columns that identify rows of a query together with `columns`, but not these alone. None are known for rows
-    that are not grouped.
+def refuse_conflict(conflict: ast.Name, query: Node, table: Table, given: Mapping[str, str]) -> None:
+    """Raise BindError if ON CONFLICT has no meaning for a table, UnsupportedError if it would change rows."""
+    if conflict.text not in CONFLICTS:
+        raise BindError(
+            f"ON CONFLICT DO {conflict.text} is unknown", span=conflict.span, hint="ON CONFLICT DO DEDUPLICATE"
+        )
+    keys = _keys(table)
+    if not keys:
+        raise BindError(
+            f"ON CONFLICT means nothing for {table.name}, whose rows are not replaced by PRIMARY KEY",
+            span=conflict.span,
+            hint="PRIMARY KEY (k) NOT ENFORCED, with 'connector' = 'jdbc' or 'upsert-kafka'",
+        )
+    unknown = _missing(query, {given[key] for key in keys if key in given}) is None
+    if unknown and conflict.text != DEDUPLICATE:
+        raise UnsupportedError(
+            f"ON CONFLICT DO {conflict.text} is unsupported for a query without GROUP BY: the last row of a key stays",
+            span=conflict.span,
+            hint=f"ON CONFLICT DO {DEDUPLICATE}",
+        )
+
+
+def _keys(table: Table) -> tuple[str, ...]:
+    return table.connector.replaces_by if table.connector else ()
+
+
+def _missing(node: Node, columns: set[str]) -> tuple[str, ...] | None:
+    """The columns that identify rows of a query together with `columns`, but not these alone. None if nothing is known
+    to identify rows, as of a query that is not grouped.
     """
     match node:
         case nodes.Project(source, items):
@@ -44,7 +79,7 @@ def _missing(node: Node, columns: set[str]) -> tuple[str, ...]:
         case nodes.Aggregate(keys=groups):
             pass
         case _:
-            return ()
+            return None
     window = window_of(node)
     if window and (window.named_by(columns) or window.is_told_by(columns)):
         columns = {*columns, *window.starts, *window.ends, *window.times}

@@ -130,7 +130,14 @@ class StatementBuilder(TableBuilder):
             self.query(found(tree, "query")),
             has(tree, "OVERWRITE"),
             self.span(tree),
+            self._conflict(tree),
         )
+
+    def _conflict(self, tree: Node) -> ast.Name | None:
+        for token in tree.children:
+            if isinstance(token, Token) and token.type == "ON_CONFLICT":
+                return ast.Name(token.split()[-1].upper(), self.span(token))
+        return None
 
     def _explained(self, tree: Node) -> ast.Query | statements.Insert | statements.StatementSet:
         if inner := child(tree, "query"):

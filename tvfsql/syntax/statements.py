@@ -155,11 +155,14 @@ class CreateFunction:
 
 @dataclass(frozen=True)
 class Insert:
+    """`conflict` is the clause ON CONFLICT; its text is its last word, in upper case."""
+
     table: ast.Name
     columns: tuple[ast.Name, ...]
     query: ast.Query
     overwrite: bool = False
     span: Span = ast.place()
+    conflict: ast.Name | None = None
 
 
 @dataclass(frozen=True)

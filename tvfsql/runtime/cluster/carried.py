@@ -26,11 +26,19 @@ class Carried:
         self.packed, self.file = packed, file
 
     def unpacked(self) -> Any:
+        """The object. A Python process that an earlier stream has used keeps that stream's tvfsql only if it is the
+        same and its zip, from which more may be imported, still exists: checkpoints are deleted, and releases differ.
+        """
         import pickle
         import sys
+        from pathlib import Path
 
-        if "tvfsql" not in sys.modules:
-            sys.path.insert(0, self.file)
+        loaded = sys.modules.get("tvfsql")
+        known = Path(str(loaded.__file__)).parents[1] if loaded else None
+        if known is None or known.name != Path(self.file).name or not known.exists():
+            for name in [name for name in sys.modules if name.partition(".")[0] == "tvfsql"]:
+                del sys.modules[name]
+            sys.path[:] = [self.file, *(entry for entry in sys.path if entry != str(known))]
         return pickle.loads(self.packed)
 
 

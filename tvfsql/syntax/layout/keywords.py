@@ -31,12 +31,15 @@ HEADS = frozenset(
     """.split()
 )
 NAMED = ("TABLE", "VIEW", "FUNCTION", "CATALOG", "DATABASE", "INTO", "OVERWRITE")  # a name follows
+CONFLICTS = ("NOTHING", "ERROR", "DEDUPLICATE")
 # Words that are keywords before these words or kinds of words, and after these.
 BEFORE = {
     "ALL": ("SELECT", "OPEN"),
     "BY": ("NAME", "QUOTED", "OPEN", "NUMBER", "STRING"),
     "COMMENT": ("STRING",),
+    "CONFLICT": ("DO",),
     "DESCRIPTOR": ("OPEN",),
+    "DO": CONFLICTS,
     "ENFORCED": ("COMMA", "CLOSE"),
     "FILTER": ("OPEN",),
     "FOR": ("NAME", "QUOTED"),
@@ -60,6 +63,8 @@ AFTER = {
     "ALL": ("UNION", "EXCEPT", "INTERSECT"),
     "BY": ("GROUP", "ORDER", "PARTITION", "PARTITIONED"),
     "COMMENT": ("CLOSE", "NAME", "QUOTED"),
+    "CONFLICT": ("ON",),
+    "DO": ("CONFLICT",),
     "ENFORCED": ("NOT",),
     "EXISTS": ("WHERE", "AND", "OR", "NOT", "IF"),
     "FILTER": ("CLOSE",),
@@ -71,7 +76,8 @@ AFTER = {
     "NULL": ("IS", "NOT"),
     "OVER": ("CLOSE",),
     "TABLE": ("OPEN", "ARROW", "COMMA", "FROM", "JOIN"),
-} | dict.fromkeys(FUNCTIONS, ("OPEN", "FROM", "JOIN"))
+}
+AFTER |= dict.fromkeys(FUNCTIONS, ("OPEN", "FROM", "JOIN")) | dict.fromkeys(CONFLICTS, ("DO",))
 
 
 def put_into_capitals(words: Sequence[Word]) -> None:

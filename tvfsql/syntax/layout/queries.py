@@ -49,7 +49,7 @@ def clauses(nodes: Sequence[Node]) -> Iterator[list[Node]]:
             or (word == "LIMIT" and before not in ("BY", ",", "."))
             or (word == "FETCH" and upper(follows) in ("FIRST", "NEXT"))
             or (word == "VALUES" and isinstance(follows, Group))
-            or (word == "ON" and joined)
+            or (word == "ON" and (joined or upper(follows) == "CONFLICT"))
             or (word in (*JOINS, "JOIN") and before not in JOINS and _joins(nodes, i))
             or (isinstance(node, Group) and node.is_query and (before in SETS or before == "ALL"))
             or (isinstance(node, Group) and node.is_query and _ends_cte(clause))

@@ -1,0 +1,2 @@
+CREATE TABLE sums (item STRING, n BIGINT) WITH ('connector' = 'print');
+INSERT INTO sums SELECT item, COUNT(*) FROM bid GROUP BY item ON CONFLICT DO DEDUPLICATE;

@@ -1,0 +1,157 @@
+"""The streams of tests/cases/streaming, run over made rows, and what they print and write."""
+
+from __future__ import annotations
+
+import json
+import os
+import re
+import runpy
+import shutil
+import sys
+from collections import Counter
+from collections.abc import Iterator
+from contextlib import redirect_stdout
+from datetime import UTC, datetime, timedelta
+from io import StringIO
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+from golden import PRELUDE, Case
+
+from tvfsql import Session, TvfSqlError
+from tvfsql.api import Compiled
+from tvfsql.api.program import code_of
+from tvfsql.api.script import Script, queries_of
+from tvfsql.catalog import Table
+from tvfsql.physical.operators import TableSourceScan
+from tvfsql.plan.sharing import shared_by
+from tvfsql.runtime.frames.print_table import OP
+
+if TYPE_CHECKING:
+    from pyspark.sql import Row, SparkSession
+
+ROWS = 60
+# what comes out early or again, by the clock or by micro-batch, and what a stream alone can do
+STREAMS_ALONE = re.compile(r"table\.exec\.emit|late-output|changelog\.op")
+
+
+def statements(case: Case, base: Path, spark: SparkSession, batch: bool = False) -> Iterator[tuple[Compiled, ...]]:
+    """The queries of each statement of a case that come to an end, once the tables that they read have rows."""
+    script = Script(folder=str(base))
+    list(script.outcomes(PRELUDE.read_text(encoding="utf-8")))
+    text = re.sub(r"EXPLAIN \w+ (?=STATEMENT)", "EXECUTE ", case.sql)
+    text = text.replace("'streaming'", "'batch'") if batch else text
+    for outcome in script.outcomes(text):
+        queries = queries_of(outcome)
+        if queries and not any(query.unbounded for query in queries):
+            plans = [query.physical for query in queries]
+            for node in (node for plan in (*plans, *shared_by(plans)) for node in plan.walk()):
+                if isinstance(node, TableSourceScan):
+                    fill(node.source, spark)
+            yield queries
+
+
+def fill(table: Table, spark: SparkSession) -> None:
+    """Rows in the order of their times, half a minute apart; none if it has some."""
+    assert table.connector is not None and table.connector.path is not None
+    if Path(table.connector.path).exists():
+        return
+    values: dict[str, Any] = {
+        "timestamp_ntz": lambda i: datetime(2020, 4, 15, 8) + timedelta(seconds=30 * i),
+        "timestamp": lambda i: datetime(2020, 4, 15, 8, tzinfo=UTC) + timedelta(seconds=30 * i),
+        "string": lambda i: "abc"[i * i % 3],
+        "double": lambda i: i / 4,
+    }
+    columns = [(part.name, part.type) for part in table.physical]
+    rows = [
+        tuple("+I" if name == "op" else values.get(kind, lambda i: i % 7)(i) for name, kind in columns)
+        for i in range(ROWS)
+    ]
+    schema = ", ".join(f"`{name}` {'int' if kind.startswith('decimal') else kind}" for name, kind in columns)
+    frame = spark.createDataFrame(rows, schema).selectExpr(
+        *(f"CAST(`{name}` AS {kind}) AS `{name}`" for name, kind in columns)
+    )
+    options = {key: value for key, value in table.connector.options if key != "mode"}
+    frame.coalesce(1).write.format(table.connector.format).options(**options).save(table.connector.path)
+
+
+def run(queries: tuple[Compiled, ...], spark: SparkSession, checkpoint: Path | None = None) -> None:
+    """Run a statement as its mode says; what a SELECT gives is printed."""
+    session = Session(spark, checkpoint=checkpoint)
+    if queries[0].sink is not None:
+        session.insert(*queries)
+    elif queries[0].mode == "batch":
+        show(queries[0].dataframe(spark).collect())
+    elif checkpoint is None:
+        show(session.stream(queries[0]))
+    else:
+        session.each_batch(queries[0], lambda batch: show(batch.collect()))
+
+
+def run_program(queries: tuple[Compiled, ...], base: Path) -> None:
+    (base / "program.py").write_text(code_of([queries]), encoding="utf-8")
+    runpy.run_path(str(base / "program.py"), run_name="__main__")
+
+
+def written(queries: tuple[Compiled, ...], base: Path, printed: str, spark: SparkSession) -> Counter[str]:
+    """What a statement has printed and written. Its tables and its checkpoint are deleted."""
+    found = Counter(printed.splitlines())
+    for sink in {query.sink.connector for query in queries if query.sink and query.sink.connector}:
+        if sink.path is not None:
+            reader = spark.read.format(sink.format).options(**dict(sink.options))
+            found.update(map(repr, reader.load(sink.path).collect()) if Path(sink.path).exists() else ())
+            shutil.rmtree(sink.path, ignore_errors=True)
+    shutil.rmtree(base / "checkpoint", ignore_errors=True)
+    return net(found)
+
+
+def show(rows: list[Row]) -> None:
+    for row in rows:
+        shown = ("null" if v is None else str(v) for v, name in zip(row, row.__fields__, strict=True) if name != OP)
+        print(f"{row[OP] if OP in row.__fields__ else '+I'}[{', '.join(shown)}]")
+
+
+def net(found: Counter[str]) -> Counter[str]:
+    """What is left when all changes that are printed are made: those that come early depend on the clock."""
+    left: Counter[str] = Counter()
+    for row, count in found.items():
+        taken = row.startswith(("-U[", "-D["))
+        left[row[2:] if row[:3] in ("+I[", "+U[", "-U[", "-D[") else row] += -count if taken else count
+    return +left
+
+
+Told = list[list[list[str | int]] | str]
+
+
+def told_by(case: Case, base: Path, spark: SparkSession) -> Told:
+    """For each statement of a case its rows with their counts, or the message that refuses it."""
+    told: Told = []
+    for queries in statements(case, base, spark):
+        printed = StringIO()
+        try:
+            with redirect_stdout(printed):
+                run(queries, spark, base / "checkpoint")
+        except TvfSqlError as error:
+            told.append(error.message)
+            shutil.rmtree(base / "checkpoint", ignore_errors=True)
+        else:
+            told.append([[row, n] for row, n in sorted(written(queries, base, printed.getvalue(), spark).items())])
+    return told
+
+
+def main() -> int:
+    """`golden_streams.py REMOTE FOLDER CASE...` runs cases on a Spark Connect server, and prints JSON by case."""
+    remote, folder, *names = sys.argv[1:]
+    told = {}
+    with Session(remote=remote) as session:
+        for name in names:
+            base = Path(folder) / name.replace("/", "-")
+            base.mkdir(parents=True)
+            os.chdir(base)
+            told[name] = told_by(Case(name), base, session.spark)
+    print(json.dumps(told))
+    return 0
+
+
+if __name__ == "__main__":
+    sys.exit(main())
