@@ -87,7 +87,7 @@ def _(node: nodes.Scan, catalog: Catalog, options: Options) -> Node:
     table = catalog.get(node.table)
     assert isinstance(table, Table), node.table
     streaming = options.streaming and not node.looked_up
-    if table.connector is not None:
+    if table.connector is not None and not node.looked_up:
         (table.connector.refuse_stream if streaming else table.connector.refuse_batch)(table.name)
     sign = free_name(SIGN, lambda name: name in {column.lower() for column in node.columns})
     scan = TableSourceScan(

@@ -7,6 +7,7 @@ from lark import Tree
 from tvfsql.errors import SqlSyntaxError
 from tvfsql.syntax import ast, statements
 from tvfsql.syntax.build import Builder, Node, child, children, found, has
+from tvfsql.syntax.calls import decoded
 
 
 class TableBuilder(Builder):
@@ -114,4 +115,12 @@ class TableBuilder(Builder):
 
     def option(self, tree: Node) -> statements.Option:
         key, value = self.strings(tree)
+        mark = child(tree, "unicode")
+        if mark is not None:
+            if self.text(mark).upper() != "U&":
+                raise SqlSyntaxError(f"unexpected {self.text(mark)}", span=self.span(mark))
+            try:
+                value = decoded(value)
+            except ValueError:
+                raise SqlSyntaxError("no character has this number", span=self.span(tree), hint="U&'\\0001'") from None
         return statements.Option(key, value, self.span(tree))

@@ -154,7 +154,8 @@ def _read(kind: SqlType, word: str) -> str | None:
 
 def _read_decimal(kind: SqlType, word: str) -> str | None:
     """Parse a text of up to 18 bytes as a DECIMAL of up to 18 digits: digits may be missing, and one other character
-    may follow them. Longer texts, and longer DECIMALs, are parsed as in Spark.
+    may follow them. It is no number if its last digit has more than 18 places less than the DECIMAL. Longer texts, and
+    longer DECIMALs, are parsed as in Spark.
     """
     precision, scale = map(int, kind[8:-1].split(","))
     if precision > 18:
@@ -163,7 +164,11 @@ def _read_decimal(kind: SqlType, word: str) -> str | None:
     plain = f"([0-9]{{0,{precision - scale}}}){fraction}{OTHER}?"
     with_exponent = f"([0-9]*){fraction}[eE](?![+-]$)([+-])?([0-9]*){OTHER}?"
     pattern = f"'^{blank}*(?!{blank}|$|[+-]$)([+-])?(?:{plain}|{with_exponent}){blank}*$'"
-    digits = f"IF({{0}} RLIKE {pattern}, REGEXP_REPLACE({{0}}, {pattern}, '$10$2$3$4$5E$60$7'), CONCAT('?', {{0}}))"
+    fraction_of, exponent = (f"REGEXP_EXTRACT({{0}}, {pattern}, {group})" for group in (5, 7))
+    places = f"TRY_CAST({exponent} AS BIGINT) + CHAR_LENGTH(TRIM(LEADING '.' FROM {fraction_of}))"
+    too_small = f"{{0}} RLIKE '[eE]-' AND {places} > {scale + 18}"
+    number = f"{{0}} RLIKE {pattern} AND NOT COALESCE({too_small}, FALSE)"
+    digits = f"IF({number}, REGEXP_REPLACE({{0}}, {pattern}, '$10$2$3$4$5E$60$7'), CONCAT('?', {{0}}))"
     return f"{word}(IF(OCTET_LENGTH({{0}}) > 18, {{0}}, {digits}) AS {kind.upper()})"
 
 

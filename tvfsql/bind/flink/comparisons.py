@@ -99,10 +99,26 @@ def exact_floats(node: exp.Expr, sides: Sequence[str], type_of: TypeOf) -> None:
         return
     for side in sides:
         tree = node.args[side].unnest()
-        if isinstance(tree, exp.Cast | Made) and type_of(tree) == "float":
-            value = (tree.expressions[0] if isinstance(tree, Made) else tree.this).unnest()
-            if isinstance(value.this if isinstance(value, exp.Neg) else value, exp.Literal):
-                node.set(side, exp.cast(value.copy(), "double"))
+        if type_of(tree) == "float" and (value := _literal_cast(tree)) is not None:
+            node.set(side, exp.cast(value.copy(), "double"))
+
+
+def _literal_cast(tree: exp.Expr) -> exp.Expr | None:
+    """The number in a CAST of a literal."""
+    if not isinstance(tree, exp.Cast | Made):
+        return None
+    value = (tree.expressions[0] if isinstance(tree, Made) else tree.this).unnest()
+    return value if isinstance(value.this if isinstance(value, exp.Neg) else value, exp.Literal) else None
+
+
+def refuse_float_literals(sides: Sequence[exp.Expr], where: str, type_of: TypeOf) -> None:
+    """Refuse a literal that is cast to FLOAT beside a number of another type, which Flink compares as it is written."""
+    kinds = {type_of(side) for side in sides}
+    for side in sides:
+        if type_of(side) == "float" and kinds != {"float"} and _literal_cast(side.unnest()) is not None:
+            raise UnsupportedError(
+                f"{where} cannot compare a FLOAT literal with a number of another type", hint="CAST(x AS FLOAT)"
+            )
 
 
 def among_floats(node: exp.In) -> None:

@@ -17,6 +17,7 @@ from tvfsql.bind.flink.comparisons import (
     one_of_query,
     one_of_tuples,
     refuse_dates_and_times,
+    refuse_float_literals,
     tuples,
 )
 from tvfsql.bind.flink.digits import DIGITS, TIMES, digits_of, digits_of_cast
@@ -107,6 +108,14 @@ def lowered(node: exp.Expr, type_of: TypeOf, zone: str) -> exp.Expr | None:
             return None
         case exp.Coalesce():
             refuse_dates_and_times([node.this, *node.expressions], type_of)
+            return None
+        case exp.Nullif():
+            refuse_float_literals([node.this, node.expression], "NULLIF", type_of)
+            return None
+        case exp.Case() if node.this is not None:
+            values = [branch.this for branch in node.args["ifs"]]
+            for value in values:
+                refuse_float_literals([node.this, value], "CASE x WHEN", type_of)
             return None
         case exp.Literal() if not node.is_string and node.name.endswith("."):
             return exp.Literal.number(node.name.removesuffix("."))

@@ -57,7 +57,10 @@ OF_CONNECTORS: dict[str, Ignored] = {
     "kafka": KAFKA,
     "jdbc": _any(
         "connection.max-retry-timeout scan.fetch-size scan.auto-commit sink.buffer-flush.max-rows "
-        "sink.buffer-flush.interval sink.max-retries lookup.cache lookup.max-retries"
+        "sink.buffer-flush.interval sink.max-retries lookup.cache lookup.max-retries lookup.cache.max-rows "
+        "lookup.cache.ttl lookup.cache.caching-missing-key lookup.partial-cache.max-rows "
+        "lookup.partial-cache.expire-after-write lookup.partial-cache.expire-after-access "
+        "lookup.partial-cache.cache-missing-key"
     ),
     "nexmark": {
         **_any(

@@ -23,16 +23,20 @@ DRIVERS = {  # classes that read these databases; DriverManager does not find th
     "sqlserver": "com.microsoft.sqlserver.jdbc.SQLServerDriver",
     "oracle": "oracle.jdbc.OracleDriver",
 }
+PARTS = "scan.partition."  # no rows of a lookup join are left out
 
 
 @dataclass(frozen=True)
 class Jdbc(Connector):
-    """A table of a database. `login` are parameters of PostgreSQL's connection, `keys` the primary key."""
+    """A table of a database. `login` are parameters of PostgreSQL's connection, `keys` the primary key. `in_parts`: the
+    column by which Flink would scan it, in a range of values.
+    """
 
     url: str = ""
     table: str = ""
     login: tuple[tuple[str, str], ...] = ()
     keys: tuple[str, ...] = ()
+    in_parts: str = ""
 
     @property
     def takes_schema(self) -> bool:
@@ -47,7 +51,17 @@ class Jdbc(Connector):
         return self.keys
 
     def refuse_stream(self, table: str) -> None:
-        raise UnsupportedError(f"streams cannot read {table}: it is a table of a database", hint="--mode batch")
+        raise UnsupportedError(
+            f"streams cannot read {table}: it is a table of a database",
+            hint=f"JOIN {table} FOR SYSTEM_TIME AS OF o.proc, or --mode batch",
+        )
+
+    def refuse_batch(self, table: str) -> None:
+        if self.in_parts:
+            raise UnsupportedError(
+                f"{PARTS}* is not supported, because it leaves out the rows of {table} outside its bounds",
+                hint=f"leave it out, and write WHERE {self.in_parts} BETWEEN ... AND ... in the query",
+            )
 
     def refuse_insert(self, table: str, metadata: Mapping[str, str], overwrite: bool, span: Span) -> None:
         if overwrite:
@@ -70,6 +84,10 @@ def jdbc(
     login = {"user": "username", "password": "password"}
     given = tuple((theirs, options.text(ours)) for theirs, ours in login.items() if ours in options)
     driver = options.text("driver") if "driver" in options else DRIVERS.get(url.split(":")[1])
+    in_parts = options.text(f"{PARTS}column") if f"{PARTS}column" in options else ""
+    for name in ("num", "lower-bound", "upper-bound"):
+        if f"{PARTS}{name}" in options:
+            options.text(f"{PARTS}{name}")
     options.refuse_unread(JDBC, OF_SPARK, ignored_names(JDBC))
     if op and not key:
         hint = "PRIMARY KEY (k) NOT ENFORCED"
@@ -78,4 +96,4 @@ def jdbc(
         if any(kind in field.type for kind in ("map<", "struct<")):
             raise BindError(f"connector jdbc cannot store column {field.name}", span=places[field.name])
     reading = (("url", url), ("dbtable", table), *given, *((("driver", driver),) if driver else ()))
-    return Jdbc(JDBC, JDBC, None, reading, url=url, table=table, login=given, keys=tuple(key))
+    return Jdbc(JDBC, JDBC, None, reading, url=url, table=table, login=given, keys=tuple(key), in_parts=in_parts)

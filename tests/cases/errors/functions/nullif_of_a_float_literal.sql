@@ -1,0 +1,1 @@
+SELECT NULLIF(CAST(0.1 AS FLOAT), rating) FROM bid;
