@@ -53,6 +53,20 @@ def _part_of_map(at: int) -> Callable[..., SqlType]:
     return of
 
 
+def _entries(kind: SqlType) -> SqlType:
+    """The type of a map's entries."""
+    if not kind.startswith("map<"):
+        return UNKNOWN
+    key, value = split_kinds(kind[4:-1])
+    return f"array<struct<key:{key},value:{value}>>"
+
+
+def _map_of(keys: SqlType, values: SqlType) -> SqlType:
+    """The type of a map made from two arrays."""
+    key, value = element(keys), element(values)
+    return f"map<{key},{value}>" if key and value else UNKNOWN
+
+
 def itself(kind: SqlType, *_: SqlType) -> SqlType:
     return kind
 
@@ -82,8 +96,8 @@ COLLECTIONS = (
     Function("ARRAY_SORT(array, ascending, nulls_first)", _sorted, itself),
     same("MAP_KEYS(map)", _part_of_map(0)),
     same("MAP_VALUES(map)", _part_of_map(1)),
-    same("MAP_ENTRIES(map)"),
-    same("MAP_FROM_ARRAYS(keys, values)", note="fails if a key occurs twice"),
+    same("MAP_ENTRIES(map)", _entries),
+    same("MAP_FROM_ARRAYS(keys, values)", _map_of, note="fails if a key occurs twice"),
     Function(
         "MAP_UNION(map, other)",
         "MAP_CONCAT(MAP_FILTER({0}, (key, value) -> NOT MAP_CONTAINS_KEY({1}, key)), {1})",
