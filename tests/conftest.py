@@ -41,9 +41,9 @@ def spark(request: pytest.FixtureRequest) -> Iterator[SparkSession]:
 
     arguments = SMALL
     if any(item.get_closest_marker("kafka") for item in request.session.items):
-        from broker import client_jars
+        from server_jars import jars_in
 
-        if jars := client_jars():
+        if jars := jars_in("kafka", "client"):
             arguments += f" --jars {jars}"
     with pytest.MonkeyPatch.context() as patch:
         patch.setenv("PYSPARK_SUBMIT_ARGS", f"{arguments} pyspark-shell")
@@ -76,7 +76,8 @@ def generated_code(spark: SparkSession) -> Iterator[None]:
 @pytest.fixture(scope="session")
 def broker(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Broker]:
     """A running Kafka. Tests that take it are marked `kafka`."""
-    from broker import Broker, Unreachable
+    from broker import Broker
+    from server_jars import Unreachable
 
     try:
         running = Broker(tmp_path_factory.mktemp("kafka"))

@@ -15,6 +15,7 @@ from tvfsql import TvfSqlError, compile
 from tvfsql.api.program import code_of
 from tvfsql.api.script import Script, queries_of
 from tvfsql.errors import DataError, OptionError, UnsupportedError
+from tvfsql.runtime.cluster.files import LocalPlace
 from tvfsql.runtime.host.failures import LOSES_ROWS, failure, require_settings, translated
 from tvfsql.runtime.stream.driver.checkpoints import claim
 from tvfsql.runtime.stream.driver.source_files import missing_files
@@ -61,14 +62,14 @@ def test_a_program_says_what_options_make_of_its_sources() -> None:
 
 def test_a_checkpoint_belongs_to_the_query_and_not_to_how_it_is_run(tmp_path: Path) -> None:
     code = compile(TABLES.format(options="") + f"INSERT INTO one {COUNTS.format(5)}", mode="streaming").code
-    claim(tmp_path / "1", code)
-    claim(tmp_path / "1", code.replace('"checkpoint/1"', '"elsewhere"'))
+    claim(LocalPlace(tmp_path / "1"), code)
+    claim(LocalPlace(tmp_path / "1"), code.replace('"checkpoint/1"', '"elsewhere"'))
     with pytest.raises(OptionError, match="belongs to another query"):
-        claim(tmp_path / "1", code.replace("5_000", "6_000"))
+        claim(LocalPlace(tmp_path / "1"), code.replace("5_000", "6_000"))
 
 
 def test_only_the_owner_reads_the_program_of_a_checkpoint(tmp_path: Path) -> None:
-    claim(tmp_path / "1", "password")
+    claim(LocalPlace(tmp_path / "1"), "password")
     assert stat.S_IMODE((tmp_path / "1" / "query.py").stat().st_mode) == 0o600
 
 
@@ -93,24 +94,24 @@ def a_folder(folder: Path) -> None:
 def test_a_checkpoint_that_cannot_be_one_is_told_in_a_line(make: Any, says: str, tmp_path: Path) -> None:
     make(tmp_path / "1")
     with pytest.raises(DataError, match=says) as raised:
-        claim(tmp_path / "1", "query")
+        claim(LocalPlace(tmp_path / "1"), "query")
     assert one_line(raised.value)
 
 
 def test_a_checkpoint_below_a_file_is_told_in_a_line(tmp_path: Path) -> None:
     (tmp_path / "file").write_text("no folder")
     with pytest.raises(DataError, match="file is a file") as raised:
-        claim(tmp_path / "file" / "1", "query")
+        claim(LocalPlace(tmp_path / "file" / "1"), "query")
     assert one_line(raised.value)
 
 
 @pytest.mark.parametrize("text", ["", '{"$contr', "[]", "{}", "\xff"])
 def test_an_empty_or_half_control_file_is_no_message(text: str, tmp_path: Path) -> None:
-    advance(tmp_path, END_OF_INPUT)
-    assert ended(tmp_path)
+    advance(LocalPlace(tmp_path), END_OF_INPUT)
+    assert ended(LocalPlace(tmp_path))
     (tmp_path / "000000009.json").write_text(text, encoding="latin-1")
     with pytest.raises(DataError, match=r"000000009\.json is not a control message") as raised:
-        ended(tmp_path)
+        ended(LocalPlace(tmp_path))
     assert one_line(raised.value)
 
 
@@ -131,7 +132,7 @@ def test_files_that_are_gone_are_those_of_the_micro_batch_and_not_of_another(tmp
 
     def missing(start: Any, end: Any) -> list[str]:
         files = {"description": "FileStreamSource[file:/in]", "startOffset": start, "endOffset": end}
-        found = missing_files({"sources": [control, files]}, tmp_path, tmp_path / "control")
+        found = missing_files({"sources": [control, files]}, LocalPlace(tmp_path), LocalPlace(tmp_path / "control"))
         return [Path(path).name for path in found]
 
     assert missing(None, {"logOffset": 0}) == []
@@ -148,10 +149,10 @@ def test_a_file_that_is_gone_is_an_error_unless_it_is_to_be_counted(tmp_path: Pa
     log.mkdir(parents=True)
     (log / "0").write_text(f'v1\n{{"path":"file://{tmp_path}/gone.json","timestamp":1,"batchId":0}}')
     source = {"description": "FileStreamSource[file:/in]", "startOffset": None, "endOffset": {"logOffset": 0}}
-    progress, control = {"sources": [source]}, tmp_path / "control"
+    progress, control = {"sources": [source]}, LocalPlace(tmp_path) / "control"
 
     def run(**given: Any) -> StreamDriver:
-        return StreamDriver(SimpleNamespace(), Stream(lambda: None, tmp_path, **given))  # type: ignore[arg-type, return-value]
+        return StreamDriver(SimpleNamespace(), Stream(lambda: None, LocalPlace(tmp_path), **given))  # type: ignore[arg-type, return-value]
 
     with pytest.raises(DataError, match=r"gone\.json was deleted before it was read") as raised:
         run()._find_missing(progress, control)

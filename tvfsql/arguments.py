@@ -79,6 +79,7 @@ def build_parser() -> argparse.ArgumentParser:
         "--checkpoint", metavar="DIR", help="also say whether the streams can resume from this checkpoint"
     )
     _allow(check)
+    _spark(check, argparse.SUPPRESS)
     _script(_command(commands, "rewrite", "convert GROUP BY TUMBLE(...) to window functions"))
 
     fmt = _command(commands, "fmt", "format scripts in place: blanks, line ends and the case of keywords")

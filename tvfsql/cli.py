@@ -114,10 +114,13 @@ def _scripts(given: argparse.Namespace, parser: argparse.ArgumentParser) -> list
 
 def _outcomes(given: argparse.Namespace, parser: argparse.ArgumentParser) -> list[Outcome]:
     """The outcome of every statement of the scripts, without Spark. Prints warnings to stderr."""
+    return _outcomes_in(_session(given), given, parser)
+
+
+def _outcomes_in(session: Session, given: argparse.Namespace, parser: argparse.ArgumentParser) -> list[Outcome]:
     from tvfsql.answers import tell_rest, tell_warnings
     from tvfsql.api.script import queries_of
 
-    session = _session(given)
     session.script.warehouse = None
     outcomes: list[Outcome] = []
     for sql, name, folder in _scripts(given, parser):
@@ -236,11 +239,12 @@ def _statements(given: argparse.Namespace, parser: argparse.ArgumentParser) -> l
 
 
 def _check(given: argparse.Namespace, parser: argparse.ArgumentParser) -> int:
-    outcomes = _outcomes(given, parser)
-    if given.checkpoint is not None:
+    session = _session(given)
+    outcomes = _outcomes_in(session, given, parser)
+    if session.streams.checkpoint is not None:
         from tvfsql.api.resuming import check_checkpoint
 
-        check_checkpoint(Path(given.checkpoint), outcomes, given.allow_changed_input, sys.stdout)
+        check_checkpoint(session.streams.checkpoint, outcomes, given.allow_changed_input, sys.stdout)
     print(f"fine: {len(outcomes)} statement{'s' if len(outcomes) != 1 else ''}", file=sys.stderr)
     return Exit.OK
 

@@ -26,6 +26,7 @@ from tvfsql.errors import DataError
 from tvfsql.plan.firing import Firing
 from tvfsql.plan.window import Cumulate, Hop, Tumble, TumbleMonths
 from tvfsql.plan.window import Session as Sessions
+from tvfsql.runtime.cluster.files import LocalPlace
 from tvfsql.runtime.stream.inspect import STATE_TABLES
 from tvfsql.runtime.stream.inspect.checkpoint import Operator as OperatorState
 from tvfsql.runtime.stream.inspect.checkpoint import StreamState, streams_of
@@ -212,8 +213,8 @@ def test_streams_come_in_their_order_or_alone(tmp_path: Path) -> None:
         (tmp_path / name).mkdir()
         if name != "other":
             (tmp_path / name / "query.py").write_text("")
-    assert [folder.name for folder in streams_of(tmp_path)] == ["1", "2", "10"]
-    assert streams_of(tmp_path / "2") == [tmp_path / "2"]
+    assert [folder.name for folder in streams_of(LocalPlace(tmp_path))] == ["1", "2", "10"]
+    assert streams_of(LocalPlace(tmp_path / "2")) == [LocalPlace(tmp_path / "2")]
 
 
 def test_formats_for_programs_are_for_one_table(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:

@@ -19,6 +19,7 @@ from killing import PATIENCE, commits, kill, start, wait_for
 
 from examples import SOAK
 from tvfsql import Session, compile
+from tvfsql.runtime.cluster.files import LocalPlace
 from tvfsql.runtime.stream.driver.checkpoints import claim
 
 if TYPE_CHECKING:
@@ -93,10 +94,10 @@ def test_a_kill_before_or_after_the_program_is_written_does_not_matter(
     with monkeypatch.context() as patch:
         patch.setattr(Path, "replace", killed)
         with pytest.raises(KeyboardInterrupt):
-            claim(program.parent, code)
+            claim(LocalPlace(program.parent), code)
     assert not program.exists()
     for _ in range(2):
-        claim(program.parent, code)
+        claim(LocalPlace(program.parent), code)
         assert program.read_text() == code
 
 

@@ -253,11 +253,12 @@ def main() -> int:
 @contextlib.contextmanager
 def source_of(rows: Path, sizes: Sizes, kafka: bool) -> Iterator[tuple[Any, str, str]]:
     """A Spark to compare with, the statement that creates the source, and the jars that it needs."""
-    from broker import Broker, client_jars
+    from broker import Broker
+    from server_jars import jars_in
 
     from tvfsql.runtime.local_spark.start import start_spark
 
-    jars = f" --jars {client_jars()}" if kafka else ""
+    jars = f" --jars {jars_in('kafka', 'client')}" if kafka else ""
     os.environ["PYSPARK_SUBMIT_ARGS"] = f"--master local[1]{jars} pyspark-shell"
     spark = start_spark()
     if not kafka:

@@ -3,21 +3,21 @@
 from __future__ import annotations
 
 from collections.abc import Iterable, Iterator
-from pathlib import Path
 from typing import TextIO
 
 from tvfsql.api.program import Program, streams_of
 from tvfsql.api.script import Outcome, queries_of
 from tvfsql.errors import DataError
 from tvfsql.plan.manifest_changes import changes
+from tvfsql.runtime.cluster.files import Place
 from tvfsql.runtime.stream.driver.checkpoints import manifest_in, refuse_changes, refuse_other_text
 
 
-def check_checkpoint(checkpoint: Path, outcomes: Iterable[Outcome], changed_input: bool, out: TextIO) -> None:
+def check_checkpoint(checkpoint: Place, outcomes: Iterable[Outcome], changed_input: bool, out: TextIO) -> None:
     """Write for each stream of a script whether it can resume, and its changes. Only reads. Raises OptionError if a run
     would refuse the checkpoint, and DataError if there is no checkpoint or it is damaged.
     """
-    if not checkpoint.is_dir():
+    if not checkpoint.exists():
         raise DataError(f"there is no folder {checkpoint}", hint="pass the folder of tvfsql run --checkpoint")
     for number, program in enumerate(_streams(outcomes), 1):
         folder = checkpoint / str(number)

@@ -27,7 +27,7 @@ from tvfsql.errors import BindError, DataError, OptionError, UnsupportedError
 from tvfsql.options import ZONE, Options
 from tvfsql.physical.operators import LateOutput
 from tvfsql.runtime.cluster.asked import MASTER, REMOTE
-from tvfsql.runtime.cluster.places import local_folder
+from tvfsql.runtime.cluster.files import place_of
 
 if TYPE_CHECKING:
     from pyspark.sql import DataFrame, Row, SparkSession
@@ -69,7 +69,7 @@ class Session:
             raise OptionError("a session has one of spark, master and remote")
         options = {**(options or {}), **asked}
         self.own = OwnSpark(self._needs, spark)
-        folder = local_folder(checkpoint) if checkpoint is not None else None
+        folder = place_of(checkpoint, lambda: self.spark) if checkpoint is not None else None
         self.streams = Streams(folder, flush, allow_changed_input)
         self.script = Script(catalog or Catalog(), Options.of(options), mode, warehouse=Warehouse())
         self.catalog.outside = SparkTables(self.own.with_catalogs)

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
-from pathlib import Path
 from typing import TYPE_CHECKING, TextIO
 
 from tvfsql.errors import DataError
@@ -32,9 +31,10 @@ def show_state(
 
 def read_streams(start: Callable[[], SparkSession], checkpoint: str) -> list[StreamState]:
     """The state of the streams in a checkpoint. Raises DataError as `show_state` does."""
+    from tvfsql.runtime.cluster.files import place_of
     from tvfsql.runtime.stream.inspect.checkpoint import finished, stream_state, streams_of
 
-    folders = streams_of(Path(checkpoint))
+    folders = streams_of(place_of(checkpoint, start))
     if all(finished(folder) is None for folder in folders):
         raise DataError(
             f"no micro-batch of {checkpoint} has finished yet", hint="try again after its first micro-batch"

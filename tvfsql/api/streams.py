@@ -5,7 +5,6 @@ from __future__ import annotations
 from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass, field
 from functools import partial
-from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from tvfsql.api.program import Program
@@ -14,6 +13,7 @@ from tvfsql.emit.jobs import OF_LETTERS
 if TYPE_CHECKING:
     from pyspark.sql import SparkSession
 
+    from tvfsql.runtime.cluster.files import Place
     from tvfsql.runtime.stream.driver.jobs import Job
     from tvfsql.runtime.stream.driver.running import Running
     from tvfsql.runtime.stream.progress.metrics import Metrics, Report
@@ -29,7 +29,7 @@ class Streams:
     `changed_input`: resume from state even if a query now reads other rows.
     """
 
-    checkpoint: Path | None
+    checkpoint: Place | None
     flush: bool
     changed_input: bool = False
     runs: list[Running] = field(default_factory=list)
@@ -66,7 +66,7 @@ class Streams:
             yield Job(
                 partial(resumed.run, "dead_letters"),
                 **letters,
-                checkpoint=folder and folder.with_name(f"{folder.name}{OF_LETTERS}"),
+                checkpoint=folder and folder.parent / f"{folder.name}{OF_LETTERS}",
                 program=resumed.code,
                 manifest=resumed.letters_manifest if folder is not None else None,
                 label=f"{self.begun}{OF_LETTERS}",
@@ -94,21 +94,22 @@ class Streams:
 
         folders = {folder for run in self.runs if run.active for folder in run.controls(table)}
         if self.checkpoint is not None:
-            found = (folder.absolute() for folder in self.checkpoint.glob("*/control"))
-            folders |= {folder for folder in found if not folder.parent.name.endswith(OF_LETTERS)}
-        told = [folder for folder in sorted(folders) if not ended(folder)]
+            checkpoint = self.checkpoint.resolved()
+            found = (checkpoint / name / "control" for name in checkpoint.names() if not name.endswith(OF_LETTERS))
+            folders |= {folder for folder in found if folder.exists()}
+        told = [folder for folder in sorted(folders, key=str) if not ended(folder)]
         for folder in told:
             advance(folder, watermark, table)
         return len(told)
 
-    def parent(self) -> Path | None:
+    def parent(self) -> str | None:
         """The checkpoint, which is created; None without one."""
         if self.checkpoint is not None:
-            self.checkpoint.mkdir(parents=True, exist_ok=True, mode=0o700)
-            return self.checkpoint.absolute()
+            self.checkpoint.make()
+            return str(self.checkpoint.resolved())
         return None
 
-    def folder(self) -> Path | None:
+    def folder(self) -> Place | None:
         """The checkpoint folder of the next stream; None without a checkpoint."""
         self.begun += 1
         return None if self.checkpoint is None else self.checkpoint / str(self.begun)

@@ -20,6 +20,7 @@ from tvfsql.physical.operators import LateOutput, StreamOperator
 from tvfsql.plan.manifest_changes import changes
 from tvfsql.plan.node import Node
 from tvfsql.plan.nodes import Sink
+from tvfsql.runtime.cluster.files import LocalPlace
 from tvfsql.runtime.stream.driver.checkpoints import refuse_changes
 from tvfsql.runtime.stream.driver.in_process import InProcess, Message
 from tvfsql.runtime.stream.exchange.late_rows import in_time, late_rows
@@ -64,7 +65,7 @@ class Output:
     def over_state_of(self, old: Output) -> Output:
         """The same query over the state of another one. Raises OptionError if a checkpoint would be refused."""
         kept, program = old.program.manifest, self.program
-        refuse_changes(Path("of the test"), changes(kept, program.manifest), changed_input=False)
+        refuse_changes(LocalPlace(Path("of the test")), changes(kept, program.manifest), changed_input=False)
         made = program.over(kept).queries[0]
         assert isinstance(made, Compiled)
         return Output(self.name, made, old.stream)

@@ -11,6 +11,7 @@ import pytest
 
 from tvfsql import Session
 from tvfsql.errors import DataError
+from tvfsql.runtime.cluster.files import LocalPlace
 from tvfsql.runtime.stream.time import control_channel as control
 
 if TYPE_CHECKING:
@@ -168,7 +169,7 @@ def test_a_minimum_of_partitions_moves_the_watermark(spark: SparkSession, broker
     assert run((0, "a", 31), (1, "b", 5)) == ([], 0)  # watermarks 30 and 4: the minimum is 4
     assert run((0, "a", 2), (1, "b", 9), (1, "b", 16)) == ([(10, "a", 1), (10, "b", 2)], 0)  # 30 and 15
     assert run((0, "a", 9), (1, "b", 8), (1, "a", 12)) == ([], 2)  # two of the window that fired, of either partition
-    control.idle(tmp_path / "state" / "1" / "control", "offers/1")
+    control.idle(LocalPlace(tmp_path / "state" / "1" / "control"), "offers/1")
     assert run() == ([(20, "a", 1), (20, "b", 1)], 0)  # 30 alone
     assert run((2, "c", 35), (2, "c", 19)) == ([], 1)  # a partition that is new: 34, and 30 still
     assert run((0, "a", 61), (2, "c", 45)) == ([(40, "a", 1), (40, "c", 1)], 0)  # 60 and 44

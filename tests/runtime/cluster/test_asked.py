@@ -15,7 +15,6 @@ from tvfsql.api.own_spark import Needs, OwnSpark
 from tvfsql.errors import DataError, OptionError
 from tvfsql.runtime.cluster.asked import MASTER, PYTHON, REMOTE, is_local, requested
 from tvfsql.runtime.cluster.code import our_zip
-from tvfsql.runtime.cluster.places import local_folder
 from tvfsql.runtime.local_spark.java import Java
 from tvfsql.runtime.local_spark.start import _variables, settings
 
@@ -86,14 +85,6 @@ assert importlib.util.find_spec("tvfsql.syntax") is None
     command = [sys.executable, "-I", "-W", "ignore", "-c", f"import sys; sys.path.insert(0, {str(zip)!r})\n{program}"]
     done = subprocess.run(command, capture_output=True, text=True, check=False)
     assert done.returncode == 0, done.stderr
-
-
-def test_a_checkpoint_is_a_folder() -> None:
-    assert local_folder("a/b") == Path("a/b")
-    assert local_folder("file:///a/b%20c") == Path("/a/b c")
-    for url in ("hdfs://namenode:9000/ck", "s3a://bucket/ck", "dbfs:/ck"):
-        with pytest.raises(OptionError, match="cannot write the checkpoint"):
-            Session(checkpoint=url)
 
 
 def test_settings_of_spark_are_set_reset_and_shown() -> None:

@@ -1,34 +1,20 @@
-"""Folders that this process shares with Spark's other machines: checkpoints."""
+"""What streams need on a cluster and over Spark Connect, and what they cannot do there."""
 
 from __future__ import annotations
 
-import re
-from pathlib import Path
+from collections.abc import Sequence
 from typing import TYPE_CHECKING
-from urllib.parse import unquote, urlsplit
 
-from tvfsql.errors import DataError, OptionError, UnsupportedError
+from tvfsql.errors import DataError, UnsupportedError
 from tvfsql.runtime.cluster.asked import is_local
 from tvfsql.runtime.cluster.code import of_connect
+from tvfsql.runtime.cluster.files import Place
 
 if TYPE_CHECKING:
     from pyspark.sql import SparkSession
     from pyspark.sql.streaming.readwriter import DataStreamWriter
 
-SHARED = "a folder that all machines mount, such as --checkpoint /mnt/shared/checkpoint"
-
-
-def local_folder(place: str | Path) -> Path:
-    """The path of a checkpoint, given as a path or a `file:` URL.
-
-    Raises OptionError for other URLs, because this process itself writes small files into the checkpoint.
-    """
-    text = str(place)
-    if not re.match(r"[a-zA-Z][a-zA-Z0-9+.-]+:/", text):
-        return Path(text)
-    if text.startswith("file:"):
-        return Path(unquote(urlsplit(text).path))
-    raise OptionError(f"tvfsql cannot write the checkpoint {text}: it must be a local or mounted folder", hint=SHARED)
+SHARED = "a folder that all machines see, such as --checkpoint hdfs://HOST/checkpoint or /mnt/shared/checkpoint"
 
 
 def refuse_functions(writer: DataStreamWriter) -> None:
@@ -52,7 +38,7 @@ def refuse_user_functions(spark: SparkSession) -> None:
         )
 
 
-def require_streams(spark: SparkSession, folders: list[Path | None]) -> None:
+def require_streams(spark: SparkSession, folders: Sequence[Place | None]) -> None:
     """Check that streams with these checkpoints (None: a temporary folder) can run on this Spark.
 
     Raises DataError for a stream without a checkpoint on a cluster, whose other machines do not have its temporary

@@ -5,21 +5,22 @@ from __future__ import annotations
 import os
 import re
 import sys
-import tempfile
 from collections.abc import Iterator
 from contextlib import contextmanager
 from dataclasses import dataclass
 from importlib import metadata
 from pathlib import Path
 from typing import TYPE_CHECKING
+from uuid import uuid4
 
-from tvfsql.runtime.cluster.places import local_folder
+from tvfsql.runtime.cluster.files import LocalPlace, Place, place_of
 from tvfsql.runtime.local_spark.java import INSTALL_HINT, SUPPORTED, candidates
 
 if TYPE_CHECKING:
     from pyspark.sql import SparkSession
 
 PYTHON = (3, 11)
+TEXT = "tvfsql"  # in a file that workers look for
 TASKS = 32  # small tasks that examine the workers of a cluster
 
 
@@ -49,36 +50,37 @@ def cluster_checks(spark: SparkSession, folder: str | None = None) -> Iterator[C
 
     version = _version("pyspark")
     yield Check("Spark", spark.version == version, spark.version, f"pip install pyspark=={spark.version}, here")
-    with _file_in(folder) as file, translated():
+    with translated(), _file_in(spark, folder) as file:
         share(spark)
-        found = workers(spark, TASKS, file)
+        mounted = isinstance(file, LocalPlace)
+        found = workers(spark, TASKS, str(file) if mounted else "")
+        if file is not None and not mounted:
+            read = [row.value for row in spark.read.text(str(file)).collect()]
+            yield Check(f"{folder}", read == [TEXT], "written here and read by a worker")
     for worker in found:
         shown = f"Python {worker.version} ({worker.python})"
         packages = ", ".join(f"{name} {version}".rstrip() for name, version in worker.versions)
         hint = f"{worker.python} -m pip install {' '.join(worker.missing)}, there"
         lacks = f", without {', '.join(worker.missing)}" if worker.missing else ""
         yield Check(f"worker {worker.host}", not worker.missing, f"{shown}; {packages}{lacks}", hint)
-        if file:
+        if mounted:
             yield Check(f"  {folder}", worker.sees is True, "seen" if worker.sees else "not seen", "mount it there")
 
 
 @contextmanager
-def _file_in(folder: str | None) -> Iterator[str]:
-    """A temporary file in the folder, for workers to look for; "" without a folder."""
+def _file_in(spark: SparkSession, folder: str | None) -> Iterator[Place | None]:
+    """A temporary file in the folder, for workers to look for; None without a folder."""
     if folder is None:
-        yield ""
+        yield None
         return
-    from tvfsql.runtime.host.failures import translated
-
-    place = local_folder(folder).absolute()
-    with translated():
-        place.mkdir(parents=True, exist_ok=True)
-        handle, name = tempfile.mkstemp(dir=place, prefix=".tvfsql-")
-    os.close(handle)
+    place = place_of(folder, lambda: spark).resolved()
+    place.make()
+    file = place / f"tvfsql-{uuid4().hex}"
+    file.write(TEXT)
     try:
-        yield name
+        yield file
     finally:
-        os.unlink(name)
+        file.delete()
 
 
 def _python() -> Check:

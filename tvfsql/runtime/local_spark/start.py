@@ -29,6 +29,7 @@ from pyspark.sql import SparkSession
 
 from tvfsql.errors import DataError
 from tvfsql.runtime.cluster.asked import MASTER, PYTHON, REMOTE, is_local, requested
+from tvfsql.runtime.cluster.hadoop_files import LOCAL_MANAGER, MANAGER
 from tvfsql.runtime.local_spark.class_archive import archive_options
 from tvfsql.runtime.local_spark.java import Java, find_java, spark_java_home
 from tvfsql.runtime.local_spark.spark_home import home_without_zip
@@ -209,9 +210,7 @@ def _of_one_machine() -> dict[str, str]:
         # with Spark's own daemon, workers that end may print tracebacks
         "spark.python.daemon.module": "tvfsql.runtime.local_spark.python_daemon",
         # the default starts a process (readlink) four times for each file of a checkpoint on a local disk
-        "spark.sql.streaming.checkpointFileManagerClass": (
-            "org.apache.spark.sql.execution.streaming.checkpointing.FileSystemBasedCheckpointFileManager"
-        ),
+        MANAGER: LOCAL_MANAGER,
     }
 
 

@@ -13,6 +13,7 @@ import pytest
 from bids import create_table, write_files
 
 from tvfsql import Session
+from tvfsql.runtime.cluster.files import LocalPlace
 from tvfsql.runtime.stream.driver.end_of_input import EndOfInput
 from tvfsql.runtime.stream.driver.running import StreamDriver
 from tvfsql.runtime.stream.driver.source_files import came_after
@@ -23,11 +24,11 @@ if TYPE_CHECKING:
 
 
 def test_the_end_comes_after_the_rows_and_the_stop_after_the_end(tmp_path: Path) -> None:
-    end = EndOfInput(tmp_path)
+    end = EndOfInput(LocalPlace(tmp_path))
     assert not end.look(0, at_rest=False, all_read=False)
-    assert not ended(tmp_path)
+    assert not ended(LocalPlace(tmp_path))
     assert not end.look(1, at_rest=True, all_read=True)
-    assert ended(tmp_path)
+    assert ended(LocalPlace(tmp_path))
     assert not end.look(1, at_rest=True, all_read=True), "the query has not seen the end yet"
     assert not end.look(2, at_rest=False, all_read=False), "micro-batch 2 may have begun before the end was announced"
     assert end.look(2, at_rest=True, all_read=True)
@@ -36,15 +37,15 @@ def test_the_end_comes_after_the_rows_and_the_stop_after_the_end(tmp_path: Path)
 
 
 def test_an_empty_input_ends_too(tmp_path: Path) -> None:
-    end = EndOfInput(tmp_path)
+    end = EndOfInput(LocalPlace(tmp_path))
     assert not end.look(None, at_rest=True, all_read=True)
     assert not end.look(None, at_rest=True, all_read=True)
     assert end.look(0, at_rest=True, all_read=True)
 
 
 def test_an_input_that_ended_in_a_run_before_is_not_ended_again(tmp_path: Path) -> None:
-    advance(tmp_path, END_OF_INPUT)
-    end = EndOfInput(tmp_path)
+    advance(LocalPlace(tmp_path), END_OF_INPUT)
+    end = EndOfInput(LocalPlace(tmp_path))
     assert not end.look(None, at_rest=False, all_read=False)
     assert not end.look(7, at_rest=False, all_read=False), "of files that were there, some are left"
     assert end.look(None, at_rest=True, all_read=True)
@@ -62,10 +63,11 @@ def test_files_written_after_the_start_are_new(tmp_path: Path) -> None:
         offsets = {"startOffset": {"logOffset": number - 1}, "endOffset": {"logOffset": number}}
         return {"sources": [{"description": description, **offsets}]}
 
-    control = tmp_path / "control"
-    assert [came_after(10, micro_batch(number), tmp_path, control) for number in range(3)] == [False, False, True]
-    assert not came_after(10, micro_batch(2, f"FileStreamSource[{control}]"), tmp_path, control)
-    assert not came_after(10, {"sources": []}, tmp_path, control)
+    checkpoint = LocalPlace(tmp_path)
+    control = checkpoint / "control"
+    assert [came_after(10, micro_batch(number), checkpoint, control) for number in range(3)] == [False, False, True]
+    assert not came_after(10, micro_batch(2, f"FileStreamSource[{control}]"), checkpoint, control)
+    assert not came_after(10, {"sources": []}, checkpoint, control)
 
 
 @contextmanager

@@ -20,6 +20,7 @@ from pyspark.sql import Row
 from small_spark import environment
 
 from tvfsql import Session, TvfSqlError
+from tvfsql.runtime.cluster.files import LocalPlace
 from tvfsql.runtime.host.status_line import Line, working
 from tvfsql.runtime.stream.driver.idle_sources import Source
 from tvfsql.runtime.stream.driver.progress_text import ProgressText, duration_text, size_text
@@ -46,7 +47,7 @@ TICKS = """CREATE TABLE ticks (
 """
 WINDOWS = """SELECT window_end, COUNT(*) AS n
 FROM TABLE(TUMBLE(TABLE {}, DESCRIPTOR(ts), INTERVAL '5' SECOND)) GROUP BY window_start, window_end"""
-CONTROL = Path("/checkpoint/control")
+CONTROL = LocalPlace(Path("/checkpoint/control"))
 PATIENCE = 600  # seconds for anything at all to happen, on a busy machine
 
 
@@ -279,7 +280,7 @@ def test_a_call_reaches_the_streams_that_another_process_runs(tmp_path: Path) ->
         session.execute(call.format(""))
     for number in ("1", "2", "3"):
         (tmp_path / number / "control").mkdir(parents=True)
-    advance(tmp_path / "2" / "control", END_OF_INPUT)
+    advance(LocalPlace(tmp_path / "2" / "control"), END_OF_INPUT)
     assert session.sql(call.format("")).text() == "moved the watermark of 2 streams\n"
     assert session.advance_watermark(datetime(1970, 1, 2), "TICKS") == 2
     said = [json.loads(file.read_text()) for file in sorted((tmp_path / "3" / "control").iterdir())]
@@ -321,7 +322,7 @@ def test_the_last_windows_come_when_all_sources_are_idle(spark: SparkSession, tm
     def build() -> Any:
         return compiled.dataframe(spark).writeStream.foreachBatch(lambda batch, _: rows.extend(batch.collect()))
 
-    stream = Stream(build, tmp_path / "checkpoint", endless=True, sources=(Source("bid", timeout=1500),))
+    stream = Stream(build, LocalPlace(tmp_path / "checkpoint"), endless=True, sources=(Source("bid", timeout=1500),))
     running = Running(spark, [stream])
     (query,) = running.started()
     until(query, lambda: sum(row.n for row in rows) == 120)

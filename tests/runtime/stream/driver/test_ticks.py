@@ -19,6 +19,7 @@ from streams import EMITTED, LAYOUT, Event, operator, source
 from tvfsql.plan.columns import CHANNEL, CONTROL
 from tvfsql.plan.stream import StreamContext
 from tvfsql.plan.window import Tumble
+from tvfsql.runtime.cluster.files import LocalPlace
 from tvfsql.runtime.stream.driver.processing_time_triggers import Triggers
 from tvfsql.runtime.stream.driver.running import Stream, StreamDriver
 from tvfsql.runtime.stream.exchange.key_groups import key_group_labels
@@ -49,7 +50,7 @@ def test_what_is_due_is_the_first_of_all_operators_as_of_their_last_call() -> No
 
     def told(**due: int | None) -> int | None:
         metrics = {name: Row(watermark=1, due=at) if at is not None else Row(watermark=1) for name, at in due.items()}
-        counts.take({"batchId": 0, "sources": [], "observedMetrics": metrics}, Path("control"))
+        counts.take({"batchId": 0, "sources": [], "observedMetrics": metrics}, LocalPlace(Path("control")))
         return globals()["due"]([counts])
 
     assert due([counts]) is None
@@ -75,13 +76,13 @@ def test_a_stream_without_end_ticks_when_it_is_time_and_nothing_is_at_work(
     run: Any = StreamDriver(SimpleNamespace(), Stream(lambda: None, endless=endless))  # type: ignore[arg-type, return-value]
     far = 10**15
     for query in (Query(0, far), Query(1, 1, active=True), Query(1, 1), Query(1, 1), Query(2, far), Query(3, 1)):
-        run._look(query, tmp_path)
+        run._look(query, LocalPlace(tmp_path))
     said = [json.loads(file.read_text()) for file in tmp_path.glob("*.json")]
     assert said == [{CONTROL: TRIGGER}] * ticks
 
 
 def test_a_tick_reaches_every_key_group_and_moves_no_watermark(tmp_path: Path) -> None:
-    trigger(tmp_path)
+    trigger(LocalPlace(tmp_path))
     (file,) = tmp_path.glob("*.json")
     assert json.loads(file.read_text()) == {CONTROL: TRIGGER}
     for on_event, zone in ((False, ""), (True, ""), (False, "Europe/Paris")):

@@ -12,12 +12,13 @@ from prometheus_client.parser import text_string_to_metric_families
 from pyspark.sql import Row
 
 from tvfsql.errors import DataError
+from tvfsql.runtime.cluster.files import LocalPlace
 from tvfsql.runtime.stream.progress.counts import StreamCounts
 from tvfsql.runtime.stream.progress.metrics import Metrics, StreamMetrics, to_file
 from tvfsql.runtime.stream.progress.prometheus import serve
 from tvfsql.runtime.stream.time.control_channel import END_OF_INPUT
 
-CONTROL = Path("/checkpoint/control")
+CONTROL = LocalPlace(Path("/checkpoint/control"))
 
 
 def progress(number: int, rows: int, **held: int) -> dict[str, Any]:
@@ -33,7 +34,7 @@ def progress(number: int, rows: int, **held: int) -> dict[str, Any]:
 
 def run(folder: Path | None, *reports: dict[str, Any]) -> Metrics:
     """A run of a stream, whose micro-batches report this."""
-    stream, counts = StreamMetrics("totals", folder), StreamCounts()
+    stream, counts = StreamMetrics("totals", folder and LocalPlace(folder)), StreamCounts()
     for each in reports:
         counts.take(each, CONTROL)
         found = stream.take(each, counts)

@@ -2,22 +2,25 @@
 
 from __future__ import annotations
 
-import os
 from collections.abc import Sequence
+from fnmatch import fnmatch
 from pathlib import Path
+
+from pyspark.sql import SparkSession
 
 from tvfsql.errors import DataError, OptionError
 from tvfsql.plan.manifest import Manifest
 from tvfsql.plan.manifest_changes import Change, Verdict, changes, verdict_of
+from tvfsql.runtime.cluster.files import Place, table_place
 from tvfsql.runtime.stream.sinks.files import FILES
 from tvfsql.secrets import without
 
 PROGRAM, MANIFEST = "query.py", "manifest.json"
 MAIN = '\nif __name__ == "__main__":'  # the text from here on says how the program is run, and may change
-SPARKS = "_spark_metadata/[0-9]*"
+SPARKS = "_spark_metadata"
 
 
-def claim(folder: Path, program: str, manifest: Manifest | None = None, *, changed_input: bool = False) -> None:
+def claim(folder: Place, program: str, manifest: Manifest | None = None, *, changed_input: bool = False) -> None:
     """Make `folder` the checkpoint of a program, or check that it already is.
 
     Writes the program's text, without passwords, and its manifest into the folder. If the folder has a manifest and one
@@ -32,30 +35,31 @@ def claim(folder: Path, program: str, manifest: Manifest | None = None, *, chang
         known = same is not None and manifest is not None and _goes_on(folder, manifest, changed_input)
         if same is False and not known:
             raise _others(folder)
-        folder.mkdir(parents=True, exist_ok=True, mode=0o700)
+        folder.make()
         if not same:
-            _write(kept, program)
+            kept.write(program)
         if manifest is not None:
-            _write(folder / MANIFEST, manifest.dump())
+            (folder / MANIFEST).write(manifest.dump())
     except UnicodeDecodeError as error:
         raise DataError(
             f"the checkpoint {folder} is damaged: {kept} is not UTF-8 text",
             hint="choose a new folder, or restore the file: tvfsql compile prints it",
         ) from error
     except OSError as error:
-        in_the_way = next((path for path in (folder, *folder.parents) if path.is_file()), None)
+        path = Path(str(folder))
+        in_the_way = next((each for each in (path, *path.parents) if each.is_file()), None)
         reason = f"{in_the_way} is a file" if in_the_way else f"{error.filename or folder}: {error.strerror}"
         raise DataError(f"the checkpoint {folder} cannot be used: {reason}", hint="choose another folder") from error
 
 
-def has_text(folder: Path, program: str) -> bool | None:
+def has_text(folder: Place, program: str) -> bool | None:
     """Whether a checkpoint holds this program's text, ignoring the part that says how it is run. None: it holds no
     text."""
-    kept = folder / PROGRAM
-    return _identity(kept.read_text(encoding="utf-8")) == _identity(without(program)) if kept.exists() else None
+    kept = (folder / PROGRAM).read()
+    return _identity(kept) == _identity(without(program)) if kept is not None else None
 
 
-def refuse_other_text(folder: Path, program: str) -> bool:
+def refuse_other_text(folder: Place, program: str) -> bool:
     """Whether a folder is the checkpoint of this program, by its text. False: it is not a checkpoint yet. Raises
     OptionError if it belongs to another program."""
     same = has_text(folder, program)
@@ -64,26 +68,27 @@ def refuse_other_text(folder: Path, program: str) -> bool:
     return same is not None
 
 
-def _others(folder: Path) -> OptionError:
+def _others(folder: Place) -> OptionError:
     return OptionError(
         f"the checkpoint {folder} belongs to another query, which is in {folder / PROGRAM}",
         hint="use a new folder, or run the old script",
     )
 
 
-def manifest_in(folder: Path) -> Manifest | None:
+def manifest_in(folder: Place) -> Manifest | None:
     """The manifest of a checkpoint; None if it has none. Raises DataError if the manifest is damaged or of another
     version."""
     file = folder / MANIFEST
     try:
-        return Manifest.load(file.read_text(encoding="utf-8")) if file.exists() else None
+        text = file.read()
+        return Manifest.load(text) if text is not None else None
     except (OSError, UnicodeDecodeError) as error:
         raise DataError(
             f"the checkpoint {folder} cannot be used: {file} cannot be read", hint="see the file"
         ) from error
 
 
-def refuse_changes(folder: Path, found: Sequence[Change], *, changed_input: bool) -> None:
+def refuse_changes(folder: Place, found: Sequence[Change], *, changed_input: bool) -> None:
     """Raise OptionError if the state of a checkpoint cannot be reused after these changes."""
     verdict = verdict_of(found)
     asked = [line for change in found if change.verdict is verdict for line in change.lines]
@@ -99,7 +104,7 @@ def refuse_changes(folder: Path, found: Sequence[Change], *, changed_input: bool
         )
 
 
-def _goes_on(folder: Path, manifest: Manifest, changed_input: bool) -> bool:
+def _goes_on(folder: Place, manifest: Manifest, changed_input: bool) -> bool:
     """Whether the manifest in the checkpoint allows its state to be reused. False if the checkpoint has no manifest."""
     old = manifest_in(folder)
     if old is None:
@@ -108,16 +113,17 @@ def _goes_on(folder: Path, manifest: Manifest, changed_input: bool) -> bool:
     return True
 
 
-def _write(file: Path, text: str) -> None:
-    """Write or replace a file atomically, so that a kill never leaves half of it."""
-    draft = file.with_name(f"{file.name}.draft")
-    with os.fdopen(os.open(draft, os.O_WRONLY | os.O_CREAT | os.O_TRUNC, 0o600), "w", encoding="utf-8") as opened:
-        opened.write(text)
-    draft.replace(file)
+def has_begun(folder: Place) -> bool:
+    """Whether a stream has begun a micro-batch."""
+    return any(name.isdigit() for name in (folder / "spark" / "offsets").names())
 
 
 def refuse_files_of_others(
-    writes: Sequence[str], late: Sequence[str], checkpoint: Path | None, before: Manifest | None = None
+    spark: SparkSession,
+    writes: Sequence[str],
+    late: Sequence[str],
+    checkpoint: Place | None,
+    before: Manifest | None = None,
 ) -> None:
     """Raise DataError if a folder that a stream writes to holds the output of another stream.
 
@@ -126,14 +132,15 @@ def refuse_files_of_others(
     Spark see only listed files. Several streams may write their late rows (`late`) into one folder. A stream that
     resumes has already written to the folders in its manifest `before`, or to all of them if it had no manifest.
     """
-    if checkpoint is not None and any((checkpoint / "spark" / "offsets").glob("[0-9]*")):
+    if checkpoint is not None and has_begun(checkpoint):
         if before is None:
             return
         known = {sink.at for sink in before.sinks}
         writes, late = ([path for path in paths if path not in known] for paths in (writes, late))
-    own = [(path, (SPARKS, f"**/{FILES}*")) for path in writes]
-    for path, patterns in (*own, *((path, (SPARKS,)) for path in late)):
-        if any(any(Path(path.removeprefix("file:")).glob(pattern)) for pattern in patterns):
+    for path in (*writes, *late):
+        folder = table_place(path, spark)
+        listed = any(name[:1].isdigit() for name in (folder / SPARKS).names())
+        if listed or (path in writes and any(fnmatch(name, f"{FILES}*") for name in folder.below())):
             raise DataError(
                 f"the folder {path} holds the output of another stream",
                 hint="use another path, or resume that stream with its --checkpoint",

@@ -3,15 +3,14 @@ without a second query."""
 
 from __future__ import annotations
 
-from pathlib import Path
-
+from tvfsql.runtime.cluster.files import Place
 from tvfsql.runtime.stream.time.control_channel import END_OF_INPUT, advance, ended
 
 
 class EndOfInput:
     """Announces the end of the input once, during one run of a query that looks for new files until it is stopped."""
 
-    def __init__(self, control: Path) -> None:
+    def __init__(self, control: Place) -> None:
         self.control = control
         self.announced = ended(control)  # by an earlier run
         self.before = -2  # the last micro-batch that had ended when the end was announced

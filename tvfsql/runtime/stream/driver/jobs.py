@@ -19,7 +19,8 @@ from pyspark.sql.streaming.readwriter import DataStreamWriter
 from tvfsql.errors import TvfSqlError
 from tvfsql.plan.manifest import Manifest
 from tvfsql.runtime.cluster.code import prepare
-from tvfsql.runtime.cluster.places import local_folder, require_streams
+from tvfsql.runtime.cluster.files import Place, place_of
+from tvfsql.runtime.cluster.places import require_streams
 from tvfsql.runtime.frames.print_table import print_rows
 from tvfsql.runtime.host.failures import require_settings, translated
 from tvfsql.runtime.stream.driver.checkpoints import claim, manifest_in, refuse_files_of_others
@@ -58,7 +59,7 @@ class Job:
     count_missing_files: bool = False
     interval: int = 0
     name: str = ""
-    checkpoint: str | Path | None = None
+    checkpoint: str | Path | Place | None = None
     program: str = ""
     manifest: Manifest | None = None
     label: str = ""
@@ -76,12 +77,12 @@ def start_streams(spark: SparkSession, *jobs: Job, flush: bool = True, changed_i
     a sink belong to another stream.
     """
     require_settings(spark)
-    folders = [None if job.checkpoint is None else local_folder(job.checkpoint).absolute() for job in jobs]
+    folders = [None if job.checkpoint is None else place_of(job.checkpoint, lambda: spark).resolved() for job in jobs]
     require_streams(spark, folders)
     prepare(spark)
     for job, folder in zip(jobs, folders, strict=True):
         before = manifest_in(folder) if folder is not None else None
-        refuse_files_of_others(job.writes, job.late, folder, before)
+        refuse_files_of_others(spark, job.writes, job.late, folder, before)
         if folder is not None:
             claim(folder, job.program, job.manifest, changed_input=changed_input)
     names = _free_names((query.name for query in spark.streams.active), [job.name for job in jobs])

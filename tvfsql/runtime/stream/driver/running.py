@@ -17,8 +17,10 @@ from pyspark.sql.streaming.query import StreamingQuery
 from pyspark.sql.streaming.readwriter import DataStreamWriter
 
 from tvfsql.errors import DataError
+from tvfsql.runtime.cluster.files import LocalPlace, Place, for_spark
 from tvfsql.runtime.cluster.places import refuse_functions
 from tvfsql.runtime.local_spark.start import STATE_STORE, STREAMS
+from tvfsql.runtime.stream.driver.checkpoints import has_begun
 from tvfsql.runtime.stream.driver.end_of_input import EndOfInput
 from tvfsql.runtime.stream.driver.idle_sources import Idleness, Source
 from tvfsql.runtime.stream.driver.processing_time_triggers import Triggers
@@ -59,7 +61,7 @@ class Stream:
     """
 
     build: Callable[[], DataStreamWriter]
-    checkpoint: Path | None = None
+    checkpoint: Place | None = None
     endless: bool = False
     flush: bool = True
     sources: tuple[Source, ...] = ()
@@ -77,11 +79,11 @@ class Stream:
         """Whether its input ends, and it reads only files."""
         return self.flush and not self.endless and not any(source.snapshot for source in self.sources)
 
-    def writer(self, checkpoint: Path) -> DataStreamWriter:
+    def writer(self, checkpoint: Place) -> DataStreamWriter:
         """Its writer, with its checkpoint, name and trigger set."""
         built = self.build()
         refuse_functions(built)
-        writer = built.option("checkpointLocation", str(checkpoint / "spark"))
+        writer = built.option("checkpointLocation", for_spark(checkpoint / "spark"))
         writer = writer.queryName(self.name) if self.name else writer
         if not self.endless:
             return writer if self.ends_in_one_run else writer.trigger(availableNow=True)
@@ -132,11 +134,11 @@ class Running:
             self.at_once.set()
             self._join()
 
-    def controls(self, table: str | None) -> list[Path]:
+    def controls(self, table: str | None) -> list[Place]:
         """The control folders of the streams that read a table; None: of all streams."""
         drivers = [driver for driver in self.drivers if not driver.stream.beside]
         reading = (each for each in drivers if table in (None, *(source.table for source in each.stream.sources)))
-        return [driver.control.absolute() for driver in reading if driver.control is not None]
+        return [driver.control for driver in reading if driver.control is not None]
 
     def started(self) -> list[StreamingQuery]:
         """The queries, once all have been started. Raises the exception of a stream that could not start."""
@@ -160,7 +162,7 @@ class StreamDriver:
         self.metrics = StreamMetrics(stream.name or stream.label, stream.checkpoint)
         self.started, self.ended = threading.Event(), threading.Event()
         self.query: StreamingQuery | None = None
-        self.control: Path | None = None
+        self.control: Place | None = None
         self.seen: int | None = None  # the last counted micro-batch
         self.idleness: Idleness | None = None
         self.triggers = Triggers()
@@ -176,7 +178,7 @@ class StreamDriver:
                 quiet_java(self.running.spark),
                 TemporaryDirectory(prefix="tvfsql-", ignore_cleanup_errors=True) as scratch,
             ):
-                self._to_end(self.stream.checkpoint or Path(scratch))
+                self._to_end(self.stream.checkpoint or LocalPlace(Path(scratch)))
         except BaseException as error:
             self.running.failures.append(error)
             self.running.stopping.set()
@@ -184,9 +186,9 @@ class StreamDriver:
             self.started.set()
             self.ended.set()
 
-    def _to_end(self, checkpoint: Path) -> None:
+    def _to_end(self, checkpoint: Place) -> None:
         control = checkpoint / "control"
-        control.mkdir(mode=0o700, parents=True, exist_ok=True)
+        control.make()
         self.control = control
         ended(control)  # a damaged folder is reported before any row is read
         if self.stream.ends_in_one_run:
@@ -199,9 +201,9 @@ class StreamDriver:
                 advance(control, END_OF_INPUT)
             self._run(checkpoint, control)
 
-    def _run(self, checkpoint: Path, control: Path) -> None:
+    def _run(self, checkpoint: Place, control: Place) -> None:
         spark = self.running.spark
-        if self.stream.endless and any((checkpoint / "spark" / "offsets").glob("[0-9]*")):
+        if self.stream.endless and has_begun(checkpoint):
             trigger(control)  # only the previous run knew what is due
         with _settings(spark, control), counting(self.counts.sent):
             self.began = time.time()
@@ -237,7 +239,7 @@ class StreamDriver:
         has_windows = len(last["sources"]) > len(table_reports(last, end.control))
         return end.look(self.seen, at_rest, all_read) if has_windows else all_read
 
-    def _look(self, query: StreamingQuery, control: Path) -> None:
+    def _look(self, query: StreamingQuery, control: Place) -> None:
         """Count new progress reports, find idle channels, and trigger a micro-batch if one is due."""
         looked, status = time.time(), query.status
         at_rest = not (status["isTriggerActive"] or status["isDataAvailable"])
@@ -259,7 +261,7 @@ class StreamDriver:
         if self.stream.endless and at_rest and self.triggers.wanted(due([self.counts]), self.seen, looked * 1000):
             trigger(control)
 
-    def _find_missing(self, progress: StreamingQueryProgress, control: Path) -> None:
+    def _find_missing(self, progress: StreamingQueryProgress, control: Place) -> None:
         """Count the files that were deleted before they could be read. Raises DataError unless the stream may count
         them."""
         if any(source.cleaned for source in self.stream.sources):
@@ -273,7 +275,7 @@ class StreamDriver:
             )
         self.counts.added[MISSING] += len(missing)
 
-    def _announce(self, turned: list[str], all_idle: bool, control: Path) -> None:
+    def _announce(self, turned: list[str], all_idle: bool, control: Place) -> None:
         """Announce idle channels. If all are idle, advance event time to the end of the newest open window."""
         for channel in turned:
             idle(control, channel)
@@ -310,11 +312,12 @@ def _ran(progress: StreamingQueryProgress) -> bool:
 
 
 @contextmanager
-def _settings(spark: SparkSession, control: Path) -> Iterator[None]:
-    """Set what a query copies from the session when it starts: its control folder, and the state store that
-    transformWithState needs. The settings are restored for other queries of the session."""
+def _settings(spark: SparkSession, control: Place) -> Iterator[None]:
+    """Set what a query copies from the session when it starts: its control folder, the state store that
+    transformWithState needs, and what writes the files of its checkpoint. The settings are restored for other queries
+    of the session."""
     with _building:
-        wanted = {FOLDER: str(control.absolute())}
+        wanted = {FOLDER: str(control), **control.writing}
         if spark.conf.get(STATE_STORE) != STREAMS[STATE_STORE]:
             wanted[STATE_STORE] = STREAMS[STATE_STORE]
         before = {key: spark.conf.get(key, None) for key in wanted}

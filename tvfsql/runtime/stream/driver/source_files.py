@@ -13,7 +13,6 @@ import os
 import time
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
-from pathlib import Path
 from typing import Any
 from urllib.parse import unquote, urlsplit
 
@@ -21,18 +20,19 @@ from pyspark.sql.streaming.readwriter import DataStreamWriter
 
 from tvfsql.errors import UnsupportedError
 from tvfsql.runtime.cluster.code import of_connect
+from tvfsql.runtime.cluster.files import Place
 
 FILES = "FileStreamSource["
 FILE_RELATION = "HadoopFsRelation"
 LISTING = 1.0  # seconds between two lists of the files of a table that is looked up
 
 
-def missing_files(progress: Mapping[str, Any], checkpoint: Path, control: Path) -> list[str]:
+def missing_files(progress: Mapping[str, Any], checkpoint: Place, control: Place) -> list[str]:
     """The local files that a micro-batch should have read, by its progress report, and that do not exist."""
     return [file.path for file in _read(progress, checkpoint, control) if file.local and not os.path.exists(file.path)]
 
 
-def came_after(began: float, progress: Mapping[str, Any], checkpoint: Path, control: Path) -> bool:
+def came_after(began: float, progress: Mapping[str, Any], checkpoint: Place, control: Place) -> bool:
     """Whether all files that a micro-batch read were written after `began` (epoch seconds). False if it read none."""
     times = [file.modified for file in _read(progress, checkpoint, control)]
     return bool(times) and min(times) > began * 1000
@@ -80,11 +80,11 @@ class _File:
     modified: int
 
 
-def _read(progress: Mapping[str, Any], checkpoint: Path, control: Path) -> Iterator[_File]:
+def _read(progress: Mapping[str, Any], checkpoint: Place, control: Place) -> Iterator[_File]:
     """The files that a micro-batch read, without those of the control channel."""
     for number, source in enumerate(progress["sources"]):
         description = source["description"]
-        if description.startswith(FILES) and not description.endswith(f"{control.absolute()}]"):
+        if description.startswith(FILES) and not description.endswith(f"{control}]"):
             first, last = (_log(source[name]) for name in ("startOffset", "endOffset"))
             yield from _listed(checkpoint / "spark" / "sources" / str(number), first, last)
 
@@ -95,13 +95,12 @@ def _log(offset: Any) -> int:
     return int(offset_json["logOffset"]) if offset_json else -1
 
 
-def _listed(log: Path, after: int, upto: int) -> Iterator[_File]:
+def _listed(log: Place, after: int, upto: int) -> Iterator[_File]:
     """The files in log entries `after` + 1 to `upto`. A compact entry repeats all earlier ones, which are skipped."""
     for number in range(after + 1, upto + 1):
         for file in (log / str(number), log / f"{number}.compact"):
-            if file.exists():
-                for line in file.read_text(encoding="utf-8").splitlines()[1:]:  # the first line is a version
-                    entry = json.loads(line)
-                    path = urlsplit(entry["path"])
-                    if entry["batchId"] == number:
-                        yield _File(unquote(path.path), path.scheme in ("", "file"), entry["timestamp"])
+            for line in (file.read() or "").splitlines()[1:]:  # the first line is a version
+                entry = json.loads(line)
+                path = urlsplit(entry["path"])
+                if entry["batchId"] == number:
+                    yield _File(unquote(path.path), path.scheme in ("", "file"), entry["timestamp"])

@@ -10,13 +10,13 @@ from collections import defaultdict
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from functools import reduce
-from pathlib import Path
 
 from pyspark.sql import DataFrame, Row, SparkSession
 from pyspark.sql import functions as F
 
 from tvfsql.errors import DataError
 from tvfsql.plan.window import Session
+from tvfsql.runtime.cluster.files import Place, for_spark
 from tvfsql.runtime.host.failures import translated
 from tvfsql.runtime.stream.inspect.state_reader import KeyGroupState, Snapshot, TimerSnapshot, key_group_state
 from tvfsql.runtime.stream.state.chunk_store import ChunkKey, Index
@@ -46,12 +46,13 @@ class StreamState:
     operators: Sequence[Operator] = ()
 
 
-def streams_of(checkpoint: Path) -> list[Path]:
+def streams_of(checkpoint: Place) -> list[Place]:
     """The folders of the streams in a checkpoint, or the folder itself if it is one. Raises DataError if there is
     none."""
-    if not checkpoint.is_dir():
+    if not checkpoint.exists():
         raise DataError(f"there is no folder {checkpoint}", hint="pass the folder of tvfsql run --checkpoint")
-    found = [folder for folder in (checkpoint, *checkpoint.iterdir()) if (folder / "query.py").is_file()]
+    folders = (checkpoint, *(checkpoint / name for name in checkpoint.names()))
+    found = [folder for folder in folders if (folder / "query.py").exists()]
     if not found:
         raise DataError(
             f"the folder {checkpoint} is not a checkpoint of tvfsql",
@@ -60,19 +61,20 @@ def streams_of(checkpoint: Path) -> list[Path]:
     return sorted(found, key=lambda folder: (len(folder.name), folder.name))
 
 
-def finished(stream: Path) -> int | None:
+def finished(stream: Place) -> int | None:
     """The last micro-batch of a stream that has finished; None if none has."""
-    commits = (stream / "spark" / "commits").glob("*")
-    return max((int(file.name) for file in commits if file.name.isdigit()), default=None)
+    commits = (stream / "spark" / "commits").names()
+    return max((int(name) for name in commits if name.isdigit()), default=None)
 
 
-def stream_state(spark: SparkSession, stream: Path) -> StreamState:
+def stream_state(spark: SparkSession, stream: Place) -> StreamState:
     """The state of a stream. Raises DataError if another version wrote it, or if it cannot be read."""
     micro_batch = finished(stream)
-    if micro_batch is None or not (stream / "spark" / "state").is_dir():
+    if micro_batch is None or not (stream / "spark" / "state").exists():
         return StreamState(stream.name, micro_batch)
     with translated():
-        return StreamState(stream.name, micro_batch, _Reader(spark, stream / "spark", micro_batch).operators())
+        folder = for_spark(stream.resolved() / "spark")
+        return StreamState(stream.name, micro_batch, _Reader(spark, folder, micro_batch).operators())
 
 
 @dataclass(frozen=True)
@@ -80,7 +82,7 @@ class _Reader:
     """Reads state as of one micro-batch, a variable of several operators at a time: each Spark job has a fixed cost."""
 
     spark: SparkSession
-    folder: Path
+    folder: str
     micro_batch: int
 
     def operators(self) -> list[Operator]:
@@ -108,7 +110,7 @@ class _Reader:
 
     def _variables(self) -> dict[int, set[str]]:
         """The names of the state variables of each operator."""
-        found = self.spark.read.format("state-metadata").option("batchId", self.micro_batch).load(str(self.folder))
+        found = self.spark.read.format("state-metadata").option("batchId", self.micro_batch).load(self.folder)
         return {
             row.operatorId: {variable["stateName"] for variable in json.loads(row.operatorProperties)["stateVariables"]}
             for row in found.collect()
@@ -123,7 +125,7 @@ class _Reader:
 
         def of(number: int) -> DataFrame:
             options: dict[str, int | str] = {"operatorId": number, "stateVarName": variable}
-            rows = read.options(**options).load(str(self.folder))
+            rows = read.options(**options).load(self.folder)
             return rows.select(F.lit(number).alias("operator"), "key.key_group", *columns)
 
         return reduce(DataFrame.unionByName, map(of, operators)).toLocalIterator()

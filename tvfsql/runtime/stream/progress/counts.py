@@ -6,12 +6,12 @@ from collections.abc import Iterable, Iterator, Mapping
 from contextlib import contextmanager
 from contextvars import ContextVar
 from datetime import UTC, datetime
-from pathlib import Path
 from typing import Any
 
 from pyspark.sql import DataFrame, Row
 from pyspark.sql import functions as F
 
+from tvfsql.runtime.cluster.files import Place
 from tvfsql.runtime.stream.time.control_channel import END_OF_INPUT
 
 OBSERVED = "tvfsql"  # prefix of the names of our observed metrics
@@ -56,7 +56,7 @@ class StreamCounts:
         self.latest: dict[str, dict[str, int]] = {}
         self.sent: Sent = {}
 
-    def take(self, progress: Mapping[str, Any], control: Path) -> None:
+    def take(self, progress: Mapping[str, Any], control: Place) -> None:
         """Add the report of one micro-batch. The rows of the control channel, whose folder is `control`, are not
         counted."""
         self.added["rowsIn"] += sum(source["numInputRows"] for source in table_reports(progress, control))
@@ -79,9 +79,9 @@ def _by_name(metrics: Row) -> dict[str, Any]:
     return dict(zip((field["name"] for field in found["schema"]["fields"]), found["values"], strict=True))
 
 
-def table_reports(progress: Mapping[str, Any], control: Path) -> list[Any]:
+def table_reports(progress: Mapping[str, Any], control: Place) -> list[Any]:
     """The reports of the sources that are tables, in the order in which the query reads them."""
-    return [source for source in progress["sources"] if not source["description"].endswith(f"{control.absolute()}]")]
+    return [source for source in progress["sources"] if not source["description"].endswith(f"{control}]")]
 
 
 def totals(counts: Iterable[StreamCounts]) -> dict[str, int]:

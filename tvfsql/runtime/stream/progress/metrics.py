@@ -7,13 +7,12 @@ completed ones report. Source: docs/streams.md#metrics.
 from __future__ import annotations
 
 import json
-import os
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field
 from datetime import UTC, datetime
-from pathlib import Path
 from typing import Any
 
+from tvfsql.runtime.cluster.files import Place
 from tvfsql.runtime.stream.progress.counts import ADJUSTED, DEAD_LETTERS, MISSING, StreamCounts, open_slices, totals
 from tvfsql.runtime.stream.time.control_channel import END_OF_INPUT
 
@@ -63,7 +62,7 @@ class StreamMetrics:
     """Keeps the sums of a stream in its checkpoint `folder`, if it has one."""
 
     stream: str
-    folder: Path | None = None
+    folder: Place | None = None
     sums: dict[str, float] = field(default_factory=dict)
     counted: dict[str, int] = field(default_factory=dict)  # this run's counters as of the last `take`
     last: Metrics | None = None
@@ -105,19 +104,17 @@ def _latest(counts: StreamCounts, now: float, seconds: float) -> dict[str, float
     return latest
 
 
-def _kept(file: Path) -> dict[str, Any] | None:
+def _kept(file: Place) -> dict[str, Any] | None:
     """The sums in a checkpoint. None: there are none, or they cannot be read; sums then start at 0."""
     try:
-        sums = json.loads(file.read_text(encoding="utf-8"))
+        sums = json.loads(file.read() or "")
         return sums if isinstance(sums, dict) and isinstance(sums.get("micro_batch"), int) else None
     except (OSError, ValueError):
         return None
 
 
-def _keep(file: Path, sums: Mapping[str, float]) -> None:
-    draft = file.with_name(f"{file.name}.draft")
-    draft.write_text(json.dumps(sums), encoding="utf-8")
-    os.replace(draft, file)
+def _keep(file: Place, sums: Mapping[str, float]) -> None:
+    file.write(json.dumps(sums))
 
 
 def to_file(path: str) -> Report:

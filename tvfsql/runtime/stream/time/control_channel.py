@@ -7,15 +7,14 @@ the same. Source: architecture.md#watermarks-and-the-control-channel.
 from __future__ import annotations
 
 import json
-import os
-import tempfile
-from pathlib import Path
+from uuid import uuid4
 
 from pyspark.sql import DataFrame
 from pyspark.sql import functions as F
 
 from tvfsql.errors import DataError
 from tvfsql.plan.columns import CHANNEL, CONTROL
+from tvfsql.runtime.cluster.files import Place
 from tvfsql.runtime.stream.time.execution import execution
 from tvfsql.runtime.stream.time.valve import IDLE, TRIGGER
 
@@ -56,33 +55,30 @@ def with_now(messages: DataFrame) -> DataFrame:
     return messages.withColumn(NOW, F.zip_with(now, now, lambda time, _: F.unix_millis(time))[0])
 
 
-def advance(folder: Path, watermark: int, channel: str | None = None) -> None:
+def advance(folder: Place, watermark: int, channel: str | None = None) -> None:
     """Announce that event time has reached `watermark` (epoch ms). END_OF_INPUT fires every window.
 
     `channel` is the name of a table, or `table/partition` if its partitions are channels. None: all channels.
     """
-    handle, draft = tempfile.mkstemp(prefix="_", dir=folder)  # Spark's file streams ignore names with _
-    with os.fdopen(handle, "w") as file:
-        json.dump({CONTROL: watermark} | ({CHANNEL: channel} if channel else {}), file)
-    number = len(list(folder.glob("*.json")))
-    while True:  # another process may write at the same time
-        try:
-            os.link(draft, folder / f"{number:09d}.json")
-            break
-        except FileExistsError:
-            number += 1
-    os.unlink(draft)
+    message = {CONTROL: watermark} | ({CHANNEL: channel} if channel else {})
+    # a name of its own: another process may write at the same time, and not every file system would notice
+    name = f"{len(_messages(folder)):09d}-{uuid4().hex[:12]}.json"
+    (folder / name).write(json.dumps(message))
 
 
-def ended(folder: Path) -> bool:
+def ended(folder: Place) -> bool:
     """Whether the end of the input has been announced. Raises DataError if a message cannot be read."""
-    return END_OF_INPUT in [_message(file) for file in sorted(folder.glob("*.json"))]
+    return END_OF_INPUT in [_message(file) for file in _messages(folder)]
 
 
-def _message(file: Path) -> int:
+def _messages(folder: Place) -> list[Place]:
+    return [folder / name for name in folder.names() if name.endswith(".json")]
+
+
+def _message(file: Place) -> int:
     """The watermark in a control file, or IDLE or TRIGGER. Raises DataError if the file is empty or truncated."""
     try:
-        watermark = json.loads(file.read_text(encoding="utf-8"))[CONTROL]
+        watermark = json.loads(file.read() or "")[CONTROL]
     except (ValueError, KeyError, TypeError) as error:
         raise DataError(
             f"the checkpoint is damaged: {file} is not a control message",
@@ -91,11 +87,11 @@ def _message(file: Path) -> int:
     return int(watermark)
 
 
-def idle(folder: Path, channel: str | None = None) -> None:
+def idle(folder: Place, channel: str | None = None) -> None:
     """Announce that a channel (None: all channels) is idle until it has rows again."""
     advance(folder, IDLE, channel)
 
 
-def trigger(folder: Path) -> None:
+def trigger(folder: Place) -> None:
     """Cause a micro-batch even without rows, so that operators that wait for a time are called."""
     advance(folder, TRIGGER)

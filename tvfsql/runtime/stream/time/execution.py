@@ -18,6 +18,7 @@ from pyspark.sql.streaming.stateful_processor import StatefulProcessor
 
 from tvfsql.plan.columns import CHANNEL, CONTROL
 from tvfsql.runtime.cluster.code import of_connect
+from tvfsql.runtime.cluster.files import for_spark
 
 FOLDER = "spark.tvfsql.control"  # the setting that names the running query's channel
 SCHEMA = f"`{CONTROL}` BIGINT, `{CHANNEL}` STRING"  # the schema of control rows
@@ -32,7 +33,7 @@ class Execution:
         folder = spark.conf.get(FOLDER, None)
         if folder is None:
             return None
-        return spark.readStream.schema(SCHEMA).option("mode", "FAILFAST").json(folder)
+        return spark.readStream.schema(SCHEMA).option("mode", "FAILFAST").json(for_spark(folder))
 
     def now(self) -> Column:
         """The time of the micro-batch (timestamp). Spark keeps it in the offset log, so a repeated micro-batch has the

@@ -1,0 +1,171 @@
+"""The files of checkpoints: on a local disk, or on any other file system that Spark knows.
+
+All code of the driver that looks into a checkpoint uses a `Place`. What Spark itself reads and writes there gets the
+text of the place (`for_spark`).
+"""
+
+from __future__ import annotations
+
+import os
+import re
+import tempfile
+from abc import ABC, abstractmethod
+from collections.abc import Callable, Iterator
+from dataclasses import dataclass
+from pathlib import Path
+from typing import TYPE_CHECKING
+from urllib.parse import unquote, urlsplit
+
+if TYPE_CHECKING:
+    from pyspark.sql import SparkSession
+
+URL = re.compile(r"[a-zA-Z][a-zA-Z0-9+.-]+:/")
+
+
+class Place(ABC):
+    """A file or folder. Its text is a path or a URL, as Spark shows it if the place is `resolved`."""
+
+    @property
+    @abstractmethod
+    def name(self) -> str: ...
+
+    @property
+    @abstractmethod
+    def parent(self) -> Place: ...
+
+    @abstractmethod
+    def __truediv__(self, name: str) -> Place: ...
+
+    @abstractmethod
+    def resolved(self) -> Place:
+        """The same place, with an absolute path."""
+
+    @abstractmethod
+    def exists(self) -> bool: ...
+
+    @abstractmethod
+    def names(self) -> list[str]:
+        """The names of the entries of a folder, in order; none if there is no folder."""
+
+    @abstractmethod
+    def below(self) -> Iterator[str]:
+        """The names of the files in a folder, and in those of its folders that readers do not ignore."""
+
+    @abstractmethod
+    def read(self) -> str | None:
+        """The text of a file; None if there is no file. Raises UnicodeDecodeError."""
+
+    @abstractmethod
+    def make(self) -> None:
+        """Make a folder that only its owner may look into, unless it is there."""
+
+    @abstractmethod
+    def write(self, text: str) -> None:
+        """Write or replace a file. Others see all of it or nothing, even after a kill."""
+
+    @abstractmethod
+    def delete(self) -> None:
+        """Delete a file."""
+
+    @property
+    @abstractmethod
+    def writing(self) -> dict[str, str]:
+        """The settings with which Spark writes a checkpoint here."""
+
+
+@dataclass(frozen=True, order=True)
+class LocalPlace(Place):
+    """A place on a local or mounted disk. Raises OSError."""
+
+    path: Path
+
+    def __str__(self) -> str:
+        return str(self.path)
+
+    @property
+    def name(self) -> str:
+        return self.path.name
+
+    @property
+    def parent(self) -> LocalPlace:
+        return LocalPlace(self.path.parent)
+
+    def __truediv__(self, name: str) -> LocalPlace:
+        return LocalPlace(self.path / name)
+
+    def resolved(self) -> LocalPlace:
+        return LocalPlace(self.path.absolute())
+
+    def exists(self) -> bool:
+        return self.path.exists()
+
+    def names(self) -> list[str]:
+        return sorted(os.listdir(self.path)) if self.path.is_dir() else []
+
+    def below(self) -> Iterator[str]:
+        for _, folders, files in os.walk(self.path):
+            folders[:] = [name for name in folders if not is_ignored(name)]
+            yield from files
+
+    def read(self) -> str | None:
+        try:
+            return self.path.read_text(encoding="utf-8")
+        except FileNotFoundError:
+            return None
+
+    def make(self) -> None:
+        self.path.mkdir(parents=True, exist_ok=True, mode=0o700)
+
+    def write(self, text: str) -> None:
+        handle, draft = tempfile.mkstemp(prefix="_", dir=self.path.parent)  # Spark's file streams ignore names with _
+        try:
+            with os.fdopen(handle, "w", encoding="utf-8") as file:
+                file.write(text)
+            os.replace(draft, self.path)
+        except BaseException:
+            Path(draft).unlink(missing_ok=True)
+            raise
+
+    def delete(self) -> None:
+        self.path.unlink()
+
+    @property
+    def writing(self) -> dict[str, str]:
+        return {}
+
+
+def place_of(text: str | Path | Place, spark: Callable[[], SparkSession]) -> Place:
+    """The place that a path or a URL names. Places that are not local are reached through the Spark that `spark`
+    gives, when they are first used."""
+    if isinstance(text, Path):
+        return LocalPlace(text)
+    if not isinstance(text, str):
+        return text
+    if not URL.match(text):
+        return LocalPlace(Path(text))
+    if text.startswith("file:"):
+        return LocalPlace(Path(unquote(urlsplit(text).path)))
+    from tvfsql.runtime.cluster.hadoop_files import Hadoop, HadoopPlace
+
+    return HadoopPlace(text, Hadoop(text, spark))
+
+
+def table_place(path: str, spark: SparkSession) -> Place:
+    """The place of a table's files. Spark finds a path without a scheme on its default file system."""
+    from tvfsql.runtime.cluster.hadoop_files import Hadoop, HadoopPlace, default_file_system
+
+    if not URL.match(path) and (default := default_file_system(spark)):
+        return HadoopPlace(path, Hadoop(default, lambda: spark))
+    return place_of(path, lambda: spark)
+
+
+def for_spark(place: Place | str) -> str:
+    """The text of a resolved place for Spark, which would look for a path without a scheme on its default file
+    system."""
+    text = str(place)
+    return f"file:{text}" if text.startswith("/") else text
+
+
+def is_ignored(folder: str) -> bool:
+    """Whether readers ignore a folder of this name. Names of partition folders may begin with an underscore."""
+    return folder.startswith(("_", ".")) and "=" not in folder
