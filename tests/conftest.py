@@ -14,6 +14,7 @@ from examples import SOAK
 
 if TYPE_CHECKING:
     from broker import Broker
+    from hdfs_server import Hdfs
     from pyspark.sql import SparkSession
 
 # derandomize: a test that fails fails for everyone, and only `make soak` looks for what is new; no deadline: two cores
@@ -81,6 +82,20 @@ def broker(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Broker]:
 
     try:
         running = Broker(tmp_path_factory.mktemp("kafka"))
+    except Unreachable as reason:
+        pytest.skip(f"{reason}; it runs where that can be reached")
+    yield running
+    running.stop()
+
+
+@pytest.fixture(scope="session")
+def hdfs(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Hdfs]:
+    """A running HDFS, which Spark can reach as it is."""
+    from hdfs_server import Hdfs
+    from server_jars import Unreachable
+
+    try:
+        running = Hdfs(tmp_path_factory.mktemp("hdfs"))
     except Unreachable as reason:
         pytest.skip(f"{reason}; it runs where that can be reached")
     yield running

@@ -88,11 +88,11 @@ def test_a_kill_before_or_after_the_program_is_written_does_not_matter(
     code = compile(SCRIPT.format(bids="bids", totals="totals"), mode="streaming").code
     program = tmp_path / "1" / "query.py"
 
-    def killed(self: Path, target: Path) -> None:
+    def killed(draft: str, target: Path) -> None:
         raise KeyboardInterrupt
 
     with monkeypatch.context() as patch:
-        patch.setattr(Path, "replace", killed)
+        patch.setattr(os, "replace", killed)
         with pytest.raises(KeyboardInterrupt):
             claim(LocalPlace(program.parent), code)
     assert not program.exists()

@@ -21,10 +21,10 @@ def commits(checkpoint: Path) -> int:
     return sum(1 for file in (checkpoint / "spark" / "commits").glob("*") if file.name.isdigit())
 
 
-def start(script: Path, checkpoint: Path) -> subprocess.Popen[bytes]:
-    """`tvfsql run` in a process of its own, with its own Spark."""
+def start(script: Path, checkpoint: Path | str, *options: str, submit: str = "") -> subprocess.Popen[bytes]:
+    """`tvfsql run` in a process of its own, with its own Spark, which gets the arguments `submit`."""
     command = [sys.executable, "-m", "tvfsql", "run", "--mode", "streaming", "--checkpoint", str(checkpoint)]
-    return subprocess.Popen([*command, str(script)], start_new_session=True, env=environment())
+    return subprocess.Popen([*command, *options, str(script)], start_new_session=True, env=environment(submit))
 
 
 def wait_for(seen: Callable[[], bool], run: subprocess.Popen[bytes]) -> None:

@@ -20,6 +20,6 @@ QUICK = (
 SMALL = f"--master local[1] --conf spark.sql.shuffle.partitions=1 {QUICK}"
 
 
-def environment() -> dict[str, str]:
-    """The environment of a process whose Spark otherwise has tvfsql's own settings."""
-    return os.environ | {"PYSPARK_SUBMIT_ARGS": f"{QUICK} pyspark-shell"}
+def environment(submit: str = "") -> dict[str, str]:
+    """The environment of a process whose Spark otherwise has tvfsql's own settings, and the arguments `submit`."""
+    return os.environ | {"PYSPARK_SUBMIT_ARGS": f"{QUICK} {submit} pyspark-shell"}

@@ -16,6 +16,8 @@ from pathlib import Path
 from typing import TYPE_CHECKING
 from urllib.parse import unquote, urlsplit
 
+from tvfsql.runtime.cluster.code import of_connect
+
 if TYPE_CHECKING:
     from pyspark.sql import SparkSession
 
@@ -110,7 +112,7 @@ class LocalPlace(Place):
     def read(self) -> str | None:
         try:
             return self.path.read_text(encoding="utf-8")
-        except FileNotFoundError:
+        except (FileNotFoundError, NotADirectoryError):
             return None
 
     def make(self) -> None:
@@ -150,13 +152,15 @@ def place_of(text: str | Path | Place, spark: Callable[[], SparkSession]) -> Pla
     return HadoopPlace(text, Hadoop(text, spark))
 
 
-def table_place(path: str, spark: SparkSession) -> Place:
-    """The place of a table's files. Spark finds a path without a scheme on its default file system."""
+def table_place(path: str, spark: SparkSession) -> Place | None:
+    """The place of a table's files. Spark finds a path without a scheme on its default file system. None: only a Spark
+    Connect server sees it."""
     from tvfsql.runtime.cluster.hadoop_files import Hadoop, HadoopPlace, default_file_system
 
-    if not URL.match(path) and (default := default_file_system(spark)):
-        return HadoopPlace(path, Hadoop(default, lambda: spark))
-    return place_of(path, lambda: spark)
+    default = path if URL.match(path) else default_file_system(spark)
+    if not default or path.startswith("file:"):
+        return LocalPlace(Path(path.removeprefix("file:")))
+    return None if of_connect(spark) else HadoopPlace(path, Hadoop(default, lambda: spark))
 
 
 def for_spark(place: Place | str) -> str:

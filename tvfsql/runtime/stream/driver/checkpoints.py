@@ -138,7 +138,8 @@ def refuse_files_of_others(
         known = {sink.at for sink in before.sinks}
         writes, late = ([path for path in paths if path not in known] for paths in (writes, late))
     for path in (*writes, *late):
-        folder = table_place(path, spark)
+        if (folder := table_place(path, spark)) is None:
+            continue
         listed = any(name[:1].isdigit() for name in (folder / SPARKS).names())
         if listed or (path in writes and any(fnmatch(name, f"{FILES}*") for name in folder.below())):
             raise DataError(

@@ -8,6 +8,7 @@ from zlib import crc32
 
 from pyspark.sql import DataFrame, SparkSession
 
+from tvfsql.errors import DataError
 from tvfsql.runtime.stream.time.execution import FOLDER
 
 FILES = "batch-????????-?????????-"  # prefix of a micro-batch's files: a hash of the stream, and the number
@@ -45,7 +46,8 @@ def write_files(
         below = root.relativize(file.getParent().toUri()).getPath()
         target = hadoop(folder, below) if below else folder
         files.mkdirs(target)
-        files.rename(file, hadoop(target, before + file.getName()))
+        if not files.rename(file, hadoop(target, before + file.getName())):  # HDFS reports some errors only so
+            raise DataError(f"the file {file.toString()} cannot be moved to {target.toString()}")
     files.delete(aside, True)
 
 

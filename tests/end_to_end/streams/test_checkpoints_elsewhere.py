@@ -1,0 +1,174 @@
+"""Streams whose checkpoint and tables are on HDFS or S3, stopped and killed: each row is there once, as in batch."""
+
+from __future__ import annotations
+
+import io
+import json
+import subprocess
+import sys
+from collections import Counter
+from collections.abc import Iterator
+from pathlib import Path
+from typing import TYPE_CHECKING, Protocol
+
+import pytest
+from bids import bag, some_batches, write_files
+from killing import PATIENCE, kill, start, wait_for
+from small_spark import environment
+
+from tvfsql import Session
+from tvfsql.api.resuming import check_checkpoint
+from tvfsql.api.state import read_streams
+from tvfsql.errors import DataError, OptionError
+from tvfsql.runtime.cluster.files import place_of
+
+if TYPE_CHECKING:
+    from hdfs_server import Hdfs
+    from pyspark.sql import SparkSession
+
+pytestmark = [pytest.mark.spark, pytest.mark.slow]
+
+BID = """CREATE TABLE bid (ts TIMESTAMP(3), item STRING, price DECIMAL(10, 2), n INT,
+    WATERMARK FOR ts AS ts - INTERVAL '5' SECOND
+) WITH ('connector' = 'filesystem', 'path' = '{bids}', 'format' = 'json', 'maxFilesPerTrigger' = '1');
+"""
+OUT = "CREATE TABLE {name} ({columns}) WITH ('connector' = 'filesystem', 'path' = '{url}/{name}', 'format' = 'json');\n"
+TOTALS = """SELECT window_end, item, COUNT(*) AS bids, SUM(n) AS numbers
+FROM TABLE(TUMBLE(TABLE bid, DESCRIPTOR(ts), INTERVAL '20' SECOND))
+GROUP BY window_start, window_end, item"""
+BY_MINUTE = """SELECT window_end, SUM(n) AS numbers FROM TABLE(TUMBLE(TABLE bid, DESCRIPTOR(ts), INTERVAL '1' MINUTE))
+GROUP BY window_start, window_end"""
+LATE = {"ts": "2020-04-15 08:00:00", "item": "late", "price": "1", "n": 1}  # the last row, late by minutes
+EARLY = "CREATE VIEW early AS SELECT * FROM bid WHERE NOT item = 'late' OR item IS NULL;\n"
+OF_EARLY = [text.replace("TABLE bid", "TABLE early") for text in (TOTALS, BY_MINUTE)]
+
+
+def tables(bids: Path, url: str) -> str:
+    columns = dict.fromkeys(("few", "many"), "window_end TIMESTAMP(3), item STRING, bids BIGINT, numbers BIGINT")
+    columns |= {"minutes": "window_end TIMESTAMP(3), numbers BIGINT", "late": "ts TIMESTAMP(3), item STRING, n INT"}
+    return BID.format(bids=bids) + "".join(OUT.format(name=name, columns=of, url=url) for name, of in columns.items())
+
+
+INSERTS = f"""SET 'tvfsql.late-output' = 'late';
+EXECUTE STATEMENT SET BEGIN
+INSERT INTO few {TOTALS} HAVING COUNT(*) < 25;
+INSERT INTO many {TOTALS} HAVING COUNT(*) >= 25;
+END;
+RESET 'tvfsql.late-output';
+INSERT INTO minutes {BY_MINUTE};
+"""
+
+
+def write_bids(folder: Path, files: int, rows: int) -> None:
+    """Files without late rows, but for the last row."""
+    batches = some_batches(seed=1, disorder=3, batches=files, rows=rows)
+    batches[-1].append(LATE)
+    write_files(folder, batches)
+
+
+def test_a_stream_on_hdfs_is_stopped_and_resumes(spark: SparkSession, hdfs: Hdfs, tmp_path: Path) -> None:
+    """A statement set with a table for late rows, resumed; then its state, its check, and its folders are looked at."""
+    url = f"{hdfs.url}/resumed"
+    write_bids(tmp_path / "bids", 3, 300)
+    later = [*sorted((tmp_path / "bids").iterdir())[1:]]
+    for file in later:
+        file.rename(tmp_path / file.name)
+    script = tables(tmp_path / "bids", url) + INSERTS.partition("RESET")[0]
+    stopped = Session(spark, mode="streaming", checkpoint=f"{url}/checkpoint", flush=False)
+    stopped.execute(script)
+    for file in later:
+        (tmp_path / file.name).rename(file)
+    resumed = Session(spark, mode="streaming", checkpoint=f"{url}/checkpoint")
+    resumed.execute(script)
+
+    found = Session(spark)
+    found.execute(tables(tmp_path / "bids", url) + EARLY)
+    totals = found.sql(OF_EARLY[0]).collect()
+    for name, few in (("few", True), ("many", False)):
+        rows = bag(found.table(name).collect())
+        assert rows and rows == bag([row for row in totals if (row.bids < 25) == few])
+    assert [row.item for row in found.table("late").collect()] == ["late"]
+
+    (stream,) = read_streams(lambda: spark, f"{url}/checkpoint")
+    assert stream.name == "1" and len(stream.operators) == 1
+    place = place_of(f"{url}/checkpoint", lambda: spark)
+    assert place.names() == ["1"]
+    assert (place / "1").names() == ["control", "manifest.json", "metrics.json", "query.py", "spark"]
+    kept = json.loads((place / "1" / "metrics.json").read() or "")
+    assert resumed.metrics()["1"]["rows_in"] == kept["rows_in"] == 3 * 300 + 1
+
+    def check(script: str) -> str:
+        planned, said = Session(spark, mode="streaming"), io.StringIO()
+        check_checkpoint(place, list(planned.script.outcomes(script)), False, said)
+        return said.getvalue()
+
+    assert check(script.replace("< 25", "< 20")) == "stream 1 resumes\n"
+    with pytest.raises(OptionError, match=f"the checkpoint {url}/checkpoint/1 belongs to another query"):
+        check(script.replace("'20' SECOND", "'10' SECOND"))
+    with pytest.raises(DataError, match="holds the output of another stream"):
+        Session(spark, mode="streaming", checkpoint=f"{url}/other").execute(script)
+    assert not any(":" in path.name for path in Path.cwd().iterdir()), "a folder with the name of a URL"
+
+
+class Store(Protocol):
+    """Where checkpoint and tables are, and how Spark gets there."""
+
+    url: str
+    submit: str
+
+
+@pytest.fixture(params=["hdfs", "s3"])
+def store(request: pytest.FixtureRequest) -> Iterator[Store]:
+    if request.param == "hdfs":
+        found = request.getfixturevalue("hdfs")
+        found.submit = ""
+        yield found
+        return
+    from s3_server import S3
+    from server_jars import Unreachable
+
+    try:
+        running = S3()
+    except Unreachable as reason:
+        pytest.skip(f"{reason}; it runs where that can be reached")
+    yield running
+    running.stop()
+
+
+@pytest.mark.soak
+def test_kills_lose_no_row_and_double_none_elsewhere(store: Store, tmp_path: Path) -> None:
+    """Killed twice while rows are read, in a statement set with late rows and then in a stream of one table."""
+    write_bids(tmp_path / "bids", 8, 300)
+    script, metrics = tmp_path / "script.sql", tmp_path / "metrics"
+    script.write_text(tables(tmp_path / "bids", f"{store.url}/killed") + INSERTS)
+    metrics.touch()
+    checkpoint = f"{store.url}/killed/checkpoint"
+
+    def micro_batches() -> int:
+        return len(metrics.read_text().splitlines())
+
+    for more in (2, 3, 6):  # the third kill hits the second stream
+        run = start(script, checkpoint, "--metrics", str(metrics), submit=store.submit)
+        before = micro_batches()
+        try:
+            wait_for(lambda before=before, more=more: micro_batches() >= before + more, run)
+        finally:
+            kill(run)
+    assert start(script, checkpoint, submit=store.submit).wait(PATIENCE) == 0
+
+    everything = tables(tmp_path / "bids", f"{store.url}/killed") + EARLY
+    kept = "SELECT * FROM few; SELECT * FROM many; SELECT * FROM minutes; SELECT item FROM late;"
+    made = f"SELECT * FROM ({OF_EARLY[0]}) WHERE bids < 25; SELECT * FROM ({OF_EARLY[0]}) WHERE bids >= 25;"
+    made += f"SELECT * FROM ({OF_EARLY[1]}); SELECT 'late' AS item;"
+    found, expected = (
+        Counter(printed(tmp_path / "reading.sql", everything + text, store.submit)) for text in (kept, made)
+    )
+    assert found == expected and len(found) > 100
+
+
+def printed(script: Path, text: str, submit: str) -> list[str]:
+    """What `tvfsql run` prints, as lines of CSV."""
+    script.write_text(text)
+    command = [sys.executable, "-m", "tvfsql", "run", "--format", "csv", str(script)]
+    done = subprocess.run(command, env=environment(submit), capture_output=True, text=True, check=True)
+    return done.stdout.splitlines()
