@@ -15,9 +15,9 @@ from tvfsql.plan import nodes
 from tvfsql.plan.node import Node
 from tvfsql.plan.properties import window_of
 from tvfsql.syntax import ast
+from tvfsql.syntax.statements import CONFLICTS
 
 DEDUPLICATE = "DEDUPLICATE"
-CONFLICTS = ("NOTHING", "ERROR", DEDUPLICATE)
 
 
 def refuse_other_keys(query: Node, table: Table, given: Mapping[str, str], span: Span) -> None:

@@ -9,6 +9,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 from typing import TYPE_CHECKING
 
+from tvfsql.syntax.statements import CONFLICTS
 from tvfsql.syntax.tokens import FUNCTIONS
 
 if TYPE_CHECKING:
@@ -31,7 +32,6 @@ HEADS = frozenset(
     """.split()
 )
 NAMED = ("TABLE", "VIEW", "FUNCTION", "CATALOG", "DATABASE", "INTO", "OVERWRITE")  # a name follows
-CONFLICTS = ("NOTHING", "ERROR", "DEDUPLICATE")
 # Words that are keywords before these words or kinds of words, and after these.
 BEFORE = {
     "ALL": ("SELECT", "OPEN"),
