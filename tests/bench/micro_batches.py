@@ -18,6 +18,7 @@ from stream_engines import COLUMNS, SparkWindowsOnStream, tables
 
 import tvfsql
 from tvfsql.plan.window import Tumble
+from tvfsql.runtime.cluster.files import LocalPlace
 from tvfsql.runtime.stream.driver.running import Running, Stream
 
 MICRO_BATCHES, ROWS = 40, 20
@@ -82,7 +83,9 @@ def _tvfsql(session: tvfsql.Session) -> StreamingQuery:
     """To the end of the input, and its last windows."""
     with TemporaryDirectory(prefix="tvfsql-bench-") as checkpoint:
         build = session.sql(flink_sql(CASE)).dataframe
-        running = Running(session.spark, [Stream(lambda: build().writeStream.format("noop"), Path(checkpoint))])
+        running = Running(
+            session.spark, [Stream(lambda: build().writeStream.format("noop"), LocalPlace(Path(checkpoint)))]
+        )
         query = running.started()[0]
         running.wait()
         return query

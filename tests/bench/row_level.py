@@ -15,6 +15,7 @@ from pyspark.sql import DataFrame
 from stream_engines import COLUMNS, tables
 
 import tvfsql
+from tvfsql.runtime.cluster.files import LocalPlace
 from tvfsql.runtime.stream.driver.running import Running, Stream
 from tvfsql.runtime.stream.progress.counts import counted_out
 
@@ -55,7 +56,12 @@ def _tvfsql(session: tvfsql.Session, sql: str) -> int:
     with TemporaryDirectory(prefix="tvfsql-bench-") as checkpoint:
         running = Running(
             session.spark,
-            [Stream(lambda: counted_out(session.sql(sql).dataframe()).writeStream.format("noop"), Path(checkpoint))],
+            [
+                Stream(
+                    lambda: counted_out(session.sql(sql).dataframe()).writeStream.format("noop"),
+                    LocalPlace(Path(checkpoint)),
+                )
+            ],
         )
         running.wait()
         return sum(each.added["rowsOut"] for each in running.counts)

@@ -20,6 +20,7 @@ from pyspark.sql import functions as F
 from pyspark.sql.streaming.readwriter import DataStreamWriter
 
 from tvfsql.plan.window import Hop, Session
+from tvfsql.runtime.cluster.files import LocalPlace
 from tvfsql.runtime.local_spark.java import find_java
 from tvfsql.runtime.stream.driver.running import Running, Stream
 
@@ -68,7 +69,7 @@ class TvfsqlOnStream(OnStream):
         return self.session.sql(flink_sql(case)).dataframe()
 
     def to_end(self, build: Callable[[], DataStreamWriter], checkpoint: str) -> None:
-        Running(self.spark, [Stream(build, Path(checkpoint))]).wait()
+        Running(self.spark, [Stream(build, LocalPlace(Path(checkpoint)))]).wait()
 
 
 class InBatch(OnSpark):

@@ -11,6 +11,7 @@ import pytest
 from bids import BIDS, WINDOWS, bag, create_table, sessions, some_batches, write_files
 
 from tvfsql import Session
+from tvfsql.runtime.cluster.files import LocalPlace
 from tvfsql.runtime.stream.driver.running import Running, Stream
 
 if TYPE_CHECKING:
@@ -99,7 +100,7 @@ def test_early_results_come_though_no_more_rows_do(spark: SparkSession, tmp_path
     def build() -> Any:
         return query.dataframe(spark).writeStream.foreachBatch(take)
 
-    running = Running(spark, [Stream(build, tmp_path / "state", endless=True)])
+    running = Running(spark, [Stream(build, LocalPlace(tmp_path / "state"), endless=True)])
     until = time.monotonic() + 60
     while not rows and running.active and time.monotonic() < until:
         time.sleep(0.1)

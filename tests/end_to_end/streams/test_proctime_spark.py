@@ -13,6 +13,7 @@ from zoneinfo import ZoneInfo
 import pytest
 
 from tvfsql import Session, compile
+from tvfsql.runtime.cluster.files import LocalPlace
 from tvfsql.runtime.stream.driver.running import Running, Stream
 
 if TYPE_CHECKING:
@@ -64,7 +65,7 @@ def test_windows_end_with_the_clock_though_rows_have_stopped(spark: SparkSession
         def build() -> Any:
             return query.dataframe(spark).writeStream.foreachBatch(take)
 
-        return Running(spark, [Stream(build, tmp_path / "checkpoint", endless=True)])
+        return Running(spark, [Stream(build, LocalPlace(tmp_path / "checkpoint"), endless=True)])
 
     def rows() -> list[Any]:
         return [row for batch in [*found.values()] for row in batch]
