@@ -60,8 +60,14 @@ def _of_one_stream(bound: Sequence[_Bound], source: str, number: int) -> dict[in
     """
     made: dict[int, Compiled] = {}
     for part in common_trunks([each.logical for each in bound]):
-        found = {id(each): each.over_micro_batches(part, number, source) for each in bound if id(each) not in made}
-        together = {key: compiled for key, compiled in found.items() if compiled is not None}
+        together: dict[int, Compiled] = {}
+        filled: set[str] = set()  # a second INSERT into one of these would pass for a repeated micro-batch
+        for each in bound:
+            if id(each) in made or each.by_number in filled:
+                continue
+            if compiled := each.over_micro_batches(part, number, source):
+                together[id(each)] = compiled
+                filled |= {each.by_number} - {""}
         if len(together) > 1:
             made |= together
             number += 1
@@ -79,6 +85,10 @@ class _Bound:
     mode: str
     options: Options
     endless: str | None
+
+    @property
+    def by_number(self) -> str:
+        return self.table.connector.by_number if self.table and self.table.connector else ""
 
     def over_micro_batches(self, part: Node, number: int, source: str) -> Compiled | None:
         """Compile the statement over a stream that it shares with others; None if it cannot share it."""

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 
 from tvfsql.catalog import Table
-from tvfsql.catalog.connectors import Connector, Jdbc, Kafka, Managed, SparkCatalog
+from tvfsql.catalog.connectors import Connector, Jdbc, Kafka, SparkCatalog
 from tvfsql.emit import columns as names
 from tvfsql.emit.kafka import as_messages
 from tvfsql.emit.python_module import Call, Chain, PythonModule, literal, option_value
@@ -47,7 +47,7 @@ def stream_insert(number: str, plan: Sink, table: Table, module: PythonModule) -
     if isinstance(plan.input, LateOutput):
         chain = Chain(rows).get("writeStream").then("foreachBatch", f"late_output{number}(write{number})")
         return [take(f"write{number}", table, module), _stream_insert(number, chain, module)]
-    if isinstance(target, Jdbc | Managed | SparkCatalog):
+    if target.by_number:
         # Spark's file log in a folder would hide files that others write there
         chain = Chain(f"{module.need(STREAM, 'counted_out')}({rows})").get("writeStream")
         return [

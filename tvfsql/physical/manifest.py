@@ -10,7 +10,7 @@ from functools import cached_property
 from importlib import metadata
 
 from tvfsql.catalog import Table
-from tvfsql.catalog.connectors import Jdbc, Kafka, Managed, SparkCatalog
+from tvfsql.catalog.connectors import Jdbc, Kafka, SparkCatalog
 from tvfsql.physical.operators import (
     MARK_FIELDS,
     Calc,
@@ -280,7 +280,7 @@ def _sink(table: Table, by_batch: bool) -> Sink:
     at = connector.table if isinstance(connector, SparkCatalog) else connector.path
     at = f"{connector.url} {connector.table}" if isinstance(connector, Jdbc) else at
     at = connector.topic if isinstance(connector, Kafka) else at
-    return Sink(table.name, connector.name, at or "", by_batch or isinstance(connector, Jdbc | Managed | SparkCatalog))
+    return Sink(table.name, connector.name, at or "", by_batch or bool(connector.by_number))
 
 
 def _is_source(node: Node) -> bool:

@@ -78,6 +78,13 @@ class Connector:
         return self.name in IN_PARTS
 
     @property
+    def by_number(self) -> str:
+        """The name of the table, if it recognises a repeated micro-batch by its number, so that a stream can write to
+        it only once in each micro-batch; else "".
+        """
+        return ""
+
+    @property
     def replaces_by(self) -> tuple[str, ...]:
         """The primary key by which a written row replaces an earlier one; none if rows are added."""
         return ()

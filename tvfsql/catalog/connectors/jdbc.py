@@ -47,6 +47,10 @@ class Jdbc(Connector):
         return True
 
     @property
+    def by_number(self) -> str:
+        return f"{self.url} {self.table}"
+
+    @property
     def replaces_by(self) -> tuple[str, ...]:
         return self.keys
 

@@ -14,6 +14,10 @@ from tvfsql.errors import BindError, Span
 class Managed(Connector):
     """`path` is the table's folder: relative to the warehouse until the script resolves it."""
 
+    @property
+    def by_number(self) -> str:
+        return self.path or self.name
+
 
 def managed(name: str, given: Mapping[str, str], spans: Mapping[str, Span]) -> Managed:
     """Return the table of that name. Raises BindError if it has options, which need a connector."""

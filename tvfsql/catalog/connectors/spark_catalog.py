@@ -33,6 +33,10 @@ class SparkCatalog(Connector):
     def takes_schema(self) -> bool:
         return False
 
+    @property
+    def by_number(self) -> str:
+        return self.table
+
     def refuse_stream(self, table: str) -> None:
         if self.view == VIEW:
             raise UnsupportedError(f"{table} is a view of Spark, which streams cannot read", hint="--mode batch")

@@ -11,11 +11,12 @@ from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 from zlib import crc32
 
-from pyspark.sql import DataFrame
+from pyspark.sql import DataFrame, SparkSession
 from pyspark.sql import functions as F
 from pyspark.sql import types as T
 
 from tvfsql.errors import DataError
+from tvfsql.runtime.host.stream_id import stream_id
 
 if TYPE_CHECKING:
     from psycopg import Connection
@@ -52,7 +53,7 @@ def write_postgres(
     login = conninfo.make_conninfo(url.removeprefix("jdbc:"), **(options or {}))
     try:
         with psycopg.connect(login) as connection:
-            if number is None or _is_new(connection, f"{_stream(rows)} {table}", number):
+            if number is None or _is_new(connection, f"{_stream(rows.sparkSession)} {table}", number):
                 _write(connection, rows, target)
     except psycopg.errors.CardinalityViolation as error:
         key = ", ".join(keys)
@@ -137,8 +138,6 @@ def _is_new(connection: Connection[Any], stream: str, number: int) -> bool:
     return stored.fetchone() is not None
 
 
-def _stream(rows: DataFrame) -> str:
-    """What identifies the stream that a micro-batch belongs to; a new checkpoint is a new stream."""
-    spark = rows.sparkSession
-    query = spark.sparkContext.getLocalProperty("sql.streaming.queryId")
-    return f"{crc32((spark.conf.get('spark.tvfsql.control', '') or '').encode()):08x} {query}"
+def _stream(spark: SparkSession) -> str:
+    query, control = stream_id(spark)
+    return f"{crc32(control.encode()):08x} {query}"

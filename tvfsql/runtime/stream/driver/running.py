@@ -19,6 +19,7 @@ from pyspark.sql.streaming.readwriter import DataStreamWriter
 from tvfsql.errors import DataError
 from tvfsql.runtime.cluster.files import LocalPlace, Place, for_spark
 from tvfsql.runtime.cluster.places import refuse_functions
+from tvfsql.runtime.host.stream_id import FOLDER
 from tvfsql.runtime.local_spark.start import STATE_STORE, STREAMS
 from tvfsql.runtime.stream.driver.checkpoints import has_begun
 from tvfsql.runtime.stream.driver.end_of_input import EndOfInput
@@ -36,7 +37,6 @@ from tvfsql.runtime.stream.progress.counts import (
 )
 from tvfsql.runtime.stream.progress.metrics import Report, StreamMetrics
 from tvfsql.runtime.stream.time.control_channel import END_OF_INPUT, advance, ended, idle, trigger
-from tvfsql.runtime.stream.time.execution import FOLDER
 
 POLL = 0.2  # seconds between two looks at a running query
 LAST = 0.02  # the same, while the query is to stop after its micro-batch

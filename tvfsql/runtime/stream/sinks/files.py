@@ -9,7 +9,7 @@ from zlib import crc32
 from pyspark.sql import DataFrame, SparkSession
 
 from tvfsql.errors import DataError
-from tvfsql.runtime.stream.time.execution import FOLDER
+from tvfsql.runtime.host.stream_id import stream_id
 
 FILES = "batch-????????-?????????-"  # prefix of a micro-batch's files: a hash of the stream, and the number
 
@@ -30,8 +30,7 @@ def write_files(
     folder that readers ignore, and then moved.
     """
     spark = rows.sparkSession
-    query = spark.sparkContext.getLocalProperty("sql.streaming.queryId")  # a new one if the checkpoint is deleted
-    stream = crc32(f"{query} {spark.conf.get(FOLDER, '')}".encode())
+    stream = crc32(" ".join(stream_id(spark)).encode())
     before = f"batch-{stream:08x}-{number:09d}-"
     jvm: Any = rows.sparkSession._jvm
     hadoop = jvm.org.apache.hadoop.fs.Path

@@ -19,8 +19,8 @@ from pyspark.sql.streaming.stateful_processor import StatefulProcessor
 from tvfsql.plan.columns import CHANNEL, CONTROL
 from tvfsql.runtime.cluster.code import of_connect
 from tvfsql.runtime.cluster.files import for_spark
+from tvfsql.runtime.host.stream_id import FOLDER
 
-FOLDER = "spark.tvfsql.control"  # the setting that names the running query's channel
 SCHEMA = f"`{CONTROL}` BIGINT, `{CHANNEL}` STRING"  # the schema of control rows
 OfBatches = Callable[[Iterator[pa.RecordBatch]], Iterator[pa.RecordBatch]]
 

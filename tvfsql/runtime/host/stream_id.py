@@ -1,0 +1,16 @@
+"""What identifies a running stream to the tables that it fills."""
+
+from __future__ import annotations
+
+from pyspark.sql import SparkSession
+
+FOLDER = "spark.tvfsql.control"  # the setting that names the running query's control channel
+
+
+def stream_id(spark: SparkSession) -> tuple[str, str]:
+    """The id of the query whose micro-batch is being written, and its control folder, "" if it has none.
+
+    Spark keeps the id in the checkpoint, so a stream that is resumed has the same one, and a new checkpoint a new one.
+    """
+    query: str | None = spark.sparkContext.getLocalProperty("sql.streaming.queryId")
+    return str(query), spark.conf.get(FOLDER, "") or ""
