@@ -8,6 +8,7 @@ import sys
 import time
 from collections.abc import Sequence
 
+import backfill
 import batch
 import functions
 import micro_batches
@@ -25,6 +26,7 @@ GROUPS = {
     "streams": {"one-of-each-key", "micro-batch", *(case.name for case in STREAM_CASES)},
     "ranges": {case.name for case in RANGE_CASES},
     "functions": {"functions"},
+    "backfill": {case.name for case in backfill.CASES},
     "split": {"sharing", *(case.name for case in SPLIT_CASES)},
 }
 
@@ -34,7 +36,7 @@ def main(arguments: Sequence[str] | None = None) -> int:
     parser.add_argument("--rows", type=int, default=5_000_000)
     parser.add_argument("--keys", type=int, default=1_000)
     parser.add_argument("--repeats", type=int, default=3, help="timed runs of each engine, after one warm-up")
-    cases = (*CASES, *STREAM_CASES, *RANGE_CASES, *SPLIT_CASES)
+    cases = (*CASES, *STREAM_CASES, *RANGE_CASES, *SPLIT_CASES, *backfill.CASES)
     names = ", ".join((*GROUPS, "memory", "one-of-each-key", "micro-batch", "sharing", *(case.name for case in cases)))
     parser.add_argument("--only", default=",".join(GROUPS), help=f"with commas between: {names}")
     chosen = parser.parse_args(arguments)
@@ -62,6 +64,9 @@ def main(arguments: Sequence[str] | None = None) -> int:
     if only & GROUPS["split"]:
         cases = [case for case in SPLIT_CASES if case.name in only]
         agree &= not cases or split.run(bids, cases, chosen.repeats)
+    if only & GROUPS["backfill"]:
+        cases = [case for case in backfill.CASES if case.name in only]
+        agree &= backfill.run(bids, cases, chosen.repeats)
     if "functions" in only:
         functions.run(min(bids.rows, 1_000_000), chosen.repeats)
     if "sharing" in only:

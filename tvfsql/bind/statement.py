@@ -6,12 +6,14 @@ from collections.abc import Mapping
 from dataclasses import replace
 
 from tvfsql.bind import scalar
+from tvfsql.bind.flink.zone import local_zone
 from tvfsql.bind.query import QueryBinder
 from tvfsql.bind.scope import Relation, Visible
 from tvfsql.bind.upsert_keys import refuse_conflict, refuse_other_keys
 from tvfsql.catalog import Catalog, Table, TableColumn, View, Watermark
 from tvfsql.catalog.changelog import OP, changelog_option
 from tvfsql.catalog.connectors import Connector, connector_of, without_ignored
+from tvfsql.catalog.history import HISTORY, history_options
 from tvfsql.catalog.watermarks import watermark_options
 from tvfsql.errors import BindError, Span, did_you_mean
 from tvfsql.options import Options
@@ -55,7 +57,9 @@ def bind_table(create: statements.CreateTable) -> Table:
         for part in create.columns
     )
     places = {part.name.text: part.name.span for part in create.columns}
-    moves, of_connector = watermark_options(others, spans)
+    moves, others = watermark_options(others, spans)
+    timed = create.watermark is not None
+    history, of_connector = history_options(others, spans, create.name.text, local_zone(), timed=timed)
     mark = bind_watermark(create.watermark, columns) if create.watermark else None
     with_meaning, ignored = without_ignored(of_connector, spans)
     key = tuple(_known(name, columns) for name in create.primary_key)
@@ -63,6 +67,9 @@ def bind_table(create: statements.CreateTable) -> Table:
     if op and connector.changes:
         problem = f"{OP} does not work with format {connector.changes.format}"
         raise BindError(problem, span=spans[OP], hint=f"leave out {OP}")
+    if history is not None and (op or connector.changes):
+        problem = f"{HISTORY} needs insert-only rows, but {create.name.text} is a changelog"
+        raise BindError(problem, span=spans[HISTORY], hint=f"leave out {HISTORY}")
     for part in stored:
         _check_metadata(part, connector, places[part.name])
         if (op or connector.changes) and part.metadata in OF_MESSAGE:
@@ -82,6 +89,7 @@ def bind_table(create: statements.CreateTable) -> Table:
         op,
         (*ignored, *(["DISTRIBUTED"] if create.distributed else [])),
         create,
+        history,
     )
 
 

@@ -6,6 +6,7 @@ from collections.abc import Iterable
 from dataclasses import dataclass, field
 
 from tvfsql.catalog.connectors import Connector
+from tvfsql.catalog.history import History
 from tvfsql.catalog.outside import Outside
 from tvfsql.errors import BindError, Span, did_you_mean, nearest
 from tvfsql.plan.function import UserFunction
@@ -55,7 +56,7 @@ class Watermark:
 class Table:
     """A table. `connector` is None for a registered DataFrame. `op` is the column with the operation if the table is a
     changelog; queries do not see it. `ignored` are options without effect. `definition` is the CREATE TABLE, which LIKE
-    and ALTER TABLE start from; None if there is none.
+    and ALTER TABLE start from; None if there is none. `history` is the table whose rows come before its own.
     """
 
     name: str
@@ -68,6 +69,7 @@ class Table:
     op: str | None = None
     ignored: tuple[str, ...] = ()
     definition: object = field(default=None, compare=False, repr=False)
+    history: History | None = None
 
     @property
     def physical(self) -> tuple[Field, ...]:

@@ -145,6 +145,7 @@ class _Module:
     functions: list[str] = field(default_factory=list)
     main: _Main = field(default_factory=_Main)
     inserts: list[str] = field(default_factory=list)  # batch INSERTs, if some rows are shared
+    beside: dict[str, str] = field(default_factory=dict)  # functions that others call
 
     @property
     def kept(self) -> list[str]:
@@ -201,7 +202,7 @@ class _Module:
         for number, query in together:
             plan, table = query.plan, query.table
             assert isinstance(plan, Sink) and table is not None
-            module = PythonModule(names={*self.names, "shared_rows"}, shared={of: "shared_rows"})
+            module = PythonModule(names={*self.names, "shared_rows"}, shared={of: "shared_rows"}, beside=self.beside)
             module.give_back(emit(plan.input, module))
             self._add(module, f"def query{number}(shared_rows: DataFrame) -> DataFrame:")
             self.functions.append(take(f"write{number}", table, module))
@@ -225,9 +226,10 @@ class _Module:
         return f"dead_letters{number}"
 
     def _module(self) -> PythonModule:
-        return PythonModule(names={*self.names}, shared=self.shared)
+        return PythonModule(names={*self.names}, shared=self.shared, beside=self.beside)
 
     def _add(self, module: PythonModule, *head: str) -> None:
+        self.functions += (text for text in self.beside.values() if text not in self.functions)
         self.functions.append("\n".join([*head, *module.lines]))
         self.imports |= module.imports
 

@@ -51,7 +51,7 @@ class Chain:
 @dataclass
 class PythonModule:
     """The statements of one function, and the imports that they need. `shared` has the names of the rows of shared
-    plans.
+    plans. `beside` has other functions that it calls, by name, for the whole program.
     """
 
     lines: list[str] = field(default_factory=list)
@@ -60,6 +60,7 @@ class PythonModule:
     names: set[str] = field(default_factory=lambda: {*PARAMETERS})
     last: tuple[str, Chain | str, int] | None = None
     shared: Mapping[Node, str] = field(default_factory=dict)
+    beside: dict[str, str] = field(default_factory=dict)
     of_dead_letters: bool = False  # whether tables are read for their unreadable rows
 
     def need(self, module: str, name: str) -> str:

@@ -7,6 +7,7 @@ from tvfsql.emit.context import constructed, options, own_name
 from tvfsql.emit.operators import aggregated, emit
 from tvfsql.emit.python_module import Call, Chain, PythonModule, literal
 from tvfsql.emit.sources import RUNTIME, STREAM
+from tvfsql.physical.history import histories
 from tvfsql.physical.operators import (
     BatchSlices,
     GroupByWindow,
@@ -19,7 +20,7 @@ from tvfsql.physical.operators import (
 from tvfsql.plan import window_nodes
 from tvfsql.plan.aggregate_function import MergeKind
 from tvfsql.plan.columns import CONTROL, RANGE, SLICE_END
-from tvfsql.plan.scalar import template
+from tvfsql.plan.scalar import free_name, template
 from tvfsql.plan.window import Cumulate, Hop, Session, Tumble, TumbleMonths, Window, time_ranges
 
 UNITS = ((86_400_000, "day"), (3_600_000, "hour"), (60_000, "minute"), (1_000, "second"), (1, "millisecond"))
@@ -97,6 +98,7 @@ def _(node: window_nodes.TimeRanges, module: PythonModule) -> str:
 def _(node: StreamSlices, module: PythonModule) -> str:
     arguments = (
         *_of_rows(node, module),
+        *_of_history(node, module),
         *options(node.context, "on_event", "key_groups", "late", "zone", module=module),
     )
     name = "sessions" if isinstance(node.window, Session) else "slices"
@@ -150,6 +152,20 @@ def _of_rows(node: RowSlices, module: PythonModule) -> tuple[str, ...]:
         f"keys={literal(list(node.keys))}",
         f"merges={_merges(node.merges, module)}",
     )
+
+
+def _of_history(node: StreamSlices, module: PythonModule) -> tuple[str, ...]:
+    """The argument for functions that return the rows of histories, by the channels of their streams. Writes them."""
+    made = {}
+    for channels, rows in histories(node):
+        name = free_name("history", lambda name: name in {*module.names, *module.beside})
+        body = PythonModule()
+        body.give_back(emit(rows, body))
+        module.imports |= body.imports
+        module.names.add(name)
+        module.beside[name] = "\n".join([f"def {name}(spark: SparkSession) -> DataFrame:", *body.lines])
+        made[channels] = name
+    return (f"history={{{', '.join(f'{literal(key)}: {name}' for key, name in made.items())}}}",) if made else ()
 
 
 def _merges(merges: tuple[tuple[str, MergeKind], ...], module: PythonModule) -> str:

@@ -101,7 +101,8 @@ def _kept(slices: StreamSlices, table: Table) -> StreamSlices:
         reason = f"{LATE_OUTPUT.key} only works with a single window aggregate over a table"
         raise UnsupportedError(reason, span=slices.span, hint=f"RESET '{LATE_OUTPUT.key}'")
     assigner = calc.input
-    scan = assigner.input
+    until = assigner.input if isinstance(assigner.input, Calc) else None
+    scan = until.input if until else assigner.input
     assert isinstance(scan, TableSourceScan), scan.label()
     source = scan.source
     known = {part.name: part.scalar or column(part.name, part.type) for part in source.columns}
@@ -118,5 +119,6 @@ def _kept(slices: StreamSlices, table: Table) -> StreamSlices:
     late = template(f"array(struct({row}))", holes)
     fields = tuple(part for part in source.physical if part.name in late.columns or part in scan.fields)
     hidden = tuple(part for part in scan.fields if part not in source.physical)
-    read = replace(assigner, input=replace(scan, fields=(*fields, *hidden)))
+    scan = replace(scan, fields=(*fields, *hidden))
+    read = replace(assigner, input=replace(until, input=scan) if until else scan)
     return replace(slices.told(late=True), input=Calc(read, (*calc.items, Item(LATE, late)), calc.conditions))

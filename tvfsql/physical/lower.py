@@ -16,6 +16,7 @@ from tvfsql.options import LATE_OUTPUT, LATE_RECORDS, NULL_TIMES, ZONE, LateReco
 from tvfsql.physical.changes import refuse_changes
 from tvfsql.physical.dead_letters import dead_letter_table
 from tvfsql.physical.firing import firing_of, refuse_firing, with_changes
+from tvfsql.physical.history import history_of, refuse_history, with_history
 from tvfsql.physical.late import refuse_adjusting, with_late_output
 from tvfsql.physical.operators import (
     AppliedChanges,
@@ -74,6 +75,7 @@ def lower(plan: Node, catalog: Catalog, options: Options) -> Node:
     if any(isinstance(node, StreamSliceMerge) and node.context.emits_changes for node in physical.walk()):
         physical = with_changes(physical, catalog)
     physical = with_late_output(physical, catalog, options) if options[LATE_OUTPUT] else physical
+    refuse_history(physical)
     return physical.transform(calling_for_rows)
 
 
@@ -98,6 +100,8 @@ def _(node: nodes.Scan, catalog: Catalog, options: Options) -> Node:
         sign if node.changelog else node.sign,
         None if node.looked_up else dead_letter_table(table, catalog, options),
     )
+    if (history := history_of(table, catalog)) is not None:
+        return replace(scan, history=history) if streaming else with_history(scan, history)
     return AppliedChanges(scan, table.name, sign) if node.changelog else scan
 
 

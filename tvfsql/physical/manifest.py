@@ -102,7 +102,7 @@ class _Tracer:
         reading = dict(connector.reading) if isinstance(connector, Kafka) else {}
         at = reading.get("subscribe") or reading.get("subscribePattern") or connector.path
         watermark = (mark.column, str(mark.scalar)) if mark else ("", "")
-        return Source(table.name, connector.name, at or "", *watermark)
+        return Source(table.name, connector.name, at or "", *watermark, str(table.history or ""))
 
     def _operator(self, node: Node) -> State:
         match node:

@@ -32,6 +32,7 @@ class TableSourceScan(Node):
 
     Instants that are read as TIMESTAMP get the wall-clock time of `zone`. For a changelog `sign` names the column that
     is 1 for an insert and -1 for a retraction. Unreadable rows go into the table `dead_letters`; None: they are errors.
+    The rows of a stream follow those of the table `history`, which window aggregates read once (`physical.history`).
     """
 
     source: Table
@@ -40,6 +41,7 @@ class TableSourceScan(Node):
     zone: str = "UTC"
     sign: str = ""
     dead_letters: Table | None = None
+    history: Table | None = None
 
     @cached_property
     def schema(self) -> Schema:
@@ -50,6 +52,8 @@ class TableSourceScan(Node):
         yield "fields", ", ".join(self.columns)
         if self.dead_letters is not None:
             yield "dead letters", self.dead_letters.name
+        if self.history is not None:
+            yield "history", str(self.source.history)
 
 
 @dataclass(frozen=True)

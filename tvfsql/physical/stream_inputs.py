@@ -13,6 +13,7 @@ from tvfsql.catalog import Table
 from tvfsql.catalog.connectors import SparkCatalog
 from tvfsql.errors import UnsupportedError
 from tvfsql.options import NULL_TIMES, Options
+from tvfsql.physical.history import live_rows
 from tvfsql.physical.operators import (
     MARK_FIELDS,
     Calc,
@@ -191,7 +192,8 @@ def assigned(scan: TableSourceScan, time: Scalar, options: Options) -> Watermark
         scan = replace(scan, fields=fields)
     if table.connector is not None and table.connector.partitioned:
         scan = replace(scan, fields=(*scan.fields, Field(CHANNEL, "string")))
-    return WatermarkAssigner(scan, table.name, of, watermark, options[NULL_TIMES])
+    rows = live_rows(scan) if scan.history is not None else scan
+    return WatermarkAssigner(rows, table.name, of, watermark, options[NULL_TIMES])
 
 
 def _no_watermark(table: Table, time: Scalar) -> UnsupportedError:

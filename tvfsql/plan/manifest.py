@@ -75,13 +75,14 @@ class State:
 
 @dataclass(frozen=True)
 class Source:
-    """A table that the stream reads. `at` is its path or topic."""
+    """A table that the stream reads. `at` is its path or topic, `history` the table whose rows come before its own."""
 
     table: str
     connector: str
     at: str = ""
     time: str = ""
     watermark: str = ""
+    history: str = ""
 
 
 @dataclass(frozen=True)

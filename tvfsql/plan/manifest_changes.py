@@ -168,6 +168,9 @@ def _source(old: Source, new: Source) -> Iterator[Change]:
         yield _refused(f"place of {what}", old.at, new.at, why)
     if old.table != new.table and old.at == new.at:
         yield Change(Verdict.FREE, "name of a table", old.table, new.table, "the same rows")
+    if old.history != new.history:
+        was, now = (one.history or "none" for one in (old, new))
+        yield _refused(f"tvfsql.history of {what}", was, now, "the state holds the rows of the old one")
     if old.watermark != new.watermark:
         yield Change(Verdict.FREE, f"WATERMARK of {what}", old.watermark, new.watermark, "from now on")
 

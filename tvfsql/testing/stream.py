@@ -14,6 +14,7 @@ from tvfsql.api.program import Program
 from tvfsql.api.script import Script, queries_of
 from tvfsql.bind.call import AdvanceWatermark
 from tvfsql.catalog import Catalog, Table
+from tvfsql.catalog.history import HISTORY
 from tvfsql.errors import DataError, UnsupportedError
 from tvfsql.options import ZONE, Options
 from tvfsql.physical.operators import LateOutput, StreamOperator
@@ -148,6 +149,9 @@ def compiled(file: Path, mode: str, options: Mapping[str, str]) -> UnderTest:
         if not tables_of(output.plan):
             hint = "give these rows in the steps of a test, and leave the INSERT to another script"
             raise UnsupportedError(f"{file}: the query for {output.name} reads no table", hint=hint)
+        if past := next((table for table in tables_of(output.plan).values() if table.history), None):
+            problem = f"{file}: tvfsql test does not read the history of {past.name}"
+            raise UnsupportedError(problem, hint=f"leave out '{HISTORY}', and give its rows in the first step")
     return UnderTest(outputs, script.options[ZONE])
 
 

@@ -21,6 +21,8 @@ from tvfsql.runtime.cluster.files import LocalPlace, Place, for_spark
 from tvfsql.runtime.cluster.places import refuse_functions
 from tvfsql.runtime.host.stream_id import FOLDER
 from tvfsql.runtime.local_spark.start import STATE_STORE, STREAMS
+from tvfsql.runtime.stream.backfill.history import FOLDER as HISTORY
+from tvfsql.runtime.stream.backfill.history import Backfill, Interrupted, backfilling
 from tvfsql.runtime.stream.driver.checkpoints import has_begun
 from tvfsql.runtime.stream.driver.end_of_input import EndOfInput
 from tvfsql.runtime.stream.driver.idle_sources import Idleness, Source
@@ -205,11 +207,16 @@ class StreamDriver:
         spark = self.running.spark
         if self.stream.endless and has_begun(checkpoint):
             trigger(control)  # only the previous run knew what is due
-        with _settings(spark, control), counting(self.counts.sent):
-            self.began = time.time()
-            writer = self.stream.writer(checkpoint)
+        history = Backfill(checkpoint / HISTORY, self.running.stopping.is_set)
+        with _settings(spark, control), counting(self.counts.sent), backfilling(history):
+            try:
+                writer = self.stream.writer(checkpoint)
+            except Interrupted:
+                return
             files = files_looked_up(writer, self.stream.looks_up)
+            self.began = time.time()
             query = writer.start()
+        self.counts.added["rowsIn"] += history.rows
         self.query, self.seen = query, None
         self.started.set()
         if self.stream.endless and any(source.timeout for source in self.stream.sources):

@@ -21,6 +21,7 @@ from pyspark.sql.streaming.readwriter import DataStreamWriter
 from tvfsql.errors import UnsupportedError
 from tvfsql.runtime.cluster.code import of_connect
 from tvfsql.runtime.cluster.files import Place
+from tvfsql.runtime.stream.progress.counts import is_own
 
 FILES = "FileStreamSource["
 FILE_RELATION = "HadoopFsRelation"
@@ -81,10 +82,10 @@ class _File:
 
 
 def _read(progress: Mapping[str, Any], checkpoint: Place, control: Place) -> Iterator[_File]:
-    """The files that a micro-batch read, without those of the control channel."""
+    """The files of tables that a micro-batch read."""
     for number, source in enumerate(progress["sources"]):
         description = source["description"]
-        if description.startswith(FILES) and not description.endswith(f"{control}]"):
+        if description.startswith(FILES) and not is_own(description, control):
             first, last = (_log(source[name]) for name in ("startOffset", "endOffset"))
             yield from _listed(checkpoint / "spark" / "sources" / str(number), first, last)
 

@@ -12,6 +12,7 @@ from pyspark.sql import DataFrame, Row
 from pyspark.sql import functions as F
 
 from tvfsql.runtime.cluster.files import Place
+from tvfsql.runtime.stream.backfill.history import FOLDER as HISTORY
 from tvfsql.runtime.stream.time.control_channel import END_OF_INPUT
 
 OBSERVED = "tvfsql"  # prefix of the names of our observed metrics
@@ -81,7 +82,14 @@ def _by_name(metrics: Row) -> dict[str, Any]:
 
 def table_reports(progress: Mapping[str, Any], control: Place) -> list[Any]:
     """The reports of the sources that are tables, in the order in which the query reads them."""
-    return [source for source in progress["sources"] if not source["description"].endswith(f"{control}]")]
+    return [source for source in progress["sources"] if not is_own(source["description"], control)]
+
+
+def is_own(source: str, control: Place) -> bool:
+    """Whether Spark describes so a source within the checkpoint: the control channel, or a history that was read
+    before.
+    """
+    return source.endswith(f"{control}]") or f"{control.parent / HISTORY}/" in source
 
 
 def totals(counts: Iterable[StreamCounts]) -> dict[str, int]:

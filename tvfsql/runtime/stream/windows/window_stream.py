@@ -18,6 +18,7 @@ from tvfsql.runtime.frames.window_schema import window_schema
 from tvfsql.runtime.merge.partials import Merge, are_kinds
 from tvfsql.runtime.merge.session_merge import Intervals
 from tvfsql.runtime.merge.slice_rows import SliceRows
+from tvfsql.runtime.stream.backfill.history import Read, with_history
 from tvfsql.runtime.stream.exchange.late_rows import LateRows
 from tvfsql.runtime.stream.exchange.local_phase import LocalStrategy, local_phase
 from tvfsql.runtime.stream.exchange.local_windows import LocalIntervals, LocalSlices
@@ -38,6 +39,7 @@ def local_slices(
     time: str,
     keys: Sequence[str],
     merges: Mapping[str, Merge],
+    history: Mapping[str, Read] | None = None,
     **options: Unpack[StreamOptions],
 ) -> DataFrame:
     """LocalWindowAggregate: the rows of a micro-batch, merged by key and slice, in payloads by key group.
@@ -52,11 +54,14 @@ def local_slices(
     task; otherwise from the next micro-batch on. With `late` there is an input column `$late` with the row, in case it
     is late (an array of one struct). With `zone` windows follow its wall clock: watermarks are instants, and so is
     `time` if it is a timestamp. `key_groups` is the maximum parallelism, and must not change over a checkpoint.
+    `history` has functions that return rows that come before those of the stream, as `with_history` takes them.
     """
     context = StreamContext(**options)
     layout = SliceRows(len(keys), tuple(merges.items()))
     assert not isinstance(window, Session), window
     strategy = LocalSlices(LateRows(layout).wide if context.late else layout, window)
+    if history:
+        rows = with_history(rows, history, window, time=time, keys=keys, merges=merges, zone=context.zone)
     return _local(rows, strategy, context, time, keys, merges)
 
 
@@ -67,12 +72,15 @@ def local_sessions(
     time: str,
     keys: Sequence[str],
     merges: Mapping[str, Merge],
+    history: Mapping[str, Read] | None = None,
     **options: Unpack[StreamOptions],
 ) -> DataFrame:
     """Like `local_slices`, but for sessions: payloads contain intervals instead of slices."""
     context = StreamContext(**options)
     layout = Intervals(len(keys), tuple(merges.items()), window.gap, window.limit)
     strategy = LocalIntervals((LateRows(layout).wide if context.late else layout).kept)
+    if history:
+        rows = with_history(rows, history, window, time=time, keys=keys, merges=merges, zone=context.zone)
     return _local(rows, strategy, context, time, keys, merges)
 
 

@@ -1,0 +1,1 @@
+CREATE TABLE live (item STRING, price INT, ts TIMESTAMP(3)) WITH ('connector' = 'filesystem', 'path' = 'data/new', 'format' = 'csv', 'tvfsql.history' = 'bid_history', 'tvfsql.history.until' = '2020-04-15');
