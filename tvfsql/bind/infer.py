@@ -64,7 +64,7 @@ def infer(tree: exp.Expr, types: dict[str, SqlType]) -> SqlType:
         case exp.HexString():
             return "binary"
         case exp.Array():
-            inner = _common(tree.expressions, types)
+            inner = common(tree.expressions, types)
             return f"array<{inner}>" if inner else UNKNOWN
         case exp.Cast():
             return spark_type(tree.to)
@@ -92,16 +92,16 @@ def infer(tree: exp.Expr, types: dict[str, SqlType]) -> SqlType:
         case exp.CurrentTimestamp():
             return "timestamp"
         case exp.Coalesce() | exp.Greatest() | exp.Least():
-            return _common([tree.this, *tree.expressions], types)
+            return common([tree.this, *tree.expressions], types)
         case exp.If():
-            return _common([tree.args["true"], *filter(None, [tree.args.get("false")])], types)
+            return common([tree.args["true"], *filter(None, [tree.args.get("false")])], types)
         case exp.Case():
             arms = [arm.args["true"] for arm in tree.args["ifs"]]
-            return _common([*arms, *filter(None, [tree.args.get("default")])], types)
+            return common([*arms, *filter(None, [tree.args.get("default")])], types)
         case exp.IntDiv():
             return "bigint"
         case exp.BitwiseAnd():
-            return _common([tree.left, tree.right], types)
+            return common([tree.left, tree.right], types)
         case exp.Add() | exp.Sub() | exp.Mul() | exp.Div() | exp.Mod():
             return _arithmetic(tree, types)
         case exp.Round() if tree.args.get("decimals") is None or is_float(infer(tree.this, types)):
@@ -165,7 +165,8 @@ def _as_literal(tree: exp.Expr, kind: SqlType) -> SqlType:
     return f"decimal({len(tree.name)},0)" if isinstance(tree, exp.Literal) and tree.is_int else kind
 
 
-def _common(arms: list[exp.Expr], types: dict[str, SqlType]) -> SqlType:
+def common(arms: list[exp.Expr], types: dict[str, SqlType]) -> SqlType:
+    """The type of expressions that stand for one value, as the arms of CASE; NULL fits all."""
     kinds = {infer(arm, types) for arm in arms if not isinstance(arm, exp.Null)}
     if len(kinds) == 1:
         return kinds.pop()

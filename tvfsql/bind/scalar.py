@@ -319,7 +319,7 @@ def column_name(expr: ast.Expr) -> tuple[str | None, str] | None:
 
 def output_name(expr: ast.Expr) -> str | None:
     """The name of an expression without an alias: that of a column, else None."""
-    tree = expr.tree
+    tree = expr.tree.unnest()
     return tree.name if isinstance(tree, exp.Column | exp.Dot) else None
 
 

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
 
 from sqlglot import exp
@@ -10,7 +10,7 @@ from sqlglot.errors import OptimizeError
 from sqlglot.optimizer.qualify import qualify
 
 from tvfsql.bind.holes import Holes
-from tvfsql.bind.infer import infer
+from tvfsql.bind.infer import common, infer
 from tvfsql.bind.spark_functions import SparkText, in_spark_words, spark_text
 from tvfsql.bind.unnest import with_views
 from tvfsql.bind.user_function_calls import of_lists, users_in
@@ -22,13 +22,14 @@ from tvfsql.plan.types import UNKNOWN, SqlType
 from tvfsql.syntax import ast
 from tvfsql.syntax.places import span_of
 
+NAMED = (exp.Alias, exp.Aliases, exp.Column, exp.Dot, exp.Star)
 SEVERAL_COLUMNS = (exp.Posexplode, exp.PosexplodeOuter, exp.Inline, exp.Stack)
 
 
 def bind_ordinary(body: ast.Ordinary, sources: Mapping[str, Node]) -> SparkSql:
     """Return the query over its sources as one operator. Raises BindError for a column that no table has."""
     _check_columns(body, sources)
-    types = _types(body.tree, sources)
+    types = _types(body.tree, sources, body.span)
     tree = _named(of_lists(in_spark_words(with_views(body.tree, types, body.span), types, body.span), body.span))
     holes: Holes[_Source] = Holes()
     text = spark_text(tree.transform(lambda node: _hole(node, sources, holes)), SparkText(), body.span)
@@ -36,7 +37,7 @@ def bind_ordinary(body: ast.Ordinary, sources: Mapping[str, Node]) -> SparkSql:
         f"{{{part.name}}}" if isinstance(part, _Source) else part.replace("{", "{{").replace("}", "}}")
         for part in holes.taken_apart(text)
     )
-    fields = _fields(tree, sources, body.span)
+    fields = _fields(tree, sources, types, body.span)
     functions = users_in(tree)
     inputs, names = tuple(sources.values()), tuple(sources)
     return SparkSql(inputs, names, sql, fields, body.reason, functions, span=body.because)
@@ -49,9 +50,7 @@ def _named(tree: exp.Expr) -> exp.Expr:
     first.set(
         "expressions",
         [
-            item
-            if item.alias_or_name or isinstance(item, exp.Star | exp.Aliases)
-            else exp.alias_(item, f"EXPR${i}", quoted=True)
+            item if isinstance(item.unnest(), NAMED) else exp.alias_(item, f"EXPR${i}", quoted=True)
             for i, item in enumerate(first.expressions)
         ],
     )
@@ -103,23 +102,49 @@ def _check_columns(body: ast.Ordinary, sources: Mapping[str, Node]) -> None:
         raise BindError(message, span=span, hint=did_you_mean(node.name, names, otherwise="columns: "))
 
 
-def _types(tree: exp.Expr, sources: Mapping[str, Node]) -> dict[str, SqlType]:
-    """The types of the sources' columns by name. A name with two types, or that the query also defines, is left out."""
+def _types(tree: exp.Expr, sources: Mapping[str, Node], span: Span) -> dict[str, SqlType]:
+    """The types by name of the columns of sources and VALUES. A name with two types, or that the query also defines,
+    is left out.
+    """
     found: dict[str, SqlType] = {}
-    for field in (field for node in sources.values() for field in node.schema):
-        found[field.name] = field.type if found.get(field.name, field.type) == field.type else UNKNOWN
-    given = {column.name for alias in tree.find_all(exp.TableAlias) for column in alias.columns}
+    of_sources = ((field.name, field.type) for node in sources.values() for field in node.schema)
+    of_values = [column for values in tree.find_all(exp.Values) for column in _columns_of(values, span)]
+    for name, kind in (*of_sources, *of_values):
+        found[name] = kind if found.get(name, kind) == kind else UNKNOWN
+    aliases = (alias for alias in tree.find_all(exp.TableAlias) if not isinstance(alias.parent, exp.Values))
+    given = {column.name for alias in aliases for column in alias.columns}
     return {name: UNKNOWN if name in given else kind for name, kind in found.items()}
 
 
-def _fields(tree: exp.Expr, sources: Mapping[str, Node], span: Span) -> tuple[Field, ...]:
+def _columns_of(values: exp.Values, span: Span) -> Iterator[tuple[str, SqlType]]:
+    """The names and types of the columns of VALUES. A type is UNKNOWN if Spark has to find what the rows have in
+    common.
+    """
+    rows = [row.expressions if isinstance(row, exp.Tuple) else [row] for row in values.expressions]
+    width = len(rows[0])
+    for row, cells in zip(values.expressions, rows, strict=True):
+        if len(cells) != width:
+            message = f"the first row of VALUES has {width} columns, but this one has {len(cells)}"
+            raise BindError(message, span=span_of(row, span))
+    alias = values.args.get("alias")
+    if not isinstance(alias, exp.TableAlias) or not alias.columns:
+        return
+    if len(alias.columns) != width:
+        message = f"{alias.name} lists {len(alias.columns)} columns, but has {width}"
+        raise BindError(message, span=span_of(values, span))
+    for column, *arms in zip(alias.columns, *rows, strict=True):
+        yield column.name, common([in_spark_words(arm, {}, span) for arm in arms], {})
+
+
+def _fields(tree: exp.Expr, sources: Mapping[str, Node], types: dict[str, SqlType], span: Span) -> tuple[Field, ...]:
     """The query's output columns, with their types where these are certain."""
+    if isinstance(tree, exp.Select) and tree.is_star and isinstance(values := tree.args["from_"].this, exp.Values):
+        return tuple(Field(column.name, types[column.name]) for column in values.args["alias"].columns)
     schema: dict[str, object] = {name: dict.fromkeys(node.columns, "string") for name, node in sources.items()}
     try:
         full = qualify(tree.copy(), schema=schema, dialect="spark", validate_qualify_columns=False, identify=False)
     except OptimizeError as error:
         raise BindError(str(error).splitlines()[0], span=span) from error
-    types = _types(tree, sources)
     fields: list[Field] = []
     for item in _first_select(full).selects:
         fields += _fields_of(item, types, {field.name for field in fields}, span)

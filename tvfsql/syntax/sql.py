@@ -91,12 +91,15 @@ def _parse(text: str, span: Span, kind: type[exp.Expr]) -> exp.Expr:
 
 
 def _select_of(values: exp.Values) -> exp.Select:
-    """VALUES as a SELECT; its columns are named EXPR$n, as in Flink."""
+    """VALUES as a SELECT; columns without a name are named EXPR$n, as in Flink."""
+    alias = values.args.get("alias")
+    if alias and alias.columns:
+        return exp.select("*").from_(values.copy())
     first = values.expressions[0]
     width = len(first.expressions) if isinstance(first, exp.Tuple) else 1
     names = [exp.to_identifier(f"EXPR${i}", quoted=True) for i in range(width)]
     named = values.copy()
-    named.set("alias", exp.TableAlias(this=exp.to_identifier("given"), columns=names))
+    named.set("alias", exp.TableAlias(this=exp.to_identifier(alias.name if alias else "given"), columns=names))
     return exp.select("*").from_(named)
 
 
@@ -136,12 +139,12 @@ def _argument_names(base: str) -> Iterator[str]:
 
 
 def _without_parentheses(source: exp.Expr) -> exp.Expr:
-    """A table in parentheses is the table itself, under the outermost alias."""
+    """A table or VALUES in parentheses is itself, under the outermost alias."""
     inner, alias = source, source.args.get("alias")
-    while isinstance(inner, exp.Subquery) and isinstance(inner.this, exp.Subquery | exp.Table):
+    while isinstance(inner, exp.Subquery) and isinstance(inner.this, exp.Subquery | exp.Table | exp.Values):
         inner = inner.this
         alias = alias or inner.args.get("alias")
-    if not isinstance(inner, exp.Table) or inner is source:
+    if not isinstance(inner, exp.Table | exp.Values) or inner is source:
         return source
     inner = inner.copy()
     inner.set("alias", alias.copy() if alias else None)
@@ -296,6 +299,8 @@ class _Reader:
     @staticmethod
     def _plain_source(source: exp.Expr) -> bool:
         source = _without_parentheses(source)
+        if isinstance(source, exp.Values):
+            return True
         known = {"this", "alias", "db", "catalog"}
         return (
             isinstance(source, exp.Table | exp.Subquery)
@@ -368,6 +373,8 @@ class _Reader:
         named = (
             ast.Alias(alias.name, tuple(column.name for column in alias.args.get("columns") or ())) if alias else None
         )
+        if isinstance(tree, exp.Values):
+            return ast.Derived(ast.Query(self._ordinary(_select_of(tree), "VALUES", span), span=span), named, span)
         if isinstance(tree, exp.Subquery):
             return ast.Derived(self.query(tree.this), named, span)
         assert isinstance(tree, exp.Table), tree
@@ -412,7 +419,7 @@ class _Reader:
                 return exp.Column(this=node.this.copy())
             stands_in_from = isinstance(node.parent, exp.From | exp.Join) and node.arg_key == "this"
             named = isinstance(node, exp.Table) and isinstance(node.this, exp.Identifier)
-            if not named and not (stands_in_from and self._plain_source(node)):
+            if not named and not (stands_in_from and self._plain_source(node) and not isinstance(node, exp.Values)):
                 return node
             if isinstance(node, exp.Table) and node.name in local:
                 return node
