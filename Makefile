@@ -11,10 +11,10 @@ PYTHON ?= $(shell for each in python3 python3.13 python3.12 python3.11 python; d
 	"$$each" -c '$(AT_LEAST_3_11)' 2>/dev/null && echo "$$each" && break; done)
 
 .DEFAULT_GOAL := help
-.PHONY: help demo test soak soak-kills test-cluster interrupts check golden bench bench-flink fuzz hostile lint screens site
+.PHONY: help demo test soak soak-kills test-cluster test-spark42 interrupts check golden bench bench-flink fuzz hostile lint screens site
 
 help:  ## show this list
-	@awk -F ':.*## ' '/^[a-z-]+:.*## /{printf "  make %-12s %s\n", $$1, $$2}' Makefile
+	@awk -F ':.*## ' '/^[a-z0-9-]+:.*## /{printf "  make %-12s %s\n", $$1, $$2}' Makefile
 
 demo: $(DONE)  ## run an example: plans, code, rows (DEMO=FILE for another one)
 	@echo "== tvfsql explain $(DEMO)"; $(BIN)/tvfsql explain $(DEMO)
@@ -36,6 +36,9 @@ interrupts: $(DONE)  ## press Ctrl-C N=60 times at random moments in queries and
 
 test-cluster: $(DONE)  ## the tests on a standalone Spark cluster on this machine
 	$(BIN)/pytest -n 0 --durations 5 -m cluster
+
+test-spark42: .venv-spark42/.installed  ## the tests of Delta, with Spark 4.2 in .venv-spark42
+	.venv-spark42/bin/pytest -n 0 --durations 5 -m "lakehouse and not soak"
 
 check: lint  ## linters, types, layers and the fast tests: no Java
 	TVFSQL_EXAMPLES_ONE_IN=5 $(BIN)/pytest -n $(JOBS) -m "not spark and not slow"
@@ -83,4 +86,12 @@ $(DONE): pyproject.toml
 	@"$(PYTHON)" -m venv --clear .venv-flink
 	@echo "installing Flink into .venv-flink ..."
 	@.venv-flink/bin/pip install --quiet --disable-pip-version-check 'apache-flink==2.3.*'
+	@touch $@
+
+# Delta has no release for newer versions of Spark
+.venv-spark42/.installed: pyproject.toml
+	@test -n "$(PYTHON)" || { echo "no Python 3.11 or later found; make PYTHON=/path/to/python3" >&2; exit 1; }
+	@"$(PYTHON)" -m venv --clear .venv-spark42
+	@echo "installing Spark 4.2 into .venv-spark42 ..."
+	@.venv-spark42/bin/pip install --quiet --disable-pip-version-check --editable '.[dev]' 'pyspark==4.2.*'
 	@touch $@

@@ -37,15 +37,20 @@ def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
 @pytest.fixture(scope="session")
 def spark(request: pytest.FixtureRequest) -> Iterator[SparkSession]:
     """The local Spark, started once. Tests that take it are marked `spark`. If there are tests of Kafka among those
-    that run, it can read topics."""
+    that run, it can read topics; if there are tests of Delta and Iceberg, it knows those that there are for it."""
     from tvfsql.runtime.local_spark.start import start_spark
 
-    arguments = SMALL
+    arguments, jars = SMALL, list[str]()
     if any(item.get_closest_marker("kafka") for item in request.session.items):
         from server_jars import jars_in
 
-        if jars := jars_in("kafka", "client"):
-            arguments += f" --jars {jars}"
+        jars += [found] if (found := jars_in("kafka", "client")) else []
+    if any(item.get_closest_marker("lakehouse") for item in request.session.items):
+        from lakehouse import settings
+
+        of_lakehouse, more = settings()
+        jars, arguments = [*jars, *of_lakehouse], f"{arguments} {more}"
+    arguments += f" --jars {','.join(jars)}" if jars else ""
     with pytest.MonkeyPatch.context() as patch:
         patch.setenv("PYSPARK_SUBMIT_ARGS", f"{arguments} pyspark-shell")
         session = start_spark()

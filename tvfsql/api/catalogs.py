@@ -74,10 +74,10 @@ class SparkTables:
             return table
         kinds = {name.lower(): kind for name, kind in found.columns}
         for part in table.physical:
-            if part.name.lower() not in kinds:
+            if part.name.lower() not in kinds and part.name != connector.op:
                 hint = did_you_mean(part.name, [name for name, _ in found.columns], otherwise="columns: ")
                 raise BindError(f"{connector.table} of Spark has no column {part.name}", span=span, hint=hint)
-        exact = all(kinds[part.name.lower()] == part.type for part in table.physical)
+        exact = all(kinds.get(part.name.lower()) == part.type for part in table.physical)
         view, format = VIEWS.get(found.kind, ""), connector.format or found.format
         return replace(table, connector=replace(connector, exact=exact, format=format, view=view))
 

@@ -49,7 +49,7 @@ def refuse_conflict(conflict: ast.Name, query: Node, table: Table, given: Mappin
         raise BindError(
             f"ON CONFLICT means nothing for {table.name}, whose rows are not replaced by PRIMARY KEY",
             span=conflict.span,
-            hint="PRIMARY KEY (k) NOT ENFORCED, with 'connector' = 'jdbc' or 'upsert-kafka'",
+            hint="PRIMARY KEY (k) NOT ENFORCED, with 'connector' = 'jdbc', 'spark-catalog' or 'upsert-kafka'",
         )
     unknown = _missing(query, {given[key] for key in keys if key in given}) is None
     if unknown and conflict.text != DEDUPLICATE:

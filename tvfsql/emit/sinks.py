@@ -6,12 +6,15 @@ from collections.abc import Sequence
 
 from tvfsql.catalog import Table
 from tvfsql.catalog.connectors import Connector, Jdbc, Kafka, SparkCatalog
+from tvfsql.catalog.connectors.spark_catalog import MERGED
 from tvfsql.emit import columns as names
+from tvfsql.emit.dead_letters import columns_ddl
 from tvfsql.emit.kafka import as_messages
 from tvfsql.emit.python_module import Call, Chain, PythonModule, literal, option_value
 from tvfsql.emit.sources import STREAM, read_table
 from tvfsql.physical.operators import LateOutput, TableSourceScan
 from tvfsql.plan.nodes import Sink
+from tvfsql.plan.scalar import quoted
 
 
 def insert(number: str, plan: Sink, table: Table, module: PythonModule) -> list[str]:
@@ -29,6 +32,8 @@ def _write(rows: str, mode: str, table: Table, module: PythonModule) -> list[str
         return [f"    {module.need('tvfsql.runtime', 'print_rows')}({rows})"]
     if isinstance(target, Jdbc):
         return PythonModule().statement(Chain("", (_to_postgres(rows, "None", target, table, module),)))
+    if isinstance(target, SparkCatalog) and target.keys:
+        return PythonModule().statement(Chain("", (_merged(rows, "None", target, table, module),)))
     if isinstance(target, SparkCatalog):  # insertInto matches columns by position
         stored = Chain("spark").then("table", literal(target.table)).get("columns")
         chain = Chain(rows).then("select", f"*{stored.flat()}").get("write")
@@ -135,7 +140,9 @@ def take(name: str, table: Table, module: PythonModule) -> str:
     """
     target = table.connector
     assert target is not None, table.name
-    if isinstance(target, SparkCatalog):
+    if isinstance(target, SparkCatalog) and target.keys:
+        body = PythonModule().statement(Chain("", (_merged("rows", "number", target, table, module),)))
+    elif isinstance(target, SparkCatalog):
         arguments = ["rows", "number", literal(target.table)]
         body = PythonModule().statement(Chain("", (Call(module.need(STREAM, "write_table"), tuple(arguments)),)))
     elif isinstance(target, Jdbc):
@@ -159,6 +166,17 @@ def _to_postgres(rows: str, number: str, target: Jdbc, table: Table, module: Pyt
     arguments += [f"keys={literal(list(target.keys))}"] if target.keys else []
     arguments += [f"op={literal(table.op)}"] if table.op else []
     return Call(module.need("tvfsql.runtime", "write_postgres"), tuple(arguments))
+
+
+def _merged(rows: str, number: str, target: SparkCatalog, table: Table, module: PythonModule) -> Call:
+    arguments = [rows, number, literal(target.table), f"keys={literal(list(target.keys))}"]
+    arguments += [f"op={literal(target.op)}"] if target.op else []
+    if target.format in MERGED:  # Spark knows how to create it
+        stored = columns_ddl([part for part in table.physical if part.name != target.op])
+        by = f" PARTITIONED BY ({', '.join(map(quoted, table.partitioned_by))})" if table.partitioned_by else ""
+        create = f"CREATE TABLE IF NOT EXISTS {target.table} ({stored}) USING {target.format}{by}"
+        arguments += [f"created={literal(create)}"]
+    return Call(module.need("tvfsql.runtime", "merge_rows"), tuple(arguments))
 
 
 def _writer(rows: str, how: str, table: Table) -> Chain:

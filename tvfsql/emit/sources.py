@@ -12,6 +12,7 @@ from tvfsql.emit.dead_letters import OF_TEXT, TEXT, columns_ddl, parsing, tell_l
 from tvfsql.emit.kafka import read_messages
 from tvfsql.emit.python_module import Chain, PythonModule, literal, option_value
 from tvfsql.physical.operators import TableSourceScan
+from tvfsql.plan.delta_paths import folder_of
 from tvfsql.plan.node import Field
 from tvfsql.plan.scalar import quoted
 from tvfsql.plan.types import SqlType
@@ -73,7 +74,11 @@ def _of_catalog(node: TableSourceScan, source: SparkCatalog) -> Chain:
         rows = rows.get("readStream" if node.streaming else "read")
     for key, value in source.options:
         rows = rows.then("option", literal(key), literal(value))
-    rows = rows.then("table", literal(source.table))
+    folder = folder_of(source.table) if node.streaming else None  # Delta's streams do not take such a name
+    if folder is not None:
+        rows = rows.then("format", '"delta"').then("load", literal(folder))
+    else:
+        rows = rows.then("table", literal(source.table))
     if source.exact:
         return rows if node.fields == node.source.physical else rows.then("select", *columns.names(node.columns))
     wanted = (Chain("F").then("col", columns.name(part.name)).then("cast", literal(part.type)) for part in node.fields)

@@ -12,6 +12,7 @@ if TYPE_CHECKING:
     from tvfsql.runtime.batch.session_windows import merge_sessions as merge_sessions
     from tvfsql.runtime.batch.session_windows import session_windows as session_windows
     from tvfsql.runtime.batch.slices_in_python import slice_rows as slice_rows
+    from tvfsql.runtime.databases.lakehouse import merge_rows as merge_rows
     from tvfsql.runtime.databases.postgres import write_postgres as write_postgres
     from tvfsql.runtime.frames.assigned_windows import cumulate_windows as cumulate_windows
     from tvfsql.runtime.frames.assigned_windows import drop_null_times as drop_null_times
@@ -53,6 +54,7 @@ _MODULE_OF = {
     "local_sessions": "batch.session_windows",
     "local_time": "frames.assigned_windows",
     "managed_folder": "host.warehouse",
+    "merge_rows": "databases.lakehouse",
     "merge_sessions": "batch.session_windows",
     "merge_slices": "batch.merge_slices",
     "month_windows": "frames.assigned_windows",

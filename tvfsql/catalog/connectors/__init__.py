@@ -64,7 +64,7 @@ def connector_of(
         refuse_unknown(given, (), spans, name)
         return Connector(name, name)
     if name == SPARK_CATALOG:
-        return spark_catalog(given, spans, called)
+        return spark_catalog(given, spans, called, key, op)
     if options.get("format") in PARSED:
         _refuse_corrupt_records(places)
     if name == "filesystem":

@@ -15,6 +15,7 @@ from tvfsql.plan.scalar import quoted
 
 SPARK_CATALOG = "spark-catalog"
 TABLE, FORMAT = "table-name", "format"
+MERGED = ("delta", "iceberg")  # formats whose rows can be replaced
 VIEW, TEMPORARY_VIEW = "view", "temporary view"
 _PART = re.compile(r"[^`.\s]+|`(?:[^`]|``)+`")
 
@@ -22,12 +23,15 @@ _PART = re.compile(r"[^`.\s]+|`(?:[^`]|``)+`")
 @dataclass(frozen=True)
 class SparkCatalog(Connector):
     """`table` is Spark's name of it. `exact`: Spark has the same columns. `view` says what kind of view it is, "" for a
-    table.
+    table. `keys` is the primary key by which rows are replaced; `op` is then the column of operations, which is not
+    stored.
     """
 
     table: str = ""
     exact: bool = False
     view: str = ""
+    keys: tuple[str, ...] = ()
+    op: str | None = None
 
     @property
     def takes_schema(self) -> bool:
@@ -37,24 +41,45 @@ class SparkCatalog(Connector):
     def by_number(self) -> str:
         return self.table
 
+    @property
+    def replaces_by(self) -> tuple[str, ...]:
+        return self.keys
+
+    def refuse_batch(self, table: str) -> None:
+        if self.op:
+            problem = (
+                f"{table} cannot be read by this declaration: its changes are applied, and {self.op} is not stored"
+            )
+            raise UnsupportedError(problem, hint="another CREATE TABLE, without changelog.op")
+
     def refuse_stream(self, table: str) -> None:
+        self.refuse_batch(table)
         if self.view == VIEW:
             raise UnsupportedError(f"{table} is a view of Spark, which streams cannot read", hint="--mode batch")
 
     def refuse_insert(self, table: str, metadata: Mapping[str, str], overwrite: bool, span: Span) -> None:
         if self.view:
             raise BindError(f"{table} is a {self.view} of Spark, which INSERT cannot fill", span=span)
+        if self.keys and overwrite:
+            hint = f"INSERT INTO, or leave out the PRIMARY KEY of {table}"
+            raise BindError("INSERT OVERWRITE does not work with a primary key", span=span, hint=hint)
 
 
-def spark_catalog(given: Mapping[str, str], spans: Mapping[str, Span], called: str) -> SparkCatalog:
+def spark_catalog(
+    given: Mapping[str, str], spans: Mapping[str, Span], called: str, key: Sequence[str] = (), op: str | None = None
+) -> SparkCatalog:
     """Return the table that a WITH clause names; by default Spark's table of the same name. Other options are Spark's
-    for reading. Raises BindError.
+    for reading. `key` is its primary key, `op` its column of operations. Raises BindError.
     """
     table = given.get(TABLE, ".".join(map(quoted, called.split("."))))
     if not re.fullmatch(rf"(?:{_PART.pattern})(?:\.(?:{_PART.pattern}))*", table):
         raise BindError(f"{table} is not the name of a table", span=spans[TABLE], hint=f"'{TABLE}' = 'db.orders'")
     others = tuple((key, value) for key, value in given.items() if key not in (TABLE, FORMAT))
-    return SparkCatalog(SPARK_CATALOG, given.get(FORMAT, "").lower(), None, others, table=table)
+    format, keys = given.get(FORMAT, "").lower(), tuple(key)
+    if keys and format and format not in MERGED:
+        hint = f"leave out PRIMARY KEY, or '{FORMAT}' = '{MERGED[0]}'"
+        raise BindError(f"rows of format {format} cannot be replaced by PRIMARY KEY", span=spans[FORMAT], hint=hint)
+    return SparkCatalog(SPARK_CATALOG, format, None, others, table=table, keys=keys, op=op if keys else None)
 
 
 def options_of(name: str, format: str) -> Sequence[tuple[str, str]]:

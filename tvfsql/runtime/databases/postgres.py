@@ -9,14 +9,13 @@ from __future__ import annotations
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
-from zlib import crc32
 
-from pyspark.sql import DataFrame, SparkSession
+from pyspark.sql import DataFrame
 from pyspark.sql import functions as F
 from pyspark.sql import types as T
 
 from tvfsql.errors import DataError
-from tvfsql.runtime.host.stream_id import stream_id
+from tvfsql.runtime.host.stream_id import stream_name
 
 if TYPE_CHECKING:
     from psycopg import Connection
@@ -53,7 +52,7 @@ def write_postgres(
     login = conninfo.make_conninfo(url.removeprefix("jdbc:"), **(options or {}))
     try:
         with psycopg.connect(login) as connection:
-            if number is None or _is_new(connection, f"{_stream(rows.sparkSession)} {table}", number):
+            if number is None or _is_new(connection, f"{stream_name(rows.sparkSession)} {table}", number):
                 _write(connection, rows, target)
     except psycopg.errors.CardinalityViolation as error:
         key = ", ".join(keys)
@@ -136,8 +135,3 @@ def _is_new(connection: Connection[Any], stream: str, number: int) -> bool:
         (stream, number),
     )
     return stored.fetchone() is not None
-
-
-def _stream(spark: SparkSession) -> str:
-    query, control = stream_id(spark)
-    return f"{crc32(control.encode()):08x} {query}"

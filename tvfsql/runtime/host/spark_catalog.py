@@ -8,11 +8,15 @@ from dataclasses import dataclass
 from pyspark.errors import AnalysisException
 from pyspark.sql import SparkSession
 
+from tvfsql.plan.delta_paths import folder_of
+
 # Spark's conditions for a name that no table has
 _ABSENT = (
     "CATALOG_NOT_FOUND",
+    "DELTA_MISSING_DELTA_TABLE",
     "IDENTIFIER_TOO_MANY_NAME_PARTS",
     "NESTED_DATABASE_UNSUPPORTED_BY_V1_SESSION_CATALOG",
+    "PATH_NOT_FOUND",
     "REQUIRES_SINGLE_PART_NAMESPACE",
     "SCHEMA_NOT_FOUND",
     "TABLE_OR_VIEW_NOT_FOUND",
@@ -33,13 +37,15 @@ class Described:
 def described(spark: SparkSession, name: str) -> Described | None:
     """The table or view of that name; None if there is none. Spark reads the list of its files anew."""
     try:
+        if folder_of(name):  # Spark's catalog cannot refresh it
+            return Described(tuple(spark.table(name).dtypes), "EXTERNAL", format_of(spark, name))
         if not spark.catalog.tableExists(name):
             return None
         found = spark.catalog.getTable(name)
         if not found.isTemporary:
             spark.catalog.refreshTable(name)
         columns = tuple((column, kind) for column, kind in spark.table(name).dtypes)
-        format = "" if found.tableType in ("VIEW", "TEMPORARY") else _format(spark, name)
+        format = "" if found.tableType in ("VIEW", "TEMPORARY") else format_of(spark, name)
     except AnalysisException as error:
         if error.getCondition() in _ABSENT:
             return None
@@ -79,6 +85,9 @@ def catalogs_in(spark: SparkSession) -> tuple[str, ...]:
     return tuple(sorted(names))
 
 
-def _format(spark: SparkSession, name: str) -> str:
+def format_of(spark: SparkSession, name: str) -> str:
+    """The format of a table in lower case; "" if Spark names none."""
+    if folder_of(name):
+        return "delta"
     rows = spark.sql(f"DESCRIBE TABLE EXTENDED {name}").collect()
     return next((str(row[1]).lower() for row in reversed(rows) if row[0] == "Provider"), "")

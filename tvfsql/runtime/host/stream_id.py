@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from zlib import crc32
+
 from pyspark.sql import SparkSession
 
 FOLDER = "spark.tvfsql.control"  # the setting that names the running query's control channel
@@ -14,3 +16,9 @@ def stream_id(spark: SparkSession) -> tuple[str, str]:
     """
     query: str | None = spark.sparkContext.getLocalProperty("sql.streaming.queryId")
     return str(query), spark.conf.get(FOLDER, "") or ""
+
+
+def stream_name(spark: SparkSession) -> str:
+    """The same as a short text, which tables store."""
+    query, control = stream_id(spark)
+    return f"{crc32(control.encode()):08x} {query}"

@@ -12,6 +12,8 @@ from pyspark.sql import DataFrame, SparkSession
 from pyspark.sql import functions as F
 
 from tvfsql.errors import DataError
+from tvfsql.runtime.databases.lakehouse import append_rows
+from tvfsql.runtime.host.spark_catalog import format_of
 from tvfsql.runtime.stream.sinks.files import exists, write_files
 
 FORMATS = ("avro", "csv", "json", "orc", "parquet", "text")
@@ -30,8 +32,9 @@ class Files:
 def write_table(rows: DataFrame, number: int, table: str) -> None:
     """Add the rows of micro-batch `number` to a table, by the names of its columns.
 
-    If the table is made of files, repeated after a kill this replaces the files of the first try. Other tables, and
-    those with buckets or CHAR and VARCHAR columns, receive the rows again. Raises DataError if Spark's file log in the
+    If the table is made of files, repeated after a kill this replaces the files of the first try. A table of Delta or
+    Iceberg recognises the number. Other tables, and those with buckets or CHAR and VARCHAR columns, receive the rows
+    again. Raises DataError if Spark's file log in the
     table's folder would hide the files.
     """
     spark = rows.sparkSession
@@ -40,7 +43,7 @@ def write_table(rows: DataFrame, number: int, table: str) -> None:
     padded = any("__CHAR_VARCHAR_TYPE_STRING" in field.metadata for field in fields)
     files = None if padded else _files(spark, table)
     if files is None:
-        stored.write.insertInto(table)
+        append_rows(stored, number, table, format_of(spark, table))
         return
     if exists(spark, files.path, "_spark_metadata"):
         raise DataError(

@@ -1,0 +1,1 @@
+CREATE TABLE orders (item STRING PRIMARY KEY NOT ENFORCED) WITH ('connector' = 'spark-catalog', 'format' = 'parquet');
