@@ -12,6 +12,7 @@ from tvfsql.plan.interval_join import IntervalJoin
 from tvfsql.plan.node import Node
 from tvfsql.plan.nodes import (
     Aggregate,
+    CurrentWatermark,
     Expand,
     Filter,
     Item,
@@ -264,6 +265,12 @@ def _(node: WindowTableFunction, needed: frozenset[str]) -> Node:
 @narrow.register(WindowDeduplicate)
 def _(node: Deduplicate | Rank | WindowTopN | WindowDeduplicate, needed: frozenset[str]) -> Node:
     source = narrow(node.input, needed & set(node.input.columns) | node.reads)
+    return replace(node, input=source) if source is not node.input else node
+
+
+@narrow.register
+def _(node: CurrentWatermark, needed: frozenset[str]) -> Node:
+    source = _without_others(narrow(node.input, wanted := needed | {node.time}), wanted)
     return replace(node, input=source) if source is not node.input else node
 
 

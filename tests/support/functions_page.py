@@ -71,7 +71,7 @@ A JSON path is strict unless it begins with `lax`. It can contain names, indexes
 `..name`. Filters (`[?(...)]`) and functions are rejected.
 
 Also rejected: `(a, b) IN (SELECT ...)` in a SELECT list and `MULTISET[...]` (Flink cannot plan them either),
-`CURRENT_WATERMARK`, formats with a zone for `TIMESTAMP`, an element that a literal array or map does not have, and
+formats with a zone for `TIMESTAMP`, an element that a literal array or map does not have, and
 `NULLIF` and `CASE x WHEN` of a literal cast to FLOAT and a number of another type.
 """
 TOPICS: dict[str, tuple[Function, ...]] = {

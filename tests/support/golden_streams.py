@@ -32,7 +32,7 @@ if TYPE_CHECKING:
 
 ROWS = 60
 # what comes out early or again, by the clock or by micro-batch, and what a stream alone can do
-STREAMS_ALONE = re.compile(r"table\.exec\.emit|late-output|changelog\.op")
+STREAMS_ALONE = re.compile(r"table\.exec\.emit|late-output|changelog\.op|CURRENT_WATERMARK")
 
 
 def statements(case: Case, base: Path, spark: SparkSession, batch: bool = False) -> Iterator[tuple[Compiled, ...]]:

@@ -9,6 +9,7 @@ from typing import Generic, TypeVar
 
 from tvfsql.bind import scalar
 from tvfsql.bind.aggregate import Grouping
+from tvfsql.bind.current_watermark import with_current_watermark
 from tvfsql.bind.rank import Ranking, ranks_by_time, ranks_windows
 from tvfsql.bind.relation import Sources, filtered
 from tvfsql.bind.scalar import Resolved
@@ -118,7 +119,8 @@ class QueryBinder:
         return found
 
     def _from(self, select: ast.Select) -> Relation:
-        return self._sources.bind(select.relation) if select.relation else Relation(nodes.Values(), ())
+        relation = self._sources.bind(select.relation) if select.relation else Relation(nodes.Values(), ())
+        return with_current_watermark(select, relation)
 
     def _select(self, select: ast.Select, order_by: Sequence[ast.OrderItem], relation: Relation) -> Bound:
         if select.where:

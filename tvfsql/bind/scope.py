@@ -2,7 +2,10 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterator
 from dataclasses import dataclass, replace
+
+from sqlglot import exp
 
 from tvfsql.bind import scalar
 from tvfsql.bind.scalar import Resolved
@@ -12,6 +15,8 @@ from tvfsql.plan.node import Node
 from tvfsql.plan.types import SqlType
 from tvfsql.syntax import ast
 from tvfsql.syntax.group_windows import QUALIFIER
+
+CURRENT_WATERMARK = "CURRENT_WATERMARK"  # a function, and the qualifier of the column with its result
 
 
 @dataclass(frozen=True)
@@ -109,4 +114,17 @@ def resolve(expr: ast.Expr, relation: Relation) -> Resolved:
         found = relation.lookup(table, name, span)
         return found.plan, found.type
 
+    added = next((part for part in relation.visible if part.qualifier == CURRENT_WATERMARK), None)
+    if added and any(calls_of(expr.tree)):
+        of = exp.column(added.name, CURRENT_WATERMARK)
+        expr = replace(expr, tree=expr.tree.transform(lambda node: of.copy() if _is_call(node) else node))
     return scalar.resolve(expr, lookup)
+
+
+def calls_of(tree: exp.Expr) -> Iterator[exp.Anonymous]:
+    """The calls of CURRENT_WATERMARK in an expression."""
+    return (node for node in tree.find_all(exp.Anonymous) if _is_call(node))
+
+
+def _is_call(node: exp.Expr) -> bool:
+    return isinstance(node, exp.Anonymous) and node.name.upper() == CURRENT_WATERMARK

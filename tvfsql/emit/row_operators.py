@@ -7,7 +7,7 @@ from tvfsql.emit.context import options, own_name
 from tvfsql.emit.operators import emit
 from tvfsql.emit.python_module import Call, Chain, PythonModule, literal
 from tvfsql.emit.sources import STREAM
-from tvfsql.physical.row_operators import StreamIntervalJoin, StreamKeepRow
+from tvfsql.physical.row_operators import RowOperator, StreamCurrentWatermark, StreamIntervalJoin, StreamKeepRow
 from tvfsql.plan.stream import TWO_INPUTS
 
 
@@ -27,6 +27,17 @@ def _(node: StreamKeepRow, module: PythonModule) -> str:
 
 
 @emit.register
+def _(node: StreamCurrentWatermark, module: PythonModule) -> str:
+    arguments = [
+        emit(node.input, module),
+        f"time={literal(node.time)}",
+        f"column={literal(node.name)}",
+        *options(node.context, "on_event", "inputs", module=module),
+    ]
+    return _called("current_watermark_stream", arguments, node, "watermarks", module)
+
+
+@emit.register
 def _(node: StreamIntervalJoin, module: PythonModule) -> str:
     sides = [emit(node.left, module), emit(node.right, module)]
     null_safe = [pair.left for pair in node.pairs if pair.null_safe]
@@ -42,9 +53,7 @@ def _(node: StreamIntervalJoin, module: PythonModule) -> str:
     return _called("interval_join_stream", arguments, node, "joined", module)
 
 
-def _called(
-    function: str, arguments: list[str], node: StreamKeepRow | StreamIntervalJoin, wanted: str, module: PythonModule
-) -> str:
+def _called(function: str, arguments: list[str], node: RowOperator, wanted: str, module: PythonModule) -> str:
     """The call of a runtime function over the operator's rows, with the settings that all such operators share."""
     name = module.name(wanted)
     arguments += options(node.context, "key_groups", module=module)

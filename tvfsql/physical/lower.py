@@ -33,7 +33,7 @@ from tvfsql.physical.operators import (
 )
 from tvfsql.physical.proctime import is_proctime
 from tvfsql.physical.refused_on_streams import refuse_unbounded
-from tvfsql.physical.row_level import stream_interval_join, stream_keep_row
+from tvfsql.physical.row_level import stream_current_watermark, stream_interval_join, stream_keep_row
 from tvfsql.physical.streaming import calling_for_rows, stream_merge, stream_rank, stream_slices
 from tvfsql.physical.words import called
 from tvfsql.plan import nodes, window_nodes
@@ -168,6 +168,11 @@ def _(node: WindowJoin, catalog: Catalog, options: Options) -> Node:
 @_lower.register
 def _(node: Deduplicate, catalog: Catalog, options: Options) -> Node:
     return stream_keep_row(node, options)
+
+
+@_lower.register
+def _(node: nodes.CurrentWatermark, catalog: Catalog, options: Options) -> Node:
+    return stream_current_watermark(node, options)
 
 
 @_lower.register

@@ -25,7 +25,7 @@ from tvfsql.physical.operators import (
     TableSourceScan,
     WatermarkAssigner,
 )
-from tvfsql.physical.row_operators import RowOperator, StreamIntervalJoin, StreamKeepRow
+from tvfsql.physical.row_operators import RowOperator, StreamCurrentWatermark, StreamIntervalJoin, StreamKeepRow
 from tvfsql.plan import nodes
 from tvfsql.plan.columns import CONTROL
 from tvfsql.plan.durations import duration
@@ -112,6 +112,8 @@ class _Tracer:
                 return self._kept_rows(node)
             case StreamIntervalJoin():
                 return self._join(node)
+            case StreamCurrentWatermark():
+                return self._current_watermark(node)
         raise AssertionError(node.label())
 
     def _windows(self, node: StreamSliceMerge, slices: StreamSlices) -> State:
@@ -145,6 +147,11 @@ class _Tracer:
             tuple(map(self._input, branches)),
             settings=_settings(settings, node),
         )
+
+    def _current_watermark(self, node: StreamCurrentWatermark) -> State:
+        branches = _of_rows(node.input, [node.time], node.time)
+        settings = {"CURRENT_WATERMARK": _of(branches, TIME)}
+        return State("CURRENT_WATERMARK", inputs=tuple(map(self._input, branches)), settings=_settings(settings, node))
 
     def _join(self, node: StreamIntervalJoin) -> State:
         columns, inputs, times, pairs = [], list[Input](), [], [list[str](), list[str]()]

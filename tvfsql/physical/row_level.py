@@ -6,13 +6,14 @@ from collections.abc import Iterator
 from dataclasses import fields, replace
 
 from tvfsql.errors import UnsupportedError
-from tvfsql.options import KEY_GROUPS, STATE_TTL, Options
+from tvfsql.options import KEY_GROUPS, NULL_TIMES, STATE_TTL, NullTimes, Options
 from tvfsql.physical.operators import Calc, Exchange, TableSourceScan
-from tvfsql.physical.row_operators import StreamIntervalJoin, StreamKeepRow
+from tvfsql.physical.row_operators import StreamCurrentWatermark, StreamIntervalJoin, StreamKeepRow
 from tvfsql.physical.stream_inputs import inputs_of, mark_items, marked, on_event
 from tvfsql.plan.deduplicate import Deduplicate
 from tvfsql.plan.interval_join import IntervalJoin
 from tvfsql.plan.node import Node
+from tvfsql.plan.nodes import CurrentWatermark
 from tvfsql.plan.stream import StreamContext
 
 
@@ -40,6 +41,26 @@ def stream_keep_row(node: Deduplicate, options: Options) -> StreamKeepRow:
         ),
         retention=retention,
     )
+
+
+def stream_current_watermark(node: CurrentWatermark, options: Options) -> StreamCurrentWatermark:
+    """Return the operator over rows with watermarks; `node.input` is physical.
+
+    Raises UnsupportedError in batch, which has no watermarks.
+    """
+    if not options.streaming:
+        raise UnsupportedError(
+            "CURRENT_WATERMARK works on streams only: batch has no watermarks", span=node.span, hint="--mode streaming"
+        )
+    if options[NULL_TIMES] == NullTimes.SKIP_WATERMARK:
+        raise UnsupportedError(
+            f"CURRENT_WATERMARK does not work with {NULL_TIMES.key} = 'SKIP_WATERMARK'",
+            span=node.span,
+            hint=f"SET '{NULL_TIMES.key}' = 'DROP'",
+        )
+    source = marked_rows(node.input, node.time, options)
+    context = StreamContext(inputs=inputs_of(source), on_event=on_event(source), key_groups=options[KEY_GROUPS])
+    return StreamCurrentWatermark(Exchange(source, (node.time,)), node.time, node.name, context=context, span=node.span)
 
 
 def stream_interval_join(node: IntervalJoin, options: Options) -> StreamIntervalJoin:

@@ -12,7 +12,8 @@ from tvfsql.physical.words import origin
 from tvfsql.plan.deduplicate import Deduplicate
 from tvfsql.plan.durations import duration
 from tvfsql.plan.interval_join import IntervalJoin
-from tvfsql.plan.node import Node, Schema
+from tvfsql.plan.node import Field, Node, Schema
+from tvfsql.plan.nodes import CurrentWatermark
 from tvfsql.plan.scalar import Scalar
 from tvfsql.plan.stream import ONE_INPUT, TWO_INPUTS, StreamContext
 
@@ -42,6 +43,30 @@ class RowOperator(StreamOperator):
                 f"on streams the time column of a window over this input must be {' or '.join(known)}",
                 hint=f"DESCRIPTOR({known[0]})",
             )
+
+
+@dataclass(frozen=True)
+class StreamCurrentWatermark(RowOperator, CurrentWatermark):
+    """CurrentWatermark of a stream, over rows that have MARKS."""
+
+    context: StreamContext = ONE_INPUT
+
+    operator = "CurrentWatermark"
+
+    @cached_property
+    def schema(self) -> Schema:
+        own = tuple(part for part in self.input.schema if part not in MARK_FIELDS)
+        return (*own, Field(self.name, self.input.type_of(self.time)), *self.own_marks)
+
+    @property
+    def times(self) -> tuple[str, ...]:
+        return (self.time,)
+
+    def details(self) -> Iterator[tuple[str, str]]:
+        yield "time", self.time
+        yield "as", self.name
+        if self.context.on_event:
+            yield "watermarks", "on-event"
 
 
 @dataclass(frozen=True)

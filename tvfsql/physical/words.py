@@ -13,6 +13,7 @@ from tvfsql.plan.window_join import WindowJoin
 
 NOUNS: dict[type[Node], str] = {
     nodes.Aggregate: "this aggregate",
+    nodes.CurrentWatermark: "CURRENT_WATERMARK",
     nodes.Distinct: "SELECT DISTINCT",
     nodes.Join: "this join",
     nodes.Limit: "LIMIT",

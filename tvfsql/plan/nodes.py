@@ -215,6 +215,19 @@ class LookupJoin(Node):
 
 
 @dataclass(frozen=True)
+class CurrentWatermark(Node):
+    """The rows of a stream with one more column, `name`: the watermark of their `time` when each row came."""
+
+    input: Node
+    time: str
+    name: str
+
+    @cached_property
+    def schema(self) -> Schema:
+        return (*self.input.schema, Field(self.name, self.input.type_of(self.time)))
+
+
+@dataclass(frozen=True)
 class SetOperation(Node):
     """`kind` is union, intersect or except. Columns correspond by position and take the names of the left side."""
 

@@ -291,8 +291,8 @@ def _instant(kind: SqlType, pattern: SqlType = "", zone: SqlType = "") -> str | 
 
 def _current_watermark(_: SqlType) -> str:
     raise UnsupportedError(
-        "CURRENT_WATERMARK is not supported: rows do not know the watermark of the operators above them",
-        hint="SET 'tvfsql.late-output' = 't' keeps late rows in a table",
+        "CURRENT_WATERMARK cannot be called here",
+        hint="SELECT ..., CURRENT_WATERMARK(ts) AS wm FROM t, in a subquery of its own",
     )
 
 
@@ -300,13 +300,14 @@ FROM_TEXT = ""  # bind/flink/readers.py
 FAR_AWAY = "is NULL for a text that is not a date; Flink returns a day millions of years away"
 
 
+OF_MICRO_BATCH = "is that before the micro-batch of the row (with on-event watermarks: before the row), on streams only"
 CLOCKS = ("CURRENT_TIME", "LOCALTIME")
 TIMES = (
     *(Function(f"{name}(time)", field_of(unit) or "", "bigint") for name, unit in FIELDS.items()),
     same("NOW()", INSTANT),
     Function("CURRENT_ROW_TIMESTAMP()", "CURRENT_TIMESTAMP()", INSTANT, "is the time of the query, not of the row"),
     *(Function(f"{name}()", f"CAST({wall_clock('CURRENT_TIMESTAMP()')} AS TIME(0))", "time(0)") for name in CLOCKS),
-    Function("CURRENT_WATERMARK(rowtime)", _current_watermark, INSTANT, "is refused"),
+    Function("CURRENT_WATERMARK(rowtime)", _current_watermark, INSTANT, OF_MICRO_BATCH),
     Function("LOCALTIMESTAMP()", wall_clock("CURRENT_TIMESTAMP()"), CLOCK),
     Function("CURRENT_DATE()", f"CAST({wall_clock('CURRENT_TIMESTAMP()')} AS DATE)", "date"),
     Function("DATE_FORMAT(time, format)", formatted, "string", PATTERNS),

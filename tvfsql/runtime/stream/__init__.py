@@ -15,6 +15,7 @@ if TYPE_CHECKING:
     from tvfsql.runtime.stream.exchange.late_rows import in_time as in_time
     from tvfsql.runtime.stream.exchange.late_rows import late_rows as late_rows
     from tvfsql.runtime.stream.progress.counts import counted_out as counted_out
+    from tvfsql.runtime.stream.rows.current_watermark import current_watermark_stream as current_watermark_stream
     from tvfsql.runtime.stream.rows.deduplicate import deduplicate_stream as deduplicate_stream
     from tvfsql.runtime.stream.rows.interval_join import interval_join_stream as interval_join_stream
     from tvfsql.runtime.stream.rows.top_n import sort_stream as sort_stream
@@ -32,6 +33,7 @@ if TYPE_CHECKING:
 
 _MODULE_OF = {
     "counted_out": "progress.counts",
+    "current_watermark_stream": "rows.current_watermark",
     "deduplicate_stream": "rows.deduplicate",
     "drop_null_times": "time.watermarks",
     "in_time": "exchange.late_rows",

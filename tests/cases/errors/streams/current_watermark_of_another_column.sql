@@ -1,0 +1,2 @@
+SET 'execution.runtime-mode' = 'streaming';
+SELECT item, CURRENT_WATERMARK(price) FROM bid;
