@@ -11,7 +11,7 @@ PYTHON ?= $(shell for each in python3 python3.13 python3.12 python3.11 python; d
 	"$$each" -c '$(AT_LEAST_3_11)' 2>/dev/null && echo "$$each" && break; done)
 
 .DEFAULT_GOAL := help
-.PHONY: help demo test soak soak-kills test-cluster test-spark42 interrupts check golden bench bench-flink fuzz hostile lint screens site
+.PHONY: help demo test soak soak-kills test-cluster test-spark41 test-spark42 interrupts check golden bench bench-flink fuzz hostile lint screens site
 
 help:  ## show this list
 	@awk -F ':.*## ' '/^[a-z0-9-]+:.*## /{printf "  make %-12s %s\n", $$1, $$2}' Makefile
@@ -36,6 +36,9 @@ interrupts: $(DONE)  ## press Ctrl-C N=60 times at random moments in queries and
 
 test-cluster: $(DONE)  ## the tests on a standalone Spark cluster on this machine
 	$(BIN)/pytest -n 0 --durations 5 -m cluster
+
+test-spark41: .venv-spark41/.installed  ## the tests of Iceberg, with Spark 4.1 in .venv-spark41
+	.venv-spark41/bin/pytest -n 0 --durations 5 -m "lakehouse and not soak" -k iceberg
 
 test-spark42: .venv-spark42/.installed  ## the tests of Delta, with Spark 4.2 in .venv-spark42
 	.venv-spark42/bin/pytest -n 0 --durations 5 -m "lakehouse and not soak"
@@ -88,10 +91,11 @@ $(DONE): pyproject.toml
 	@.venv-flink/bin/pip install --quiet --disable-pip-version-check 'apache-flink==2.3.*'
 	@touch $@
 
-# Delta has no release for newer versions of Spark
-.venv-spark42/.installed: pyproject.toml
+# Delta and Iceberg have no release for newer versions of Spark; 4.1 is older than those that pyproject.toml allows
+.venv-spark4%/.installed: pyproject.toml
 	@test -n "$(PYTHON)" || { echo "no Python 3.11 or later found; make PYTHON=/path/to/python3" >&2; exit 1; }
-	@"$(PYTHON)" -m venv --clear .venv-spark42
-	@echo "installing Spark 4.2 into .venv-spark42 ..."
-	@.venv-spark42/bin/pip install --quiet --disable-pip-version-check --editable '.[dev]' 'pyspark==4.2.*'
+	@"$(PYTHON)" -m venv --clear .venv-spark4$*
+	@echo "installing Spark 4.$* into .venv-spark4$* ..."
+	@.venv-spark4$*/bin/pip install --quiet --disable-pip-version-check --editable '.[dev]'
+	@.venv-spark4$*/bin/pip install --quiet --disable-pip-version-check 'pyspark==4.$*.*'
 	@touch $@

@@ -1,6 +1,7 @@
 """Tables of Delta and Iceberg: read, appended to, and rows replaced by primary key; in batch, on streams, after kills.
 
-Neither has a release for every Spark: `make test-spark42` runs these tests with Delta.
+Neither has a release for every Spark: `make test-spark42` runs these tests with Delta, `make test-spark41` those of
+Iceberg.
 """
 
 from __future__ import annotations
@@ -38,15 +39,16 @@ GROUP BY window_start, window_end, COALESCE(item, '')"""
 
 
 class Lake:
-    """Tables of a format in a folder."""
+    """Tables of a format in a folder, or for Iceberg, whose catalog keeps its folder, in a database of its own."""
 
     def __init__(self, spark: SparkSession, format: str, folder: Path) -> None:
         self.spark, self.format, self.folder = spark, format, folder
+        self.warehouse = folder.parent.parent / "iceberg"
         if format == "iceberg":
-            spark.conf.set("spark.sql.catalog.lake.warehouse", str(folder))
+            spark.conf.set("spark.sql.catalog.lake.warehouse", str(self.warehouse))
 
     def name(self, table: str) -> str:
-        return f"delta.`{self.folder / table}`" if self.format == "delta" else f"lake.db.{table}"
+        return f"delta.`{self.folder / table}`" if self.format == "delta" else f"lake.{self.folder.parent.name}.{table}"
 
     def create(self, table: str, columns: str, options: str = "") -> str:
         """The statement that declares the table; the first INSERT creates it."""
@@ -157,7 +159,7 @@ def test_a_stream_reads_a_table_and_appends_to_another_one_once(lake: Lake, tmp_
 def test_a_killed_stream_leaves_the_folded_changes(lake: Lake, bids: Path, tmp_path: Path) -> None:
     jars, more = settings()
     submit, draw = (
-        f"--jars {','.join(jars)} {more} --conf spark.sql.catalog.lake.warehouse={lake.folder}",
+        f"--jars {','.join(jars)} {more} --conf spark.sql.catalog.lake.warehouse={lake.warehouse}",
         random.Random(5),
     )
     table = lake.create("killed", f"op STRING, {TOTALS}, {KEYED}", ", 'changelog.op' = 'op'")

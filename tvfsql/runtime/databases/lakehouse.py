@@ -76,9 +76,12 @@ def _merge(rows: DataFrame, table: str, keys: Sequence[str], op: str | None) -> 
 
 
 def _last_changes(changes: DataFrame, by: Sequence[str]) -> DataFrame:
-    """The last change of each key. Changes of a key are in one partition, in order."""
+    """The last change of each key. Changes of a key are in one partition, in order.
+
+    They are computed here: a MERGE of Iceberg takes no plan that numbers rows.
+    """
     last = F.max_by(F.struct(*(name for name in changes.columns if name != ORDER)), ORDER)
-    return changes.groupBy(*by).agg(last.alias("last")).select("last.*")
+    return changes.groupBy(*by).agg(last.alias("last")).select("last.*").localCheckpoint()
 
 
 def _refuse_keys(rows: DataFrame, table: str, keys: Sequence[str], by: Sequence[str], op: str | None) -> None:

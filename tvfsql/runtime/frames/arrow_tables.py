@@ -10,9 +10,10 @@ from pyspark.errors import PySparkException
 from pyspark.sql import DataFrame, SparkSession
 from pyspark.sql import types as T
 from pyspark.sql.conversion import LocalDataToArrowConversion
-from pyspark.sql.pandas.types import from_arrow_schema, to_arrow_schema
+from pyspark.sql.pandas.types import from_arrow_schema
 
 from tvfsql.errors import DataError
+from tvfsql.runtime.host.spark_versions import arrow_schema
 
 
 def arrow_of(data: Any) -> pa.Table:
@@ -52,14 +53,14 @@ def local_arrow(rows: DataFrame) -> pa.Table:
     would run."""
     found = rows.collect()
     if not found:
-        return to_arrow_schema(rows.schema, timezone="UTC").empty_table()
+        return arrow_schema(rows.schema).empty_table()
     table: pa.Table = LocalDataToArrowConversion.convert(found, rows.schema, False)
     return table
 
 
 def frame_of_batches(spark: SparkSession, batches: Iterable[pa.RecordBatch], schema: T.StructType) -> DataFrame:
     """A DataFrame with the rows of the batches, whose columns are matched with `schema` by position."""
-    wanted = to_arrow_schema(schema, timezone="UTC")
+    wanted = arrow_schema(schema)
     parts = [pa.RecordBatch.from_arrays(batch.columns, schema=wanted) for batch in batches]
     none = pa.RecordBatch.from_arrays([pa.nulls(0, field.type) for field in wanted], schema=wanted)
     return spark.createDataFrame(pa.Table.from_batches(parts or [none]), schema)  # pyspark fails without a batch

@@ -14,7 +14,6 @@ from collections.abc import Callable, Iterator, Sequence
 import numpy as np
 import pyarrow as pa
 from pyspark.sql.datasource import DataSource, DataSourceReader, DataSourceStreamReader, InputPartition
-from pyspark.sql.pandas.types import to_arrow_schema
 from pyspark.sql.streaming.datasource import ReadLimit, SupportsTriggerAvailableNow
 from pyspark.sql.types import StructType
 
@@ -26,6 +25,7 @@ from tvfsql.plan.node import Field
 from tvfsql.plan.synthetic_tables import Rows
 from tvfsql.plan.table_options import TableOptions
 from tvfsql.runtime.arrow.columns import Ints
+from tvfsql.runtime.host.spark_versions import arrow_schema
 from tvfsql.runtime.synthetic.datagen import column
 from tvfsql.runtime.synthetic.draws import Draws
 from tvfsql.runtime.synthetic.faker import column as fake
@@ -189,7 +189,7 @@ def _partitions(start: int, end: int) -> list[InputPartition]:
 
 
 def _arrow(schema: StructType) -> pa.Schema:
-    return to_arrow_schema(schema, timezone="UTC")
+    return arrow_schema(schema)
 
 
 def _batch(columns: list[pa.Array], schema: pa.Schema) -> pa.RecordBatch:

@@ -6,10 +6,11 @@ the same. Source: semantics.md#idle-channels.
 
 from __future__ import annotations
 
-import json
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
 from typing import Any
+
+from tvfsql.runtime.host.spark_versions import reported_offset
 
 
 @dataclass(frozen=True)
@@ -95,7 +96,7 @@ def _channels(source: Source, report: Mapping[str, Any]) -> Iterator[tuple[str, 
 
 def _offsets(report: object) -> dict[tuple[str, str], int]:
     """Offsets by (topic, partition), if the source reports them: {"topic": {"0": 12, "1": 7}}. Otherwise empty."""
-    topics = json.loads(report) if isinstance(report, str) and report.startswith("{") else report
+    topics = reported_offset(report)
     if not isinstance(topics, dict) or not all(isinstance(each, dict) for each in topics.values()):
         return {}
     return {(topic, partition): offset for topic, each in topics.items() for partition, offset in each.items()}

@@ -21,6 +21,7 @@ from pyspark.sql.streaming.readwriter import DataStreamWriter
 from tvfsql.errors import UnsupportedError
 from tvfsql.runtime.cluster.code import of_connect
 from tvfsql.runtime.cluster.files import Place
+from tvfsql.runtime.host.spark_versions import reported_offset
 from tvfsql.runtime.stream.progress.counts import is_own
 
 FILES = "FileStreamSource["
@@ -92,8 +93,8 @@ def _read(progress: Mapping[str, Any], checkpoint: Place, control: Place) -> Ite
 
 def _log(offset: Any) -> int:
     """The log entry that a source's offset names; -1 before the first micro-batch."""
-    offset_json = json.loads(offset) if isinstance(offset, str) else offset
-    return int(offset_json["logOffset"]) if offset_json else -1
+    found = reported_offset(offset)
+    return int(found["logOffset"]) if found else -1
 
 
 def _listed(log: Place, after: int, upto: int) -> Iterator[_File]:

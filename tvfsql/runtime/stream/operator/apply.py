@@ -8,10 +8,10 @@ from collections.abc import Sequence
 from pyspark.sql import Column, DataFrame
 from pyspark.sql import functions as F
 from pyspark.sql import types as T
-from pyspark.sql.pandas.types import to_arrow_schema
 
 from tvfsql.plan.columns import CHANNEL, CONTROL, LATE, WATERMARK
 from tvfsql.runtime.frames.nullable_types import nullable_type
+from tvfsql.runtime.host.spark_versions import arrow_schema
 from tvfsql.runtime.stream.operator.messages import OUTPUT
 from tvfsql.runtime.stream.operator.protocol import Operator
 from tvfsql.runtime.stream.operator.shell import OperatorShell
@@ -43,7 +43,7 @@ def apply_operator(
     if late is not None:
         fields.append(T.StructField(LATE, late))
     result = T.StructType.fromJson(nullable_type(T.StructType(fields).jsonValue()))
-    unpack = Unpack(operator, to_arrow_schema(result, timezone="UTC"))
+    unpack = Unpack(operator, arrow_schema(result))
     observed = name, [*counters(), *more_counters]
     return execution().operate(sent, OperatorShell(operator, description), OUTPUT, observed, unpack, result)
 

@@ -1,0 +1,30 @@
+"""What differs between the minor versions of Spark that tvfsql runs on."""
+
+from __future__ import annotations
+
+import ast
+import json
+from contextlib import suppress
+from inspect import signature
+from typing import TYPE_CHECKING, Any
+
+from pyspark.sql import types as T
+from pyspark.sql.pandas.types import to_arrow_schema
+
+if TYPE_CHECKING:
+    import pyarrow as pa
+
+
+def arrow_schema(schema: T.StructType) -> pa.Schema:
+    """Spark's types as those of Arrow, with instants in UTC. Since 4.2 Spark asks for their zone."""
+    asks = "timezone" in signature(to_arrow_schema).parameters
+    return to_arrow_schema(schema, timezone="UTC") if asks else to_arrow_schema(schema)
+
+
+def reported_offset(offset: Any) -> Any:
+    """An offset in a report of progress, as the value of its JSON. Spark 4.1 reports Python's text of that value."""
+    if isinstance(offset, str):
+        for read in (json.loads, ast.literal_eval):
+            with suppress(ValueError, SyntaxError):
+                return read(offset)
+    return offset
