@@ -62,6 +62,12 @@ SESSIONS = """SELECT window_start, item, COUNT(*)
 FROM TABLE(SESSION(TABLE bid PARTITION BY item, DESCRIPTOR(ts), INTERVAL '1' MINUTE))
 GROUP BY window_start, window_end, item;
 """
+HISTORY = """CREATE TABLE past (item STRING, ts TIMESTAMP(3))
+WITH ('connector' = 'filesystem', 'path' = 'past', 'format' = 'json');
+CREATE TABLE live WITH ('path' = 'live', 'tvfsql.history' = 'past', 'tvfsql.history.until' = '2020-04-15') LIKE sale;
+SELECT window_start, item, COUNT(*) AS n, MAX(item) AS most
+FROM TABLE(TUMBLE(TABLE live, DESCRIPTOR(ts), INTERVAL '1' MINUTE)) GROUP BY window_start, window_end, item;
+"""
 PLAIN = "SELECT item FROM bid WHERE price > 3;"
 EARLY = "SET 'table.exec.emit.early-fire.enabled' = 'true'; SET 'table.exec.emit.early-fire.delay' = '1 s';"
 
@@ -205,6 +211,17 @@ CASES = [
     Case("kind of a join", PAIRS, "bid JOIN", "bid LEFT JOIN", REFUSED, "JOIN"),
     Case("projection of a join", PAIRS, "bid.price FROM", "bid.price + 1 AS p FROM", FREE),
     Case("condition above a join", PAIRS, "AND sale.ts;", "AND sale.ts WHERE bid.price > 3;", WORD),
+    Case("place of a history", HISTORY, "'path' = 'past'", "'path' = 'elsewhere'", FREE),
+    Case("names over a history", HISTORY, "COUNT(*) AS n, MAX(item) AS most", "MAX(item) AS m, COUNT(*) AS c", FREE),
+    Case(
+        "history left out",
+        HISTORY,
+        "'tvfsql.history' = 'past', 'tvfsql.history.until' = '2020-04-15'",
+        "'format' = 'json'",
+        REFUSED,
+        r"tvfsql.history of table live(.|\n)*\+ none",
+    ),
+    Case("end of a history", HISTORY, "'2020-04-15'", "'2020-04-16'", REFUSED, "until 2020-04-16"),
     Case("where without state", PLAIN, "price > 3", "price > 4", FREE),
     Case("state where none was", PLAIN, PLAIN, TOTALS, REFUSED, "operators with state"),
 ]
