@@ -8,45 +8,72 @@ from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
 
-from pyspark.sql import Column, DataFrame
+from pyspark.sql import Column, DataFrame, Observation
 from pyspark.sql import functions as F
 from pyspark.sql import types as T
 
+from tvfsql.plan.columns import WATERMARK
 from tvfsql.plan.window import Session, TumbleMonths, Window
 from tvfsql.runtime.frames.assigned_windows import local_time, month_windows
 from tvfsql.runtime.frames.column_names import column_of
 from tvfsql.runtime.merge.partials import Merge
 
-SPAN = "$span"  # a group of rows that share a slice, or that are in one session
-FIRST, LAST = "$first", "$last"
+SPAN, TIMELESS = "$span", "$timeless"  # a group of rows that share a slice or a session; rows without a time
+FIRST, LAST, ROWS = "$first", "$last", "$rows"
 
 
 def aggregated(
-    rows: DataFrame, window: Window, *, time: str, keys: Sequence[str], merges: Mapping[str, Merge], zone: str = ""
+    rows: DataFrame,
+    window: Window,
+    observed: Observation,
+    *,
+    time: str,
+    keys: Sequence[str],
+    merges: Mapping[str, Merge],
+    zone: str = "",
 ) -> DataFrame:
-    """Rows with `keys`, `time` and a partial for each entry of `merges`, merged as far as Spark can.
+    """Rows with `keys`, `time`, a partial for each entry of `merges`, and `$watermark`, merged as far as Spark can.
 
-    In: as in `local_slices`. Out: the same columns. Of rows without a time nothing is left. A slice has one row for
-    each key, at the time of its first row. A session has two rows per gap-sized part of it: the first has the partials,
-    the second only shows that the session goes on. Partials of Python aggregates and of sessions with a maximum
-    duration stay as they are.
+    In: as in `local_slices`. Out: the same columns without watermarks. Of rows without a time nothing is left. A slice
+    has one row for each key, at the time of its first row. A session has two rows per gap-sized part of it: the first
+    has the partials, the second only shows that the session goes on. Partials of Python aggregates and of sessions with
+    a maximum duration stay as they are. Spark observes the number of `rows` that it reads, and the largest `watermark`
+    (epoch ms). It observes merged rows where it can: each row that it observes costs time.
     """
-    chosen = rows.select(*map(column_of, (*keys, time, *merges))).where(column_of(time).isNotNull())
+    chosen = rows.select(*map(column_of, (*keys, time, *merges, WATERMARK)))
+    ours = [*map(column_of, keys), column_of(time), *map(column_of, merges)]
     if not all(isinstance(kind, str) for kind in merges.values()) or (isinstance(window, Session) and window.limit):
-        return chosen
+        return _seen(chosen, observed, F.count(F.lit(1))).where(column_of(time).isNotNull()).select(*ours)
     is_instant = rows.schema[time].dataType == T.TimestampType()
     clock = local_time(time, zone) if zone and is_instant else column_of(time)
+    # window() drops rows without a time, but their watermarks count
+    some_time = F.coalesce(clock, F.expr("TIMESTAMP_NTZ '1970-01-01 00:00:00'"))
+    spans = chosen.withColumns({SPAN: _span(some_time, window), TIMELESS: clock.isNull()})
+    groups = spans.groupBy(*map(column_of, (*keys, SPAN, TIMELESS)))
     merged = [_merged(kind, column_of(name)).alias(name) for name, kind in merges.items()]
-    groups = chosen.withColumn(SPAN, _span(clock, window)).groupBy(*map(column_of, keys), column_of(SPAN))
+    merged += [F.max(column_of(WATERMARK)).alias(WATERMARK), F.count(F.lit(1)).alias(ROWS)]
     if not isinstance(window, Session):
-        return groups.agg(F.min(column_of(time)).alias(time), *merged).select(*map(column_of, chosen.columns))
-    ends = (F.min_by(column_of(time), clock), F.max_by(column_of(time), clock))
-    found = groups.agg(*(end.alias(name) for name, end in zip((FIRST, LAST), ends, strict=True)), *merged)
+        slices = groups.agg(F.min(column_of(time)).alias(time), *merged)
+        return _seen(slices, observed, F.sum(ROWS)).where(~column_of(TIMELESS)).select(*ours)
+    ends = (F.min_by(column_of(time), clock).alias(FIRST), F.max_by(column_of(time), clock).alias(LAST))
+    found = _seen(groups.agg(*ends, *merged), observed, F.sum(ROWS)).where(~column_of(TIMELESS))
     first, last = column_of(FIRST), column_of(LAST)
     both = F.when(first < last, F.array(first, last)).otherwise(F.array(first))
-    apart = found.withColumn(time, F.explode(both))
     partials = (F.when(column_of(time) == first, column_of(name)).alias(name) for name in merges)
-    return apart.select(*map(column_of, keys), column_of(time), *partials)
+    return found.withColumn(time, F.explode(both)).select(*map(column_of, keys), column_of(time), *partials)
+
+
+def _seen(rows: DataFrame, observed: Observation, count: Column) -> DataFrame:
+    return rows.observe(observed, count.alias("rows"), F.max(_epoch_ms(rows)).alias("watermark"))
+
+
+def _epoch_ms(rows: DataFrame) -> Column:
+    """The watermark of each row in epoch ms, rounded down."""
+    watermark = column_of(WATERMARK)
+    if rows.schema[WATERMARK].dataType == T.TimestampType():
+        return F.unix_millis(watermark)
+    epoch = F.expr("TIMESTAMP_NTZ '1970-01-01 00:00:00'")
+    return F.floor(F.timestamp_diff("MICROSECOND", epoch, watermark) / 1000)
 
 
 def _span(clock: Column, window: Window) -> Column:

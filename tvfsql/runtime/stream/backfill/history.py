@@ -14,7 +14,6 @@ from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from contextvars import ContextVar
 from dataclasses import dataclass, field
-from typing import Any
 from uuid import uuid4
 
 from pyspark.sql import DataFrame, Observation, SparkSession
@@ -22,7 +21,7 @@ from pyspark.sql import functions as F
 from pyspark.sql import types as T
 
 from tvfsql.errors import DataError
-from tvfsql.plan.columns import CHANNEL, CONTROL, WATERMARK
+from tvfsql.plan.columns import CHANNEL, CONTROL
 from tvfsql.plan.window import Window
 from tvfsql.runtime.cluster.files import Place, for_spark
 from tvfsql.runtime.frames.column_names import column_of
@@ -133,8 +132,7 @@ def with_history(
             with built_for(_Batch()):
                 rows = read(spark)
             observed = Observation()
-            seen = rows.observe(observed, F.count(F.lit(1)).alias("rows"), F.max(_epoch_ms(rows)).alias("watermark"))
-            slices = aggregated(seen, window, time=time, keys=keys, merges=merges, zone=zone)
+            slices = aggregated(rows, window, observed, time=time, keys=keys, merges=merges, zone=zone)
             return Past(slices, observed, channels)
 
         rows = kept.slices(spark, past)
@@ -161,15 +159,6 @@ class _Batch(Execution):
 
     def control_rows(self, spark: SparkSession) -> DataFrame | None:
         return None
-
-
-def _epoch_ms(rows: DataFrame) -> Any:
-    """The watermark of each row in epoch ms, rounded down."""
-    instants = column_of(WATERMARK)
-    if rows.schema[WATERMARK].dataType == T.TimestampNTZType():
-        epoch = F.expr("TIMESTAMP_NTZ '1970-01-01 00:00:00'")
-        return F.floor(F.timestamp_diff("MICROSECOND", epoch, instants) / 1000)
-    return F.unix_millis(instants)
 
 
 def _run(spark: SparkSession, work: Callable[[], None], stopping: Callable[[], bool]) -> None:
