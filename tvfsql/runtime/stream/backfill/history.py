@@ -23,6 +23,7 @@ from pyspark.sql import types as T
 from tvfsql.errors import DataError
 from tvfsql.plan.columns import CHANNEL, CONTROL
 from tvfsql.plan.window import Window
+from tvfsql.runtime.cluster.code import of_connect
 from tvfsql.runtime.cluster.files import Place, for_spark
 from tvfsql.runtime.frames.column_names import column_of
 from tvfsql.runtime.merge.partials import Merge
@@ -164,22 +165,22 @@ class _Batch(Execution):
 def _run(spark: SparkSession, work: Callable[[], None], stopping: Callable[[], bool]) -> None:
     """Do some work with Spark. It is cancelled if the stream is to stop; this raises Interrupted then."""
     tag, failures = f"tvfsql-history-{uuid4().hex}", list[BaseException]()
+    connected = of_connect(spark)
 
     def body() -> None:
-        spark.addTag(tag)
         try:
+            (spark.addTag if connected else spark.sparkContext.addJobTag)(tag)
             work()
         except BaseException as error:
             failures.append(error)
-        finally:
-            spark.removeTag(tag)
 
     worker = threading.Thread(target=body, name="tvfsql-history", daemon=True)
     worker.start()
-    while worker.is_alive():
+    while worker.is_alive() and not stopping():
         worker.join(POLL)
-        if stopping() and worker.is_alive():
-            spark.interruptTag(tag)
+    while worker.is_alive():  # again and again, as it may be between two jobs
+        (spark.interruptTag if connected else spark.sparkContext.cancelJobsWithTag)(tag)
+        worker.join(1)
     if stopping():
         raise Interrupted
     if failures:
