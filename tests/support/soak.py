@@ -190,10 +190,13 @@ def killed(file: Path, checkpoint: Path, kills: int, jars: str, draw: random.Ran
             time.sleep(draw.random())
             if run.process.poll() is None and WAYS[way](run):
                 done[way] += 1
-                if way != "tree":
-                    with contextlib.suppress(subprocess.TimeoutExpired):  # Spark may do without that worker
-                        code = run.process.wait(60)
-                        assert code != 0 or way == "worker", f"{way}: ends with 0, as if nothing had happened"
+                if way == "worker":  # Spark may do without it
+                    after = commits(checkpoint) + 2
+                    wait_for(
+                        lambda run=run, after=after: run.process.poll() is not None or commits(checkpoint) >= after
+                    )
+                elif way != "tree":
+                    assert run.process.wait(PATIENCE) != 0, f"{way}: ends with 0, as if nothing had happened"
         finally:
             run.kill_tree()
     assert Run.start(file, checkpoint, jars).process.wait() == 0, f"see {file.with_suffix('.log')}"
