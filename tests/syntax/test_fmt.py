@@ -63,7 +63,7 @@ def meaning(sql: str) -> list[str]:
             found += [query.code for query in queries_of(outcome)] or [answer(outcome)]
     except TvfSqlError as error:
         found.append(f"{type(error).__name__} {error.message} {error.hint}")
-    return [re.sub(r"\s", "", re.sub(r"^#.*\n", "", text, flags=re.MULTILINE)) for text in found]
+    return [re.sub(r"\s", "", re.sub(r"^#.*\n?", "", text, flags=re.MULTILINE)) for text in found]
 
 
 def test_formatting_keeps_words_and_comments_and_formats_nothing_twice() -> None:

@@ -1,4 +1,4 @@
-"""What differs between the minor versions of Spark that tvfsql runs on."""
+"""What differs between the minor versions of Spark that tvfsql runs on. Importing this does not load Spark."""
 
 from __future__ import annotations
 
@@ -8,15 +8,15 @@ from contextlib import suppress
 from inspect import signature
 from typing import TYPE_CHECKING, Any
 
-from pyspark.sql import types as T
-from pyspark.sql.pandas.types import to_arrow_schema
-
 if TYPE_CHECKING:
     import pyarrow as pa
+    from pyspark.sql import types as T
 
 
 def arrow_schema(schema: T.StructType) -> pa.Schema:
     """Spark's types as those of Arrow, with instants in UTC. Since 4.2 Spark asks for their zone."""
+    from pyspark.sql.pandas.types import to_arrow_schema
+
     asks = "timezone" in signature(to_arrow_schema).parameters
     return to_arrow_schema(schema, timezone="UTC") if asks else to_arrow_schema(schema)
 
