@@ -56,7 +56,7 @@ class Watermark:
 class Table:
     """A table. `connector` is None for a registered DataFrame. `op` is the column with the operation if the table is a
     changelog; queries do not see it. `ignored` are options without effect. `definition` is the CREATE TABLE, which LIKE
-    and ALTER TABLE start from; None if there is none. `history` is the table whose rows come before its own.
+    and ALTER TABLE start from; None for tables made otherwise. `history` is the table whose rows come before its own.
     """
 
     name: str

@@ -153,7 +153,7 @@ def _once(spark: SparkSession, number: int | None, table: str, format: str) -> I
 
 
 def _last_number(spark: SparkSession, table: str, stream: str) -> int:
-    """The number of the stream's last micro-batch in an Iceberg table; -1 if there is none."""
+    """The number of the stream's last micro-batch in an Iceberg table; -1 before the first one."""
     summaries = spark.table(f"{table}.snapshots").where(F.col("summary")[STREAM] == stream)
     (last,) = summaries.agg(F.max(F.col("summary")[NUMBER].cast("bigint"))).collect()
     return -1 if last[0] is None else int(last[0])

@@ -1,4 +1,4 @@
-"""CURRENT_WATERMARK: every row leaves in its own micro-batch, with the watermark before it."""
+"""CURRENT_WATERMARK: every row is emitted in its own micro-batch, with the watermark before it."""
 
 from __future__ import annotations
 

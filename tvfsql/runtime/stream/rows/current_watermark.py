@@ -1,6 +1,6 @@
 """CURRENT_WATERMARK: each row of a stream with the watermark before it. Source: semantics.md#watermarks.
 
-Rows leave in their own micro-batch, late ones too. The state is the watermark alone.
+All rows are emitted in their own micro-batch, late ones too. The state is the watermark alone.
 """
 
 from __future__ import annotations
@@ -36,8 +36,8 @@ def current_watermark_stream(
 
     In: any columns, and the watermark columns of `with_watermarks`. Rows whose `time` is NULL are dropped.
     Out: the same columns without the watermark columns, and `column`, of the type of `time`: the watermark before the
-    row's micro-batch, or with `on_event` before the row. NULL: there is none yet. With `marks` the operator adds its
-    own watermark columns. The query's progress reports the counters under `name`; no row is late here.
+    row's micro-batch, or with `on_event` before the row; NULL before the first watermark. With `marks` the operator
+    adds its own watermark columns. The query's progress reports the counters under `name`; no row is late here.
     """
     context = StreamContext(**options)
     own = own_columns(rows)
