@@ -44,10 +44,11 @@ AFTER = [("c", 4, "00:06:10"), ("a", 9, "00:07:20"), ("b", 2, "00:08:30"), ("a",
 
 @dataclass(frozen=True)
 class Old:
-    """A query with a checkpoint of its own; `options` are those of SET."""
+    """A query with a checkpoint of its own; `options` are those of SET, `before` are statements before the query."""
 
     query: str
     options: dict[str, str] | None = None
+    before: str = ""
 
 
 CASES = {
@@ -68,6 +69,70 @@ CASES = {
         "JOIN (SELECT * FROM TABLE(TUMBLE(TABLE sale, DESCRIPTOR(ts), INTERVAL '5' MINUTE))) s "
         "ON b.window_start = s.window_start AND b.window_end = s.window_end AND b.item = s.item"
     ),
+    "top_n": Old(
+        "SELECT window_end, item, price, place FROM (SELECT *, ROW_NUMBER() OVER (PARTITION BY window_start, "
+        f"window_end ORDER BY price DESC) AS place FROM TABLE(TUMBLE({OVER}, INTERVAL '5' MINUTE))) WHERE place <= 2"
+    ),
+    "rank_of_totals": Old(
+        "SELECT * FROM (SELECT *, RANK() OVER (PARTITION BY window_start, window_end ORDER BY s DESC) AS place FROM ("
+        + TOTALS.format(window=f"TUMBLE({OVER}, INTERVAL '5' MINUTE)")
+        + ")) WHERE place <= 2"
+    ),
+    "window_first_row": Old(
+        "SELECT window_end, item, price FROM (SELECT *, ROW_NUMBER() OVER (PARTITION BY window_start, window_end, item "
+        f"ORDER BY ts) AS place FROM TABLE(HOP({OVER}, INTERVAL '1' MINUTE, INTERVAL '5' MINUTE))) WHERE place = 1"
+    ),
+    "first_row_for_ever": Old(ROWS.format(order="")),
+    "grouping_sets": Old(
+        f"SELECT window_end, item, COUNT(*) AS n, SUM(price) AS s FROM TABLE(TUMBLE({OVER}, INTERVAL '5' MINUTE)) "
+        "GROUP BY GROUPING SETS ((window_start, window_end, item), (window_start, window_end))"
+    ),
+    "windows_over_windows": Old(
+        "SELECT window_start, window_end, MAX(n) AS most FROM TABLE(TUMBLE((SELECT window_time AS at, item, "
+        f"COUNT(*) AS n FROM TABLE(TUMBLE({OVER}, INTERVAL '1' MINUTE)) GROUP BY window_start, "
+        "window_end, window_time, item), DESCRIPTOR(at), INTERVAL '5' MINUTE)) GROUP BY window_start, window_end"
+    ),
+    "months": Old(TOTALS.format(window=f"TUMBLE({OVER}, INTERVAL '1' MONTH)")),
+    "changed_steps": Old(
+        f"SELECT window_start, window_end, item, COUNT(*) AS n FROM TABLE(CUMULATE({OVER}, INTERVAL '1' MINUTE, "
+        "INTERVAL '5' MINUTE)) GROUP BY window_start, window_end, item",
+        {"tvfsql.cumulate.emit": "changed"},
+    ),
+    "longest_session": Old(
+        "SELECT window_start, window_end, item, COUNT(*) AS n FROM TABLE(SESSION(TABLE bid PARTITION BY item, "
+        "DESCRIPTOR(ts), INTERVAL '3' MINUTE, INTERVAL '7' MINUTE)) GROUP BY window_start, window_end, item"
+    ),
+    "lists": Old(
+        "SELECT window_start, window_end, item, ARRAY_AGG(price) AS prices, STDDEV_POP(price) AS spread, "
+        "COLLECT(price) AS counts, FIRST_VALUE(price) AS opening, SUM(DISTINCT price) AS different "
+        f"FROM TABLE(HOP({OVER}, INTERVAL '1' MINUTE, INTERVAL '5' MINUTE)) GROUP BY window_start, window_end, item"
+    ),
+    "python_aggregates": Old(
+        "SELECT window_start, window_end, item, weightedAvg(price, 2) AS mean, seen(price, item) AS every "
+        f"FROM TABLE(HOP({OVER}, INTERVAL '1' MINUTE, INTERVAL '5' MINUTE)) GROUP BY window_start, window_end, item",
+        before="CREATE FUNCTION weightedAvg AS 'user_functions.WeightedAvg' LANGUAGE PYTHON; "
+        "CREATE FUNCTION seen AS 'user_functions.Seen' LANGUAGE PYTHON;",
+    ),
+    "on_event": Old(
+        TOTALS.format(window=f"TUMBLE({OVER}, INTERVAL '5' MINUTE)"),
+        before="ALTER TABLE bid SET ('scan.watermark.emit.strategy' = 'on-event');",
+    ),
+    "current_watermark": Old("SELECT item, price, CURRENT_WATERMARK(ts) AS mark FROM bid"),
+    "purge": Old(
+        f"SELECT window_start, window_end, item, COUNT(*) AS n FROM TABLE(TUMBLE({OVER}, INTERVAL '5' MINUTE)) "
+        "GROUP BY window_start, window_end, item",
+        {
+            "tvfsql.emit.late": "purge",
+            "table.exec.emit.late-fire.enabled": "true",
+            "table.exec.emit.late-fire.delay": "5 min",
+            "table.exec.emit.allow-lateness": "10 min",
+        },
+    ),
+    "history": Old(
+        TOTALS.format(window=f"TUMBLE({OVER}, INTERVAL '5' MINUTE)"),
+        before="CREATE TABLE past (item STRING, price BIGINT, ts TIMESTAMP(3)) WITH ('connector' = 'filesystem', "
+        "'path' = '{folder}/sale', 'format' = 'json'); ALTER TABLE bid SET ('tvfsql.history' = 'past');",
+    ),
 }
 
 
@@ -84,7 +149,7 @@ def run(spark: SparkSession, name: str, folder: Path, *, last: bool) -> Counter[
         if last:
             _write(folder / table / "after.json", AFTER)
     session = Session(spark, "streaming", old.options, checkpoint=folder / "checkpoint", flush=last)
-    session.execute(TABLES.format(folder=folder))
+    session.execute((TABLES + old.before).format(folder=folder))
     return Counter(str(tuple(row)) for row in session.sql(old.query).collect())
 
 

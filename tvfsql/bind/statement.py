@@ -90,6 +90,7 @@ def bind_table(create: statements.CreateTable) -> Table:
         (*ignored, *(["DISTRIBUTED"] if create.distributed else [])),
         create,
         history,
+        moves.late_output,
     )
 
 

@@ -57,6 +57,7 @@ class Table:
     """A table. `connector` is None for a registered DataFrame. `op` is the column with the operation if the table is a
     changelog; queries do not see it. `ignored` are options without effect. `definition` is the CREATE TABLE, which LIKE
     and ALTER TABLE start from; None for tables made otherwise. `history` is the table whose rows come before its own.
+    `late_output` names the table for its late rows; "": none; None: the one that SET names.
     """
 
     name: str
@@ -70,6 +71,7 @@ class Table:
     ignored: tuple[str, ...] = ()
     definition: object = field(default=None, compare=False, repr=False)
     history: History | None = None
+    late_output: str | None = None
 
     @property
     def physical(self) -> tuple[Field, ...]:

@@ -15,7 +15,7 @@ from tvfsql.plan.scalar import free_name
 from tvfsql.runtime import stream
 
 OF_SPARK = ("DataFrame", "SparkSession", "Window", "DataStreamWriter", "Callable")
-OF_PROGRAMS = re.compile(r"(shared|history|query|insert|write|late|write_late|late_output)(_\d+)?|inserts|cache")
+OF_PROGRAMS = re.compile(r"(shared|history|query|insert|write|(write_)?late\d*|late_output)(_\d+)?|inserts|cache")
 
 
 def imported(plans: Iterable[Node]) -> dict[UserFunction, str]:

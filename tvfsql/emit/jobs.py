@@ -29,7 +29,7 @@ def job_arguments(plans: Sequence[Node], sinks: Iterable[Table | None], options:
     operators = [node for plan in (*plans, *shared_by(plans)) for node in by_itself(plan).walk()]
     scans = [node for node in operators if isinstance(node, TableSourceScan)]
     read = [node.source for node in scans if node.streaming]
-    late = (node.table for node in operators if isinstance(node, LateOutput))
+    late = (table for node in operators if isinstance(node, LateOutput) for table in node.tables)
     endless = any(table.connector is not None and table.connector.endless for table in read)
     arguments: dict[str, Any] = {
         "reads": [_source(table, options.idle_timeout) for table in read],

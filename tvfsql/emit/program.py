@@ -176,7 +176,7 @@ class _Module:
         stream = _is_stream(plan)
         self._add(module, f"def query{number}(spark: SparkSession) -> DataFrame:", *([UNSTARTED] if stream else []))
         if isinstance(rows, LateOutput):
-            self.functions += late_output(number, rows.table, module)
+            self.functions += late_output(number, rows.tables, module)
         if isinstance(plan, Sink):
             assert table is not None
             self.functions += (stream_insert if stream else insert)(number, plan, table, module)
@@ -208,7 +208,7 @@ class _Module:
             self.functions.append(take(f"write{number}", table, module))
             self.imports |= module.imports
         module = self._module()
-        late = of.table if isinstance(of, LateOutput) else None
+        late = of.tables if isinstance(of, LateOutput) else ()
         self.functions += stream_inserts([number for number, _ in together], self.shared[of], late, module)
         self.imports |= module.imports
         queries = [query for _, query in together]

@@ -58,5 +58,5 @@ def _called(function: str, arguments: list[str], node: RowOperator, wanted: str,
     name = module.name(wanted)
     arguments += options(node.context, "key_groups", module=module)
     arguments += own_name(name, wanted)
-    arguments += options(node.context, "marks", "proctime", module=module)
+    arguments += options(node.context, "marks", "late", "proctime", module=module)
     return module.assign(name, Chain("", (Call(module.need(STREAM, function), tuple(arguments)),)))

@@ -69,13 +69,12 @@ def stream_insert(number: str, plan: Sink, table: Table, module: PythonModule) -
     return [_stream_insert(number, chain, module)]
 
 
-def stream_inserts(numbers: Sequence[str], rows: str, late: Table | None, module: PythonModule) -> list[str]:
+def stream_inserts(numbers: Sequence[str], rows: str, late: Sequence[Table], module: PythonModule) -> list[str]:
     """`insert(spark)` of a stream whose micro-batches fill several tables. It uses `query(shared_rows)` and `write` of
-    each number; late rows go into one more table.
+    each number; late rows go into tables of their own.
     """
-    parts = [f"(query{number}, write{number})" for number in numbers]
-    made = late_rows("", late, module) if late is not None else []
-    parts += ["late=(late, write_late)"] if late is not None else []
+    made, given = late_rows("", late, module)
+    parts = [*(f"(query{number}, write{number})" for number in numbers), *given]
     chain = Chain(rows).get("writeStream").then("foreachBatch", Chain("", (_to_tables(parts, module),)))
     return [*made, _stream_insert(numbers[0], chain, module)]
 
@@ -87,24 +86,34 @@ def _stream_insert(number: str, chain: Chain, module: PythonModule) -> str:
     return "\n".join([f"def insert{number}(spark: SparkSession) -> DataStreamWriter:", *body.lines])
 
 
-def late_output(number: str, table: Table, module: PythonModule) -> list[str]:
-    """`late_output(rest)`: returns a function that writes the late rows of a micro-batch into the table, and passes the
-    others to `rest`.
+def late_output(number: str, tables: Sequence[Table], module: PythonModule) -> list[str]:
+    """`late_output(rest)`: returns a function that writes the late rows of a micro-batch into their tables, and passes
+    the others to `rest`.
     """
     module.need("collections.abc", "Callable")
     write = "Callable[[DataFrame, int], None]"
-    parts = (f"({module.need(STREAM, 'in_time')}, rest)", f"late=(late{number}, write_late{number})")
-    body = f"    return {_to_tables(parts, module).flat()}"
-    return [*late_rows(number, table, module), f"def late_output{number}(rest: {write}) -> {write}:\n{body}"]
-
-
-def late_rows(number: str, table: Table, module: PythonModule) -> list[str]:
-    """`late(rows)`: the late rows of a micro-batch with the table's columns; also `write_late(rows, number)`."""
+    made, given = late_rows(number, tables, module)
+    call = _to_tables([f"({module.need(STREAM, 'in_time')}, rest)", *given], module)
     body = PythonModule()
-    columns = literal([part.name for part in table.physical])
-    body.give_back(body.assign("late", f"{module.need(STREAM, 'late_rows')}(rows, {columns})"))
-    head = f"def late{number}(rows: DataFrame) -> DataFrame:"
-    return ["\n".join([head, *body.lines]), take(f"write_late{number}", table, module)]
+    body.give_back(body.assign("write_all", Chain("", (call,))))
+    return [*made, "\n".join([f"def late_output{number}(rest: {write}) -> {write}:", *body.lines])]
+
+
+def late_rows(number: str, tables: Sequence[Table], module: PythonModule) -> tuple[list[str], list[str]]:
+    """For each table `late(rows)`, the late rows of a micro-batch with the table's columns, and `write_late(rows,
+    number)`. Returns these functions, and the argument of `to_tables` for them.
+    """
+    made, parts = list[str](), list[str]()
+    for i, table in enumerate(tables, 1):
+        name = f"late{i if i > 1 else ''}{number}"
+        body = PythonModule()
+        columns = literal([part.name for part in table.physical])
+        call = f"{module.need(STREAM, 'late_rows')}(rows, {literal(table.name)}, {columns})"
+        body.give_back(body.assign("late", call))
+        made.append("\n".join([f"def {name}(rows: DataFrame) -> DataFrame:", *body.lines]))
+        made.append(take(f"write_{name}", table, module))
+        parts.append(f"({name}, write_{name})")
+    return made, [f"late=[{', '.join(parts)}]"] if parts else []
 
 
 def dead_letters(number: str, scans: Sequence[TableSourceScan], module: PythonModule) -> list[str]:

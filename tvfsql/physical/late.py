@@ -1,41 +1,58 @@
-"""Late rows: counted in the first open window (`tvfsql.late`), or written to a table (`tvfsql.late-output`).
+"""Late rows: counted in the first open window (`tvfsql.late`), or written to tables (`tvfsql.late-output`).
 
-Source: semantics.md#late-rows.
+A row travels to its operator with the columns of its late table, in the column LATE. If it is late, it leaves the
+operator as a control row. So it passes all operators above, as every control row does, and is separated where rows are
+written. Source: semantics.md#late-rows.
 """
 
 from __future__ import annotations
 
-from dataclasses import replace
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass, replace
 
 from tvfsql.catalog import Catalog, Table
 from tvfsql.errors import OptionError, UnsupportedError, did_you_mean
-from tvfsql.options import LATE_OUTPUT, LATE_RECORDS, Options
+from tvfsql.options import LATE_OUTPUT, LATE_RECORDS, LateRecords, Options
 from tvfsql.physical.operators import (
     Calc,
     Exchange,
     LateOutput,
+    ProcessingTimeAssigner,
+    RowTimeCheck,
+    StreamDeduplicate,
+    StreamOperator,
     StreamSliceMerge,
     StreamSlices,
+    StreamSort,
+    StreamTopN,
+    StreamUnion,
     TableSourceScan,
     WatermarkAssigner,
+    WindowExpand,
 )
+from tvfsql.physical.row_operators import RowOperator, StreamCurrentWatermark
+from tvfsql.physical.stream_inputs import handing_marks_on, mark_items
 from tvfsql.physical.words import noun
-from tvfsql.plan.columns import LATE, WINDOW_COLUMNS
+from tvfsql.plan import nodes
+from tvfsql.plan.columns import CONTROL, LATE, MARKS, WINDOW_COLUMNS
 from tvfsql.plan.deduplicate import Deduplicate
 from tvfsql.plan.interval_join import IntervalJoin
-from tvfsql.plan.node import Node
+from tvfsql.plan.node import Field, Node
 from tvfsql.plan.nodes import Item, Scan, Sink
-from tvfsql.plan.scalar import Scalar, column, quoted, template
+from tvfsql.plan.scalar import Scalar, column, quoted, template, text
 from tvfsql.plan.sharing import Shared
-from tvfsql.plan.stream import StreamContext
-from tvfsql.plan.types import ddl
+from tvfsql.plan.types import ddl, shown
+from tvfsql.plan.window import Session
+
+TABLE_NAME = "table_name"  # the column of a late table with the name of the row's table
+_WINDOW_TIMES = dict.fromkeys(WINDOW_COLUMNS, ("timestamp_ntz",)) | {"window_time": ("timestamp_ntz", "timestamp")}
+# The operators that pass rows on, and control rows as they are.
+PASSING = (Exchange, RowTimeCheck, WindowExpand, nodes.Expand, nodes.Unnest, StreamTopN, StreamDeduplicate, StreamSort)
 
 
 def refuse_adjusting(plan: Node, options: Options) -> None:
-    """Raise OptionError or UnsupportedError if late rows of a logical plan cannot count in other windows."""
+    """Raise UnsupportedError if late rows of a logical plan cannot count in other windows."""
     hint = f"RESET '{LATE_RECORDS.key}'"
-    if options[LATE_OUTPUT]:
-        raise OptionError(f"{LATE_RECORDS.key} = 'adjust' leaves no late rows for {LATE_OUTPUT.key}", hint=hint)
     for node in plan.walk():
         if isinstance(node, Scan) and node.sign:
             reason = f"{LATE_RECORDS.key} = 'adjust' needs insert-only input, but {node.table} is a changelog"
@@ -46,10 +63,40 @@ def refuse_adjusting(plan: Node, options: Options) -> None:
 
 
 def with_late_output(plan: Node, catalog: Catalog, options: Options) -> Node:
-    """Add the late rows of a stream to its plan. Raises OptionError if the table cannot store them, and
-    UnsupportedError if the plan is more than a window aggregate over a table.
+    """Add the late rows of a stream to its plan, if it has tables for them. Raises OptionError if a table cannot store
+    them, and UnsupportedError if no row can be late, or an operator cannot pass them on.
     """
-    name = options[LATE_OUTPUT]
+    asked = options[LATE_OUTPUT]
+    scans = [node for node in plan.walk() if isinstance(node, TableSourceScan) and node.streaming]
+    names = {scan.source.name: asked if scan.source.late_output is None else scan.source.late_output for scan in scans}
+    tables = {name: _table(name, plan, catalog) for name in dict.fromkeys((*names.values(), asked)) if name}
+    if not tables:
+        return plan
+    if options[LATE_RECORDS] is LateRecords.ADJUST:
+        reason = f"{LATE_RECORDS.key} = 'adjust' leaves no late rows for {LATE_OUTPUT.key}"
+        raise OptionError(reason, hint=f"RESET '{LATE_RECORDS.key}'")
+    operators = [node for node in plan.walk() if isinstance(node, StreamSliceMerge | RowOperator)]
+    if not any(_drops(node) for node in operators):
+        if not asked:
+            return plan  # a table's option is for all its readers
+        clock = any(node.context.proctime for node in operators)
+        reason = "processing time has no late rows" if clock else "no operator of this query drops late rows"
+        span = operators[0].span if operators else plan.span
+        raise UnsupportedError(reason, span=span, hint=f"RESET '{LATE_OUTPUT.key}'")
+    rows = _LateRows(tuple((name, tables[table]) for name, table in names.items() if table))
+    if not rows.tables:
+        return plan
+    rows.refuse_missing_columns(scans)
+    return _apart(plan, rows)
+
+
+def _drops(node: StreamOperator) -> bool:
+    """Whether rows can be late for an operator."""
+    return not node.context.proctime and not isinstance(node, StreamCurrentWatermark)
+
+
+def _table(name: str, plan: Node, catalog: Catalog) -> Table:
+    """The table of that name. Raises OptionError if late rows cannot be written there."""
     found = catalog.find(name)
     if not isinstance(found, Table) or found.connector is None:
         hint = did_you_mean(name, catalog.names(Table)) or f"CREATE TABLE {name} (...) WITH (...)"
@@ -60,65 +107,168 @@ def with_late_output(plan: Node, catalog: Catalog, options: Options) -> Node:
         if isinstance(target, Table) and target.connector and target.connector.path == found.connector.path is not None:
             hint = f"CREATE TABLE ... WITH ('path' = '{found.connector.path}-late', ...)"
             raise OptionError(f"table {found.name} of {LATE_OUTPUT.key} has the same path as {target.name}", hint=hint)
-    return _apart(plan, found)
+    for part in found.physical:
+        if part.name in WINDOW_COLUMNS and part.type not in _WINDOW_TIMES[part.name]:
+            hint = f"{part.name} TIMESTAMP(3) in CREATE TABLE {found.name}"
+            raise OptionError(f"{part.name} of {found.name} is a time, not {shown(part.type)}", hint=hint)
+    return found
 
 
-def _apart(node: Node, table: Table) -> Node:
+def _apart(node: Node, rows: _LateRows) -> Node:
     """Separate late rows below the sink; for a shared stream, where its micro-batches are split."""
     if isinstance(node, Sink | Shared) or any(isinstance(below, Shared) for below in node.walk()):
-        return node.over(lambda child: _apart(child, table))
-    return LateOutput(_passed_on(node, table), table)
+        return node.over(lambda child: _apart(child, rows))
+    refused = next((other for other in _above(node) if not _passes(other)), None)
+    if refused is not None:
+        reason = f"{LATE_OUTPUT.key} does not work with {noun(refused)} after windows"
+        raise UnsupportedError(reason, span=refused.span, hint=f"RESET '{LATE_OUTPUT.key}'")
+    return LateOutput(rows.passed_on(handing_marks_on(node)), rows.distinct)
 
 
-def _passed_on(node: Node, table: Table) -> Node:
-    """Pass late rows through the operators. They are NULL in every column but LATE."""
-    match node:
-        case Calc(source, items, conditions):
-            below = _passed_on(source, table)
-            kept = items or tuple(Item(part.name, column(part.name, part.type)) for part in node.schema)
-            return Calc(below, (*kept, Item(LATE, column(LATE))), tuple(map(_or_late, conditions)))
-        case StreamSliceMerge(context=StreamContext(proctime=True)):
-            raise UnsupportedError(
-                "processing time has no late rows", span=node.span, hint=f"RESET '{LATE_OUTPUT.key}'"
-            )
-        case StreamSliceMerge(Exchange(StreamSlices() as slices, keys)):
-            return replace(node.told(late=True), input=Exchange(_kept(slices, table), keys))
-    raise UnsupportedError(
-        f"{LATE_OUTPUT.key} only works with a single window aggregate over a table",
-        span=node.span,
-        hint=f"RESET '{LATE_OUTPUT.key}'",
-    )
+def _above(node: Node) -> Iterator[Node]:
+    """The operators above the last stateful ones and above sources."""
+    if isinstance(node, StreamOperator | TableSourceScan):
+        return
+    yield node
+    for child in (node.left,) if isinstance(node, nodes.LookupJoin) else node.children:
+        yield from _above(child)
 
 
-def _or_late(condition: Scalar) -> Scalar:
-    return template(f"(({{c}}) OR `{LATE}` IS NOT NULL)", {"c": condition}, "boolean")
+def _passes(node: Node) -> bool:
+    union = isinstance(node, nodes.SetOperation) and node.kind == "union" and node.all
+    return union or isinstance(node, (*PASSING, Calc, nodes.LookupJoin))
 
 
-def _kept(slices: StreamSlices, table: Table) -> StreamSlices:
-    """Make the slices keep the source's row, with the columns and types of the table."""
-    calc = slices.input
-    if not isinstance(calc, Calc) or not isinstance(calc.input, WatermarkAssigner):
-        reason = f"{LATE_OUTPUT.key} only works with a single window aggregate over a table"
-        raise UnsupportedError(reason, span=slices.span, hint=f"RESET '{LATE_OUTPUT.key}'")
-    assigner = calc.input
-    until = assigner.input if isinstance(assigner.input, Calc) else None
-    scan = until.input if until else assigner.input
+@dataclass(frozen=True)
+class _LateRows:
+    """The column LATE of a plan: a struct with a field for each table of late rows. `tables`: the names of sources,
+    each with the table for its late rows.
+    """
+
+    tables: tuple[tuple[str, Table], ...]
+
+    @property
+    def distinct(self) -> tuple[Table, ...]:
+        """The tables, each once."""
+        return tuple(dict.fromkeys(table for _, table in self.tables))
+
+    def refuse_missing_columns(self, scans: Sequence[TableSourceScan]) -> None:
+        """Raise OptionError if a table has a column that none of its sources can fill."""
+        for table in self.distinct:
+            names = [name for name, of_name in self.tables if of_name == table]
+            read = [scan for scan in scans if scan.source.name in names]
+            known = [part.name for scan in read for part in scan.source.columns]
+            for part in table.physical:
+                if part.name in (*known, *WINDOW_COLUMNS, TABLE_NAME):
+                    continue
+                lacking = f"{' and '.join(names)} {'lack' if len(names) > 1 else 'lacks'}"
+                raise OptionError(
+                    f"table {table.name} of {LATE_OUTPUT.key} has a column {part.name}, which {lacking}",
+                    span=read[0].span,
+                    hint=did_you_mean(part.name, (*known, *WINDOW_COLUMNS, TABLE_NAME), otherwise="columns: "),
+                )
+
+    def passed_on(self, node: Node) -> Node:
+        """The same rows, which have MARKS, with LATE."""
+        match node:
+            case WatermarkAssigner():
+                return self.passed_on(Calc(node, ()))
+            case Calc(WatermarkAssigner() as assigner, items, conditions):
+                of_row = self._of_source(_scan(assigner).source)
+                items = (*(items or _all(node)), Item(LATE, of_row))
+                return Calc(_reading(assigner, of_row), items, conditions)
+            case ProcessingTimeAssigner():
+                return Calc(node, (*_all(node), Item(LATE, self._of_source(None))))
+            case Calc(source, items):
+                return replace(node, input=self.passed_on(source), items=(*items, _LATE) if items else ())
+            case StreamSliceMerge(Exchange(StreamSlices() as slices, keys)):
+                self._refuse_instants(node)
+                made = replace(slices.told(late=True), input=self._of_slices(slices))
+                return replace(node.told(late=True), input=Exchange(made, keys))
+            case StreamOperator():
+                return node.told(late=True).over(self.passed_on)
+            case StreamUnion(sides):
+                return StreamUnion(tuple(self._in_order(side) for side in sides))
+            case nodes.LookupJoin(left):
+                return replace(node, left=self.passed_on(left))
+        assert isinstance(node, PASSING), node.label()
+        return node.over(self.passed_on)
+
+    def _refuse_instants(self, node: StreamSliceMerge) -> None:
+        """Raise OptionError if a table stores instants, but the times of the windows have no zone."""
+        for table in self.distinct if not (node.zone or node.context.proctime) else ():
+            if any(part.name == "window_time" and part.type == "timestamp" for part in table.physical):
+                hint = f"window_time TIMESTAMP(3) in CREATE TABLE {table.name}"
+                raise OptionError(f"window_time of {table.name} is TIMESTAMP(3) here", span=node.span, hint=hint)
+
+    def _in_order(self, side: Node) -> Node:
+        """A side of a union, whose columns correspond by position: LATE last."""
+        made = self.passed_on(side)
+        return made if isinstance(made, Calc) and made.items else Calc(made, (*_all(side), _LATE))
+
+    def _of_slices(self, slices: StreamSlices) -> Node:
+        """The rows of a window aggregate. Of the copies that grouping sets make of a row, one has LATE: all are late,
+        or none. For sessions each has, because these differ by key.
+        """
+        rows = self.passed_on(slices.input)
+        if not (isinstance(rows, Calc) and isinstance(rows.input, nodes.Expand)) or isinstance(slices.window, Session):
+            return rows
+        one = f"CASE WHEN {{id}} = {rows.input.sets[-1]} THEN {{late}} END"
+        late = template(one, {"id": column(rows.input.id), "late": column(LATE)})
+        return replace(rows, items=tuple(Item(LATE, late) if item.name == LATE else item for item in rows.items))
+
+    def _of_source(self, source: Table | None) -> Scalar:
+        """LATE of the rows of a source; NULL if it has no table for them."""
+        holes: dict[str, Scalar] = {}
+        own = dict(self.tables).get(source.name) if source is not None else None
+        kinds = {
+            table: ", ".join(f"{quoted(part.name)}: {ddl(part.type)}" for part in table.physical)
+            for table in self.distinct
+        }
+        if own is None or source is None:
+            of_tables = ", ".join(f"{quoted(table.name)}: STRUCT<{kinds[table]}>" for table in self.distinct)
+            return text(f"CAST(NULL AS STRUCT<{of_tables}>)")
+        values = []
+        for table in self.distinct:
+            of_table = f"CAST(NULL AS STRUCT<{kinds[table]}>)"
+            if table == own:
+                of_table = f"struct({', '.join(_field(part, source, holes) for part in table.physical)})"
+            values.append(f"{of_table} AS {quoted(table.name)}")
+        return template(f"CASE WHEN `{CONTROL}` IS NULL THEN struct({', '.join(values)}) END", holes)
+
+
+_LATE = Item(LATE, column(LATE))
+
+
+def _field(part: Field, source: Table, holes: dict[str, Scalar]) -> str:
+    """A column of a late table, of a row of the source. The operator fills the window's columns."""
+    found = next((each for each in source.columns if each.name == part.name), None)
+    value = "NULL"
+    if part.name not in WINDOW_COLUMNS and found is not None:
+        hole = f"c{len(holes)}"
+        holes[hole] = found.scalar or column(found.name, found.type)
+        value = f"{{{hole}}}"
+    elif part.name == TABLE_NAME:
+        value = "'" + source.name.replace("\\", "\\\\").replace("'", "\\'") + "'"
+    return f"CAST({value} AS {ddl(part.type)}) AS {quoted(part.name)}"
+
+
+def _all(node: Node) -> tuple[Item, ...]:
+    """The columns of an operator, with MARKS last."""
+    own = (Item(part.name, column(part.name, part.type)) for part in node.schema if part.name not in (*MARKS, LATE))
+    return (*own, *mark_items())
+
+
+def _scan(assigner: WatermarkAssigner) -> TableSourceScan:
+    scan = assigner.input.input if isinstance(assigner.input, Calc) else assigner.input
     assert isinstance(scan, TableSourceScan), scan.label()
-    source = scan.source
-    known = {part.name: part.scalar or column(part.name, part.type) for part in source.columns}
-    wanted = [part for part in table.physical if part.name not in WINDOW_COLUMNS]
-    for part in wanted:
-        if part.name not in known:
-            raise OptionError(
-                f"table {table.name} of {LATE_OUTPUT.key} has a column {part.name}, which {source.name} lacks",
-                span=scan.span,
-                hint=did_you_mean(part.name, (*known, *WINDOW_COLUMNS), otherwise="columns: "),
-            )
-    holes = {f"c{i}": known[part.name] for i, part in enumerate(wanted)}
-    row = ", ".join(f"CAST({{c{i}}} AS {ddl(part.type)}) AS {quoted(part.name)}" for i, part in enumerate(wanted))
-    late = template(f"array(struct({row}))", holes)
-    fields = tuple(part for part in source.physical if part.name in late.columns or part in scan.fields)
-    hidden = tuple(part for part in scan.fields if part not in source.physical)
+    return scan
+
+
+def _reading(assigner: WatermarkAssigner, late: Scalar) -> WatermarkAssigner:
+    """The same operator, whose source also reads the columns of `late`."""
+    scan = _scan(assigner)
+    fields = tuple(part for part in scan.source.physical if part.name in late.columns or part in scan.fields)
+    hidden = tuple(part for part in scan.fields if part not in scan.source.physical)
     scan = replace(scan, fields=(*fields, *hidden))
-    read = replace(assigner, input=replace(until, input=scan) if until else scan)
-    return replace(slices.told(late=True), input=Calc(read, (*calc.items, Item(LATE, late)), calc.conditions))
+    return replace(assigner, input=replace(assigner.input, input=scan) if isinstance(assigner.input, Calc) else scan)

@@ -12,7 +12,7 @@ from functools import singledispatch
 
 from tvfsql.catalog import Catalog, Table
 from tvfsql.errors import TvfSqlError, UnsupportedError
-from tvfsql.options import LATE_OUTPUT, LATE_RECORDS, NULL_TIMES, ZONE, LateRecords, Options
+from tvfsql.options import LATE_RECORDS, NULL_TIMES, ZONE, LateRecords, Options
 from tvfsql.physical.changes import refuse_changes
 from tvfsql.physical.dead_letters import dead_letter_table
 from tvfsql.physical.firing import firing_of, refuse_firing, with_changes
@@ -74,7 +74,7 @@ def lower(plan: Node, catalog: Catalog, options: Options) -> Node:
     physical = plan.transform(visit)
     if any(isinstance(node, StreamSliceMerge) and node.context.emits_changes for node in physical.walk()):
         physical = with_changes(physical, catalog)
-    physical = with_late_output(physical, catalog, options) if options[LATE_OUTPUT] else physical
+    physical = with_late_output(physical, catalog, options)
     refuse_history(physical)
     return physical.transform(calling_for_rows)
 

@@ -12,7 +12,6 @@ from importlib import metadata
 from tvfsql.catalog import Table
 from tvfsql.catalog.connectors import Jdbc, Kafka, SparkCatalog
 from tvfsql.physical.operators import (
-    MARK_FIELDS,
     Calc,
     Exchange,
     LateOutput,
@@ -24,6 +23,7 @@ from tvfsql.physical.operators import (
     StreamUnion,
     TableSourceScan,
     WatermarkAssigner,
+    own_fields,
 )
 from tvfsql.physical.row_operators import RowOperator, StreamCurrentWatermark, StreamIntervalJoin, StreamKeepRow
 from tvfsql.plan import nodes
@@ -79,7 +79,8 @@ class _Tracer:
     def manifest(self, sinks: Sequence[Table | None], sql: Sequence[str]) -> Manifest:
         operators = [node for node in self.found if isinstance(node, StreamOperator)]
         sources = [node for node in self.found if isinstance(node, TableSourceScan)]
-        late = [node.table for plan in self.plans for node in _everything(plan) if isinstance(node, LateOutput)]
+        outputs = [node for plan in self.plans for node in _everything(plan) if isinstance(node, LateOutput)]
+        late = [table for node in outputs for table in node.tables]
         by_batch = bool(late) or bool(shared_by(self.plans))
         tables = [(table, by_batch) for table in sinks] + [(table, True) for table in dict.fromkeys(late)]
         shared = shared_by(self.plans)
@@ -132,7 +133,7 @@ class _Tracer:
         )
 
     def _kept_rows(self, node: StreamKeepRow) -> State:
-        own = [part.name for part in node.input.schema if part not in MARK_FIELDS]
+        own = [part.name for part in own_fields(node.input)]
         branches = _of_rows(node.input, own, node.time)
         ties = ", ".join(f"{_of(branches, tie.scalar.column or '')} {_direction(tie)}" for tie in node.ties)
         settings = {
@@ -156,7 +157,7 @@ class _Tracer:
     def _join(self, node: StreamIntervalJoin) -> State:
         columns, inputs, times, pairs = [], list[Input](), [], [list[str](), list[str]()]
         for side, (below, time) in enumerate(((node.left, node.left_time), (node.right, node.right_time))):
-            own = [part.name for part in below.schema if part not in MARK_FIELDS]
+            own = [part.name for part in own_fields(below)]
             branches = _of_rows(below, own, time)
             columns += [self._column(name, below, branches) for name in own]
             inputs += map(self._input, branches)

@@ -25,6 +25,11 @@ from tvfsql.plan.window_nodes import global_label, local_columns, local_labels, 
 MARK_FIELDS = tuple(map(Field, MARKS, ("timestamp_ntz", "bigint", "string")))
 
 
+def own_fields(node: Node) -> Schema:
+    """The columns of an operator's rows, without MARKS and LATE."""
+    return tuple(part for part in node.schema if part not in MARK_FIELDS and part.name != LATE)
+
+
 @dataclass(frozen=True)
 class TableSourceScan(Node):
     """The rows of a source; `fields` are the columns that are kept. A stream (`streaming`) also reads rows that arrive
@@ -171,8 +176,8 @@ class StreamOperator(Node):
 
     @property
     def own_marks(self) -> Schema:
-        """The columns of its own watermark; empty if it emits none."""
-        return MARK_FIELDS if self.context.marks else ()
+        """The columns of its own watermark, and of late rows; empty if it emits none."""
+        return (*(MARK_FIELDS if self.context.marks else ()), *((Field(LATE),) if self.context.late else ()))
 
 
 @dataclass(frozen=True)
@@ -215,8 +220,8 @@ class BatchSlices(RowSlices):
 
 @dataclass(frozen=True)
 class StreamSlices(StreamOperator, RowSlices):
-    """The slices of one micro-batch, separated by key group. With `late` in its context each slice carries the source's
-    row.
+    """The slices of one micro-batch, separated by key group. With `late` in its context each slice carries the rows of
+    the source.
     """
 
     context: StreamContext
@@ -370,8 +375,7 @@ class StreamSliceMerge(StreamOperator, SliceMerge):
     @cached_property
     def schema(self) -> Schema:
         changes = (Field(BEFORE), Field(OP, "string")) if self.context.emits_changes else ()
-        late = (Field(LATE),) if self.context.late else ()
-        return (*super().schema, *changes, *self.own_marks, *late)
+        return (*super().schema, *changes, *self.own_marks)
 
     def details(self) -> Iterator[tuple[str, str]]:
         yield from super().details()
@@ -385,14 +389,14 @@ class StreamSliceMerge(StreamOperator, SliceMerge):
 
 @dataclass(frozen=True)
 class LateOutput(Node):
-    """The rows of a stream without its late rows, which go into a table."""
+    """The rows of a stream without its late rows, which go into tables."""
 
     input: Node
-    table: Table
+    tables: tuple[Table, ...]
 
     @cached_property
     def schema(self) -> Schema:
-        return tuple(part for part in self.input.schema if part.name != LATE)
+        return own_fields(self.input)
 
     def details(self) -> Iterator[tuple[str, str]]:
-        yield "table", self.table.name
+        yield "table", ", ".join(table.name for table in self.tables)

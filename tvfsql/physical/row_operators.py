@@ -7,7 +7,7 @@ from dataclasses import dataclass
 from functools import cached_property
 
 from tvfsql.errors import UnsupportedError
-from tvfsql.physical.operators import MARK_FIELDS, StreamOperator
+from tvfsql.physical.operators import MARK_FIELDS, StreamOperator, own_fields
 from tvfsql.physical.words import origin
 from tvfsql.plan.deduplicate import Deduplicate
 from tvfsql.plan.durations import duration
@@ -55,8 +55,9 @@ class StreamCurrentWatermark(RowOperator, CurrentWatermark):
 
     @cached_property
     def schema(self) -> Schema:
-        own = tuple(part for part in self.input.schema if part not in MARK_FIELDS)
-        return (*own, Field(self.name, self.input.type_of(self.time)), *self.own_marks)
+        own = tuple(part for part in self.input.schema if part not in MARK_FIELDS)  # LATE too, as no row is late here
+        marks = MARK_FIELDS if self.context.marks else ()
+        return (*own, Field(self.name, self.input.type_of(self.time)), *marks)
 
     @property
     def times(self) -> tuple[str, ...]:
@@ -83,8 +84,7 @@ class StreamKeepRow(RowOperator, Deduplicate):
 
     @cached_property
     def schema(self) -> Schema:
-        own = tuple(part for part in self.input.schema if part not in MARK_FIELDS)
-        return (*own, *self.own_marks)
+        return (*own_fields(self.input), *self.own_marks)
 
     @property
     def times(self) -> tuple[str, ...]:
@@ -115,8 +115,7 @@ class StreamIntervalJoin(RowOperator, IntervalJoin):
 
     @cached_property
     def schema(self) -> Schema:
-        own = tuple(part for side in (self.left, self.right) for part in side.schema if part not in MARK_FIELDS)
-        return (*own, *self.own_marks)
+        return (*own_fields(self.left), *own_fields(self.right), *self.own_marks)
 
     @property
     def times(self) -> tuple[str, ...]:

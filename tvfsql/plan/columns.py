@@ -9,7 +9,8 @@ from __future__ import annotations
 # watermark, IDLE or TRIGGER); the partition of the source that it comes from.
 WATERMARK, CONTROL, CHANNEL = "$watermark", "$control", "$channel"
 MARKS = (WATERMARK, CONTROL, CHANNEL)
-# The source's row, kept in case it is late; a late row with one window that it missed.
+# The row of the source, in case it is late. It holds a struct per table of late rows, and one of them is not NULL. In a
+# control row: a late row on its way to its table, with a window that it missed.
 LATE = "$late"
 
 # The operation of a change: +I, -U, +U or -D. Stored changelogs use the table's own name for it.

@@ -49,8 +49,8 @@ class Output:
         return plan.input if isinstance(plan, Sink) else plan
 
     @cached_property
-    def late_table(self) -> Table | None:
-        return self.plan.table if isinstance(self.plan, LateOutput) else None
+    def late_tables(self) -> tuple[Table, ...]:
+        return self.plan.tables if isinstance(self.plan, LateOutput) else ()
 
     @cached_property
     def asks_for_time(self) -> bool:
@@ -89,7 +89,7 @@ class UnderTest:
 
     @property
     def names(self) -> list[str]:
-        late = (output.late_table.name for output in self.outputs if output.late_table is not None)
+        late = (table.name for output in self.outputs for table in output.late_tables)
         return list(dict.fromkeys([*(output.name for output in self.outputs), *late]))
 
     @property
@@ -120,12 +120,10 @@ class UnderTest:
         given: dict[str, Given] = {}
         for output in self.outputs:
             rows = output.micro_batch(spark, time, messages)
-            if (late := output.late_table) is None:
-                _add(given, output.name, rows, self.zone)
-                continue
-            _add(given, output.name, in_time(rows), self.zone)
-            columns = [column.name for column in late.written]
-            _add(given, late.name, late_rows(rows, columns), self.zone)
+            _add(given, output.name, in_time(rows) if output.late_tables else rows, self.zone)
+            for late in output.late_tables:
+                columns = [column.name for column in late.written]
+                _add(given, late.name, late_rows(rows, late.name, columns), self.zone)
         return given, sum(output.stream.late for output in self.outputs)
 
 

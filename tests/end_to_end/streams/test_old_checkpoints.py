@@ -29,7 +29,7 @@ def test_the_manifest_of_an_older_release_is_that_of_the_query(name: str) -> Non
     with ZipFile(KEPT / f"{name}.zip") as archive:
         manifest = Manifest.load(archive.read("1/manifest.json").decode())
     script = Script(options=Options.of(old.options), mode="streaming")
-    sql = TABLES.format(folder=Path(manifest.sources[0].at).parent) + old.query
+    sql = (TABLES + old.before).format(folder=Path(manifest.sources[0].at).parent) + old.query
     (program,) = (each for outcome in script.outcomes(sql) for each in streams_of(queries_of(outcome)))
     assert changes(manifest, program.manifest) == []
 

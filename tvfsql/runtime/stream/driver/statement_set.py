@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 
 from pyspark.sql import DataFrame
 
@@ -12,7 +12,7 @@ Write = Callable[[DataFrame, int], None]  # writes the rows of a micro-batch, wh
 Part = tuple[Callable[[DataFrame], DataFrame], Write]  # makes the rows of a table, and writes them
 
 
-def to_tables(*parts: Part, late: Part | None = None) -> Write:
+def to_tables(*parts: Part, late: Sequence[Part] = ()) -> Write:
     """Returns a function that writes a micro-batch to several tables, skipping tables that get no rows.
 
     The rows of all tables except `late` count as rowsOut. If it is repeated after a kill between two tables, it writes
@@ -22,8 +22,8 @@ def to_tables(*parts: Part, late: Part | None = None) -> Write:
     def write(rows: DataFrame, number: int) -> None:
         cached = rows.persist()  # otherwise each table would compute it again
         try:
-            if late is not None:
-                _written(cached, number, late)
+            for part in late:
+                _written(cached, number, part)
             written = sum(_written(cached, number, part) for part in parts)
         finally:
             cached.unpersist()

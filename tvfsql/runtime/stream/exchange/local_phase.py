@@ -17,10 +17,10 @@ from pyspark.sql import Column, DataFrame
 from pyspark.sql import functions as F
 from pyspark.sql import types as T
 
-from tvfsql.plan.columns import MARKS
+from tvfsql.plan.columns import LATE, MARKS
 from tvfsql.plan.stream import StreamContext
 from tvfsql.runtime.arrow.batches import changes_in, to_bytes
-from tvfsql.runtime.arrow.columns import Ints
+from tvfsql.runtime.arrow.columns import Ints, Mask
 from tvfsql.runtime.frames.column_names import column_of
 from tvfsql.runtime.merge.kernel import TIMESTAMP
 from tvfsql.runtime.stream.exchange.key_groups import key_group_labels
@@ -62,7 +62,9 @@ class LocalStrategy(Protocol):
 class LocalPhase:
     """The function for `mapInArrow` before an exchange by key group.
 
-    In, by position: $watermark, $control, $channel, the key group, and the columns that the strategy takes. Out: SENT.
+    In, by position: $watermark, $control, $channel, the key group, with `late` $late, and the columns that the strategy
+    takes. Out: SENT. The late rows of operators below, which are control rows, are passed on as payloads of the channel
+    LATE.
     Each partition sends the channel messages to every key group, even to those without rows: once at the end, or with
     `on_event` after each seq. With `zone`, watermarks come in as instants, and are sent as watermarks on the zone's
     wall clock, like the rows' times.
@@ -72,6 +74,7 @@ class LocalPhase:
     key_groups: tuple[int, ...]
     on_event: bool = False
     zone: str = ""
+    late: bool = False
     chunk_rows: int = CHUNK_ROWS
 
     def __call__(self, batches: Iterable[pa.RecordBatch]) -> Iterator[pa.RecordBatch]:
@@ -79,6 +82,9 @@ class LocalPhase:
         waiting: list[pa.RecordBatch] = []
         rows = size = seq = 0
         for batch in batches:
+            if self.late:
+                passed, batch = _without_late(batch)
+                yield from _late_of(passed)
             if not batch.num_rows:
                 continue
             ends = self.strategy.cuts(channels, self._watermarks(batch), _own(batch)) if self.on_event else []
@@ -145,7 +151,8 @@ def local_phase(
     labels = key_group_labels(context.key_groups if keys else 1)
     remainder = F.pmod(hash_of(keys), F.lit(len(labels))).cast("int")
     group = F.element_at(F.array(*map(F.lit, labels)), remainder + 1).cast("int")
-    chosen = rows.select(*map(column_of, MARKS), group, *columns)
+    late = [column_of(LATE)] if context.late else []
+    chosen = rows.select(*map(column_of, MARKS), group, *late, *columns)
     # mapInArrow cannot find a column with a dot or a backtick in its name
     numbered = chosen.toDF(*map(str, range(len(chosen.columns))))
     if context.on_event:
@@ -153,13 +160,29 @@ def local_phase(
     types = (T.IntegerType(), T.LongType(), T.StringType(), T.LongType(), T.BinaryType())
     fields = [T.StructField(name, kind) for name, kind in zip(SENT.names, types, strict=True)]
     fields[-1].metadata = dict(metadata or {})
-    phase = LocalPhase(strategy, labels, context.on_event, context.zone)
+    phase = LocalPhase(strategy, labels, context.on_event, context.zone, context.late)
     return with_now(execution().map_in_arrow(numbered, phase, T.StructType(fields)))
 
 
 def hash_of(keys: Sequence[str]) -> Column:
     """The hash (bigint) of a row's key."""
     return F.xxhash64(*map(column_of, keys)) if keys else F.lit(0).cast("bigint")
+
+
+def _without_late(batch: pa.RecordBatch) -> tuple[pa.RecordBatch, pa.RecordBatch]:
+    """The late rows among the control rows of a batch, and the other rows without the column of late rows that the
+    strategy does not take."""
+    is_late: Mask = pc.and_(batch.column(1).is_valid(), batch.column(4).is_valid()).to_numpy(zero_copy_only=False)
+    rows = batch.select([i for i in range(batch.num_columns) if i != 4])
+    return batch.select([3, 4]).filter(pa.array(is_late)), rows.filter(pa.array(~is_late))
+
+
+def _late_of(passed: pa.RecordBatch) -> Iterator[pa.RecordBatch]:
+    """Late rows on their way, in payloads by key group."""
+    groups = passed.column(0)
+    for group in groups.unique().to_pylist():
+        late = passed.column(1).filter(pc.equal(groups, group))
+        yield _sent([(group, 0, LATE, None, to_bytes(pa.RecordBatch.from_arrays([late], names=[LATE])))])
 
 
 def _own(batch: pa.RecordBatch) -> pa.RecordBatch:

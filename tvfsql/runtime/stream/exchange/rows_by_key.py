@@ -10,7 +10,7 @@ import pyarrow as pa
 from pyspark.sql import DataFrame
 from pyspark.sql import types as T
 
-from tvfsql.plan.columns import MARKS
+from tvfsql.plan.columns import LATE, MARKS
 from tvfsql.plan.stream import StreamContext
 from tvfsql.plan.window import Tumble
 from tvfsql.runtime.arrow.batches import joined, sort_order, with_nulls
@@ -26,23 +26,37 @@ EVERY_MS = Span(Tumble(1))  # slices of 1 ms: a watermark that moves passes the 
 
 
 def rows_by_key(
-    rows: DataFrame, context: StreamContext, *, keys: Sequence[str], time: str, side: str = ""
+    rows: DataFrame,
+    context: StreamContext,
+    *,
+    columns: Sequence[str],
+    keys: Sequence[str],
+    time: str,
+    side: str = "",
 ) -> DataFrame:
     """The rows of a micro-batch in payloads by key group.
 
-    In: any columns, including `keys`, `time` (a timestamp; rows where it is NULL only contribute their watermark) and
-    the watermark columns.
-    Out: as in `local_phase`. A payload has all columns except the watermark columns, named by number, and `$hash`, the
-    hash of the keys. The payloads of operators with several inputs name their `side`.
+    In: `columns`, including `keys` and `time` (a timestamp; rows where it is NULL only contribute their watermark), and
+    the watermark columns; with `late` `$late` too.
+    Out: as in `local_phase`. A payload has the `columns`, named by number, and `$hash`, the hash of the keys; with
+    `late` also `$late`. The payloads of operators with several inputs name their `side`.
     """
-    own = own_columns(rows)
-    strategy = LocalRows(len(own), own.index(time), side)
-    return local_phase(rows, [*map(column_of, own), hash_of(keys)], strategy, context, keys=keys)
+    own = list(columns)
+    strategy = LocalRows(len(own), own.index(time), side, context.late and LATE not in own)
+    late = [column_of(LATE)] if strategy.late else []
+    return local_phase(rows, [*map(column_of, own), hash_of(keys), *late], strategy, context, keys=keys)
 
 
 def own_columns(rows: DataFrame) -> list[str]:
-    """The columns besides the watermark columns."""
-    return [name for name in rows.columns if name not in MARKS]
+    """The columns besides the watermark columns and `$late`."""
+    return [name for name in rows.columns if name not in (*MARKS, LATE)]
+
+
+def late_type(rows: DataFrame, context: StreamContext) -> T.StructType | None:
+    """The type of `$late`; None without `late`."""
+    kind = rows.schema[LATE].dataType if context.late else None
+    assert kind is None or isinstance(kind, T.StructType), kind
+    return kind
 
 
 def zone_of(rows: DataFrame, time: str) -> str:
@@ -55,14 +69,20 @@ def side_of(payload: pa.RecordBatch) -> str:
     return (payload.schema.metadata or {})[SIDE.encode()].decode()
 
 
+def without_late(payload: pa.RecordBatch) -> pa.RecordBatch:
+    """The rows of a payload without `$late`, which does not go into state."""
+    return payload.drop_columns([LATE]) if LATE in payload.schema.names else payload
+
+
 @dataclass(frozen=True)
 class LocalRows:
     """A `LocalStrategy` that takes `columns` columns of the row, and the hash of its key. `time` is the number of its
-    time column. With `on_event` a new seq starts wherever a watermark moves."""
+    time column. With `late` there is also `$late`. With `on_event` a new seq starts wherever a watermark moves."""
 
     columns: int
     time: int
     side: str = ""
+    late: bool = False
 
     def cuts(self, channels: ChannelWatermarks, watermarks: WatermarkColumns, rows: pa.RecordBatch) -> list[int]:
         return channels.slice_cuts(watermarks, EVERY_MS)
@@ -72,9 +92,9 @@ class LocalRows:
 
     def payload(self, waiting: Sequence[pa.RecordBatch]) -> tuple[pa.RecordBatch, Ints]:
         rows = joined(waiting)
-        groups: Ints = rows.column(self.columns + 1).to_numpy().astype(np.int64)
+        groups: Ints = rows.column("key_group").to_numpy().astype(np.int64)
         order = sort_order([groups])
-        names = [*map(str, range(self.columns)), HASH]
-        columns = [with_nulls(column) for column in rows.columns[: self.columns + 1]]
+        names = [*map(str, range(self.columns)), HASH, *([LATE] if self.late else [])]
+        columns = [with_nulls(column) for column in rows.columns[: len(names)]]
         own = pa.RecordBatch.from_arrays(columns, names=names).take(pa.array(order))
         return own.replace_schema_metadata({SIDE: self.side}) if self.side else own, groups[order]

@@ -33,8 +33,8 @@ def apply_operator(
     """Exchange and operator: the rows that an operator emits for the messages of `local_phase`.
 
     Out: the columns of `schema`. With `marks` in the operator's context control rows follow, with its output watermark
-    in the columns that `with_watermarks` adds. With `late` late rows follow, in a column `$late` of that type; all
-    other columns are NULL. The query's progress reports observed metrics under `name`: `counters` and `more_counters`.
+    in the columns that `with_watermarks` adds. With `late` late rows follow, as control rows with a column `$late` of
+    that type. The query's progress reports observed metrics under `name`: `counters` and `more_counters`.
     """
     fields = [*schema.fields]
     if operator.context.marks:

@@ -44,6 +44,14 @@ class Late:
 
 
 @dataclass(frozen=True)
+class PassedLate:
+    """Late rows as they leave the operator, in a column of structs: those of operators below, and rows that are late
+    but have no window."""
+
+    rows: pa.RecordBatch
+
+
+@dataclass(frozen=True)
 class Report:
     """What one micro-batch did to a key group. Times are epoch ms. None: does not apply to the operator.
 
@@ -67,7 +75,7 @@ class Report:
     open_slices: int | None
 
 
-Output = Fire | Emit | Late | Report
+Output = Fire | Emit | Late | PassedLate | Report
 
 OUTPUT = T.StructType(
     [
@@ -85,7 +93,7 @@ def encoded(message: Output) -> Row:
         case Fire():
             bounds = {"first_end": str(message.first_end), "last_end": str(message.last_end)}
             return Row(kind=kind, body=to_bytes(message.slices.replace_schema_metadata(bounds)), report=None)
-        case Emit() | Late():
+        case Emit() | Late() | PassedLate():
             return Row(kind=kind, body=to_bytes(message.rows), report=None)
         case Report():
             return Row(kind=kind, body=None, report=Row(**vars(message)))
@@ -104,6 +112,8 @@ def decoded(batch: pa.RecordBatch) -> Iterator[Output]:
                 yield Emit(from_bytes(body.as_buffer()))
             case "Late":
                 yield Late(from_bytes(body.as_buffer()))
+            case "PassedLate":
+                yield PassedLate(from_bytes(body.as_buffer()))
             case "Report":
                 yield Report(**report.as_py())
             case unknown:

@@ -8,9 +8,10 @@ from typing import Any
 
 from pyspark.sql import Row
 
+from tvfsql.plan.columns import LATE
 from tvfsql.plan.stream import StreamContext
 from tvfsql.runtime.arrow.batches import from_bytes
-from tvfsql.runtime.stream.operator.messages import Report, encoded
+from tvfsql.runtime.stream.operator.messages import PassedLate, Report, encoded
 from tvfsql.runtime.stream.operator.protocol import KeyGroup, Operator
 from tvfsql.runtime.stream.state.chunk_store import State
 from tvfsql.runtime.stream.state.timer_queue import TimerState
@@ -25,7 +26,10 @@ def micro_batch(operator: Operator, state: State, timers: TimerState | None, sen
     """What the operator emits for the messages to a key group (at least one), followed by a report."""
     now, context = sent[0][NOW], operator.context
     group = operator.open(state, timers, now)
-    for payloads, messages in by_seq(sent):
+    for row in sent:
+        if row["channel"] == LATE:
+            yield encoded(PassedLate(from_bytes(row["payload"])))
+    for payloads, messages in by_seq(row for row in sent if row["channel"] != LATE):
         if payloads:
             group.add(payloads)
         if context.proctime:

@@ -15,7 +15,7 @@ from typing import ClassVar
 import pyarrow as pa
 
 from tvfsql.plan.stream import StreamContext
-from tvfsql.runtime.stream.operator.messages import Emit, Fire, Late
+from tvfsql.runtime.stream.operator.messages import Emit, Fire, Late, PassedLate
 from tvfsql.runtime.stream.state.chunk_store import ChunkStore, State
 from tvfsql.runtime.stream.state.timer_queue import TimerState
 from tvfsql.runtime.stream.time.channel_messages import ChannelMessage
@@ -55,7 +55,7 @@ class KeyGroup(ABC):
         """Pass messages to the valve (`self.store.valve.advance`), and emit what is complete by the new watermark.
         `messages` may be empty. Counts `rows_out`."""
 
-    def finish(self) -> Iterator[Fire | Emit | Late]:
+    def finish(self) -> Iterator[Fire | Emit | Late | PassedLate]:
         """Emit what is emitted once per micro-batch, after the last `advance`."""
         yield from ()
 

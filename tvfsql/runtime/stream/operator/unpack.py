@@ -8,7 +8,7 @@ from dataclasses import dataclass
 import pyarrow as pa
 
 from tvfsql.plan.columns import CHANNEL, CONTROL, LATE
-from tvfsql.runtime.stream.operator.messages import Emit, Fire, Late, Report, decoded
+from tvfsql.runtime.stream.operator.messages import Emit, Fire, Late, PassedLate, Report, decoded
 from tvfsql.runtime.stream.operator.protocol import Operator
 from tvfsql.runtime.stream.time.channel_messages import SOURCE
 from tvfsql.runtime.stream.time.valve import TRIGGER
@@ -19,7 +19,7 @@ class Unpack:
     """The function for `mapInArrow`: the operator's result in batches of bounded size, then late rows and control rows.
 
     `schema` is the Arrow schema of the output: the columns of the result. If it has `$control`, control rows carry the
-    operator's output watermark in it. If it has `$late`, each late row is in it once per window that it missed.
+    operator's output watermark in it. If it has `$late`, late rows are control rows with that column.
     """
 
     operator: Operator
@@ -34,13 +34,19 @@ class Unpack:
                         for rows in self.operator.unpack(message):
                             yield self._rows(rows.num_rows, rows.columns)
                     case Late():
-                        late = self.operator.unpack_late(message)
-                        yield self._rows(len(late), named={LATE: late})
+                        yield self._late(self.operator.unpack_late(message))
+                    case PassedLate():
+                        yield self._late(message.rows.column(0))
                     case Report():
                         watermarks.append(TRIGGER if message.output_watermark is None else message.output_watermark)
             if self.operator.context.marks and watermarks:
                 control = {CONTROL: pa.array(watermarks), CHANNEL: pa.array([SOURCE] * len(watermarks))}
                 yield self._rows(len(watermarks), named=control)
+
+    def _late(self, late: pa.Array) -> pa.RecordBatch:
+        """Late rows as control rows that move no watermark."""
+        control = {CONTROL: pa.array([TRIGGER] * len(late)), CHANNEL: pa.array([SOURCE] * len(late))}
+        return self._rows(len(late), named={LATE: late, **control})
 
     def _rows(
         self, rows: int, first: Sequence[pa.Array] = (), named: Mapping[str, pa.Array] | None = None

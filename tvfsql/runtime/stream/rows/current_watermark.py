@@ -14,6 +14,7 @@ import pyarrow as pa
 from pyspark.sql import DataFrame
 from pyspark.sql import types as T
 
+from tvfsql.plan.columns import LATE
 from tvfsql.plan.stream import ONE_INPUT, StreamContext, StreamOptions
 from tvfsql.runtime.arrow.batches import joined
 from tvfsql.runtime.merge.kernel import TIMESTAMP
@@ -37,14 +38,15 @@ def current_watermark_stream(
     In: any columns, and the watermark columns of `with_watermarks`. Rows whose `time` is NULL are dropped.
     Out: the same columns without the watermark columns, and `column`, of the type of `time`: the watermark before the
     row's micro-batch, or with `on_event` before the row; NULL before the first watermark. With `marks` the operator
-    adds its own watermark columns. The query's progress reports the counters under `name`; no row is late here.
+    adds its own watermark columns. With `late` rows keep `$late`, for operators above. The query's progress reports the
+    counters under `name`; no row is late here.
     """
     context = StreamContext(**options)
-    own = own_columns(rows)
+    own = [*own_columns(rows), *([LATE] if context.late else [])]
     operator = AddWatermark(len(own), own.index(time), context)
     inputs = tuple(context.inputs)
     description = Description("CurrentWatermark", (), about=f"time=[{time}]", zone=zone_of(rows, time), inputs=inputs)
-    sent = rows_by_key(rows, context, keys=[time], time=time)
+    sent = rows_by_key(rows, context, columns=own, keys=[time], time=time)
     schema = T.StructType([*(rows.schema[each] for each in own), T.StructField(column, rows.schema[time].dataType)])
     return apply_operator(sent, operator, description, schema, name=name)
 

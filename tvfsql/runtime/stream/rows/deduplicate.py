@@ -24,7 +24,7 @@ from tvfsql.plan.stream import ONE_INPUT, StreamContext, StreamOptions
 from tvfsql.runtime.arrow.batches import changes_in, joined, key_codes, sort_order
 from tvfsql.runtime.arrow.columns import Ints, Mask
 from tvfsql.runtime.merge.kernel import TIMESTAMP
-from tvfsql.runtime.stream.exchange.rows_by_key import HASH, own_columns, rows_by_key, zone_of
+from tvfsql.runtime.stream.exchange.rows_by_key import HASH, late_type, own_columns, rows_by_key, without_late, zone_of
 from tvfsql.runtime.stream.operator.apply import apply_operator
 from tvfsql.runtime.stream.operator.messages import Emit
 from tvfsql.runtime.stream.operator.protocol import Operator
@@ -60,9 +60,10 @@ def deduplicate_stream(
     In: any columns, and the watermark columns of `with_watermarks`. `retention` is in ms of event time; 0: forever.
     `ties` orders rows of the same time (DIRECTIONS); the first of them is kept.
     Out: the same columns, without the watermark columns; with `marks` the operator adds its own.
-    Rows at or before the current watermark are late: they are dropped and counted. The query's progress reports the
-    counters under `name`. The counters and `inputs` are those of `merge_slice_stream`. With `proctime` the watermark is
-    the time of the micro-batch: a first row is emitted in its own micro-batch, and no row is late.
+    Rows at or before the current watermark are late: they are dropped and counted, or with `late` emitted apart. The
+    query's progress reports the counters under `name`. The counters and `inputs` are those of `merge_slice_stream`.
+    With `proctime` the watermark is the time of the micro-batch: a first row is emitted in its own micro-batch, and no
+    row is late.
     """
     context = StreamContext(**options)
     own = own_columns(rows)
@@ -73,9 +74,9 @@ def deduplicate_stream(
     about += ", order=[PROCTIME]" if context.proctime else ""
     zone, inputs = zone_of(rows, time), tuple(context.inputs)
     description = Description("Deduplicate", tuple(keys), about=about, zone=zone, inputs=inputs)
-    sent = rows_by_key(rows, context, keys=keys, time=time)
+    sent = rows_by_key(rows, context, columns=own, keys=keys, time=time)
     schema = T.StructType([rows.schema[column] for column in own])
-    return apply_operator(sent, operator, description, schema, name=name)
+    return apply_operator(sent, operator, description, schema, name=name, late=late_type(rows, context))
 
 
 @dataclass(frozen=True)
@@ -98,14 +99,11 @@ class KeepRow(Operator):
         return Deduplication(self, ChunkStore(state, joined, self.context.inputs), TimerServices(timers))
 
     def fresh(self, rows: Any, watermark: int | None) -> Any:
-        """New rows as they are in state, each as a span of its own, without rows that the watermark has passed."""
+        """New rows as they are in state, each as a span of its own. In processing time none is before the watermark."""
         micros: Ints = rows.column(self.time).cast(TIMESTAMP).view(pa.int64()).to_numpy()
         passed = goes_on(watermark) if self.context.proctime else None
         if passed is not None:
             micros = np.maximum(micros, passed * 1000)
-        elif watermark is not None:
-            on_time: Mask = micros // 1000 > watermark
-            rows, micros = rows.filter(pa.array(on_time)), micros[on_time]
         own = [micros, micros, np.full(len(micros), NEVER), np.zeros(len(micros), dtype=np.bool_)]
         names = [*rows.schema.names, START, END, TIMER, DONE]
         return pa.RecordBatch.from_arrays([*rows.columns, *map(pa.array, own)], names=names)
@@ -174,11 +172,11 @@ class Deduplication(RowKeyGroup):
 
     def add(self, payloads: Sequence[Any]) -> None:
         rows = joined(payloads)
-        fresh = self.spec.fresh(rows, self.watermark)
         self.counts.rows_in += rows.num_rows
-        self.counts.late += rows.num_rows - fresh.num_rows
-        if fresh.num_rows:
-            self.waiting.append(fresh)
+        if self.watermark is not None and not (self.context.proctime and goes_on(self.watermark) is not None):
+            rows = self.in_time(rows, self.spec.time, self.watermark)
+        if rows.num_rows:
+            self.waiting.append(self.spec.fresh(without_late(rows), self.watermark))
 
     def advance(self, messages: Iterable[ChannelMessage]) -> Iterator[Emit]:
         watermark = self.store.valve.advance(messages)

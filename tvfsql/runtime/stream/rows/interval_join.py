@@ -43,7 +43,15 @@ from tvfsql.plan.window_join import KINDS
 from tvfsql.runtime.arrow.batches import changes_in, joined, key_codes, sort_order
 from tvfsql.runtime.arrow.columns import Ints, Mask
 from tvfsql.runtime.merge.kernel import TIMESTAMP
-from tvfsql.runtime.stream.exchange.rows_by_key import HASH, own_columns, rows_by_key, side_of, zone_of
+from tvfsql.runtime.stream.exchange.rows_by_key import (
+    HASH,
+    late_type,
+    own_columns,
+    rows_by_key,
+    side_of,
+    without_late,
+    zone_of,
+)
 from tvfsql.runtime.stream.operator.apply import apply_operator
 from tvfsql.runtime.stream.operator.messages import Emit
 from tvfsql.runtime.stream.operator.protocol import Operator
@@ -110,13 +118,15 @@ def interval_join_stream(
         inputs=tuple(context.inputs),
     )
     sent = [
-        rows_by_key(of_side(rows, side), context, keys=keys[i], time=times[i], side=side)
+        rows_by_key(of_side(rows, side), context, columns=columns[i], keys=keys[i], time=times[i], side=side)
         for i, (rows, side) in enumerate(zip(sides, ("1/", "2/"), strict=True))
     ]
     fields = [rows.schema[column] for rows, of in zip(sides, columns, strict=True) for column in of]
     schema = T.StructType([T.StructField(each.name, each.dataType, True) for each in fields])
-    late = F.sum("report.late_right").alias("numLateRecordsDroppedRight")
-    return apply_operator(sent[0].union(sent[1]), operator, description, schema, name=name, more_counters=[late])
+    right_late = F.sum("report.late_right").alias("numLateRecordsDroppedRight")
+    late = late_type(left, context)
+    both = sent[0].union(sent[1])
+    return apply_operator(both, operator, description, schema, name=name, late=late, more_counters=[right_late])
 
 
 @dataclass(frozen=True)
@@ -226,11 +236,10 @@ class JoinedRows(RowKeyGroup):
             side = LEFT if side_of(rows) == "1/" else RIGHT
             self.counts.rows_in += rows.num_rows
             if watermark is not None:
-                on_time: Mask = self.spec.micros(rows, side) // 1000 > watermark
-                late = int((~on_time).sum())
-                self.counts.late += late
-                self.counts.late_right += late if side == RIGHT else 0
-                rows = rows.filter(pa.array(on_time))
+                before = self.counts.late
+                rows = self.in_time(rows, self.spec.times[side], watermark)
+                self.counts.late_right += self.counts.late - before if side == RIGHT else 0
+            rows = without_late(rows)
             if rows.num_rows:
                 self.fresh[side].append(_with_met(rows, np.zeros(rows.num_rows, dtype=np.bool_)))
 

@@ -2,7 +2,15 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterator
+
+import pyarrow as pa
+
+from tvfsql.plan.columns import LATE
 from tvfsql.plan.stream import StreamContext
+from tvfsql.runtime.arrow.columns import Ints, Mask
+from tvfsql.runtime.merge.kernel import TIMESTAMP
+from tvfsql.runtime.stream.operator.messages import PassedLate
 from tvfsql.runtime.stream.operator.protocol import KeyGroup
 from tvfsql.runtime.stream.state.chunk_store import ChunkStore
 from tvfsql.runtime.stream.state.timers import TimerServices
@@ -15,6 +23,23 @@ class RowKeyGroup(KeyGroup):
     def __init__(self, context: StreamContext, store: ChunkStore, services: TimerServices) -> None:
         super().__init__(context, store)
         self.services = services
+        self.late_rows: list[pa.RecordBatch] = []
+
+    def in_time(self, rows: pa.RecordBatch, time: int, watermark: int) -> pa.RecordBatch:
+        """The rows that the watermark has not passed. The others are counted as late, and kept if the context says so.
+        `time` is the number of their time column."""
+        micros: Ints = rows.column(time).cast(TIMESTAMP).view(pa.int64()).to_numpy()
+        on_time: Mask = micros // 1000 > watermark
+        if not on_time.all():
+            late = rows.filter(pa.array(~on_time))
+            self.counts.late += late.num_rows
+            if self.context.late:
+                self.late_rows.append(late.select([LATE]))
+        return rows.filter(pa.array(on_time))
+
+    def finish(self) -> Iterator[PassedLate]:
+        for rows in self.late_rows:
+            yield PassedLate(rows)
 
     def flush(self) -> None:
         self.store.flush()

@@ -15,11 +15,10 @@ from dataclasses import dataclass, replace
 import numpy as np
 import pyarrow as pa
 
-from tvfsql.plan.columns import LATE
 from tvfsql.plan.stream import ONE_INPUT, StreamContext
 from tvfsql.runtime.arrow.columns import Ints, lengths, lists, structs
 from tvfsql.runtime.merge.session_merge import Intervals
-from tvfsql.runtime.stream.exchange.late_rows import LateRows, with_window
+from tvfsql.runtime.stream.exchange.late_rows import LATES, LateRows, with_window
 from tvfsql.runtime.stream.operator.messages import Emit, Fire, Late
 from tvfsql.runtime.stream.operator.protocol import KeyGroup, Operator, in_pieces
 from tvfsql.runtime.stream.state.chunk_store import State
@@ -50,7 +49,7 @@ class SessionOperator(Operator):
 
     def unpack_late(self, late: Late) -> pa.StructArray:
         """Each late row with the session that it formed with other late rows."""
-        rows = lists(late.rows.column(LATE))
+        rows = lists(late.rows.column(LATES))
         counts = lengths(rows)
         bare = replace(self.layout, keys=0, merges=())
         starts, lasts = (np.repeat(of(late.rows), counts) for of in (bare.starts, bare.lasts))
@@ -87,7 +86,7 @@ class SessionWindows(KeyGroup):
             else:
                 self.counts.late += self._total(late)
                 if self.late and late.num_rows:
-                    self.late_sessions.append(late.select([*self.layout.names[self.layout.keys :][:2], LATE]))
+                    self.late_sessions.append(late.select([*self.layout.names[self.layout.keys :][:2], LATES]))
         if fresh.num_rows:
             self.sessions.add(self.late.without(fresh) if self.late else fresh)
 

@@ -6,9 +6,10 @@ from collections.abc import Mapping, Sequence
 from typing import Any, Unpack
 
 from pyspark.sql import DataFrame
+from pyspark.sql import functions as F
 from pyspark.sql import types as T
 
-from tvfsql.plan.columns import BEFORE, LATE, OP, WINDOW_COLUMNS
+from tvfsql.plan.columns import BEFORE, LATE, OP
 from tvfsql.plan.stream import StreamContext, StreamOptions
 from tvfsql.plan.window import Session, Window
 from tvfsql.runtime.frames.assigned_windows import local_time
@@ -19,7 +20,7 @@ from tvfsql.runtime.merge.partials import Merge, are_kinds
 from tvfsql.runtime.merge.session_merge import Intervals
 from tvfsql.runtime.merge.slice_rows import SliceRows
 from tvfsql.runtime.stream.backfill.history import Read, with_history
-from tvfsql.runtime.stream.exchange.late_rows import LateRows
+from tvfsql.runtime.stream.exchange.late_rows import LATES, LateRows
 from tvfsql.runtime.stream.exchange.local_phase import LocalStrategy, local_phase
 from tvfsql.runtime.stream.exchange.local_windows import LocalIntervals, LocalSlices
 from tvfsql.runtime.stream.operator.apply import apply_operator
@@ -52,7 +53,7 @@ def local_slices(
     (bigint, epoch ms), and now (bigint, epoch ms: the time of the micro-batch).
     With `on_event` a watermark counts from the next row on, in the order of the source, so all rows pass through one
     task; otherwise from the next micro-batch on. With `late` there is an input column `$late` with the row, in case it
-    is late (an array of one struct). With `zone` windows follow its wall clock: watermarks are instants, and so is
+    is late (`exchange.late_rows`). With `zone` windows follow its wall clock: watermarks are instants, and so is
     `time` if it is a timestamp. `key_groups` is the maximum parallelism, and must not change over a checkpoint.
     `history` has functions that return rows that come before those of the stream, as `with_history` takes them.
     """
@@ -92,9 +93,12 @@ def _local(
     keys: Sequence[str],
     merges: Mapping[str, Merge],
 ) -> DataFrame:
-    partials = (*merges, LATE) if context.late else tuple(merges)
+    partials = (*merges, LATES) if context.late else tuple(merges)
     is_instant = rows.schema[time].dataType == T.TimestampType()
     clock = local_time(time, context.zone) if context.zone and is_instant else column_of(time)
+    if context.late:  # as a partial that is a list of rows
+        passed = column_of(LATE).isNotNull()
+        rows = rows.withColumn(LATES, F.when(passed, F.array(column_of(LATE))))
     columns = [*map(column_of, keys), clock, *map(column_of, partials)]
     types = rows.select(*map(column_of, (*keys, *partials))).schema
     metadata = {ROWS: nullable_type(types.jsonValue())}
@@ -118,8 +122,8 @@ def merge_slice_stream(
     emitted in one micro-batch, the one that brings the watermark. Late rows are dropped, or with `adjust` count in the
     first open window (semantics.md#late-rows).
     With `marks` control rows follow, which carry the operator's output watermark in the columns of `with_watermarks`.
-    With `late` late rows follow, once per window that they missed: in the column `$late` (a struct of the row,
-    window_start, window_end and window_time); all other columns are NULL.
+    With `late` late rows follow as control rows, once per window that they missed: in the column `$late`, with the
+    times of the window. So do the late rows of operators below. `marks` is set too then.
     With `firing` windows also fire before and after their end. They emit increments, or changes with two more columns
     after the partials: `before` (a struct of partials) and `$op` (+I, -U, +U).
     With `zone` windows follow its wall clock; watermarks and window_time are instants. `inputs` are the prefixes of the
@@ -172,13 +176,5 @@ def _merged(
     schema = window_schema(types, window, keys, merges)
     if context.emits_changes:
         schema = schema.add(BEFORE, T.StructType(schema.fields[len(keys) + 2 :])).add(OP, T.StringType())
-    late = _late_type(types, context.zone) if context.late else None
-    return apply_operator(sent, operator, description, schema, name=name, late=late)
-
-
-def _late_type(types: T.StructType, zone: str) -> T.StructType:
-    """The type of `$late`: a late row with a window that it missed."""
-    row: Any = types[LATE].dataType
-    clocks = (T.TimestampNTZType(), T.TimestampNTZType(), T.TimestampType() if zone else T.TimestampNTZType())
-    window_columns = [T.StructField(part, clock) for part, clock in zip(WINDOW_COLUMNS, clocks, strict=True)]
-    return T.StructType([*row.elementType.fields, *window_columns])
+    lates: Any = types[LATES].dataType if context.late else None
+    return apply_operator(sent, operator, description, schema, name=name, late=lates and lates.elementType)
