@@ -18,6 +18,7 @@ import pytest
 from bids import some_batches, write_files
 from killing import commits, kill, start, wait_for
 from lakehouse import FORMATS, missing, settings
+from totals import BIDS, KEYED, QUERY, TOTALS, expected
 
 from examples import SOAK
 from tvfsql import Session, TvfSqlError
@@ -27,15 +28,6 @@ if TYPE_CHECKING:
     from pyspark.sql import SparkSession
 
 pytestmark = [pytest.mark.spark, pytest.mark.lakehouse]
-BIDS = """CREATE TABLE bid (ts TIMESTAMP(3), item STRING, price DECIMAL(10, 2), n INT,
-    WATERMARK FOR ts AS ts - INTERVAL '30' SECOND)
-WITH ('connector' = 'filesystem', 'path' = '{}', 'format' = 'json', 'maxFilesPerTrigger' = '1');
-"""
-TOTALS = "window_start TIMESTAMP(3), item STRING, n BIGINT, total DECIMAL(20, 2)"
-KEYED = "PRIMARY KEY (window_start, item) NOT ENFORCED"
-QUERY = """SELECT window_start, COALESCE(item, '') AS item, COUNT(*) AS n, CAST(SUM(price) AS DECIMAL(20, 2)) AS total
-FROM TABLE(TUMBLE(TABLE bid, DESCRIPTOR(ts), INTERVAL '10' SECOND))
-GROUP BY window_start, window_end, COALESCE(item, '')"""
 
 
 class Lake:
@@ -75,12 +67,6 @@ def lake(request: pytest.FixtureRequest, tmp_path: Path) -> Iterator[Lake]:
 def bids(tmp_path: Path) -> Path:
     write_files(tmp_path / "in", some_batches(seed=3, disorder=30, batches=20 if SOAK else 3))
     return tmp_path / "in"
-
-
-def expected(spark: SparkSession, folder: Path) -> Counter[Any]:
-    session = Session(spark, mode="batch")
-    session.execute(BIDS.format(folder))
-    return Counter(map(tuple, session.sql(QUERY).collect()))
 
 
 def test_batch_replaces_rows_of_a_key_and_adds_others(lake: Lake, bids: Path) -> None:

@@ -14,6 +14,7 @@ from typing import TYPE_CHECKING, Any
 import pytest
 from bids import some_batches, write_files
 from killing import commits, kill, start, wait_for
+from totals import BIDS, KEYED, QUERY, TOTALS, expected
 
 from examples import SOAK
 from tvfsql import Session, TvfSqlError
@@ -24,16 +25,7 @@ if TYPE_CHECKING:
     from pyspark.sql import SparkSession
 
 pytestmark = [pytest.mark.spark, pytest.mark.skipif(sys.platform != "linux", reason="a PostgreSQL of a wheel")]
-BIDS = """CREATE TABLE bid (ts TIMESTAMP(3), item STRING, price DECIMAL(10, 2), n INT,
-    WATERMARK FOR ts AS ts - INTERVAL '30' SECOND)
-WITH ('connector' = 'filesystem', 'path' = '{}', 'format' = 'json', 'maxFilesPerTrigger' = '1');
-"""
-STORE = "WITH ('connector' = 'jdbc', 'url' = '{}', 'table-name' = '{}', 'username' = 'postgres'{});\n"
-TOTALS = "window_start TIMESTAMP(3), item STRING, n BIGINT, total DECIMAL(20, 2)"
-KEYED = "PRIMARY KEY (window_start, item) NOT ENFORCED"
-QUERY = """SELECT {}window_start, COALESCE(item, '') AS item, COUNT(*) AS n, CAST(SUM(price) AS DECIMAL(20, 2)) AS total
-FROM TABLE(TUMBLE(TABLE bid, DESCRIPTOR(ts), INTERVAL '10' SECOND))
-GROUP BY window_start, window_end, COALESCE(item, '')"""
+STORE = "WITH ('connector' = 'jdbc', 'url' = '{}', 'table-name' = '{}', 'username' = 'postgres');\n"
 IN_POSTGRES = "(window_start TIMESTAMP(3), item TEXT, n BIGINT, total DECIMAL(20, 2), PRIMARY KEY (window_start, item))"
 
 
@@ -74,18 +66,12 @@ def rows(tmp_path: Path) -> Path:
     return tmp_path / "in"
 
 
-def expected(spark: SparkSession, folder: Path) -> Counter[Any]:
-    session = Session(spark, mode="batch")
-    session.execute(BIDS.format(folder))
-    return Counter(map(tuple, session.sql(QUERY.format("")).collect()))
-
-
 def test_batch_replaces_rows_of_a_key_and_adds_others(database: Database, spark: SparkSession, rows: Path) -> None:
     database.create("of_batch")
     database.connection.execute("CREATE TABLE log (at TIMESTAMPTZ, numbers INT[], note TEXT)")
     session = Session(spark, mode="batch")
     session.execute(BIDS.format(rows))
-    session.execute(f"CREATE TABLE of_batch ({TOTALS}, {KEYED}) " + STORE.format(database.url, "public.of_batch", ""))
+    session.execute(f"CREATE TABLE of_batch ({TOTALS}, {KEYED}) " + STORE.format(database.url, "public.of_batch"))
     session.execute("INSERT INTO of_batch VALUES (TIMESTAMP '2020-04-15 08:00:00', 'A', 1, 0.5)")
     for _ in range(2):
         session.execute(f"INSERT INTO of_batch {QUERY.format('')}")
@@ -96,21 +82,20 @@ def test_batch_replaces_rows_of_a_key_and_adds_others(database: Database, spark:
         )
 
     create = "CREATE TABLE log (at TIMESTAMP_LTZ(3), numbers ARRAY<INT>, note STRING) "
-    session.execute("SET 'table.local-time-zone' = 'Asia/Tokyo';" + create + STORE.format(database.url, "log", ""))
+    session.execute("SET 'table.local-time-zone' = 'Asia/Tokyo';" + create + STORE.format(database.url, "log"))
     for _ in range(2):
         session.execute("INSERT INTO log SELECT TO_TIMESTAMP_LTZ(1000, 3), ARRAY[1, NULL], 'tab\t\\ and '''")
     found = database.connection.execute("SELECT extract(epoch FROM at)::int, numbers, note FROM log").fetchall()
     assert found == [(1, [1, None], "tab\t\\ and '")] * 2
     with pytest.raises(TvfSqlError, match='refuses rows for table nothing: relation "nothing" does not exist'):
-        session.execute("CREATE TABLE nothing (n INT) " + STORE.format(database.url, "nothing", ""))
+        session.execute("CREATE TABLE nothing (n INT) " + STORE.format(database.url, "nothing"))
         session.execute("INSERT INTO nothing VALUES (1)")
 
 
 def test_changes_of_early_results_leave_the_rows_of_batch(database: Database, spark: SparkSession, rows: Path) -> None:
     database.create("early")
     session = Session(spark, mode="streaming")
-    op = ", 'changelog.op' = 'op'"
-    table = f"CREATE TABLE early (op STRING, {TOTALS}, {KEYED}) " + STORE.format(database.url, "early", op)
+    table = f"CREATE TABLE early ({TOTALS}, {KEYED}) " + STORE.format(database.url, "early")
     session.execute(BIDS.format(rows) + table + "SET 'table.exec.emit.early-fire.enabled' = 'true'")
     session.execute(f"INSERT INTO early {QUERY.format('')}")
     assert database.rows("early") == expected(spark, rows)
@@ -141,7 +126,7 @@ def test_a_killed_stream_writes_each_row_once(
     if not keyed:
         database.connection.execute(f"ALTER TABLE {table} DROP CONSTRAINT {table}_pkey")
     columns = f"{TOTALS}, {KEYED}" if keyed else TOTALS
-    text = BIDS.format(rows) + f"CREATE TABLE {table} ({columns}) " + STORE.format(database.url, table, "")
+    text = BIDS.format(rows) + f"CREATE TABLE {table} ({columns}) " + STORE.format(database.url, table)
     (tmp_path / "script.sql").write_text(f"{text}INSERT INTO {table} {QUERY.format('')};")
     checkpoint = tmp_path / "checkpoint"
     for wanted in range(10):

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from tvfsql.catalog import Table
-from tvfsql.catalog.connectors import Kafka
+from tvfsql.catalog.connectors import Kafka, UpsertKafka
 from tvfsql.catalog.connectors.changes import OPTIONS
 from tvfsql.catalog.connectors.kafka import RAW_BYTES, Part
 from tvfsql.emit import columns
@@ -12,7 +12,7 @@ from tvfsql.emit.dead_letters import OF_TEXT, TEXT, columns_ddl, parsing, tell_l
 from tvfsql.emit.python_module import Chain, PythonModule, literal, option_value
 from tvfsql.physical.dead_letters import PARSED
 from tvfsql.physical.operators import TableSourceScan
-from tvfsql.plan.columns import CHANNEL
+from tvfsql.plan.columns import ADDED, CHANNEL
 from tvfsql.plan.node import Field
 from tvfsql.plan.scalar import quoted
 
@@ -26,6 +26,8 @@ def read_messages(node: TableSourceScan, source: Kafka, table: str, module: Pyth
     for option, value in (*source.options, *source.reading):
         rows = rows.then("option", literal(option), option_value(value, module))
     module.assign(table, rows.then("load"))
+    if isinstance(source, UpsertKafka):
+        module.assign(table, f"{module.need('tvfsql.runtime', 'latest_messages')}({table})")
     sides = {field.name: source.side_of(field.name) for field in node.fields}
     parsed = Chain(table)
     for side, part in source.parts.items():
@@ -51,9 +53,13 @@ def read_messages(node: TableSourceScan, source: Kafka, table: str, module: Pyth
 
 def as_messages(rows: Chain, table: Table, target: Kafka) -> Chain:
     """The rows of an INSERT as messages: their columns are the key (if the table has one), the value and written
-    metadata.
+    metadata. Where rows replace others by key, a retraction has no value: it is a tombstone.
     """
-    made = [_written(part, table).then("alias", literal(side)) for side, part in target.parts.items()]
+    parts = {side: _written(part, table) for side, part in target.parts.items()}
+    if table.op is not None and target.replaces_by:
+        added = _column_of(table.op).then("isin", *map(literal, ADDED))
+        parts["value"] = Chain("F").then("when", added.flat(), parts["value"].flat())
+    made = [part.then("alias", literal(side)) for side, part in parts.items()]
     for column in table.written:
         if column.metadata is not None:
             value = _as(_column_of(column.name), "int") if column.type == "bigint" else _column_of(column.name)

@@ -14,7 +14,7 @@ from tvfsql.emit.emitter import emit
 from tvfsql.emit.functions import declare, imported
 from tvfsql.emit.jobs import CHECKPOINT, OF_LETTERS, imports, job_arguments, job_text, letter_arguments, letter_scans
 from tvfsql.emit.python_module import PARAMETERS, Chain, PythonModule, literal, module_text, option_value
-from tvfsql.emit.sinks import dead_letters, insert, late_output, stream_insert, stream_inserts, take
+from tvfsql.emit.sinks import dead_letters, insert, late_output, stream_insert, stream_inserts, take, with_op
 from tvfsql.emit.sources import STREAM
 from tvfsql.options import StreamOptions
 from tvfsql.physical.operators import LateOutput, TableSourceScan
@@ -179,7 +179,7 @@ class _Module:
             self.functions += late_output(number, rows.tables, module)
         if isinstance(plan, Sink):
             assert table is not None
-            self.functions += (stream_insert if stream else insert)(number, plan, table, module)
+            self.functions += (stream_insert if stream else insert)(number, plan, with_op(table, plan), module)
             if stream:
                 self.main.start(f"insert{number}", query, letters=self.letters(number, query))
             elif self.kept:
@@ -205,7 +205,7 @@ class _Module:
             module = PythonModule(names={*self.names, "shared_rows"}, shared={of: "shared_rows"}, beside=self.beside)
             module.give_back(emit(plan.input, module))
             self._add(module, f"def query{number}(shared_rows: DataFrame) -> DataFrame:")
-            self.functions.append(take(f"write{number}", table, module))
+            self.functions.append(take(f"write{number}", with_op(table, plan), module))
             self.imports |= module.imports
         module = self._module()
         late = of.tables if isinstance(of, LateOutput) else ()

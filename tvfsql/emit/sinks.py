@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
+from dataclasses import replace
 
 from tvfsql.catalog import Table
 from tvfsql.catalog.connectors import Connector, Jdbc, Kafka, SparkCatalog
@@ -13,8 +14,17 @@ from tvfsql.emit.kafka import as_messages
 from tvfsql.emit.python_module import Call, Chain, PythonModule, literal, option_value
 from tvfsql.emit.sources import STREAM, read_table
 from tvfsql.physical.operators import LateOutput, TableSourceScan
+from tvfsql.plan.columns import OP
 from tvfsql.plan.nodes import Sink
 from tvfsql.plan.scalar import quoted
+
+
+def with_op(table: Table, plan: Sink) -> Table:
+    """The table, with the operations of its rows as a column if it replaces rows by primary key and has not named
+    one.
+    """
+    undeclared = table.op is None and table.connector is not None and table.connector.replaces_by
+    return replace(table, op=OP) if undeclared and OP in plan.columns else table
 
 
 def insert(number: str, plan: Sink, table: Table, module: PythonModule) -> list[str]:
@@ -179,9 +189,9 @@ def _to_postgres(rows: str, number: str, target: Jdbc, table: Table, module: Pyt
 
 def _merged(rows: str, number: str, target: SparkCatalog, table: Table, module: PythonModule) -> Call:
     arguments = [rows, number, literal(target.table), f"keys={literal(list(target.keys))}"]
-    arguments += [f"op={literal(target.op)}"] if target.op else []
+    arguments += [f"op={literal(table.op)}"] if table.op else []
     if target.format in MERGED:  # Spark knows how to create it
-        stored = columns_ddl([part for part in table.physical if part.name != target.op])
+        stored = columns_ddl([part for part in table.physical if part.name != table.op])
         by = f" PARTITIONED BY ({', '.join(map(quoted, table.partitioned_by))})" if table.partitioned_by else ""
         create = f"CREATE TABLE IF NOT EXISTS {target.table} ({stored}) USING {target.format}{by}"
         arguments += [f"created={literal(create)}"]

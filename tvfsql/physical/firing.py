@@ -6,7 +6,7 @@ semantics.md#early-and-late-firing.
 
 from __future__ import annotations
 
-from collections.abc import Iterable
+from collections.abc import Iterable, Sequence
 from dataclasses import replace
 
 from tvfsql.catalog import Catalog, Table
@@ -15,12 +15,12 @@ from tvfsql.options import EARLY_DELAY, EARLY_FIRE, LATE_DELAY, LATE_FIRE, LATE_
 from tvfsql.physical.operators import Calc, StreamSliceMerge
 from tvfsql.physical.words import noun, written
 from tvfsql.plan import nodes
-from tvfsql.plan.columns import OP
+from tvfsql.plan.columns import BEFORE, OP, WINDOW_COLUMNS
 from tvfsql.plan.durations import duration
 from tvfsql.plan.firing import Firing
 from tvfsql.plan.node import Node
 from tvfsql.plan.nodes import Item
-from tvfsql.plan.scalar import Scalar, column, free_name, text
+from tvfsql.plan.scalar import Scalar, column, free_name, template, text
 from tvfsql.plan.sharing import Shared
 from tvfsql.plan.window import Cumulate, Session
 from tvfsql.plan.window_nodes import GlobalWindowAggregate
@@ -109,21 +109,47 @@ def _scalars(node: Node) -> Iterable[Scalar]:
 
 
 def with_changes(plan: Node, catalog: Catalog) -> Node:
-    """Add OP to the columns of the physical plan: as `op` for a SELECT, else under the table's own name. Raises
-    UnsupportedError for a table that cannot store changes.
+    """Add OP to the columns of the physical plan: as `op` for a SELECT, else under the table's own name, if it has one.
+    Raises UnsupportedError for a table that cannot store changes.
     """
     if not isinstance(plan, nodes.Sink):
         name = free_name("op", lambda name: name in {known.lower() for known in plan.columns})
         return _renamed(_passed_on(plan), OP, name)
     table = catalog.get(plan.table)
     assert isinstance(table, Table) and table.connector is not None, plan.table
-    if table.op is None and table.connector.name not in PLAIN:
+    if table.op is None and table.connector.name not in PLAIN and not table.connector.replaces_by:
         raise _takes_no_changes(table, plan.span)
     made = _passed_on(plan.input)
+    if table.op is None and table.connector.replaces_by:
+        made = _without_replaced(made, table.connector.replaces_by)
     if table.op is None:
         return replace(plan, input=made)
     kept = tuple(Item(part.name, column(OP if part.name == table.op else part.name, part.type)) for part in plan.schema)
     return replace(plan, input=_projected(made, kept))
+
+
+def _without_replaced(node: Node, keys: Sequence[str]) -> Node:
+    """Leave out -U where its +U always follows, so that a table with the primary key `keys` needs only the latter."""
+    if isinstance(node, Calc) and _is_followed(node, keys):
+        return replace(
+            node, conditions=(*node.conditions, template("{op} <> '-U'", {"op": column(OP, "string")}, "boolean"))
+        )
+    return node
+
+
+def _is_followed(node: Node, keys: Sequence[str]) -> bool:
+    """Whether the same operator passes on -U and +U, with the same values of `keys`."""
+    match node:
+        case Calc(source, items, conditions):
+            computed = {item.name: item.scalar.column for item in items} or {name: name for name in keys}
+            below = [computed[name] for name in keys]
+            steady = all(BEFORE in one.columns for one in conditions)  # whether the two rows differ
+            return steady and all(below) and _is_followed(source, [name for name in below if name])
+        case Shared(source):
+            return _is_followed(source, keys)
+        case StreamSliceMerge():
+            return {*keys} <= {*node.keys, *WINDOW_COLUMNS}
+    return False
 
 
 def op_of(plan: Node) -> str | None:

@@ -24,6 +24,7 @@ if TYPE_CHECKING:
     from tvfsql.runtime.frames.cdc_messages import debezium_changes as debezium_changes
     from tvfsql.runtime.frames.changelog import applied_changes as applied_changes
     from tvfsql.runtime.frames.changelog import change_sign as change_sign
+    from tvfsql.runtime.frames.changelog import latest_messages as latest_messages
     from tvfsql.runtime.frames.dead_letters import readable as readable
     from tvfsql.runtime.frames.dead_letters import unreadable as unreadable
     from tvfsql.runtime.frames.print_table import print_rows as print_rows
@@ -52,6 +53,7 @@ _MODULE_OF = {
     "drop_null_times": "frames.assigned_windows",
     "from_environment": "host.environment",
     "local_sessions": "batch.session_windows",
+    "latest_messages": "frames.changelog",
     "local_time": "frames.assigned_windows",
     "managed_folder": "host.warehouse",
     "merge_rows": "databases.lakehouse",

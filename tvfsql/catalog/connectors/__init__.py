@@ -15,14 +15,24 @@ from tvfsql.catalog.connectors.filesystem import filesystem
 from tvfsql.catalog.connectors.generated import GENERATED, Generated, generated
 from tvfsql.catalog.connectors.ignored import without_ignored
 from tvfsql.catalog.connectors.jdbc import JDBC, OF_SPARK, Jdbc, jdbc
-from tvfsql.catalog.connectors.kafka import Kafka, kafka, upsert_kafka
+from tvfsql.catalog.connectors.kafka import Kafka, UpsertKafka, kafka, upsert_kafka
 from tvfsql.catalog.connectors.managed import Managed, managed
 from tvfsql.catalog.connectors.spark_catalog import SPARK_CATALOG, SparkCatalog, spark_catalog
 from tvfsql.errors import BindError, Span, nearest
 from tvfsql.plan.node import Field
 from tvfsql.plan.table_options import TableOptions
 
-__all__ = ["Connector", "Generated", "Jdbc", "Kafka", "Managed", "SparkCatalog", "connector_of", "without_ignored"]
+__all__ = [
+    "Connector",
+    "Generated",
+    "Jdbc",
+    "Kafka",
+    "Managed",
+    "SparkCatalog",
+    "UpsertKafka",
+    "connector_of",
+    "without_ignored",
+]
 
 KNOWN_CONNECTORS = ("filesystem", "kafka", "upsert-kafka", *GENERATED, *SINKS_ONLY, SPARK_CATALOG, JDBC)
 PARSED = ("csv", "json")  # formats that Spark parses
@@ -74,7 +84,7 @@ def connector_of(
     if name == "kafka":
         return kafka(TableOptions(given, spans, table), columns, places)
     if name == "upsert-kafka":
-        return upsert_kafka(TableOptions(given, spans, table), columns, places, key)
+        return upsert_kafka(TableOptions(given, spans, table), columns, places, key, op)
     if name == JDBC and not any(each in given for each in OF_SPARK):
         return jdbc(TableOptions(given, spans, table), columns, places, key, op)
     known = (*KNOWN_CONNECTORS, *SPARK_SOURCES)

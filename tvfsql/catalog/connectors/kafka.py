@@ -144,8 +144,8 @@ class Kafka(Connector):
 
 @dataclass(frozen=True)
 class UpsertKafka(Kafka):
-    """A topic that can only be written: reading it would need the state of all keys, to know what a message
-    replaces.
+    """A topic of rows that replace those with the same key; a message without a value deletes its row. Streams cannot
+    read it: that would need the state of all keys, to know what a message replaces.
     """
 
     @property
@@ -153,8 +153,14 @@ class UpsertKafka(Kafka):
         return self.key.columns if self.key is not None else ()
 
     @property
-    def readable(self) -> bool:
-        return False
+    def endless(self) -> bool:
+        return False  # it is read in batch only
+
+    def refuse_stream(self, table: str) -> None:
+        raise UnsupportedError(
+            f"streams cannot read {table}, in which each message replaces the row with its key",
+            hint="--mode batch, or another CREATE TABLE with 'connector' = 'kafka', which reads each message as a row",
+        )
 
 
 def kafka(options: TableOptions, columns: Sequence[Field], places: Mapping[str, Span]) -> Kafka:
@@ -182,11 +188,14 @@ def kafka(options: TableOptions, columns: Sequence[Field], places: Mapping[str, 
 
 
 def upsert_kafka(
-    options: TableOptions, columns: Sequence[Field], places: Mapping[str, Span], key: Sequence[str]
+    options: TableOptions, columns: Sequence[Field], places: Mapping[str, Span], key: Sequence[str], op: str | None
 ) -> UpsertKafka:
-    """Return a topic whose messages replace earlier ones with the same key, the table's primary key. Raises
-    BindError.
+    """Return a topic whose messages replace earlier ones with the same key, the table's primary key. `op` is the column
+    of operations, if the table names one. Raises BindError.
     """
+    if op is not None:
+        hint = f"leave out 'changelog.op' and {op}"
+        raise BindError("upsert-kafka needs no column of operations", span=places[op], hint=hint)
     if not key:
         hint = "PRIMARY KEY (k) NOT ENFORCED"
         raise BindError("connector upsert-kafka needs a primary key", span=options.table, hint=hint)

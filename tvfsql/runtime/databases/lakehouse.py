@@ -14,6 +14,7 @@ from pyspark.sql import DataFrame, SparkSession
 from pyspark.sql import functions as F
 
 from tvfsql.errors import DataError
+from tvfsql.plan.columns import ADDED, REMOVED
 from tvfsql.runtime.host.spark_catalog import format_of
 from tvfsql.runtime.host.stream_id import stream_name
 
@@ -21,7 +22,6 @@ DELTA, ICEBERG = "delta", "iceberg"
 FORMATS = (DELTA, ICEBERG)
 STREAM, NUMBER = "tvfsql.stream", "tvfsql.micro-batch"  # in the summaries of Iceberg's snapshots
 OP, ORDER = "op", "order"
-ADDED, REMOVED = "('+I', '+U')", "('-U', '-D')"
 
 
 def append_rows(rows: DataFrame, number: int, table: str, format: str) -> None:

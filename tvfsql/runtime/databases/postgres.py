@@ -15,6 +15,7 @@ from pyspark.sql import functions as F
 from pyspark.sql import types as T
 
 from tvfsql.errors import DataError
+from tvfsql.plan.columns import ADDED, REMOVED
 from tvfsql.runtime.host.stream_id import stream_name
 
 if TYPE_CHECKING:
@@ -22,7 +23,6 @@ if TYPE_CHECKING:
 
 HINT = "pip install 'tvfsql[postgres]'"
 STORED, MERGED, ORDER = "tvfsql_micro_batches", "tvfsql_rows", "tvfsql_order"
-ADDED, REMOVED = ("+I", "+U"), ("-U", "-D")
 
 
 def write_postgres(

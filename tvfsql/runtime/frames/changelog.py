@@ -5,11 +5,9 @@ from __future__ import annotations
 from pyspark.sql import Column, DataFrame
 from pyspark.sql import functions as F
 
-from tvfsql.plan.columns import TIMES
+from tvfsql.plan.columns import ADDED, REMOVED, TIMES
 from tvfsql.runtime.frames.column_names import column_of
 from tvfsql.runtime.frames.dropped_rows import counted
-
-COMES, GOES = ("+I", "+U"), ("-U", "-D")
 
 
 def change_sign(op: str) -> Column:
@@ -20,7 +18,7 @@ def change_sign(op: str) -> Column:
     value = column_of(op)
     shown = F.coalesce(F.concat(F.lit("'"), value, F.lit("'")), F.lit("NULL"))
     unknown = F.raise_error(F.concat(F.lit(f"[TVFSQL_UNKNOWN_OP] {op}: "), shown))
-    return F.when(value.isin(*COMES), 1).when(value.isin(*GOES), -1).otherwise(unknown).cast("bigint")
+    return F.when(value.isin(*ADDED), 1).when(value.isin(*REMOVED), -1).otherwise(unknown).cast("bigint")
 
 
 def applied_changes(changes: DataFrame, sign: str, table: str) -> DataFrame:
@@ -34,3 +32,12 @@ def applied_changes(changes: DataFrame, sign: str, table: str) -> DataFrame:
     times = column_of(TIMES)
     sums = counted(sums, f"numRowsDeletedUnseen ({table})", times < 0).where(times > 0)
     return sums.select(*columns, F.explode(F.sequence(F.lit(1), times)).alias(TIMES)).drop(TIMES)
+
+
+def latest_messages(messages: DataFrame) -> DataFrame:
+    """The last message of each key and partition, with the columns of Spark's source `kafka`. A key whose last message
+    has no value is deleted, and has none.
+    """
+    last = F.max_by(F.struct(*messages.columns), "offset").alias("last")
+    kept = messages.groupBy("topic", "partition", "key").agg(last).select("last.*")
+    return kept.where("value IS NOT NULL")

@@ -1,0 +1,86 @@
+"""Early results in a topic of connector upsert-kafka: each message replaces the one with the same key."""
+
+from __future__ import annotations
+
+import json
+import random
+import time
+from collections import Counter
+from datetime import datetime
+from decimal import Decimal
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+import pytest
+from bids import some_batches, write_files
+from killing import commits, kill, start, wait_for
+from server_jars import jars_in
+from totals import BIDS, EARLY, KEYED, QUERY, TOTALS, expected
+
+from examples import SOAK
+from tvfsql import Session
+
+if TYPE_CHECKING:
+    from broker import Broker
+    from pyspark.sql import SparkSession
+
+pytestmark = [pytest.mark.spark, pytest.mark.kafka, pytest.mark.slow]
+ODD = f"SELECT * FROM ({QUERY}) WHERE MOD(n, 2) = 1"
+
+
+def create(topic: str, broker: Broker) -> str:
+    return f"""CREATE TABLE {topic} ({TOTALS}, {KEYED}) WITH ('connector' = 'upsert-kafka', 'topic' = '{topic}',
+        'properties.bootstrap.servers' = '{broker.servers}', 'key.format' = 'json', 'value.format' = 'json');
+    """
+
+
+def messages(spark: SparkSession, broker: Broker, topic: str) -> list[tuple[str, str | None]]:
+    """Keys and values; those of a partition in the order of their offsets."""
+    options = {"kafka.bootstrap.servers": broker.servers, "subscribe": topic}
+    rows = spark.read.format("kafka").options(**options).load().orderBy("partition", "offset")
+    return [tuple(row) for row in rows.selectExpr("CAST(key AS STRING)", "CAST(value AS STRING)").collect()]
+
+
+def table_of(sent: list[tuple[str, str | None]]) -> Counter[Any]:
+    """The rows that are left: the last value of each key, unless it is a tombstone."""
+    left = [json.loads(value, parse_float=Decimal) for value in dict(sent).values() if value is not None]
+    return Counter((datetime.fromisoformat(row["window_start"]), row["item"], row["n"], row["total"]) for row in left)
+
+
+def test_messages_replace_and_delete_rows(spark: SparkSession, broker: Broker, tmp_path: Path) -> None:
+    """A retraction is a tombstone if a result with its key need not follow; else it is left out."""
+    write_files(tmp_path / "in", some_batches(seed=3, disorder=30, batches=4))
+    session = Session(spark, mode="streaming")
+    session.execute(BIDS.format(tmp_path / "in") + EARLY)
+    for topic, query in (("every", QUERY), ("odd", ODD)):
+        broker.make_topic(spark, topic)
+        session.execute(create(topic, broker))
+        session.execute(f"INSERT INTO {topic} {query}")
+        sent = messages(spark, broker, topic)
+        assert table_of(sent) == expected(spark, tmp_path / "in", query)
+        assert len(sent) > len(dict(sent)), "no result came early"
+        batch = Session(spark, mode="batch", catalog=session.catalog)
+        assert Counter(map(tuple, batch.sql(f"SELECT * FROM {topic}").collect())) == table_of(sent)
+        assert any(value is None for _, value in sent) == (topic == "odd")
+        for key, value in sent:
+            assert value is None or json.loads(key).items() <= json.loads(value).items()
+
+
+@pytest.mark.soak
+@pytest.mark.skipif(not SOAK, reason="20 kills, in `make soak`")
+def test_a_killed_stream_leaves_the_rows_of_batch(spark: SparkSession, broker: Broker, tmp_path: Path) -> None:
+    write_files(tmp_path / "in", some_batches(seed=3, disorder=30, batches=20))
+    broker.make_topic(spark, "killed")
+    script, checkpoint, draw = tmp_path / "script.sql", tmp_path / "checkpoint", random.Random(5)
+    script.write_text(f"{BIDS.format(tmp_path / 'in')}{create('killed', broker)}{EARLY}INSERT INTO killed {ODD};")
+    submit = jars_in("kafka", "client")
+    for wanted in range(20):
+        run = start(script, checkpoint, submit=f"--jars {submit}")
+        try:
+            wait_for(lambda wanted=wanted: commits(checkpoint / "1") >= wanted, run)
+            time.sleep(draw.random() / 2)
+            assert run.poll() is None, "too late to kill"
+        finally:
+            kill(run)
+    assert start(script, checkpoint, submit=f"--jars {submit}").wait() == 0
+    assert table_of(messages(spark, broker, "killed")) == expected(spark, tmp_path / "in", ODD)
