@@ -117,12 +117,11 @@ FORMS: dict[str, tuple[Windows, tuple[bool, bool], tuple[tuple[str, str], ...]]]
 
 @pytest.mark.spark
 @pytest.mark.soak
-@pytest.mark.parametrize("form", FORMS)
+@pytest.mark.parametrize("form", FORMS if SOAK else ["mixed"])
 def test_rows_are_those_of_a_plain_join(form: str, spark: SparkSession, tmp_path: Path) -> None:
-    """Every kind of join, with keys that are NULL and rows that repeat, in batch and on streams. Two of each
-    form, so each kind and each condition, and all of them in `make soak`."""
+    """Every kind of join, with keys that are NULL and rows that repeat, in batch and on streams. One form, and all of
+    them in `make soak`."""
     windows, counts, joins = FORMS[form]
-    joins = joins if SOAK else joins[:2]
     draw = random.Random(form)
     batches = {"l": random_rows(draw, "x"), "r": random_rows(draw, "y")}
     batch, stream = Session(spark), Session(spark, mode="streaming")
@@ -258,6 +257,8 @@ def test_windows_over_several_sources(spark: SparkSession, tmp_path: Path) -> No
 
 
 @pytest.mark.spark
+@pytest.mark.soak
+@pytest.mark.skipif(not SOAK, reason="two minutes, in `make soak`; other tests have its parts")
 @pytest.mark.usefixtures("several_partitions")
 def test_pairs_are_ranked_joined_again_and_grouped_by_their_windows(spark: SparkSession, tmp_path: Path) -> None:
     draw = random.Random(5)

@@ -29,6 +29,7 @@ from random_windows import (
 from session_models import Model
 from streams import Event, ms
 
+from examples import SOAK
 from tvfsql import Session
 from tvfsql.runtime.stream.time.control_channel import END_OF_INPUT
 
@@ -142,6 +143,8 @@ ON a.shop = b.shop AND a.window_start = b.window_start AND a.window_end = b.wind
 """
 
 
+@pytest.mark.soak
+@pytest.mark.skipif(not SOAK, reason="two minutes, in `make soak`; other tests have its parts")
 @pytest.mark.usefixtures("several_partitions")
 def test_sessions_on_a_clock_that_is_put_back_with_late_rows_joined_and_run_again(
     spark: SparkSession, tmp_path: Path
