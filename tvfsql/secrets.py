@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import re
 
-HOLDS = re.compile(r"passw|secret|token|jaas|credential|private|access[._-]?key|api[._-]?key", re.IGNORECASE)
+HOLDS = re.compile(r"passw|user-info|secret|token|jaas|credential|private|access[._-]?key|api[._-]?key", re.IGNORECASE)
 ASSIGNED = re.compile(r"('(?:''|[^'])*')(\s*=\s*)'((?:''|[^'])*)'")
 LITERAL = r"""("(?:[^"\\\n]|\\.)*"|'(?:[^'\\\n]|\\.)*')"""
 PAIRS = (re.compile(rf"(option\(\s*){LITERAL}(\s*,\s*){LITERAL}"), re.compile(rf"(){LITERAL}(:\s*){LITERAL}"))

@@ -226,6 +226,7 @@ def main() -> int:
     arguments.add_argument("--seed", type=int, default=1)
     arguments.add_argument("--folder", type=Path, help="where rows, checkpoints and tables are; they stay")
     given = arguments.parse_args()
+    signal.signal(signal.SIGINT, signal.default_int_handler)  # a shell's background jobs, and their children, ignore it
     works = {name: WORKS[name] for name in given.only or WORKS}
     kills = -(-given.kills // len(works))
     sizes = Sizes(given.rows, max(24, 6 * kills))

@@ -4,12 +4,13 @@ from __future__ import annotations
 
 from tvfsql.catalog import Table
 from tvfsql.catalog.connectors import Kafka, UpsertKafka
+from tvfsql.catalog.connectors.avro import AVRO, LOGIN
 from tvfsql.catalog.connectors.changes import OPTIONS
 from tvfsql.catalog.connectors.kafka import RAW_BYTES, Part
 from tvfsql.emit import columns
 from tvfsql.emit.changes import captured
 from tvfsql.emit.dead_letters import OF_TEXT, TEXT, columns_ddl, parsing, tell_letters
-from tvfsql.emit.python_module import Chain, PythonModule, literal, option_value
+from tvfsql.emit.python_module import Call, Chain, PythonModule, literal, option_value
 from tvfsql.physical.dead_letters import PARSED
 from tvfsql.physical.operators import TableSourceScan
 from tvfsql.plan.columns import ADDED, CHANNEL
@@ -32,7 +33,7 @@ def read_messages(node: TableSourceScan, source: Kafka, table: str, module: Pyth
     parsed = Chain(table)
     for side, part in source.parts.items():
         if part.format not in ("raw", *OPTIONS) and side in sides.values():
-            parsed = parsed.then("withColumn", literal(side), _parsed(side, part, node))
+            parsed = parsed.then("withColumn", literal(side), _parsed(side, part, node, module))
     if parsed.calls:
         module.assign(table, parsed)
         if node.dead_letters is not None:
@@ -51,11 +52,11 @@ def read_messages(node: TableSourceScan, source: Kafka, table: str, module: Pyth
     return module.assign(table, Chain(table).then("select", *wanted, *signs))
 
 
-def as_messages(rows: Chain, table: Table, target: Kafka) -> Chain:
+def as_messages(rows: Chain, table: Table, target: Kafka, module: PythonModule) -> Chain:
     """The rows of an INSERT as messages: their columns are the key (if the table has one), the value and written
     metadata. Where rows replace others by key, a retraction has no value: it is a tombstone.
     """
-    parts = {side: _written(part, table) for side, part in target.parts.items()}
+    parts = {side: _written(part, table, module) for side, part in target.parts.items()}
     if table.op is not None and target.replaces_by:
         added = _column_of(table.op).then("isin", *map(literal, ADDED))
         parts["value"] = Chain("F").then("when", added.flat(), parts["value"].flat())
@@ -67,7 +68,10 @@ def as_messages(rows: Chain, table: Table, target: Kafka) -> Chain:
     return rows.then("select", *made)
 
 
-def _parsed(side: str, part: Part, node: TableSourceScan) -> Chain:
+def _parsed(side: str, part: Part, node: TableSourceScan, module: PythonModule) -> Chain:
+    if part.format == AVRO:
+        stored = columns_ddl(field for field in node.source.physical if field.name in part.columns)
+        return _avro("from_avro", _column_of(side), stored, part, module)
     text = _as(_column_of(side), "string").flat()
     schema = columns_ddl(field for field in node.source.physical if field.name in part.columns)
     told = node.dead_letters is not None and part.format in PARSED
@@ -76,7 +80,17 @@ def _parsed(side: str, part: Part, node: TableSourceScan) -> Chain:
     return Chain("F").then(f"from_{part.format}", text, literal(schema), literal(dict(options)))
 
 
-def _written(part: Part, table: Table) -> Chain:
+def _avro(function: str, value: Chain, stored: str, part: Part, module: PythonModule) -> Chain:
+    """A call of `from_avro` or `to_avro`; only the latter has a subject."""
+    given = dict(part.options)
+    arguments = [value.flat(), literal(stored), f"url={option_value(given['url'], module)}"]
+    arguments += [f"subject={literal(given['subject'])}"] if function == "to_avro" else []
+    login = ", ".join(f"{literal(key)}: {option_value(given[key], module)}" for key in LOGIN if key in given)
+    arguments += [f"login={{{login}}}"] if login else []
+    return Chain("", (Call(module.need("tvfsql.runtime", function), tuple(arguments)),))
+
+
+def _written(part: Part, table: Table, module: PythonModule) -> Chain:
     if part.format == "raw":
         (name,) = part.columns
         kind = next(column.type for column in table.columns if column.name == name)
@@ -85,6 +99,9 @@ def _written(part: Part, table: Table) -> Chain:
     if part.format == "json":
         options = {"ignoreNullFields": "false"} | options
     struct = Chain("F").then("struct", *columns.names(part.columns))
+    if part.format == AVRO:
+        stored = columns_ddl(field for field in table.physical if field.name in part.columns)
+        return _avro("to_avro", struct, stored, part, module)
     return Chain("F").then(f"to_{part.format}", struct, *([literal(options)] if options else []))
 
 

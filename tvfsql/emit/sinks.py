@@ -50,7 +50,9 @@ def _write(rows: str, mode: str, table: Table, module: PythonModule) -> list[str
         overwrite = ["overwrite=True"] if mode == "overwrite" else []
         return PythonModule().statement(chain.then("insertInto", literal(target.table), *overwrite))
     mode = "overwrite" if target.name == "blackhole" else mode
-    chain = _options(_format(_writer(rows, "write", table), target).then("mode", literal(mode)), target, table, module)
+    chain = _options(
+        _format(_writer(rows, "write", table, module), target).then("mode", literal(mode)), target, table, module
+    )
     return PythonModule().statement(chain.then("save", *([literal(target.path)] if target.path else [])))
 
 
@@ -69,7 +71,7 @@ def stream_insert(number: str, plan: Sink, table: Table, module: PythonModule) -
             take(f"write{number}", table, module),
             _stream_insert(number, chain.then("foreachBatch", f"write{number}"), module),
         ]
-    chain = _writer(f"{module.need(STREAM, 'counted_out')}({rows})", "writeStream", table)
+    chain = _writer(f"{module.need(STREAM, 'counted_out')}({rows})", "writeStream", table, module)
     if target.name == "print":
         each = f"lambda rows, _: {module.need('tvfsql.runtime', 'print_rows')}(rows)"
         chain = chain.then("foreachBatch", each)
@@ -198,10 +200,10 @@ def _merged(rows: str, number: str, target: SparkCatalog, table: Table, module: 
     return Call(module.need("tvfsql.runtime", "merge_rows"), tuple(arguments))
 
 
-def _writer(rows: str, how: str, table: Table) -> Chain:
+def _writer(rows: str, how: str, table: Table, module: PythonModule) -> Chain:
     """The rows in the form of the table's source, with `write` or `writeStream`."""
     if isinstance(table.connector, Kafka):
-        return as_messages(Chain(rows), table, table.connector).get(how)
+        return as_messages(Chain(rows), table, table.connector, module).get(how)
     return Chain(rows).get(how)
 
 

@@ -6,6 +6,8 @@ from importlib import import_module
 from typing import TYPE_CHECKING, Any
 
 if TYPE_CHECKING:
+    from tvfsql.runtime.avro.messages import from_avro as from_avro
+    from tvfsql.runtime.avro.messages import to_avro as to_avro
     from tvfsql.runtime.batch.distinct_values import distinct_changes as distinct_changes
     from tvfsql.runtime.batch.merge_slices import merge_slices as merge_slices
     from tvfsql.runtime.batch.session_windows import local_sessions as local_sessions
@@ -51,9 +53,10 @@ _MODULE_OF = {
     "debezium_changes": "frames.cdc_messages",
     "distinct_changes": "batch.distinct_values",
     "drop_null_times": "frames.assigned_windows",
+    "from_avro": "avro.messages",
     "from_environment": "host.environment",
-    "local_sessions": "batch.session_windows",
     "latest_messages": "frames.changelog",
+    "local_sessions": "batch.session_windows",
     "local_time": "frames.assigned_windows",
     "managed_folder": "host.warehouse",
     "merge_rows": "databases.lakehouse",
@@ -65,6 +68,7 @@ _MODULE_OF = {
     "refuse_null_times": "frames.assigned_windows",
     "session_windows": "batch.session_windows",
     "slice_rows": "batch.slices_in_python",
+    "to_avro": "avro.messages",
     "unreadable": "frames.dead_letters",
     "windows_or_null": "frames.assigned_windows",
     "write_postgres": "databases.postgres",

@@ -75,7 +75,7 @@ OF_CONNECTORS: dict[str, Ignored] = {
 MAPS = {"map-null-key.mode": ANY, "map-null-key.literal": ANY}  # Spark's maps have no NULL keys
 CHANGES: Ignored = MAPS
 OF_FORMATS: dict[str, Ignored] = {
-    "avro": _any("codec encoding timestamp_mapping.legacy"),
+    "avro": {**_any("codec timestamp_mapping.legacy"), "encoding": ("binary",)},
     "canal-json": CHANGES,
     "csv": {
         **_any("allow-trailing-comma array-element-delimiter write-bigdecimal-in-scientific-notation"),

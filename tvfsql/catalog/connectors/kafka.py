@@ -10,6 +10,7 @@ import re
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, fields
 
+from tvfsql.catalog.connectors.avro import AVRO, NAMES, avro_options, refuse_columns
 from tvfsql.catalog.connectors.changes import OPTIONS, Changes, changes_of, known_changes
 from tvfsql.catalog.connectors.connector import Connector
 from tvfsql.catalog.connectors.formats import known_options, spark_options, written_options
@@ -19,8 +20,8 @@ from tvfsql.plan.node import Field
 from tvfsql.plan.table_options import TableOptions
 from tvfsql.plan.types import shown
 
-FORMATS = ("json", "csv", "raw")
-OF_FLINK = ("avro", "avro-confluent", "debezium-avro-confluent", "protobuf", "maxwell-json", "ogg-json")
+FORMATS = ("json", "csv", "raw", AVRO)
+OF_FLINK = ("avro", "debezium-avro-confluent", "protobuf", "maxwell-json", "ogg-json")
 STARTUP_MODES = ("earliest-offset", "latest-offset", "timestamp", "specific-offsets")
 BOUNDED_MODES = ("unbounded", "latest-offset")
 FIELDS_INCLUDE = ("all", "except_key")
@@ -175,11 +176,17 @@ def kafka(options: TableOptions, columns: Sequence[Field], places: Mapping[str, 
     reading, topic = _topics(options)
     reading += _startup(options, topic)
     reading += [(name, options.text(name)) for name in SPARK_KAFKA if name in options]
-    key, value = _parts(options, columns, places)
+    key, value = _parts(options, columns, places, topic)
     bounded = options.word("scan.bounded.mode", BOUNDED_MODES, "unbounded") == "latest-offset"
     of_group, client = _of_group(options), _client(options)
     changes = _changes(options, value)
-    known = (*SPARK_KAFKA, *OTHERS, *known_options("json"), *known_options("csv"))
+    known = (
+        *SPARK_KAFKA,
+        *OTHERS,
+        *known_options("json"),
+        *known_options("csv"),
+        *(f"{AVRO}.{name}" for name in NAMES),
+    )
     options.refuse_unread("kafka", known, ignored_names("kafka"))
     from_latest = ("startingOffsets", "latest") in reading
     return Kafka(
@@ -257,7 +264,9 @@ def _startup(options: TableOptions, topic: str | None) -> list[tuple[str, str]]:
             return [("startingOffsets", mode.removesuffix("-offset"))]
 
 
-def _parts(options: TableOptions, columns: Sequence[Field], places: Mapping[str, Span]) -> tuple[Part | None, Part]:
+def _parts(
+    options: TableOptions, columns: Sequence[Field], places: Mapping[str, Span], topic: str | None
+) -> tuple[Part | None, Part]:
     """The contents of the key (None: no columns) and of the value."""
     names = tuple(field.name for field in columns)
     if "format" in options and "value.format" in options:
@@ -270,11 +279,11 @@ def _parts(options: TableOptions, columns: Sequence[Field], places: Mapping[str,
         for name in fields:
             if name not in names:
                 raise options.error("key.fields", f"names {name}, which is not a column", did_you_mean(name, names))
-        key = _part(options, "key.", fields, columns, places)
+        key = _part(options, "key.", fields, columns, places, topic)
     elif include == "except_key":
         raise options.error("value.fields-include", "needs key.fields", "'key.format' = 'json', 'key.fields' = 'item'")
     kept = tuple(name for name in names if include == "all" or key is None or name not in key.columns)
-    return key, _part(options, side, kept, columns, places)
+    return key, _part(options, side, kept, columns, places, topic)
 
 
 def _changes(options: TableOptions, value: Part) -> Changes | None:
@@ -287,14 +296,22 @@ def _changes(options: TableOptions, value: Part) -> Changes | None:
 
 
 def _part(
-    options: TableOptions, side: str, names: tuple[str, ...], columns: Sequence[Field], places: Mapping[str, Span]
+    options: TableOptions,
+    side: str,
+    names: tuple[str, ...],
+    columns: Sequence[Field],
+    places: Mapping[str, Span],
+    topic: str | None,
 ) -> Part:
     if (form := options.given.get(f"{side}format", "").lower()) in OF_FLINK:
-        hint = f"'{side}format' = 'json', or 'raw' and a Python function that reads the bytes"
+        hint = f"'{side}format' = 'json' or '{AVRO}', or 'raw' and a Python function that reads the bytes"
         span = options.spans.get(f"{side}format", options.table)
         raise UnsupportedError(f"the format {form} is not supported", span=span, hint=hint)
     form = options.word(f"{side}format", FORMATS if side == "key." else (*FORMATS, *OPTIONS))
     kinds = {field.name: field.type for field in columns}
+    if form == AVRO:
+        refuse_columns(options, side, [field for field in columns if field.name in names])
+        return Part(form, names, avro_options(options, side, topic))
     if form == "raw" and (len(names) != 1 or kinds[names[0]] not in ("string", "binary", *RAW_BYTES)):
         span = places[names[-1]] if names else options.table
         hint = f"'{side}format' = 'json'"

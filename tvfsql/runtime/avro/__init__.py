@@ -1,0 +1,1 @@
+"""Messages in Avro whose schemas are in a schema registry."""
