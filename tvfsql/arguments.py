@@ -12,7 +12,7 @@ from tvfsql.runtime.stream.inspect import STATE_TABLES
 from tvfsql.syntax import explain_words
 
 GROUPS = {  # of commands, as --help has them
-    "Run": ("run", "state"),
+    "Run": ("run", "state", "rescale"),
     "Understand": ("explain", "compile", "check"),
     "Write": ("init", "fmt", "lint", "test", "rewrite", "package"),
     "Set up": ("doctor", "completion"),
@@ -100,6 +100,11 @@ def build_parser() -> argparse.ArgumentParser:
     state.add_argument("--format", choices=FORMATS, default="table", help="output format (default: table)")
 
     _spark(state, argparse.SUPPRESS)
+
+    rescale = _command(commands, "rescale", "divide the state of stopped streams among more or fewer tasks")
+    rescale.add_argument("checkpoint", metavar="CHECKPOINT", help="the folder passed to run --checkpoint")
+    rescale.add_argument("--tasks", metavar="N", type=int, required=True, help="how many tasks share the state")
+    _spark(rescale, argparse.SUPPRESS)
 
     test = _command(commands, "test", "test scripts with simulated time: run the *.tvfsql.yaml files")
     test.add_argument("paths", nargs="*", metavar="PATH", help="a test file or a folder (default: the current folder)")

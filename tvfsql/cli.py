@@ -79,7 +79,8 @@ def _session(given: argparse.Namespace) -> Session:
     for pair in (*(getattr(given, "conf", None) or ()), *(getattr(given, "set", None) or ())):
         key, _, value = pair.partition("=")
         options[key.strip()] = value.strip()
-    checkpoint = None if given.command in ("state", "doctor", "package") else getattr(given, "checkpoint", None)
+    of_stream = given.command not in ("state", "rescale", "doctor", "package")
+    checkpoint = getattr(given, "checkpoint", None) if of_stream else None
     flush = not getattr(given, "no_flush", False)
     allowed = getattr(given, "allow_changed_input", False)
     session = Session(mode=given.mode, options=options, checkpoint=checkpoint, flush=flush, allow_changed_input=allowed)
@@ -286,6 +287,16 @@ def _state(given: argparse.Namespace, parser: argparse.ArgumentParser) -> int:
     return Exit.OK
 
 
+def _rescale(given: argparse.Namespace, parser: argparse.ArgumentParser) -> int:
+    from tvfsql.api.state import rescale_streams
+
+    if given.tasks < 1:
+        parser.error("--tasks takes a number from 1 on")
+    session = _session(given)
+    rescale_streams(lambda: session.spark, given.checkpoint, given.tasks, sys.stdout)
+    return Exit.OK
+
+
 def _test(given: argparse.Namespace, parser: argparse.ArgumentParser) -> int:
     from tvfsql.testing.command import run_tests
 
@@ -338,6 +349,7 @@ COMMANDS = {
     "fmt": _fmt,
     "lint": _lint,
     "state": _state,
+    "rescale": _rescale,
     "test": _test,
     "doctor": _doctor,
     "init": _init,

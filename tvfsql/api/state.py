@@ -1,4 +1,4 @@
-"""`tvfsql state`: print the state of the streams in a checkpoint."""
+"""`tvfsql state` and `tvfsql rescale`: print the state of the streams in a checkpoint, divide it among other tasks."""
 
 from __future__ import annotations
 
@@ -57,3 +57,28 @@ def write_tables(streams: Sequence[StreamState], tables: Sequence[str], format: 
         write_rows(table.names, table.types, rows[:GLANCE], format, out)
         if len(rows) > GLANCE:
             out.write(f"and {len(rows) - GLANCE} more: --show {name}\n")
+
+
+def rescale_streams(start: Callable[[], SparkSession], checkpoint: str, tasks: int, out: TextIO) -> None:
+    """Divide the state of the stopped streams in a checkpoint among `tasks` tasks, and print what was done.
+
+    Raises DataError if the folder is not a checkpoint or Spark cannot do it, and OptionError if tasks would be idle.
+    """
+    from tvfsql.runtime.cluster.files import place_of
+    from tvfsql.runtime.stream.inspect.checkpoint import streams_of
+    from tvfsql.runtime.stream.inspect.rescale import refuse_idle_tasks, rescale, tasks_of
+
+    streams = streams_of(place_of(checkpoint, start))
+    before = [tasks_of(stream) for stream in streams]
+    for stream, known in zip(streams, before, strict=True):
+        if known is not None:
+            refuse_idle_tasks(stream, tasks)
+    for stream, known in zip(streams, before, strict=True):
+        if known is None:
+            out.write(f"stream {stream.name}: no state yet\n")
+        elif known == tasks:
+            out.write(f"stream {stream.name}: {tasks} already\n")
+        else:
+            with working(f"rescaling stream {stream.name}"):
+                rescale(start(), stream, tasks)
+            out.write(f"stream {stream.name}: from {known} to {tasks}\n")
