@@ -43,7 +43,8 @@ and follows Spark's rules. A function that neither has is rejected.
   `spark.sql.timeType.enabled`. Casting a `TIMESTAMP` before 1970 to `TIME` fails. Spark cannot pass a `TIME` to Python
   yet, so it cannot be a key of sliding windows, or of windows on streams.
 - `ROUND` and `TRUNCATE` of a DECIMAL to a number of digits in a column fail if that number is negative; Flink's result
-  is wrong there. `COALESCE` of a `DATE` and a `TIMESTAMP`, and `BOOLEAN = STRING`, are rejected.
+  is wrong there. `COALESCE`, `IFNULL`, `GREATEST` and `LEAST` of a `DATE` and a `TIMESTAMP`, and `BOOLEAN = STRING`,
+  are rejected.
 - If a map has the same key twice, the last value counts, as in Flink. In a Spark session of your own the query fails
   instead, unless `spark.sql.mapKeyDedupPolicy` is `LAST_WIN`.
 - `STDDEV` and `VAR` have about 15 digits for DECIMALs of more than 18 digits, for DISTINCT DECIMALs, and in windows

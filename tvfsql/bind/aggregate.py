@@ -142,6 +142,8 @@ class Grouping:
         span = scalar.place_of(call, where.span)
         if call.user:
             return self._users(call, call.user, where, wanted, span)
+        if call.function == "ARRAY_AGG" and call.distinct:
+            _refuse_nulls_counted_twice(call, span)
         condition = scalar.to_scalar(call.filter, where.types, span) if call.filter is not None else None
         arguments = tuple(scalar.to_scalar(tree, where.types, span) for tree in call.arguments if not call.star)
         approximate = isinstance(call.tree.find(exp.ApproxDistinct), exp.ApproxDistinct)
@@ -210,3 +212,17 @@ class Grouping:
         of = arguments[0].column if arguments else None
         default = f"{function.lower()}_{of}" if of else function.lower()
         return free_name(wanted or default, self._taken)
+
+
+def _refuse_nulls_counted_twice(call: Call, span: Span) -> None:
+    """Refuse ARRAY_AGG(DISTINCT x) FILTER (...), for which Flink returns NULL twice, unless it leaves NULLs out."""
+    if call.filter is None:
+        return
+    held = exp.Is(this=call.arguments[0], expression=exp.Null()).not_()
+    if held in (call.filter.flatten() if isinstance(call.filter, exp.And) else [call.filter]):
+        return
+    raise UnsupportedError(
+        "ARRAY_AGG(DISTINCT ...) with FILTER must leave NULLs out",
+        span=span,
+        hint="FILTER (WHERE x IS NOT NULL AND ...)",
+    )

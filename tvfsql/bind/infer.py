@@ -4,11 +4,10 @@ from __future__ import annotations
 
 from sqlglot import exp
 
+from tvfsql.bind.flink.common_type import of_values
 from tvfsql.bind.flink.made import USER, Made
 from tvfsql.plan.arithmetic import arithmetic
 from tvfsql.plan.types import (
-    INTEGERS,
-    ORDER,
     UNKNOWN,
     SqlType,
     fields,
@@ -64,7 +63,7 @@ def infer(tree: exp.Expr, types: dict[str, SqlType]) -> SqlType:
         case exp.HexString():
             return "binary"
         case exp.Array():
-            inner = common(tree.expressions, types)
+            inner = _common(tree.expressions, types)
             return f"array<{inner}>" if inner else UNKNOWN
         case exp.Cast():
             return spark_type(tree.to)
@@ -92,16 +91,16 @@ def infer(tree: exp.Expr, types: dict[str, SqlType]) -> SqlType:
         case exp.CurrentTimestamp():
             return "timestamp"
         case exp.Coalesce() | exp.Greatest() | exp.Least():
-            return common([tree.this, *tree.expressions], types)
+            return _common([tree.this, *tree.expressions], types, "COALESCE")
         case exp.If():
-            return common([tree.args["true"], *filter(None, [tree.args.get("false")])], types)
+            return _common([tree.args["true"], *filter(None, [tree.args.get("false")])], types)
         case exp.Case():
             arms = [arm.args["true"] for arm in tree.args["ifs"]]
-            return common([*arms, *filter(None, [tree.args.get("default")])], types)
+            return _common([*arms, *filter(None, [tree.args.get("default")])], types)
         case exp.IntDiv():
             return "bigint"
         case exp.BitwiseAnd():
-            return common([tree.left, tree.right], types)
+            return _common([tree.left, tree.right], types)
         case exp.Add() | exp.Sub() | exp.Mul() | exp.Div() | exp.Mod():
             return _arithmetic(tree, types)
         case exp.Round() if tree.args.get("decimals") is None or is_float(infer(tree.this, types)):
@@ -165,16 +164,5 @@ def _as_literal(tree: exp.Expr, kind: SqlType) -> SqlType:
     return f"decimal({len(tree.name)},0)" if isinstance(tree, exp.Literal) and tree.is_int else kind
 
 
-def common(arms: list[exp.Expr], types: dict[str, SqlType]) -> SqlType:
-    """The type of expressions that stand for one value, as the arms of CASE; NULL fits all."""
-    kinds = {infer(arm, types) for arm in arms if not isinstance(arm, exp.Null)}
-    if len(kinds) == 1:
-        return kinds.pop()
-    if all(map(is_integer, kinds)) and kinds:
-        return INTEGERS[max(ORDER[kind] for kind in kinds)]
-    if all(map(is_decimal, kinds)) and kinds:
-        digits = [tuple(map(int, kind[8:-1].split(","))) for kind in kinds]
-        scale = max(scale for _, scale in digits)
-        precision = max(precision - own for precision, own in digits) + scale
-        return f"decimal({precision},{scale})" if precision <= 38 else UNKNOWN
-    return UNKNOWN
+def _common(arms: list[exp.Expr], types: dict[str, SqlType], of: str = "") -> SqlType:
+    return of_values(arms, lambda arm: infer(arm, types), of)

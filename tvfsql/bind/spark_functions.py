@@ -17,7 +17,7 @@ from tvfsql.bind.flink.zone import local_zone
 from tvfsql.bind.holes import Holes
 from tvfsql.bind.infer import KIND, infer
 from tvfsql.bind.user_function_calls import USERS, check_arguments, user_of
-from tvfsql.errors import BindError, Span, UnsupportedError, nearest
+from tvfsql.errors import BindError, Span, TvfSqlError, UnsupportedError, nearest
 from tvfsql.plan.aggregates import AGGREGATES, ALIASES
 from tvfsql.plan.function import UserFunction
 from tvfsql.plan.scalar import PROCTIME, Part, Proctime, Ref
@@ -150,7 +150,7 @@ def in_spark_words(tree: exp.Expr, types: dict[str, SqlType], span: Span) -> exp
     check_functions(tree, span)
     tree = tree.copy()
     for node in reversed(list(tree.walk(bfs=True))):
-        new = None if user_of(node) else lowered(node, lambda part: infer(part, types), local_zone())
+        new = None if user_of(node) else _lowered(node, types, span)
         if new is None and isinstance(node, exp.Anonymous) and not user_of(node):
             _refuse_unmade(node, span)
         if new is not None and node is tree:
@@ -160,6 +160,15 @@ def in_spark_words(tree: exp.Expr, types: dict[str, SqlType], span: Span) -> exp
         else:
             node.meta[KIND] = infer(node, types)
     return tree
+
+
+def _lowered(node: exp.Expr, types: dict[str, SqlType], span: Span) -> exp.Expr | None:
+    """The node as Spark must compute it, or None. An error has the place of the node."""
+    try:
+        return lowered(node, lambda part: infer(part, types), local_zone())
+    except TvfSqlError as error:
+        error.span = error.span or span_of(node, span)
+        raise
 
 
 def _refuse_unmade(call: exp.Anonymous, span: Span) -> None:

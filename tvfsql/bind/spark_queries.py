@@ -9,8 +9,10 @@ from sqlglot import exp
 from sqlglot.errors import OptimizeError
 from sqlglot.optimizer.qualify import qualify
 
+from tvfsql.bind.flink.common_type import of_values
 from tvfsql.bind.holes import Holes
-from tvfsql.bind.infer import common, infer
+from tvfsql.bind.infer import infer
+from tvfsql.bind.scalar import has_aggregate
 from tvfsql.bind.spark_functions import SparkText, in_spark_words, spark_text
 from tvfsql.bind.unnest import with_views
 from tvfsql.bind.user_function_calls import of_lists, users_in
@@ -18,11 +20,12 @@ from tvfsql.errors import BindError, Span, did_you_mean
 from tvfsql.plan.node import Field, Node
 from tvfsql.plan.nodes import SparkSql
 from tvfsql.plan.scalar import free_name
-from tvfsql.plan.types import UNKNOWN, SqlType
+from tvfsql.plan.types import UNKNOWN, SqlType, shown
 from tvfsql.syntax import ast
 from tvfsql.syntax.places import span_of
 
 NAMED = (exp.Alias, exp.Aliases, exp.Column, exp.Dot, exp.Star)
+ROW_BY_ROW = {"expressions", "from_", "laterals", "where"}
 SEVERAL_COLUMNS = (exp.Posexplode, exp.PosexplodeOuter, exp.Inline, exp.Stack)
 
 
@@ -30,7 +33,9 @@ def bind_ordinary(body: ast.Ordinary, sources: Mapping[str, Node]) -> SparkSql:
     """Return the query over its sources as one operator. Raises BindError for a column that no table has."""
     _check_columns(body, sources)
     types = _types(body.tree, sources, body.span)
-    tree = _named(of_lists(in_spark_words(with_views(body.tree, types, body.span), types, body.span), body.span))
+    with_rows = with_views(body.tree, types, body.span)
+    row_by_row = _is_row_by_row(with_rows, sources)
+    tree = _named(of_lists(in_spark_words(with_rows, types, body.span), body.span))
     holes: Holes[_Source] = Holes()
     text = spark_text(tree.transform(lambda node: _hole(node, sources, holes)), SparkText(), body.span)
     sql = "".join(
@@ -40,7 +45,20 @@ def bind_ordinary(body: ast.Ordinary, sources: Mapping[str, Node]) -> SparkSql:
     fields = _fields(tree, sources, types, body.span)
     functions = users_in(tree)
     inputs, names = tuple(sources.values()), tuple(sources)
-    return SparkSql(inputs, names, sql, fields, body.reason, functions, span=body.because)
+    return SparkSql(inputs, names, sql, fields, body.reason, functions, row_by_row, span=body.because)
+
+
+def _is_row_by_row(tree: exp.Expr, sources: Mapping[str, Node]) -> bool:
+    """Whether a query makes its rows from each row of one table alone: UNNEST, expressions and WHERE."""
+    present = {key for key, value in tree.args.items() if value}
+    others = (node for node in tree.find_all(exp.Query, exp.Window) if node is not tree)
+    return (
+        isinstance(tree, exp.Select)
+        and present <= ROW_BY_ROW
+        and len(sources) == 1
+        and not any(others)
+        and not has_aggregate(tree)
+    )
 
 
 def _named(tree: exp.Expr) -> exp.Expr:
@@ -133,7 +151,14 @@ def _columns_of(values: exp.Values, span: Span) -> Iterator[tuple[str, SqlType]]
         message = f"{alias.name} lists {len(alias.columns)} columns, but has {width}"
         raise BindError(message, span=span_of(values, span))
     for column, *arms in zip(alias.columns, *rows, strict=True):
-        yield column.name, common([in_spark_words(arm, {}, span) for arm in arms], {})
+        lowered = [in_spark_words(arm, {}, span) for arm in arms]
+        kind = of_values(lowered, lambda arm: infer(arm, {}))
+        kinds = [infer(arm, {}) for arm in lowered if not isinstance(arm, exp.Null)]
+        if kind == UNKNOWN and all(kinds):
+            odd = next(arm for arm in arms if infer(arm, {}) not in (UNKNOWN, kinds[0]))
+            message = f"the rows of VALUES have {', '.join(map(shown, dict.fromkeys(kinds)))} in column {column.name}"
+            raise BindError(message, span=span_of(odd, span), hint=f"CAST(x AS {shown(kinds[0])})")
+        yield column.name, kind
 
 
 def _fields(tree: exp.Expr, sources: Mapping[str, Node], types: dict[str, SqlType], span: Span) -> tuple[Field, ...]:

@@ -6,7 +6,7 @@ from tvfsql.errors import UnsupportedError
 from tvfsql.physical.words import called, noun, written
 from tvfsql.plan.call import retractable
 from tvfsql.plan.node import Node
-from tvfsql.plan.nodes import AggCall, Aggregate, Filter, Project, Scan
+from tvfsql.plan.nodes import AggCall, Aggregate, CurrentWatermark, Filter, Project, Scan
 from tvfsql.plan.properties import is_changelog
 from tvfsql.plan.scalar import Scalar
 from tvfsql.plan.window import Session
@@ -48,6 +48,8 @@ def _refusal(node: Node, table: str) -> UnsupportedError:
                 hint = "RESET 'tvfsql.cumulate.emit'"
             elif final is None:
                 reason, hint = "retractions need aggregation in two phases, which is disabled", STRATEGY
+        case CurrentWatermark():
+            hint = "leave it out"
         case Aggregate():
             reason = f"on streams the changelog {table} can only be aggregated by windows"
         case Project() | Filter():

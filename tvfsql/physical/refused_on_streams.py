@@ -55,7 +55,7 @@ def _refusal(node: Node, options: Options) -> Reason | None:
             return reason, BY_WINDOW, None
         case Rank():
             return _of_rank(node)
-        case nodes.SparkSql():
+        case nodes.SparkSql(row_by_row=False):
             return _of_spark(node)
         case nodes.Sort():
             return _of_sort(node)

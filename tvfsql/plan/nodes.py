@@ -288,7 +288,7 @@ class Limit(Node):
 @dataclass(frozen=True)
 class SparkSql(Node):
     """A query that Spark plans by itself. `names` are the names of its inputs in `sql`. `reason` says why Spark plans
-    it.
+    it. `row_by_row`: it has one input, and makes its rows from each row of that alone.
     """
 
     inputs: tuple[Node, ...]
@@ -297,6 +297,7 @@ class SparkSql(Node):
     fields: tuple[Field, ...]
     reason: str
     functions: tuple[UserFunction, ...] = ()
+    row_by_row: bool = False
 
     @cached_property
     def schema(self) -> Schema:

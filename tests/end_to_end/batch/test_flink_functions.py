@@ -14,6 +14,7 @@ import pytest
 from pyspark.sql import Row, SparkSession
 
 import tvfsql
+from examples import SOAK
 
 DATA = Path(__file__).parents[2] / "data"
 
@@ -22,6 +23,7 @@ def _read(name: str) -> Any:
     return json.loads((DATA / name).read_text(encoding="utf-8"))
 
 
+OF_TYPES = _read("flink_types.json")
 MEASURED, MORE = _read("flink_functions.json"), _read("flink_functions_more.json")
 CASES = {case["expr"]: case for case in (*MEASURED["cases"], *MORE["cases"])}
 TABLE = MEASURED["ddl"].replace("{path}", str(DATA / "flink_functions_rows.json"))
@@ -71,9 +73,12 @@ def agrees(got: Any, wanted: Any, kind: str) -> bool:
     if isinstance(wanted, dict) and "map" in wanted:
         pairs = got["map"] if isinstance(got, dict) else []
         expected = sorted(wanted["map"], key=str)
-        return len(pairs) == len(expected) and all(agrees(a, b, "") for a, b in zip(pairs, expected, strict=True))
+        held = kind.removesuffix(">").rpartition(", ")[2]
+        return len(pairs) == len(expected) and all(agrees(a, b, held) for a, b in zip(pairs, expected, strict=True))
     if isinstance(wanted, list) and isinstance(got, list):
-        return len(got) == len(wanted) and all(agrees(a, b, kind) for a, b in zip(got, wanted, strict=True))
+        return len(got) == len(wanted) and all(
+            agrees(a, b, kind.removeprefix("ARRAY<")) for a, b in zip(got, wanted, strict=True)
+        )
     if not isinstance(got, str) or not isinstance(wanted, str) or got == wanted:
         return bool(got == wanted)
     if kind.startswith("INTERVAL"):
@@ -95,23 +100,25 @@ def _without_zeros(text: str) -> str:
     return text.rstrip("0").rstrip(".") if "." in text else text
 
 
-def outcomes(session: tvfsql.Session, expressions: list[str], keys: str = "id, ") -> Iterator[tuple[str, str]]:
+def outcomes(
+    session: tvfsql.Session, expressions: list[str], keys: str = "id, ", cases: dict[str, Any] = CASES, table: str = "t"
+) -> Iterator[tuple[str, str]]:
     """Each expression with what is wrong with it, or with nothing. Many at once, as queries cost more than columns."""
     items = ", ".join(f"{expression} AS x{i}" for i, expression in enumerate(expressions))
     try:
-        frame = session.sql(f"SELECT {keys}{items} FROM t").dataframe()
+        frame = session.sql(f"SELECT {keys}{items} FROM {table}").dataframe()
         rows = {str(row["id"]) if keys else "": row for row in frame.collect()}
     except Exception as error:  # Spark's too: one at a time, it is told of the expression
         if len(expressions) == 1:
             yield expressions[0], f"fails: {' '.join(str(error).split())[:150]}"
             return
         half = len(expressions) // 2
-        yield from outcomes(session, expressions[:half], keys)
-        yield from outcomes(session, expressions[half:], keys)
+        yield from outcomes(session, expressions[:half], keys, cases, table)
+        yield from outcomes(session, expressions[half:], keys, cases, table)
         return
     kinds = dict(frame.dtypes)
     for i, expression in enumerate(expressions):
-        case = CASES[expression]
+        case = cases[expression]
         of_flink = (case["type"] or "").removesuffix(" NOT NULL")
         wrong = [
             f"row {key}: {plain(rows[key][f'x{i}'])!r}, in Flink {answer!r}"
@@ -159,6 +166,19 @@ def test_aggregates_without_a_window_are_those_of_flink(spark: SparkSession) -> 
     same = [expression for expression in SAME if CASES[expression]["category"] == "aggregate"]
     session = in_berlin(spark)
     found = [pair for at in range(0, len(same), AT_ONCE) for pair in outcomes(session, same[at : at + AT_ONCE], "")]
+    assert {expression: wrong for expression, wrong in found if wrong} == {}
+
+
+@pytest.mark.spark
+@pytest.mark.usefixtures("generated_code")
+def test_types_that_meet_become_those_of_flink(spark: SparkSession) -> None:
+    """Arithmetic, CASE, casts and the like between columns of all types; one in four, and all in soak."""
+    session = tvfsql.Session(spark, options={"table.local-time-zone": "Europe/Berlin"})
+    session.execute(OF_TYPES["ddl"].replace("{path}", str(DATA / "flink_types_rows.json")))
+    cases = {case["expr"]: case for case in OF_TYPES["cases"]}
+    asked = [*cases][:: 1 if SOAK else 4]
+    parts = [asked[at : at + AT_ONCE] for at in range(0, len(asked), AT_ONCE)]
+    found = [pair for part in parts for pair in outcomes(session, part, cases=cases, table="w")]
     assert {expression: wrong for expression, wrong in found if wrong} == {}
 
 

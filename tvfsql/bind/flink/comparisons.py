@@ -141,8 +141,8 @@ def _of_maps(node: exp.Binary) -> exp.Expr | None:
     return made(template, [node.left, node.right], "boolean")
 
 
-def refuse_dates_and_times(values: list[exp.Expr], type_of: TypeOf) -> None:
-    """Refuse COALESCE of DATEs and TIMESTAMPs, which Flink turns into dates."""
+def refuse_dates_and_times(name: str, values: list[exp.Expr], type_of: TypeOf) -> None:
+    """Refuse COALESCE, GREATEST and the like of DATEs and TIMESTAMPs, which Flink turns into dates."""
     kinds = {type_of(value) for value in values}
     if "date" in kinds and kinds & {CLOCK, INSTANT}:
-        raise UnsupportedError("COALESCE cannot mix DATE and TIMESTAMP", hint="COALESCE(ts, CAST(dt AS TIMESTAMP(3)))")
+        raise UnsupportedError(f"{name} cannot mix DATE and TIMESTAMP", hint=f"{name}(ts, CAST(dt AS TIMESTAMP(3)))")

@@ -2,16 +2,13 @@
 
 from __future__ import annotations
 
+from tvfsql.bind.flink.common_type import common_type
 from tvfsql.bind.flink.function import Function
-from tvfsql.plan.types import INTEGERS, ORDER, UNKNOWN, SqlType, is_integer
+from tvfsql.plan.types import SqlType
 
 
-def common(*kinds: SqlType) -> SqlType:
-    """The common type of several arguments, if it is certain."""
-    known = {*kinds}
-    if len(known) == 1:
-        return known.pop()
-    return INTEGERS[max(ORDER[kind] for kind in known)] if known and all(map(is_integer, known)) else UNKNOWN
+def _common(*kinds: SqlType) -> SqlType:
+    return common_type(kinds, "GREATEST")
 
 
 def _null_if_any_is(name: str) -> Function:
@@ -24,12 +21,12 @@ def _null_if_any_is(name: str) -> Function:
         missing = " OR ".join(f"{argument} IS NULL" for argument in arguments)
         return f"IF({missing}, NULL, {name}({', '.join(arguments)}))"
 
-    return Function(f"{name}(value, ...)", template, common)
+    return Function(f"{name}(value, ...)", template, _common)
 
 
 CONDITIONS = (
     Function("TYPEOF(value)", "", "string", "is rejected if it is not certain whether a value can be NULL"),
     _null_if_any_is("GREATEST"),
     _null_if_any_is("LEAST"),
-    Function("IFNULL(value, otherwise)", "COALESCE({0}, {1})", common),
+    Function("IFNULL(value, otherwise)", "COALESCE({0}, {1})", _common),
 )

@@ -9,6 +9,7 @@ from sqlglot import exp
 from tvfsql.bind.flink import find, times_of_day
 from tvfsql.bind.flink.arithmetic import below_one, computed
 from tvfsql.bind.flink.casts import cast
+from tvfsql.bind.flink.common_type import FUNCTIONS, in_common_type, unify
 from tvfsql.bind.flink.comparisons import (
     among_floats,
     compared,
@@ -107,15 +108,23 @@ def lowered(node: exp.Expr, type_of: TypeOf, zone: str) -> exp.Expr | None:
             exact_floats(node, ("this", "low", "high"), type_of)
             return None
         case exp.Coalesce():
-            refuse_dates_and_times([node.this, *node.expressions], type_of)
+            refuse_dates_and_times("COALESCE", [node.this, *node.expressions], type_of)
+            unify([node.this, *node.expressions], type_of, "COALESCE")
+            return None
+        case exp.Array():
+            unify(node.expressions, type_of)
+            return None
+        case exp.If() if not isinstance(node.parent, exp.Case):
+            unify([node.args["true"], *filter(None, [node.args.get("false")])], type_of)
             return None
         case exp.Nullif():
             refuse_float_literals([node.this, node.expression], "NULLIF", type_of)
             return None
-        case exp.Case() if node.this is not None:
-            values = [branch.this for branch in node.args["ifs"]]
-            for value in values:
-                refuse_float_literals([node.this, value], "CASE x WHEN", type_of)
+        case exp.Case():
+            for branch in node.args["ifs"] if node.this is not None else ():
+                refuse_float_literals([node.this, branch.this], "CASE x WHEN", type_of)
+            values = [branch.args["true"] for branch in node.args["ifs"]]
+            unify([*values, *filter(None, [node.args.get("default")])], type_of)
             return None
         case exp.Literal() if not node.is_string and node.name.endswith("."):
             return exp.Literal.number(node.name.removesuffix("."))
@@ -163,6 +172,9 @@ def _call(name: str, arguments: list[exp.Expr], type_of: TypeOf) -> exp.Expr | N
         return read
     if function.runtime:
         return runtime_call(function.runtime, arguments, str(function.result))
+    if name in FUNCTIONS:
+        refuse_dates_and_times(name, arguments, type_of)
+        arguments = in_common_type(arguments, type_of, name)
     types = [_argument(argument, type_of) for argument in arguments]
     if name.startswith("REGEXP") and (nothing := unmatched(name, types)):
         return made(nothing, arguments, str(function.result))

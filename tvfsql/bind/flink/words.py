@@ -4,9 +4,11 @@ from __future__ import annotations
 
 import re
 from collections.abc import Callable
+from itertools import chain
 
 from sqlglot import exp
 
+from tvfsql.bind.flink.common_type import in_common_type, of_values
 from tvfsql.bind.flink.function import holes
 from tvfsql.bind.flink.made import Made, made
 from tvfsql.bind.flink.times import months_between, on_clock
@@ -41,16 +43,15 @@ def with_words(call: Words, type_of: TypeOf) -> Made:
     kinds = [type_of(argument) for argument in arguments]
     match call.name:
         case "MAP":
-            key, value = (_shared(kinds[start::2]) for start in (0, 1))
+            keys, values = (in_common_type(arguments[start::2], type_of) for start in (0, 1))
+            key, value = of_values(keys, type_of), of_values(values, type_of)
             kind = f"map<{key},{value}>" if key and value else UNKNOWN
-            return made(f"MAP({holes(0, len(arguments))})", arguments, kind)
+            return made(
+                f"MAP({holes(0, len(arguments))})", [*chain.from_iterable(zip(keys, values, strict=True))], kind
+            )
         case "INTERVAL":
             return _between(call, kinds)
     raise UnsupportedError(f"{call.name} is not supported", hint="ARRAY[...]")
-
-
-def _shared(kinds: list[SqlType]) -> SqlType:
-    return kinds[0] if kinds and len({*kinds}) == 1 else UNKNOWN
 
 
 def _between(call: Words, kinds: list[SqlType]) -> Made:

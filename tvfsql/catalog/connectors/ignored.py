@@ -20,7 +20,7 @@ def _any(names: str) -> Ignored:
 
 
 OF_ALL = _any(
-    "property-version scan.parallelism sink.parallelism scan.watermark.alignment.group "
+    "property-version scan.parallelism sink.parallelism source.parallelism scan.watermark.alignment.group "
     "scan.watermark.alignment.max-drift scan.watermark.alignment.update-interval scan.watermark.emit.on-event.gap"
 )
 # Options of tables in Confluent's cloud, where all tables are topics.

@@ -1,0 +1,1 @@
+SELECT ARRAY_AGG(DISTINCT item) FILTER (WHERE price > 1) AS items FROM bid;
