@@ -85,8 +85,6 @@ def cast(source: SqlType, digits: int, target: Target, *, attempt: bool) -> str 
         return f"CAST({wall_clock('{0}')} AS DATE)" if source == INSTANT else date_of("{0}")
     if source == "string":
         return _read(kind, word)
-    if source == "float" and kind == "double":
-        return "CAST(CAST({0} AS STRING) AS DOUBLE)"  # through the shortest text of the FLOAT
     if kind in INTEGERS and is_number(source):
         # Flink does not turn values that do not fit into NULL
         return f"CAST({{0}} AS {kind.upper()})" if attempt else None

@@ -246,6 +246,8 @@ def _cast(node: exp.Cast, type_of: TypeOf) -> Made | None:
     target = Target.of(to)
     if target.kind == "string" and type_of(node.this) == "double" and node.find(exp.Column) is None:
         node.set("this", exp.Add(this=exp.paren(node.this.copy()), expression=exp.Literal.number("0")))  # no -0.0
+    if target.kind == "double" and type_of(node.this) == "float" and node.find(exp.Column) is None:
+        return made("CAST(CAST({0} AS STRING) AS DOUBLE)", [node.this], "double")  # of a constant: its shortest text
     template = cast(type_of(node.this), digits_of(node.this), target, attempt=isinstance(node, exp.TryCast))
     if template is None:
         return None
