@@ -154,7 +154,7 @@ def _columns_of(values: exp.Values, span: Span) -> Iterator[tuple[str, SqlType]]
         lowered = [in_spark_words(arm, {}, span) for arm in arms]
         kind = of_values(lowered, lambda arm: infer(arm, {}))
         kinds = [infer(arm, {}) for arm in lowered if not isinstance(arm, exp.Null)]
-        if kind == UNKNOWN and all(kinds):
+        if kind == UNKNOWN and kinds and all(kinds):
             odd = next(arm for arm in arms if infer(arm, {}) not in (UNKNOWN, kinds[0]))
             message = f"the rows of VALUES have {', '.join(map(shown, dict.fromkeys(kinds)))} in column {column.name}"
             raise BindError(message, span=span_of(odd, span), hint=f"CAST(x AS {shown(kinds[0])})")

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from tvfsql.bind.flink.targets import Target
-from tvfsql.bind.flink.times import CLOCK, EPOCH, INSTANT, date_of, instant_at, read, wall_clock
+from tvfsql.bind.flink.times import CLOCK, EPOCH, INSTANT, date_of, instant_at, read, read_date, wall_clock
 from tvfsql.errors import UnsupportedError
 from tvfsql.plan.scalar import quoted
 from tvfsql.plan.types import INTEGERS, UNKNOWN, SqlType, ddl, fields, is_decimal, is_number, shown, split_kinds
@@ -140,9 +140,8 @@ def _read(kind: SqlType, word: str) -> str | None:
         return f"{word}(IF({{0}} RLIKE '^\\\\s*[+-]?[iI][nN][fF]\\\\s*$', 'inf?', {{0}}) AS FLOAT)"
     if kind == "double":
         return f"{word}(IF({{0}} RLIKE '^\\\\s*[+-]?[iI][nN][fF]\\\\s*$', 'inf?', {{0}}) AS DOUBLE)"
-    if kind == "date":  # the year 12 is '12'
-        padded = "CONCAT(REPEAT('0', 5 - INSTR(CONCAT(TRIM({0}), '-'), '-')), TRIM({0}))"
-        return f"{word}(IF({{0}} RLIKE '^\\\\s*[0-9]{{1,3}}(-[0-9]{{1,2}}){{0,2}}\\\\s*$', {padded}, {{0}}) AS DATE)"
+    if kind == "date":
+        return read_date(word)
     if is_decimal(kind):
         return _read_decimal(kind, word)
     if kind == "boolean":

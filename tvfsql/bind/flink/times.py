@@ -16,6 +16,12 @@ EPOCH = "TIMESTAMP_NTZ '1970-01-01 00:00:00'"
 INSTANT, CLOCK = "timestamp", "timestamp_ntz"
 
 
+def read_date(word: str) -> str:
+    """Parse the text {0} as a DATE with CAST or TRY_CAST. The year 12 is '12'."""
+    padded = "CONCAT(REPEAT('0', 5 - INSTR(CONCAT(TRIM({0}), '-'), '-')), TRIM({0}))"
+    return f"{word}(IF({{0}} RLIKE '^\\\\s*[0-9]{{1,3}}(-[0-9]{{1,2}}){{0,2}}\\\\s*$', {padded}, {{0}}) AS DATE)"
+
+
 def wall_clock(instant: str) -> str:
     """The wall-clock time (timestamp_ntz) of an instant. Arithmetic on the epoch avoids Spark's session zone."""
     return f"TIMESTAMPADD(MICROSECOND, UNIX_MICROS(FROM_UTC_TIMESTAMP({instant}, {{zone}})), {EPOCH})"
@@ -316,7 +322,7 @@ TIMES = (
     Function("UNIX_TIMESTAMP()", "UNIX_SECONDS(CURRENT_TIMESTAMP())", "bigint"),
     Function("UNIX_TIMESTAMP(string)", FROM_TEXT, "bigint"),
     Function("UNIX_TIMESTAMP(string, format)", _unix_timestamp, "bigint", UNREADABLE),
-    Function("TO_DATE(string)", "TRY_CAST({0} AS DATE)", "date"),
+    Function("TO_DATE(string)", read_date("TRY_CAST"), "date"),
     Function("TO_DATE(string, format)", "CAST(TRY_TO_TIMESTAMP({0}, {1}) AS DATE)", "date", FAR_AWAY),
     Function("TO_TIMESTAMP(string)", read("{0}"), CLOCK),
     Function("TO_TIMESTAMP(string, format)", _to_timestamp, CLOCK),

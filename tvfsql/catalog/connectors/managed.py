@@ -21,7 +21,10 @@ class Managed(Connector):
 
 def managed(name: str, given: Mapping[str, str], spans: Mapping[str, Span]) -> Managed:
     """Return the table of that name. Raises BindError if it has options, which need a connector."""
+    old = given.get("connector.type")  # Flink's options before 1.11
     for key in given:
         hint = "add 'connector' = 'filesystem', or kafka, datagen, ..."
+        if old is not None:
+            hint = f"'connector' = '{old}', and its options without prefix: 'topic' instead of 'connector.topic'"
         raise BindError(f"the option {key} needs a connector", span=spans[key], hint=hint)
     return Managed("managed", "parquet", quote(name, safe=" "))
