@@ -172,11 +172,11 @@ def test_aggregates_without_a_window_are_those_of_flink(spark: SparkSession) -> 
 @pytest.mark.spark
 @pytest.mark.usefixtures("generated_code")
 def test_types_that_meet_become_those_of_flink(spark: SparkSession) -> None:
-    """Arithmetic, CASE, casts, aggregates and the like of columns of all types; one in four, and all in soak."""
+    """Arithmetic, CASE, casts, aggregates and the like of columns of all types; one in eight, and all in soak."""
     session = tvfsql.Session(spark, options={"table.local-time-zone": "Europe/Berlin"})
     session.execute(OF_TYPES["ddl"].replace("{path}", str(DATA / "flink_types_rows.json")))
     cases = {case["expr"]: case for case in OF_TYPES["cases"]}
-    step = 1 if SOAK else 4
+    step = 1 if SOAK else 8
     for keys, category in (("id, ", None), ("", "aggregate")):
         asked = [expression for expression in cases if cases[expression].get("category") == category][::step]
         parts = [asked[at : at + AT_ONCE] for at in range(0, len(asked), AT_ONCE)]
