@@ -26,6 +26,7 @@ from tvfsql.bind.flink.elements import element_of
 from tvfsql.bind.flink.function import Argument
 from tvfsql.bind.flink.json import is_json, of_json, raw
 from tvfsql.bind.flink.made import Made, made, runtime_call
+from tvfsql.bind.flink.over import AGGREGATE, aggregated, without_nulls
 from tvfsql.bind.flink.readers import from_text
 from tvfsql.bind.flink.rounding import rounded, truncated
 from tvfsql.bind.flink.targets import Target
@@ -46,7 +47,7 @@ from tvfsql.bind.flink.times import (
 from tvfsql.bind.flink.times_of_day import cast_to_time
 from tvfsql.bind.flink.types_of import type_name
 from tvfsql.bind.flink.words import overlaps, similar, unicode_text, with_words
-from tvfsql.plan.types import SqlType, is_integer
+from tvfsql.plan.types import SqlType
 from tvfsql.syntax.calls import Words
 from tvfsql.syntax.dialect import spark_type
 
@@ -93,8 +94,10 @@ def lowered(node: exp.Expr, type_of: TypeOf, zone: str) -> exp.Expr | None:
             new = element_of(node, type_of)
         case exp.Like() | exp.ILike() if not isinstance(node.parent, exp.Escape):
             return _without_escape(node)
-        case exp.Window() | exp.Sum() | exp.Avg():
-            new = _whole_number(node, type_of)
+        case exp.FirstValue() | exp.LastValue():
+            return without_nulls(node)
+        case _ if isinstance(node, (*AGGREGATE, exp.Window, exp.Filter)):
+            new = aggregated(node, type_of)
         case exp.EQ() | exp.NEQ() if of_rows(node):
             return tuples(node)
         case exp.In() if node.args.get("query"):
@@ -200,18 +203,6 @@ def _without_escape(node: exp.Expr) -> exp.Expr | None:
         return None
     unused = next(char for char in "!#~^|@" if char not in pattern.name)
     return exp.Escape(this=node.copy(), expression=exp.Literal.string(unused))
-
-
-def _whole_number(node: exp.Expr, type_of: TypeOf) -> Made | None:
-    """SUM and AVG in a query that Spark plans: of integers they are integers, not DOUBLE."""
-    call = node.this if isinstance(node, exp.Window) else node
-    inside = isinstance(node.parent, exp.Window | exp.Filter | exp.IgnoreNulls | exp.RespectNulls)
-    if not isinstance(call, exp.Sum | exp.Avg) or inside:
-        return None
-    kind = type_of(call.this)
-    if not is_integer(kind) or (isinstance(call, exp.Sum) and kind == "bigint"):
-        return None
-    return made(f"CAST({{0}} AS {kind.upper()})", [node.copy()], kind)
 
 
 def _quarters(node: exp.Interval) -> exp.Expr:

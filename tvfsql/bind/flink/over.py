@@ -1,0 +1,87 @@
+"""Aggregates in queries that Spark plans, such as those with OVER: with Flink's types, digits and NULLs."""
+
+from __future__ import annotations
+
+import re
+
+from sqlglot import exp
+
+from tvfsql.bind.flink.arithmetic import TypeOf
+from tvfsql.bind.flink.made import Made, made
+from tvfsql.plan.aggregates import AGGREGATES
+from tvfsql.plan.types import is_integer, is_number
+
+TYPED: dict[type[exp.Expr], str] = {
+    exp.Sum: "SUM",
+    exp.Avg: "AVG",
+    exp.StddevPop: "STDDEV_POP",
+    exp.StddevSamp: "STDDEV_SAMP",
+    exp.Stddev: "STDDEV_SAMP",
+    exp.VariancePop: "VAR_POP",
+    exp.Variance: "VAR_SAMP",
+}
+AGGREGATE = (*TYPED, exp.ArrayAgg)
+AROUND = (exp.Window, exp.Filter, exp.IgnoreNulls, exp.RespectNulls)
+ONE_CALL = re.compile(r"(\w+\((?:[^()]|\([^()]*\))*\))\{f\}")  # of a template of plan/aggregates.py
+
+
+def aggregated(node: exp.Expr, type_of: TypeOf) -> Made | None:
+    """An aggregate call, `node` with the OVER, FILTER and treatment of NULLs around it. None: Spark's is the same.
+
+    Source: Flink 2.3. The type of SUM, AVG, STDDEV and VARIANCE follows that of the argument. ARRAY_AGG keeps NULLs.
+    """
+    call = _call_in(node)
+    if isinstance(node.parent, AROUND) or call is None:
+        return None
+    if isinstance(call, exp.ArrayAgg):
+        if isinstance(call.this, exp.Distinct | exp.Order | exp.Struct) or node.find(exp.IgnoreNulls):
+            return None  # a struct is not NULL
+        rows = _with(node, made("COLLECT_LIST({0})", [made("STRUCT({0} AS x)", [call.this.copy()], "")], ""))
+        return made("IF(SIZE({0}) > 0, TRANSFORM({0}, item -> item.x), NULL)", [rows], "")
+    kind = type_of(call.this)
+    if not is_number(kind) or isinstance(call.this, exp.Distinct):
+        return None
+    row = AGGREGATES[TYPED[type(call)]]
+    template = (row.exact(kind) if row.exact else "") or row.templates(kind).whole
+    if row.exact and is_integer(kind) and isinstance(node, exp.Window):
+        template = _spread_of_integers(row.name)
+    calls: list[str] = []
+
+    def hole(found: re.Match[str]) -> str:
+        calls.append(found[1].replace("{x}", "{0}"))
+        return f"{{{len(calls) - 1}}}"
+
+    text = ONE_CALL.sub(hole, template.replace("{d}", ""))
+    if row.exact or (row.natural and row.natural(kind) != row.result(kind)):
+        text = f"CAST({text} AS {row.result(kind).upper()})"
+    return made(text, [_with(node, made(one, [call.this.copy()], "")) for one in calls], row.result(kind))
+
+
+def _spread_of_integers(name: str) -> str:
+    """STDDEV_* and VAR_* over rows, which Flink computes with integers. Where a square overflows the argument's type
+    there, the query fails here.
+    """
+    total, squares = "sum({x}){f}", "sum({x} * {x}){f}"
+    number, less = "count({x}){f}", " - 1" if name.endswith("SAMP") else ""
+    variance = f"({squares} - {total} * {total} div nullif({number}, 0)) div nullif({number}{less}, 0)"
+    return f"sqrt({variance})" if name.startswith("STDDEV") else variance
+
+
+def without_nulls(node: exp.FirstValue | exp.LastValue) -> exp.Expr | None:
+    """FIRST_VALUE and LAST_VALUE over rows, which leave NULLs out in Flink."""
+    return exp.IgnoreNulls(this=node.copy()) if isinstance(node.parent, exp.Window | exp.Filter) else None
+
+
+def _call_in(node: exp.Expr) -> exp.Expr | None:
+    while isinstance(node, AROUND):
+        node = node.this
+    return node if isinstance(node, AGGREGATE) else None
+
+
+def _with(node: exp.Expr, call: Made) -> exp.Expr:
+    """The same with another call in it. NULLs are respected without a word."""
+    if isinstance(node, exp.Window | exp.Filter):
+        copy = node.copy()
+        copy.set("this", _with(node.this, call))
+        return copy
+    return _with(node.this, call) if isinstance(node, AROUND) else call
