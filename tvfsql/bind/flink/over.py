@@ -54,6 +54,8 @@ def aggregated(node: exp.Expr, type_of: TypeOf) -> Made | None:
     text = ONE_CALL.sub(hole, template.replace("{d}", ""))
     if row.exact or (row.natural and row.natural(kind) != row.result(kind)):
         text = f"CAST({text} AS {row.result(kind).upper()})"
+    if text == "{0}":
+        return None
     return made(text, [_with(node, made(one, [call.this.copy()], "")) for one in calls], row.result(kind))
 
 
