@@ -229,9 +229,9 @@ def listed(call: Call) -> exp.Expr:
     their first occurrences, which Spark's own DISTINCT does not.
     """
     value, keeps_nulls = call.arguments[0], call.function == "ARRAY_AGG"
-    rows: exp.Expr = exp.ArrayAgg(
-        this=exp.Struct(expressions=[exp.alias_(value.copy(), "x")]) if keeps_nulls else value
-    )
+    if keeps_nulls:
+        value = exp.Struct(expressions=[exp.alias_(value.copy(), "x")])
+    rows: exp.Expr = made("COLLECT_LIST({0})", [value], UNKNOWN)
     if call.filter is not None:
         rows = exp.Filter(this=rows, expression=exp.Where(this=call.filter))
     if call.distinct:

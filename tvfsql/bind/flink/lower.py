@@ -94,7 +94,7 @@ def lowered(node: exp.Expr, type_of: TypeOf, zone: str) -> exp.Expr | None:
             new = element_of(node, type_of)
         case exp.Like() | exp.ILike() if not isinstance(node.parent, exp.Escape):
             return _without_escape(node)
-        case exp.FirstValue() | exp.LastValue():
+        case exp.FirstValue() | exp.LastValue() | exp.Filter(this=exp.FirstValue() | exp.LastValue()):
             return without_nulls(node)
         case _ if isinstance(node, (*AGGREGATE, exp.Window, exp.Filter)):
             new = aggregated(node, type_of)

@@ -69,9 +69,9 @@ def _spread_of_integers(name: str) -> str:
     return f"sqrt({variance})" if name.startswith("STDDEV") else variance
 
 
-def without_nulls(node: exp.FirstValue | exp.LastValue) -> exp.Expr | None:
-    """FIRST_VALUE and LAST_VALUE over rows, which leave NULLs out in Flink."""
-    return exp.IgnoreNulls(this=node.copy()) if isinstance(node.parent, exp.Window | exp.Filter) else None
+def without_nulls(node: exp.FirstValue | exp.LastValue | exp.Filter) -> exp.Expr | None:
+    """FIRST_VALUE and LAST_VALUE with their FILTER, if any: Flink leaves NULLs out. None for the call in a FILTER."""
+    return None if isinstance(node.parent, exp.Filter | exp.IgnoreNulls) else exp.IgnoreNulls(this=node.copy())
 
 
 def _call_in(node: exp.Expr) -> exp.Expr | None:
