@@ -52,8 +52,8 @@ golden: $(DONE)  ## rewrite the golden plans, docs/rules.md and docs/pictures; r
 	$(BIN)/python docs/pictures
 	$(BIN)/pytest -m "not spark and not slow" --snapshot-update
 
-bench: $(DONE)  ## compare with Spark's window(), DuckDB and Flink: half an hour (ONLY=batch: some minutes)
-	$(BIN)/python tests/bench $(if $(ONLY),--only $(ONLY))
+bench: $(DONE)  ## compare with Spark's window(), DuckDB and Flink: over an hour (ONLY=batch: some minutes; EVENTS=1000000 of Nexmark)
+	$(BIN)/python tests/bench $(if $(ONLY),--only $(ONLY)) $(if $(EVENTS),--events $(EVENTS))
 
 bench-flink: .venv-flink/.installed  ## install Flink for `make bench`, in .venv-flink (1 GB)
 

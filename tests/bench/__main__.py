@@ -20,6 +20,7 @@ import split
 import streams
 from cases import CASES, RANGE_CASES, SPLIT_CASES, STREAM_CASES
 from data import Bids
+from nexmark import compare
 
 GROUPS = {
     "batch": {"memory", *(case.name for case in CASES)},
@@ -28,6 +29,7 @@ GROUPS = {
     "functions": {"functions"},
     "backfill": {case.name for case in backfill.CASES},
     "split": {"sharing", *(case.name for case in SPLIT_CASES)},
+    "nexmark": {*compare.CASES},
 }
 
 
@@ -35,9 +37,12 @@ def main(arguments: Sequence[str] | None = None) -> int:
     parser = argparse.ArgumentParser(prog="tests/bench", description=__doc__)
     parser.add_argument("--rows", type=int, default=5_000_000)
     parser.add_argument("--keys", type=int, default=1_000)
+    parser.add_argument("--events", type=int, default=10_000_000, help="of Nexmark")
     parser.add_argument("--repeats", type=int, default=3, help="timed runs of each engine, after one warm-up")
     cases = (*CASES, *STREAM_CASES, *RANGE_CASES, *SPLIT_CASES, *backfill.CASES)
-    names = ", ".join((*GROUPS, "memory", "one-of-each-key", "micro-batch", "sharing", *(case.name for case in cases)))
+    names = ", ".join(
+        (*GROUPS, "memory", "one-of-each-key", "micro-batch", "sharing", *compare.CASES, *(case.name for case in cases))
+    )
     parser.add_argument("--only", default=",".join(GROUPS), help=f"with commas between: {names}")
     chosen = parser.parse_args(arguments)
     asked = [name for name in chosen.only.split(",") if name]
@@ -71,6 +76,9 @@ def main(arguments: Sequence[str] | None = None) -> int:
         functions.run(min(bids.rows, 1_000_000), chosen.repeats)
     if "sharing" in only:
         sharing.run(bids, chosen.repeats)
+    if only & GROUPS["nexmark"]:
+        queries = [query for name, query in compare.CASES.items() if name in only]
+        agree &= compare.run(chosen.events, queries, chosen.repeats)
     report.say(f"\n{time.perf_counter() - started:.0f} s in all, load {os.getloadavg()[0]:.1f} at the end")
     return 0 if agree else 1
 

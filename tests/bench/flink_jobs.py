@@ -28,9 +28,18 @@ def main(parallelism: str) -> None:
         job = json.loads(line)
         flink = TableEnvironment.create(EnvironmentSettings.in_streaming_mode())
         flink.get_config().set("parallelism.default", parallelism)
+        if "statements" in job:
+            print(json.dumps(executed(flink, job["statements"])), flush=True)
+            continue
         flink.execute_sql(BID.format(job["file"]))
         flink.execute_sql(NOTHING)
         print(json.dumps(totals(flink, job) if job["totals"] else everything(flink, job)), flush=True)
+
+
+def executed(flink: TableEnvironment, statements: list[str]) -> list[int]:
+    for statement in statements:
+        flink.execute_sql(statement).wait()
+    return []
 
 
 def everything(flink: TableEnvironment, job: dict[str, str]) -> list[int]:

@@ -6,7 +6,7 @@ import json
 import os
 import subprocess
 from abc import abstractmethod
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterator, Sequence
 from contextlib import contextmanager
 from pathlib import Path
 from tempfile import TemporaryDirectory
@@ -132,9 +132,17 @@ class Flink:
         rows, *sums = self._answer(case, file, True)
         return Totals(rows, tuple(sums))
 
+    def execute(self, statements: Sequence[str]) -> None:
+        """Statements one after the other; an INSERT to its end."""
+        self._job({"statements": statements})
+
     def _answer(self, case: Case, file: str, totals: bool) -> list[int]:
+        return self._job(
+            {"file": str(in_one_file(file)), "select": flink_sql(case), "before": str(END), "totals": totals}
+        )
+
+    def _job(self, job: dict[str, Any]) -> list[int]:
         assert self.jobs.stdin is not None and self.jobs.stdout is not None
-        job = {"file": str(in_one_file(file)), "select": flink_sql(case), "before": str(END), "totals": totals}
         print(json.dumps(job), file=self.jobs.stdin, flush=True)
         answer: list[int] = json.loads(self.jobs.stdout.readline())
         return answer

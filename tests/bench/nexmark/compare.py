@@ -1,0 +1,93 @@
+"""Nexmark's queries on streams: tvfsql, Spark's own SQL and Flink side by side, over the same files."""
+
+from __future__ import annotations
+
+import time
+from collections.abc import Sequence
+from statistics import median
+from tempfile import TemporaryDirectory
+
+import report
+import stream_engines
+from processes import cpu_seconds
+
+import tvfsql
+from nexmark import answers
+from nexmark.engines import Engine, Flink, SparksOwn, Tvfsql, fresh, result_columns
+from nexmark.queries import QUERIES, Query
+from nexmark.tables import FILES, RATE, NexmarkFiles
+
+HEADER = ("engine", "rows out", "seconds", "min-max", "x tvfsql", "cpu s")
+WIDTHS = (14, 13, 9, 17, 9, 8)
+
+
+def run(events: int, queries: Sequence[Query], repeats: int) -> bool:
+    """Print what was found; whether all answers agree."""
+    files = NexmarkFiles(events)
+    report.say(
+        f"\nNexmark: {events:,} events, {RATE:,} per second of event time, in CSV files, {FILES} micro-batches; medians"
+        f" of {repeats} after a warm-up whose rows are compared, engines by turns, into sinks that keep no row"
+    )
+    session = tvfsql.Session(mode="streaming")
+    with stream_engines.flink() as peer:
+        if peer is None:
+            report.say("Flink is left out: `make bench-flink` installs it.")
+        engines: list[Engine] = [Tvfsql(session, files), SparksOwn(session, files)]
+        engines += [Flink(peer, files)] if peer else []
+        agree = True
+        for query in queries:
+            able = [engine for engine in engines if engine.can(query)]
+            report.say(f"\nq{query.number}: {query.title}")
+            counts = compared(query, able, files.count("bid"))
+            agree &= None not in counts.values()
+            report.say(*_timed(query, able, counts, repeats))
+    session.spark.stop()
+    return agree
+
+
+def compared(query: Query, engines: Sequence[Engine], bids: int) -> dict[str, int | None]:
+    """The number of rows of each engine; None where they are not those of the first one. Where rows depend on the
+    clock, the counts of the first one must add up to the number of `bids`; the others' are only told."""
+    columns = result_columns(query)
+    with TemporaryDirectory(prefix="tvfsql-bench-") as folder:
+        sources = {each.name: each.run(query, fresh(folder, each.name)) for each in engines}
+        found = {name: answers.read(source, columns, query.clock) for name, source in sources.items()}
+        own = engines[0].name
+        if query.clock:
+            for name, rows in found.items():
+                report.say(f"  {name}: {rows.count:,} rows, which count {rows.total:,} of {bids:,} bids")
+            return {name: rows.count if name != own or rows.total == bids else None for name, rows in found.items()}
+        for name, rows in found.items():
+            if rows != found[own]:
+                report.say(f"  {name}: OTHER ROWS THAN {own}, {rows.count:,} and {found[own].count:,}")
+                for one, other in ((own, name), (name, own)):
+                    report.say(f"    only in {one}: {answers.only_in(sources[one], sources[other], columns)}")
+            elif name != own:
+                report.say(f"  {name}: the same {rows.count:,} rows as {own}")
+        return {name: rows.count if rows == found[own] else None for name, rows in found.items()}
+
+
+def _timed(query: Query, engines: Sequence[Engine], counts: dict[str, int | None], repeats: int) -> list[str]:
+    pairs: dict[str, list[tuple[float, float]]] = {engine.name: [] for engine in engines}
+    for _ in range(repeats):
+        for engine in engines:
+            clock, cpu = time.perf_counter(), cpu_seconds()
+            engine.run(query, None)
+            pairs[engine.name].append((time.perf_counter() - clock, cpu_seconds() - cpu))
+    own = median(seconds for seconds, _ in pairs[engines[0].name])
+    lines = [_line(HEADER)]
+    for name, found in pairs.items():
+        seconds, cpu = (median(each) for each in zip(*found, strict=True))
+        runs = [each for each, _ in found]
+        rows = f"{counts[name]:,}" if counts[name] is not None else "others"
+        spread = f"{min(runs):.2f}-{max(runs):.2f}"
+        lines.append(_line((name, rows, f"{seconds:.2f}", spread, f"{seconds / own:.1f}", f"{cpu:.1f}")))
+    return lines
+
+
+def _line(cells: Sequence[str]) -> str:
+    rest = (cell.rjust(width) for cell, width in zip(cells[1:], WIDTHS[1:], strict=True))
+    return "  " + cells[0].ljust(WIDTHS[0]) + "".join(rest)
+
+
+CASES = {query.name: query for query in QUERIES}

@@ -1,0 +1,118 @@
+"""The engines over Nexmark: a query's rows into a sink that keeps none, or into files, so that they can be compared."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from pathlib import Path
+from tempfile import TemporaryDirectory
+from typing import Protocol
+
+import stream_engines
+
+import tvfsql
+from nexmark.queries import WATERMARK_DELAY, Query
+from nexmark.tables import NexmarkFiles, columns
+
+
+class Engine(Protocol):
+    name: str
+
+    def can(self, query: Query) -> bool: ...
+
+    def run(self, query: Query, folder: str | None) -> str:
+        """Run the query into the folder, or with None into nothing. Returns what DuckDB reads the rows with."""
+
+
+@dataclass(frozen=True)
+class Tvfsql:
+    """INSERT INTO, from SQL to the end of the input."""
+
+    session: tvfsql.Session
+    files: NexmarkFiles
+    name: str = "tvfsql"
+
+    def can(self, query: Query) -> bool:
+        return True
+
+    def run(self, query: Query, folder: str | None) -> str:
+        paths = {table: self.files.rows(table) for table in query.tables}
+        keep = f"'connector' = 'filesystem', 'path' = '{folder}/rows', 'format' = 'parquet'"
+        script = statements(query, paths, ", 'maxFilesPerTrigger' = '1'", keep if folder else NOTHING)
+        tvfsql.Session(self.session.spark, mode="streaming").execute(";".join(script))
+        return f"read_parquet('{folder}/rows/*.parquet')"
+
+
+@dataclass(frozen=True)
+class SparksOwn:
+    """Spark's SQL over streaming views, in the session of tvfsql."""
+
+    session: tvfsql.Session
+    files: NexmarkFiles
+    name: str = "Spark's own"
+
+    def can(self, query: Query) -> bool:
+        return bool(query.spark)
+
+    def run(self, query: Query, folder: str | None) -> str:
+        spark = self.session.spark
+        for table in query.tables:
+            path = self.files.rows_and_last(table) if "window" in query.spark else self.files.rows(table)
+            rows = spark.readStream.schema(columns(table).replace("(3)", "")).option("maxFilesPerTrigger", 1).csv(path)
+            rows.withWatermark("dateTime", f"{WATERMARK_DELAY} seconds").createOrReplaceTempView(table)
+        made = spark.sql(query.spark)
+        with TemporaryDirectory(prefix="tvfsql-bench-") as checkpoint:
+            writer = made.writeStream.option("checkpointLocation", checkpoint).trigger(availableNow=True)
+            writer = writer.format("parquet").option("path", f"{folder}/rows") if folder else writer.format("noop")
+            writer.start().awaitTermination()
+        return f"read_parquet('{folder}/rows/*.parquet')"
+
+
+@dataclass(frozen=True)
+class Flink:
+    """The statements of tvfsql, in the process of Flink."""
+
+    process: stream_engines.Flink
+    files: NexmarkFiles
+    name: str = "Flink"
+
+    def can(self, query: Query) -> bool:
+        return True
+
+    def run(self, query: Query, folder: str | None) -> str:
+        paths = {table: self.files.whole(table) for table in query.tables}
+        keep = f"'connector' = 'filesystem', 'path' = '{folder}/rows', 'format' = 'csv'"
+        self.process.execute(statements(query, paths, "", keep if folder else NOTHING))
+        return f"read_csv('{folder}/rows/part-*', header = false, columns = {duck_columns(query)})"
+
+
+NOTHING = "'connector' = 'blackhole'"
+
+
+def statements(query: Query, paths: dict[str, str], options: str, sink: str) -> list[str]:
+    """The query as a script for tvfsql and Flink."""
+    made = []
+    for table, path in paths.items():
+        clock = ", p_time AS PROCTIME()" if query.clock else ""
+        made.append(
+            f"CREATE TABLE {table} ({columns(table)}{clock}, WATERMARK FOR `dateTime` AS"
+            f" `dateTime` - INTERVAL '{WATERMARK_DELAY}' SECOND)"
+            f" WITH ('connector' = 'filesystem', 'path' = '{path}', 'format' = 'csv'{options})"
+        )
+    return [*made, f"CREATE TABLE answer ({query.columns}) WITH ({sink})", f"INSERT INTO answer {query.sql}"]
+
+
+def duck_columns(query: Query) -> str:
+    return f"{{{', '.join(f'{name!r}: {kind!r}' for name, kind in result_columns(query))}}}"
+
+
+def result_columns(query: Query) -> list[tuple[str, str]]:
+    """Names and types of the columns of a query, as DuckDB writes them."""
+    pairs = (column.strip().split(" ", 1) for column in query.columns.replace(", 3", ",3").split(", "))
+    types = {"STRING": "VARCHAR", "TIMESTAMP(3)": "TIMESTAMP"}
+    return [(name.strip("`"), types.get(kind, kind)) for name, kind in pairs]
+
+
+def fresh(folder: str, name: str) -> str:
+    made = Path(folder, name.replace(" ", "-").replace("'", ""))
+    made.mkdir()
+    return str(made)
