@@ -115,12 +115,7 @@ QUERIES = (
               GROUP BY window_start, window_end, seller) AS a
         ON p.window_start = a.window_start AND p.window_end = a.window_end AND p.id = a.seller
         """,
-        f"""
-        SELECT p.{SPARK_WINDOW.replace(", window", ", p.window")}, p.id, p.name
-        FROM (SELECT window, id, name FROM person GROUP BY window(dateTime, '10 seconds'), id, name) AS p
-        JOIN (SELECT window, seller FROM auction GROUP BY window(dateTime, '10 seconds'), seller) AS a
-        ON p.window = a.window AND p.id = a.seller
-        """,
+        # none of Spark's: its join of two aggregates lost 618 of 8,228 rows, of the windows at the end of the input
     ),
     Query(
         11,
