@@ -11,12 +11,13 @@ from typing import TYPE_CHECKING
 import pytest
 from bids import BIDS, create_table, some_batches, write_files
 
+from examples import SOAK
 from tvfsql import Session
 
 if TYPE_CHECKING:
     from pyspark.sql import SparkSession
 
-FILES = 6
+FILES = 6 if SOAK else 5
 HOT = """CREATE VIEW hot AS SELECT window_end, item, COUNT(*) AS bids, SUM(n) AS total
 FROM TABLE(TUMBLE(TABLE bid, DESCRIPTOR(ts), INTERVAL '30' SECOND)) GROUP BY window_start, window_end, item"""
 QUERIES = {

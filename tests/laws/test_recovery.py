@@ -25,7 +25,7 @@ from tvfsql.runtime.stream.driver.checkpoints import claim
 if TYPE_CHECKING:
     from pyspark.sql import SparkSession
 
-FILES, ROWS = 32 if SOAK else 8, 6500
+FILES, ROWS = 32 if SOAK else 6, 6500
 SCRIPT = """
 CREATE TABLE bid (
     ts TIMESTAMP(3), item STRING, price DECIMAL(10, 2), n INT, WATERMARK FOR ts AS ts - INTERVAL '5' SECOND
@@ -102,8 +102,8 @@ def test_a_kill_before_or_after_the_program_is_written_does_not_matter(
 
 
 def moments(draw: random.Random) -> list[Moment]:
-    """When rows begin to be read, while they are written, and after that; in `make soak` ten: one more before rows are
-    read, and seven while they are, four of these while rows are written."""
+    """While rows are written, and after the input has ended; in `make soak` ten: one before rows are read, one when they
+    begin to be, and seven while they are, four of these while rows are written."""
 
     def after(batches: int) -> Moment:
         return Moment(f"{batches} micro-batches", lambda folder, _: commits(folder) >= batches, draw.random())
@@ -117,7 +117,7 @@ def moments(draw: random.Random) -> list[Moment]:
     ended = Moment("the input has ended", lambda folder, _: any((folder / "control").iterdir()), draw.random() / 5)
     at = sorted(draw.sample(range(1, FILES - 2 if SOAK else FILES // 2), 7 if SOAK else 1))
     while_read = [after(n) if i % 2 else writing(n) for i, n in enumerate(at)]
-    return [*([begun] if SOAK else []), first, *while_read, ended]
+    return [*([begun, first] if SOAK else []), *while_read, ended]
 
 
 def is_written(sink: Path) -> bool:
