@@ -1,4 +1,4 @@
-"""Turns joins on both ends of a window into window joins."""
+"""Turns joins of rows in the same window into window joins."""
 
 from __future__ import annotations
 
@@ -23,8 +23,8 @@ def make_window_join(node: Node, options: Options) -> Node | None:
       +- Aggregate(groupBy=[window_start0, window_end0, item0], ...)
 
     Holds because start and end identify a window, so rows match only within it, and the window is final when it has
-    ended. Does not apply
-    - if the condition lacks the starts or the ends: rows of several windows match;
+    ended. One of them is enough for TUMBLE and HOP, and the end for CUMULATE. Does not apply
+    - if the condition lacks the starts or the ends otherwise: rows of several windows match;
     - to different windows: matching rows would be final at different times.
 
     Flink: StreamPhysicalWindowJoinRule.

@@ -119,8 +119,8 @@ FORMS: dict[str, tuple[Windows, tuple[bool, bool], tuple[tuple[str, str], ...]]]
 @pytest.mark.soak
 @pytest.mark.parametrize("form", FORMS if SOAK else ["mixed"])
 def test_rows_are_those_of_a_plain_join(form: str, spark: SparkSession, tmp_path: Path) -> None:
-    """Every kind of join, with keys that are NULL and rows that repeat, in batch and on streams. One form, and all of
-    them in `make soak`."""
+    """Every kind of join, with keys that are NULL and rows that repeat, in batch and on streams. The first one compares
+    only the ends of windows. One form, and all of them in `make soak`."""
     windows, counts, joins = FORMS[form]
     draw = random.Random(form)
     batches = {"l": random_rows(draw, "x"), "r": random_rows(draw, "y")}
@@ -140,7 +140,7 @@ def test_rows_are_those_of_a_plain_join(form: str, spark: SparkSession, tmp_path
         parts.append(
             f"SELECT {i} AS number, l.window_end, l.k, l.x, {of_right} FROM {side(windows, 'l', 'x', counts=counts[0])}"
             f" l {kind} JOIN {side(windows, 'r', 'y', counts=counts[1])} r "
-            f"ON l.window_start = r.window_start AND l.window_end = r.window_end AND {condition}"
+            f"ON {'l.window_start = r.window_start AND ' if i else ''}l.window_end = r.window_end AND {condition}"
         )
         expected.update((i, *row) for row in joined(left, right, kind, CONDITIONS[condition]))
     for session in (batch, plain, stream):
@@ -188,8 +188,10 @@ def test_an_input_that_was_idle_before_its_partitions_were_known_is_them_from_th
 @pytest.mark.parametrize(
     ("join", "says"),
     [
-        ("a JOIN TABLE({w}) b ON a.window_start = b.window_start AND a.k = b.k", "does not compare window_end"),
-        ("a JOIN TABLE({w}) b ON a.window_end = b.window_end AND a.k = b.k", "does not compare window_start"),
+        (
+            "a JOIN (SELECT k, window_start FROM TABLE({w})) b ON a.window_start = b.window_start",
+            "does not compare window_end",
+        ),
         ("a JOIN r b ON a.window_start = b.ts AND a.window_end = b.ts", "the right side of this join has no windows"),
         (
             "a JOIN TABLE({other}) b ON a.window_start = b.window_start AND a.window_end = b.window_end",
@@ -210,6 +212,32 @@ def test_other_joins_are_refused_on_streams_with_the_reason(join: str, says: str
     assert caught.value.hint
     assert caught.value.span is not None
     assert compile(f"{tables}; {query}", mode="batch").code
+
+
+@pytest.mark.parametrize(
+    ("windows", "columns", "refused"),
+    [
+        (Tumbling(10_000).call("{}"), ("start",), ""),
+        (Hopping(5_000, 10_000).call("{}"), ("end",), ""),
+        (Hopping(5_000, 10_000).call("{}"), ("time",), ""),
+        (Cumulating(5_000, 10_000).call("{}"), ("end",), ""),
+        (Cumulating(5_000, 10_000).call("{}"), ("start",), "does not compare window_end"),
+        ("SESSION(TABLE {}, DESCRIPTOR(ts), INTERVAL '1' SECOND)", ("start",), "does not compare window_end"),
+        ("SESSION(TABLE {}, DESCRIPTOR(ts), INTERVAL '1' SECOND)", ("end", "time"), "does not compare window_start"),
+    ],
+)
+def test_a_window_column_that_identifies_the_window_is_enough(
+    windows: str, columns: tuple[str, ...], refused: str
+) -> None:
+    files = "WITH ('connector' = 'filesystem', 'path' = 'in', 'format' = 'json')"
+    tables = "; ".join(f"CREATE TABLE {name} ({COLUMNS.format('x', 1)}) {files}" for name in ("l", "r"))
+    condition = " AND ".join(f"a.window_{column} = b.window_{column}" for column in columns)
+    query = f"SELECT a.k FROM TABLE({windows.format('l')}) a JOIN TABLE({windows.format('r')}) b ON {condition}"
+    if refused:
+        with pytest.raises(TvfSqlError, match=refused):
+            compile(f"{tables}; {query}", mode="streaming")
+    else:
+        assert "WindowJoin" in str(compile(f"{tables}; {query}", mode="streaming").explain())
 
 
 @pytest.mark.spark

@@ -102,8 +102,8 @@ def test_a_kill_before_or_after_the_program_is_written_does_not_matter(
 
 
 def moments(draw: random.Random) -> list[Moment]:
-    """While rows are written, and after the input has ended; in `make soak` ten: one before rows are read, one when they
-    begin to be, and seven while they are, four of these while rows are written."""
+    """While rows are written, and after the input has ended; in `make soak` ten: one before rows are read, one when
+    they begin to be, and seven while they are, four of these while rows are written."""
 
     def after(batches: int) -> Moment:
         return Moment(f"{batches} micro-batches", lambda folder, _: commits(folder) >= batches, draw.random())

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from functools import cached_property
 
@@ -116,24 +116,21 @@ def window_join(join: Join) -> WindowJoin | NoWindowJoin:
         reason = "this join compares windows over TIMESTAMP with windows over TIMESTAMP_LTZ"
         return NoWindowJoin(reason, "CAST the time column of one side" + BATCH)
     pairs = {one: EqualPair.of(one, join.left, join.right) for one in join.conditions}
-    same = {one: kind for one, pair in pairs.items() if pair and (kind := _same_kind(pair, left, right))}
-    for kind in ("start", "end"):
-        if kind not in same.values():
-            reason = f"this join does not compare window_{kind} of both sides"
-            return NoWindowJoin(reason, f"AND l.window_{kind} = r.window_{kind}")
+    same = [pair for pair in pairs.values() if pair and _same_kind(pair, left, right)]
+    start, end = (_bound(kind, same, left, right) for kind in ("start", "end"))
+    if start is None or end is None:
+        kind = "start" if start is None else "end"
+        reason = f"this join does not compare window_{kind} of both sides"
+        return NoWindowJoin(reason, f"AND l.window_{kind} = r.window_{kind}")
     if not all(one.deterministic for one in join.conditions):
         return NoWindowJoin("this join has a condition that is not deterministic", "--mode batch")
-    of_left, of_right = (
-        {kind: next(getattr(pairs[one], side) for one in same if same[one] == kind) for kind in ("start", "end")}
-        for side in ("left", "right")
-    )
     return WindowJoin(
         join.left,
         join.right,
         join.kind,
-        AttachedWindow(left.window, of_left["start"], of_left["end"], left.zone),
-        AttachedWindow(right.window, of_right["start"], of_right["end"], right.zone),
-        tuple(pair for one, pair in pairs.items() if pair and one not in same),
+        AttachedWindow(left.window, start[0], end[0], left.zone),
+        AttachedWindow(right.window, start[1], end[1], right.zone),
+        tuple(pair for pair in pairs.values() if pair and pair not in same),
         tuple(one for one, pair in pairs.items() if pair is None),
     )
 
@@ -142,6 +139,17 @@ def _same_kind(pair: EqualPair, left: WindowColumns, right: WindowColumns) -> st
     """Return the window column kind (`start`, `end`, `time`) of the pair's columns if both have the same; else None."""
     kind = left.kind(pair.left)
     return kind if kind == right.kind(pair.right) else None
+
+
+def _bound(kind: str, same: Sequence[EqualPair], left: WindowColumns, right: WindowColumns) -> tuple[str, str] | None:
+    """The columns of both sides with the start or the end (`kind`) of windows that are the same: because they are
+    compared, or because the window columns that are compared identify the window. None if there are none.
+    """
+    compared = next(((pair.left, pair.right) for pair in same if left.kind(pair.left) == kind), None)
+    if compared or not left.is_told_by([pair.left for pair in same]):
+        return compared
+    columns = (left.starts, right.starts) if kind == "start" else (left.ends, right.ends)
+    return next(zip(*columns, strict=False), None)
 
 
 @window_of.register

@@ -1,0 +1,5 @@
+-- expect: make_window_join
+SELECT l.window_start, price, reserve
+FROM TABLE(TUMBLE(TABLE bid, DESCRIPTOR(bidtime), INTERVAL '1' HOUR)) l
+JOIN TABLE(TUMBLE(TABLE auction, DESCRIPTOR(opened), INTERVAL '1' HOUR)) r
+ON l.window_start = r.window_start AND l.item = r.item;
