@@ -295,6 +295,8 @@ def test_what_no_program_can_import_is_refused(found: Any) -> None:
         ("date", datetime(2020, 1, 1, 5), date(2020, 1, 1)),
         ("timestamp_ntz", datetime(2020, 1, 1), datetime(2020, 1, 1)),
         ("array<double>", (1, None), [1.0, None]),
+        ("struct<a:double,b:string>", (1, None), (1.0, None)),
+        ("struct<a:double,b:string>", {"b": "x"}, (None, "x")),
         ("string", None, None),
     ],
 )
@@ -318,6 +320,9 @@ def test_results_are_of_the_type_that_was_promised(kind: str, given: Any, wanted
         ("timestamp_ntz", datetime.fromisoformat("2020-01-01T00:00:00+00:00")),
         ("array<bigint>", [1, "a"]),
         ("array<string>", "text"),
+        ("struct<a:double,b:string>", (1, 2)),
+        ("struct<a:double,b:string>", (1,)),
+        ("struct<a:double,b:string>", {"c": 1}),
     ],
 )
 def test_results_of_another_type_are_no_nulls(kind: str, given: Any) -> None:

@@ -10,7 +10,7 @@ import re
 import sys
 import types
 import typing
-from collections.abc import Callable
+from collections.abc import Callable, Generator, Iterable, Iterator
 from dataclasses import replace
 from datetime import date, datetime
 from decimal import Decimal
@@ -30,6 +30,7 @@ SIGNATURES = {
     "accumulate": "def accumulate(self, accumulator, value)",
     "get_value": "def get_value(self, accumulator)",
 }
+SEVERAL = (list, Iterator, Iterable, Generator)  # type hints of an ARRAY
 HINTS: dict[Any, SqlType] = {
     bool: "boolean",
     int: "bigint",
@@ -210,8 +211,10 @@ def _of_hint(hint: Any) -> SqlType | None:
     if origin in (typing.Union, types.UnionType) and len(parts) == 1:
         return _of_hint(parts[0])
     kinds = [_of_hint(part) for part in parts]
-    if origin is list and kinds and kinds[0]:
+    if origin in SEVERAL and kinds and kinds[0]:
         return f"array<{kinds[0]}>"
+    if origin is tuple and kinds and all(kinds):
+        return f"struct<{','.join(f'f{i}:{kind}' for i, kind in enumerate(kinds))}>"
     if origin is dict and len(kinds) == 2 and all(kinds):
         return f"map<{kinds[0]},{kinds[1]}>"
     return None

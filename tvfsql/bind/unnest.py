@@ -8,9 +8,9 @@ from sqlglot import exp
 
 from tvfsql.bind.flink.made import made
 from tvfsql.bind.infer import infer
-from tvfsql.errors import Span, UnsupportedError
+from tvfsql.errors import BindError, Span, UnsupportedError
 from tvfsql.plan.scalar import quoted
-from tvfsql.plan.types import SqlType, fields, split_kinds
+from tvfsql.plan.types import SqlType, fields, shown, split_kinds
 from tvfsql.syntax.places import span_of
 
 
@@ -30,6 +30,7 @@ def with_views(tree: exp.Expr, types: Mapping[str, SqlType], span: Span) -> exp.
                 "WITH ORDINALITY needs an array whose type is certain", span=span_of(of, span), hint="UNNEST(column)"
             )
         alias = unnest.args.get("alias") or exp.TableAlias(this=exp.to_identifier("unnested"))
+        _check(kind, of, alias, span)
         names = [*alias.columns, *([numbered] if isinstance(numbered, exp.Identifier) else [])]
         inner = [*fields(kind[6:-1])] if kind.startswith("array<struct<") else []
         names = names or [exp.to_identifier(name, quoted=True) for name in inner]
@@ -49,6 +50,21 @@ def with_views(tree: exp.Expr, types: Mapping[str, SqlType], span: Span) -> exp.
                 "WITH ORDINALITY is not supported here", span=span, hint="FROM t CROSS JOIN UNNEST(a) WITH ORDINALITY"
             )
     return tree
+
+
+def _check(kind: SqlType, of: exp.Expr, alias: exp.TableAlias, span: Span) -> None:
+    """Raise BindError if the type is known and makes no rows, or makes rows of another width than the alias has."""
+    if kind and not kind.startswith(("array<", "map<")):
+        message = f"UNNEST takes an ARRAY, a MAP or a MULTISET, but this is {shown(kind)}"
+        raise BindError(message, span=span_of(of, span), hint=f"ARRAY[{of.sql('spark')}]")
+    width = 2 if kind.startswith("map<") else len(fields(kind[6:-1])) or 1
+    names = len(alias.columns)
+    if kind and names not in (0, width):
+        raise BindError(
+            f"{alias.name} lists {names} columns, but has {width}",
+            span=span_of(of, span),
+            hint=f"AS {alias.name} ({', '.join('abcdefgh'[:width])})" if width <= 8 else None,
+        )
 
 
 def _rows(kind: SqlType, inner: list[str], *, numbered: bool) -> str:

@@ -121,7 +121,7 @@ def _query(sql: str, span: Span) -> ast.Query:
     _refuse_idle_commas(tokens)
     _refuse_by_name(tokens)
     refuse_no_columns(tokens)
-    text, windows, groups = _put_placeholders(sql, span, tokens)
+    text, windows, groups = _put_placeholders(_with_unnest(sql, tokens), span, tokens)
     try:
         return standard.parse_query(text, windows, groups, span)
     except SqlSyntaxError as error:
@@ -129,6 +129,20 @@ def _query(sql: str, span: Span) -> ast.Query:
         if better is error:
             raise
         raise better from error
+
+
+def _with_unnest(sql: str, tokens: Sequence[Token]) -> str:
+    """The text with LATERAL TABLE(f(x)) as UNNEST(f(x)), at the same places: a table function returns an array."""
+    for lateral, table in pairwise(tokens):
+        if lateral.upper() == "LATERAL" and table.upper() == "TABLE":
+            at = Span(place_of(lateral).start, place_of(table).end)
+            sql = sql[: at.start] + "UNNEST" + _blanks(sql[at.start + len("UNNEST") : at.end]) + sql[at.end :]
+    return sql
+
+
+def _blanks(text: str) -> str:
+    """Blanks with the line ends of `text`, so that what follows keeps its place."""
+    return "".join(char if char == "\n" else " " for char in text)
 
 
 def _put_placeholders(
@@ -151,8 +165,7 @@ def _put_placeholders(
             windows[name] = call
         else:
             groups[name] = _with_descriptor(call, sql)
-        filler = "".join(char if char == "\n" else " " for char in sql[at.start + 3 : at.end])
-        parts += [sql[end : at.start], f"`{name}`{filler}"]
+        parts += [sql[end : at.start], f"`{name}`{_blanks(sql[at.start + 3 : at.end])}"]
         end = at.end
     return "".join([*parts, sql[end : span.end]]), windows, groups
 
@@ -201,10 +214,6 @@ def _refuse_by_name(tokens: Sequence[Token]) -> None:
     for name, after in pairwise(tokens):
         if name.type == "NAME" and name.upper() == "MATCH_RECOGNIZE" and after.type == "OPEN":
             raise UnsupportedError("MATCH_RECOGNIZE is not supported", span=place_of(name))
-        if name.upper() == "LATERAL" and after.upper() == "TABLE":
-            raise UnsupportedError(
-                "table functions are not supported", span=place_of(after), hint="CROSS JOIN UNNEST(a)"
-            )
 
 
 def _refuse_idle_commas(tokens: Sequence[Token]) -> None:

@@ -32,6 +32,15 @@ QUERIES = {
         (3, None, None),
     ],
 }
+TABLE_FUNCTIONS = {
+    "SELECT id, word, n FROM t, LATERAL TABLE(words(s)) AS u (word, n)": [(1, "a", 1), (1, "bcd", 3)],
+    "SELECT id, u.f0, f1 FROM t CROSS JOIN LATERAL\n TABLE(words(s)) AS u": [(1, "a", 1), (1, "bcd", 3)],
+    "SELECT id, part FROM t LEFT JOIN LATERAL TABLE(parts(s, ' ')) AS u (part) ON TRUE": [
+        (1, "a"),
+        (1, "bcd"),
+        (2, None),
+    ],
+}
 
 
 @pytest.mark.spark
@@ -44,6 +53,37 @@ def test_unnest_makes_the_columns_and_rows_that_flink_makes(spark: SparkSession,
     stream = tvfsql.Session(spark, mode="streaming", catalog=session.catalog)
     sql = next(sql for sql in QUERIES if "LEFT JOIN" in sql)  # rows make rows, so a stream needs no state
     assert [tuple(row) for row in stream.sql(sql).collect()] == QUERIES[sql]
+
+
+@pytest.mark.spark
+def test_table_functions_make_the_rows_that_they_yield(spark: SparkSession, tmp_path: Path) -> None:
+    (tmp_path / "rows.json").write_text('{"id": 1, "s": "a bcd"}\n{"id": 2}\n')
+    session = tvfsql.Session(spark)
+    session.execute(f"""CREATE TABLE t (id INT, s STRING)
+        WITH ('connector' = 'filesystem', 'path' = '{tmp_path}', 'format' = 'json')""")
+    for name, path in (("words", "words"), ("parts", "Parts"), ("wrong", "wrong")):
+        session.execute(f"CREATE FUNCTION {name} AS 'table_functions.{path}' LANGUAGE PYTHON")
+    stream = tvfsql.Session(spark, mode="streaming", catalog=session.catalog)
+    for sql, rows in TABLE_FUNCTIONS.items():
+        assert [tuple(row) for row in session.sql(sql).collect()] == rows
+        assert [tuple(row) for row in stream.sql(sql).collect()] == rows
+    with pytest.raises(tvfsql.TvfSqlError, match=r"wrong returned \[\('a', 'b'\)\]"):
+        session.sql("SELECT id FROM t, LATERAL TABLE(wrong(s)) AS u (a, b)").collect()
+
+
+@pytest.mark.parametrize(
+    ("call", "says"),
+    [
+        ("LATERAL TABLE(id) AS u (a)", "UNNEST takes an ARRAY, a MAP or a MULTISET, but this is INT"),
+        ("UNNEST(tags) AS u (a, b)", "u lists 2 columns, but has 1"),
+        ("UNNEST(m) AS u (a)", "u lists 1 columns, but has 2"),
+        ("UNNEST(items) WITH ORDINALITY AS u (a, b)", "u lists 1 columns, but has 2"),
+    ],
+)
+def test_what_makes_no_rows_of_that_width_is_refused(call: str, says: str) -> None:
+    with pytest.raises(tvfsql.TvfSqlError, match=says) as refused:
+        tvfsql.compile(f"{TABLE}; SELECT id FROM e CROSS JOIN {call}")
+    assert refused.value.span and refused.value.hint
 
 
 def test_numbers_need_an_array_whose_type_is_certain() -> None:

@@ -42,6 +42,8 @@ class ScalarFunction:
     def __call__(self, *arguments: object) -> object:
         with attributed(self.name):
             value = self._call(*arguments)
+            if isinstance(value, Iterator):  # a generator's code runs now
+                value = [*value]
         return self._checked(value)
 
     def __reduce__(self) -> tuple[type[ScalarFunction], tuple[object, ...]]:

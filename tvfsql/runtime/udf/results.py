@@ -10,7 +10,7 @@ from decimal import ROUND_HALF_UP, Decimal, InvalidOperation, localcontext
 from typing import Any
 
 from tvfsql.errors import DataError
-from tvfsql.plan.types import ddl, is_decimal, is_float, is_integer, scale_of, shown
+from tvfsql.plan.types import ddl, fields, is_decimal, is_float, is_integer, scale_of, shown
 
 BITS = {"tinyint": 8, "smallint": 16, "int": 32, "bigint": 64}
 Convert = Callable[[Any], object]  # from a function's result to a value of its declared type
@@ -54,6 +54,8 @@ def _of(kind: str) -> Convert:
     }
     if kind.startswith("array<"):
         return _array(_of(kind[len("array<") : -1]))
+    if kind.startswith("struct<"):
+        return _row({name: _of(part) for name, part in fields(kind).items()})
     return plain.get(kind, lambda value: value)
 
 
@@ -105,6 +107,21 @@ def _array(element: Convert) -> Convert:
         if not isinstance(value, list | tuple):
             raise TypeError
         return [None if each is None else element(each) for each in value]
+
+    return convert
+
+
+def _row(parts: dict[str, Convert]) -> Convert:
+    """A row from a dict by the names of its fields, or from values in their order."""
+
+    def convert(value: object) -> tuple[object, ...]:
+        if isinstance(value, dict):
+            if value.keys() - parts.keys():
+                raise ValueError
+            value = [value.get(name) for name in parts]
+        if not isinstance(value, list | tuple) or len(value) != len(parts):
+            raise TypeError
+        return tuple(None if each is None else part(each) for each, part in zip(value, parts.values(), strict=True))
 
     return convert
 

@@ -1,1 +1,1 @@
-SELECT item, word FROM bid, LATERAL TABLE(split(item)) AS t (word);
+SELECT item, word FROM bid, LATERAL TABLE(words(item)) AS t (word);
