@@ -210,10 +210,12 @@ def _refuse_unbalanced(tokens: Sequence[Token]) -> None:
 
 
 def _refuse_by_name(tokens: Sequence[Token]) -> None:
-    """Refuse Flink's clauses that sqlglot would read as something else."""
+    """Refuse what sqlglot would read as something else: clauses of Flink, and braces, which replace a table's name."""
     for name, after in pairwise(tokens):
         if name.type == "NAME" and name.upper() == "MATCH_RECOGNIZE" and after.type == "OPEN":
             raise UnsupportedError("MATCH_RECOGNIZE is not supported", span=place_of(name))
+        if after.type == "OPERATOR" and after in ("{", "}"):
+            raise SqlSyntaxError(f"{after} is no part of a query", span=place_of(after))
 
 
 def _refuse_idle_commas(tokens: Sequence[Token]) -> None:
