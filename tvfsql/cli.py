@@ -158,7 +158,7 @@ def _live_page(session: Session) -> Callable[[Sequence[Compiled]], None]:
     from tvfsql.api.live_page import LivePage, serve
 
     streams = session.streams
-    page = LivePage(lambda: any(run.active for run in streams.runs))
+    page = LivePage(lambda: any(run.active for run in streams.runs), streams.programs.get)
     streams.reports.append(page.take)
     print(f"page: {serve(page)}", file=sys.stderr)
     return page.add

@@ -15,8 +15,13 @@ from urllib.request import Request, urlopen
 import pytest
 
 import tvfsql
-from tvfsql.api.live_page import KEPT, LivePage, serve
+from tvfsql.api.live_page import KEPT, LivePage, places, serve
+from tvfsql.api.program import Program
+from tvfsql.physical.operators import StreamSliceMerge
+from tvfsql.plan.window import Hop, Tumble
 from tvfsql.runtime.stream.progress.metrics import Metrics
+from tvfsql.runtime.stream.progress.operators import OperatorCounts
+from tvfsql.runtime.stream.time.control_channel import END_OF_INPUT
 
 BID = """CREATE TABLE bid (ts TIMESTAMP(3), price INT, item STRING, WATERMARK FOR ts AS ts)
 WITH ('connector' = 'filesystem', 'path' = 'bid.csv', 'format' = 'csv');
@@ -92,7 +97,19 @@ def metrics(stream: str, number: int) -> Metrics:
     sums = {"rows_in": 100 * number + 100, "rows_out": 10 * number, "late_rows_dropped": number // 2}
     latest = {"last_micro_batch_seconds": 0.5, "open_slices": 3, "state_rows": 7, "state_bytes": 4096}
     latest |= {"watermark": 1_700_000_000.0 + number, "watermark_lag_seconds": 2.5}
-    return Metrics(stream, number, 1_700_000_003.0 + number, sums, latest)
+    return Metrics(stream, number, 1_700_000_003.0 + number, sums, latest, operators(number), 10 * number)
+
+
+def operators(number: int) -> OperatorCounts:
+    """What one window aggregate and one table have counted after that micro-batch."""
+    found = OperatorCounts()
+    for i in range(number + 1):
+        channels = [(1, "0", 1_700_000_000_000 + 1000 * i, "active"), (1, "1", END_OF_INPUT, "active")]
+        found.take_table_rows([100])
+        found.take("tvfsql", {"rowsIn": 90, "windowsOut": 10, "stateRows": 7 + i, "stateBytes": 4096, "openSlices": 3})
+        found.take("tvfsql", {"numLateRecordsDropped": 2, "stateRows": 7 + i, "channels": json.dumps(channels)})
+        found.take("tvfsql_bid", {"numNullRowTimeRecordsDropped": 1})
+    return found
 
 
 def asked(address: str, path: str = "/", host: str = "") -> tuple[int, str]:
@@ -118,7 +135,40 @@ def test_the_live_page_has_plans_and_the_last_metrics() -> None:
     assert (figures["queries"], figures["active"], len(figures["streams"])) == (1, True, 1)
     batches = figures["streams"][0]["batches"]
     assert [batches[0]["micro_batch"], batches[-1]["micro_batch"]] == [2, KEPT + 1]
-    assert batches[-1] == metrics("1", KEPT + 1).values
+    last = metrics("1", KEPT + 1)
+    parts = {"operators": last.operators.operators, "tables": [100 * (KEPT + 2)], "result": last.rows_out}
+    assert batches[-1] == last.values | parts
+
+
+def test_operators_count_from_the_start_of_the_run() -> None:
+    found = operators(2)
+    assert found.tables == [300]
+    (counted,) = found.operators.values()
+    channels = counted.pop("channels")
+    assert counted == {
+        "rows_in": 270,
+        "rows_out": 30,
+        "late": 6,
+        "state_rows": 9,
+        "watermark": None,
+        "ended": False,
+    }
+    assert channels == [
+        {"input": 1, "partition": "0", "watermark": 1_700_000_002.0, "status": "active", "ended": False},
+        {"input": 1, "partition": "1", "watermark": None, "status": "active", "ended": True},
+    ]
+
+
+def test_figures_belong_to_the_operators_of_the_plan() -> None:
+    view = f"CREATE VIEW w AS {HOP.replace('window_end, item', 'window_time AS wt, item', 1)}, window_time;"
+    upper = "SELECT window_end, MAX(total) AS top FROM TABLE(TUMBLE(TABLE w, DESCRIPTOR(wt), INTERVAL '1' HOUR)) "
+    query = tvfsql.compile(BID + view + upper + "GROUP BY window_start, window_end", mode="streaming")
+    found = places(Program((query,)), [tvfsql.compile(BID + HOP, mode="streaming"), query])
+    nodes = [*query.physical.walk()]
+    inner, outer = (nodes[place[1]] for place in found["operators"].values())
+    assert isinstance(inner, StreamSliceMerge) and isinstance(inner.window, Hop)
+    assert isinstance(outer, StreamSliceMerge) and isinstance(outer.window, Tumble)
+    assert found["tables"] == [(1, len(nodes) - 1)] and found["result"] == (1, 0)
 
 
 def test_the_live_page_answers_only_those_who_know_its_address() -> None:
@@ -206,7 +256,9 @@ def test_the_live_page_in_a_browser(browser: Any) -> None:
     page.on("pageerror", lambda error: problems.append(str(error)))
     page.on("console", lambda told: problems.append(told.text) if told.type == "error" else None)
     page.goto(serve(live))
-    live.add([tvfsql.compile(BID + HOP, mode="streaming")])
+    query = tvfsql.compile(BID + HOP, mode="streaming")
+    live.program_of = lambda stream: Program((query,))
+    live.add([query])
     page.locator("#live", has_text="waiting for the first micro-batch").wait_for()
     for number in range(3):
         live.take(metrics("sales", number))
@@ -214,10 +266,26 @@ def test_the_live_page_in_a_browser(browser: Any) -> None:
     card = page.locator(".card", has_text="rows in").inner_text()
     assert "300" in card and "100/s" in card
     assert "2023-11-14 22:13:22.000" in page.locator(".card", has_text="watermark lag").inner_text()
-    page.locator("#live summary").click()
+    page.locator("#live summary", has_text="micro-batches").click()
     live.take(metrics("sales", 3))
     page.locator("#live td", has_text="22:13:26.000").wait_for()  # the table stays open
     assert page.locator("g.node").count() > 3
+    aggregate = page.locator("#live tr", has_text="GlobalWindowAggregate")
+    assert aggregate.first.inner_text().split("\t")[1:6] == ["360", "40", "8", "10", "-"]
+    assert page.locator("#grid tr", has_text="GlobalWindowAggregate").inner_text().split("\t")[2:5] == [
+        "360",
+        "40",
+        "8",
+    ]
+    assert "400 rows" in page.locator("g.node", has_text="TableSourceScan").text_content()
+    channels = page.locator("#live td", has_text="end of input").locator("..")
+    assert channels.inner_text().split("\t")[1:6] == ["1", "1", "end of input", "-", "active"]
+    assert "3.0 s" in page.locator("#live tr", has_text="22:13:23.000").filter(has_text="active").inner_text()
+    aggregate.first.hover()
+    assert "GlobalWindowAggregate" in page.locator("#grid tr.at").inner_text()
+    live.take(metrics("sales", 4))
+    page.locator("g.node", has_text="500 rows").wait_for()
+    assert "GlobalWindowAggregate" in page.locator("#grid tr.at").inner_text()  # the selection stays
     assert problems == []
     active[0] = False
     page.locator("#live .off", has_text="ended").wait_for()

@@ -31,19 +31,18 @@ from tvfsql.runtime.stream.inspect import STATE_TABLES
 from tvfsql.runtime.stream.inspect.checkpoint import Operator as OperatorState
 from tvfsql.runtime.stream.inspect.checkpoint import StreamState, streams_of
 from tvfsql.runtime.stream.inspect.state_reader import (
-    ChannelState,
     KeyGroupState,
     OpenWindow,
     SetTimers,
     Snapshot,
     TimerSnapshot,
-    channel_states,
     furthest_behind,
     key_group_state,
 )
 from tvfsql.runtime.stream.progress.counts import time_text
 from tvfsql.runtime.stream.rows.deduplicate import FIRST, LAST, KeepRow
 from tvfsql.runtime.stream.state.description import LAYOUT, Description
+from tvfsql.runtime.stream.time.channel_states import ChannelState, channel_states
 from tvfsql.runtime.stream.time.control_channel import END_OF_INPUT
 from tvfsql.runtime.stream.time.valve import IDLE, Valve
 

@@ -15,7 +15,8 @@ from urllib.parse import parse_qs, urlsplit
 
 from tvfsql.api.explain import html
 from tvfsql.api.page import waiting_page
-from tvfsql.api.program import Stages
+from tvfsql.api.program import Program, Stages
+from tvfsql.physical.operators import TableSourceScan
 
 if TYPE_CHECKING:
     from tvfsql.runtime.stream.progress.metrics import Metrics
@@ -36,8 +37,10 @@ class LivePage:
     """The queries that have started, and the metrics of each stream after its last micro-batches."""
 
     active: Callable[[], bool] = lambda: False  # whether a stream runs
+    program_of: Callable[[str], Program | None] = lambda stream: None
     queries: list[Stages] = field(default_factory=list)
     batches: dict[str, deque[dict[str, Any]]] = field(default_factory=dict)
+    places: dict[str, dict[str, Any]] = field(default_factory=dict)
     _html: str = field(default_factory=waiting_page)
     _lock: threading.Lock = field(default_factory=threading.Lock)
 
@@ -50,7 +53,15 @@ class LivePage:
     def take(self, metrics: Metrics) -> None:
         """Keep the metrics of a stream after a micro-batch."""
         with self._lock:
-            self.batches.setdefault(metrics.stream, deque(maxlen=KEPT)).append(metrics.values)
+            figures = metrics.values | {
+                "operators": metrics.operators.operators,
+                "tables": metrics.operators.tables,
+                "result": metrics.rows_out,
+            }
+            self.batches.setdefault(metrics.stream, deque(maxlen=KEPT)).append(figures)
+            program = self.program_of(metrics.stream)
+            if program is not None and metrics.stream not in self.places:
+                self.places[metrics.stream] = places(program, self.queries)
 
     @property
     def html(self) -> str:
@@ -60,8 +71,36 @@ class LivePage:
     def figures(self) -> dict[str, Any]:
         """What the page asks for again and again; see live.js."""
         with self._lock:
-            streams = [{"name": name, "batches": [*batches]} for name, batches in self.batches.items()]
+            streams = [
+                {"name": name, "batches": [*batches], **self.places.get(name, {})}
+                for name, batches in self.batches.items()
+            ]
         return {"queries": len(self.queries), "active": self.active(), "streams": streams}
+
+
+def places(program: Program, queries: Sequence[Stages]) -> dict[str, Any]:
+    """Where the figures of a stream belong on the page: the number of a query and of an operator in its physical plan.
+
+    `operators`: those with state, by the name of their metrics. `tables`: its tables in the order in which they are
+    read. `result`: the operator that returns or writes all rows; None: the stream fills several tables.
+    """
+    numbers = [next((i for i, shown in enumerate(queries) if shown.ast is query.ast), -1) for query in program.queries]
+    found = [
+        (number, *each)
+        for number, q in zip(numbers, program.queries, strict=True)
+        for each in enumerate(q.physical.walk())
+    ]
+    operators: dict[str, tuple[int, int]] = {}
+    for name, operator in program.observed.items():
+        free = ((n, i) for n, i, node in found if node == operator and (n, i) not in operators.values())
+        if (place := next(free, None)) is not None:
+            operators[name] = place
+    tables = [(n, i) for n, i, node in found if isinstance(node, TableSourceScan) and node.streaming]
+    return {
+        "operators": operators,
+        "tables": tables,
+        "result": (numbers[0], 0) if len(numbers) == 1 else None,
+    }
 
 
 def serve(page: LivePage) -> str:

@@ -8,7 +8,7 @@ from functools import cached_property
 from typing import TYPE_CHECKING, Any
 
 from tvfsql.catalog import Table
-from tvfsql.emit import Query, program
+from tvfsql.emit import Query, observed_operators, program
 from tvfsql.emit.jobs import CHECKPOINT, job_arguments, letter_arguments, letter_scans
 from tvfsql.options import StreamOptions
 from tvfsql.physical.manifest import manifest_of
@@ -64,6 +64,11 @@ class Program:
         plans, sinks = [query.physical for query in self.queries], [query.sink for query in self.queries]
         return job_arguments(plans, sinks, self.queries[0].options)
 
+    @cached_property
+    def observed(self) -> dict[str, Node]:
+        """The stateful operators of a stream, by the names under which its progress reports their metrics."""
+        return with_room(lambda: observed_operators(_emitted([self.queries])))
+
     @property
     def letters(self) -> dict[str, Any] | None:
         """The same for the stream of its dead letters, `dead_letters(spark)`; None if it has none."""
@@ -114,14 +119,15 @@ class Program:
 
 def code_of(script: Iterable[Iterable[Stages]], checkpoint: str = CHECKPOINT) -> str:
     """The module that runs the queries of a script, grouped by statement, with its streams' state in `checkpoint`."""
-    return program(
-        [
-            Query(query.sql, query.physical, query.sink, i, query.options, query.spark)
-            for i, statement in enumerate(script)
-            for query in statement
-        ],
-        checkpoint,
-    )
+    return program(_emitted(script), checkpoint)
+
+
+def _emitted(script: Iterable[Iterable[Stages]]) -> list[Query]:
+    return [
+        Query(query.sql, query.physical, query.sink, i, query.options, query.spark)
+        for i, statement in enumerate(script)
+        for query in statement
+    ]
 
 
 def streams_of(queries: Iterable[Stages]) -> list[Program]:

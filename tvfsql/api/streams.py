@@ -35,6 +35,7 @@ class Streams:
     runs: list[Running] = field(default_factory=list)
     metrics: dict[str, Metrics] = field(default_factory=dict)  # the latest metrics of each stream
     reports: list[Report] = field(default_factory=list)  # functions that are called with them
+    programs: dict[str, Program] = field(default_factory=dict)  # the program of each stream with metrics
     begun: int = 0
 
     def run(self, spark: SparkSession, programs: Sequence[tuple[Program, Build]]) -> Running:
@@ -60,7 +61,7 @@ class Streams:
             program=resumed.code,
             manifest=resumed.manifest if folder is not None else None,
             label=str(self.begun),
-            report=self._report,
+            report=partial(self._report, resumed),
         )
         if (letters := resumed.letters) is not None:
             yield Job(
@@ -70,10 +71,12 @@ class Streams:
                 program=resumed.code,
                 manifest=resumed.letters_manifest if folder is not None else None,
                 label=f"{self.begun}{OF_LETTERS}",
-                report=self._report,
+                report=partial(self._report, None),
             )
 
-    def _report(self, metrics: Metrics) -> None:
+    def _report(self, program: Program | None, metrics: Metrics) -> None:
+        if program is not None:
+            self.programs[metrics.stream] = program
         self.metrics[metrics.stream] = metrics
         for report in self.reports:
             report(metrics)

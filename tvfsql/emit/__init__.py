@@ -1,5 +1,5 @@
 """Emits physical plans as the text of a Python module."""
 
-from tvfsql.emit.program import Query, program
+from tvfsql.emit.program import Query, observed_operators, program
 
-__all__ = ["Query", "program"]
+__all__ = ["Query", "observed_operators", "program"]

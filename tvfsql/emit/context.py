@@ -6,6 +6,7 @@ from dataclasses import fields
 
 from tvfsql.emit.python_module import PythonModule, literal
 from tvfsql.plan.firing import Firing
+from tvfsql.plan.node import Node
 from tvfsql.plan.stream import ONE_INPUT, StreamContext
 from tvfsql.plan.window import Window
 
@@ -23,9 +24,13 @@ def options(
     )
 
 
-def own_name(variable: str, usual: str) -> tuple[str, ...]:
-    """A keyword argument that names the operator's observation: operators of one query need different names."""
-    return (f"name={literal(f'tvfsql_{variable}')}",) if variable != usual else ()
+def own_name(node: Node, variable: str, usual: str, module: PythonModule, unnamed: str) -> tuple[str, ...]:
+    """A keyword argument that names the operator's observation: operators of one query need different names. Without it
+    the name is `unnamed`, the runtime's default.
+    """
+    name = f"tvfsql_{variable}" if variable != usual else unnamed
+    module.observed[name] = node
+    return (f"name={literal(name)}",) if variable != usual else ()
 
 
 def constructed(value: Window | Firing, module: PythonModule) -> str:

@@ -49,6 +49,17 @@ def program(queries: Sequence[Query], checkpoint: str = CHECKPOINT) -> str:
     runs all INSERTs and then releases them. On streams `query(shared_rows)` gets a micro-batch of them, and
     `insert(spark)` writes into all tables.
     """
+    made = _made(queries, checkpoint)
+    comment = [line for i, query in enumerate(queries) for line in [""] * bool(i) + query.sql.splitlines()]
+    return module_text(comment, made.imports | made.main.imports, made.functions, made.main.lines)
+
+
+def observed_operators(queries: Sequence[Query]) -> dict[str, Node]:
+    """The stateful operators of a stream, by the names under which its progress reports their metrics."""
+    return _made(queries, CHECKPOINT).observed
+
+
+def _made(queries: Sequence[Query], checkpoint: str) -> _Module:
     plans = [query.plan for query in queries]
     shared = {plan: f"shared{f'_{i + 1}' if i else ''}" for i, plan in enumerate(shared_by(plans))}
     modules = imported([*plans, *shared])
@@ -69,8 +80,7 @@ def program(queries: Sequence[Query], checkpoint: str = CHECKPOINT) -> str:
     if made.inserts:
         made.functions.append(_inserts(made.inserts, made.kept))
         made.main.add(queries[-1].statement, "inserts(spark)")
-    comment = [line for i, query in enumerate(queries) for line in [""] * bool(i) + query.sql.splitlines()]
-    return module_text(comment, made.imports | made.main.imports, made.functions, made.main.lines)
+    return made
 
 
 # the docstring of a stream's `query(spark)`, for code that embeds it without the rest
@@ -146,6 +156,7 @@ class _Module:
     main: _Main = field(default_factory=_Main)
     inserts: list[str] = field(default_factory=list)  # batch INSERTs, if some rows are shared
     beside: dict[str, str] = field(default_factory=dict)  # functions that others call
+    observed: dict[str, Node] = field(default_factory=dict)  # stateful operators, by the name of their metrics
 
     @property
     def kept(self) -> list[str]:
@@ -226,7 +237,7 @@ class _Module:
         return f"dead_letters{number}"
 
     def _module(self) -> PythonModule:
-        return PythonModule(names={*self.names}, shared=self.shared, beside=self.beside)
+        return PythonModule(names={*self.names}, shared=self.shared, beside=self.beside, observed=self.observed)
 
     def _add(self, module: PythonModule, *head: str) -> None:
         self.functions += (text for text in self.beside.values() if text not in self.functions)

@@ -61,6 +61,7 @@ class PythonModule:
     last: tuple[str, Chain | str, int] | None = None
     shared: Mapping[Node, str] = field(default_factory=dict)
     beside: dict[str, str] = field(default_factory=dict)
+    observed: dict[str, Node] = field(default_factory=dict)  # stateful operators, by the name of their metrics
     of_dead_letters: bool = False  # whether tables are read for their unreadable rows
 
     def need(self, module: str, name: str) -> str:

@@ -57,6 +57,6 @@ def _called(function: str, arguments: list[str], node: RowOperator, wanted: str,
     """The call of a runtime function over the operator's rows, with the settings that all such operators share."""
     name = module.name(wanted)
     arguments += options(node.context, "key_groups", module=module)
-    arguments += own_name(name, wanted)
+    arguments += own_name(node, name, wanted, module, f"tvfsql_{wanted}")
     arguments += options(node.context, "marks", "late", "proctime", module=module)
     return module.assign(name, Chain("", (Call(module.need(STREAM, function), tuple(arguments)),)))

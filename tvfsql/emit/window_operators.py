@@ -127,7 +127,7 @@ def _(node: StreamSliceMerge, module: PythonModule) -> str:
     arguments = _of_slices(node, module)
     merge = f"merge_{'session' if isinstance(node.window, Session) else 'slice'}_stream"
     windows = module.name("windows")
-    arguments += own_name(windows, "windows")
+    arguments += own_name(node, windows, "windows", module, "tvfsql")
     arguments += options(node.context, "marks", "late", "adjust", "firing", "zone", "inputs", "proctime", module=module)
     return module.assign(windows, Chain("", (Call(module.need(STREAM, merge), arguments),)))
 

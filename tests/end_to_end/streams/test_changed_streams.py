@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 from collections import Counter
+from datetime import UTC, datetime
 from pathlib import Path
 from typing import TYPE_CHECKING
 
@@ -63,7 +64,21 @@ def test_a_changed_query_goes_on_with_open_windows(spark: SparkSession, tmp_path
     with pytest.raises(TvfSqlError, match="WHERE below GROUP BY window"):
         run(spark, tmp_path, AFTER.replace("GROUP BY", "WHERE price > 0 GROUP BY"))
     assert not read(tmp_path / "out")
-    metrics = run(spark, tmp_path, AFTER, out="changed", delay=2, flush=True).metrics()["1"]
+    session = run(spark, tmp_path, AFTER, out="changed", delay=2, flush=True)
+    metrics, streams = session.metrics()["1"], session.streams
+    assert {*streams.programs["1"].observed} == {*streams.metrics["1"].operators.operators} == {"tvfsql"}
+    counted = streams.metrics["1"].operators.operators["tvfsql"]
+    assert (counted["rows_in"], counted["rows_out"], counted["state_rows"], counted["ended"]) == (1, 2, 0, True)
+    (channel,) = counted["channels"]
+    assert channel | {"watermark": 0} == {
+        "input": 1,
+        "partition": None,
+        "watermark": 0,
+        "status": "active",
+        "ended": False,
+    }
+    assert channel["watermark"] == datetime(2024, 1, 1, 0, 0, 1, tzinfo=UTC).timestamp()
+    assert (streams.metrics["1"].operators.tables, streams.metrics["1"].rows_out) == ([1], 1)
     assert (metrics["rows_in"], metrics["rows_out"], metrics["state_rows"]) == (3, 1, 0)
     assert metrics["micro_batches_unreported"] == 0
     assert read(tmp_path / "out") == Counter()

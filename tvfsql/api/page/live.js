@@ -39,6 +39,7 @@ function withDifferences(batches) {
   });
 }
 function line(values, title, parent) {
+  if (!values.length) return;
   const low = Math.min(0, ...values), high = Math.max(...values, low + 1e-9);
   const x = (i) => (values.length < 2 ? LINE_WIDE : (i / (values.length - 1)) * LINE_WIDE);
   const y = (value) => LINE_HIGH - 2 - ((value - low) / (high - low)) * (LINE_HIGH - 4);
@@ -62,21 +63,104 @@ function drawStream(stream, active) {
     element("div", now === undefined ? "" : below(now, last), card, "below");
     line(values, name, card);
   }
-  const details = element("details", undefined, box);
-  details.open = opened.has(stream.name);
-  details.addEventListener("toggle", () => opened[details.open ? "add" : "delete"](stream.name));
-  element("summary", `the last ${Math.min(LISTED, batches.length)} micro-batches`, details);
-  const table = element("table", undefined, details), heads = element("tr", undefined, table);
-  for (const head of ["number", "ended", "rows in", "rows out", "late", "seconds", "watermark", "state rows"]) element("th", head, heads);
-  for (const batch of batches.slice(-LISTED).reverse()) {
-    const row = element("tr", undefined, table);
-    const cells = [batch.micro_batch, utc(batch.time), batch.new_rows_in, batch.new_rows_out, batch.new_late,
-      batch.last_micro_batch_seconds, batch.watermark === undefined ? "-" : utc(batch.watermark), batch.state_rows];
-    for (const cell of cells)
-      element("td", cell === undefined ? "-" : typeof cell === "number" ? count(cell) : cell, row, typeof cell === "number" ? "number" : "");
+  drawOperators(stream, batches, box);
+  drawChannels(stream, batches, box);
+  const table = folded(stream, `the last ${Math.min(LISTED, batches.length)} micro-batches`, "micro-batches", false, box,
+    ["number", "ended", "rows in", "rows out", "late", "seconds", "watermark", "state rows"]);
+  for (const batch of batches.slice(-LISTED).reverse())
+    cells([batch.micro_batch, utc(batch.time), batch.new_rows_in, batch.new_rows_out, batch.new_late,
+      batch.last_micro_batch_seconds, batch.watermark === undefined ? null : utc(batch.watermark), batch.state_rows], table);
+}
+const toggled = new Set(); // the tables that are not as they are at first
+function folded(stream, title, kind, isOpen, parent, heads) {
+  const details = element("details", undefined, parent), key = `${kind} ${stream.name}`;
+  details.open = isOpen !== toggled.has(key);
+  details.addEventListener("toggle", () => toggled[details.open === isOpen ? "delete" : "add"](key));
+  element("summary", title, details);
+  const table = element("table", undefined, details), row = element("tr", undefined, table);
+  for (const head of heads) element("th", head, row);
+  return table;
+}
+function cells(values, table) {
+  const row = element("tr", undefined, table);
+  for (const value of values)
+    element("td", value == null ? "-" : typeof value === "number" ? count(value) : value, row, typeof value === "number" ? "number" : "");
+  return row;
+}
+
+// ------------------------------------------------------------------ operators and channels of a stream
+// [name, value of what an operator has counted since the run began]
+const FIGURES = [
+  ["rows in", (found) => found.rows_in],
+  ["rows out", (found) => found.rows_out],
+  ["late rows", (found) => found.late],
+  ["state rows", (found) => found.state_rows],
+  ["state bytes", (found) => found.state_bytes],
+];
+const physical = (number) => DATA.queries[number].steps[DATA.queries[number].steps.length - 1];
+function operatorsOf(stream) {
+  const found = new Map();
+  const add = ([query, node], of) => { if (query >= 0) found.set(`${query} ${node}`, { query, node, of }); };
+  if (stream.result) add(stream.result, (batch) => ({ rows_out: batch.result }));
+  (stream.tables || []).forEach((place, i) => add(place, (batch) => ({ rows_out: batch.tables[i] })));
+  for (const [name, place] of Object.entries(stream.operators || {})) add(place, (batch) => batch.operators[name] || {});
+  return [...found.values()].sort((a, b) => a.query - b.query || b.node - a.node);
+}
+function perBatch(batches, value) {
+  const totals = batches.map((batch) => value(batch) || 0);
+  return totals.map((total, i) => total - (i ? totals[i - 1] : 0)).slice(batches[0].micro_batch ? 1 : 0);
+}
+function drawOperators(stream, batches, box) {
+  const last = batches[batches.length - 1], operators = operatorsOf(stream);
+  if (!operators.length) return;
+  const table = folded(stream, "operators", "operators", true, box,
+    ["operator", ...FIGURES.map(([name]) => name), "open slices", "watermark", "rows per micro-batch", "state"]);
+  for (const { query, node, of } of operators) {
+    const shown = physical(query).nodes[node], found = of(last);
+    const mark = found.ended ? "end of input" : found.watermark == null ? null : utc(found.watermark);
+    const row = cells([shown.operator, ...FIGURES.map(([, value]) => value(found)), found.open_slices, mark], table);
+    row.firstChild.title = what(shown);
+    row.addEventListener("mouseenter", () => { if (step === physical(query)) select(node); });
+    const rows = found.rows_in === undefined ? "rows_out" : "rows_in";
+    line(perBatch(batches, (batch) => of(batch)[rows]), `${shown.operator}: rows`, element("td", undefined, row, "over"));
+    const state = element("td", undefined, row, "over");
+    if (found.state_bytes !== undefined) line(batches.map((batch) => of(batch).state_bytes || 0), `${shown.operator}: state`, state);
   }
 }
-const opened = new Set();
+function drawChannels(stream, batches, box) {
+  const last = batches[batches.length - 1];
+  const operators = operatorsOf(stream).filter(({ of }) => (of(last).channels || []).length);
+  if (!operators.length) return;
+  const table = folded(stream, "channels", "channels", true, box,
+    ["operator", "input", "partition", "watermark", "lag", "status", "lag over time"]);
+  for (const { query, node, of } of operators)
+    for (const channel of of(last).channels) {
+      const lag = (batch) => {
+        const same = (of(batch).channels || []).find((one) => one.input === channel.input && one.partition === channel.partition);
+        return same && same.watermark !== null ? batch.time - same.watermark : null;
+      };
+      const now = lag(last), partition = channel.partition === null ? "whole input" : channel.partition === "*" ? "all" : channel.partition;
+      const row = cells([physical(query).nodes[node].operator, channel.input, partition,
+        channel.ended ? "end of input" : channel.watermark === null ? null : utc(channel.watermark),
+        now === null ? null : span(now), channel.status], table);
+      line(batches.map(lag).filter((each) => each !== null), `channel ${partition}: lag`, element("td", undefined, row, "over"));
+    }
+}
+function drawOnPlan(streams) {
+  for (const stream of streams)
+    for (const { query, node, of } of operatorsOf(stream)) {
+      const found = of(stream.batches[stream.batches.length - 1]);
+      for (const each of physical(query).nodes)
+        each.figures = each.figures || Object.fromEntries(FIGURES.map(([name]) => [name, null]));
+      physical(query).nodes[node].figures = Object.fromEntries(FIGURES.map(([name, value]) => [name, value(found)]));
+    }
+  if (step !== physical(DATA.queries.indexOf(query))) return;
+  const selected = at;
+  drawGraph();
+  drawGrid();
+  search();
+  select(selected === null ? -1 : selected);
+}
 let shownFigures = "", stopped = false;
 function drawLive(figures) {
   const text = JSON.stringify(figures);
@@ -86,6 +170,7 @@ function drawLive(figures) {
   if (!figures.streams.length)
     element("p", figures.active ? "waiting for the first micro-batch" : "no stream has run yet", live, "keys");
   figures.streams.forEach((stream) => drawStream(stream, figures.active && !stopped));
+  drawOnPlan(figures.streams);
 }
 async function ask() {
   try {

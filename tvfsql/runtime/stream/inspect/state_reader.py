@@ -18,8 +18,8 @@ from tvfsql.runtime.stream.state.chunk_store import ChunkKey, ChunkStore, Index,
 from tvfsql.runtime.stream.state.description import Description
 from tvfsql.runtime.stream.state.timer_queue import QueueName, TimerQueue
 from tvfsql.runtime.stream.state.timer_rows import TimerRows
+from tvfsql.runtime.stream.time.channel_states import ChannelState, channel_states
 from tvfsql.runtime.stream.time.slice_clock import Span
-from tvfsql.runtime.stream.time.valve import ALL, InputChannel, Valve
 from tvfsql.runtime.stream.windows.open_sessions import OpenSessions
 from tvfsql.runtime.stream.windows.slice_tree import slice_key
 
@@ -43,16 +43,6 @@ class SetTimers(NamedTuple):
     clock: str
     timers: int
     first: int | None
-
-
-class ChannelState(NamedTuple):
-    """What a channel has reported: the number of its input, its partition (None: the input as a whole; *: all
-    partitions), its watermark (epoch ms), and its status, which says whether it holds the watermark back."""
-
-    input: int
-    partition: str | None
-    watermark: int | None
-    status: str
 
 
 @dataclass(frozen=True)
@@ -152,28 +142,6 @@ def set_timers(timers: TimerSnapshot) -> Iterator[SetTimers]:
     for service, clock in sorted(timers.queues):
         queue = TimerQueue(TimerRows(()), timers, (service, clock))
         yield SetTimers(service, clock, len(queue), queue.earliest())
-
-
-def channel_states(valve: Valve) -> Iterator[ChannelState]:
-    """The channels of each input. An input without any report has one row too, because windows wait for it."""
-    for number, name in enumerate(valve.inputs, 1):
-        channels = {known: one for known, one in valve.channels.items() if known.startswith(name)}
-        for known, channel in sorted(channels.items()):
-            yield ChannelState(number, known.removeprefix(name) or None, channel.watermark, _status(channel))
-        # a report about all channels of the only input is its watermark at once
-        of_all = valve.floors.get(name) if name else valve.watermark
-        if name in valve.floors or (not channels and of_all is not None):
-            yield ChannelState(number, ALL, of_all, "active")
-        elif not channels:
-            yield ChannelState(number, None, None, "no report yet")
-
-
-def _status(channel: InputChannel) -> str:
-    if channel.idle:
-        return "idle"
-    if channel.behind:
-        return "catching up"
-    return "active" if channel.watermark is not None else "no watermark"
 
 
 def furthest_behind(groups: Iterable[KeyGroupState]) -> list[ChannelState]:

@@ -53,7 +53,7 @@ def counters() -> list[Column]:
 
     rowsIn, numLateRecordsDropped, numLateRecordsAdjusted. windowsOut: the rows that it emitted. stateRows, stateBytes.
     watermark. newestWindow: the end of the last open window. openSlices: the largest number in one key group. due: when
-    the operator must be called even without rows.
+    the operator must be called even without rows. channels: the same in all key groups, as JSON.
     """
     sums = {
         "numLateRecordsDropped": "late",
@@ -63,7 +63,7 @@ def counters() -> list[Column]:
         "stateRows": "state_rows",
         "stateBytes": "state_bytes",
     }
-    most = {"watermark": "watermark", "newestWindow": "newest_end", "openSlices": "open_slices"}
+    most = {"watermark": "watermark", "newestWindow": "newest_end", "openSlices": "open_slices", "channels": "channels"}
     return [
         *(F.sum(f"report.{of}").alias(name) for name, of in sums.items()),
         *(F.max(f"report.{of}").alias(name) for name, of in most.items()),

@@ -58,7 +58,8 @@ class Report:
     `late_right`: the late rows that came from the second input. `adjusted`: rows that were late and count in the first
     open window. `rows_out`: the rows or windows that were emitted.
     `output_watermark`: all rows at or before it have been emitted. `newest_end`: the end of the last open window.
-    `due`: when the operator must be called even without rows.
+    `due`: when the operator must be called even without rows. `channels`: the `ChannelState`s of its inputs as a JSON
+    list.
     """
 
     rows_in: int
@@ -73,15 +74,19 @@ class Report:
     state_rows: int
     state_bytes: int
     open_slices: int | None
+    channels: str | None = None
 
 
 Output = Fire | Emit | Late | PassedLate | Report
 
+_KINDS: dict[str, T.DataType] = {"channels": T.StringType()}  # of the other fields of a report: LongType
 OUTPUT = T.StructType(
     [
         T.StructField("kind", T.StringType()),
         T.StructField("body", T.BinaryType()),
-        T.StructField("report", T.StructType([T.StructField(field.name, T.LongType()) for field in fields(Report)])),
+        T.StructField(
+            "report", T.StructType([T.StructField(of.name, _KINDS.get(of.name, T.LongType())) for of in fields(Report)])
+        ),
     ]
 )
 

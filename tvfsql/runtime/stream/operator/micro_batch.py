@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 from collections import defaultdict
 from collections.abc import Iterable, Iterator, Sequence
 from typing import Any
@@ -16,9 +17,10 @@ from tvfsql.runtime.stream.operator.protocol import KeyGroup, Operator
 from tvfsql.runtime.stream.state.chunk_store import State
 from tvfsql.runtime.stream.state.timer_queue import TimerState
 from tvfsql.runtime.stream.time.channel_messages import ChannelMessage
+from tvfsql.runtime.stream.time.channel_states import channel_states
 from tvfsql.runtime.stream.time.control_channel import NOW
 from tvfsql.runtime.stream.time.processing_time import by_clock
-from tvfsql.runtime.stream.time.valve import IDLE, TRIGGER
+from tvfsql.runtime.stream.time.valve import IDLE, TRIGGER, Valve
 from tvfsql.runtime.stream.time.zones import instant_of
 
 
@@ -72,7 +74,12 @@ def _report(group: KeyGroup, context: StreamContext) -> Report:
         state_rows=store.rows,
         state_bytes=store.size,
         open_slices=group.open_slices,
+        channels=None if proctime else _channels(store.valve, zone),
     )
+
+
+def _channels(valve: Valve, zone: str) -> str:
+    return json.dumps([one._replace(watermark=_instant(one.watermark, zone)) for one in channel_states(valve)])
 
 
 def _instant_of_end(end: int | None, zone: str) -> Any:

@@ -13,6 +13,7 @@ from pyspark.sql import functions as F
 
 from tvfsql.runtime.cluster.files import Place
 from tvfsql.runtime.stream.backfill.history import FOLDER as HISTORY
+from tvfsql.runtime.stream.progress.operators import OperatorCounts
 from tvfsql.runtime.stream.time.control_channel import END_OF_INPUT
 
 OBSERVED = "tvfsql"  # prefix of the names of our observed metrics
@@ -55,17 +56,21 @@ class StreamCounts:
     def __init__(self) -> None:
         self.added = dict.fromkeys(("rowsIn", *ADDED, MISSING, DEAD_LETTERS, ADJUSTED), 0)
         self.latest: dict[str, dict[str, int]] = {}
+        self.operators = OperatorCounts()
         self.sent: Sent = {}
 
     def take(self, progress: Mapping[str, Any], control: Place) -> None:
         """Add the report of one micro-batch. The rows of the control channel, whose folder is `control`, are not
         counted."""
-        self.added["rowsIn"] += sum(source["numInputRows"] for source in table_reports(progress, control))
+        tables = [source["numInputRows"] for source in table_reports(progress, control)]
+        self.added["rowsIn"] += sum(tables)
+        self.operators.take_table_rows(tables)
         for operator, metrics in (progress["observedMetrics"] or {}).items():
             if operator.startswith(OBSERVED):
                 known = {name: value for name, value in _by_name(metrics).items() if value is not None}
                 for name in (*ADDED, DEAD_LETTERS, ADJUSTED):
                     self.added[name] += int(known.get(name, 0))
+                self.operators.take(operator, known)
                 latest = {name: int(known[name]) for name in LATEST if name in known}
                 if latest:
                     self.latest[operator] = latest

@@ -14,6 +14,7 @@ from typing import Any
 
 from tvfsql.runtime.cluster.files import Place
 from tvfsql.runtime.stream.progress.counts import ADJUSTED, DEAD_LETTERS, MISSING, StreamCounts, open_slices, totals
+from tvfsql.runtime.stream.progress.operators import OperatorCounts
 from tvfsql.runtime.stream.time.control_channel import END_OF_INPUT
 
 FILE = "metrics.json"  # in a checkpoint
@@ -37,7 +38,8 @@ class Metrics:
     `sums` count from when the checkpoint was made: rows and files (SUMS), micro_batches, micro_batch_seconds, and
     micro_batches_unreported, those that were not counted because of a kill. `latest`: open_slices, state_rows,
     state_bytes, last_micro_batch_seconds. Until the input ends, streams with a watermark also have watermark (epoch
-    seconds) and watermark_lag_seconds, the distance from the watermark to `time`.
+    seconds) and watermark_lag_seconds, the distance from the watermark to `time`. `operators` counts for each operator
+    of this run; it is no part of `values`.
     """
 
     stream: str
@@ -45,6 +47,8 @@ class Metrics:
     time: float
     sums: Mapping[str, float]
     latest: Mapping[str, float]
+    operators: OperatorCounts = field(default_factory=OperatorCounts)
+    rows_out: int = 0  # of this run
 
     @property
     def values(self) -> dict[str, Any]:
@@ -87,7 +91,8 @@ class StreamMetrics:
         self.sums["micro_batches_unreported"] += max(0, number - (-1 if self.seen is None else self.seen) - 1)
         self.seen = number
         ended = datetime.fromisoformat(progress["timestamp"]).timestamp() + seconds
-        self.last = Metrics(self.stream, number, ended, dict(self.sums), _latest(counts, ended, seconds))
+        latest, operators = _latest(counts, ended, seconds), counts.operators.copy()
+        self.last = Metrics(self.stream, number, ended, dict(self.sums), latest, operators, counts.added["rowsOut"])
         if self.folder is not None:
             _keep(self.folder / FILE, {"micro_batch": number, **self.sums})
         return self.last

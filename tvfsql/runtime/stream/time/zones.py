@@ -42,6 +42,7 @@ def wall_watermarks(instants: Ints, zone: str) -> Ints:
 
 
 @lru_cache(maxsize=4096)
+@lru_cache(maxsize=1024)  # all key groups ask for the same few
 def instant_of(wall: int, zone: str) -> int:
     """The first instant whose watermark on the wall clock of `zone` is at least `wall`; both in epoch ms."""
     if abs(wall) >= NO_DATE:
