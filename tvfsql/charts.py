@@ -9,7 +9,7 @@ from typing import Any
 
 from tvfsql.errors import BindError, did_you_mean
 from tvfsql.plan.columns import WINDOW_COLUMNS
-from tvfsql.runtime.host.row_formats import is_number, visible
+from tvfsql.runtime.host.row_formats import is_integer, is_number, visible
 
 LINES, BARS = "lines", "bars"
 KINDS = (LINES, BARS)
@@ -62,9 +62,10 @@ def draw_chart(
     """
     if not rows:
         return "no rows yet\n"
-    across = _across(columns, types)
-    values = _values(columns, types, asked, across)
-    by = _by(columns, types, asked, across, values)
+    across = _across(columns, types, rows, asked)
+    numbers = _numeric_keys(columns, types, rows, asked, across)
+    values = _values(columns, types, asked, across, numbers)
+    by = _by(columns, types, asked, across, values, numbers)
     rows = rows if across is None or not _is_time(types[across]) else sorted(rows, key=lambda row: _at(row[across]))
     places = [float(i) if across is None else _at(row[across]) for i, row in enumerate(rows)]
     labels = [str(i + 1) if across is None else _label(row[across]) for i, row in enumerate(rows)]
@@ -96,26 +97,51 @@ def draw_chart(
 # ------------------------------------------------------------------------------------------ which columns
 
 
-def _across(columns: Sequence[str], types: Sequence[str]) -> int | None:
-    """The column on the horizontal axis: the end of the window, another time, or a text. None: the number of the
-    row.
+def _across(columns: Sequence[str], types: Sequence[str], rows: Sequence[Sequence[Any]], asked: Chart) -> int | None:
+    """The column on the horizontal axis: the end of the window, another time, a text, or in front of other numbers an
+    integer that differs in each row. None: the number of the row.
     """
     for name in (WINDOW_COLUMNS[1], WINDOW_COLUMNS[0]):
         if name in columns:
             return columns.index(name)
     times = [i for i, kind in enumerate(types) if _is_time(kind)]
     others = [i for i, kind in enumerate(types) if not is_number(kind)]
-    return next(iter(times or others), None)
+    if times or others:
+        return (times or others)[0]
+    named = {name.lower() for name in (*asked.values, asked.by)}
+    key = is_integer(types[0]) and columns[0].lower() not in named and len(columns) > 1 and len(rows) > 1
+    return 0 if key and len({row[0] for row in rows}) == len(rows) else None
 
 
-def _values(columns: Sequence[str], types: Sequence[str], asked: Chart, across: int | None) -> list[int]:
+def _numeric_keys(
+    columns: Sequence[str], types: Sequence[str], rows: Sequence[Sequence[Any]], asked: Chart, across: int | None
+) -> list[int]:
+    """The first integers of a row, as far as the rows at one place need them to differ; the rest are values."""
+    if across is None or asked.by:
+        return []
+    named = [_column(name, columns) for name in asked.values]
+    texts = [i for i in range(len(columns)) if _is_key(columns[i], types[i]) and i != across]
+    free = [i for i in range(len(columns)) if is_number(types[i]) and i not in (across, *named)]
+    most = len(free) if named else len(free) - 1
+    for count in range(most + 1):
+        keys = free[:count]
+        if not all(is_integer(types[i]) for i in keys):
+            break
+        if len({tuple(row[i] for i in (across, *texts, *keys)) for row in rows}) == len(rows):
+            return keys
+    return []
+
+
+def _values(
+    columns: Sequence[str], types: Sequence[str], asked: Chart, across: int | None, keys: Sequence[int]
+) -> list[int]:
     if asked.values:
         found = [_column(name, columns) for name in asked.values]
         for i in found:
             if not is_number(types[i]):
                 raise BindError(f"column {columns[i]} is not a number", hint="\\chart takes columns of numbers")
         return found
-    by = [_column(asked.by, columns)] if asked.by else []
+    by = [_column(asked.by, columns)] if asked.by else [*keys]
     numbers = [i for i, kind in enumerate(types) if is_number(kind) and i != across and i not in by]
     if not numbers:
         raise BindError(
@@ -126,14 +152,19 @@ def _values(columns: Sequence[str], types: Sequence[str], asked: Chart, across: 
 
 
 def _by(
-    columns: Sequence[str], types: Sequence[str], asked: Chart, across: int | None, values: Sequence[int]
+    columns: Sequence[str],
+    types: Sequence[str],
+    asked: Chart,
+    across: int | None,
+    values: Sequence[int],
+    keys: Sequence[int],
 ) -> list[int]:
     """The columns whose values have a line each."""
     if asked.by:
         return [_column(asked.by, columns)]
     if len(values) > 1:
         return []
-    return [i for i in range(len(columns)) if _is_key(columns[i], types[i]) and i != across]
+    return [i for i in range(len(columns)) if i != across and (i in keys or _is_key(columns[i], types[i]))]
 
 
 def _is_key(name: str, kind: str) -> bool:

@@ -155,6 +155,25 @@ def test_lines_by_key_over_time() -> None:
     assert max(map(len, text.splitlines())) <= 70
 
 
+@pytest.mark.parametrize("asked", ["", "n", "n BY auction"])
+def test_a_key_that_is_a_number_has_a_line_for_each_value(asked: str) -> None:
+    rows = [(end(i), key, i * key) for i in range(4) for key in (7, 8)]
+    text = draw_chart(
+        ["window_end", "auction", "n"], ["timestamp", "int", "int"], rows, read_chart(asked), Size(70, 12)
+    )
+    assert "n by auction" in text and "** 7" in text and "oo 8" in text
+    single = [row for row in rows if row[1] == 7]
+    text = draw_chart(["window_end", "low", "high"], ["timestamp", "int", "int"], single, Chart(), Size(70, 12))
+    assert "low, high" in text  # values: no two rows are at one place
+
+
+def test_a_number_in_front_labels_the_bars_if_it_is_a_key() -> None:
+    text = draw_chart(["auction", "n"], ["bigint", "bigint"], [(70, 1), (80, 5)], Chart(), Size(40, 10))
+    assert "70" in text and "80" in text and "auction" not in text
+    text = draw_chart(["low", "high"], ["bigint", "bigint"], [(70, 1), (70, 5)], Chart(), Size(40, 10))
+    assert "low, high" in text
+
+
 def test_bars_of_many_windows_are_cut_and_told() -> None:
     assert "the last 10 of 12" in drawn("bars n", ROWS)
     text = draw_chart(["item", "n"], ["string", "int"], [("a", 3), (None, 4)], Chart(), Size(40, 10))

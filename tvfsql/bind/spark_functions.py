@@ -30,6 +30,8 @@ from tvfsql.syntax.tokens import GROUP_WINDOWS
 T = exp.DataType.Type
 # Flink's aggregates that Spark lacks, spelled so that both modes have them.
 IN_OTHER_WORDS = {
+    "cumulate": "FROM TABLE(CUMULATE(TABLE t, DESCRIPTOR(ts), step, size))",
+    "unnest": "FROM t CROSS JOIN UNNEST(a) AS u (x)",
     "json_arrayagg": "TO_JSON(COLLECT_LIST(x)), which leaves NULLs out; ARRAY_AGG keeps them",
     "json_objectagg": "TO_JSON(MAP_FROM_ENTRIES(COLLECT_LIST(STRUCT(key, value))))",
     "single_value": "ANY_VALUE(x), which takes one of several",
@@ -229,6 +231,9 @@ def check_functions(tree: exp.Expr, span: Span) -> None:
             continue
         if name in functions() or name.upper() in BY_NAME:
             continue
+        if name.upper() in AGGREGATES and node.find_ancestor(exp.Window) is not None:
+            hint = f"ARRAY_AGG({', '.join(each.sql(dialect='spark') for each in node.expressions)}) OVER (...)"
+            raise UnsupportedError(f"{name.upper()} does not work with OVER", span=span_of(node, span), hint=hint)
         raise no_function(node.name, span_of(node, span), node.meta.get(USERS, ()))
 
 

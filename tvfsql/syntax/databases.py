@@ -58,7 +58,8 @@ class Databases:
         if found is None:
             of_type = "" if kind == "database" else f" WITH ('type' = '{IN_MEMORY}')"
             create = f"CREATE {kind.upper()} {name.text}{of_type}"
-            hint = did_you_mean(name.text, [*known]) if len(known) > 1 else f"{last.text}, or {create} before it"
+            here = "" if last is name else f"{last.text}, or "
+            hint = did_you_mean(name.text, [*known]) if len(known) > 1 else f"{here}{create} before it"
             raise SqlSyntaxError(f"there is no {kind} {name.text}", span=name.span, hint=hint or create)
         return found
 

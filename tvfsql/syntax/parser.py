@@ -66,6 +66,8 @@ REFUSED = {
     "UNLOAD": None,
     "UPDATE": None,
 }
+# the arguments of group windows after the time column
+GROUP_ARGUMENTS = {"TUMBLE": ("size",), "HOP": ("slide", "size"), "SESSION": ("gap",)}
 CLAUSES = ("FROM", "WHERE", "HAVING", "UNION", "EXCEPT", "INTERSECT")  # words that end a list
 
 
@@ -178,13 +180,26 @@ def _with_descriptor(call: ast.WindowCall, sql: str) -> ast.WindowCall:
         raise SqlSyntaxError(
             f"the first argument of {call.function} must be the time column",
             span=first.span if first else call.span,
-            hint=f"{call.function}(ts, INTERVAL '10' MINUTE)",
+            hint=_group_usage(call.function),
         )
     assert first is not None
+    needed = GROUP_ARGUMENTS[call.function.partition("_")[0]]
+    if "_" not in call.function and len(call.arguments) <= len(needed):
+        raise SqlSyntaxError(
+            f"{call.function} needs a {needed[len(call.arguments) - 1]}",
+            span=call.span,
+            hint=_group_usage(call.function),
+        )
     column = ast.Name(unquote(tokens[-1]), place_of(tokens[-1]))
     table = unquote(tokens[-3]) if len(tokens) > 2 else None
     time = ast.Argument(None, ast.Descriptor((column,), first.span, table), first.span)
     return replace(call, arguments=(time, *call.arguments[1:]))
+
+
+def _group_usage(function: str) -> str:
+    """A call of a group window, or of a function that belongs to it."""
+    lengths = (f"INTERVAL '{5 * i}' MINUTE" for i in range(1, len(GROUP_ARGUMENTS[function.partition("_")[0]]) + 1))
+    return f"{function}({', '.join(['ts', *lengths])})"
 
 
 def _refuse_unknown_windows(tokens: Sequence[Token]) -> None:

@@ -112,7 +112,8 @@ def _message(detail: Mapping[str, Any]) -> tuple[str, str | None]:
     if text == "Expected TYPE after CAST":
         return f"unknown type {word}", nearest_type(word)
     if text.startswith("Required keyword") or "<class" in text:
-        return f"something is missing after {word}" if word else "something is missing here", None
+        side = "before" if word == ")" else "after"
+        return f"something is missing {side} {word}" if word else "something is missing here", None
     text, _, token = text.partition(" but got ")
     if text == "Expected table name":
         return f"a table name is missing {'after' if 'SENTINEL' in token else 'before'} {word}", None

@@ -25,6 +25,7 @@ Row = Sequence[object]
 Repair = Callable[[Any], object]  # restores a value of the column's type
 Writer = Callable[[Sequence[str], Sequence[str], Iterable[Row], TextIO], int]
 
+INTEGERS = ("tinyint", "smallint", "int", "bigint")
 NUMBERS = ("tinyint", "smallint", "int", "bigint", "float", "double", "decimal")
 NULL = "NULL"
 WIDE = Context(prec=80)  # no DECIMAL is rounded
@@ -343,3 +344,7 @@ def padded(text: str, width: int, right: bool) -> str:
 
 def is_number(kind: str) -> bool:
     return kind.lower().partition("(")[0].strip() in NUMBERS
+
+
+def is_integer(kind: str) -> bool:
+    return kind.lower() in INTEGERS

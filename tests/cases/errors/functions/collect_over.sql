@@ -1,0 +1,1 @@
+SELECT COLLECT(item) OVER (ORDER BY bidtime) AS items FROM bid;

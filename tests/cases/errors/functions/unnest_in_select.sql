@@ -1,0 +1,1 @@
+SELECT UNNEST(ARRAY[1, 2]) AS i FROM bid;

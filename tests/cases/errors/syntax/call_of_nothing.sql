@@ -1,0 +1,1 @@
+SELECT SUBSTR() AS s FROM bid;
