@@ -52,7 +52,7 @@ function drawGraph() {
     svg("text", { class: "op", x: 9, y: 19 }, box, node.operator);
     svg("text", { class: "what", x: 9, y: 36 }, box, cut(what(node)));
     const rows = node.figures && node.figures["rows out"];
-    if (rows != null) svg("text", { class: "rows", x: WIDE - 8, y: 19 }, box, rows.toLocaleString("en") + " rows");
+    if (rows != null) svg("text", { class: "rows", x: WIDE / 2 + 7, y: -9 }, box, rows.toLocaleString("en") + " rows");
     svg("title", {}, box, `${node.operator}(${what(node)})\ncolumns: ${node.columns.join(", ")}`);
     box.addEventListener("mouseenter", () => select(number));
     box.addEventListener("click", () => select(number));
@@ -63,9 +63,9 @@ function drawGraph() {
 function move() { $("view").setAttribute("transform", `translate(${view.x} ${view.y}) scale(${view.k})`); }
 function fit() {
   const box = $("graph").getBoundingClientRect(), data = $("graph").dataset;
-  view.k = Math.min(1.4, (box.width - 30) / data.width, (box.height - 30) / data.height);
+  view.k = Math.min(1.4, (box.width - 30) / data.width, (box.height - 45) / data.height);
   view.x = (box.width - data.width * view.k) / 2;
-  view.y = 15;
+  view.y = 30;
   move();
 }
 function zoom(by, x, y) {
