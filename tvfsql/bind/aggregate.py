@@ -45,6 +45,8 @@ class Grouping:
             raise BindError(
                 "aggregates are not allowed in GROUP BY", span=key.span, hint="aggregate in a subquery first"
             )
+        if key.tree in self.parts:  # a key of several grouping sets
+            return str(self.parts[key.tree].name)
         made = key.scalar()
         name = made.column
         if name is None:
