@@ -88,6 +88,25 @@ def test_grouping_numbers_are_exact(spark: SparkSession) -> None:
 
 
 @pytest.mark.spark
+@pytest.mark.parametrize(
+    "sets",
+    [
+        "GROUPING SETS ((UPPER(a), b), (UPPER(a)), (b))",
+        "CUBE (UPPER(a), b)",
+        "GROUPING SETS (ROLLUP (UPPER(a), b), (b), (UPPER(a)))",
+    ],
+)
+def test_an_expression_in_several_sets_is_one_key(spark: SparkSession, sets: str) -> None:
+    rows = spark.createDataFrame([("x", 1), ("X", 2), (None, 2), ("y", None)], "a STRING, b INT")
+    rows.createOrReplaceTempView("plain")
+    session = Session(spark)
+    session.register("t", rows)
+    query = f"SELECT UPPER(a), b, COUNT(*), GROUPING(UPPER(a)), GROUPING(b) FROM {{}} GROUP BY {sets}"
+    held = Counter(map(tuple, spark.sql(query.format("plain")).collect()))
+    assert Counter(map(tuple, session.sql(query.format("t")).collect())) == held
+
+
+@pytest.mark.spark
 def test_on_streams_the_watermark_of_a_row_comes_after_its_copies(spark: SparkSession, tmp_path: Path) -> None:
     """Each row closes its own window, and is in it once for every set. Group windows, one level over the other."""
     rows = [{"ts": f"2020-01-01 00:00:{n:02d}.999", "k": "ab"[n % 2], "n": n} for n in range(20)]
