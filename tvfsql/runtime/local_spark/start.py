@@ -32,6 +32,7 @@ from tvfsql.runtime.cluster.asked import MASTER, PYTHON, REMOTE, is_local, reque
 from tvfsql.runtime.cluster.hadoop_files import LOCAL_MANAGER, MANAGER
 from tvfsql.runtime.local_spark.class_archive import archive_options
 from tvfsql.runtime.local_spark.java import Java, find_java, spark_java_home
+from tvfsql.runtime.local_spark.launch import no_java_left
 from tvfsql.runtime.local_spark.spark_home import home_without_zip
 
 GIB = 1 << 30
@@ -76,7 +77,7 @@ def start_spark(
     builder = SparkSession.builder
     for key, value in with_packages(given, packages).items():
         builder = builder.config(key, value)
-    with _environment(_variables(java, home, asked)), _own_interrupts():
+    with _environment(_variables(java, home, asked)), _own_interrupts(), no_java_left():
         try:
             return builder.getOrCreate()
         except PySparkRuntimeError as error:

@@ -1,0 +1,37 @@
+"""Ends Java if the start of Spark is interrupted."""
+
+from __future__ import annotations
+
+import subprocess
+from collections.abc import Iterator
+from contextlib import contextmanager
+from typing import Any
+
+from pyspark import SparkContext, java_gateway
+
+
+@contextmanager
+def no_java_left() -> Iterator[None]:
+    """Kill the Java that pyspark launches in this block if the block fails before Java has told its port.
+
+    pyspark removes the folder for the port when it is interrupted. Java then fails to write it, and never ends.
+    """
+    launched: list[subprocess.Popen[Any]] = []
+
+    class Recorded(subprocess.Popen[Any]):
+        def __init__(self, *arguments: Any, **options: Any) -> None:
+            super().__init__(*arguments, **options)
+            launched.append(self)
+
+    launcher: Any = java_gateway
+    own, launcher.Popen = launcher.Popen, Recorded
+    try:
+        yield
+    except BaseException:
+        if SparkContext._gateway is None:
+            for java in launched:
+                java.kill()
+                java.wait()
+        raise
+    finally:
+        launcher.Popen = own
