@@ -30,7 +30,11 @@ from tvfsql.rules.window_aggregate import (
 )
 from tvfsql.rules.window_join import make_window_join
 from tvfsql.rules.window_rank import make_window_deduplicate, make_window_top_n, push_filter_below_rank
-from tvfsql.rules.window_table_function import push_filter_below_window, push_project_below_window
+from tvfsql.rules.window_table_function import (
+    push_filter_below_window,
+    push_project_below_window,
+    push_unnest_below_window,
+)
 
 PHASES = (
     Phase(
@@ -56,6 +60,7 @@ PHASES = (
             push_project_below_window,
             merge_projects,
             drop_idle_project,
+            push_unnest_below_window,
             push_expand_below_window,
             complete_window_keys,
             pull_project_above_window_aggregate,

@@ -2,12 +2,13 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from dataclasses import replace
 
 from tvfsql.options import Options
 from tvfsql.plan.columns import WINDOW_COLUMNS
 from tvfsql.plan.node import Node
-from tvfsql.plan.nodes import Filter, Item, Project
+from tvfsql.plan.nodes import Filter, Item, Project, Unnest
 from tvfsql.plan.scalar import Scalar, column, free_name
 from tvfsql.plan.window import Session
 from tvfsql.plan.window_nodes import WindowTableFunction
@@ -86,6 +87,82 @@ def push_project_below_window(node: Node, options: Options) -> Node | None:
             for item in items
         ),
     )
+
+
+@rule
+def push_unnest_below_window(node: Node, options: Options) -> Node | None:
+    """Make rows of arrays before rows are assigned to windows.
+
+    Before:
+      Unnest(rows=[tags], join=[inner], select=[s, e, tag])
+      +- Project(select=[window_start AS s, window_end AS e, tags])
+         +- WindowTableFunction(window=[w])
+    After:
+      Project(select=[window_start AS s, window_end AS e, tag])
+      +- WindowTableFunction(window=[w])
+         +- Unnest(rows=[tags], join=[inner], select=[ts, tag])
+            +- Project(select=[tags, ts])
+
+    Holds because each row that UNNEST makes belongs to the windows of its row. The projection and a filter on window
+    columns are optional. Does not apply if the array, a filter or a column uses both the row and its window, nor to a
+    SESSION, whose rows form its windows.
+    """
+    match node:
+        case Unnest(below, rows):
+            if {field.name.lower() for field in node.fields} & set(WINDOW_COLUMNS):
+                return None
+            return copied_below_window(node, below, (rows,), lambda source: replace(node, input=source))
+    return None
+
+
+def copied_below_window(node: Node, below: Node, keys: tuple[str, ...], copied: Callable[[Node], Node]) -> Node | None:
+    """`node` makes copies of each row of `below` that differ in `keys` alone: the same rows, with copies made by
+    `copied` below the window function; None if windows and copies depend on each other.
+    """
+    items = passing(below.columns, below)
+    match below:
+        case Project(below, items):
+            pass
+    conditions: tuple[Scalar, ...] = ()
+    match below:
+        case Filter(WindowTableFunction() as windowed, conditions):
+            pass
+        case WindowTableFunction() as windowed:
+            pass
+        case _:
+            return None
+    if isinstance(windowed.window, Session):
+        return None
+    of_windows = tuple(item for item in items if item.scalar.columns & set(WINDOW_COLUMNS))
+    of_rows = tuple(item for item in items if item not in of_windows)
+    if not _read_windows_alone((*conditions, *(item.scalar for item in of_windows))):
+        return None
+    if set(keys) & {item.name for item in of_windows} or not _can_stand_below(of_rows):
+        return None
+    time = next((item for item in of_rows if item.scalar.column == windowed.time and item.name not in keys), None)
+    if time is None:
+        taken = {name.lower() for name in (*node.columns, *WINDOW_COLUMNS)}
+        name = free_name(windowed.time, lambda name: name.lower() in taken)
+        time = Item(name, column(windowed.time, windowed.input.type_of(windowed.time)))
+        of_rows = (*of_rows, time)
+    moved: Node = WindowTableFunction(
+        copied(Project(windowed.input, of_rows)), windowed.window, time.name, windowed.zone, span=windowed.span
+    )
+    moved = Filter(moved, conditions) if conditions else moved
+    given = {field.name: Item(field.name, column(field.name, field.type)) for field in node.schema}
+    own = {item.name: item for item in of_windows}
+    return Project(moved, tuple({**given, **own}.values()))
+
+
+def _read_windows_alone(scalars: tuple[Scalar, ...]) -> bool:
+    return all(scalar.columns <= set(WINDOW_COLUMNS) and scalar.deterministic for scalar in scalars)
+
+
+def _can_stand_below(items: tuple[Item, ...]) -> bool:
+    """Whether a window function can read these columns: they are the same in all copies of a row and do not have the
+    names of its own columns.
+    """
+    return all(item.scalar.deterministic and item.name.lower() not in WINDOW_COLUMNS for item in items)
 
 
 def can_come_before(condition: Scalar, windowed: WindowTableFunction) -> bool:

@@ -16,6 +16,7 @@ from tvfsql.bind.scalar import Resolved
 from tvfsql.bind.scope import Bound, Relation, resolve
 from tvfsql.bind.semi_joins import matched
 from tvfsql.bind.spark_queries import bind_ordinary
+from tvfsql.bind.unnest import UnknownElements
 from tvfsql.catalog import Catalog
 from tvfsql.errors import BindError, Span, nearest, spanning
 from tvfsql.options import Options
@@ -89,8 +90,8 @@ class QueryBinder:
                 bound = self._select(select, query.order_by, self._from(select))
             case ast.SetOperation() as operation:
                 bound = self._sorted(self._set_operation(operation), query.order_by)
-            case ast.OfWindows(select, ordinary):
-                relation = self._of_windows(select)
+            case ast.MaybeOrdinary(select, ordinary):
+                relation = self._planned(select)
                 if relation is None:
                     return self._ordinary(ordinary)
                 bound = self._select(replace(select, where=None), query.order_by, relation)
@@ -108,9 +109,14 @@ class QueryBinder:
         )
         return Bound(node, node.columns)
 
-    def _of_windows(self, select: ast.Select) -> Relation | None:
-        """The rows of FROM that satisfy WHERE, if the SELECT ranks or semi-joins rows of windows, or ranks by time."""
-        relation = self._from(select)
+    def _planned(self, select: ast.Select) -> Relation | None:
+        """The rows of FROM that satisfy WHERE; None if the planner leaves the SELECT to Spark. It does not if the
+        SELECT ranks or semi-joins rows of windows, ranks by time, or has UNNEST of known types.
+        """
+        try:
+            relation = self._from(select)
+        except UnknownElements:
+            return None
         if select.over and not ranks_windows(select.over, relation) and not ranks_by_time(select.over, relation):
             return None
         found: Relation | None = filtered(relation, select.where) if select.where else relation

@@ -8,6 +8,7 @@ from dataclasses import dataclass, replace
 from tvfsql.bind import scalar
 from tvfsql.bind.lookup_joins import looked_up, refuse_scans
 from tvfsql.bind.scope import Bound, Relation, Visible, resolve
+from tvfsql.bind.unnest import unnested
 from tvfsql.bind.window_call import bind_window
 from tvfsql.catalog import Catalog, Table
 from tvfsql.errors import BindError, UnsupportedError
@@ -36,6 +37,8 @@ class Sources:
 
     def bind(self, relation: ast.Relation) -> Relation:
         match relation:
+            case ast.JoinTable(left, ast.Unnested()):
+                return unnested(relation, self.bind(left))
             case ast.JoinTable():
                 return self._join(relation)
             case ast.TableName():
@@ -45,6 +48,8 @@ class Sources:
                 found = Relation.of(bound.node, "", bound.names, bound.time)
             case ast.WindowTable():
                 found = self._window(relation.call)
+            case ast.Unnested():
+                raise AssertionError("UNNEST is on the right side of a join")
         return self._aliased(found, relation)
 
     def _named(self, table: ast.TableName) -> Relation:

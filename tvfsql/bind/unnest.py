@@ -1,17 +1,127 @@
-"""UNNEST in FROM: Flink's columns of an array, a map or an array of rows, as a LATERAL VIEW of Spark."""
+"""UNNEST in FROM: Flink's columns of an array, a map or an array of rows.
+
+It is an operator of the plan where the type of the array is certain, so that windows can be above and below it.
+Elsewhere, and in queries that Spark plans, it is a LATERAL VIEW of Spark.
+"""
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 
 from sqlglot import exp
 
+from tvfsql.bind import scalar
 from tvfsql.bind.flink.made import made
 from tvfsql.bind.infer import infer
+from tvfsql.bind.scope import Relation, Visible, resolve
 from tvfsql.errors import BindError, Span, UnsupportedError
-from tvfsql.plan.scalar import quoted
-from tvfsql.plan.types import SqlType, fields, shown, split_kinds
+from tvfsql.plan import nodes
+from tvfsql.plan.node import Field, Node
+from tvfsql.plan.nodes import Item
+from tvfsql.plan.scalar import Scalar, column, free_name, quoted, template
+from tvfsql.plan.types import UNKNOWN, SqlType, fields, shown, split_kinds
+from tvfsql.syntax import ast
 from tvfsql.syntax.places import span_of
+
+WITHOUT_ALIAS = "unnested"  # the name of the table if it has none
+
+
+class UnknownElements(UnsupportedError):
+    """The type of an array is not certain, so the planner does not know the columns that it makes."""
+
+
+def unnested(join: ast.JoinTable, left: Relation) -> Relation:
+    """The relation with a row for each element of an array in its rows. Raises UnknownElements, or BindError for what
+    has no elements.
+    """
+    assert isinstance(join.right, ast.Unnested)
+    source = join.right
+    _check_join(join)
+    array = resolve(source.array, left).scalar()
+    if array.type == UNKNOWN:
+        raise UnknownElements(
+            "the type of this array is not certain", span=source.array.span, hint="UNNEST(CAST(x AS ARRAY<STRING>))"
+        )
+    alias = source.alias or ast.Alias("")
+    check(array.type, source.array, alias.name, len(alias.columns) - source.numbered if alias.columns else 0)
+    elements = elements_of(array.type, alias.name, numbered=source.numbered)
+    names = alias.columns or tuple(field.name for field in elements)
+    taken = {name.lower() for name in left.node.columns}
+    made: list[Field] = []
+    for name, field in zip(names, elements, strict=True):
+        made.append(Field(free_name(name, lambda name: name.lower() in taken), field.type))
+        taken.add(made[-1].name.lower())
+    rows = free_name(WITHOUT_ALIAS, lambda name: name.lower() in taken)
+    value = _numbered(array, made) if source.numbered else array
+    kept = (Item(field.name, column(field.name, field.type)) for field in left.node.schema)
+    node: Node = nodes.Project(left.node, (*kept, Item(rows, value)), span=source.span)
+    node = nodes.Unnest(node, rows, tuple(made), join.kind == "left", span=source.span)
+    visible = (Visible(alias.name, name, field.name, field.type) for name, field in zip(names, made, strict=True))
+    return _where(join.condition, Relation(node, (*left.visible, *visible), left.time))
+
+
+def elements_of(kind: SqlType, alias: str, *, numbered: bool) -> tuple[Field, ...]:
+    """The columns that UNNEST makes of an array or a map, as Flink names them. A single column is named as the table
+    if this has a name.
+    """
+    inner = kind[6:-1]
+    made = tuple(Field(*named) for named in fields(inner).items()) or (Field(alias or "EXPR$0", inner),)
+    if kind.startswith("map<"):
+        key, value = split_kinds(kind[4:-1])
+        made = (Field("KEY", key), Field("VALUE", value))
+    return (*made, Field("ORDINALITY", "int")) if numbered else made
+
+
+def _check_join(join: ast.JoinTable) -> None:
+    """Raise UnsupportedError for a join that takes no UNNEST."""
+    if join.kind not in ("inner", "cross", "left") or join.using:
+        kind = "a join with USING" if join.using else f"a {join.kind.upper()} JOIN"
+        raise UnsupportedError(
+            f"UNNEST is not supported in {kind}",
+            span=join.span,
+            hint="CROSS JOIN UNNEST(a) AS u (x)",
+        )
+    if join.kind == "left" and not (join.condition and _is_true(join.condition.tree)):
+        raise _other_than_true(join.condition.span if join.condition else join.span)
+
+
+def _refuse_condition(join: exp.Join, span: Span) -> None:
+    """Raise UnsupportedError for a condition that a LATERAL VIEW cannot have."""
+    condition = join.args.get("on")
+    if condition is not None and not _is_true(condition):
+        raise _other_than_true(span_of(condition, span))
+
+
+def _other_than_true(place: Span) -> UnsupportedError:
+    message = "here the join with UNNEST takes no other condition than ON TRUE"
+    return UnsupportedError(message, span=place, hint="ON TRUE, and the condition in WHERE")
+
+
+def _where(condition: ast.Expr | None, relation: Relation) -> Relation:
+    """The rows that satisfy ON."""
+    if condition is None or _is_true(condition.tree):
+        return relation
+    parts = scalar.conjuncts(resolve(condition, relation))
+    conditions = tuple(scalar.condition(part, "ON") for part in parts)
+    return relation.on(nodes.Filter(relation.node, conditions, span=condition.span))
+
+
+def _is_true(tree: exp.Expr) -> bool:
+    tree = tree.unnest()
+    return isinstance(tree, exp.Boolean) and bool(tree.this)
+
+
+def _numbered(array: Scalar, columns: Sequence[Field]) -> Scalar:
+    """An array of structs with these columns, the last of which counts from 1."""
+    *own, number = columns
+    inner = [*fields(array.type[6:-1])]
+    parts = ("key", "value") if array.type.startswith("map<") else tuple(map(quoted, inner))
+    values = [f"item.{part}" for part in parts] or ["item"]
+    pairs = [*zip(own, values, strict=True), (number, "at + 1")]
+    struct = ", ".join(f"{value} AS {quoted(field.name)}" for field, value in pairs)
+    of = "MAP_ENTRIES({a})" if array.type.startswith("map<") else "{a}"
+    kind = ",".join(f"{quoted(field.name)}:{field.type}" for field, _ in pairs)
+    return template(f"TRANSFORM({of}, (item, at) -> STRUCT({struct}))", {"a": array}, f"array<struct<{kind}>>")
 
 
 def with_views(tree: exp.Expr, types: Mapping[str, SqlType], span: Span) -> exp.Expr:
@@ -29,18 +139,19 @@ def with_views(tree: exp.Expr, types: Mapping[str, SqlType], span: Span) -> exp.
             raise UnsupportedError(
                 "WITH ORDINALITY needs an array whose type is certain", span=span_of(of, span), hint="UNNEST(column)"
             )
-        alias = unnest.args.get("alias") or exp.TableAlias(this=exp.to_identifier("unnested"))
-        _check(kind, of, alias, span)
-        names = [*alias.columns, *([numbered] if isinstance(numbered, exp.Identifier) else [])]
-        inner = [*fields(kind[6:-1])] if kind.startswith("array<struct<") else []
-        names = names or [exp.to_identifier(name, quoted=True) for name in inner]
-        if kind.startswith("map<") and not names:
-            names = [exp.to_identifier("KEY"), exp.to_identifier("VALUE")]
+        _refuse_condition(join, span)
+        alias = unnest.args.get("alias") or exp.TableAlias()
+        check(kind, ast.Expr(of, span_of(of, span)), alias.name, len(alias.columns))
+        elements = elements_of(kind, alias.name, numbered=False) if kind else ()
+        names = [*alias.columns] or [exp.to_identifier(field.name, quoted=True) for field in elements]
+        if numbered:
+            given = isinstance(numbered, exp.Identifier)
+            names.append(numbered if given else exp.to_identifier("ORDINALITY", quoted=True))
         view = exp.Lateral(
-            this=made(_rows(kind, inner, numbered=bool(numbered)), [of.copy()], ""),
+            this=made(_rows(kind, [*fields(kind[6:-1])], numbered=bool(numbered)), [of.copy()], ""),
             view=True,
             outer=join.side.upper() == "LEFT" or None,
-            alias=exp.TableAlias(this=alias.this, columns=names),
+            alias=exp.TableAlias(this=alias.this or exp.to_identifier(WITHOUT_ALIAS), columns=names),
         )
         join.pop()
         select.append("laterals", view)
@@ -52,19 +163,17 @@ def with_views(tree: exp.Expr, types: Mapping[str, SqlType], span: Span) -> exp.
     return tree
 
 
-def _check(kind: SqlType, of: exp.Expr, alias: exp.TableAlias, span: Span) -> None:
-    """Raise BindError if the type is known and makes no rows, or makes rows of another width than the alias has."""
+def check(kind: SqlType, of: ast.Expr, name: str, names: int) -> None:
+    """Raise BindError if the type is known and makes no rows, or makes rows of another width than an alias of so many
+    columns has.
+    """
     if kind and not kind.startswith(("array<", "map<")):
         message = f"UNNEST takes an ARRAY, a MAP or a MULTISET, but this is {shown(kind)}"
-        raise BindError(message, span=span_of(of, span), hint=f"ARRAY[{of.sql('spark')}]")
-    width = 2 if kind.startswith("map<") else len(fields(kind[6:-1])) or 1
-    names = len(alias.columns)
+        raise BindError(message, span=of.span, hint=f"ARRAY[{of}]")
+    width = len(elements_of(kind, name, numbered=False)) if kind else 0
     if kind and names not in (0, width):
-        raise BindError(
-            f"{alias.name} lists {names} columns, but has {width}",
-            span=span_of(of, span),
-            hint=f"AS {alias.name} ({', '.join('abcdefgh'[:width])})" if width <= 8 else None,
-        )
+        hint = f"AS {name} ({', '.join('abcdefgh'[:width])})" if width <= 8 else None
+        raise BindError(f"{name} lists {names} columns, but has {width}", span=of.span, hint=hint)
 
 
 def _rows(kind: SqlType, inner: list[str], *, numbered: bool) -> str:

@@ -190,10 +190,11 @@ def _(node: nodes.SetOperation, module: PythonModule) -> str:
 def _(node: nodes.Unnest, module: PythonModule) -> str:
     name = emit(node.input, module)
     kept = columns.names(column for column in node.input.columns if column != node.rows)
-    # outer, because control rows have no list
-    return module.assign(
-        name, Chain(name).then("select", *kept, Chain("F").then("inline_outer", columns.name(node.rows)))
-    )
+    generator = "inline" if node.structs else "explode"
+    rows = Chain("F").then(f"{generator}_outer" if node.outer else generator, columns.name(node.rows))
+    if node.renames:
+        rows = rows.then("alias", *(columns.name(field.name) for field in node.fields))
+    return module.assign(name, Chain(name).then("select", *kept, rows))
 
 
 @emit.register

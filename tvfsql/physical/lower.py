@@ -115,14 +115,8 @@ def _(node: nodes.Project, catalog: Catalog, options: Options) -> Node:
 
 @_lower.register
 def _(node: nodes.Filter, catalog: Catalog, options: Options) -> Node:
-    below = node.input
-    if isinstance(below, Calc) and not below.items:
-        return Calc(below.input, (), (*below.conditions, *node.conditions))
-    if isinstance(below, Calc):
-        moved = tuple(one.substitute({item.name: item.scalar for item in below.items}) for one in node.conditions)
-        if all(one.deterministic for one in moved):
-            return Calc(below.input, below.items, (*below.conditions, *moved))
-    return Calc(below, (), node.conditions)
+    below = node.input if isinstance(node.input, Calc) else Calc(node.input, ())
+    return below.where(node.conditions)
 
 
 @_lower.register

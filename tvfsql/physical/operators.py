@@ -5,7 +5,7 @@ Window operators, joins, sorts and set operations are those of `plan.nodes`, low
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, field, replace
 from functools import cached_property
 from typing import Self, Unpack
@@ -95,6 +95,13 @@ class Calc(Node):
         yield "select", ", ".join(map(str, self.items)) or ", ".join(self.columns)
         if self.conditions:
             yield "where", " AND ".join(map(str, self.conditions))
+
+    def where(self, conditions: Sequence[Scalar]) -> Calc:
+        """The rows of this operator that also satisfy conditions over its columns."""
+        moved = tuple(one.substitute({item.name: item.scalar for item in self.items}) for one in conditions)
+        if all(one.deterministic for one in moved) or not self.items:
+            return replace(self, conditions=(*self.conditions, *moved))
+        return Calc(self, (), tuple(conditions))
 
 
 @dataclass(frozen=True)

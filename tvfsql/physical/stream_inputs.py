@@ -79,6 +79,9 @@ def marked(node: Node, time: str, options: Options) -> Calc:
         case nodes.Expand() as expand if (inner := items[time].column) is not None:
             computed = marked(expand.input, inner, options)
             source = replace(expand, input=Calc(computed.input, (*computed.items, *mark_items())))
+        case nodes.Unnest() as unnest if (inner := items[time].column) in unnest.input.columns:
+            computed = marked(_unnested(unnest), inner or "", options)
+            source = replace(unnest, input=Calc(computed.input, (*computed.items, *mark_items())), outer=True)
         case WindowExpand() as expand:  # rows that are in no window stay, because they carry watermarks
             rows = expand.input.input if isinstance(expand.input, RowTimeCheck) else expand.input
             computed = marked(rows, expand.time, options)
@@ -104,6 +107,12 @@ def marked(node: Node, time: str, options: Options) -> Calc:
     return Calc(
         source, tuple(Item(n, in_rows(s, all_of(calc.conditions)) if n == time else s) for n, s in items.items())
     )
+
+
+def _unnested(node: nodes.Unnest) -> Node:
+    """The rows of which UNNEST makes rows. A control row has no elements, but must pass."""
+    below = node.input if isinstance(node.input, Calc) else Calc(node.input, ())
+    return node.input if node.outer else below.where((node.has_rows,))
 
 
 def _of_all_rows(join: nodes.LookupJoin) -> Calc:
@@ -168,7 +177,9 @@ def handing_marks_on(node: Node) -> Node:
         case nodes.LookupJoin(left, kind=kind):
             rows = replace(node, left=handing_marks_on(left))
             return rows if kind == "left" else handing_marks_on(_of_all_rows(node))
-        case Exchange() | nodes.Unnest() | StreamTopN() | StreamDeduplicate() | StreamSort():
+        case nodes.Unnest():
+            return replace(node, input=handing_marks_on(_unnested(node)), outer=True)
+        case Exchange() | StreamTopN() | StreamDeduplicate() | StreamSort():
             return replace(node, input=handing_marks_on(node.input))
         case nodes.Expand() | WindowExpand():
             return replace(node, input=handing_marks_on(node.input))

@@ -9,8 +9,8 @@ from functools import cached_property
 from tvfsql.errors import Span
 from tvfsql.plan.function import UserFunction
 from tvfsql.plan.node import Field, Node, Schema
-from tvfsql.plan.scalar import Scalar
-from tvfsql.plan.types import SqlType
+from tvfsql.plan.scalar import Scalar, column, template
+from tvfsql.plan.types import UNKNOWN, SqlType, fields
 
 
 @dataclass(frozen=True)
@@ -310,18 +310,40 @@ class SparkSql(Node):
 
 @dataclass(frozen=True)
 class Unnest(Node):
-    """One row per struct in the array column `rows`; the struct's `fields` replace that column."""
+    """One row per element of the array or map in the column `rows`, with `fields` in place of that column: the fields
+    of a struct, the key and the value, or the element. `outer`: a row without elements stays, with NULLs.
+    """
 
     input: Node
     rows: str
     fields: tuple[Field, ...]
+    outer: bool = True
 
     @cached_property
     def schema(self) -> Schema:
         return (*(field for field in self.input.schema if field.name != self.rows), *self.fields)
 
+    @cached_property
+    def structs(self) -> bool:
+        """Whether the elements are structs; an array of unknown type has them."""
+        kind = self.input.type_of(self.rows)
+        return kind == UNKNOWN or kind.startswith("array<struct<")
+
+    @property
+    def renames(self) -> bool:
+        """Whether the fields have other names than those in the elements."""
+        kind = self.input.type_of(self.rows)
+        return kind != UNKNOWN and [*fields(kind[6:-1])] != [field.name for field in self.fields]
+
+    @property
+    def has_rows(self) -> Scalar:
+        """The condition that a row has elements."""
+        return template("SIZE({a}) > 0", {"a": column(self.rows)}, "boolean", atomic=False)
+
     def details(self) -> Iterator[tuple[str, str]]:
         yield "rows", self.rows
+        if not self.outer:
+            yield "join", "inner"
         yield "select", ", ".join(self.columns)
 
 

@@ -228,6 +228,7 @@ def _(node: nodes.Filter) -> bool:
 
 @is_changelog.register(window_nodes.WindowTableFunction)
 @is_changelog.register(nodes.Expand)
+@is_changelog.register(nodes.Unnest)
 def _(node: window_nodes.WindowTableFunction) -> bool:
     return is_changelog(node.input)
 

@@ -169,7 +169,19 @@ class JoinTable:
     as_of: Expr | None = None
 
 
-Relation = TableName | Derived | WindowTable | JoinTable
+@dataclass(frozen=True)
+class Unnested:
+    """UNNEST of an array, a map or a multiset on the right side of a join. `numbered`: WITH ORDINALITY, whose column is
+    the last of the alias.
+    """
+
+    array: Expr
+    alias: Alias | None = None
+    numbered: bool = False
+    span: Span = place()
+
+
+Relation = TableName | Derived | WindowTable | JoinTable | Unnested
 
 
 # ---- queries ---------------------------------------------------------------------------------------
@@ -281,9 +293,9 @@ class Ordinary:
 
 
 @dataclass(frozen=True)
-class OfWindows:
-    """A SELECT with a ranking function or with matches. If these do not rank or match rows of windows, the whole query,
-    including its ORDER BY and LIMIT, is `ordinary`.
+class MaybeOrdinary:
+    """A SELECT with a ranking function, with matches or with UNNEST. If these do not rank or match rows of windows, or
+    if the type of an array is not known, the whole query, including its ORDER BY and LIMIT, is `ordinary`.
     """
 
     select: Select
@@ -297,7 +309,7 @@ class Query:
     `group_window` is the group window that it was written with. `limited` is the place of LIMIT.
     """
 
-    body: Select | SetOperation | OfWindows | Ordinary | Query
+    body: Select | SetOperation | MaybeOrdinary | Ordinary | Query
     ctes: tuple[Cte, ...] = ()
     order_by: tuple[OrderItem, ...] = ()
     limit: int | None = None

@@ -162,6 +162,10 @@ def _as_of(source: exp.Expr) -> tuple[exp.Expr, exp.Expr | None]:
     return table, version.expression
 
 
+def _is_unnest(source: exp.Expr) -> bool:
+    return isinstance(source, exp.Unnest) and len(source.expressions) == 1
+
+
 def _first(value: Any, otherwise: exp.Expr) -> exp.Expr:
     """The tree of an argument, or the first of its list."""
     found = value[0] if isinstance(value, list) else value
@@ -192,7 +196,7 @@ class _Reader:
 
     def _query(self, tree: exp.Expr) -> ast.Query:
         around = {key: tree.args.get(key) for key in AROUND}
-        body: ast.Select | ast.SetOperation | ast.OfWindows | ast.Ordinary | ast.Query
+        body: ast.Select | ast.SetOperation | ast.MaybeOrdinary | ast.Ordinary | ast.Query
         limit, offset = self._number(around["limit"]), self._number(around["offset"])
         limited = span_of(around["limit"] or around["offset"] or tree, self.span)
         found = self._sparks_own(tree) or (("a computed LIMIT", limited) if None in (limit, offset) else None)
@@ -202,10 +206,12 @@ class _Reader:
             body = self.query(tree.this)
         elif reason is None and isinstance(tree, exp.Select):
             body = self._select(tree)
+            if unnest := next(filter(_is_unnest, (join.this for join in tree.args.get("joins") or ())), None):
+                body = ast.MaybeOrdinary(body, self._ordinary(tree, "UNNEST", span_of(unnest, self.span)))
         elif reason and isinstance(tree, exp.Select) and self._of_windows(tree) and None not in (limit, offset):
             if over := self._ranking(tree):
                 reason, because = ast.OVER, span_of(over, self.span)
-            body = ast.OfWindows(self._select(tree), self._ordinary(tree, reason, because))
+            body = ast.MaybeOrdinary(self._select(tree), self._ordinary(tree, reason, because))
         elif reason is None and type(tree) in SET_KINDS:
             kind: str = SET_KINDS[type(tree)]  # type: ignore[index]
             left, right = self.query(tree.this), self.query(tree.expression)
@@ -271,7 +277,7 @@ class _Reader:
             sources = [_as_of(join.this)[0] for join in tree.args.get("joins") or ()]
             sources += [tree.args["from_"].this] if tree.args.get("from_") else []
             for source in sources:
-                if not self._plain_source(source):
+                if not self._plain_source(source) and not (_is_unnest(source) and isinstance(source.parent, exp.Join)):
                     return "a table of Spark's own kind", source
             for join in tree.args.get("joins") or ():
                 if not self._plain_join(join):
@@ -374,6 +380,8 @@ class _Reader:
         named = (
             ast.Alias(alias.name, tuple(column.name for column in alias.args.get("columns") or ())) if alias else None
         )
+        if _is_unnest(tree):
+            return self._unnested(tree, named, span)
         if isinstance(tree, exp.Values):
             return ast.Derived(ast.Query(self._ordinary(_select_of(tree), "VALUES", span), span=span), named, span)
         if isinstance(tree, exp.Subquery):
@@ -393,6 +401,13 @@ class _Reader:
             return ast.WindowTable(call, named, call.span)
         parts = [ast.Name(part.name, span_of(part, span)) for part in (*before, tree.this) if part is not None]
         return ast.TableName(current().key(parts), named, span_of(tree.this, span), tree.name, len(parts) > 1)
+
+    def _unnested(self, tree: exp.Expr, named: ast.Alias | None, span: Span) -> ast.Unnested:
+        (array,) = tree.expressions
+        number = tree.args.get("offset")
+        if named and isinstance(number, exp.Identifier):
+            named = replace(named, columns=(*named.columns, number.name))
+        return ast.Unnested(self._expr(array), named, bool(number), span)
 
     def _join(self, left: ast.Relation, join: exp.Join) -> ast.JoinTable:
         on, using = join.args.get("on"), join.args.get("using") or ()
