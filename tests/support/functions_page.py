@@ -28,6 +28,9 @@ and follows Spark's rules. A function that neither has is rejected.
   fit is NULL in Flink, and fails here. So does a division of integers or DECIMALs by zero, which also fails in Flink.
 - **Times before 1970** have the same fields as in Flink, which counts them back from 1970: `HOUR(TIMESTAMP '1969-12-31
   23:30:00')` is 0, and `MINUTE` is -30.
+- **Literals** `DATE '...'`, `TIME '...'`, `TIMESTAMP '...'` and `INTERVAL '...'` are checked as in Flink. Beyond Flink,
+  a time may follow a `T` and lack its seconds, `TIMESTAMP_LTZ '...'` is a literal, and intervals have milliseconds and
+  microseconds. Spark's `DATE 'today'`, `DATE '2020'` and zones in literals are rejected.
 - **Texts** are parsed as times as in Flink, including days and hours that carry over. The exception is `TO_TIMESTAMP`
   with a format that has more than numbers (`MMM`, `a`), which follows Spark.
 - **`TIMESTAMP_LTZ`** is shown in the zone `table.local-time-zone`, as in Flink, whatever zone Spark's session has.

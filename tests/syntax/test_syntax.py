@@ -13,6 +13,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 from lark import Lark
 
+import tvfsql
 from tvfsql.errors import SqlSyntaxError, TvfSqlError
 from tvfsql.syntax import ast
 from tvfsql.syntax.interval import ORDER, UNIT_MS, parse_interval
@@ -178,6 +179,9 @@ def test_intervals_are_read_as_milliseconds(text: str, units: tuple[str, ...], m
         ("1.5", ("month",)),
         ("--1", ("day",)),
         ("²", ("day",)),
+        ("1 24", ("day", "hour")),
+        ("1:2", ("day", "hour")),
+        ("2:60", ("hour", "minute")),
     ],
 )
 def test_what_is_no_interval_is_refused(text: str, units: tuple[str, ...]) -> None:
@@ -188,6 +192,42 @@ def test_what_is_no_interval_is_refused(text: str, units: tuple[str, ...]) -> No
 @given(st.integers(0, 10**12), st.sampled_from(ORDER))
 def test_whole_numbers_of_a_unit_are_exact(count: int, unit: str) -> None:
     assert parse_interval(str(count), unit) == (count * UNIT_MS[unit], 0)
+
+
+# What Flink 2.3 reads as a literal, and what it refuses.
+READ = """
+DATE '2020-2-3' | DATE ' 2020-02-03' | DATE '0001-01-01' | DATE '2020-02-29' | TIME '1:2:3' | TIME '10:00:00.5'
+TIME '10:00:00.' | TIMESTAMP '2020-01-01' | TIMESTAMP '2020-1-1 1:2:3' | TIMESTAMP '2020-01-01 10:00:00.1234567891'
+INTERVAL '1' DAYS | INTERVAL '1' week | INTERVAL -'1' QUARTER | INTERVAL '1.5' SECOND | INTERVAL ' 1 ' DAY
+INTERVAL '+1' DAY | INTERVAL '1 2' DAY TO HOUR | INTERVAL '-1-2' YEAR TO MONTH | INTERVAL '2:3' HOUR TO MINUTE
+INTERVAL '1 02:03:04.5' DAY TO SECOND | INTERVAL 1 DAY | INTERVAL '100' DAY(3)
+"""
+NOT_READ = """
+DATE '2020-13-01' | DATE '2021-02-29' | DATE '2020-02' | DATE '2020-02-03 10:00:00' | DATE '0000-01-01' | DATE 'today'
+DATE '-0001-01-01' | DATE '12020-01-01' | TIME '24:00:00' | TIME '10:00:60' | TIME '10' | TIMESTAMP '10:00:00'
+TIMESTAMP '2020-02-30 10:00:00' | TIMESTAMP '2020-01-01 25:00:00' | TIMESTAMP '2020-01-01 10:00:00Z' | TIMESTAMP 'now'
+INTERVAL '1' FORTNIGHT | INTERVAL '1' M | INTERVAL 'x' DAY | INTERVAL '1.5' DAY | INTERVAL '1.' SECOND | INTERVAL '5'
+INTERVAL '1 25' DAY TO HOUR | INTERVAL '1' DAY TO HOUR | INTERVAL '1 2' HOUR TO DAY | INTERVAL '1-12' YEAR TO MONTH
+INTERVAL '1 2' YEAR TO MONTH | INTERVAL '2:61' HOUR TO MINUTE | INTERVAL '1' DAY TO MONTH | INTERVAL '1' NANOSECOND
+"""
+
+
+@pytest.mark.parametrize(("literals", "read"), [(READ, True), (NOT_READ, False)])
+def test_literals_of_times_are_those_of_flink(literals: str, read: bool) -> None:
+    for literal in literals.strip().replace("\n", " | ").split(" | "):
+        sql = f"SELECT {literal}"
+        if read:
+            assert tvfsql.compile(sql).code, literal
+            continue
+        with pytest.raises(SqlSyntaxError) as caught:
+            tvfsql.compile(sql)
+        assert caught.value.span is not None and caught.value.span.start > sql.index(" "), literal
+
+
+def test_a_cast_of_a_text_is_no_literal() -> None:
+    assert "2020-13-01" in tvfsql.compile("SELECT CAST('2020-13-01' AS DATE), '2020-13-01'::DATE").code
+    with pytest.raises(SqlSyntaxError, match="there is no day 30 in TIMESTAMP"):
+        tvfsql.compile("SELECT CAST(TIMESTAMP '2020-02-30 10:00:00' AS DATE)")
 
 
 # ---- statements ----------------------------------------------------------------------------------

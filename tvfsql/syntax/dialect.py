@@ -17,6 +17,7 @@ from tvfsql.errors import Span, SqlSyntaxError, UnsupportedError, nearest
 from tvfsql.plan.scalar import quoted
 from tvfsql.syntax.calls import WithWords
 from tvfsql.syntax.known import functions
+from tvfsql.syntax.literals import TIMES, WRITTEN
 from tvfsql.syntax.tokens import tokens_of
 
 T = exp.DataType.Type
@@ -40,6 +41,13 @@ FLINK_TYPES = (
 )  # fmt: skip
 CHARSETS = ("_UTF8", "_UTF16")  # before a text, whose characters they all have
 TYPE_WORDS = ("PRECISION", "VARYING", "WITH", "WITHOUT", "LOCAL", "TIME", "ZONE")  # after a type's first word
+
+
+def time_literal(parser: Parser, value: exp.Expr, kind: exp.DataType) -> exp.Cast:
+    """Make DATE '2020-04-15' a CAST, as sqlglot does, that can be told from one."""
+    made = parser.expression(exp.Cast(this=value, to=kind))
+    made.meta[WRITTEN] = ()
+    return made
 
 
 class FlinkSql(Spark):
@@ -82,6 +90,8 @@ class FlinkSql(Spark):
             if name in ("ANY", "CASE", "IF")
         }
 
+        TYPE_LITERAL_PARSERS = {**SparkParser.TYPE_LITERAL_PARSERS, **dict.fromkeys(TIMES, time_literal)}
+
         def _parse_function(self, *args: Any, **kwargs: Any) -> exp.Expr | None:
             """Parse a call and set its span, from its name to its last parenthesis; sqlglot keeps at most the span of
             the name.
@@ -90,6 +100,14 @@ class FlinkSql(Spark):
             made: exp.Expr | None = super()._parse_function(*args, **kwargs)
             if made is not None and first is not None:
                 made.meta.update(start=first.start, end=self._prev.end)
+            return made
+
+        def _parse_interval_span(self, this: exp.Expr, parse_function_unit: bool = True) -> exp.Interval:
+            """Parse an interval, and keep its words: sqlglot reads M as MINUTE."""
+            start = self._index - 1
+            made: exp.Interval = super()._parse_interval_span(this, parse_function_unit)
+            words = self._tokens[start : self._index]
+            made.meta[WRITTEN] = tuple((word.text, word.start, word.end + 1) for word in words)
             return made
 
         def _parse_paren(self) -> exp.Expr | None:

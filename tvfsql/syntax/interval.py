@@ -9,6 +9,9 @@ UNIT_MS = {"day": 86_400_000, "hour": 3_600_000, "minute": 60_000, "second": 1_0
 UNIT_MONTHS = {"year": 12, "quarter": 3, "month": 1}
 ORDER = ("day", "hour", "minute", "second")
 UNITS = tuple(unit.upper() for unit in (*ORDER, "week", *UNIT_MONTHS))
+NUMBER = r"\d+(\.\d+)?|\.\d+"
+FINER_UNITS = ("millisecond", "microsecond")  # of Spark, in expressions
+LIMITS = {"hour": 24, "minute": 60, "second": 60}  # of a unit that follows a larger one
 
 
 def unit_of(word: str) -> str | None:
@@ -24,10 +27,13 @@ def parse_interval(text: str, unit: str, to: str | None = None) -> tuple[int, in
     """
     text = text.strip()
     sign = -1 if text.startswith("-") else 1
-    text = text[text[:1] in ("+", "-") :].strip()
+    text = _unsigned(text)
     if to is not None:
-        return sign * _compound(text, unit, to), 0
-    if not re.fullmatch(r"\d+(\.\d+)?|\.\d+", text):
+        ms = _compound(text, unit, to)
+        if ms != int(ms):
+            raise ValueError(f"'{text}' is finer than a millisecond")
+        return sign * int(ms), 0
+    if not re.fullmatch(NUMBER, text):
         raise ValueError(f"'{text}' is not a number")
     if unit in UNIT_MONTHS:
         if "." in text:
@@ -39,14 +45,41 @@ def parse_interval(text: str, unit: str, to: str | None = None) -> tuple[int, in
     return sign * int(ms), 0
 
 
-def _compound(text: str, first: str, last: str) -> int:
+def refuse_wrong(text: str, unit: str, to: str | None = None) -> None:
+    """Raise ValueError, as `parse_interval` does, for the text of an interval in an expression. There YEAR TO MONTH is
+    allowed too, and only seconds have a fraction.
+    """
+    amount = _unsigned(text.strip())
+    if (unit, to) == ("year", "month"):
+        found = re.fullmatch(r"\d+-(\d+)", amount)
+        if found is None or int(found[1]) > 11:
+            raise ValueError(f"'{text}' is not an interval YEAR TO MONTH")
+    elif to is not None:
+        _compound(amount, unit, to)
+    elif not re.fullmatch(NUMBER, amount):
+        raise ValueError(f"'{text}' is not a number")
+    elif unit != "second" and "." in amount:
+        raise ValueError(f"{unit.upper()} takes a whole number, not '{text}'")
+    elif len(amount.partition(".")[2]) > 9:
+        raise ValueError(f"'{text}' is finer than a nanosecond")
+
+
+def _unsigned(text: str) -> str:
+    return text[text[:1] in ("+", "-") :].strip()
+
+
+def _compound(text: str, first: str, last: str) -> Decimal:
+    """The milliseconds of `1 02:03` DAY TO MINUTE."""
     if first not in ORDER or last not in ORDER or ORDER.index(first) >= ORDER.index(last):
         raise ValueError(f"{first.upper()} TO {last.upper()} is not a range of units")
     units = ORDER[ORDER.index(first) : ORDER.index(last) + 1]
-    values = re.split(r"[ :]+", text)
-    if len(values) != len(units) or not all(re.fullmatch(r"\d+(\.\d+)?", value) for value in values):
+    days, blank, clock = text.partition(" ") if first == "day" else ("", "", text)
+    values = [*([days] if blank else []), *clock.split(":")]
+    digits = [r"\d+(\.\d{1,9})?" if unit == "second" else r"\d+" for unit in units]
+    if len(values) != len(units) or not all(map(re.fullmatch, digits, values)):
         raise ValueError(f"'{text}' is not an interval {first.upper()} TO {last.upper()}")
-    ms = sum((Decimal(value) * UNIT_MS[unit] for value, unit in zip(values, units, strict=True)), Decimal(0))
-    if ms != int(ms):
-        raise ValueError(f"'{text}' is finer than a millisecond")
-    return int(ms)
+    amounts = dict(zip(units, map(Decimal, values), strict=True))
+    for unit in units[1:]:
+        if amounts[unit] >= LIMITS[unit]:
+            raise ValueError(f"'{text}' has more than {LIMITS[unit] - 1} {unit}s")
+    return sum((amount * UNIT_MS[unit] for unit, amount in amounts.items()), Decimal(0))

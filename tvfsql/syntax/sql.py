@@ -23,6 +23,7 @@ from tvfsql.syntax.dialect import nearest_type, parse_at
 from tvfsql.syntax.group_windows import QUALIFIER, modern, refuse_left_over
 from tvfsql.syntax.grouping import key_sets
 from tvfsql.syntax.known import refuse_unknown
+from tvfsql.syntax.literals import refuse_invalid
 from tvfsql.syntax.places import span_of
 from tvfsql.syntax.semi_joins import MatchTree, in_for_any, matches_of, without
 
@@ -87,6 +88,7 @@ def _parse(text: str, span: Span, kind: type[exp.Expr]) -> exp.Expr:
         raise SqlSyntaxError("expected a query" if kind is exp.Query else "expected an expression", span=span)
     tree = tree.transform(in_for_any)
     refuse_unknown(tree, span)
+    refuse_invalid(tree)
     return tree
 
 

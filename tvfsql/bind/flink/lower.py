@@ -153,7 +153,7 @@ def lowered(node: exp.Expr, type_of: TypeOf, zone: str) -> exp.Expr | None:
             new = similar(node, None)
         case exp.Overlaps():
             new = overlaps(node, type_of)
-        case exp.Interval() if node.text("unit").upper() == "QUARTER" and node.this.name.removeprefix("-").isdecimal():
+        case exp.Interval() if node.text("unit").upper() in ("QUARTER", "QUARTERS"):
             return _quarters(node)
         case exp.UnicodeString():
             return unicode_text(node)
@@ -205,9 +205,13 @@ def _without_escape(node: exp.Expr) -> exp.Expr | None:
     return exp.Escape(this=node.copy(), expression=exp.Literal.string(unused))
 
 
-def _quarters(node: exp.Interval) -> exp.Expr:
-    """INTERVAL '1' QUARTER, which Spark lacks."""
-    return exp.Interval(this=exp.Literal.string(str(3 * int(node.this.name))), unit=exp.var("MONTH"))
+def _quarters(node: exp.Interval) -> exp.Expr | None:
+    """INTERVAL '1' QUARTER and INTERVAL -'1' QUARTER, which Spark lacks. None if the number is not a literal."""
+    sign, number = (-1, node.this.this) if isinstance(node.this, exp.Neg) else (1, node.this)
+    if not isinstance(number, exp.Literal):
+        return None
+    months = sign * 3 * int(number.name.replace(" ", ""))
+    return exp.Interval(this=exp.Literal.string(str(months)), unit=exp.var("MONTH"))
 
 
 def _part(node: exp.Substring) -> Made | None:

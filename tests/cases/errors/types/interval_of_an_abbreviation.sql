@@ -1,0 +1,1 @@
+SELECT bidtime - INTERVAL '1' M AS earlier FROM bid;

@@ -1,0 +1,1 @@
+SELECT bidtime - INTERVAL '1' FORTNIGHT AS earlier FROM bid;

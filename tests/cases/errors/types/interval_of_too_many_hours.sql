@@ -1,0 +1,1 @@
+SELECT bidtime - INTERVAL '1 25:00' DAY TO MINUTE AS earlier FROM bid;
