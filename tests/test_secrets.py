@@ -43,6 +43,12 @@ def test_show_create_shows_no_password_and_the_program_has_it() -> None:
     assert "hunter" not in without(code)
 
 
+def test_a_notebook_shows_no_password() -> None:
+    hint = "/*+ OPTIONS('properties.ssl.keystore.password'='hunter3') */"
+    page = compile(f"{TABLE}; SELECT k FROM t {hint}")._repr_html_()
+    assert "hunter" not in page and "def query(spark" in page
+
+
 def test_errors_show_no_password() -> None:
     with pytest.raises(TvfSqlError) as caught:
         compile("CREATE TABLE t (k STRING) WITH ('connector' = 'kafka', 'properties.ssl.key.password' = 'hunter2')")

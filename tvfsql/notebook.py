@@ -6,7 +6,7 @@ import datetime as dt
 import shlex
 import sys
 from collections import deque
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from decimal import Decimal
 from itertools import pairwise
@@ -15,6 +15,7 @@ from weakref import WeakKeyDictionary
 
 from tvfsql.api import Compiled, Session
 from tvfsql.api.display import ROWS, html_table, preformatted
+from tvfsql.api.program import Stages
 from tvfsql.api.script import queries_of
 from tvfsql.charts import Chart, Size, draw_chart, read_chart
 from tvfsql.errors import BindError, OptionError, Span, SqlSyntaxError, TvfSqlError, did_you_mean
@@ -66,9 +67,10 @@ def run(line: str, cell: str | None, space: dict[str, Any]) -> Any:
         found = [query for outcome in session.script.outcomes(sql) for query in queries_of(outcome)]
         if not found:
             raise BindError("there is no query to explain", hint="SELECT ...")
-        from tvfsql.api.explain import explain
+        from IPython import display
 
-        print(explain(found, asked.explain, "text"))
+        show: Any = display.display
+        show(explained(found, asked.explain))
         return None
     if asked.stream:
         return _follow(sql, session, asked.chart)
@@ -83,6 +85,30 @@ def run(line: str, cell: str | None, space: dict[str, Any]) -> Any:
             print(f"of the first {CHARTED:,} rows")
         return None
     return None if asked.into else last
+
+
+@dataclass(frozen=True)
+class Explained:
+    """Queries explained: a text in a terminal; in a notebook, above it, the plan of each as a picture."""
+
+    text: str
+    pictures: str
+
+    def __repr__(self) -> str:
+        return self.text
+
+    def _repr_html_(self) -> str:
+        return self.pictures + preformatted(self.text)
+
+
+def explained(queries: Sequence[Stages], stage: str) -> Explained:
+    """Explain a stage of queries. Those that are plans have pictures."""
+    from tvfsql.api.explain import explain
+    from tvfsql.api.page.picture import picture
+
+    plans = [query.logical if stage == "logical" else query.physical for query in queries]
+    drawn = plans if stage in ("all", "logical", "physical") else []
+    return Explained(explain(queries, stage, "text"), "".join(map(picture, drawn)))
 
 
 def read_line(line: str, *, whole: bool) -> Asked:

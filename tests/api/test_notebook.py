@@ -14,7 +14,7 @@ from IPython.core.interactiveshell import InteractiveShell
 import tvfsql
 from tvfsql.charts import Chart
 from tvfsql.errors import OptionError, TvfSqlError
-from tvfsql.notebook import read_line, run, with_values
+from tvfsql.notebook import explained, read_line, run, with_values
 
 if TYPE_CHECKING:
     from pyspark.sql import SparkSession
@@ -52,6 +52,10 @@ def test_explain(notebook: Any, capsys: pytest.CaptureFixture[str]) -> None:
     assert capsys.readouterr().out.startswith("Calc(")
     notebook.run_cell_magic("tvfsql", "--explain", "SELECT 1")
     assert "== PySpark ==" in capsys.readouterr().out
+    query = tvfsql.compile(f"{BID} SELECT item FROM bid WHERE item < 'x'")
+    plan, code = (explained([query], stage) for stage in ("logical", "code"))
+    assert "<svg" in plan._repr_html_() and "item &lt; &#x27;x&#x27;" in plan._repr_html_()
+    assert "<svg" not in code._repr_html_() and "def query(spark" in repr(code)
 
 
 def test_another_session_can_be_named(notebook: Any) -> None:

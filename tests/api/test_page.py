@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import re
 import shutil
 import time
 from collections.abc import Iterator
@@ -11,11 +12,13 @@ from typing import Any
 from urllib.error import HTTPError
 from urllib.parse import urlsplit
 from urllib.request import Request, urlopen
+from xml.etree import ElementTree
 
 import pytest
 
 import tvfsql
 from tvfsql.api.live_page import KEPT, LivePage, places, serve
+from tvfsql.api.page.layout import ACROSS, DOWN, HIGH, WIDE
 from tvfsql.api.program import Program
 from tvfsql.physical.operators import StreamSliceMerge
 from tvfsql.plan.window import Hop, Tumble
@@ -23,6 +26,7 @@ from tvfsql.runtime.stream.progress.metrics import Metrics
 from tvfsql.runtime.stream.progress.operators import OperatorCounts
 from tvfsql.runtime.stream.time.control_channel import END_OF_INPUT
 
+SVG = "{http://www.w3.org/2000/svg}"
 BID = """CREATE TABLE bid (ts TIMESTAMP(3), price INT, item STRING, WATERMARK FOR ts AS ts)
 WITH ('connector' = 'filesystem', 'path' = 'bid.csv', 'format' = 'csv');
 """
@@ -56,6 +60,30 @@ def test_an_operator_at_two_places_is_drawn_twice() -> None:
     nodes = data("WITH b AS (SELECT price FROM bid) SELECT * FROM b UNION ALL SELECT * FROM b")["steps"][0]["nodes"]
     below = sorted(number for node in nodes for number in node["inputs"])
     assert below == [*range(1, len(nodes))]
+
+
+def test_an_operator_stands_above_the_middle_of_its_inputs() -> None:
+    nodes = data("SELECT price FROM bid UNION ALL SELECT price + 1 FROM bid WHERE price > 1")["steps"][-1]["nodes"]
+    assert (nodes[0]["x"], nodes[0]["y"]) == ((WIDE + ACROSS) / 2, 0)
+    for node in nodes:
+        below = [nodes[each] for each in node["inputs"]]
+        assert all(each["y"] == node["y"] + HIGH + DOWN for each in below)
+        assert not below or node["x"] == (below[0]["x"] + below[-1]["x"]) / 2
+    assert len({(node["x"], node["y"]) for node in nodes}) == len(nodes)
+
+
+def test_a_notebook_shows_the_plan_of_the_page_as_a_picture() -> None:
+    query = tvfsql.compile(BID + HOP)
+    drawn = query._repr_html_().split("<details>")[0]
+    svg = drawn[drawn.index("<svg") : drawn.index("</svg>") + 6]
+    boxes = ElementTree.fromstring(svg).findall(f"{SVG}g")
+    nodes = data(HOP)["steps"][-1]["nodes"]
+    assert [box.findtext(f"{SVG}text") for box in boxes] == [node["operator"] for node in nodes]
+    assert [box.get("transform") for box in boxes] == [f"translate({node['x']:g} {node['y']:g})" for node in nodes]
+    assert svg.count("<path") == len(nodes) - 1 and "&lt;/script&gt;" in svg
+    assert not re.search(r"<script|<style|href|url\(|\bon\w+=", drawn)
+    many = " UNION ALL ".join(["SELECT price + 1 AS p FROM bid WHERE price > 1"] * 40)
+    assert "too many for a picture" in tvfsql.compile(BID + many)._repr_html_().split("<details>")[0]
 
 
 def test_places_are_those_of_the_statement() -> None:

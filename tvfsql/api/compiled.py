@@ -12,6 +12,7 @@ from tvfsql.api.program import Program, Stages
 from tvfsql.physical.row_operators import unbounded_state
 from tvfsql.plan.sharing import shared_by
 from tvfsql.room import with_room
+from tvfsql.secrets import stars, without
 
 if TYPE_CHECKING:
     from pyspark.sql import DataFrame, SparkSession
@@ -45,9 +46,13 @@ class Compiled(Stages):
         return f"<tvfsql {self.mode} {self._kind}: {short_columns(self.names_and_types)}>"
 
     def _repr_html_(self) -> str:
+        """The plan as a picture; SQL, plan and code, without passwords, as texts that can be opened."""
+        from tvfsql.api.page.picture import picture
+
         title = f"{self.mode} {self._kind}: {short_columns(self.names_and_types)}"
         physical = self.explain("physical").strip()
-        return folded(title, {"SQL": self.sql, "Physical plan": physical, "PySpark": self.code})
+        texts = {"SQL": stars(self.sql), "Physical plan": physical, "PySpark": without(self.code)}
+        return folded(title, texts, picture(self.physical))
 
     @property
     def _kind(self) -> str:

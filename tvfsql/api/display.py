@@ -75,12 +75,12 @@ def _columns(entry: Table | View) -> list[tuple[str, str]]:
     return [(name, part.type) for name, part in zip(entry.columns, entry.plan.schema, strict=True)]
 
 
-def folded(title: str, texts: Mapping[str, str]) -> str:
-    """A title with collapsed texts below it."""
+def folded(title: str, texts: Mapping[str, str], picture: str = "") -> str:
+    """A title, a picture as HTML, and collapsed texts below them."""
     parts = "".join(
         f"<details><summary>{escape(name)}</summary><pre>{escape(text)}</pre></details>" for name, text in texts.items()
     )
-    return f"<div><code>{escape(title)}</code>{parts}</div>"
+    return f"<div><code>{escape(title)}</code>{picture}{parts}</div>"
 
 
 def preformatted(text: str) -> str:

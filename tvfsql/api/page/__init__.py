@@ -8,6 +8,8 @@ from html import escape
 from importlib.resources import files
 from typing import Any
 
+from tvfsql.api.page.layout import HIGH, LETTERS, WIDE
+
 
 def page(title: str, queries: Iterable[dict[str, Any]], *, live: bool = False) -> str:
     """A page of queries, each in the form of `contents.query_data`. A `live` one asks its server for figures."""
@@ -17,7 +19,8 @@ def page(title: str, queries: Iterable[dict[str, Any]], *, live: bool = False) -
         style, script = (
             text + (folder / f"live.{kind}").read_text("utf-8") for text, kind in ((style, "css"), (script, "js"))
         )
-    data = json.dumps({"title": title, "queries": [*queries]}, ensure_ascii=False).replace("<", "\\u003c")
+    box = {"wide": WIDE, "high": HIGH, "letters": LETTERS}
+    data = json.dumps({"title": title, "box": box, "queries": [*queries]}, ensure_ascii=False).replace("<", "\\u003c")
     return (
         f'<!DOCTYPE html>\n<html lang="en">\n<head>\n<meta charset="utf-8">\n'
         f'<meta name="viewport" content="width=device-width, initial-scale=1">\n<title>{escape(title)}</title>\n'

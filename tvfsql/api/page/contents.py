@@ -7,6 +7,7 @@ from collections.abc import Callable
 from difflib import SequenceMatcher
 from typing import Any
 
+from tvfsql.api.page.layout import places
 from tvfsql.api.program import Stages
 from tvfsql.plan.durations import duration
 from tvfsql.plan.node import Node
@@ -76,15 +77,23 @@ def _step(title: str, phase: str, reason: str, plan: Node, before: Node | None, 
     """The data of one plan: its operators in the order of EXPLAIN, which of them are new or moved, and which were
     removed.
     """
-    nodes = [*plan.walk()]
-    inputs = _inputs(nodes)
-    labels = [node.label() for node in nodes]
+    labels = [node.label() for node in plan.walk()]
     old = labels if before is None else [node.label() for node in before.walk()]
     changes = SequenceMatcher(None, old, labels, autojunk=False).get_opcodes()
     new = {i for kind, _, _, start, end in changes if kind != "equal" for i in range(start, end)}
     gone = [label for kind, start, end, _, _ in changes if kind != "equal" for label in old[start:end]]
-    shown = [_node(node, inputs[i], i in new, start) for i, node in enumerate(nodes)]
+    shown = [node | {"new": number in new} for number, node in enumerate(drawn(plan, start))]
     return {"title": title, "phase": phase, "reason": reason, "nodes": shown, "gone": gone}
+
+
+def drawn(plan: Node, start: int = 0) -> list[dict[str, Any]]:
+    """The operators of a plan in the order of EXPLAIN, with the places of their boxes. Spans count from `start`."""
+    nodes = [*plan.walk()]
+    inputs = _inputs(nodes)
+    return [
+        _node(node, below, start) | {"x": x, "y": y}
+        for node, below, (x, y) in zip(nodes, inputs, places(inputs), strict=True)
+    ]
 
 
 def _inputs(nodes: list[Node]) -> list[list[int]]:
@@ -100,13 +109,12 @@ def _inputs(nodes: list[Node]) -> list[list[int]]:
     return found
 
 
-def _node(node: Node, inputs: list[int], is_new: bool, start: int) -> dict[str, Any]:
+def _node(node: Node, inputs: list[int], start: int) -> dict[str, Any]:
     return {
         "operator": node.label().partition("(")[0],
         "details": [[name, value] for name, value in node.details()],
         "columns": [f"{part.name} {part.type or '?'}" for part in node.schema],
         "inputs": inputs,
-        "new": is_new,
         "span": [node.span.start - start, node.span.end - start] if node.span else None,
     }
 

@@ -1,7 +1,7 @@
 "use strict";
 // One query and one step of it are shown. An operator is selected by its number in the step; all views show it.
 const DATA = JSON.parse(document.getElementById("data").textContent);
-const WIDE = 216, HIGH = 46, ACROSS = 18, DOWN = 30, LETTERS = 31;
+const { wide: WIDE, high: HIGH, letters: LETTERS } = DATA.box;
 const $ = (id) => document.getElementById(id);
 const SVG = "http://www.w3.org/2000/svg";
 let query, step, at = null, view = { x: 0, y: 0, k: 1 }, order = { key: null, falling: false };
@@ -24,29 +24,16 @@ const what = (node) => node.details.map(([key, value]) => `${key}=[${value}]`).j
 const cut = (text) => (text.length > LETTERS ? text.slice(0, LETTERS - 1) + "\u2026" : text);
 
 // ------------------------------------------------------------------ graph
-function places(nodes) {
-  const found = [];
-  let next = 0;
-  (function place(number, depth) {
-    const below = nodes[number].inputs;
-    below.forEach((child) => place(child, depth + 1));
-    const x = below.length
-      ? (found[below[0]].x + found[below[below.length - 1]].x) / 2
-      : (next += WIDE + ACROSS) - WIDE - ACROSS;
-    found[number] = { x, y: depth * (HIGH + DOWN) };
-  })(0, 0);
-  return found;
-}
 function drawGraph() {
-  const group = $("view"), nodes = step.nodes, found = places(nodes);
+  const group = $("view"), nodes = step.nodes;
   group.replaceChildren();
-  nodes.forEach((node, number) => node.inputs.forEach((child) => {
-    const a = found[child], b = found[number], middle = (a.y + b.y + HIGH) / 2;
+  nodes.forEach((node) => node.inputs.forEach((child) => {
+    const a = nodes[child], b = node, middle = (a.y + b.y + HIGH) / 2;
     const from = `${a.x + WIDE / 2} ${a.y}`, to = `${b.x + WIDE / 2} ${b.y + HIGH}`;
     svg("path", { class: "edge", d: `M${from} C${a.x + WIDE / 2} ${middle} ${b.x + WIDE / 2} ${middle} ${to}` }, group);
   }));
   nodes.forEach((node, number) => {
-    const { x, y } = found[number];
+    const { x, y } = node;
     const box = svg("g", { class: "node" + (node.new ? " new" : ""), transform: `translate(${x} ${y})`, "data-node": number }, group);
     svg("rect", { width: WIDE, height: HIGH }, box);
     svg("text", { class: "op", x: 9, y: 19 }, box, node.operator);
@@ -57,8 +44,8 @@ function drawGraph() {
     box.addEventListener("mouseenter", () => select(number));
     box.addEventListener("click", () => select(number));
   });
-  $("graph").dataset.width = Math.max(...found.map((each) => each.x)) + WIDE;
-  $("graph").dataset.height = Math.max(...found.map((each) => each.y)) + HIGH;
+  $("graph").dataset.width = Math.max(...nodes.map((each) => each.x)) + WIDE;
+  $("graph").dataset.height = Math.max(...nodes.map((each) => each.y)) + HIGH;
 }
 function move() { $("view").setAttribute("transform", `translate(${view.x} ${view.y}) scale(${view.k})`); }
 function fit() {
