@@ -54,6 +54,7 @@ from tvfsql.syntax.dialect import spark_type
 T = exp.DataType.Type
 TypeOf = Callable[[exp.Expr], SqlType]
 CALENDAR = {"MONTH": 1, "QUARTER": 3, "YEAR": 12}
+MICROS = {"SECOND": 10**6, "MINUTE": 60 * 10**6, "HOUR": 3600 * 10**6, "DAY": 86_400 * 10**6, "WEEK": 604_800 * 10**6}
 
 
 def lowered(node: exp.Expr, type_of: TypeOf, zone: str) -> exp.Expr | None:
@@ -291,6 +292,8 @@ def _difference(node: exp.TimestampDiff, type_of: TypeOf) -> Made | None:
     kinds = [type_of(start), type_of(end)]
     if all(map(is_time_of_day, kinds)):
         return times_of_day.between(unit, start, end)
+    if unit in MICROS and kinds == [INSTANT, INSTANT]:  # Spark compares clocks in its session's zone
+        return made(f"CAST((UNIX_MICROS({{1}}) - UNIX_MICROS({{0}})) DIV {MICROS[unit]} AS INT)", [start, end], "int")
     if unit not in CALENDAR:
         return made(f"CAST(TIMESTAMPDIFF({unit}, {{0}}, {{1}}) AS INT)", [start, end], "int")
     clocks = [on_clock("{0}")(kind) for kind in kinds]
