@@ -11,6 +11,8 @@ from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from typing import Any, TextIO
 
+from tvfsql.runtime.host.stages import Stage, StagesText, running_stages
+
 FRAMES = "|/-\\"
 FIRST_AFTER = 0.3  # seconds; shorter work shows no line
 EVERY = 0.2
@@ -78,9 +80,9 @@ class _Above(io.StringIO):
 def working(label: str, say: Callable[[], str | None] = lambda: None, *, out: TextIO | None = None) -> Iterator[Line]:
     """Show a status line while the block runs, if stderr is a terminal.
 
-    It shows the text of `say`, or if that is None, `label`, the seconds so far and Spark's tasks. It is plain text
-    without colours, and is erased at the end, also when the block raises. Inside the block, write to the terminal
-    through the line's `above`.
+    It shows the text of `say`, or if that is None, `label`, the seconds so far and what Spark's stages have done. It is
+    plain text without colours, and is erased at the end, also when the block raises. Inside the block, write to the
+    terminal through the line's `above`.
     """
     line = Line(out if out is not None else sys.stderr)
     if not line.out.isatty():
@@ -98,35 +100,32 @@ def working(label: str, say: Callable[[], str | None] = lambda: None, *, out: Te
 
 def _show(label: str, say: Callable[[], str | None], line: Line, done: threading.Event) -> None:
     start = time.monotonic()
-    pause, turn = FIRST_AFTER, 0
+    pause, turn, stages = FIRST_AFTER, 0, StagesText()
     while not done.wait(pause):
         frame = FRAMES[turn % len(FRAMES)]
-        doing = label if _context() is not None else "starting Spark"
-        line.show(f"{frame} {say() or progress_text(doing, time.monotonic() - start, _tasks())}")
+        text = say()
+        if not text:
+            doing, now = label if _context() is not None else "starting Spark", time.monotonic()
+            text = progress_text(doing, now - start, stages.text(_stages(), now))
+        line.show(f"{frame} {text}")
         pause, turn = EVERY, turn + 1
     line.erase()
 
 
-def progress_text(label: str, seconds: float, tasks: tuple[int, int] | None) -> str:
-    """`running  4 s  3/8 tasks`. The tasks are the finished and all tasks of the running stages."""
-    text = f"{label}  {seconds:.0f} s"
-    return f"{text}  {tasks[0]}/{tasks[1]} tasks" if tasks else text
+def progress_text(label: str, seconds: float, stages: str) -> str:
+    """`running  4 s  3/8 tasks  1,203 rows`: the tasks and rows of the stages that run."""
+    return f"{label}  {seconds:.0f} s  {stages}".rstrip()
 
 
-def _tasks() -> tuple[int, int] | None:
-    """The finished tasks and all tasks of the running stages. None before Spark is up, or between stages."""
+def _stages() -> list[Stage]:
+    """The running stages. There are none before Spark is up, and between stages."""
     context = _context()
     if context is None:
-        return None
+        return []
     try:
-        tracker = context.statusTracker()
-        stages = [tracker.getStageInfo(stage) for stage in tracker.getActiveStageIds()]
+        return running_stages(context)
     except Exception:  # Spark is shutting down; the caller's block reports why
-        return None
-    running = [stage for stage in stages if stage is not None]
-    if not running:
-        return None
-    return sum(stage.numCompletedTasks for stage in running), sum(stage.numTasks for stage in running)
+        return []
 
 
 def _context() -> Any:
