@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+from dataclasses import replace
 from typing import TYPE_CHECKING
 
 import pytest
@@ -108,6 +109,15 @@ def test_what_fits_no_operator_has_none() -> None:
     assert owners(HOP, stateful)[:3] == ["GlobalWindowAggregate", "GlobalWindowAggregate", "Exchange"]
 
 
+def test_a_micro_batch_that_only_reads_the_control_channel_has_operators_down_to_the_exchange() -> None:
+    state = SparkNode(30, "PlanLater", "LocalRelation <empty>", {}, {})
+    control = SparkNode(20, "Scan json", "FileScan json /tmp/x/control", {"rows": Figure(1)}, {})
+    local = chain(("Exchange", 1), ("MapInArrow", 1), ("Filter", 1), below=(control,), first=3)
+    top = chain(("Project", None), ("MapInArrow", 5), ("TransformWithStateInPySpark", 1), below=(local, state))
+    merge = "GlobalWindowAggregate"
+    assert owners(HOP, top) == ["Calc", merge, merge, "Exchange", None, None, None, None]
+
+
 def test_branches_are_aligned_apart_and_a_join_may_need_their_last_nodes() -> None:
     left = chain(("BroadcastExchange", 100), ("BatchScan", 100), first=10)
     right = chain(("HashAggregate", 30), ("Exchange", 30), ("HashAggregate", 30), ("BatchScan", 100), first=20)
@@ -159,10 +169,27 @@ def test_micro_batches_have_a_sum() -> None:
     table = printed.split("== Micro-batches ==\n")[1].split("\n\n")[0].splitlines()
     assert table[1].endswith("0  watermark 10:00")
     assert table[-1].split() == ["300", "3", "750", "ms", "0", "0", "B", "3", "sum"]
+    assert "== Operators by micro-batch ==" not in printed, "Spark has reported none"
     other = SparkRun(chain(("Project", None), ("Scan", 1)), {})
     both = sum_of([SparkRun(HOP_RUN, {7: Figure(1)}), other, SparkRun(HOP_RUN, {7: Figure(2)})])
     assert both.added == 2 and both.pipelines == {7: Figure(3)}
     assert both.root.children[0].figures["rows"].total == 80
+
+
+def test_micro_batches_have_operators() -> None:
+    less = chain(("MapInArrow", 4), ("Sort", None), ("Exchange", 2), ("HashAggregate", 2), ("BatchScan", 9))
+    batches = tuple(MicroBatch(i, 9, 4, 500) for i in range(13))
+    runs = (SparkRun(HOP_RUN, {}, batch=0), *(SparkRun(less, {}, batch=i) for i in range(1, 12)))
+    found = replace(measured(*batches), runs=runs)
+    entries = json.loads(as_json(found))["microBatches"]
+    names = [kind(node) for node in found.plan.walk()]
+    assert [each["operator"] for each in entries[0]["operators"]] == names
+    merge = [each["operators"][1] for each in entries[:2]]
+    assert [(each["rowsIn"], each["rowsOut"], each["ms"]) for each in merge] == [(20, 40, 2000), (2, 4, 2000)]
+    assert entries[12]["operators"] is None, "Spark has not reported it"
+    table = text(found).split("== Operators by micro-batch ==\n")[1].split("\n\n")[0].splitlines()
+    assert table[-1] == "the last 10 of 12; JSON has all" and len(table) == 1 + 10 * len(names) + 1
+    assert table[2].split()[:4] == ["2", "4", "2.0", "s"] and table[2].endswith("2  GlobalWindowAggregate")
 
 
 @pytest.mark.parametrize(
@@ -204,4 +231,8 @@ def test_a_query_and_a_stream_are_run_and_measured(spark: SparkSession) -> None:
     assert found["rows"] == rows
     assert [each["rows_in"] for each in found["microBatches"]] == [300, 0]
     assert sum(each["rows_out"] for each in found["microBatches"]) == rows
+    first, last = (each["operators"] for each in found["microBatches"])
+    assert [each["rowsOut"] for each in first if each["operator"] == "TableSourceScan"] == [300]
+    by_merge = [each["rowsOut"] for batch in (first, last) for each in batch if each["operator"].startswith("Global")]
+    assert by_merge == [each["rows_out"] for each in found["microBatches"]]
     assert any(node["operator"] == "GlobalWindowAggregate" and node["ms"] for node in found["spark"])

@@ -306,6 +306,7 @@ def test_the_live_page_in_a_browser(browser: Any) -> None:
         "8",
     ]
     assert "400 rows" in page.locator("g.node", has_text="TableSourceScan").text_content()
+    assert page.locator("#live details p").inner_text().startswith("The other operators have no state")
     channels = page.locator("#live td", has_text="end of input").locator("..")
     assert channels.inner_text().split("\t")[1:6] == ["1", "1", "end of input", "-", "active"]
     assert "3.0 s" in page.locator("#live tr", has_text="22:13:23.000").filter(has_text="active").inner_text()

@@ -66,7 +66,8 @@ def attributed(plan: Node, root: SparkNode) -> dict[int, Node]:
         operators, inputs = _operators(operator)
         nodes, below = _nodes(node)
         same = len(inputs) == len(below)
-        found.update(_aligned(above, operators, nodes, whole=same))
+        owned = _aligned(above, operators, nodes, whole=same)
+        found.update(_above_exchange(owned, nodes) if _is_beside(nodes[-1]) else owned)
         if same:
             for pair in zip(inputs, below, strict=True):
                 align(operators[-1], *pair)
@@ -97,16 +98,30 @@ def _nodes(top: SparkNode) -> tuple[list[SparkNode], tuple[SparkNode, ...]]:
 
 def _inputs(node: SparkNode) -> tuple[SparkNode, ...]:
     """The inputs with rows of tables. They do not include the control channel of a stream, which is no operator's
-    input.
+    input, unless a micro-batch has no other rows.
     """
-    return tuple(child for child in node.children if not _is_beside(child))
+    found = tuple(child for child in node.children if not _is_beside(child))
+    return found or tuple(child for child in node.children if not _is_empty(child))
 
 
 def _is_beside(node: SparkNode) -> bool:
     """Whether it only reads the control channel, or the empty initial state of an operator."""
     if node.children:
         return all(map(_is_beside, node.children))
-    return node.name.startswith("PlanLater") or "/control" in node.text
+    return _is_empty(node) or "/control" in node.text
+
+
+def _is_empty(node: SparkNode) -> bool:
+    return not node.children and node.name.startswith("PlanLater")
+
+
+def _above_exchange(found: dict[int, Node], nodes: Sequence[SparkNode]) -> dict[int, Node]:
+    """What is assigned down to the exchange. Below it, a micro-batch that only reads the control channel has no rows of
+    a table.
+    """
+    exchanges = [i for i, node in enumerate(nodes) if node.number in found and kind(found[node.number]) == "Exchange"]
+    above = {node.number for node in nodes[: max(exchanges, default=-1) + 1]}
+    return {number: operator for number, operator in found.items() if number in above}
 
 
 def _aligned(above: Node | None, chain: Sequence[Node], nodes: Sequence[SparkNode], *, whole: bool) -> dict[int, Node]:

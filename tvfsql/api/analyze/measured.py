@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from functools import cached_property
 
@@ -64,6 +64,7 @@ class Measured:
     including planning.
 
     `run` is the plan that Spark ran; for a stream, the sum over its micro-batches. None if Spark does not report it.
+    `runs` are those of the micro-batches.
     """
 
     plan: Node
@@ -71,6 +72,7 @@ class Measured:
     seconds: float
     run: SparkRun | None
     micro_batches: tuple[MicroBatch, ...] = ()
+    runs: tuple[SparkRun, ...] = ()
 
     @cached_property
     def owners(self) -> dict[int, Node]:
@@ -80,19 +82,33 @@ class Measured:
     @cached_property
     def figures(self) -> dict[int, Figures]:
         """The measurements by the identity of the operator."""
-        owned: dict[int, list[SparkNode]] = {}
-        for node in self.nodes:
-            if node.number in self.owners:
-                owned.setdefault(id(self.owners[node.number]), []).append(node)
-        found = {id(operator): _figures(owned.get(id(operator), [])) for operator in self.plan.walk()}
+        found = figures_of(self.plan, [*self.nodes], self.owners)
         if not self.micro_batches:
             found[id(self.plan)] = replace(found[id(self.plan)], rows_out=self.rows)
         return found
+
+    @cached_property
+    def of_batches(self) -> dict[int, dict[int, Figures]]:
+        """The same for each micro-batch that Spark reports, by its number."""
+        return {
+            run.batch: figures_of(self.plan, [*run.root.walk()], attributed(self.plan, run.root))
+            for run in self.runs
+            if run.batch is not None
+        }
 
     @property
     def nodes(self) -> Iterator[SparkNode]:
         """All of Spark's nodes, the result first."""
         return iter(()) if self.run is None else self.run.root.walk()
+
+
+def figures_of(plan: Node, nodes: Sequence[SparkNode], owners: Mapping[int, Node]) -> dict[int, Figures]:
+    """The measurements of each operator of a plan, by its identity, from the nodes of a run and their operators."""
+    owned: dict[int, list[SparkNode]] = {}
+    for node in nodes:
+        if node.number in owners:
+            owned.setdefault(id(owners[node.number]), []).append(node)
+    return {id(operator): _figures(owned.get(id(operator), [])) for operator in plan.walk()}
 
 
 def rows_of(node: SparkNode) -> int | None:

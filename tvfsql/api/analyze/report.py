@@ -17,6 +17,7 @@ NOTE = (
     "time: Spark's own counters of all tasks, which can include waiting for the input; "
     "bytes are as Spark rounds them; -: Spark does not tell"
 )
+LISTED = 10  # the most micro-batches whose operators are printed
 LONGEST = 100  # the most characters of a node's text
 Column = tuple[str, Callable[[Figures], str]]
 UNITS = ("B", "KiB", "MiB", "GiB", "TiB")
@@ -49,6 +50,8 @@ def text(measured: Measured) -> str:
     if measured.micro_batches:
         parts += ["== Micro-batches ==", _micro_batches(measured)]
     parts += [f"== Operators{_of_batches(measured)} ==", _operators(measured)]
+    if len(measured.of_batches) > 1:
+        parts += ["== Operators by micro-batch ==", _by_batch(measured)]
     if measured.run is not None:
         parts += ["== Spark's nodes ==", _nodes(measured)]
     return "\n\n".join(["\n".join(pair) for pair in _pairs(parts)] + [NOTE])
@@ -68,7 +71,7 @@ def data(measured: Measured) -> dict[str, Any]:
     """The same as data: rows, ms and bytes; null if Spark does not report it."""
     found: dict[str, Any] = {"rows": measured.rows, "ms": round(measured.seconds * 1000)}
     if measured.micro_batches:
-        found["microBatches"] = [vars(each) for each in measured.micro_batches]
+        found["microBatches"] = [vars(each) | _of_batch(measured, each.number) for each in measured.micro_batches]
     found["plan"] = _operator(measured, measured.plan)
     found["spark"] = [_node(measured, node) for node in measured.nodes]
     pipelines = measured.run.pipelines if measured.run else {}
@@ -89,26 +92,41 @@ def _pairs(parts: list[str]) -> Iterator[list[str]]:
 # ------------------------------------------------------------------------------------------ text
 
 
+COLUMNS: tuple[Column, ...] = (
+    ("rows in", lambda each: _count(each.rows_in)),
+    ("rows out", lambda each: _count(each.rows_out)),
+    ("time", lambda each: _time(each.time)),
+    ("shuffle", lambda each: _size(each.shuffle)),
+    ("spill", lambda each: _size(each.spill)),
+    ("state", lambda each: _size(each.state_bytes)),
+    ("partitions", lambda each: _count(each.partitions)),
+    ("skew", lambda each: "-" if each.skew is None else f"{each.skew:.1f}"),
+)
+
+
 def _operators(measured: Measured) -> str:
-    columns: tuple[Column, ...] = (
-        ("rows in", lambda each: _count(each.rows_in)),
-        ("rows out", lambda each: _count(each.rows_out)),
-        ("time", lambda each: _time(each.time)),
-        ("shuffle", lambda each: _size(each.shuffle)),
-        ("spill", lambda each: _size(each.spill)),
-        ("state", lambda each: _size(each.state_bytes)),
-        ("partitions", lambda each: _count(each.partitions)),
-        ("skew", lambda each: "-" if each.skew is None else f"{each.skew:.1f}"),
-    )
     lines = [*_tree(measured.plan)]
+    return _table([measured.figures[id(node)] for _, node in lines], "operator", [line for line, _ in lines])
+
+
+def _by_batch(measured: Measured) -> str:
+    """The operators of the last micro-batches; JSON has all."""
+    nodes = [*measured.plan.walk()]
+    numbers = sorted(measured.of_batches)
+    figures = [measured.of_batches[number][id(node)] for number in numbers[-LISTED:] for node in nodes]
+    texts = [f"{number}  {kind(node)}" for number in numbers[-LISTED:] for node in nodes]
+    table = _table(figures, "micro-batch and operator", texts)
+    return table if len(numbers) <= LISTED else f"{table}\nthe last {LISTED} of {len(numbers)}; JSON has all"
+
+
+def _table(rows: Sequence[Figures], last: str, texts: Sequence[str]) -> str:
+    """Figures in the columns that have some."""
     used = [
-        column
-        for column in columns
-        if column[0] in ("rows in", "rows out", "time")
-        or any(column[1](measured.figures[id(node)]) != "-" for _, node in lines)
+        (name, show)
+        for name, show in COLUMNS
+        if name in ("rows in", "rows out", "time") or any(show(each) != "-" for each in rows)
     ]
-    rows = [[show(measured.figures[id(node)]) for _, show in used] for _, node in lines]
-    return _aligned([name for name, _ in used], rows, "operator", [line for line, _ in lines])
+    return _aligned([name for name, _ in used], [[show(each) for _, show in used] for each in rows], last, texts)
 
 
 def _tree(node: Node, head: str = "", rest: str = "") -> Iterator[tuple[str, Node]]:
@@ -209,6 +227,21 @@ def _operator(measured: Measured, node: Node) -> dict[str, Any]:
     return {
         "operator": kind(node),
         **dict(node.details()),
+        **_figures(figures),
+        "spark": list(figures.nodes),
+        "inputs": [_operator(measured, child) for child in node.children],
+    }
+
+
+def _of_batch(measured: Measured, number: int) -> dict[str, Any]:
+    """The operators of a micro-batch, the result first; null if Spark does not report it."""
+    found = measured.of_batches.get(number)
+    operators = found and [{"operator": kind(node), **_figures(found[id(node)])} for node in measured.plan.walk()]
+    return {"operators": operators}
+
+
+def _figures(figures: Figures) -> dict[str, Any]:
+    return {
         "rowsIn": figures.rows_in,
         "rowsOut": figures.rows_out,
         "ms": figures.time,
@@ -217,8 +250,6 @@ def _operator(measured: Measured, node: Node) -> dict[str, Any]:
         "partitions": figures.partitions,
         "skew": figures.skew,
         "stateBytes": figures.state_bytes,
-        "spark": list(figures.nodes),
-        "inputs": [_operator(measured, child) for child in node.children],
     }
 
 

@@ -82,7 +82,7 @@ def _stream(query: Compiled, runner: Runner) -> Measured:
     runs = [run for each in runs_of(runner.spark, f"id = {stream}") if (run := below_writer(each)) is not None]
     batches = micro_batches(reports)
     rows = sum(each.rows_out for each in batches)
-    return Measured(query.physical, rows, seconds, sum_of(runs) if runs else None, batches)
+    return Measured(query.physical, rows, seconds, sum_of(runs) if runs else None, batches, tuple(runs))
 
 
 def below_writer(run: SparkRun) -> SparkRun | None:

@@ -97,6 +97,8 @@ const FIGURES = [
   ["state rows", (found) => found.state_rows],
   ["state bytes", (found) => found.state_bytes],
 ];
+const WITHOUT = "The other operators have no state. Spark computes them together with their neighbours, and its progress "
+  + "has no rows of them; EXPLAIN ANALYZE has.";
 const physical = (number) => DATA.queries[number].steps[DATA.queries[number].steps.length - 1];
 function operatorsOf(stream) {
   const found = new Map();
@@ -126,6 +128,7 @@ function drawOperators(stream, batches, box) {
     const state = element("td", undefined, row, "over");
     if (found.state_bytes !== undefined) line(batches.map((batch) => of(batch).state_bytes || 0), `${shown.operator}: state`, state);
   }
+  element("p", WITHOUT, table.parentElement, "keys");
 }
 function drawChannels(stream, batches, box) {
   const last = batches[batches.length - 1];

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from collections.abc import Iterator, Mapping
 from dataclasses import dataclass, replace
 from typing import Any
@@ -61,12 +62,13 @@ class SparkNode:
 class SparkRun:
     """An execution of Spark. `pipelines`: durations in ms of nodes that were compiled into one function, by number.
 
-    `added`: the number of executions that it is the sum of.
+    `added`: the number of executions that it is the sum of. `batch`: the number of its micro-batch, if it is one.
     """
 
     root: SparkNode
     pipelines: Mapping[int, Figure]
     added: int = 1
+    batch: int | None = None
 
 
 def runs_of(spark: SparkSession, mark: str) -> list[SparkRun]:
@@ -78,10 +80,16 @@ def runs_of(spark: SparkSession, mark: str) -> list[SparkRun]:
     java._jsc.sc().listenerBus().waitUntilEmpty()
     store = java._jsparkSession.sharedState().statusStore()
     every = store.executionsList()
-    found = [execution for i in range(every.size()) if mark in (execution := every.apply(i)).description()]
-    numbers = sorted(execution.executionId() for execution in found)
-    every_run = [run for number in numbers if (run := _run(store, number)) is not None]
+    executions = (every.apply(i) for i in range(every.size()))
+    found = {each.executionId(): text for each in executions if mark in (text := each.description())}
+    every_run = [replace(run, batch=_batch(found[number])) for number in sorted(found) if (run := _run(store, number))]
     return [run for run in every_run if any(node.figures or node.times for node in run.root.walk())]
+
+
+def _batch(description: str) -> int | None:
+    """The number in Spark's description of a micro-batch."""
+    number = re.search(r"^batch = (\d+)$", description, re.MULTILINE)
+    return int(number[1]) if number else None
 
 
 def sum_of(runs: list[SparkRun]) -> SparkRun:
