@@ -49,25 +49,26 @@ def answers(flink: TableEnvironment, expressions: list[str], rows: str, keys: st
             break
         except Exception as error:
             place = PLACE.search(str(error))
-            if place is None and len(left) > 1:
+            at = _at(items, int(place[1]), len("SELECT ") + len(keys)) if place else None
+            if at is None and len(left) > 1:
                 half = len(left) // 2
                 yield from answers(flink, left[:half], rows, keys)
                 yield from answers(flink, left[half:], rows, keys)
                 return
-            refused = left.pop(_at(items, int(place[1]) if place else 0, len("SELECT ") + len(keys)))
+            refused = left.pop(at or 0)
             yield {"expr": refused, "type": None, "flink": reason(error)}
     if left:
         yield from of_values(flink, table, left, rows, keys)
 
 
-def _at(items: list[str], column: int, start: int) -> int:
-    """The item that has this column of the text."""
+def _at(items: list[str], column: int, start: int) -> int | None:
+    """The item that has this column of the text, if one has it."""
     end = start
     for i, item in enumerate(items):
         end += len(item) + len(", ")
         if column <= end:
             return i
-    raise AssertionError(column)
+    return None
 
 
 def of_values(

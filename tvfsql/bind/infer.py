@@ -6,13 +6,13 @@ from sqlglot import exp
 
 from tvfsql.bind.flink.common_type import of_values
 from tvfsql.bind.flink.made import USER, Made
+from tvfsql.bind.flink.rounding import rounded_type
 from tvfsql.plan.arithmetic import arithmetic
 from tvfsql.plan.types import (
     UNKNOWN,
     SqlType,
     fields,
     is_decimal,
-    is_float,
     is_integer,
     is_number,
     is_time,
@@ -22,7 +22,7 @@ from tvfsql.syntax.dialect import spark_type
 KIND = "kind"  # in the meta of a node: its type, which will not change; without it, a long sum costs the square
 INT_MAX, BIGINT_MAX = 2**31, 2**63
 STRINGS = (exp.Substring, exp.Trim, exp.DPipe)
-BOOLEANS = (exp.Predicate, exp.Connector, exp.Not, exp.Boolean)
+BOOLEANS = (exp.Predicate, exp.Connector, exp.Not, exp.Boolean, exp.Escape)
 SAME = (exp.Paren, exp.Neg, exp.Abs, exp.BitwiseLeftShift, exp.BitwiseRightShift)
 OPERATORS: dict[type[exp.Expr], str] = {exp.Add: "+", exp.Sub: "-", exp.Mul: "*", exp.Div: "/", exp.Mod: "%"}
 BY_NAME = {
@@ -39,7 +39,8 @@ BY_NAME = {
     **dict.fromkeys(("date_format", "replace", "initcap"), "string"),
     **dict.fromkeys(("length", "len", "char_length", "character_length", "hash"), "int"),
     **dict.fromkeys(("year", "month", "day", "hour", "minute", "second"), "int"),
-    **dict.fromkeys(("sqrt", "exp", "ln", "pow", "power"), "double"),
+    **dict.fromkeys(("instr", "locate", "position", "ntile"), "int"),
+    **dict.fromkeys(("sqrt", "exp", "ln", "pow", "power", "percent_rank", "cume_dist"), "double"),
     **dict.fromkeys(("regexp_like", "rlike", "ilike", "like", "array_contains", "exists", "not"), "boolean"),
 }
 
@@ -73,16 +74,26 @@ def infer(tree: exp.Expr, types: dict[str, SqlType]) -> SqlType:
             return "string"
         case _ if isinstance(tree, SAME):
             return infer(tree.this, types)
+        case exp.StrPosition():
+            return "int"
+        case exp.GroupConcat():
+            return "string"
         case exp.Extract():
             return UNKNOWN if tree.name.upper().startswith("SECOND") else "int"
         case exp.Concat():
             return "string" if all(infer(part, types) == "string" for part in tree.expressions) else UNKNOWN
-        case exp.Nullif() | exp.Window() | exp.Filter() | exp.Min() | exp.Max():
+        case exp.Nullif() | exp.Window() | exp.Filter() | exp.IgnoreNulls() | exp.RespectNulls():
             return infer(tree.this, types)
+        case exp.Min() | exp.Max() | exp.FirstValue() | exp.LastValue():
+            return infer(tree.this, types)
+        case exp.Anonymous() if tree.name.lower() in ("lag", "lead", "nth_value") and tree.expressions:
+            return infer(tree.expressions[0], types)
         case exp.Count():
             return "bigint"
         case exp.RowNumber() | exp.Rank() | exp.DenseRank():
             return "int"
+        case exp.Sum() | exp.Avg() if infer(tree.this, types) == "double":
+            return "double"
         case exp.Sum():
             return "bigint" if is_integer(infer(tree.this, types)) else UNKNOWN
         case exp.TimestampAdd():  # for a date it is lowered differently
@@ -103,9 +114,8 @@ def infer(tree: exp.Expr, types: dict[str, SqlType]) -> SqlType:
             return _common([tree.left, tree.right], types)
         case exp.Add() | exp.Sub() | exp.Mul() | exp.Div() | exp.Mod():
             return _arithmetic(tree, types)
-        case exp.Round() if tree.args.get("decimals") is None or is_float(infer(tree.this, types)):
-            kind = infer(tree.this, types)
-            return kind if is_float(kind) else UNKNOWN
+        case exp.Round():
+            return rounded_type(infer(tree.this, types), tree.args.get("decimals"))
         case exp.Anonymous() if tree.meta.get(USER):
             return str(tree.meta[USER].result)
         case exp.Anonymous():
@@ -141,6 +151,8 @@ def _arithmetic(tree: exp.Binary, types: dict[str, SqlType]) -> SqlType:
         return left
     if _is_interval(tree.right) and left.startswith("time("):
         return left
+    if {left, right} == {"date", "interval year to month"}:
+        return "date"
     if _is_interval(tree.left) and right.startswith("timestamp"):
         return right
     if left.startswith("interval") and (is_number(right) or right == left):

@@ -23,6 +23,7 @@ from tvfsql.plan.types import UNKNOWN, SqlType, fields, shown, split_kinds
 from tvfsql.syntax import ast
 from tvfsql.syntax.places import span_of
 
+NOT_NULL = "item -> item IS NOT NULL"
 WITHOUT_ALIAS = "unnested"  # the name of the table if it has none
 
 
@@ -52,7 +53,7 @@ def unnested(join: ast.JoinTable, left: Relation) -> Relation:
         made.append(Field(free_name(name, lambda name: name.lower() in taken), field.type))
         taken.add(made[-1].name.lower())
     rows = free_name(WITHOUT_ALIAS, lambda name: name.lower() in taken)
-    value = _numbered(array, made) if source.numbered else array
+    value = _numbered(array, made) if source.numbered else _without_null_rows(array)
     kept = (Item(field.name, column(field.name, field.type)) for field in left.node.schema)
     node: Node = nodes.Project(left.node, (*kept, Item(rows, value)), span=source.span)
     node = nodes.Unnest(node, rows, tuple(made), join.kind == "left", span=source.span)
@@ -109,6 +110,13 @@ def _where(condition: ast.Expr | None, relation: Relation) -> Relation:
 def _is_true(tree: exp.Expr) -> bool:
     tree = tree.unnest()
     return isinstance(tree, exp.Boolean) and bool(tree.this)
+
+
+def _without_null_rows(array: Scalar) -> Scalar:
+    """The elements that make rows: in Flink a ROW that is NULL makes none, but any other NULL does."""
+    if not array.type.startswith("array<struct<"):
+        return array
+    return template(f"FILTER({{a}}, {NOT_NULL})", {"a": array}, array.type)
 
 
 def _numbered(array: Scalar, columns: Sequence[Field]) -> Scalar:
@@ -179,7 +187,7 @@ def check(kind: SqlType, of: ast.Expr, name: str, names: int) -> None:
 def _rows(kind: SqlType, inner: list[str], *, numbered: bool) -> str:
     """A generator of Spark over {0}, with numbers from 1 as its last column if it is `numbered`."""
     if not numbered:
-        return "INLINE({0})" if inner else "EXPLODE({0})"
+        return f"INLINE(FILTER({{0}}, {NOT_NULL}))" if inner else "EXPLODE({0})"
     if kind.startswith("map<"):
         assert len(split_kinds(kind[4:-1])) == 2, kind
         return "INLINE(TRANSFORM(MAP_ENTRIES({0}), (item, at) -> STRUCT(item.key, item.value, at + 1)))"

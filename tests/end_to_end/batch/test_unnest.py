@@ -13,7 +13,7 @@ import tvfsql
 ROWS = """\
 {"id": 1, "tags": ["a", null], "m": {"k": 5}, "items": [{"sku": "x", "n": 1}, {"sku": "y", "n": 2}]}
 {"id": 2, "tags": [], "m": {}, "items": []}
-{"id": 3}
+{"id": 3, "items": [null]}
 """
 TABLE = """
     CREATE TABLE e (

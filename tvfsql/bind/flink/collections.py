@@ -18,10 +18,10 @@ def element(kind: SqlType, *_: SqlType) -> SqlType:
 
 def _sliced(array: SqlType, start: SqlType, end: SqlType = "") -> str:
     """ARRAY_SLICE: the elements from one position to another, inclusive. Negative positions count from the end; 0 means
-    1.
+    1, and so does the end before the first element.
     """
     first = "CASE WHEN {1} = 0 THEN 1 WHEN {1} < 0 THEN GREATEST({1} + SIZE({0}) + 1, 1) ELSE {1} END"
-    last = "CASE WHEN {2} = 0 THEN 1 WHEN {2} < 0 THEN {2} + SIZE({0}) + 1 ELSE {2} END" if end else "SIZE({0})"
+    last = "IF({2} IN (0, -1 - SIZE({0})), 1, {2} + IF({2} < 0, SIZE({0}) + 1, 0))" if end else "SIZE({0})"
     if (literal_of(start) or "").isdecimal() and literal_of(start) != "0":
         first = "{1}"
     if end and (literal_of(end) or "").isdecimal() and literal_of(end) != "0":
@@ -100,7 +100,7 @@ COLLECTIONS = (
     same("MAP_FROM_ARRAYS(keys, values)", _map_of, note="fails if a key occurs twice"),
     Function(
         "MAP_UNION(map, other)",
-        "MAP_CONCAT(MAP_FILTER({0}, (key, value) -> NOT MAP_CONTAINS_KEY({1}, key)), {1})",
+        "MAP_CONCAT({1}, MAP_FILTER({0}, (key, value) -> NOT MAP_CONTAINS_KEY({1}, key)))",
         itself,
     ),
     Function("ROW(value, ...)", _row, _row_type),

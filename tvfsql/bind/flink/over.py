@@ -37,7 +37,8 @@ def aggregated(node: exp.Expr, type_of: TypeOf) -> Made | None:
         if isinstance(call.this, exp.Distinct | exp.Order | exp.Struct) or node.find(exp.IgnoreNulls):
             return None  # a struct is not NULL
         rows = _with(node, made("COLLECT_LIST({0})", [made("STRUCT({0} AS x)", [call.this.copy()], "")], ""))
-        return made("IF(SIZE({0}) > 0, TRANSFORM({0}, item -> item.x), NULL)", [rows], "")
+        kind = type_of(call.this)
+        return made("IF(SIZE({0}) > 0, TRANSFORM({0}, item -> item.x), NULL)", [rows], f"array<{kind}>" if kind else "")
     kind = type_of(call.this)
     if not is_number(kind) or isinstance(call.this, exp.Distinct):
         return None

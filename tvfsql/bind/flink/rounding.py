@@ -8,7 +8,7 @@ from sqlglot import exp
 
 from tvfsql.bind.flink.made import Made, made, runtime_call
 from tvfsql.errors import UnsupportedError
-from tvfsql.plan.types import SqlType, is_decimal, is_float, is_integer, is_number, scale_of, shown
+from tvfsql.plan.types import UNKNOWN, SqlType, is_decimal, is_float, is_integer, is_number, scale_of, shown
 
 TypeOf = Callable[[exp.Expr], SqlType]
 
@@ -35,6 +35,12 @@ def truncated(node: exp.Anonymous, type_of: TypeOf) -> Made | None:
     if template is None:
         raise UnsupportedError(f"TRUNCATE takes a number, not {shown(kind)}", hint="TRUNCATE(CAST(x AS DOUBLE), 2)")
     return made(template, [number], scaled(kind, int(scale)))
+
+
+def rounded_type(kind: SqlType, digits: exp.Expr | None) -> SqlType:
+    """The type of a ROUND that Spark computes, to as many digits as a literal says, or to none."""
+    number = "0" if digits is None else _literal(digits)
+    return scaled(kind, int(number)) if number is not None and is_number(kind) else UNKNOWN
 
 
 def _literal(digits: exp.Expr) -> str | None:
@@ -71,7 +77,7 @@ def scaled(kind: SqlType, scale: int) -> SqlType:
     if scale > had:
         return kind
     kept = max(0, min(scale, had))
-    return f"decimal({min(max(digits - had + kept, 1) + 1, 38)},{kept})"
+    return f"decimal({min(1 + digits - had + kept, 38)},{kept})"
 
 
 def cut_to(scale: int) -> Callable[..., str | None]:

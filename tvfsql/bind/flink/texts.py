@@ -34,6 +34,23 @@ NO_URL = "fails for a URL with characters that must be escaped"
 NO_PAIRS = "CAST(MAP() AS MAP<STRING, STRING>)"
 
 
+def _part_of_url(_: SqlType, part: SqlType) -> str:
+    """PARSE_URL(url, part). Spark finds no host, and no user, in an authority that is no valid one: http://a_b.de."""
+    authority = "PARSE_URL({0}, 'AUTHORITY')"
+    patterns = {"HOST": r"^(?:[^@]*@)?(\\[.*\\]|[^:@]*)(?::[0-9]*)?$", "USERINFO": "^([^@]*)@[^@]*$"}
+    own = {
+        name: f"COALESCE(PARSE_URL({{0}}, '{name}'), NULLIF(REGEXP_EXTRACT({authority}, '{pattern}', 1), ''))"
+        for name, pattern in patterns.items()
+    }
+    other = "PARSE_URL({0}, {1})"
+    if literal_of(part) is not None:
+        found = own.get(str(literal_of(part)), other)
+    else:
+        cases = " ".join(f"WHEN '{name}' THEN {text}" for name, text in own.items())
+        found = f"CASE {{1}} {cases} ELSE {other} END"
+    return f"IF({{0}} RLIKE '{URL}', {found}, NULL)"
+
+
 def _padded(name: str) -> str:
     """LPAD and RPAD to a length in UTF-16 units."""
     padded = f"DECODE({name}(ENCODE({{0}}, {UNITS}), 2 * {{1}}, ENCODE({{2}}, {UNITS})), {UNITS})"
@@ -212,7 +229,7 @@ TEXTS = (
     ),
     same("URL_ENCODE(string)", "string"),
     Function("URL_DECODE(string)", "TRY_URL_DECODE({0})", "string"),
-    Function("PARSE_URL(url, part)", f"IF({{0}} RLIKE '{URL}', PARSE_URL({{0}}, {{1}}), NULL)", "string", NO_URL),
+    Function("PARSE_URL(url, part)", _part_of_url, "string", NO_URL),
     Function(
         "PARSE_URL(url, part, key)", f"IF({{0}} RLIKE '{URL}', PARSE_URL({{0}}, {{1}}, {{2}}), NULL)", "string", NO_URL
     ),

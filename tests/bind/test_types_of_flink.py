@@ -1,0 +1,60 @@
+"""The types that the binder gives to expressions are those of Flink 2.3. An operator over an expression whose type is
+not known is computed as in Spark: `x / 2` would be a DOUBLE where Flink divides integers."""
+
+from __future__ import annotations
+
+import json
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+import tvfsql
+from examples import SOAK
+from tvfsql.api import Compiled
+
+DATA = Path(__file__).parents[1] / "data"
+AT_ONCE = 60
+STEP = 1 if SOAK else 5
+ZONE = "SET 'table.local-time-zone' = 'Europe/Berlin'"
+SPARKS = {"BYTES": "binary", "TIMESTAMP_LTZ(3)": "timestamp"}
+# types that say more than those of the plan: lengths, digits of a second, or names and NULLs inside
+NOT_COMPARED = ("CHAR", "VARCHAR", "BINARY", "VARBINARY", "TIME(", "TIMESTAMP", "ARRAY", "MAP", "ROW", "INTERVAL")
+
+
+def read(name: str) -> Any:
+    return json.loads((DATA / name).read_text(encoding="utf-8"))
+
+
+FUNCTIONS, OF_TYPES = read("flink_functions.json"), read("flink_types.json")
+CASES = {
+    "functions": (FUNCTIONS["ddl"], "t", [*FUNCTIONS["cases"], *read("flink_functions_more.json")["cases"]]),
+    "types": (OF_TYPES["ddl"], "w", OF_TYPES["cases"]),
+}
+# those that are refused; those whose type only Spark knows; and those whose type is another one on purpose
+DIFFERENT = read("flink_functions_different.json")
+LEFT_OUT = {expression for kind in DIFFERENT.values() for each in kind.values() for expression in each} | {"(i, s)"}
+
+
+def types(ddl: str, table: str, expressions: list[str]) -> list[str]:
+    items = ", ".join(f"{expression} AS x{i}" for i, expression in enumerate(expressions))
+    query = tvfsql.compile(f"{ZONE}; {ddl}; SELECT {items} FROM {table}")
+    assert isinstance(query, Compiled)
+    return [field.type for field in query.logical.schema]
+
+
+@pytest.mark.parametrize("name", CASES)
+def test_types_are_those_of_flink(name: str) -> None:
+    ddl, table, cases = CASES[name]
+    asked = [case for case in cases if case["type"] and case.get("category") != "aggregate"]
+    asked = [case for case in asked if case["expr"] not in LEFT_OUT][::STEP]
+    wrong = {}
+    for at in range(0, len(asked), AT_ONCE):
+        part = asked[at : at + AT_ONCE]
+        for case, kind in zip(part, types(ddl, table, [case["expr"] for case in part]), strict=True):
+            wanted = case["type"].removesuffix(" NOT NULL")
+            alike = kind == SPARKS.get(wanted, wanted.lower().replace(" ", ""))
+            if not kind or not (alike or wanted.startswith(NOT_COMPARED)):
+                wrong[case["expr"]] = (kind, wanted)
+    assert len(asked) > 200
+    assert wrong == {}
