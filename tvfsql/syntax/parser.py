@@ -17,6 +17,7 @@ from tvfsql.errors import BindError, Span, SqlSyntaxError, UnsupportedError, did
 from tvfsql.syntax import ast, statements
 from tvfsql.syntax.build import WindowCallBuilder
 from tvfsql.syntax.build_statements import StatementBuilder
+from tvfsql.syntax.commas import refuse_idle_commas
 from tvfsql.syntax.databases import Databases, known_databases
 from tvfsql.syntax.near_misses import explained, refuse_no_columns
 from tvfsql.syntax.table_hints import with_hints, without_hints
@@ -68,7 +69,6 @@ REFUSED = {
 }
 # the arguments of group windows after the time column
 GROUP_ARGUMENTS = {"TUMBLE": ("size",), "HOP": ("slide", "size"), "SESSION": ("gap",)}
-CLAUSES = ("FROM", "WHERE", "HAVING", "UNION", "EXCEPT", "INTERSECT")  # words that end a list
 
 
 def parse(sql: str, databases: Databases | None = None) -> tuple[statements.Statement, ...]:
@@ -120,7 +120,7 @@ def _query(sql: str, span: Span) -> ast.Query:
     from tvfsql.syntax import sql as standard
 
     tokens = tokens_of(sql, span)
-    _refuse_idle_commas(tokens)
+    refuse_idle_commas(tokens)
     _refuse_by_name(tokens)
     refuse_no_columns(tokens)
     text, windows, groups = _put_placeholders(_with_unnest(sql, tokens), span, tokens)
@@ -231,15 +231,6 @@ def _refuse_by_name(tokens: Sequence[Token]) -> None:
             raise UnsupportedError("MATCH_RECOGNIZE is not supported", span=place_of(name))
         if after.type == "OPERATOR" and after in ("{", "}"):
             raise SqlSyntaxError(f"{after} is no part of a query", span=place_of(after))
-
-
-def _refuse_idle_commas(tokens: Sequence[Token]) -> None:
-    """Refuse a comma that nothing follows, which sqlglot would skip."""
-    for token, after in pairwise(tokens):
-        if token.type == "COMMA" and (after.type == "CLOSE" or after.upper() in CLAUSES):
-            raise SqlSyntaxError(f"unexpected {after}", span=place_of(after), hint="leave out the comma before it")
-    if tokens and tokens[-1].type == "COMMA":
-        raise SqlSyntaxError("nothing follows this comma", span=place_of(tokens[-1]))
 
 
 def statement_spans(sql: str) -> Iterator[Span]:

@@ -18,6 +18,7 @@ from sqlglot.errors import ParseError, TokenError
 
 from tvfsql.errors import Span, SqlSyntaxError, UnsupportedError
 from tvfsql.syntax import ast
+from tvfsql.syntax.commas import refuse_idle_commas
 from tvfsql.syntax.databases import current
 from tvfsql.syntax.dialect import nearest_type, parse_at
 from tvfsql.syntax.group_windows import QUALIFIER, modern, refuse_left_over
@@ -26,6 +27,7 @@ from tvfsql.syntax.known import refuse_unknown
 from tvfsql.syntax.literals import refuse_invalid
 from tvfsql.syntax.places import span_of
 from tvfsql.syntax.semi_joins import MatchTree, in_for_any, matches_of, without
+from tvfsql.syntax.tokens import tokens_of
 
 PLAIN_CLAUSES = {"expressions", "from_", "joins", "where", "group", "having", "distinct", "hint", "kind"}
 AROUND = {"with_", "order", "limit", "offset"}
@@ -68,6 +70,7 @@ def parse_query(
 
 def parse_scalar(text: str, span: Span) -> ast.Expr:
     """The scalar expression whose text is at `span`."""
+    refuse_idle_commas(tokens_of(" " * span.start + text, Span(span.start, span.start + len(text))))
     return ast.Expr(_parse(text, span, exp.Expr), span)
 
 
