@@ -31,6 +31,7 @@ from tvfsql.syntax.tokens import (
     unquote,
     window_calls,
 )
+from tvfsql.syntax.units import refuse_unknown_units
 
 USAGE = {
     "TUMBLE": "TUMBLE(TABLE t, DESCRIPTOR(ts), INTERVAL '10' MINUTE)",
@@ -121,6 +122,7 @@ def _query(sql: str, span: Span) -> ast.Query:
 
     tokens = tokens_of(sql, span)
     refuse_idle_commas(tokens)
+    refuse_unknown_units(tokens)
     _refuse_by_name(tokens)
     refuse_no_columns(tokens)
     text, windows, groups = _put_placeholders(_with_unnest(sql, tokens), span, tokens)

@@ -28,6 +28,7 @@ from tvfsql.syntax.literals import refuse_invalid
 from tvfsql.syntax.places import span_of
 from tvfsql.syntax.semi_joins import MatchTree, in_for_any, matches_of, without
 from tvfsql.syntax.tokens import tokens_of
+from tvfsql.syntax.units import refuse_unknown_units
 
 PLAIN_CLAUSES = {"expressions", "from_", "joins", "where", "group", "having", "distinct", "hint", "kind"}
 AROUND = {"with_", "order", "limit", "offset"}
@@ -70,7 +71,9 @@ def parse_query(
 
 def parse_scalar(text: str, span: Span) -> ast.Expr:
     """The scalar expression whose text is at `span`."""
-    refuse_idle_commas(tokens_of(" " * span.start + text, Span(span.start, span.start + len(text))))
+    tokens = tokens_of(" " * span.start + text, Span(span.start, span.start + len(text)))
+    refuse_idle_commas(tokens)
+    refuse_unknown_units(tokens)
     return ast.Expr(_parse(text, span, exp.Expr), span)
 
 

@@ -1,0 +1,1 @@
+SELECT COALESCE(, price) FROM bid;

@@ -1,0 +1,1 @@
+SELECT item,, price FROM bid;

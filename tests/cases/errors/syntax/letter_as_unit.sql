@@ -1,0 +1,1 @@
+SELECT TIMESTAMPDIFF(M, bidtime, bidtime) FROM bid;

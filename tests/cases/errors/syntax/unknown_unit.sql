@@ -1,0 +1,1 @@
+SELECT FLOOR(bidtime TO FORTNIGHT) FROM bid;
