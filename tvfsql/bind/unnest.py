@@ -129,7 +129,15 @@ def _numbered(array: Scalar, columns: Sequence[Field]) -> Scalar:
     struct = ", ".join(f"{value} AS {quoted(field.name)}" for field, value in pairs)
     of = "MAP_ENTRIES({a})" if array.type.startswith("map<") else "{a}"
     kind = ",".join(f"{quoted(field.name)}:{field.type}" for field, _ in pairs)
-    return template(f"TRANSFORM({of}, (item, at) -> STRUCT({struct}))", {"a": array}, f"array<struct<{kind}>>")
+    made = _each_row(of, f"STRUCT({struct})", rows=bool(inner))
+    return template(made, {"a": array}, f"array<struct<{kind}>>")
+
+
+def _each_row(array: str, struct: str, *, rows: bool) -> str:
+    """The structs of the elements with their numbers. Elements that are `rows` make none if they are NULL."""
+    if not rows:
+        return f"TRANSFORM({array}, (item, at) -> {struct})"
+    return f"FILTER(TRANSFORM({array}, (item, at) -> IF(item IS NULL, NULL, {struct})), {NOT_NULL})"
 
 
 def with_views(tree: exp.Expr, types: Mapping[str, SqlType], span: Span) -> exp.Expr:
@@ -192,4 +200,4 @@ def _rows(kind: SqlType, inner: list[str], *, numbered: bool) -> str:
         assert len(split_kinds(kind[4:-1])) == 2, kind
         return "INLINE(TRANSFORM(MAP_ENTRIES({0}), (item, at) -> STRUCT(item.key, item.value, at + 1)))"
     parts = ", ".join(f"item.{quoted(name)}" for name in inner) or "item"
-    return f"INLINE(TRANSFORM({{0}}, (item, at) -> STRUCT({parts}, at + 1)))"
+    return f"INLINE({_each_row('{0}', f'STRUCT({parts}, at + 1)', rows=bool(inner))})"

@@ -2,10 +2,10 @@
 
 from __future__ import annotations
 
-import json
 from pathlib import Path
 
 import pytest
+from bids import write_files
 from pyspark.sql import SparkSession
 
 import tvfsql
@@ -104,15 +104,14 @@ def test_unnest_makes_the_columns_and_rows_that_flink_makes(spark: SparkSession,
 @pytest.mark.spark
 def test_windows_above_unnest_and_below_it(spark: SparkSession, tmp_path: Path) -> None:
     """In batch, and on a stream that reads two rows in a micro-batch."""
-    for i, row in enumerate(TIMED):
-        (tmp_path / f"{i}.json").write_text(json.dumps(row))
+    write_files(tmp_path, [[row] for row in TIMED])
     session = tvfsql.Session(spark)
     session.execute(TIMED_TABLE.replace("{path}", str(tmp_path)))
     stream = tvfsql.Session(spark, mode="streaming", catalog=session.catalog)
     for sql, rows in WINDOWS.items():
         for each in (session, stream):
             found = [(row[0].minute, *row[1:]) for row in each.sql(sql).collect()]
-            assert sorted(found, key=repr) == sorted(rows, key=repr), (sql, each.mode)
+            assert sorted(found, key=repr) == sorted(rows, key=repr), sql
 
 
 @pytest.mark.spark
