@@ -328,7 +328,7 @@ def _init(given: argparse.Namespace, parser: argparse.ArgumentParser) -> int:
     for path in new_project(given.folder):
         print(path)
     start = "" if given.folder == "." else f"cd {given.folder}; "
-    print(f"now: {start}tvfsql run -i bids.sql totals.sql", file=sys.stderr)
+    print(f"now: {start}tvfsql run totals.sql; tvfsql test", file=sys.stderr)
     return Exit.OK
 
 

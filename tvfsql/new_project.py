@@ -1,4 +1,4 @@
-"""What `tvfsql init` makes: a script over a small table, its data, and a test that runs it."""
+"""What `tvfsql init` makes: a script over a small table, its data, and a test for `tvfsql test`."""
 
 from __future__ import annotations
 
@@ -7,8 +7,8 @@ from pathlib import Path
 from tvfsql.errors import DataError
 
 FILES = {
-    "bids.sql": """\
--- The table of all scripts here: tvfsql -i bids.sql opens the shell with it.
+    "totals.sql": """\
+-- Totals of ten minutes: tvfsql run totals.sql
 CREATE TABLE bid (
     bidtime TIMESTAMP(3),
     price   DECIMAL(10, 2),
@@ -16,16 +16,32 @@ CREATE TABLE bid (
     WATERMARK FOR bidtime AS bidtime - INTERVAL '1' SECOND
 ) WITH (
     'connector' = 'filesystem',
-    'path' = 'data/bids.csv',
+    'path' = 'data/bids.csv',  -- beside this script
     'format' = 'csv'
 );
-""",
-    "totals.sql": """\
--- Totals of ten minutes: tvfsql run -i bids.sql totals.sql
+
 SELECT window_start, window_end, item, SUM(price) AS total
 FROM TABLE(TUMBLE(TABLE bid, DESCRIPTOR(bidtime), INTERVAL '10' MINUTE))
 GROUP BY window_start, window_end, item
 ORDER BY window_start, item;
+""",
+    "totals.tvfsql.yaml": """\
+# Run it with tvfsql test, or with pytest.
+script: totals.sql
+mode: batch
+tests:
+  - name: a row at the end of a window is in the next one
+    steps:
+      - rows:
+          bid:
+            - {bidtime: 2020-04-15 08:00:00, price: 4, item: A}
+            - {bidtime: 2020-04-15 08:09:59.999, price: 2, item: A}
+            - {bidtime: 2020-04-15 08:10:00, price: 3, item: A}
+            - {bidtime: 2020-04-15 08:11:00, price: 5, item: B}
+        expect:
+          - {window_end: 2020-04-15 08:10:00, item: A, total: 6}
+          - {window_end: 2020-04-15 08:20:00, item: A, total: 3}
+          - {window_end: 2020-04-15 08:20:00, item: B, total: 5}
 """,
     "data/bids.csv": """\
 2020-04-15 08:05:00,4.00,A
@@ -35,29 +51,6 @@ ORDER BY window_start, item;
 2020-04-15 08:13:00,1.00,B
 2020-04-15 08:17:00,6.00,B
 """,
-    "test_totals.py": '''\
-"""Run it with pytest."""
-
-from decimal import Decimal
-from pathlib import Path
-
-import tvfsql
-
-HERE = Path(__file__).parent
-
-
-def test_totals() -> None:
-    with tvfsql.Session() as session:
-        session.execute((HERE / "bids.sql").read_text(), file=str(HERE / "bids.sql"))
-        *_, totals = session.execute((HERE / "totals.sql").read_text())
-        found = [(row.window_end.minute, row.item, row.total) for row in totals]
-    assert found == [
-        (10, "A", Decimal("6.00")),
-        (10, "B", Decimal("5.00")),
-        (20, "A", Decimal("3.00")),
-        (20, "B", Decimal("7.00")),
-    ]
-''',
 }
 
 

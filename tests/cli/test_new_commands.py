@@ -5,17 +5,12 @@ from __future__ import annotations
 import shutil
 import subprocess
 from pathlib import Path
-from typing import TYPE_CHECKING
 
 import pytest
 
-from tvfsql.api import Session
 from tvfsql.arguments import GROUPS, build_parser
 from tvfsql.cli import COMMANDS, main
 from tvfsql.completion import commands, script
-
-if TYPE_CHECKING:
-    from pyspark.sql import SparkSession
 
 
 def test_every_command_is_in_one_group_of_the_help() -> None:
@@ -63,18 +58,15 @@ def test_init_writes_a_project_once(tmp_path: Path, capsys: pytest.CaptureFixtur
     folder = str(tmp_path / "bids")
     assert main(["init", folder]) == 0
     printed = capsys.readouterr()
-    assert "totals.sql" in printed.out and f"cd {folder}; tvfsql run -i bids.sql totals.sql" in printed.err
-    assert main(["check", "-i", f"{folder}/bids.sql", f"{folder}/totals.sql"]) == 0
-    compile((tmp_path / "bids" / "test_totals.py").read_text(), "test_totals.py", "exec")
+    assert "totals.sql" in printed.out and f"cd {folder}; tvfsql run totals.sql; tvfsql test" in printed.err
+    assert main(["check", f"{folder}/totals.sql"]) == 0
     assert main(["init", folder]) == 1
-    assert "bids.sql exists" in capsys.readouterr().err
+    assert "totals.sql exists" in capsys.readouterr().err
 
 
 @pytest.mark.spark
-def test_the_project_s_own_test_passes(spark: SparkSession, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+@pytest.mark.usefixtures("spark")
+def test_the_project_s_own_test_passes(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
     assert main(["init", str(tmp_path)]) == 0
-    monkeypatch.setattr(Session, "close", lambda session: None)
-    monkeypatch.setattr("tvfsql.Session", lambda: Session(spark), raising=False)
-    space = {"__file__": str(tmp_path / "test_totals.py")}
-    exec((tmp_path / "test_totals.py").read_text(), space)
-    space["test_totals"]()  # type: ignore[operator]
+    assert main(["test", str(tmp_path)]) == 0
+    assert "1 passed, 0 failed" in capsys.readouterr().out

@@ -62,6 +62,9 @@ def run_tests(paths: Sequence[str], only: str | None, update: bool, out: TextIO)
     seconds = time.monotonic() - began
     out.write(f"{len(results) - failed} passed, {failed} failed in {seconds:.1f} s\n")
     if not results:
+        places = ", ".join(paths) or "this folder"
+        why = f"no test has {only} in its name" if suites else f"there is no test file *.tvfsql.yaml in {places}"
+        print(why, file=sys.stderr)
         return TestExit.NO_TESTS
     return TestExit.FAILED if failed and not (update and not any(result.error for result in results)) else TestExit.OK
 
