@@ -43,6 +43,7 @@ def types(ddl: str, table: str, expressions: list[str]) -> list[str]:
     return [field.type for field in query.logical.schema]
 
 
+@pytest.mark.soak
 @pytest.mark.parametrize("name", CASES)
 def test_types_are_those_of_flink(name: str) -> None:
     ddl, table, cases = CASES[name]

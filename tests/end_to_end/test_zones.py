@@ -177,6 +177,8 @@ def test_a_checkpoint_goes_on_under_another_session_zone(spark: SparkSession, tm
 
 @pytest.mark.spark
 @pytest.mark.slow
+@pytest.mark.soak
+@pytest.mark.skipif(not SOAK, reason="starts a Spark of its own; make soak runs it")
 def test_the_machines_zone_changes_nothing(spark: SparkSession, tmp_path: Path) -> None:
     """A process of its own beside this one, as a zone is read when it starts."""
     write_files(tmp_path / "in", [[{"epoch": instant} for instant in instants("America/Los_Angeles")]])

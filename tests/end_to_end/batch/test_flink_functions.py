@@ -144,14 +144,17 @@ def in_berlin(spark: SparkSession | None = None) -> tvfsql.Session:
 
 
 @pytest.mark.spark
+@pytest.mark.soak
 @pytest.mark.usefixtures("generated_code")
 @pytest.mark.parametrize("zone", ["UTC", "America/New_York"])
 def test_expressions_are_those_of_flink_whatever_the_zone_of_sparks_session(spark: SparkSession, zone: str) -> None:
+    """In `make test` one in three; all in soak."""
     before = spark.conf.get("spark.sql.session.timeZone")
     session = in_berlin(spark)
     same = [expression for expression in SAME if CASES[expression]["category"] != "aggregate"]
     if zone != "UTC":  # only what has to do with time can go by the zone
-        same = [expression for expression in same if CASES[expression]["category"] == "temporal"][::3]
+        same = [expression for expression in same if CASES[expression]["category"] == "temporal"]
+    same = same if SOAK else same[::3]
     try:
         spark.conf.set("spark.sql.session.timeZone", zone)
         found = [pair for at in range(0, len(same), AT_ONCE) for pair in outcomes(session, same[at : at + AT_ONCE])]
@@ -170,6 +173,7 @@ def test_aggregates_without_a_window_are_those_of_flink(spark: SparkSession) -> 
 
 
 @pytest.mark.spark
+@pytest.mark.soak
 @pytest.mark.usefixtures("generated_code")
 def test_types_that_meet_become_those_of_flink(spark: SparkSession) -> None:
     """Arithmetic, CASE, casts, aggregates and the like of columns of all types; one in eight, and all in soak."""
