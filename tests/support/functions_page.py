@@ -15,7 +15,7 @@ HEAD = """\
 # Flink's functions
 
 This page is generated from the table in `tvfsql/bind/flink/` by `make golden`. A function without a note is meant to
-return the same as in Flink. `tests/end_to_end/batch/test_flink_functions.py` compares more than 2,600 expressions,
+return the same as in Flink. `tests/end_to_end/batch/test_flink_functions.py` compares more than 2,900 expressions,
 which call all of these functions, with the results of Flink 2.3.
 
 A function that is not listed here is passed to Spark under its own name, if Spark has it (`NVL`, `LENGTH`, `DATEDIFF`),
@@ -52,6 +52,7 @@ and follows Spark's rules. A function that neither has is rejected.
   instead, unless `spark.sql.mapKeyDedupPolicy` is `LAST_WIN`.
 - `STDDEV` and `VAR` have about 15 digits for DECIMALs of more than 18 digits, for DISTINCT DECIMALs, and in windows
   that are merged from slices.
+- `TIMESTAMPDIFF` of times more than 68 years apart is exact; Flink's wraps around in `WEEK`.
 - `.5` is read as `0.5`, so DECIMALs computed with it can have a digit more. A literal below 1 that stands alone has one
   digit less in its type.
 - `COLLECT` returns a multiset: a map from each value to the number of its occurrences. `COLLECT_LIST` returns a list.
