@@ -32,6 +32,8 @@ SHAPES = [
     "-p",
     "ABS(i)",
     "ROUND(d, 2)",
+    "COALESCE(a, ARRAY[l])",
+    "COALESCE(MAP['k', t], MAP['k', i])",
     "ROUND(p, 1)",
     "ROUND(p)",
     "ROUND(p, -1)",

@@ -11,7 +11,17 @@ from tvfsql.bind.flink.arithmetic import below_one
 from tvfsql.bind.flink.made import made
 from tvfsql.bind.flink.times import CLOCK, INSTANT, instant_at, wall_clock
 from tvfsql.bind.flink.zone import local_zone
-from tvfsql.plan.types import INTEGERS, ORDER, UNKNOWN, SqlType, is_decimal, is_float, is_integer, is_number
+from tvfsql.plan.types import (
+    INTEGERS,
+    ORDER,
+    UNKNOWN,
+    SqlType,
+    is_decimal,
+    is_float,
+    is_integer,
+    is_number,
+    split_kinds,
+)
 
 TypeOf = Callable[[exp.Expr], SqlType]
 # Flink's own functions; CASE, IF, ARRAY, MAP and VALUES have the common type of the SQL standard
@@ -34,7 +44,7 @@ def _wider(left: SqlType, right: SqlType, of_function: bool) -> SqlType:
     if {left, right} == {CLOCK, INSTANT}:
         return INSTANT if of_function else left
     if not is_number(left) or not is_number(right):
-        return UNKNOWN
+        return _of_collections(left, right)
     if is_integer(left) and is_integer(right):
         return INTEGERS[max(ORDER[left], ORDER[right])]
     if is_float(left) and is_float(right):
@@ -46,6 +56,17 @@ def _wider(left: SqlType, right: SqlType, of_function: bool) -> SqlType:
     scale = max(s1, s2)
     precision = max(p1 - s1, p2 - s2) + scale
     return f"decimal({precision},{scale})" if precision <= DIGITS else UNKNOWN
+
+
+def _of_collections(left: SqlType, right: SqlType) -> SqlType:
+    """The type of two arrays, or two maps, whose elements have one type or are integers."""
+    (name, _, _), (other, _, _) = left.partition("<"), right.partition("<")
+    if name != other or name not in ("array", "map"):
+        return UNKNOWN
+    first, second = (split_kinds(kind[len(name) + 1 : -1]) for kind in (left, right))
+    if any(a != b and not (is_integer(a) and is_integer(b)) for a, b in zip(first, second, strict=True)):
+        return UNKNOWN
+    return f"{name}<{','.join(_wider(a, b, True) for a, b in zip(first, second, strict=True))}>"
 
 
 def _digits(kind: SqlType) -> tuple[int, int]:
