@@ -47,6 +47,7 @@ JOINS = {
 }
 RANKS = {exp.RowNumber: "ROW_NUMBER", exp.Rank: "RANK", exp.DenseRank: "DENSE_RANK"}
 SET_KINDS = {exp.Union: "union", exp.Intersect: "intersect", exp.Except: "except"}
+OF_UNKNOWN = "UNNEST of an array whose type is not certain"  # why Spark plans a query
 PARAMETERS = ("self", "sqlQuery", "args")  # parameters of spark.sql()
 # Constructs that only Spark computes: a SELECT with one of them is a pass-through query.
 SPARKS_OWN = (
@@ -215,7 +216,7 @@ class _Reader:
         elif reason is None and isinstance(tree, exp.Select):
             body = self._select(tree)
             if unnest := next(filter(_is_unnest, (join.this for join in tree.args.get("joins") or ())), None):
-                body = ast.MaybeOrdinary(body, self._ordinary(tree, "UNNEST", span_of(unnest, self.span)))
+                body = ast.MaybeOrdinary(body, self._ordinary(tree, OF_UNKNOWN, span_of(unnest, self.span)))
         elif reason and isinstance(tree, exp.Select) and self._of_windows(tree) and None not in (limit, offset):
             if over := self._ranking(tree):
                 reason, because = ast.OVER, span_of(over, self.span)
