@@ -116,13 +116,12 @@ def push_unnest_below_window(node: Node, options: Options) -> Node | None:
 
 
 def copied_below_window(node: Node, below: Node, keys: tuple[str, ...], copied: Callable[[Node], Node]) -> Node | None:
-    """`node` makes copies of each row of `below` that differ in `keys` alone: the same rows, with copies made by
-    `copied` below the window function; None if windows and copies depend on each other.
+    """Return the rows of `node`, which copies each row of `below` and changes only `keys`, with the copies made by
+    `copied` below the window function. None if windows and copies depend on each other.
     """
     items = passing(below.columns, below)
-    match below:
-        case Project(below, items):
-            pass
+    if isinstance(below, Project):
+        items, below = below.items, below.input
     conditions: tuple[Scalar, ...] = ()
     match below:
         case Filter(WindowTableFunction() as windowed, conditions):

@@ -110,9 +110,11 @@ def marked(node: Node, time: str, options: Options) -> Calc:
 
 
 def _unnested(node: nodes.Unnest) -> Node:
-    """The rows of which UNNEST makes rows. A control row has no elements, but must pass."""
+    """The input of UNNEST, without rows that an inner join drops. A control row has no elements, but must pass."""
+    if node.outer:
+        return node.input
     below = node.input if isinstance(node.input, Calc) else Calc(node.input, ())
-    return node.input if node.outer else below.where((node.has_rows,))
+    return below.where((node.has_rows,))
 
 
 def _of_all_rows(join: nodes.LookupJoin) -> Calc:

@@ -118,7 +118,7 @@ def progress_text(label: str, seconds: float, stages: str) -> str:
 
 
 def _stages() -> list[Stage]:
-    """The running stages. There are none before Spark is up, and between stages."""
+    """The running stages; empty while Spark starts and between stages."""
     context = _context()
     if context is None:
         return []
