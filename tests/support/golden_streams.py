@@ -31,6 +31,8 @@ if TYPE_CHECKING:
     from pyspark.sql import Row, SparkSession
 
 ROWS = 60
+START = datetime(2020, 4, 15, 8)
+HISTORY = START - ROWS * timedelta(seconds=30)  # a table's history ends where its live rows begin
 # what comes out early or again, by the clock or by micro-batch, and what a stream alone can do
 STREAMS_ALONE = re.compile(r"table\.exec\.emit|late-output|changelog\.op|CURRENT_WATERMARK")
 
@@ -45,20 +47,22 @@ def statements(case: Case, base: Path, spark: SparkSession, batch: bool = False)
         queries = queries_of(outcome)
         if queries and not any(query.unbounded for query in queries):
             plans = [query.physical for query in queries]
-            for node in (node for plan in (*plans, *shared_by(plans)) for node in plan.walk()):
-                if isinstance(node, TableSourceScan):
-                    fill(node.source, spark)
+            nodes = [node for plan in (*plans, *shared_by(plans)) for node in plan.walk()]
+            scans = [node for node in nodes if isinstance(node, TableSourceScan)]
+            past = {scan.source.history.name for scan in scans if scan.source.history}
+            for table in [scan.source for scan in scans] + [scan.history for scan in scans if scan.history]:
+                fill(table, spark, HISTORY if table.name in past else START)
             yield queries
 
 
-def fill(table: Table, spark: SparkSession) -> None:
-    """Rows in the order of their times, half a minute apart; none if it has some."""
+def fill(table: Table, spark: SparkSession, start: datetime) -> None:
+    """Rows in the order of their times, half a minute apart from `start` in UTC; none if it has some."""
     assert table.connector is not None and table.connector.path is not None
     if Path(table.connector.path).exists():
         return
     values: dict[str, Any] = {
-        "timestamp_ntz": lambda i: datetime(2020, 4, 15, 8) + timedelta(seconds=30 * i),
-        "timestamp": lambda i: datetime(2020, 4, 15, 8, tzinfo=UTC) + timedelta(seconds=30 * i),
+        "timestamp_ntz": lambda i: start + timedelta(seconds=30 * i),
+        "timestamp": lambda i: start.replace(tzinfo=UTC) + timedelta(seconds=30 * i),
         "string": lambda i: "abc"[i * i % 3],
         "double": lambda i: i / 4,
     }

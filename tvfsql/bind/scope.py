@@ -14,7 +14,7 @@ from tvfsql.plan.columns import WINDOW_COLUMNS
 from tvfsql.plan.node import Node
 from tvfsql.plan.types import SqlType
 from tvfsql.syntax import ast
-from tvfsql.syntax.group_windows import QUALIFIER
+from tvfsql.syntax.queries.group_windows import QUALIFIER
 
 CURRENT_WATERMARK = "CURRENT_WATERMARK"  # a function, and the qualifier of the column with its result
 

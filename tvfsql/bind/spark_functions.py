@@ -24,7 +24,7 @@ from tvfsql.plan.scalar import PROCTIME, Part, Proctime, Ref
 from tvfsql.plan.types import SqlType
 from tvfsql.syntax.calls import Words
 from tvfsql.syntax.places import span_of
-from tvfsql.syntax.sql import parse_scalar
+from tvfsql.syntax.queries.reader import parse_scalar
 from tvfsql.syntax.tokens import GROUP_WINDOWS
 
 T = exp.DataType.Type

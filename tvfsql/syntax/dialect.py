@@ -16,8 +16,8 @@ from sqlglot.tokenizer_core import Token, TokenType
 from tvfsql.errors import Span, SqlSyntaxError, UnsupportedError, nearest
 from tvfsql.plan.scalar import quoted
 from tvfsql.syntax.calls import WithWords
+from tvfsql.syntax.checks.literals import TIMES, WRITTEN
 from tvfsql.syntax.known import functions
-from tvfsql.syntax.literals import TIMES, WRITTEN
 from tvfsql.syntax.tokens import tokens_of
 
 T = exp.DataType.Type

@@ -15,11 +15,11 @@ from lark import Token, Tree, UnexpectedCharacters, UnexpectedInput
 
 from tvfsql.errors import BindError, Span, SqlSyntaxError, UnsupportedError, did_you_mean, nearest
 from tvfsql.syntax import ast, statements
-from tvfsql.syntax.build import WindowCallBuilder
-from tvfsql.syntax.build_statements import StatementBuilder
-from tvfsql.syntax.commas import refuse_idle_commas
+from tvfsql.syntax.builders.statements import StatementBuilder
+from tvfsql.syntax.builders.window_calls import WindowCallBuilder
+from tvfsql.syntax.checks import refuse_misread
+from tvfsql.syntax.checks.near_misses import explained, refuse_no_columns
 from tvfsql.syntax.databases import Databases, known_databases
-from tvfsql.syntax.near_misses import explained, refuse_no_columns
 from tvfsql.syntax.table_hints import with_hints, without_hints
 from tvfsql.syntax.tokens import (
     FUNCTIONS,
@@ -31,7 +31,6 @@ from tvfsql.syntax.tokens import (
     unquote,
     window_calls,
 )
-from tvfsql.syntax.units import refuse_unknown_units
 
 USAGE = {
     "TUMBLE": "TUMBLE(TABLE t, DESCRIPTOR(ts), INTERVAL '10' MINUTE)",
@@ -92,13 +91,13 @@ def parse(sql: str, databases: Databases | None = None) -> tuple[statements.Stat
 
 def parse_watermark(text: str) -> statements.Watermark:
     """Parse a watermark expression on its own; its column is the first name in it. Raises SqlSyntaxError."""
-    from tvfsql.syntax import sql as standard
+    from tvfsql.syntax.queries.reader import parse_scalar
 
     span = Span(0, len(text))
     names = [token for token in tokens_of(text) if token.type in ("NAME", "QUOTED")]
     if not names:
         raise SqlSyntaxError("the watermark needs a time column", span=span, hint="ts - INTERVAL '5' SECOND")
-    return statements.Watermark(ast.Name(unquote(names[0]), place_of(names[0])), standard.parse_scalar(text, span))
+    return statements.Watermark(ast.Name(unquote(names[0]), place_of(names[0])), parse_scalar(text, span))
 
 
 def _statement(sql: str, span: Span) -> statements.Statement:
@@ -118,16 +117,14 @@ def _statement(sql: str, span: Span) -> statements.Statement:
 
 def _query(sql: str, span: Span) -> ast.Query:
     """The query at `span`."""
-    from tvfsql.syntax import sql as standard
+    from tvfsql.syntax.queries.reader import parse_query
 
     tokens = tokens_of(sql, span)
-    refuse_idle_commas(tokens)
-    refuse_unknown_units(tokens)
-    _refuse_by_name(tokens)
+    refuse_misread(tokens)
     refuse_no_columns(tokens)
     text, windows, groups = _put_placeholders(_with_unnest(sql, tokens), span, tokens)
     try:
-        return standard.parse_query(text, windows, groups, span)
+        return parse_query(text, windows, groups, span)
     except SqlSyntaxError as error:
         better = explained(error, tokens)
         if better is error:
@@ -224,15 +221,6 @@ def _refuse_unbalanced(tokens: Sequence[Token]) -> None:
             opened.pop()
     if opened:
         raise SqlSyntaxError("this parenthesis is not closed", span=place_of(opened[-1]))
-
-
-def _refuse_by_name(tokens: Sequence[Token]) -> None:
-    """Refuse what sqlglot would read as something else: clauses of Flink, and braces, which replace a table's name."""
-    for name, after in pairwise(tokens):
-        if name.type == "NAME" and name.upper() == "MATCH_RECOGNIZE" and after.type == "OPEN":
-            raise UnsupportedError("MATCH_RECOGNIZE is not supported", span=place_of(name))
-        if after.type == "OPERATOR" and after in ("{", "}"):
-            raise SqlSyntaxError(f"{after} is no part of a query", span=place_of(after))
 
 
 def statement_spans(sql: str) -> Iterator[Span]:

@@ -7,8 +7,9 @@ from dataclasses import dataclass
 
 from lark import Token, Tree
 
-from tvfsql.errors import Span, SqlSyntaxError, did_you_mean
+from tvfsql.errors import Span, SqlSyntaxError
 from tvfsql.syntax import ast
+from tvfsql.syntax.checks.units import not_a_unit
 from tvfsql.syntax.databases import current
 from tvfsql.syntax.interval import UNITS, parse_interval, unit_of
 from tvfsql.syntax.tokens import unquote
@@ -131,9 +132,7 @@ class WindowCallBuilder(Builder):
         units = [unit_of(token) for token in tokens if token.type == "NAME"]
         for token in tokens:
             if token.type == "NAME" and unit_of(token) is None:
-                raise SqlSyntaxError(
-                    f"{token} is not a unit of time", span=self.span(token), hint=did_you_mean(token, UNITS)
-                )
+                raise not_a_unit(token, self.span(token), UNITS)
         first, *to = [unit for unit in units if unit]
         try:
             ms, months = parse_interval(unquote(text), first, *to)

@@ -8,7 +8,7 @@ from collections.abc import Iterator, Sequence
 
 from lark import Token
 
-from tvfsql.errors import SqlSyntaxError, did_you_mean
+from tvfsql.errors import Span, SqlSyntaxError, did_you_mean
 from tvfsql.syntax.tokens import place_of
 
 OF_TIMES = tuple("YEAR QUARTER MONTH WEEK DAY HOUR MINUTE SECOND MILLISECOND MICROSECOND NANOSECOND".split())
@@ -22,8 +22,12 @@ def refuse_unknown_units(tokens: Sequence[Token]) -> None:
     """Raise SqlSyntaxError for a word that is no unit where a unit stands."""
     for token, units in _units_in(tokens):
         if token.type == "NAME" and token.upper() not in units:
-            hint = did_you_mean(token.upper(), units)
-            raise SqlSyntaxError(f"{token} is not a unit of time here", span=place_of(token), hint=hint)
+            raise not_a_unit(token, place_of(token), units)
+
+
+def not_a_unit(word: str, place: Span, units: Sequence[str]) -> SqlSyntaxError:
+    """The error for a word where one of the `units` must stand."""
+    return SqlSyntaxError(f"{word} is not a unit of time here", span=place, hint=did_you_mean(word.upper(), units))
 
 
 def _units_in(tokens: Sequence[Token]) -> Iterator[tuple[Token, Sequence[str]]]:

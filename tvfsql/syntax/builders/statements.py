@@ -8,8 +8,8 @@ from lark import Token, Tree
 
 from tvfsql.errors import Span
 from tvfsql.syntax import ast, statements
-from tvfsql.syntax.build import Node, child, children, found, has
-from tvfsql.syntax.build_tables import TableBuilder
+from tvfsql.syntax.builders.tables import TableBuilder
+from tvfsql.syntax.builders.window_calls import Node, child, children, found, has
 from tvfsql.syntax.databases import current
 from tvfsql.syntax.tokens import unquote
 

@@ -10,7 +10,8 @@ from collections.abc import Iterator
 
 from sqlglot import exp
 
-from tvfsql.errors import Span, SqlSyntaxError, did_you_mean
+from tvfsql.errors import Span, SqlSyntaxError
+from tvfsql.syntax.checks.units import not_a_unit
 from tvfsql.syntax.interval import FINER_UNITS, UNITS, refuse_wrong, unit_of
 from tvfsql.syntax.places import span_of
 
@@ -96,5 +97,5 @@ def _unit(word: str, start: int, end: int) -> str:
     finer = word.lower().removesuffix("s")
     unit = finer if finer in FINER_UNITS else unit_of(word)
     if unit is None:
-        raise SqlSyntaxError(f"{word} is not a unit of time", span=Span(start, end), hint=did_you_mean(word, UNITS))
+        raise not_a_unit(word, Span(start, end), UNITS)
     return unit

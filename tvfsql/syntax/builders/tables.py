@@ -6,7 +6,7 @@ from lark import Tree
 
 from tvfsql.errors import SqlSyntaxError
 from tvfsql.syntax import ast, statements
-from tvfsql.syntax.build import Builder, Node, child, children, found, has
+from tvfsql.syntax.builders.window_calls import Builder, Node, child, children, found, has
 from tvfsql.syntax.calls import decoded
 
 
@@ -104,7 +104,7 @@ class TableBuilder(Builder):
         return statements.Watermark(self.name(found(tree, "identifier")), self.expression(tree))
 
     def expression(self, tree: Node) -> ast.Expr:
-        from tvfsql.syntax.sql import parse_scalar
+        from tvfsql.syntax.queries.reader import parse_scalar
 
         expression = found(tree, "expression")
         return parse_scalar(self.text(expression), self.span(expression))

@@ -8,54 +8,27 @@ from __future__ import annotations
 
 import keyword
 import re
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Iterator, Mapping
 from dataclasses import replace
 from itertools import count
-from typing import Any
 
 from sqlglot import exp
-from sqlglot.errors import ParseError, TokenError
 
 from tvfsql.errors import Span, SqlSyntaxError, UnsupportedError
 from tvfsql.syntax import ast
-from tvfsql.syntax.commas import refuse_idle_commas
+from tvfsql.syntax.checks import refuse_misread
 from tvfsql.syntax.databases import current
-from tvfsql.syntax.dialect import nearest_type, parse_at
-from tvfsql.syntax.group_windows import QUALIFIER, modern, refuse_left_over
-from tvfsql.syntax.grouping import key_sets
-from tvfsql.syntax.known import refuse_unknown
-from tvfsql.syntax.literals import refuse_invalid
 from tvfsql.syntax.places import span_of
-from tvfsql.syntax.semi_joins import MatchTree, in_for_any, matches_of, without
+from tvfsql.syntax.queries.group_windows import QUALIFIER, modern, refuse_left_over
+from tvfsql.syntax.queries.grouping import key_sets
+from tvfsql.syntax.queries.semi_joins import MatchTree, matches_of, without
+from tvfsql.syntax.queries.sources import as_of, is_plain, is_unnest, kind_of, without_parentheses
+from tvfsql.syntax.queries.sparks_own import AROUND, RANKS, SET_KINDS, is_of_windows, left_to_spark, ranking
+from tvfsql.syntax.queries.trees import select_of, tree_of
 from tvfsql.syntax.tokens import tokens_of
-from tvfsql.syntax.units import refuse_unknown_units
 
-PLAIN_CLAUSES = {"expressions", "from_", "joins", "where", "group", "having", "distinct", "hint", "kind"}
-AROUND = {"with_", "order", "limit", "offset"}
-JOINS = {
-    ("", ""): "inner",
-    ("", "INNER"): "inner",
-    ("", "CROSS"): "cross",
-    ("LEFT", ""): "left",
-    ("LEFT", "OUTER"): "left",
-    ("RIGHT", ""): "right",
-    ("RIGHT", "OUTER"): "right",
-    ("FULL", ""): "full",
-    ("FULL", "OUTER"): "full",
-    ("LEFT", "SEMI"): "semi",
-    ("LEFT", "ANTI"): "anti",
-}
-RANKS = {exp.RowNumber: "ROW_NUMBER", exp.Rank: "RANK", exp.DenseRank: "DENSE_RANK"}
-SET_KINDS = {exp.Union: "union", exp.Intersect: "intersect", exp.Except: "except"}
 OF_UNKNOWN = "UNNEST of an array whose type is not certain"  # why Spark plans a query
 PARAMETERS = ("self", "sqlQuery", "args")  # parameters of spark.sql()
-# Constructs that only Spark computes: a SELECT with one of them is a pass-through query.
-SPARKS_OWN = (
-    (exp.Window, ast.OVER),
-    (exp.Query, ast.SUBQUERY),
-    (exp.UDTF, "a table function"),
-    (exp.Placeholder, "a placeholder"),
-)
 
 
 def parse_query(
@@ -66,79 +39,14 @@ def parse_query(
     `windows` are the calls of window functions, and `groups` those of group windows, by placeholder.
     """
     return replace(
-        _Reader(" " * span.start + text, windows, groups, span).query(_parse(text, span, exp.Query)), span=span
+        _Reader(" " * span.start + text, windows, groups, span).query(tree_of(text, span, exp.Query)), span=span
     )
 
 
 def parse_scalar(text: str, span: Span) -> ast.Expr:
     """The scalar expression whose text is at `span`."""
-    tokens = tokens_of(" " * span.start + text, Span(span.start, span.start + len(text)))
-    refuse_idle_commas(tokens)
-    refuse_unknown_units(tokens)
-    return ast.Expr(_parse(text, span, exp.Expr), span)
-
-
-def _parse(text: str, span: Span, kind: type[exp.Expr]) -> exp.Expr:
-    """Parse the text to one tree of the wanted kind; errors have places in the text."""
-    try:
-        trees = parse_at(text, span.start, None if kind is exp.Query else exp.Condition)
-    except ParseError as error:
-        detail = error.errors[0] if error.errors else {}
-        message, hint = _message(detail)
-        raise SqlSyntaxError(message, span=_place(text, detail, span), hint=hint) from error
-    except TokenError as error:
-        raise SqlSyntaxError("this text is not valid SQL", span=span) from error
-    tree = trees[0] if len(trees) == 1 else None
-    if isinstance(tree, exp.Values):
-        tree = _select_of(tree)
-    if not isinstance(tree, kind):
-        raise SqlSyntaxError("expected a query" if kind is exp.Query else "expected an expression", span=span)
-    tree = tree.transform(in_for_any)
-    refuse_unknown(tree, span)
-    refuse_invalid(tree)
-    return tree
-
-
-def _select_of(values: exp.Values) -> exp.Select:
-    """VALUES as a SELECT; columns without a name are named EXPR$n, as in Flink."""
-    alias = values.args.get("alias")
-    if alias and alias.columns:
-        return exp.select("*").from_(values.copy())
-    first = values.expressions[0]
-    width = len(first.expressions) if isinstance(first, exp.Tuple) else 1
-    names = [exp.to_identifier(f"EXPR${i}", quoted=True) for i in range(width)]
-    named = values.copy()
-    named.set("alias", exp.TableAlias(this=exp.to_identifier(alias.name if alias else "given"), columns=names))
-    return exp.select("*").from_(named)
-
-
-def _message(detail: Mapping[str, Any]) -> tuple[str, str | None]:
-    """The problem and a hint; in our own words if sqlglot's message would name its classes."""
-    text = str(detail.get("description", "syntax error")).rstrip(".")
-    word = str(detail.get("highlight") or "")
-    if text.startswith("Invalid expression") and word:
-        return f"unexpected {word}", None
-    if text == "Expected TYPE after CAST":
-        return f"unknown type {word}", nearest_type(word)
-    if text.startswith("Required keyword") or "<class" in text:
-        side = "before" if word == ")" else "after"
-        return f"something is missing {side} {word}" if word else "something is missing here", None
-    text, _, token = text.partition(" but got ")
-    if text == "Expected table name":
-        return f"a table name is missing {'after' if 'SENTINEL' in token else 'before'} {word}", None
-    return text if text[1:2].isupper() else text[0].lower() + text[1:], None
-
-
-def _place(text: str, detail: Mapping[str, Any], fallback: Span) -> Span:
-    """The span of an error; sqlglot counts lines and columns in the text at `fallback`."""
-    if not detail.get("line"):
-        return fallback
-    start = 0
-    for _ in range(detail["line"] - 1):
-        start = text.index("\n", start) + 1
-    end = start + detail["col"]
-    first = max(start, end - max(1, len(detail.get("highlight") or "")))
-    return Span(fallback.start + first, fallback.start + max(end, start + 1))
+    refuse_misread(tokens_of(" " * span.start + text, Span(span.start, span.start + len(text))))
+    return ast.Expr(tree_of(text, span, exp.Expr), span)
 
 
 def _argument_names(base: str) -> Iterator[str]:
@@ -146,39 +54,6 @@ def _argument_names(base: str) -> Iterator[str]:
     if not keyword.iskeyword(base) and base not in PARAMETERS:
         yield base
     yield from (f"{base}_{i}" for i in count(2))
-
-
-def _without_parentheses(source: exp.Expr) -> exp.Expr:
-    """A table or VALUES in parentheses is itself, under the outermost alias."""
-    inner, alias = source, source.args.get("alias")
-    while isinstance(inner, exp.Subquery) and isinstance(inner.this, exp.Subquery | exp.Table | exp.Values):
-        inner = inner.this
-        alias = alias or inner.args.get("alias")
-    if not isinstance(inner, exp.Table | exp.Values) or inner is source:
-        return source
-    inner = inner.copy()
-    inner.set("alias", alias.copy() if alias else None)
-    return inner
-
-
-def _as_of(source: exp.Expr) -> tuple[exp.Expr, exp.Expr | None]:
-    """A joined table without its FOR SYSTEM_TIME AS OF, and the time in it."""
-    version = source.args.get("version") if isinstance(source, exp.Table) else None
-    if version is None:
-        return source, None
-    table = source.copy()
-    table.set("version", None)
-    return table, version.expression
-
-
-def _is_unnest(source: exp.Expr) -> bool:
-    return isinstance(source, exp.Unnest) and len(source.expressions) == 1
-
-
-def _first(value: Any, otherwise: exp.Expr) -> exp.Expr:
-    """The tree of an argument, or the first of its list."""
-    found = value[0] if isinstance(value, list) else value
-    return found if isinstance(found, exp.Expr) else otherwise
 
 
 class _Reader:
@@ -208,17 +83,17 @@ class _Reader:
         body: ast.Select | ast.SetOperation | ast.MaybeOrdinary | ast.Ordinary | ast.Query
         limit, offset = self._number(around["limit"]), self._number(around["offset"])
         limited = span_of(around["limit"] or around["offset"] or tree, self.span)
-        found = self._sparks_own(tree) or (("a computed LIMIT", limited) if None in (limit, offset) else None)
+        found = self._left_to_spark(tree) or (("a computed LIMIT", limited) if None in (limit, offset) else None)
         reason, because = found or (None, self.span)
         ctes = tuple(self._ctes(around["with_"]))
         if isinstance(tree, exp.Subquery) and not tree.args.get("alias"):
             body = self.query(tree.this)
         elif reason is None and isinstance(tree, exp.Select):
             body = self._select(tree)
-            if unnest := next(filter(_is_unnest, (join.this for join in tree.args.get("joins") or ())), None):
+            if unnest := next(filter(is_unnest, (join.this for join in tree.args.get("joins") or ())), None):
                 body = ast.MaybeOrdinary(body, self._ordinary(tree, OF_UNKNOWN, span_of(unnest, self.span)))
-        elif reason and isinstance(tree, exp.Select) and self._of_windows(tree) and None not in (limit, offset):
-            if over := self._ranking(tree):
+        elif reason and isinstance(tree, exp.Select) and is_of_windows(tree) and None not in (limit, offset):
+            if over := ranking(tree):
                 reason, because = ast.OVER, span_of(over, self.span)
             body = ast.MaybeOrdinary(self._select(tree), self._ordinary(tree, reason, because))
         elif reason is None and type(tree) in SET_KINDS:
@@ -240,98 +115,14 @@ class _Reader:
         words = re.compile(rf"\b{kind}\b(\s+(all|distinct)\b)?", re.IGNORECASE).search(self.text, start, end)
         return Span(*words.span()) if words else Span(start, end)
 
-    def _of_windows(self, tree: exp.Select) -> bool:
-        """Whether a ranking function, EXISTS and IN are the only constructs in the SELECT that the planner may have to
-        leave to Spark.
-        """
-        over, matches = self._ranking(tree), matches_of(tree)
-        return bool(over or matches) and self._sparks_own(tree, over, matches) is None
-
-    @staticmethod
-    def _ranking(tree: exp.Select) -> exp.Window | None:
-        """The ranking function of a SELECT, if it has exactly one.
-
-        It may occur several times, but not in WHERE, GROUP BY or HAVING, which are evaluated before it.
-        """
-        after = [*tree.expressions, tree.args.get("qualify"), tree.args.get("order")]
-        found = {node for part in after if part for node in part.find_all(exp.Window)}
-        if len(found) != 1:
-            return None
-        over = found.pop()
-        own = {key for key, value in over.args.items() if value} <= {"this", "partition_by", "order", "over"}
-        whole = type(over.this) in RANKS and not over.this.expressions and over.args.get("order") is not None
-        return over if own and whole else None
-
-    def _sparks_own(
-        self, tree: exp.Expr, over: exp.Window | None = None, matches: Sequence[MatchTree] = ()
-    ) -> tuple[str, Span] | None:
-        """Why the planner leaves this query to Spark, and the place; None if it can plan the query, given `over` and
-        `matches`.
-        """
-        found = self._left_to_spark(tree, over, matches)
+    def _left_to_spark(self, tree: exp.Expr) -> tuple[str, Span] | None:
+        found = left_to_spark(tree)
         return (found[0], span_of(found[1], self.span)) if found else None
-
-    def _left_to_spark(
-        self, tree: exp.Expr, over: exp.Window | None, matches: Sequence[MatchTree]
-    ) -> tuple[str, exp.Expr] | None:
-        present = {key for key, value in tree.args.items() if value} - ({"qualify"} if over else set())
-        if isinstance(tree, exp.Select):
-            if odd := sorted(present - PLAIN_CLAUSES - AROUND):
-                return f"a clause of Spark's own ({odd[0].upper().strip('_')})", _first(tree.args[odd[0]], tree)
-            if tree.args.get("kind") or (tree.args.get("distinct") and tree.args["distinct"].args.get("on")):
-                return "a SELECT of Spark's own kind", tree
-            group = tree.args.get("group")
-            if group and {key for key, value in group.args.items() if value} - {"expressions"}:
-                return "a GROUP BY of Spark's own kind", group
-            sources = [_as_of(join.this)[0] for join in tree.args.get("joins") or ()]
-            sources += [tree.args["from_"].this] if tree.args.get("from_") else []
-            for source in sources:
-                if not self._plain_source(source) and not (_is_unnest(source) and isinstance(source.parent, exp.Join)):
-                    return "a table of Spark's own kind", source
-            for join in tree.args.get("joins") or ():
-                if not self._plain_join(join):
-                    return "a join of Spark's own kind", join
-        elif type(tree) in SET_KINDS and (tree.args.get("by_name") or tree.args.get("side")):
-            return "a set operation by name", tree
-        for node in self._scalars(tree, [match.whole for match in matches]):
-            for kind, reason in SPARKS_OWN:
-                if isinstance(node, kind) and node != over:
-                    return reason, node
-        return None
-
-    def _scalars(self, tree: exp.Expr, besides: Sequence[exp.Expr]) -> Iterator[exp.Expr]:
-        """Every node of the tree's own scalar expressions, without those of its tables, set operation sides and CTEs,
-        and without what is below `besides`.
-        """
-        for key, value in tree.args.items():
-            if key in ("from_", "with_", "this", "expression") and isinstance(tree, exp.Query):
-                continue
-            for child in value if isinstance(value, list) else [value]:
-                if isinstance(child, exp.Join):
-                    child = child.args.get("on")
-                if isinstance(child, exp.Expr):
-                    yield from child.walk(prune=lambda node: any(node is each for each in besides))
-
-    @staticmethod
-    def _plain_source(source: exp.Expr) -> bool:
-        source = _without_parentheses(source)
-        if isinstance(source, exp.Values):
-            return True
-        known = {"this", "alias", "db", "catalog"}
-        return (
-            isinstance(source, exp.Table | exp.Subquery)
-            and isinstance(source.this, exp.Identifier | exp.Query)
-            and not {key for key, value in source.args.items() if value} - known
-        )
-
-    @staticmethod
-    def _plain_join(join: exp.Join) -> bool:
-        return (join.side.upper(), join.kind.upper()) in JOINS and not join.method
 
     def _select(self, tree: exp.Select) -> ast.Select:
         relation = self._sources(tree) if tree.args.get("from_") else None
         where, having, group, qualify = (tree.args.get(key) for key in ("where", "having", "group", "qualify"))
-        over = self._ranking(tree)
+        over = ranking(tree)
         matches = matches_of(tree)
         rest = without(where.this, matches) if where else None
         keys, sets = key_sets(group.expressions if group else (), span_of(group or tree, self.span))
@@ -383,16 +174,16 @@ class _Reader:
         return ast.SelectItem(self._expr(tree), span=span)
 
     def _relation(self, tree: exp.Expr) -> ast.Relation:
-        tree = _without_parentheses(tree)
+        tree = without_parentheses(tree)
         span = span_of(tree, self.span)
         alias = tree.args.get("alias")
         named = (
             ast.Alias(alias.name, tuple(column.name for column in alias.args.get("columns") or ())) if alias else None
         )
-        if _is_unnest(tree):
+        if is_unnest(tree):
             return self._unnested(tree, named, span)
         if isinstance(tree, exp.Values):
-            return ast.Derived(ast.Query(self._ordinary(_select_of(tree), "VALUES", span), span=span), named, span)
+            return ast.Derived(ast.Query(self._ordinary(select_of(tree), "VALUES", span), span=span), named, span)
         if isinstance(tree, exp.Subquery):
             return ast.Derived(self.query(tree.this), named, span)
         assert isinstance(tree, exp.Table), tree
@@ -420,8 +211,9 @@ class _Reader:
 
     def _join(self, left: ast.Relation, join: exp.Join) -> ast.JoinTable:
         on, using = join.args.get("on"), join.args.get("using") or ()
-        kind = JOINS[(join.side.upper(), join.kind.upper())]
-        table, time = _as_of(join.this)
+        kind = kind_of(join)
+        assert kind is not None, join
+        table, time = as_of(join.this)
         return ast.JoinTable(
             left,
             self._relation(table),
@@ -444,7 +236,7 @@ class _Reader:
                 return exp.Column(this=node.this.copy())
             stands_in_from = isinstance(node.parent, exp.From | exp.Join) and node.arg_key == "this"
             named = isinstance(node, exp.Table) and isinstance(node.this, exp.Identifier)
-            if not named and not (stands_in_from and self._plain_source(node) and not isinstance(node, exp.Values)):
+            if not named and not (stands_in_from and is_plain(node) and not isinstance(node, exp.Values)):
                 return node
             if isinstance(node, exp.Table) and node.name in local:
                 return node

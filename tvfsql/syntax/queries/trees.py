@@ -1,0 +1,78 @@
+"""Parses the text of a query or an expression to one tree of sqlglot, and words sqlglot's errors."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from typing import Any
+
+from sqlglot import exp
+from sqlglot.errors import ParseError, TokenError
+
+from tvfsql.errors import Span, SqlSyntaxError
+from tvfsql.syntax.checks.literals import refuse_invalid
+from tvfsql.syntax.dialect import nearest_type, parse_at
+from tvfsql.syntax.known import refuse_unknown
+from tvfsql.syntax.queries.semi_joins import in_for_any
+
+
+def tree_of(text: str, span: Span, kind: type[exp.Expr]) -> exp.Expr:
+    """Parse the text to one tree of the wanted kind; errors have places in the text."""
+    try:
+        trees = parse_at(text, span.start, None if kind is exp.Query else exp.Condition)
+    except ParseError as error:
+        detail = error.errors[0] if error.errors else {}
+        message, hint = _message(detail)
+        raise SqlSyntaxError(message, span=_place(text, detail, span), hint=hint) from error
+    except TokenError as error:
+        raise SqlSyntaxError("this text is not valid SQL", span=span) from error
+    tree = trees[0] if len(trees) == 1 else None
+    if isinstance(tree, exp.Values):
+        tree = select_of(tree)
+    if not isinstance(tree, kind):
+        raise SqlSyntaxError("expected a query" if kind is exp.Query else "expected an expression", span=span)
+    tree = tree.transform(in_for_any)
+    refuse_unknown(tree, span)
+    refuse_invalid(tree)
+    return tree
+
+
+def select_of(values: exp.Values) -> exp.Select:
+    """VALUES as a SELECT; columns without a name are named EXPR$n, as in Flink."""
+    alias = values.args.get("alias")
+    if alias and alias.columns:
+        return exp.select("*").from_(values.copy())
+    first = values.expressions[0]
+    width = len(first.expressions) if isinstance(first, exp.Tuple) else 1
+    names = [exp.to_identifier(f"EXPR${i}", quoted=True) for i in range(width)]
+    named = values.copy()
+    named.set("alias", exp.TableAlias(this=exp.to_identifier(alias.name if alias else "given"), columns=names))
+    return exp.select("*").from_(named)
+
+
+def _message(detail: Mapping[str, Any]) -> tuple[str, str | None]:
+    """The problem and a hint; in our own words if sqlglot's message would name its classes."""
+    text = str(detail.get("description", "syntax error")).rstrip(".")
+    word = str(detail.get("highlight") or "")
+    if text.startswith("Invalid expression") and word:
+        return f"unexpected {word}", None
+    if text == "Expected TYPE after CAST":
+        return f"unknown type {word}", nearest_type(word)
+    if text.startswith("Required keyword") or "<class" in text:
+        side = "before" if word == ")" else "after"
+        return f"something is missing {side} {word}" if word else "something is missing here", None
+    text, _, token = text.partition(" but got ")
+    if text == "Expected table name":
+        return f"a table name is missing {'after' if 'SENTINEL' in token else 'before'} {word}", None
+    return text if text[1:2].isupper() else text[0].lower() + text[1:], None
+
+
+def _place(text: str, detail: Mapping[str, Any], fallback: Span) -> Span:
+    """The span of an error; sqlglot counts lines and columns in the text at `fallback`."""
+    if not detail.get("line"):
+        return fallback
+    start = 0
+    for _ in range(detail["line"] - 1):
+        start = text.index("\n", start) + 1
+    end = start + detail["col"]
+    first = max(start, end - max(1, len(detail.get("highlight") or "")))
+    return Span(fallback.start + first, fallback.start + max(end, start + 1))
