@@ -3,6 +3,7 @@
 
 BIN  := .venv/bin
 DONE := .venv/.installed
+RUNS := .venv/.runs
 DEMO ?= examples/sliding_day.sql
 JOBS ?= 2
 
@@ -16,7 +17,7 @@ PYTHON ?= $(shell for each in python3 python3.13 python3.12 python3.11 python; d
 help:  ## show this list
 	@awk -F ':.*## ' '/^[a-z0-9-]+:.*## /{printf "  make %-12s %s\n", $$1, $$2}' Makefile
 
-demo: $(DONE)  ## run an example: plans, code, rows (DEMO=FILE for another one)
+demo: $(RUNS)  ## run an example: plans, code, rows (DEMO=FILE for another one)
 	@echo "== tvfsql explain $(DEMO)"; $(BIN)/tvfsql explain $(DEMO)
 	@echo; echo "== tvfsql compile $(DEMO)"; $(BIN)/tvfsql compile $(DEMO)
 	@echo; echo "== tvfsql run $(DEMO)"; $(BIN)/tvfsql run $(DEMO)
@@ -80,8 +81,17 @@ $(DONE): pyproject.toml
 	@test -n "$(PYTHON)" || { echo "no Python 3.11 or later found; make PYTHON=/path/to/python3" >&2; exit 1; }
 	@"$(PYTHON)" -c '$(AT_LEAST_3_11)' || { echo "$(PYTHON) is not Python 3.11 or later" >&2; exit 1; }
 	@test -x $(BIN)/pip || "$(PYTHON)" -m venv --clear .venv
-	@echo "installing into .venv ..."
+	@echo "installing into .venv, with the tools for its tests: 2 GB ..."
 	@$(BIN)/pip install --quiet --disable-pip-version-check --editable '.[dev]'
+	@touch $@ $(RUNS)
+
+# what running scripts takes, without the tools of the tests
+$(RUNS): pyproject.toml
+	@test -n "$(PYTHON)" || { echo "no Python 3.11 or later found; make PYTHON=/path/to/python3" >&2; exit 1; }
+	@"$(PYTHON)" -c '$(AT_LEAST_3_11)' || { echo "$(PYTHON) is not Python 3.11 or later" >&2; exit 1; }
+	@test -x $(BIN)/pip || "$(PYTHON)" -m venv --clear .venv
+	@echo "installing tvfsql, Spark and Java into .venv: 1 GB ..."
+	@$(BIN)/pip install --quiet --disable-pip-version-check --editable '.[java]'
 	@touch $@
 
 .venv-flink/.installed:

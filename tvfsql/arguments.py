@@ -3,10 +3,11 @@
 from __future__ import annotations
 
 import argparse
-from collections.abc import Mapping
-from typing import TYPE_CHECKING
+from collections.abc import Iterable, Mapping
+from typing import TYPE_CHECKING, Any
 
 from tvfsql.completion import SHELLS
+from tvfsql.errors import nearest
 from tvfsql.runtime.host.row_formats import FORMATS
 from tvfsql.runtime.stream.inspect import STATE_TABLES
 from tvfsql.syntax import explain_words
@@ -20,12 +21,45 @@ GROUPS = {  # of commands, as --help has them
 BINARY = ("parquet", "orc", "avro")  # binary formats of results
 
 if TYPE_CHECKING:
-    Commands = argparse._SubParsersAction[argparse.ArgumentParser]
+    Commands = argparse._SubParsersAction["Parser"]
+
+
+class Parser(argparse.ArgumentParser):
+    """A parser that says which command, option or choice was probably meant."""
+
+    def _check_value(self, action: argparse.Action, value: Any) -> None:
+        if action.choices is None or value in action.choices:
+            return
+        choices = [str(choice) for choice in action.choices]
+        if isinstance(action, argparse._SubParsersAction):
+            script = value.lower().endswith(".sql")
+            hint = f"tvfsql run {value}" if script else _meant(value, choices) or "tvfsql --help lists the commands"
+            self.error(f"there is no command {value}\nhint: {hint}")
+        name = "/".join(action.option_strings) or str(action.metavar or action.dest)
+        hint = _meant(value, choices) or f"one of {', '.join(choices)}"
+        self.error(f"{name} cannot be {value}\nhint: {hint}")
+
+    def parse_known_args(self, args=None, namespace=None):  # type: ignore[no-untyped-def]
+        """Unknown arguments are errors here, where the options of the command are known."""
+        known, unknown = super().parse_known_args(args, namespace)
+        if unknown:
+            word = unknown[0].partition("=")[0]
+            options = {name.lstrip("-"): name for action in self._actions for name in action.option_strings}
+            what = "option" if word.startswith("-") else "argument"
+            close = nearest(word.lstrip("-"), options) if what == "option" else None
+            hint = f"did you mean {options[close]}?" if close else None
+            self.error(f"there is no {what} {word}\nhint: {hint or f'{self.prog} --help'}")
+        return known, unknown
+
+
+def _meant(word: str, known: Iterable[str]) -> str | None:
+    close = nearest(word, known)
+    return f"did you mean {close}?" if close else None
 
 
 def build_parser() -> argparse.ArgumentParser:
     """The commands and their options."""
-    parser = argparse.ArgumentParser(
+    parser = Parser(
         prog="tvfsql",
         description="Flink's window SQL on Spark. Without a command, starts the interactive shell.",
         formatter_class=argparse.RawDescriptionHelpFormatter,

@@ -130,6 +130,27 @@ def test_wrong_usage_exits_2(arguments: list[str]) -> None:
     assert stopped.value.code == 2
 
 
+@pytest.mark.parametrize(
+    ("arguments", "message", "hint"),
+    [
+        (["comple", "q.sql"], "there is no command comple", "did you mean compile?"),
+        (["bogus"], "there is no command bogus", "tvfsql --help lists the commands"),
+        (["totals.sql"], "there is no command totals.sql", "tvfsql run totals.sql"),
+        (["run", "--formt=csv", "q.sql"], "there is no option --formt", "did you mean --format?"),
+        (["compile", "--stage", "code", "q.sql"], "there is no option --stage", "tvfsql compile --help"),
+        (["explain", "--format", "htm", "q.sql"], "--format cannot be htm", "did you mean html?"),
+        (["run", "--mode", "live", "q.sql"], "--mode cannot be live", "one of batch, streaming"),
+        (["completion", "zhs"], "shell cannot be zhs", "did you mean zsh?"),
+    ],
+)
+def test_wrong_arguments_are_told_with_the_nearest(
+    arguments: list[str], message: str, hint: str, capsys: pytest.CaptureFixture[str]
+) -> None:
+    with pytest.raises(SystemExit):
+        main(arguments)
+    assert capsys.readouterr().err.endswith(f"error: {message}\nhint: {hint}\n")
+
+
 def test_options_reach_the_planner(script: Path, capsys: pytest.CaptureFixture[str]) -> None:
     one_phase = ["--set", "table.optimizer.agg-phase-strategy=ONE_PHASE"]
     assert main([*one_phase, "explain", str(script), "--stage", "physical"]) == 0

@@ -189,7 +189,7 @@ def test_what_is_no_interval_is_refused(text: str, units: tuple[str, ...]) -> No
         parse_interval(text, *units)
 
 
-@given(st.integers(0, 10**12), st.sampled_from(ORDER))
+@given(st.integers(0, 10**8), st.sampled_from(ORDER))
 def test_whole_numbers_of_a_unit_are_exact(count: int, unit: str) -> None:
     assert parse_interval(str(count), unit) == (count * UNIT_MS[unit], 0)
 
@@ -209,6 +209,8 @@ TIMESTAMP '2020-02-30 10:00:00' | TIMESTAMP '2020-01-01 25:00:00' | TIMESTAMP '2
 INTERVAL '1' FORTNIGHT | INTERVAL '1' M | INTERVAL 'x' DAY | INTERVAL '1.5' DAY | INTERVAL '1.' SECOND | INTERVAL '5'
 INTERVAL '1 25' DAY TO HOUR | INTERVAL '1' DAY TO HOUR | INTERVAL '1 2' HOUR TO DAY | INTERVAL '1-12' YEAR TO MONTH
 INTERVAL '1 2' YEAR TO MONTH | INTERVAL '2:61' HOUR TO MINUTE | INTERVAL '1' DAY TO MONTH | INTERVAL '1' NANOSECOND
+INTERVAL '99999999999' DAY | INTERVAL '9999999999' YEAR | INTERVAL '99999999999 1' DAY TO HOUR
+INTERVAL '1 day' '2' HOUR | INTERVAL '1' '2' DAY | INTERVAL '99999999999 days'
 """
 
 

@@ -10,8 +10,9 @@ UNIT_MONTHS = {"year": 12, "quarter": 3, "month": 1}
 ORDER = ("day", "hour", "minute", "second")
 UNITS = tuple(unit.upper() for unit in (*ORDER, "week", *UNIT_MONTHS))
 NUMBER = r"\d+(\.\d+)?|\.\d+"
-FINER_UNITS = ("millisecond", "microsecond")  # of Spark, in expressions
+FINER_UNITS = {"millisecond": Decimal(1), "microsecond": Decimal("0.001")}  # of Spark, in expressions
 LIMITS = {"hour": 24, "minute": 60, "second": 60}  # of a unit that follows a larger one
+LONGEST_MS, LONGEST_MONTHS = 2**63 // 1_000, 2**31 - 1  # of Spark, whose intervals count microseconds and months
 
 
 def unit_of(word: str) -> str | None:
@@ -35,11 +36,12 @@ def parse_interval(text: str, unit: str, to: str | None = None) -> tuple[int, in
         return sign * int(ms), 0
     if not re.fullmatch(NUMBER, text):
         raise ValueError(f"'{text}' is not a number")
+    _refuse_long(text, unit)
     if unit in UNIT_MONTHS:
         if "." in text:
             raise ValueError(f"{unit.upper()} takes a whole number, not '{text}'")
         return 0, sign * int(text) * UNIT_MONTHS[unit]
-    ms = Decimal(text) * (7 * UNIT_MS["day"] if unit == "week" else UNIT_MS[unit])
+    ms = Decimal(text) * _unit_ms(unit)
     if ms != int(ms):
         raise ValueError(f"'{text}' {unit.upper()} is finer than a millisecond")
     return sign * int(ms), 0
@@ -62,6 +64,19 @@ def refuse_wrong(text: str, unit: str, to: str | None = None) -> None:
         raise ValueError(f"{unit.upper()} takes a whole number, not '{text}'")
     elif len(amount.partition(".")[2]) > 9:
         raise ValueError(f"'{text}' is finer than a nanosecond")
+    else:
+        _refuse_long(amount, unit)
+
+
+def _refuse_long(amount: str, unit: str) -> None:
+    """Raise ValueError if a number of units is more than an interval can be."""
+    one, longest = (UNIT_MONTHS[unit], LONGEST_MONTHS) if unit in UNIT_MONTHS else (_unit_ms(unit), LONGEST_MS)
+    if Decimal(amount) * one > longest:
+        raise ValueError(f"'{amount}' {unit.upper()} is too long: at most {int(longest / one)}")
+
+
+def _unit_ms(unit: str) -> Decimal:
+    return FINER_UNITS.get(unit) or Decimal(7 * UNIT_MS["day"] if unit == "week" else UNIT_MS[unit])
 
 
 def _unsigned(text: str) -> str:
@@ -82,4 +97,7 @@ def _compound(text: str, first: str, last: str) -> Decimal:
     for unit in units[1:]:
         if amounts[unit] >= LIMITS[unit]:
             raise ValueError(f"'{text}' has more than {LIMITS[unit] - 1} {unit}s")
-    return sum((amount * UNIT_MS[unit] for unit, amount in amounts.items()), Decimal(0))
+    length = sum((amount * UNIT_MS[unit] for unit, amount in amounts.items()), Decimal(0))
+    if length > LONGEST_MS:
+        raise ValueError(f"'{text}' is too long: at most {LONGEST_MS // UNIT_MS['day']} days")
+    return length

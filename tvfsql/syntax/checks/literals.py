@@ -31,8 +31,8 @@ TIMES = {
     T.TIMESTAMPTZ: ("TIMESTAMP_LTZ", f"{DAY}([ T]{CLOCK})?", "2020-04-15 08:05:00"),
 }
 LIMITS = {"hour": 23, "minute": 59, "second": 59}
-# Spark's INTERVAL '1 day 2 hours'
-AMOUNTS = re.compile(r"\s*(?:[+-]?\d+(?:\.\d+)?\s*[A-Za-z]+\s*)+")
+AMOUNT = re.compile(r"([+-]?\d+(?:\.\d+)?)\s*([A-Za-z]+)")
+AMOUNTS = re.compile(rf"\s*(?:{AMOUNT.pattern}\s*)+")  # Spark's INTERVAL '1 day 2 hours'
 
 
 def refuse_invalid(tree: exp.Expr) -> None:
@@ -83,14 +83,23 @@ def _refuse_interval(node: exp.Interval, written: tuple[Word, ...]) -> None:
     if is_literal and not words:
         if not AMOUNTS.fullmatch(text):
             raise SqlSyntaxError(f"INTERVAL '{text}' has no unit", span=Span(start, end), hint=f"INTERVAL '{text}' DAY")
-        words = [(word, start, end) for word in re.findall("[A-Za-z]+", text)]
-        is_literal = False
+        for amount, unit in AMOUNT.findall(text):
+            _refuse_amount(amount, Span(start, end), _unit(unit, start, end))
+        return
+    if isinstance(node.this, exp.Concat) and text != ")":  # INTERVAL '1' '2' DAY: two literals are one text
+        raise SqlSyntaxError(
+            f"unexpected '{text}' in an INTERVAL", span=Span(start, end), hint=f"INTERVAL '{text}' DAY"
+        )
     units = [_unit(*word) for word in words if word[0].upper() != "TO"]
     if is_literal:
-        try:
-            refuse_wrong(text, *units)
-        except ValueError as error:
-            raise SqlSyntaxError(str(error), span=Span(start, end)) from None
+        _refuse_amount(text, Span(start, end), *units)
+
+
+def _refuse_amount(text: str, place: Span, *units: str) -> None:
+    try:
+        refuse_wrong(text, *units)
+    except ValueError as error:
+        raise SqlSyntaxError(str(error), span=place) from None
 
 
 def _unit(word: str, start: int, end: int) -> str:

@@ -18,6 +18,7 @@ REFUSED: Mapping[tuple[type[exp.Expr], str], Words] = {
     (exp.Table, "hints"): ("this hint", None),
     (exp.Table, "pivots"): ("PIVOT", "SUM(x) FILTER (WHERE k = 'a') AS a, ..."),
     (exp.Table, "this"): ("this table function", None),
+    (exp.Interval, "fraction_in_string"): ("a fraction in an INTERVAL of this form", "INTERVAL '1.5' SECOND"),
     (exp.Lateral, "ordinality"): ("WITH ORDINALITY", None),
     (exp.Lateral, "cross_apply"): ("APPLY", "CROSS JOIN LATERAL"),
     (exp.Select, "distribute"): ("DISTRIBUTE BY", None),
