@@ -13,6 +13,7 @@ from tvfsql.plan.aggregates import AGGREGATES
 from tvfsql.plan.types import shown
 from tvfsql.syntax import ast, statements
 
+OTHERS = ("columns", "user functions", "catalogs", "databases", "create table")  # which SHOW also knows
 WITH_FROM = ("tables", "views", "columns", "databases")
 
 
@@ -47,7 +48,7 @@ def show(asked: statements.Show, catalog: Catalog) -> Listing:
     if asked.rows is not None:
         known[asked.what] = {*asked.rows, *_outside(asked, catalog)}
     if asked.what not in known:
-        hint = did_you_mean(asked.what.upper(), [what.upper() for what in (*known, "columns", "user functions")])
+        hint = did_you_mean(asked.what.upper(), [what.upper() for what in (*known, *OTHERS)])
         raise BindError(f"SHOW does not know {asked.what.upper()}", span=asked.span, hint=hint)
     if asked.of is not None and not known[asked.what]:
         _refuse_unknown(asked, catalog)

@@ -67,6 +67,11 @@ REFUSED = {
     "UNLOAD": None,
     "UPDATE": None,
 }
+REFUSED_OBJECTS = {  # of CREATE, ALTER and DROP
+    "MATERIALIZED": "CREATE TABLE, and INSERT INTO it",
+    "MODEL": None,
+    "CONNECTION": None,
+}
 # the arguments of group windows after the time column
 GROUP_ARGUMENTS = {"TUMBLE": ("size",), "HOP": ("slide", "size"), "SESSION": ("gap",)}
 
@@ -107,12 +112,28 @@ def _statement(sql: str, span: Span) -> statements.Statement:
     if word in REFUSED and len(tokens) > 1:
         named = f"{word} {tokens[1].upper()}" if tokens[1].type == "NAME" and word not in ("DELETE", "UPDATE") else word
         raise UnsupportedError(f"{named} is not supported", span=place_of(tokens[0]), hint=REFUSED[word])
+    _refuse_objects(tokens)
     close = nearest(word, STARTS)
     start = (
         f"did you mean {close}?" if close and close != word else f"statements start with {', '.join(STARTS[:-1])} or ("
     )
     tree = _lark("statement", sql, span, hint=start if word not in STARTS else STATEMENTS.get(word))
     return StatementBuilder(sql, lambda at: _query(sql, at)).build(tree)
+
+
+def _refuse_objects(tokens: list[Token]) -> None:
+    """Refuse what Flink makes besides tables, views and functions, and functions from a jar."""
+    words = [token.upper() for token in tokens]
+    if words[0] not in ("CREATE", "ALTER", "DROP"):
+        return
+    if words[1:2] and words[1] in REFUSED_OBJECTS:
+        named = " ".join(words[: 3 if words[1] == "MATERIALIZED" else 2])
+        raise UnsupportedError(f"{named} is not supported", span=place_of(tokens[1]), hint=REFUSED_OBJECTS[words[1]])
+    kind = next((word for word in words[1:] if word not in ("TEMPORARY", "SYSTEM")), None)
+    if kind == "FUNCTION" and "USING" in words:
+        at = tokens[words.index("USING")]
+        hint = "AS 'module.f' LANGUAGE PYTHON"
+        raise UnsupportedError("USING of a function is not supported", span=place_of(at), hint=hint)
 
 
 def _query(sql: str, span: Span) -> ast.Query:

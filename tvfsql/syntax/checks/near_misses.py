@@ -12,6 +12,9 @@ from tvfsql.syntax.tokens import place_of
 NEED_BY = ("GROUP", "ORDER", "PARTITION")
 KEYWORDS = ("FROM", "WHERE", "GROUP", "ORDER", "HAVING", "LIMIT", "JOIN", "UNION", "SELECT", "BETWEEN", "OFFSET")
 ALIKE = 0.72
+WINDOW_HINT = (
+    "TABLE(TUMBLE(TABLE t, DESCRIPTOR(ts), INTERVAL '10' MINUTE)) in FROM, and GROUP BY window_start, window_end"
+)
 NEAR = 3  # how many words before an error are searched for its cause
 
 
@@ -39,6 +42,8 @@ def explained(error: SqlSyntaxError, tokens: Sequence[Token]) -> SqlSyntaxError:
         if token.type != "NAME":
             continue
         word = token.upper()
+        if word == "WINDOW" and after == "(":
+            return SqlSyntaxError("Spark's window() is not supported here", span=place_of(token), hint=WINDOW_HINT)
         if word in NEED_BY and after not in ("BY", "(", ",", ".", *KEYWORDS):
             return SqlSyntaxError(f"BY is missing after {word}", span=place_of(token), hint=f"{word} BY column")
         if error.hint:

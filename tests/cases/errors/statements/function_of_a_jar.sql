@@ -1,0 +1,1 @@
+CREATE FUNCTION weighted AS 'org.example.Weighted' USING JAR 'functions.jar';
