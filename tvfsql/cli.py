@@ -70,7 +70,7 @@ def _versions() -> str:
 
 def _session(given: argparse.Namespace) -> Session:
     """A session with the options of the command line, after the scripts of `-i` have run."""
-    from tvfsql.api import Session
+    from tvfsql.api import Compiled, Session
 
     options = {}
     for key in ("master", "remote"):
@@ -87,7 +87,9 @@ def _session(given: argparse.Namespace) -> Session:
     for file in getattr(given, "init", None) or ():
         for sql, name, folder in _sources([file], ()):
             session.script.folder = folder
-            session.execute(sql, file=name)
+            done = session.execute(sql, file=name)
+            if any(isinstance(result.outcome, Compiled) and result.outcome.sink is None for result in done):
+                session.script.notes.append(f"{file}: a SELECT in a script of -i is not run")
     return session
 
 

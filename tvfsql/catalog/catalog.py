@@ -79,6 +79,12 @@ class Table:
         return tuple(Field(column.name, column.type) for column in self.columns if column.scalar is None)
 
     @property
+    def read_event_time(self) -> str | None:
+        """The column of its watermark; None if that is computed, or there is none."""
+        read = {column.name for column in self.physical}
+        return self.watermark.column if self.watermark and self.watermark.column in read else None
+
+    @property
     def is_changelog(self) -> bool:
         """Whether its rows are changes, some of which retract earlier ones."""
         return self.op is not None or (self.connector is not None and self.connector.changes is not None)
