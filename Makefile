@@ -39,10 +39,10 @@ test-cluster: $(DONE)  ## the tests on a standalone Spark cluster on this machin
 	$(BIN)/pytest -n 0 --durations 5 -m cluster
 
 test-spark41: .venv-spark41/.installed  ## the tests of Iceberg, with Spark 4.1 in .venv-spark41
-	.venv-spark41/bin/pytest -n 0 --durations 5 -m "lakehouse and not soak" -k iceberg
+	.venv-spark41/bin/pytest -n 0 --durations 5 -m lakehouse -k iceberg
 
 test-spark42: .venv-spark42/.installed  ## the tests of Delta, with Spark 4.2 in .venv-spark42
-	.venv-spark42/bin/pytest -n 0 --durations 5 -m "lakehouse and not soak"
+	.venv-spark42/bin/pytest -n 0 --durations 5 -m lakehouse
 
 check: lint  ## linters, types, layers and the fast tests: no Java
 	TVFSQL_EXAMPLES_ONE_IN=5 $(BIN)/pytest -n $(JOBS) -m "not spark and not slow"

@@ -9,6 +9,7 @@ from collections import Counter
 from collections.abc import Iterator
 from datetime import datetime
 from pathlib import Path
+from tempfile import TemporaryDirectory
 from typing import TYPE_CHECKING, Any
 
 import pytest
@@ -50,14 +51,16 @@ class Database:
 
 
 @pytest.fixture(scope="module")
-def database(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Database]:
-    try:
-        made = Database(tmp_path_factory.mktemp("postgres"))
-    except Exception as reason:
-        pytest.skip(f"no PostgreSQL starts here: {reason}")
-    yield made
-    made.connection.close()
-    made.server.cleanup()
+def database() -> Iterator[Database]:
+    """In a folder that is not pytest's: a second pytest would take it from the server, which has a user of its own."""
+    with TemporaryDirectory(prefix="tvfsql-postgres-") as folder:
+        try:
+            made = Database(Path(folder) / "data")
+        except Exception as reason:
+            pytest.skip(f"no PostgreSQL starts here: {reason}")
+        yield made
+        made.connection.close()
+        made.server.cleanup()
 
 
 @pytest.fixture

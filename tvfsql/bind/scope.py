@@ -73,7 +73,7 @@ class Relation:
         ]
 
     def _missing(self, table: str | None, name: str, span: Span | None) -> BindError:
-        qualifiers = {column.qualifier for column in self.visible if column.qualifier}
+        qualifiers = {column.qualifier for column in self.visible if column.qualifier and column.qualifier != QUALIFIER}
         if table is not None and table.lower() not in {known.lower() for known in qualifiers}:
             hint = did_you_mean(table, qualifiers)
             return BindError(f"there is no table {table} in this FROM", span=span, hint=hint)

@@ -17,6 +17,7 @@ from tvfsql.errors import Span, SqlSyntaxError, UnsupportedError, nearest
 from tvfsql.plan.scalar import quoted
 from tvfsql.syntax.calls import WithWords
 from tvfsql.syntax.checks.literals import TIMES, WRITTEN
+from tvfsql.syntax.interval import is_range
 from tvfsql.syntax.known import functions
 from tvfsql.syntax.tokens import tokens_of
 
@@ -103,11 +104,25 @@ class FlinkSql(Spark):
             return made
 
         def _parse_interval_span(self, this: exp.Expr, parse_function_unit: bool = True) -> exp.Interval:
-            """Parse an interval, and keep its words: sqlglot reads M as MINUTE."""
+            """Parse an interval, and keep its words: sqlglot reads M as MINUTE. TO after its unit may belong to a FLOOR
+            around it: FLOOR(d + INTERVAL '1' MONTH TO YEAR).
+            """
             start = self._index - 1
             made: exp.Interval = super()._parse_interval_span(this, parse_function_unit)
+            unit = made.args.get("unit")
+            if isinstance(unit, exp.IntervalSpan) and not is_range(unit.this.name, unit.expression.name):
+                made.set("unit", unit.this)
+                self._retreat(start + 2)
             words = self._tokens[start : self._index]
             made.meta[WRITTEN] = tuple((word.text, word.start, word.end + 1) for word in words)
+            return made
+
+        def _parse_primary(self) -> exp.Expr | None:
+            """Parse a primary expression. The literal .5 is a DECIMAL(1, 1), not 0.5."""
+            dot = self._curr
+            made: exp.Expr | None = super()._parse_primary()
+            if isinstance(made, exp.Literal) and dot and dot.token_type == TokenType.DOT:
+                made.set("this", made.name.removeprefix("0"))
             return made
 
         def _parse_paren(self) -> exp.Expr | None:

@@ -21,6 +21,14 @@ def unit_of(word: str) -> str | None:
     return unit if unit.upper() in UNITS else None
 
 
+def is_range(first: str, last: str) -> bool:
+    """Whether `first` TO `last` are the units of an interval, the larger first; in any case and number."""
+    units = tuple(unit_of(word) or "" for word in (first, last))
+    if units == ("year", "month"):
+        return True
+    return all(unit in ORDER for unit in units) and ORDER.index(units[0]) < ORDER.index(units[1])
+
+
 def parse_interval(text: str, unit: str, to: str | None = None) -> tuple[int, int]:
     """(milliseconds, months) of an interval literal. `text` has no quotes; units are those of `unit_of`.
 
@@ -85,7 +93,7 @@ def _unsigned(text: str) -> str:
 
 def _compound(text: str, first: str, last: str) -> Decimal:
     """The milliseconds of `1 02:03` DAY TO MINUTE."""
-    if first not in ORDER or last not in ORDER or ORDER.index(first) >= ORDER.index(last):
+    if not is_range(first, last) or first not in ORDER:
         raise ValueError(f"{first.upper()} TO {last.upper()} is not a range of units")
     units = ORDER[ORDER.index(first) : ORDER.index(last) + 1]
     days, blank, clock = text.partition(" ") if first == "day" else ("", "", text)

@@ -67,13 +67,17 @@ def _as_decimal(tree: exp.Expr, kind: SqlType) -> exp.Expr:
 
 
 def below_one(tree: exp.Expr) -> exp.Expr:
-    """A literal below 1 has one digit before the point in Flink, and none in Spark."""
+    """The literal 0.5 has one digit before the point in Flink, and none in Spark. In both, .5 has none."""
     if isinstance(tree, exp.Neg):
         return exp.Neg(this=below_one(tree.this))
     if not isinstance(tree, exp.Literal) or tree.is_string or tree.is_int or "e" in tree.name.lower():
         return tree
     whole, _, fraction = tree.name.partition(".")
-    return tree if whole.strip("0") else exp.cast(tree.copy(), f"decimal({len(fraction) + 1}, {len(fraction)})")
+    return (
+        tree
+        if whole.strip("0") or not whole
+        else exp.cast(tree.copy(), f"decimal({len(fraction) + 1}, {len(fraction)})")
+    )
 
 
 def _moved_date(node: exp.Binary, left: SqlType, right: SqlType) -> exp.Expr | None:

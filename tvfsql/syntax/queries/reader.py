@@ -234,6 +234,10 @@ class _Reader:
         def take_out(node: exp.Expr) -> exp.Expr:
             if isinstance(node, exp.Column) and node.table == QUALIFIER:
                 return exp.Column(this=node.this.copy())
+            if node.parent is not None and isinstance(node, exp.Select) and modern(node, self.groups) is not None:
+                name = next(name for name in _argument_names("windows") if name not in sources)
+                sources[name] = ast.Derived(self.query(node), None, span_of(node, self.span))
+                return exp.select("*").from_(name)
             stands_in_from = isinstance(node.parent, exp.From | exp.Join) and node.arg_key == "this"
             named = isinstance(node, exp.Table) and isinstance(node.this, exp.Identifier)
             if not named and not (stands_in_from and is_plain(node) and not isinstance(node, exp.Values)):
