@@ -67,7 +67,9 @@ QUERIES = {
         f"DESCRIPTOR(bidtime), {TEN})) AS bid GROUP BY bid.item, window_start, window_end"
     ),
 }
-OLD_CASES = [case for case in cases("group_windows") if "TABLE(" not in case.sql and "JOIN" not in case.sql]
+# Spark plans window functions in subqueries of expressions, so there the plans differ
+OTHERS = ("TABLE(", "JOIN", " IN (SELECT")
+OLD_CASES = [case for case in cases("group_windows") if not any(word in case.sql for word in OTHERS)]
 
 
 def physical(sql: str) -> list[str]:
