@@ -73,7 +73,7 @@ and follows Spark's rules. A function that neither has is rejected.
 | `(a - b) DAY TO SECOND`, `(a - b) MONTH` | |
 | `MAP[key, value, ...]`, `ARRAY[...]`, `ROW(...)` | |
 | `CASE x WHEN a, b THEN ...` | |
-| `x [NOT] IN (a, b, ...)` | values are compared as they are. Flink converts the list to the type of `x`: there `0 IN (0.5)` is TRUE |
+| `x [NOT] IN (a, b, ...)` | Flink converts the list to the type of `x`, so `0 IN (0.5)` is TRUE there |
 
 A JSON path is strict unless it begins with `lax`. It can contain names, indexes (also from the end), slices, `*` and
 `..name`. Filters (`[?(...)]`) and functions are rejected.
