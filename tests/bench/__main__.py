@@ -15,6 +15,7 @@ import micro_batches
 import ranges
 import report
 import row_level
+import scale
 import sharing
 import split
 import streams
@@ -30,6 +31,7 @@ GROUPS = {
     "backfill": {case.name for case in backfill.CASES},
     "split": {"sharing", *(case.name for case in SPLIT_CASES)},
     "nexmark": {*compare.CASES},
+    "scale": {"scale"},
 }
 
 
@@ -74,6 +76,8 @@ def main(arguments: Sequence[str] | None = None) -> int:
         agree &= backfill.run(bids, cases, chosen.repeats)
     if "functions" in only:
         functions.run(min(bids.rows, 1_000_000), chosen.repeats)
+    if "scale" in only:
+        scale.run()
     if "sharing" in only:
         sharing.run(bids, chosen.repeats)
     if only & GROUPS["nexmark"]:

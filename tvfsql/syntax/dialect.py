@@ -54,6 +54,8 @@ def time_literal(parser: Parser, value: exp.Expr, kind: exp.DataType) -> exp.Cas
 class FlinkSql(Spark):
     """Spark's SQL with Flink's differences: '' escapes a quote, casts are strict, and types are Flink's."""
 
+    STRICT_JSON_PATH_SYNTAX = False  # sqlglot would print a warning about a path that it cannot read
+
     class Tokenizer(Spark.Tokenizer):
         QUOTES = ["'"]
         UNICODE_STRINGS = [("U&'", "'"), ("u&'", "'")]
@@ -134,6 +136,8 @@ class FlinkSql(Spark):
 
         def _parse_bracket(self, this: exp.Expr | None = None) -> exp.Expr | None:
             """Parse an element access, or the contents of MAP[...] and MULTISET[...]."""
+            if isinstance(this, exp.Dot) and this.args.get("expression") is None:
+                self.raise_error("Expected a name after .")
             named = isinstance(this, exp.Column) and not this.table and not this.this.quoted
             if (
                 named
