@@ -138,6 +138,7 @@ class FlinkSql(Spark):
             """Parse an element access, or the contents of MAP[...] and MULTISET[...]."""
             if isinstance(this, exp.Dot) and this.args.get("expression") is None:
                 self.raise_error("Expected a name after .")
+                raise ParseError("a name is missing")  # in types raise_error does nothing
             named = isinstance(this, exp.Column) and not this.table and not this.this.quoted
             if (
                 named
