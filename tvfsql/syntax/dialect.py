@@ -136,9 +136,9 @@ class FlinkSql(Spark):
 
         def _parse_bracket(self, this: exp.Expr | None = None) -> exp.Expr | None:
             """Parse an element access, or the contents of MAP[...] and MULTISET[...]."""
-            if isinstance(this, exp.Dot) and this.args.get("expression") is None:
-                self.raise_error("Expected a name after .")
-                raise ParseError("a name is missing")  # in types raise_error does nothing
+            unnamed = isinstance(this, exp.Dot) and this.args.get("expression") is None
+            if unnamed and self._match(TokenType.L_BRACKET, advance=False):
+                raise ParseError.new("Expected a name after .")  # raise_error ignores errors in types
             named = isinstance(this, exp.Column) and not this.table and not this.this.quoted
             if (
                 named
