@@ -2,11 +2,13 @@
 
 from __future__ import annotations
 
+import argparse
 import re
 import shutil
 import subprocess
 import sys
 import textwrap
+from collections.abc import Iterator
 from pathlib import Path
 from typing import TYPE_CHECKING
 
@@ -21,6 +23,7 @@ from tvfsql import Session, TvfSqlError
 from tvfsql.api import Compiled
 from tvfsql.api.script import Outcome
 from tvfsql.arguments import build_parser
+from tvfsql.cli import main
 
 if TYPE_CHECKING:
     from pyspark.sql import SparkSession
@@ -37,6 +40,7 @@ SHOWN = [
     for mode in block.shown
     if SOAK or mode == block.shown[0] or block is FIRST.get(block.page)
 ]
+COMPILING = ("run", "explain", "compile", "package", "check", "lint")
 COMMANDS = [
     (str(block), words)
     for block in blocks("")
@@ -67,7 +71,10 @@ def test_sql_compiles_in_the_modes_that_it_is_for(
 
 
 @pytest.mark.parametrize(("place", "words"), COMMANDS)
-def test_commands_are_such_as_can_be_given(place: str, words: list[str]) -> None:
+def test_commands_are_such_as_can_be_given(
+    place: str, words: list[str], capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """Their arguments are valid, and their scripts compile in the mode that they ask for."""
     command, *arguments = words
     if command == "make":
         targets = [word for word in arguments if "=" not in word]
@@ -77,6 +84,20 @@ def test_commands_are_such_as_can_be_given(place: str, words: list[str]) -> None
     given = build_parser().parse_args(arguments)
     for file in (*getattr(given, "files", ()), *(given.init or ())):
         assert file == "-" or (ROOT / file).exists(), f"{place}: {file}"
+    of_spark = any("shop.orders" in sql for sql in getattr(given, "sql", None) or ())  # a table of Spark's catalogs
+    if given.command in COMPILING and not of_spark and "-" not in given.files:
+        monkeypatch.chdir(ROOT)
+        assert main([*as_check(given)]) == 0, f"{place}: {capsys.readouterr().err}"
+
+
+def as_check(given: argparse.Namespace) -> Iterator[str]:
+    """The arguments of `check` for the scripts of another command."""
+    yield "check"
+    modes = [given.mode] if given.mode else []
+    for option, values in (("--mode", modes), ("-i", given.init), ("-e", given.sql), ("--set", given.set)):
+        for value in values or ():
+            yield from (option, value)
+    yield from given.files
 
 
 def test_python_is_python() -> None:
