@@ -12,6 +12,17 @@ PYTHON ?= $(shell for each in python3 python3.13 python3.12 python3.11 python; d
 	"$$each" -c '$(AT_LEAST_3_11)' 2>/dev/null && echo "$$each" && break; done)
 
 .DEFAULT_GOAL := help
+
+comma := ,
+needs_python = test -n "$(PYTHON)" || { echo "no Python 3.11 or later found; make PYTHON=/path/to/python3" >&2; exit 1; }
+# into .venv: what is printed, and the extra of pyproject.toml
+define install
+	@$(needs_python)
+	@"$(PYTHON)" -c '$(AT_LEAST_3_11)' || { echo "$(PYTHON) is not Python 3.11 or later" >&2; exit 1; }
+	@test -x $(BIN)/pip || "$(PYTHON)" -m venv --clear .venv
+	@echo "installing $(1) ..."
+	@$(BIN)/pip install --quiet --disable-pip-version-check --editable '.[$(2)]'
+endef
 .PHONY: help demo test soak soak-kills test-cluster test-spark41 test-spark42 interrupts check golden bench bench-flink fuzz hostile lint screens site
 
 help:  ## show this list
@@ -78,24 +89,16 @@ lint: $(DONE)
 	$(BIN)/lint-imports
 
 $(DONE): pyproject.toml
-	@test -n "$(PYTHON)" || { echo "no Python 3.11 or later found; make PYTHON=/path/to/python3" >&2; exit 1; }
-	@"$(PYTHON)" -c '$(AT_LEAST_3_11)' || { echo "$(PYTHON) is not Python 3.11 or later" >&2; exit 1; }
-	@test -x $(BIN)/pip || "$(PYTHON)" -m venv --clear .venv
-	@echo "installing into .venv, with the tools for its tests: 2 GB ..."
-	@$(BIN)/pip install --quiet --disable-pip-version-check --editable '.[dev]'
+	$(call install,into .venv$(comma) with the tools for its tests: 2 GB,dev)
 	@touch $@ $(RUNS)
 
 # what running scripts takes, without the tools of the tests
 $(RUNS): pyproject.toml
-	@test -n "$(PYTHON)" || { echo "no Python 3.11 or later found; make PYTHON=/path/to/python3" >&2; exit 1; }
-	@"$(PYTHON)" -c '$(AT_LEAST_3_11)' || { echo "$(PYTHON) is not Python 3.11 or later" >&2; exit 1; }
-	@test -x $(BIN)/pip || "$(PYTHON)" -m venv --clear .venv
-	@echo "installing tvfsql, Spark and Java into .venv: 1 GB ..."
-	@$(BIN)/pip install --quiet --disable-pip-version-check --editable '.[java]'
+	$(call install,tvfsql$(comma) Spark and Java into .venv: 1 GB,java)
 	@touch $@
 
 .venv-flink/.installed:
-	@test -n "$(PYTHON)" || { echo "no Python 3.11 or later found; make PYTHON=/path/to/python3" >&2; exit 1; }
+	@$(needs_python)
 	@"$(PYTHON)" -m venv --clear .venv-flink
 	@echo "installing Flink into .venv-flink ..."
 	@.venv-flink/bin/pip install --quiet --disable-pip-version-check 'apache-flink==2.3.*'
@@ -103,7 +106,7 @@ $(RUNS): pyproject.toml
 
 # Delta and Iceberg have no release for newer versions of Spark; 4.1 is older than those that pyproject.toml allows
 .venv-spark4%/.installed: pyproject.toml
-	@test -n "$(PYTHON)" || { echo "no Python 3.11 or later found; make PYTHON=/path/to/python3" >&2; exit 1; }
+	@$(needs_python)
 	@"$(PYTHON)" -m venv --clear .venv-spark4$*
 	@echo "installing Spark 4.$* into .venv-spark4$* ..."
 	@.venv-spark4$*/bin/pip install --quiet --disable-pip-version-check --editable '.[dev]'
