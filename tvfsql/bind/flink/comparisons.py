@@ -146,3 +146,13 @@ def refuse_dates_and_times(name: str, values: list[exp.Expr], type_of: TypeOf) -
     kinds = {type_of(value) for value in values}
     if "date" in kinds and kinds & {CLOCK, INSTANT}:
         raise UnsupportedError(f"{name} cannot mix DATE and TIMESTAMP", hint=f"{name}(ts, CAST(dt AS TIMESTAMP(3)))")
+
+
+def is_right_side(node: exp.Expr) -> bool:
+    """Whether a predicate is the right side of an operator. For Flink and Spark `a = b IS NULL` is `(a = b) IS NULL`;
+    in the tree of sqlglot `b IS NULL` is an operand. Parentheses around a part of it would change its meaning.
+    """
+    while isinstance(node.parent, exp.Not | exp.Predicate) and node.arg_key == "this":
+        node = node.parent
+    above = node.parent
+    return isinstance(above, exp.Binary) and not isinstance(above, exp.Connector) and node.arg_key == "expression"

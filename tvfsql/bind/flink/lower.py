@@ -14,6 +14,7 @@ from tvfsql.bind.flink.comparisons import (
     among_floats,
     compared,
     exact_floats,
+    is_right_side,
     of_rows,
     one_of_query,
     one_of_tuples,
@@ -108,6 +109,9 @@ def lowered(node: exp.Expr, type_of: TypeOf, zone: str) -> exp.Expr | None:
             return None
         case exp.In() if isinstance(node.this, exp.Tuple) and node.expressions:
             return one_of_tuples(node)
+        case exp.Is() if isinstance(node.this, exp.Predicate) and not is_right_side(node):
+            node.set("this", exp.Paren(this=node.this))  # Spark cannot read x IS NULL IS FALSE
+            return None
         case exp.Between():
             exact_floats(node, ("this", "low", "high"), type_of)
             return None
