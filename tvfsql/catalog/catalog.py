@@ -80,7 +80,7 @@ class Table:
 
     @property
     def read_event_time(self) -> str | None:
-        """The column of its watermark; None if that is computed, or there is none."""
+        """The watermark's column; None if it is a computed column, or if the table has no watermark."""
         read = {column.name for column in self.physical}
         return self.watermark.column if self.watermark and self.watermark.column in read else None
 

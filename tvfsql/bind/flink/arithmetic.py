@@ -73,11 +73,9 @@ def below_one(tree: exp.Expr) -> exp.Expr:
     if not isinstance(tree, exp.Literal) or tree.is_string or tree.is_int or "e" in tree.name.lower():
         return tree
     whole, _, fraction = tree.name.partition(".")
-    return (
-        tree
-        if whole.strip("0") or not whole
-        else exp.cast(tree.copy(), f"decimal({len(fraction) + 1}, {len(fraction)})")
-    )
+    if not whole or whole.strip("0"):
+        return tree
+    return exp.cast(tree.copy(), f"decimal({len(fraction) + 1}, {len(fraction)})")
 
 
 def _moved_date(node: exp.Binary, left: SqlType, right: SqlType) -> exp.Expr | None:
