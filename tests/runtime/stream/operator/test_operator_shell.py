@@ -1,0 +1,66 @@
+"""The shell of an operator in pyspark's tester, and the messages that it emits."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+import pyarrow as pa
+import pytest
+from pyspark.sql import Row
+from pyspark.sql.streaming.tws_tester import TwsTester
+from streams import (
+    EMITTED,
+    LAYOUT,
+    TYPES,
+    Event,
+    messages,
+    operator,
+    ordered,
+    rows_of,
+    source,
+    strategy,
+)
+
+from tvfsql.plan.window import Hop
+from tvfsql.runtime.stream.exchange.key_groups import key_group_labels
+from tvfsql.runtime.stream.exchange.local_phase import LocalPhase
+from tvfsql.runtime.stream.operator.messages import Emit, Fire, Late, Report, decoded, encoded
+from tvfsql.runtime.stream.operator.shell import OperatorShell
+from tvfsql.runtime.stream.state.description import Description
+from tvfsql.runtime.stream.time.control_channel import END_OF_INPUT
+
+
+def test_the_shell_runs_the_operator_over_the_rows_of_spark() -> None:
+    window = Hop(1000, 3000)
+    shell = OperatorShell(operator(window), Description("GlobalWindowAggregate", ("key",), window))
+    tester = TwsTester(shell)
+    (label,) = key_group_labels(1)
+    out: list[list[Any]] = []
+    for events in ([Event("a", 500), Event("b", 1500, 999)], [Event("a", 10), Event(None, None, END_OF_INPUT)]):
+        payloads = list(LocalPhase(strategy(window), (label,))([source(events, (label,))]))
+        rows = [Row(**row, now=0) for batch in payloads for row in batch.to_pylist()]
+        out.append([*messages(tester.test(label, rows))])
+    first, second = (
+        [row[:4] for message in told[:-1] for made in operator(window).unpack(message) for row in rows_of(made)]
+        for told in out
+    )
+    assert first == [("a", -2000, 1000, 1)]
+    assert ordered(second) == [
+        ("a", -1000, 2000, 2), ("a", 0, 3000, 2), ("b", -1000, 2000, 1), ("b", 0, 3000, 1), ("b", 1000, 4000, 1)
+    ]  # fmt: skip
+    report = out[0][-1]
+    assert report.newest_end == 4000
+    assert (report.rows_in, report.late, report.rows_out, report.watermark) == (2, 0, 1, 999)
+    assert (report.state_rows, report.open_slices) == (2, 2)
+    kept = (END_OF_INPUT, '{"": [999, false, false]}', b"", shell.description)
+    assert tester.peekValueState("index", label) == kept
+
+
+def test_messages_come_through_spark_as_they_were() -> None:
+    rows = LAYOUT.batch([pa.array(["a"])], np.array([4]), [pa.array([None], kind) for kind in TYPES])
+    numbers = (1, 2, 0, 4, 3, None, -5, 7, None, 2**62, 0, None)
+    sent = [Fire(rows, -1000, 2000), Emit(rows), Late(rows), Report(*numbers)]
+    assert [*messages(map(encoded, sent))] == sent
+    with pytest.raises(AssertionError, match="unknown kind of message"):
+        [*decoded(pa.RecordBatch.from_pylist([{"kind": "Other"}], schema=EMITTED))]
