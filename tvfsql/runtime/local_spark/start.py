@@ -18,7 +18,6 @@ import threading
 from collections.abc import Collection, Iterator, Mapping
 from contextlib import contextmanager
 from pathlib import Path
-from urllib.parse import urlsplit
 
 from py4j.protocol import Py4JJavaError
 from pyspark import SparkContext, __version__
@@ -30,6 +29,7 @@ from pyspark.sql import SparkSession
 from tvfsql.errors import DataError
 from tvfsql.runtime.cluster.asked import MASTER, PYTHON, REMOTE, is_local, requested
 from tvfsql.runtime.cluster.hadoop_files import LOCAL_MANAGER, MANAGER
+from tvfsql.runtime.cluster.reachable import require_master, require_server
 from tvfsql.runtime.local_spark.class_archive import archive_options
 from tvfsql.runtime.local_spark.java import Java, find_java, spark_java_home
 from tvfsql.runtime.local_spark.launch import no_java_left
@@ -54,7 +54,6 @@ MEANING = {
     "spark.sql.execution.arrow.maxBytesPerBatch": str(2**31 - 1),
 }
 CONNECT_HINT = "pip install 'tvfsql[connect]'"
-CONNECT_PORT = 15002  # where a URL has none
 
 
 def start_spark(
@@ -70,6 +69,7 @@ def start_spark(
     asked = requested(own)
     if REMOTE in asked:
         return _connected(asked)
+    require_master(asked.get(MASTER, ""))
     local = is_local(asked.get(MASTER, "local"))
     java = find_java()
     home = _spark_home(local)
@@ -96,7 +96,7 @@ def start_spark(
 def _connected(asked: Mapping[str, str]) -> SparkSession:
     """A session of a Spark Connect server, with the settings that results depend on and the user's own."""
     url = asked[REMOTE]
-    _require_server(url)
+    require_server(url)
     try:
         builder = SparkSession.builder.remote(url)
         for key, value in (MEANING | {key: asked[key] for key in asked if key.startswith("spark.sql.")}).items():
@@ -109,18 +109,6 @@ def _connected(asked: Mapping[str, str]) -> SparkSession:
         raise DataError("Spark Connect needs packages that are not here", hint=CONNECT_HINT) from error
     except PySparkException as error:
         raise DataError(f"there is no Spark Connect server at {url}: {_first_line(error)}") from error
-
-
-def _require_server(url: str) -> None:
-    """Raise DataError if nothing listens at the address of a server; pyspark would try for ten minutes. A proxy of gRPC
-    may know addresses that this machine does not."""
-    if any(os.environ.get(name) for name in ("grpc_proxy", "https_proxy", "http_proxy")):
-        return
-    place = urlsplit(url)
-    try:
-        socket.create_connection((place.hostname or "", place.port or CONNECT_PORT), timeout=30).close()
-    except (OSError, ValueError) as error:
-        raise DataError(f"there is no Spark Connect server at {url}: {error}") from error
 
 
 # only Java's fast compiler: full optimization takes longer than the tests run
