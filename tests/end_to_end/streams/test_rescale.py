@@ -8,9 +8,11 @@ from pathlib import Path
 from typing import TYPE_CHECKING
 
 import pytest
+from bids import WINDOWS, create_table, some_batches, write_files
 from old_checkpoints import run, unpack
 
 from examples import SOAK
+from tvfsql import Session
 from tvfsql.api.state import rescale_streams
 from tvfsql.cli import main
 from tvfsql.errors import OptionError, TvfSqlError
@@ -20,6 +22,7 @@ from tvfsql.runtime.stream.inspect.rescale import tasks_of
 if TYPE_CHECKING:
     from pyspark.sql import SparkSession
 
+TASKS = "spark.sql.shuffle.partitions"
 USUAL = ("window_join", "last_row", "windows_over_windows")
 
 
@@ -44,6 +47,26 @@ def test_a_rescaled_stream_goes_on(spark: SparkSession, name: str, tmp_path: Pat
     metrics = json.loads((tmp_path / "checkpoint" / "1" / "metrics.json").read_text(encoding="utf-8"))
     assert metrics["micro_batches_unreported"] == 0
     assert tasks_of(stream) == 2
+
+
+@pytest.mark.spark
+@pytest.mark.parametrize(("asked", "tasks"), [(None, 6), ("3", 3)])
+def test_a_new_stream_starts_as_many_tasks_as_asked_or_one_for_each_key_group(
+    spark: SparkSession, asked: str | None, tasks: int, tmp_path: Path
+) -> None:
+    """By default Spark starts 200, on clusters too."""
+    write_files(tmp_path / "in", some_batches(seed=1, disorder=3, batches=1))
+    own = spark.newSession()
+    own.conf.unset(TASKS)
+    if asked:
+        own.conf.set(TASKS, asked)
+    groups = {"pipeline.max-parallelism": "6"}
+    session = Session(own, mode="streaming", checkpoint=tmp_path / "checkpoint", options=groups)
+    create_table(session, "bid", "ts TIMESTAMP(3), item STRING, WATERMARK FOR ts AS ts", tmp_path / "in")
+    items = f"SELECT item, COUNT(*) FROM TABLE({WINDOWS['tumble']}) GROUP BY window_start, window_end, item"
+    assert session.sql(items).collect()
+    assert tasks_of(LocalPlace(tmp_path / "checkpoint" / "1")) == tasks
+    assert own.conf.get(TASKS) == (asked or "200")
 
 
 def test_more_tasks_than_key_groups_are_refused(tmp_path: Path) -> None:

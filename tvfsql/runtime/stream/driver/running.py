@@ -29,6 +29,7 @@ from tvfsql.runtime.stream.driver.idle_sources import Idleness, Source
 from tvfsql.runtime.stream.driver.processing_time_triggers import Triggers
 from tvfsql.runtime.stream.driver.quiet_worker import quiet_java
 from tvfsql.runtime.stream.driver.source_files import came_after, files_looked_up, missing_files
+from tvfsql.runtime.stream.exchange.key_groups import key_groups_used
 from tvfsql.runtime.stream.progress.counts import (
     MISSING,
     StreamCounts,
@@ -42,6 +43,7 @@ from tvfsql.runtime.stream.time.control_channel import END_OF_INPUT, advance, en
 
 POLL = 0.2  # seconds between two looks at a running query
 LAST = 0.02  # the same, while the query is to stop after its micro-batch
+TASKS = "spark.sql.shuffle.partitions"
 BOUNDED = 0.05  # the same, while waiting for the end of the input
 
 _building = threading.Lock()  # while a query is built, its control folder is a setting of the session
@@ -210,12 +212,14 @@ class StreamDriver:
         history = Backfill(checkpoint / HISTORY, self.running.stopping.is_set)
         with _settings(spark, control), counting(self.counts.sent), backfilling(history):
             try:
-                writer = self.stream.writer(checkpoint)
+                with key_groups_used() as groups:
+                    writer = self.stream.writer(checkpoint)
             except Interrupted:
                 return
             files = files_looked_up(writer, self.stream.looks_up)
             self.began = time.time()
-            query = writer.start()
+            with _tasks(spark, max(groups, default=0)):
+                query = writer.start()
         self.counts.added["rowsIn"] += history.rows
         self.query, self.seen = query, None
         self.started.set()
@@ -316,6 +320,20 @@ def _fresh(query: StreamingQuery, seen: int | None) -> list[StreamingQueryProgre
 
 def _ran(progress: StreamingQueryProgress) -> bool:
     return "addBatch" in progress["durationMs"]
+
+
+@contextmanager
+def _tasks(spark: SparkSession, groups: int) -> Iterator[None]:
+    """A query that starts in this block starts a task for each key group in its shuffles, unless the session has a
+    number of its own: of Spark's 200 all others would do nothing. A checkpoint keeps the number of its first run."""
+    if not groups or TASKS in spark.conf.getAll:
+        yield
+        return
+    spark.conf.set(TASKS, str(groups))
+    try:
+        yield
+    finally:
+        spark.conf.unset(TASKS)
 
 
 @contextmanager

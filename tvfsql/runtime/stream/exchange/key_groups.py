@@ -1,10 +1,26 @@
-"""Labels of key groups that Spark distributes evenly."""
+"""Labels of key groups that Spark distributes evenly, and the number of tasks that they are for."""
 
 from __future__ import annotations
 
+from collections.abc import Iterator
+from contextlib import contextmanager
+from contextvars import ContextVar
 from itertools import count
 
 MASK = 0xFFFFFFFF
+
+_used: ContextVar[list[int] | None] = ContextVar("used", default=None)
+
+
+@contextmanager
+def key_groups_used() -> Iterator[list[int]]:
+    """Yields a list: the number of key groups of each operator that is built inside this block."""
+    found: list[int] = []
+    before = _used.set(found)
+    try:
+        yield found
+    finally:
+        _used.reset(before)
 
 
 def key_group_labels(groups: int) -> tuple[int, ...]:
@@ -18,6 +34,8 @@ def key_group_labels(groups: int) -> tuple[int, ...]:
     for label in count():
         found.setdefault(spark_hash(label) % groups, label)
         if len(found) == groups:
+            if (used := _used.get()) is not None:
+                used.append(groups)
             return tuple(found[remainder] for remainder in range(groups))
     raise AssertionError
 
