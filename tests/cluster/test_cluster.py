@@ -4,8 +4,10 @@ from __future__ import annotations
 
 import json
 import os
+import signal
 import subprocess
 import sys
+import time
 from collections import Counter
 from collections.abc import Iterator
 from datetime import datetime, timedelta
@@ -38,6 +40,7 @@ GROUP BY window_start, window_end, item;
 FUNCTION = "def twice(n: int) -> int:\n    return 2 * n\n"
 SCRIPTS = ("tables.sql", "batch.sql", "streaming.sql")
 START = datetime(2024, 1, 1)
+PATIENCE = 300  # seconds for a stream of a few rows, on a busy machine
 
 
 @pytest.fixture(scope="module")
@@ -88,3 +91,30 @@ def test_batch_and_a_stream_with_a_function_write_the_rows_of_this_machine(
     assert "rowsIn: 900" in told and "numLateRecordsDropped: 0" in told
     assert written(folder / "batch") == written(folder / "streaming") == expected(spark, folder)
     assert (folder / "checkpoint" / "1" / "spark" / "state").is_dir()
+
+
+def test_a_stream_goes_on_when_an_executor_is_killed(cluster: Cluster, spark: SparkSession, folder: Path) -> None:
+    """Once its state has been written: with the rows of this machine, and every row counted once."""
+    tables = TABLES.replace("'path' = 'in'", "'path' = 'in', 'maxFilesPerTrigger' = '1'")
+    (folder / "tables.sql").write_text(tables.replace("'5' SECOND", "'1' HOUR"))  # files are read in any order
+    for file in [*(folder / "in").iterdir()]:  # six micro-batches
+        lines = file.read_text().splitlines()
+        file.unlink()
+        for part in range(2):
+            (folder / "in" / f"{part}-{file.name}").write_text("\n".join(lines[part::2]))
+    command = [sys.executable, "-m", "tvfsql", "run", *cluster.options, "--checkpoint", "checkpoint", *SCRIPTS[::2]]
+    kept = {key: value for key, value in os.environ.items() if not key.startswith("PYSPARK")}
+    stream = subprocess.Popen(
+        command, cwd=folder, env=kept, stdout=subprocess.PIPE, stderr=subprocess.STDOUT, text=True
+    )
+    commits = folder / "checkpoint" / "1" / "spark" / "commits"
+    until = time.monotonic() + PATIENCE
+    while not (commits / "1").exists() and stream.poll() is None and time.monotonic() < until:
+        time.sleep(0.05)
+    executors = cluster.executors()
+    assert stream.poll() is None and len(executors) == 2, "the stream has ended before its executor was killed"
+    os.kill(executors[0], signal.SIGKILL)
+    told, _ = stream.communicate(timeout=PATIENCE)
+    assert stream.returncode == 0, told
+    assert "rowsIn: 900" in told and "numLateRecordsDropped: 0" in told, told
+    assert written(folder / "streaming") == expected(spark, folder)
