@@ -17,6 +17,7 @@ BY = "by"
 MOST_SERIES = 6  # more would not be distinguishable
 MOST_TICKS = 6
 LABEL = 16  # the most characters of a tick label
+FRAME = 4  # lines of a chart for its title, axis and ticks
 COLOURS = ("blue", "orange", "green", "red", "magenta", "cyan")
 MARKERS = ("*", "o", "+", "x", "#", "@")  # used without colours
 
@@ -207,6 +208,8 @@ def _lines(
         colour = COLOURS[at % len(COLOURS)] if size.colours else None
         marker = "braille" if size.colours or len(series) == 1 else MARKERS[at % len(MARKERS)]
         plot.plot(xs, ys, label=name[:LABEL], color=colour, marker=marker)
+    values = [value for points in series.values() for _, value in points.values()]
+    _leave_room(plot, min(values), max(values), len(series), size)
     places = sorted({*order.values()})
     ticks = [places[round(i * (len(places) - 1) / max(1, MOST_TICKS - 1))] for i in range(MOST_TICKS)]
     ticks = sorted({*ticks})
@@ -228,6 +231,8 @@ def _bars(
     numbers = [*range(1, len(labels) + 1)]
     names = [name[:LABEL] for name in series]
     plot.multiple_bar(numbers, heights, labels=names, color=colours, marker=markers, width=0.8)
+    values = [value for each in heights for value in each]
+    _leave_room(plot, min(0, *values), max(0, *values), len(series), size)
     times = all(isinstance(order[label], float) and order[label] > 0 for label in labels)
     shown = _clocks([order[label] for label in labels]) if times else [label[:LABEL] for label in labels]
     step = max(1, -(-len(labels) * (max(map(len, shown)) + 2) // max(1, size.width - 10)))
@@ -243,6 +248,14 @@ def _plot(title: str, size: Size) -> Any:
     plotext.plotsize(size.width, size.height)
     plotext.title(title)
     return plotext
+
+
+def _leave_room(plot: Any, least: float, most: float, names: int, size: Size) -> None:
+    """Leave room above the values for the names of the series, which plotext writes over the chart."""
+    lines = size.height - FRAME
+    if most > least and lines > names:
+        plot.ylim(least, least + (most - least) * lines / (lines - names))
+        plot.yticks([least + (most - least) * i / MOST_TICKS for i in range(MOST_TICKS + 1)])
 
 
 def _built(plot: Any, size: Size) -> str:

@@ -192,16 +192,6 @@ def test_a_select_of_an_initial_script_is_not_run_and_that_is_told(
     assert capsys.readouterr().err == f"{told}fine: 1 statement\n"
 
 
-@pytest.mark.parametrize(
-    ("options", "told"),
-    [("", True), (", 'number-of-rows' = '9'", False), (", 'fields.ts.kind' = 'sequence'", False)],
-)
-def test_random_event_times_of_a_stream_are_told(options: str, told: bool, capsys: pytest.CaptureFixture[str]) -> None:
-    table = f"CREATE TABLE g (ts TIMESTAMP(3), WATERMARK FOR ts AS ts) WITH ('connector' = 'datagen'{options});"
-    assert main(["check", "-e", f"{table} SELECT ts FROM g"]) == 0
-    assert ("warning: ts of g is random, so most rows of a stream are late" in capsys.readouterr().err) == told
-
-
 def test_a_stream_is_planned_with_watermarks(script: Path, capsys: pytest.CaptureFixture[str]) -> None:
     script.write_text(TABLE.replace("item STRING", "item STRING, WATERMARK FOR ts AS ts - INTERVAL '5' SECOND") + HOP)
     assert main(["explain", "--mode", "streaming", str(script)]) == 0

@@ -155,6 +155,16 @@ def test_lines_by_key_over_time() -> None:
     assert max(map(len, text.splitlines())) <= 70
 
 
+@pytest.mark.parametrize("kind", ["lines", "bars"])
+def test_names_of_series_cover_no_value(kind: str) -> None:
+    """Not even that of a series with a single point, on the left at the top."""
+    rows = [(end(0), "a", 1), (end(5), "a", 2), (end(0), "b", 1), (end(5), "b", 2), (end(0), "c", 40)]
+    columns, types = ["window_end", "item", "n"], ["timestamp", "string", "int"]
+    text = draw_chart(columns, types, rows, read_chart(kind), Size(70, 14))
+    (top,) = (line for line in text.splitlines() if line.startswith("40"))
+    assert "+" in top
+
+
 @pytest.mark.parametrize("asked", ["", "n", "n BY auction"])
 def test_a_key_that_is_a_number_has_a_line_for_each_value(asked: str) -> None:
     rows = [(end(i), key, i * key) for i in range(4) for key in (7, 8)]

@@ -184,6 +184,7 @@ def test_the_layout_is_what_a_careful_person_writes() -> None:
         ("-- only this", "-- only this\n"),
         ("select 1", "SELECT 1\n"),
         ("SELECT a, -- one\n b FROM t", "SELECT\n    a,  -- one\n    b\nFROM t\n"),
+        ("SELECT a, /* x\n y */ -- c\n b FROM t", "SELECT\n    a,\n    /* x\n y */\n    -- c\n    b\nFROM t\n"),
         ("SELECT - -1, a - -b, a||b FROM t", "SELECT - -1, a - -b, a || b FROM t\n"),
         ("SELECT a[1], MAP['k', 2], t.* FROM t AS t(a)", "SELECT a[1], MAP['k', 2], t.* FROM t AS t (a)\n"),
         ("SELECT 1;SELECT 2;\n\nSELECT 3", "SELECT 1;\nSELECT 2;\n\nSELECT 3\n"),

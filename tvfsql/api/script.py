@@ -264,7 +264,7 @@ class Script:
         if table.connector and table.connector.path:
             table = replace(table, connector=replace(table.connector, path=self._path(table.connector)))
         self._ignore(table.ignored)
-        self.notes += table.connector.notes(table.name, table.read_event_time) if table.connector else ()
+        self.notes += table.connector.notes(table.name) if table.connector else ()
         return table
 
     def _path(self, connector: Connector) -> str:

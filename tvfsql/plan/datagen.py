@@ -8,7 +8,7 @@ from decimal import Decimal
 
 from tvfsql.errors import BindError, Span
 from tvfsql.plan.node import Field
-from tvfsql.plan.synthetic_tables import START
+from tvfsql.plan.synthetic_tables import PER_SECOND, START
 from tvfsql.plan.table_options import TableOptions
 from tvfsql.plan.types import is_decimal, is_float, is_integer, is_time, scale_of, shown
 
@@ -41,12 +41,13 @@ class Digits:
 
 @dataclass(frozen=True)
 class Times:
-    """Times that start at `start` (epoch ms) and grow by `step` ms per row; each is set back by a random delay of less
-    than `past` ms.
+    """Times that start at `start` (epoch ms) and grow by `step` ms every `rows` rows, evenly; each is set back by a
+    random delay of less than `past` ms.
     """
 
     start: int
     step: int
+    rows: int
     past: int
 
 
@@ -85,10 +86,10 @@ def _values(options: TableOptions, key: str, field: Field, place: Span | None) -
     kind = field.type
     counted = options.word(f"{key}.kind", (RANDOM, SEQUENCE), RANDOM) == SEQUENCE
     if is_time(kind) or kind == "date":
-        day = "1 d" if kind == "date" else "1 s"
-        step = options.duration(f"{key}.step", day) if counted else 0
-        past = options.duration(f"{key}.max-past", "0 s" if counted else "1 d")
-        return Times(options.time(f"{key}.start", START), step, past)
+        start, past = options.time(f"{key}.start", START), options.duration(f"{key}.max-past", "0 s")
+        if not counted:  # the clock of a stream that starts then
+            return Times(start, 1000, options.whole("rows-per-second", PER_SECOND, least=1), past)
+        return Times(start, options.duration(f"{key}.step", "1 d" if kind == "date" else "1 s"), 1, past)
     if counted and (is_integer(kind) or is_float(kind) or is_decimal(kind) or kind == "string"):
         return _counted(options, key, kind)
     if kind in ("string", "binary") and not counted:

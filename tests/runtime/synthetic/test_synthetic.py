@@ -247,6 +247,18 @@ def test_sequences_of_numbers(kind: str) -> None:
     assert found == [str(n) if kind == "string" else n for n in range(-3, 91)]
 
 
+def test_random_times_are_those_of_a_clock() -> None:
+    """Event times of a table with few options rise, as in Flink, whose times are those of its clock."""
+    clock = table("datagen", "ts timestamp_ntz", 0, 30, rows_per_second="20")["ts"].to_pylist()
+    assert clock == [START + n * timedelta(milliseconds=50) for n in range(30)]
+    delayed = table("datagen", "ts timestamp_ntz", 0, 1000, rows_per_second="20", fields__ts__max_past="10 s")
+    times = delayed["ts"].to_pylist()
+    behind = [START + n * timedelta(milliseconds=50) - times[n] for n in range(1000)]
+    assert timedelta(0) <= min(behind) and timedelta(seconds=9) < max(behind) < timedelta(seconds=10)
+    usual = table("datagen", "ts timestamp_ntz", 0, 20_001)["ts"].to_pylist()
+    assert (usual[0], usual[10_000], usual[20_000]) == tuple(START + timedelta(seconds=n) for n in range(3))
+
+
 def test_sequences_of_times() -> None:
     options = {
         "fields__ts__kind": "sequence",

@@ -106,7 +106,7 @@ def _refuse_corrupt_records(places: Mapping[str, Span]) -> None:
 class SparkSource(Connector):
     """The Spark data source of that name; its options are passed on unchanged."""
 
-    def notes(self, table: str, event_time: str | None) -> tuple[str, ...]:
+    def notes(self, table: str) -> tuple[str, ...]:
         if self.name in (*SPARK_SOURCES, JDBC) or "." in self.name:
             return ()
         return (f"table {table} needs a package with a Spark data source named {self.name}; its options are passed on",)

@@ -59,8 +59,8 @@ class Connector:
         """The Spark package that it needs; None if Spark itself has it."""
         return None
 
-    def notes(self, table: str, event_time: str | None) -> tuple[str, ...]:
-        """Lines to tell the user who creates the table. `event_time` is the stored column of its watermark."""
+    def notes(self, table: str) -> tuple[str, ...]:
+        """Lines to tell the user who creates the table."""
         return ()
 
     @property

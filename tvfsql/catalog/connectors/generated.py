@@ -26,15 +26,9 @@ class Generated(Connector):
     rows: int | None = None
     stories: tuple[str, ...] = ()
 
-    def notes(self, table: str, event_time: str | None) -> tuple[str, ...]:
+    def notes(self, table: str) -> tuple[str, ...]:
         names = ", ".join(dict.fromkeys(self.stories))
-        kind = f"fields.{event_time}.kind"
-        is_random = self.name == "datagen" and dict(self.options).get(kind, "").lower() != datagen.SEQUENCE
-        lines = [f"table {table} uses other names and words in place of {names}"] if names else []
-        if self.endless and event_time and is_random:
-            rising = f"'{kind}' = 'sequence' makes times that rise"
-            lines.append(f"{event_time} of {table} is random, so most rows of a stream are late; {rising}")
-        return tuple(lines)
+        return (f"table {table} uses other names and words in place of {names}",) if names else ()
 
     @property
     def takes_schema(self) -> bool:

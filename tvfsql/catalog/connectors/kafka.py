@@ -81,7 +81,7 @@ class Kafka(Connector):
     messages: Changes | None = None
     of_group: bool = False  # whether it should start at the offsets of its consumer group
 
-    def notes(self, table: str, event_time: str | None) -> tuple[str, ...]:
+    def notes(self, table: str) -> tuple[str, ...]:
         if not self.of_group:
             return ()
         start = "latest" if self.from_latest else "earliest"

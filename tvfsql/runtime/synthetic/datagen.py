@@ -25,8 +25,9 @@ def column(made: Made, draws: Draws, kind: pa.DataType) -> pa.Array:
             return _whole(draws.between(made.name, int(low), int(high)), kind, present)
         case Counted(start):
             return _counted(start + draws.rows, kind, present)
-        case Times(start, step, past):
-            return times(start + draws.rows * step - (draws.below(made.name, past) if past else 0), kind, present)
+        case Times(start, step, rows, past):
+            delay = draws.below(made.name, past) if past else 0
+            return times(start + draws.rows * step // rows - delay, kind, present)
     raise AssertionError(made)
 
 

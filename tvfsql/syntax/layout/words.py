@@ -86,11 +86,11 @@ def _add_comment(sql: str, found: re.Match[str], start: int, end: int, words: li
     text = found[0].rstrip()
     gap, rest = sql[start : found.start()], sql[found.end() : end].lstrip(" \t\r")
     hint = text.startswith("/*+")
-    begins_line = "\n" in gap or not words
+    begins_line = "\n" in gap or not words or bool(above)  # a comment after one of several lines, too
     ends_line = rest.startswith("\n") or (not rest and end == len(sql))
     if not hint and ((begins_line and ends_line) or "\n" in text):
         above.append(Comment(text, gap.count("\n") > 1))
-    elif not hint and ends_line and not above:
+    elif not hint and ends_line:
         joins = words[-1].kind in ("COMMA", "SEMICOLON") and len(words) > 1 and words[-2].after
         if joins:  # the line that they share has one already
             above.append(Comment(text, False))
