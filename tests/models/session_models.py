@@ -29,14 +29,8 @@ class Model:
         return list(self._fire())
 
     def one_by_one(self, events: Sequence[Event]) -> list[Out]:
-        """The watermark advances after the row that carries it; rows between two advances are judged together."""
-        fired, together = [], []
-        for event in events:
-            together.append(event)
-            if event.watermark is not None and event.watermark > self.watermark:
-                fired += self.batch(together)
-                together = []
-        return fired + self.batch(together)
+        """With `on-event` watermarks: each row is judged alone, and then its watermark counts."""
+        return [row for event in events for row in self.batch([event])]
 
     def _rows(self, rows: Sequence[Event]) -> None:
         sessions = [*([row] for row in rows)]

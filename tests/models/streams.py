@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections import defaultdict
 from collections.abc import Iterable, Iterator, Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from datetime import datetime, timedelta
 from typing import Any
 
@@ -124,7 +124,7 @@ class Operator:
     def batch(self, events: Sequence[Event]) -> list[Out]:
         """Run a micro-batch; the operator reads earlier rows from state."""
         labels = key_group_labels(self.groups)
-        local = LocalPhase(strategy(self.window), labels, self.on_event, chunk_rows=3)
+        local = LocalPhase(strategy(self.window, self.on_event), labels, self.on_event, chunk_rows=3)
         sent: dict[int, list[dict[str, Any]]] = defaultdict(list)
         for part in range(self.partitions):
             of_part = events[part :: self.partitions]
@@ -136,7 +136,7 @@ class Operator:
 
     def of_group(self, group: int, rows: list[dict[str, Any]]) -> Iterator[Out]:
         state = self.states.setdefault(group, Memory())
-        of = operator(self.window, self.context)
+        of = operator(self.window, replace(self.context, on_event=self.on_event))
         windows = of.open(state, None, 0)
         emitted: list[Fire | Emit] = []
         for payloads, messages in by_seq(rows):  # type: ignore[arg-type]
@@ -162,8 +162,10 @@ def operator(window: Window, context: StreamContext = ONE_INPUT) -> SlicingOpera
     return SlicingOperator(window, LAYOUT, "rows", context)
 
 
-def strategy(window: Window) -> LocalSlices | LocalIntervals:
-    return LocalIntervals(intervals(window).kept) if isinstance(window, Session) else LocalSlices(LAYOUT, window)
+def strategy(window: Window, on_event: bool = False) -> LocalSlices | LocalIntervals:
+    if isinstance(window, Session):
+        return LocalIntervals(intervals(window).kept, on_event)
+    return LocalSlices(LAYOUT, window)
 
 
 def intervals(window: Session) -> Intervals:
@@ -328,3 +330,8 @@ def micro_batches(draw: st.DrawFn, *, disorder: int = 60) -> list[list[Event]]:
 
 def ordered(rows: Iterable[Out]) -> list[Out]:
     return sorted(rows, key=repr)
+
+
+def counts(operator: Operator, *events: Event) -> list[tuple[int, int, int]]:
+    """The windows that fire in a micro-batch: start, end and number of rows."""
+    return sorted((start, end, rows) for _, start, end, rows, *_ in operator.batch(events))

@@ -150,3 +150,15 @@ def test_state_calls_do_not_depend_on_keys() -> None:
         return max(state.calls for state in operator.states.values())
 
     assert calls(200) <= calls(20) + 20
+
+
+@examples(100)
+@given(GAPS, st.integers(1, 60), micro_batches(), st.integers(1, 3))
+def test_random_streams_on_event_with_a_maximum_duration(
+    gap: int, more: int, batches: list[list[Event]], groups: int
+) -> None:
+    operator, model = Operator(Session(gap, gap + more), groups, on_event=True), Cutting(gap, gap + more)
+    for events in batches:
+        expected = [row for event in events for row in model.batch([event])]
+        assert ordered(operator.batch(events)) == ordered(expected)
+        assert operator.late == model.late

@@ -93,10 +93,11 @@ class LocalPhase:
                 channels.add(self._watermarks(part))
                 waiting.append(self.strategy.placed(_own(part), part.column(3)))
                 rows, size = rows + part.num_rows, size + part.nbytes
-                if stop in ends or rows >= self.chunk_rows or size >= CHUNK_BYTES:
+                full = rows >= self.chunk_rows or size >= CHUNK_BYTES
+                if stop in ends or full:
                     yield from self._payloads(waiting, seq)
                     waiting, rows, size = [], 0, 0
-                if stop in ends:
+                if stop in ends or (full and self.on_event):  # within a seq payloads may come in any order
                     yield from self._messages(channels, seq)
                     seq += 1
         yield from self._payloads(waiting, seq)

@@ -11,7 +11,7 @@ import numpy as np
 import pyarrow as pa
 
 from tvfsql.plan.window import Sliced
-from tvfsql.runtime.arrow.batches import sort_order, with_nulls
+from tvfsql.runtime.arrow.batches import joined, sort_order, with_nulls
 from tvfsql.runtime.arrow.columns import Ints, normal
 from tvfsql.runtime.merge.kernel import TIMESTAMP
 from tvfsql.runtime.merge.session_merge import Intervals
@@ -46,12 +46,15 @@ class LocalWindows(Generic[Layout]):
 
     def payload(self, waiting: Sequence[pa.RecordBatch]) -> tuple[pa.RecordBatch, Ints]:
         keys = self.layout.keys
-        merged = self._with_group.merged(waiting)
+        merged = self._together(waiting)
         groups: Ints = merged.column(keys).to_numpy().astype(np.int64)
         order = sort_order([groups])  # stable: within a key group, slices stay in order
         ordered = merged.take(pa.array(order))
         columns = [*ordered.columns[:keys], *ordered.columns[keys + 1 :]]
         return pa.RecordBatch.from_arrays(columns, self.layout.names), groups[order]
+
+    def _together(self, waiting: Sequence[pa.RecordBatch]) -> pa.RecordBatch:
+        return self._with_group.merged(waiting)
 
     @property
     def _with_group(self) -> Layout:
@@ -74,11 +77,16 @@ class LocalSlices(LocalWindows[SliceRows]):
 @dataclass(frozen=True)
 class LocalIntervals(LocalWindows[Intervals]):
     """Turns rows into intervals of sessions. With `on_event` a new seq starts before a row that may be behind the
-    watermark, if a watermark has moved."""
+    watermark, if a watermark has moved, and intervals are single rows in order of arrival (`in_order`)."""
+
+    in_order: bool = False
 
     def cuts(self, channels: ChannelWatermarks, watermarks: WatermarkColumns, rows: pa.RecordBatch) -> list[int]:
         times = rows.column(self.layout.keys).cast(TIMESTAMP).view(pa.int64())
         return channels.session_cuts(watermarks, times)
+
+    def _together(self, waiting: Sequence[pa.RecordBatch]) -> pa.RecordBatch:
+        return joined(waiting) if self.in_order else super()._together(waiting)
 
     def _at_times(self, keys: list[pa.Array], micros: Ints, partials: list[pa.Array]) -> pa.RecordBatch:
         return self._with_group.batch(keys, micros, micros, partials)

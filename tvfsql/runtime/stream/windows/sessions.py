@@ -3,8 +3,8 @@
 State contains open sessions as intervals that may not be merged yet. The rows of a micro-batch are added, and all
 intervals are merged when a session is due: when the watermark reaches its end - 1 ms. A row is late if the session that
 it forms with other new rows and with open sessions was due before the micro-batch. A row that reaches an open session
-is never late, because that session was not due. With `adjust` late rows count as rows of the first millisecond after
-the watermark. Source: semantics.md#sessions.
+is never late, because that session was not due. With `on_event` each row is judged alone, in order of arrival. With
+`adjust` late rows count as rows of the first millisecond after the watermark. Source: semantics.md#sessions.
 """
 
 from __future__ import annotations
@@ -16,6 +16,7 @@ import numpy as np
 import pyarrow as pa
 
 from tvfsql.plan.stream import ONE_INPUT, StreamContext
+from tvfsql.runtime.arrow.batches import joined
 from tvfsql.runtime.arrow.columns import Ints, lengths, lists, structs
 from tvfsql.runtime.merge.session_merge import Intervals
 from tvfsql.runtime.stream.exchange.late_rows import LATES, LateRows, with_window
@@ -26,6 +27,7 @@ from tvfsql.runtime.stream.state.timer_queue import TimerState
 from tvfsql.runtime.stream.time.channel_messages import ChannelMessage
 from tvfsql.runtime.stream.time.processing_time import goes_on, passed
 from tvfsql.runtime.stream.windows.open_sessions import OpenSessions
+from tvfsql.runtime.stream.windows.session_arrivals import in_time
 
 
 @dataclass(frozen=True)
@@ -74,21 +76,28 @@ class SessionWindows(KeyGroup):
         before = goes_on(watermark)
         if self.context.proctime and before is not None:
             payloads = [self.layout.not_before(batch, before + 1) for batch in payloads]
-        fresh = (self.late.wide if self.late else self.layout).kept.merged(payloads)
+        layout = (self.late.wide if self.late else self.layout).kept
+        in_order = self.context.on_event
+        fresh = joined(payloads) if in_order else layout.merged(payloads)
         self.counts.rows_in += self._total(fresh)
         if watermark is not None and self.layout.first_end(fresh) - 1 <= watermark:
-            ends = self.layout.session_ends([fresh, *self.sessions.read()])[: fresh.num_rows]
-            in_time = ends - 1 > watermark
-            late, fresh = fresh.filter(pa.array(~in_time)), fresh.filter(pa.array(in_time))
-            if self.context.adjust and before is not None:
+            adjusted = before + 1 if self.context.adjust and before is not None else None
+            opened = self.sessions.read()
+            if in_order:
+                kept = in_time(self.layout, fresh, opened, watermark, adjusted)
+            else:
+                kept = self.layout.session_ends([fresh, *opened])[: fresh.num_rows] - 1 > watermark
+            late, fresh = fresh.filter(pa.array(~kept)), fresh.filter(pa.array(kept))
+            if adjusted is not None:
                 self.counts.adjusted += self._total(late)
-                fresh = self.layout.kept.merged([fresh, self.layout.not_before(late, before + 1)])
+                fresh = joined([fresh, self.layout.not_before(late, adjusted)])
             else:
                 self.counts.late += self._total(late)
                 if self.late and late.num_rows:
                     self.late_sessions.append(late.select([*self.layout.names[self.layout.keys :][:2], LATES]))
         if fresh.num_rows:
-            self.sessions.add(self.late.without(fresh) if self.late else fresh)
+            merged = layout.merged([fresh])
+            self.sessions.add(self.late.without(merged) if self.late else merged)
 
     def advance(self, messages: Iterable[ChannelMessage]) -> Iterator[Emit]:
         watermark = self.store.valve.advance(messages)

@@ -79,7 +79,7 @@ def local_sessions(
     """Like `local_slices`, but for sessions: payloads contain intervals instead of slices."""
     context = StreamContext(**options)
     layout = Intervals(len(keys), tuple(merges.items()), window.gap, window.limit)
-    strategy = LocalIntervals((LateRows(layout).wide if context.late else layout).kept)
+    strategy = LocalIntervals((LateRows(layout).wide if context.late else layout).kept, context.on_event)
     if history:
         rows = with_history(rows, history, window, time=time, keys=keys, merges=merges, zone=context.zone)
     return _local(rows, strategy, context, time, keys, merges)
