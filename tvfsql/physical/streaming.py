@@ -29,9 +29,9 @@ def stream_slices(node: LocalWindowAggregate, options: Options) -> StreamSlices:
     """The slices of a stream; `node.input` is physical. Raises UnsupportedError for what streams do not support."""
     source = marked(node.input, node.time, options)
     items = {item.name: item.scalar for item in source.items}
-    keys = tuple(Item(key, items[key]) for key in node.keys)
+    columns = tuple(Item(name, items[name]) for name in dict.fromkeys((*node.keys, node.time)))
     partials = tuple(Item(part.name, part.row.substitute(items)) for part in node.partials)
-    made = Calc(source.input, (*keys, Item(node.time, items[node.time]), *partials, *mark_items()))
+    made = Calc(source.input, (*columns, *partials, *mark_items()))
     merges = tuple((part.name, part.merge) for part in node.partials)
     proctime = is_proctime(node.input, node.time)
     context = StreamContext(
