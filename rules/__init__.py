@@ -7,7 +7,11 @@ from tvfsql.rules.distinct import split_distinct
 from tvfsql.rules.filters import push_filter_below_expand, push_filter_below_set_operation
 from tvfsql.rules.grouping_sets import push_expand_below_window
 from tvfsql.rules.held_rows import hold_rows_until_window_ends
-from tvfsql.rules.join import push_filter_below_join, push_join_condition_below
+from tvfsql.rules.join import (
+    push_filter_below_join,
+    push_filter_below_temporal_join,
+    push_join_condition_below,
+)
 from tvfsql.rules.joined_streams import pair_rows_when_window_ends
 from tvfsql.rules.projection import (
     drop_idle_project,
@@ -46,6 +50,7 @@ PHASES = (
             push_filter_below_aggregate,
             push_filter_below_rank,
             push_filter_below_join,
+            push_filter_below_temporal_join,
             push_join_condition_below,
             push_filter_below_window,
             push_filter_below_set_operation,

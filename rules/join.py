@@ -8,6 +8,7 @@ from tvfsql.options import Options
 from tvfsql.plan.node import Node
 from tvfsql.plan.nodes import Filter, Join, LookupJoin
 from tvfsql.plan.scalar import Scalar
+from tvfsql.plan.temporal_join import TemporalJoin
 from tvfsql.planner import rule
 
 # The sides whose rows leave the join unchanged, so that a filter can move below it, by kind of join.
@@ -49,6 +50,36 @@ def push_filter_below_join(node: Node, options: Options) -> Node | None:
             made = replace(_filtered(join, below), kind=kind, conditions=(*join.conditions, *merged))
             above = tuple(one for one in rest if one not in merged)
             return Filter(made, above) if above else made
+    return None
+
+
+@rule
+def push_filter_below_temporal_join(node: Node, options: Options) -> Node | None:
+    """Filter the rows of the left side before they wait for their versions.
+
+    Before:
+      Filter(where=[price > 5 AND rate > 1])
+      +- TemporalJoin(joinType=[InnerJoin], leftTime=[bidtime], rightTime=[since], where=[item = item0])
+         :- Scan(table=[bid], fields=[item, price, bidtime])
+         +- Scan(table=[rates], fields=[item0, rate, since])
+    After:
+      Filter(where=[rate > 1])
+      +- TemporalJoin(joinType=[InnerJoin], leftTime=[bidtime], rightTime=[since], where=[item = item0])
+         :- Filter(where=[price > 5])
+         :  +- Scan(table=[bid], fields=[item, price, bidtime])
+         +- Scan(table=[rates], fields=[item0, rate, since])
+
+    Holds because each row of the left side gives at most one row, which depends on no other row of that side. Does not
+    apply to conditions on the right side: without a version, the one before it would count as valid.
+    """
+    match node:
+        case Filter(TemporalJoin() as join, conditions):
+            own = {*join.left.columns}
+            below = tuple(one for one in conditions if one.columns and one.columns <= own and one.deterministic)
+            above = tuple(one for one in conditions if one not in below)
+            if below:
+                made = replace(join, left=Filter(join.left, below))
+                return Filter(made, above) if above else made
     return None
 
 

@@ -27,6 +27,7 @@ from tvfsql.plan.nodes import (
 )
 from tvfsql.plan.rank import Rank, WindowDeduplicate, WindowTopN
 from tvfsql.plan.scalar import Ref, Scalar, column
+from tvfsql.plan.temporal_join import TemporalJoin
 from tvfsql.plan.window_join import WindowJoin
 from tvfsql.plan.window_nodes import WindowAggregate, WindowTableFunction
 from tvfsql.planner import rule
@@ -286,8 +287,9 @@ def _(node: Join | LookupJoin | WindowJoin, needed: frozenset[str]) -> Node:
     return node if same else replace(node, left=left, right=right)
 
 
-@narrow.register
-def _(node: IntervalJoin, needed: frozenset[str]) -> Node:
+@narrow.register(IntervalJoin)
+@narrow.register(TemporalJoin)
+def _(node: IntervalJoin | TemporalJoin, needed: frozenset[str]) -> Node:
     wanted = needed | node.reads
     left, right = (_without_others(narrow(side, wanted), wanted) for side in (node.left, node.right))
     return node if left is node.left and right is node.right else replace(node, left=left, right=right)

@@ -63,6 +63,12 @@ CASES = {
         "SELECT bid.item, bid.price, sale.price AS sold FROM bid LEFT JOIN sale ON bid.item = sale.item "
         "AND sale.ts BETWEEN bid.ts AND bid.ts + INTERVAL '5' MINUTE"
     ),
+    "temporal_join": Old(
+        "SELECT bid.item, bid.price, s.price AS sold FROM bid LEFT JOIN sold FOR SYSTEM_TIME AS OF bid.ts AS s "
+        "ON bid.item = s.item",
+        before="CREATE VIEW sold AS SELECT item, price, ts FROM ("
+        "SELECT *, ROW_NUMBER() OVER (PARTITION BY item ORDER BY ts DESC) AS place FROM sale) WHERE place = 1;",
+    ),
     "window_join": Old(
         f"SELECT b.window_end, b.item, b.price, s.price AS sold "
         f"FROM (SELECT * FROM TABLE(TUMBLE({OVER}, INTERVAL '5' MINUTE))) b "

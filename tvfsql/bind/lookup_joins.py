@@ -14,18 +14,21 @@ from tvfsql.errors import BindError, Span, UnsupportedError
 from tvfsql.plan import nodes
 from tvfsql.plan.node import Node
 from tvfsql.plan.proctime import is_proctime
+from tvfsql.plan.properties import window_of
 from tvfsql.plan.scalar import PROCTIME
-from tvfsql.plan.types import is_time
 from tvfsql.syntax import ast
 
 KINDS = ("inner", "left")
 ENDLESS = ("kafka", "upsert-kafka", "datagen", "faker", "nexmark")  # besides those that Spark calls unbounded
-PROC = "proc AS PROCTIME() in CREATE TABLE, then FOR SYSTEM_TIME AS OF o.proc"
+TIMES = (
+    "the column of its WATERMARK, for the version at that time; "
+    "or proc AS PROCTIME() in CREATE TABLE, then FOR SYSTEM_TIME AS OF o.proc"
+)
 
 
-def looked_up(join: ast.JoinTable, time: ast.Expr, left: Relation, right: Relation, catalog: Catalog) -> Relation:
-    """The right side as a table that is read when rows are processed. Raises UnsupportedError for another kind of
-    join, another time, or a side that is not such a table.
+def event_time(join: ast.JoinTable, time: ast.Expr, left: Relation) -> str | None:
+    """The event time of the left side that FOR SYSTEM_TIME AS OF names; None for a processing time. Raises
+    UnsupportedError for another kind of join, and BindError for a time that is no time attribute of the left side.
     """
     if join.kind not in KINDS:
         raise UnsupportedError(
@@ -33,21 +36,39 @@ def looked_up(join: ast.JoinTable, time: ast.Expr, left: Relation, right: Relati
             span=join.span,
             hint="JOIN t FOR SYSTEM_TIME AS OF o.proc AS t ON o.k = t.k, or LEFT JOIN",
         )
-    _refuse_other_time(time, left)
+    scalar = resolve(time, left).scalar()
+    if scalar == PROCTIME or (scalar.column is not None and is_proctime(left.node, scalar.column)):
+        return None
+    window = window_of(left.node)
+    if scalar.column is not None and scalar.column in ((left.time,) if window is None else (left.time, *window.times)):
+        return scalar.column
+    raise BindError("FOR SYSTEM_TIME AS OF needs a time attribute of the left side", span=time.span, hint=TIMES)
+
+
+def looked_up(join: ast.JoinTable, right: Relation, catalog: Catalog) -> Relation:
+    """The right side as a table that is read when rows are processed. Raises UnsupportedError if it is not such a
+    table.
+    """
     scan = _table_of(right.node)
     table = catalog.get(scan.table) if scan else None
+    span = spanned(join.right, join.span)
     if not isinstance(table, Table):
         raise UnsupportedError(
-            "FOR SYSTEM_TIME AS OF needs a table, or a view that only filters and projects one",
-            span=join.right.span if isinstance(join.right, ast.TableName) else join.span,
+            "FOR SYSTEM_TIME AS OF needs a table, or a view that only filters and projects one", span=span
         )
     if table.connector is not None and (table.connector.endless or table.connector.name in ENDLESS):
         raise UnsupportedError(
             f"{table.name} cannot be looked up: its connector {table.connector.name} is a stream",
-            span=join.right.span if isinstance(join.right, ast.TableName) else join.span,
-            hint="a table of jdbc, filesystem or a catalog; or a join that bounds the times of both streams",
+            span=span,
+            hint="a table of jdbc, filesystem or a catalog; or the version at an event time, "
+            "FOR SYSTEM_TIME AS OF o.ts; or a join that bounds the times of both streams",
         )
     return right.on(right.node.transform(_read_anew))
+
+
+def spanned(relation: ast.Relation, otherwise: Span) -> Span:
+    """The place of a table's name; of anything else, the other place."""
+    return relation.span if isinstance(relation, ast.TableName) else otherwise
 
 
 def refuse_scans(conditions: Sequence[Resolved], table: Node, span: Span) -> None:
@@ -57,19 +78,6 @@ def refuse_scans(conditions: Sequence[Resolved], table: Node, span: Span) -> Non
         raise UnsupportedError(
             "FOR SYSTEM_TIME AS OF needs a condition that equates a column of the table", span=span, hint="ON o.k = t.k"
         )
-
-
-def _refuse_other_time(time: ast.Expr, left: Relation) -> None:
-    scalar = resolve(time, left).scalar()
-    if scalar == PROCTIME or (scalar.column is not None and is_proctime(left.node, scalar.column)):
-        return
-    if is_time(scalar.type) and scalar.column is not None:
-        raise UnsupportedError(
-            "a join with the version of a table at an event time is not supported, only at processing time",
-            span=time.span,
-            hint=PROC,
-        )
-    raise BindError("FOR SYSTEM_TIME AS OF needs a processing time of the left side", span=time.span, hint=PROC)
 
 
 def _table_of(node: Node) -> nodes.Scan | None:

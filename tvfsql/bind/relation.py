@@ -6,8 +6,10 @@ from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, replace
 
 from tvfsql.bind import scalar
-from tvfsql.bind.lookup_joins import looked_up, refuse_scans
+from tvfsql.bind.computed_keys import with_computed_keys
+from tvfsql.bind.lookup_joins import event_time, looked_up, refuse_scans, spanned
 from tvfsql.bind.scope import Bound, Relation, Visible, resolve
+from tvfsql.bind.temporal_joins import temporal_join, versions_of
 from tvfsql.bind.unnest import unnested
 from tvfsql.bind.window_call import bind_window
 from tvfsql.catalog import Catalog, Table
@@ -15,13 +17,13 @@ from tvfsql.errors import BindError, UnsupportedError
 from tvfsql.options import ZONE, Options
 from tvfsql.plan import nodes
 from tvfsql.plan.columns import WINDOW_COLUMNS
+from tvfsql.plan.equal_pair import EqualPair
 from tvfsql.plan.node import Node
 from tvfsql.plan.nodes import Item, Project
 from tvfsql.plan.places import at, moved
 from tvfsql.plan.proctime import is_proctime
 from tvfsql.plan.scalar import Scalar, column, free_name
 from tvfsql.plan.types import is_time, shown
-from tvfsql.plan.window_join import EqualPair
 from tvfsql.plan.window_nodes import WindowTableFunction
 from tvfsql.syntax import ast
 
@@ -118,9 +120,16 @@ class Sources:
 
     def _join(self, join: ast.JoinTable) -> Relation:
         left, right = self.bind(join.left), self.bind(join.right)
+        time, versions = None, None
         if join.as_of is not None:
-            right = looked_up(join, join.as_of, left, right, self.catalog)
+            time = event_time(join, join.as_of, left)
+            if time is None:
+                right = looked_up(join, right, self.catalog)
+            else:
+                versions = versions_of(right, self.catalog, spanned(join.right, join.span))
+                right = right.on(versions.node)
         right = beside(right, left.node.columns)
+        versions = versions and versions.over(right.node)
         visible = (*left.visible, *right.visible)
         both = Relation(nodes.Join(left.node, right.node, "cross"), visible, left.time)
         conditions: tuple[Scalar, ...] = ()
@@ -130,9 +139,14 @@ class Sources:
                 raise BindError(
                     "aggregates are not allowed in ON", span=join.condition.span, hint="aggregate in a subquery first"
                 )
-            conditions = tuple(scalar.condition(part, "ON") for part in scalar.conjuncts(resolved))
-            if join.as_of is not None:
-                refuse_scans([*scalar.conjuncts(resolved)], right.node, join.condition.span)
+            parts = [*scalar.conjuncts(resolved)]
+            conditions = tuple(scalar.condition(part, "ON") for part in parts)
+            if versions is not None:
+                sides = with_computed_keys(left.node, right.node, versions.key, parts)
+                versions, conditions = versions.beside(sides[1], sides[2]), sides[3]
+                left, right = left.on(sides[0]), right.on(sides[1])
+            if join.as_of is not None and time is None:
+                refuse_scans(parts, right.node, join.condition.span)
         elif join.using:
             if join.kind in ("right", "full"):
                 raise UnsupportedError(
@@ -151,7 +165,9 @@ class Sources:
             raise BindError(f"this {join.kind.upper()} JOIN has no condition", span=join.span, hint="ON l.key = r.key")
         span = join.condition.span if join.condition else join.span
         node: Node = nodes.Join(left.node, right.node, join.kind, conditions, span=span)
-        if join.as_of is not None:
+        if versions is not None and time is not None:
+            node = temporal_join(left, versions, join.kind, time, conditions, span)
+        elif join.as_of is not None:
             node = nodes.LookupJoin(left.node, right.node, join.kind, conditions, span=span)
         return Relation(node, left.visible if join.kind in ("semi", "anti") else visible, left.time)
 

@@ -91,6 +91,7 @@ def bind_table(create: statements.CreateTable) -> Table:
         create,
         history,
         moves.late_output,
+        key,
     )
 
 

@@ -72,17 +72,12 @@ class Table:
     definition: object = field(default=None, compare=False, repr=False)
     history: History | None = None
     late_output: str | None = None
+    primary_key: tuple[str, ...] = ()
 
     @property
     def physical(self) -> tuple[Field, ...]:
         """The columns that are read, not computed."""
         return tuple(Field(column.name, column.type) for column in self.columns if column.scalar is None)
-
-    @property
-    def read_event_time(self) -> str | None:
-        """The watermark's column; None if it is a computed column, or if the table has no watermark."""
-        read = {column.name for column in self.physical}
-        return self.watermark.column if self.watermark and self.watermark.column in read else None
 
     @property
     def is_changelog(self) -> bool:

@@ -6,9 +6,16 @@ from tvfsql.emit import columns
 from tvfsql.emit.context import options, own_name
 from tvfsql.emit.operators import emit
 from tvfsql.emit.python_module import Call, Chain, PythonModule, literal
-from tvfsql.emit.sources import STREAM
-from tvfsql.physical.row_operators import RowOperator, StreamCurrentWatermark, StreamIntervalJoin, StreamKeepRow
+from tvfsql.emit.sources import RUNTIME, STREAM
+from tvfsql.physical.row_operators import (
+    RowOperator,
+    StreamCurrentWatermark,
+    StreamIntervalJoin,
+    StreamKeepRow,
+    StreamTemporalJoin,
+)
 from tvfsql.plan.stream import TWO_INPUTS
+from tvfsql.plan.temporal_join import TemporalJoin
 
 
 @emit.register
@@ -51,6 +58,32 @@ def _(node: StreamIntervalJoin, module: PythonModule) -> str:
         *options(node.context, "inputs", module=module, usual=TWO_INPUTS),
     ]
     return _called("interval_join_stream", arguments, node, "joined", module)
+
+
+@emit.register
+def _(node: StreamTemporalJoin, module: PythonModule) -> str:
+    arguments = [*_of_versions(node, module), *options(node.context, "inputs", module=module, usual=TWO_INPUTS)]
+    return _called("temporal_join_stream", arguments, node, "joined", module)
+
+
+@emit.register
+def _(node: TemporalJoin, module: PythonModule) -> str:
+    arguments = tuple(_of_versions(node, module))
+    return module.assign(module.name("joined"), Chain("", (Call(module.need(RUNTIME, "temporal_join"), arguments),)))
+
+
+def _of_versions(node: TemporalJoin, module: PythonModule) -> list[str]:
+    """The arguments of a temporal join in batch and on streams."""
+    null_safe = [pair.left for pair in node.pairs if pair.null_safe]
+    return [
+        emit(node.left, module),
+        emit(node.right, module),
+        f"on=[{', '.join(f'({literal(pair.left)}, {literal(pair.right)})' for pair in node.pairs)}]",
+        f"times=({literal(node.left_time)}, {literal(node.right_time)})",
+        *([f"kind={literal(node.kind)}"] if node.kind != "inner" else []),
+        *([f"null_safe={literal(null_safe)}"] if null_safe else []),
+        *([f"ties={literal(list(node.ties))}"] if node.ties else []),
+    ]
 
 
 def _called(function: str, arguments: list[str], node: RowOperator, wanted: str, module: PythonModule) -> str:

@@ -5,12 +5,12 @@ from __future__ import annotations
 from dataclasses import dataclass
 
 from tvfsql.physical.words import origin, written
+from tvfsql.plan.equal_pair import EqualPair
 from tvfsql.plan.interval_join import TIMES
 from tvfsql.plan.nodes import Join
 from tvfsql.plan.proctime import is_proctime
 from tvfsql.plan.properties import window_of
 from tvfsql.plan.scalar import Scalar
-from tvfsql.plan.window_join import EqualPair
 from tvfsql.syntax.time_bounds import TimeBounds, time_bounds
 
 

@@ -41,6 +41,7 @@ from tvfsql.plan.node import Field, Node
 from tvfsql.plan.nodes import Item, Scan, Sink
 from tvfsql.plan.scalar import Scalar, column, quoted, template, text
 from tvfsql.plan.sharing import Shared
+from tvfsql.plan.temporal_join import TemporalJoin
 from tvfsql.plan.types import ddl, shown
 from tvfsql.plan.window import Session
 
@@ -57,7 +58,7 @@ def refuse_adjusting(plan: Node, options: Options) -> None:
         if isinstance(node, Scan) and node.sign:
             reason = f"{LATE_RECORDS.key} = 'adjust' needs insert-only input, but {node.table} is a changelog"
             raise UnsupportedError(reason, span=node.span, hint=hint)
-        if isinstance(node, Deduplicate | IntervalJoin) and not node.proctime:
+        if isinstance(node, TemporalJoin) or (isinstance(node, Deduplicate | IntervalJoin) and not node.proctime):
             reason = f"{LATE_RECORDS.key} = 'adjust' only applies to windows, not to {noun(node)}"
             raise UnsupportedError(reason, span=node.span, hint=hint)
 

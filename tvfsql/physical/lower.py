@@ -33,7 +33,12 @@ from tvfsql.physical.operators import (
 )
 from tvfsql.physical.proctime import is_proctime
 from tvfsql.physical.refused_on_streams import refuse_unbounded
-from tvfsql.physical.row_level import stream_current_watermark, stream_interval_join, stream_keep_row
+from tvfsql.physical.row_level import (
+    stream_current_watermark,
+    stream_interval_join,
+    stream_keep_row,
+    stream_temporal_join,
+)
 from tvfsql.physical.streaming import calling_for_rows, stream_merge, stream_rank, stream_slices
 from tvfsql.physical.words import called
 from tvfsql.plan import nodes, window_nodes
@@ -46,6 +51,7 @@ from tvfsql.plan.nodes import Item
 from tvfsql.plan.places import placed
 from tvfsql.plan.rank import Rank, WindowDeduplicate, WindowTopN
 from tvfsql.plan.scalar import Ref, Scalar, column, free_name, quoted, template
+from tvfsql.plan.temporal_join import TemporalJoin
 from tvfsql.plan.types import SqlType
 from tvfsql.plan.window import Cumulate, Session, Window
 from tvfsql.plan.window_join import WindowJoin
@@ -172,6 +178,17 @@ def _(node: nodes.CurrentWatermark, catalog: Catalog, options: Options) -> Node:
 @_lower.register
 def _(node: IntervalJoin, catalog: Catalog, options: Options) -> Node:
     return stream_interval_join(node, options)
+
+
+@_lower.register
+def _(node: TemporalJoin, catalog: Catalog, options: Options) -> Node:
+    if options.streaming:
+        return stream_temporal_join(node, options)
+    left, right = (
+        _checked(side, time, options) for side, time in ((node.left, node.left_time), (node.right, node.right_time))
+    )
+    keys = [[pair.left for pair in node.pairs], [pair.right for pair in node.pairs]]
+    return replace(node, left=Exchange(left, tuple(keys[0])), right=Exchange(right, tuple(keys[1])))
 
 
 @_lower.register

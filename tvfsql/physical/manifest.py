@@ -25,17 +25,23 @@ from tvfsql.physical.operators import (
     WatermarkAssigner,
     own_fields,
 )
-from tvfsql.physical.row_operators import RowOperator, StreamCurrentWatermark, StreamIntervalJoin, StreamKeepRow
+from tvfsql.physical.row_operators import (
+    RowOperator,
+    StreamCurrentWatermark,
+    StreamIntervalJoin,
+    StreamKeepRow,
+    StreamTemporalJoin,
+)
 from tvfsql.plan import nodes
 from tvfsql.plan.columns import CONTROL
 from tvfsql.plan.durations import duration
+from tvfsql.plan.equal_pair import KINDS
 from tvfsql.plan.function import UserFunction
 from tvfsql.plan.interval_join import bound
 from tvfsql.plan.manifest import Column, Input, Manifest, Sink, Source, State
 from tvfsql.plan.node import Node
 from tvfsql.plan.scalar import Ref, Scalar, column
 from tvfsql.plan.sharing import Reused, Shared, shared_by
-from tvfsql.plan.window_join import KINDS
 from tvfsql.runtime.stream.state.description import LAYOUT
 
 TIME = "$time"  # the operator's time column, among the traced columns
@@ -111,7 +117,7 @@ class _Tracer:
                 return self._windows(node, slices)
             case StreamKeepRow():
                 return self._kept_rows(node)
-            case StreamIntervalJoin():
+            case StreamIntervalJoin() | StreamTemporalJoin():
                 return self._join(node)
             case StreamCurrentWatermark():
                 return self._current_watermark(node)
@@ -154,7 +160,7 @@ class _Tracer:
         settings = {"CURRENT_WATERMARK": _of(branches, TIME)}
         return State("CURRENT_WATERMARK", inputs=tuple(map(self._input, branches)), settings=_settings(settings, node))
 
-    def _join(self, node: StreamIntervalJoin) -> State:
+    def _join(self, node: StreamIntervalJoin | StreamTemporalJoin) -> State:
         columns, inputs, times, pairs = [], list[Input](), [], [list[str](), list[str]()]
         for side, (below, time) in enumerate(((node.left, node.left_time), (node.right, node.right_time))):
             own = [part.name for part in own_fields(below)]
@@ -165,12 +171,17 @@ class _Tracer:
             pairs[side] = [_of(branches, pair.right if side else pair.left) for pair in node.pairs]
         equal = [" IS NOT DISTINCT FROM " if pair.null_safe else " = " for pair in node.pairs]
         on = [f"{left}{sign}{right}" for left, sign, right in zip(pairs[0], equal, pairs[1], strict=True)]
-        settings = {
-            "JOIN": KINDS[node.kind],
-            "ON": " AND ".join(on),
-            "BETWEEN": f"{times[0]} - {times[1]} from {bound(node.low)} to {bound(node.high)}",
-        }
-        return State("JOIN", columns=tuple(columns), inputs=tuple(inputs), settings=_settings(settings, node))
+        settings = {"JOIN": KINDS[node.kind], "ON": " AND ".join(on)}
+        if isinstance(node, StreamTemporalJoin):
+            settings |= {"FOR SYSTEM_TIME AS OF": times[0], "WATERMARK of the versions": times[1]}
+        else:
+            settings["BETWEEN"] = f"{times[0]} - {times[1]} from {bound(node.low)} to {bound(node.high)}"
+        return State(
+            "TEMPORAL JOIN" if isinstance(node, StreamTemporalJoin) else "JOIN",
+            columns=tuple(columns),
+            inputs=tuple(inputs),
+            settings=_settings(settings, node),
+        )
 
     def _column(self, name: str, node: Node, branches: Sequence[_Branch], merge: str = "") -> Column:
         read = {

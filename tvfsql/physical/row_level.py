@@ -4,17 +4,26 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 from dataclasses import fields, replace
+from typing import TypeVar
 
 from tvfsql.errors import UnsupportedError
 from tvfsql.options import KEY_GROUPS, NULL_TIMES, STATE_TTL, NullTimes, Options
 from tvfsql.physical.operators import Calc, Exchange, TableSourceScan
-from tvfsql.physical.row_operators import StreamCurrentWatermark, StreamIntervalJoin, StreamKeepRow
+from tvfsql.physical.row_operators import (
+    StreamCurrentWatermark,
+    StreamIntervalJoin,
+    StreamKeepRow,
+    StreamTemporalJoin,
+)
 from tvfsql.physical.stream_inputs import inputs_of, mark_items, marked, on_event
 from tvfsql.plan.deduplicate import Deduplicate
 from tvfsql.plan.interval_join import IntervalJoin
 from tvfsql.plan.node import Node
 from tvfsql.plan.nodes import CurrentWatermark
 from tvfsql.plan.stream import StreamContext
+from tvfsql.plan.temporal_join import TemporalJoin
+
+J = TypeVar("J", IntervalJoin, TemporalJoin)
 
 
 def stream_keep_row(node: Deduplicate, options: Options) -> StreamKeepRow:
@@ -65,6 +74,24 @@ def stream_current_watermark(node: CurrentWatermark, options: Options) -> Stream
 
 def stream_interval_join(node: IntervalJoin, options: Options) -> StreamIntervalJoin:
     """Return the operator over two streams whose rows carry watermarks; its sides are physical."""
+    made, inputs = _over_marked(node, options)
+    return StreamIntervalJoin(
+        **{part.name: getattr(made, part.name) for part in fields(made)},
+        context=StreamContext(inputs=inputs, proctime=node.proctime, key_groups=options[KEY_GROUPS]),
+    )
+
+
+def stream_temporal_join(node: TemporalJoin, options: Options) -> StreamTemporalJoin:
+    """Return the operator over two streams whose rows carry watermarks; its sides are physical."""
+    made, inputs = _over_marked(node, options)
+    return StreamTemporalJoin(
+        **{part.name: getattr(made, part.name) for part in fields(made)},
+        context=StreamContext(inputs=inputs, key_groups=options[KEY_GROUPS]),
+    )
+
+
+def _over_marked(node: J, options: Options) -> tuple[J, tuple[str, ...]]:
+    """A join over rows with watermarks, and the name prefixes of its channels."""
     left = marked_rows(node.left, node.left_time, options)
     right = marked_rows(node.right, node.right_time, options)
     made = replace(
@@ -72,14 +99,7 @@ def stream_interval_join(node: IntervalJoin, options: Options) -> StreamInterval
         left=Exchange(left, tuple(pair.left for pair in node.pairs)),
         right=Exchange(right, tuple(pair.right for pair in node.pairs)),
     )
-    return StreamIntervalJoin(
-        **{part.name: getattr(made, part.name) for part in fields(made)},
-        context=StreamContext(
-            inputs=tuple(f"{i}/{name}" for i, side in enumerate((left, right), 1) for name in inputs_of(side)),
-            proctime=node.proctime,
-            key_groups=options[KEY_GROUPS],
-        ),
-    )
+    return made, tuple(f"{i}/{name}" for i, side in enumerate((left, right), 1) for name in inputs_of(side))
 
 
 def marked_rows(node: Node, time: str, options: Options) -> Node:

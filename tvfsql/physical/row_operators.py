@@ -16,6 +16,7 @@ from tvfsql.plan.node import Field, Node, Schema
 from tvfsql.plan.nodes import CurrentWatermark
 from tvfsql.plan.scalar import Scalar
 from tvfsql.plan.stream import ONE_INPUT, TWO_INPUTS, StreamContext
+from tvfsql.plan.temporal_join import TemporalJoin
 
 
 class RowOperator(StreamOperator):
@@ -122,6 +123,27 @@ class StreamIntervalJoin(RowOperator, IntervalJoin):
         """The times of both sides, except of a side that can be NULL: its rows would be in no window."""
         of_left = (self.left_time,) if self.kind in ("inner", "left") else ()
         return (*of_left, self.right_time) if self.kind in ("inner", "right") else of_left
+
+
+@dataclass(frozen=True)
+class StreamTemporalJoin(RowOperator, TemporalJoin):
+    """TemporalJoin of streams, over rows that have MARKS."""
+
+    context: StreamContext = TWO_INPUTS
+
+    operator = "TemporalJoin"
+
+    @cached_property
+    def schema(self) -> Schema:
+        return (*own_fields(self.left), *own_fields(self.right), *self.own_marks)
+
+    @property
+    def versions(self) -> Schema:
+        return own_fields(self.right)
+
+    @property
+    def times(self) -> tuple[str, ...]:
+        return (self.left_time,)
 
 
 def unbounded_state(plan: Node) -> tuple[str, ...]:

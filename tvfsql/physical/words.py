@@ -9,6 +9,7 @@ from tvfsql.plan.node import Node
 from tvfsql.plan.nodes import AggCall
 from tvfsql.plan.rank import Rank, WindowDeduplicate, WindowTopN
 from tvfsql.plan.scalar import Scalar
+from tvfsql.plan.temporal_join import TemporalJoin
 from tvfsql.plan.window_join import WindowJoin
 
 NOUNS: dict[type[Node], str] = {
@@ -22,6 +23,7 @@ NOUNS: dict[type[Node], str] = {
     Deduplicate: "this deduplication",
     IntervalJoin: "this join",
     Rank: "this ranking",
+    TemporalJoin: "this join",
     WindowDeduplicate: "this deduplication",
     WindowJoin: "this join",
     WindowTopN: "this ranking",

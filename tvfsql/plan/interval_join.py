@@ -7,8 +7,8 @@ from dataclasses import dataclass
 from functools import cached_property
 
 from tvfsql.plan.durations import duration
+from tvfsql.plan.equal_pair import KINDS, EqualPair
 from tvfsql.plan.node import Node, Schema
-from tvfsql.plan.window_join import KINDS, EqualPair
 
 TIMES = ("timestamp_ntz", "timestamp")
 

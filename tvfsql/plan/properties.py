@@ -16,6 +16,7 @@ from tvfsql.plan.columns import WINDOW_COLUMNS
 from tvfsql.plan.node import Node
 from tvfsql.plan.rank import Rank, WindowDeduplicate, WindowTopN
 from tvfsql.plan.sharing import Shared
+from tvfsql.plan.temporal_join import TemporalJoin
 from tvfsql.plan.window import Cumulate, Session, Window
 from tvfsql.plan.window_nodes import AttachedWindow
 
@@ -82,9 +83,9 @@ class WindowColumns:
 def window_of(node: Node) -> WindowColumns | None:
     """Return the window of each row of a logical operator, with the columns that hold it; None if there is none.
 
-    Window columns are kept by projections of the bare column, filters, sorts, ranks, lookup joins, UNION ALL of one
-    window, and aggregates that group by them. An outer join and an Expand keep only columns that they never fill with
-    NULL.
+    Window columns are kept by projections of the bare column, filters, sorts, ranks, lookup and temporal joins, UNION
+    ALL of one window, and aggregates that group by them. An outer join and an Expand keep only columns that they never
+    fill with NULL.
     """
     return None
 
@@ -147,8 +148,9 @@ def _(node: nodes.Join) -> WindowColumns | None:
     return left or right
 
 
-@window_of.register
-def _(node: nodes.LookupJoin) -> WindowColumns | None:
+@window_of.register(nodes.LookupJoin)
+@window_of.register(TemporalJoin)
+def _(node: nodes.LookupJoin | TemporalJoin) -> WindowColumns | None:
     return window_of(node.left)
 
 

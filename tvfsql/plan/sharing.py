@@ -12,6 +12,7 @@ from functools import cached_property
 from tvfsql.plan import nodes
 from tvfsql.plan.node import Node, Schema
 from tvfsql.plan.rank import Rank
+from tvfsql.plan.temporal_join import TemporalJoin
 from tvfsql.plan.window import Session
 from tvfsql.plan.window_nodes import WindowTableFunction
 
@@ -161,4 +162,4 @@ def _gathers(node: Node) -> bool:
 def _keeps_state(node: Node) -> bool:
     """Whether a stream buffers rows for it, until windows end or partners arrive."""
     sessions = (isinstance(part, WindowTableFunction) and isinstance(part.window, Session) for part in node.walk())
-    return _gathers(node) or any(isinstance(part, nodes.Join) for part in node.walk()) or any(sessions)
+    return _gathers(node) or any(isinstance(part, nodes.Join | TemporalJoin) for part in node.walk()) or any(sessions)

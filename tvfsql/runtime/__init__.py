@@ -14,6 +14,7 @@ if TYPE_CHECKING:
     from tvfsql.runtime.batch.session_windows import merge_sessions as merge_sessions
     from tvfsql.runtime.batch.session_windows import session_windows as session_windows
     from tvfsql.runtime.batch.slices_in_python import slice_rows as slice_rows
+    from tvfsql.runtime.batch.temporal_join import temporal_join as temporal_join
     from tvfsql.runtime.databases.lakehouse import merge_rows as merge_rows
     from tvfsql.runtime.databases.postgres import write_postgres as write_postgres
     from tvfsql.runtime.frames.assigned_windows import cumulate_windows as cumulate_windows
@@ -68,6 +69,7 @@ _MODULE_OF = {
     "refuse_null_times": "frames.assigned_windows",
     "session_windows": "batch.session_windows",
     "slice_rows": "batch.slices_in_python",
+    "temporal_join": "batch.temporal_join",
     "to_avro": "avro.messages",
     "unreadable": "frames.dead_letters",
     "windows_or_null": "frames.assigned_windows",

@@ -37,10 +37,10 @@ from pyspark.sql import DataFrame
 from pyspark.sql import functions as F
 from pyspark.sql import types as T
 
+from tvfsql.plan.equal_pair import KINDS
 from tvfsql.plan.interval_join import bound
 from tvfsql.plan.stream import TWO_INPUTS, StreamContext, StreamOptions
-from tvfsql.plan.window_join import KINDS
-from tvfsql.runtime.arrow.batches import changes_in, joined, key_codes, sort_order
+from tvfsql.runtime.arrow.batches import changes_in, joined, sort_order
 from tvfsql.runtime.arrow.columns import Ints, Mask
 from tvfsql.runtime.merge.kernel import TIMESTAMP
 from tvfsql.runtime.stream.exchange.rows_by_key import (
@@ -55,6 +55,7 @@ from tvfsql.runtime.stream.exchange.rows_by_key import (
 from tvfsql.runtime.stream.operator.apply import apply_operator
 from tvfsql.runtime.stream.operator.messages import Emit
 from tvfsql.runtime.stream.operator.protocol import Operator
+from tvfsql.runtime.stream.rows.equal_keys import codes_of_sides
 from tvfsql.runtime.stream.rows.row_key_group import RowKeyGroup, delayed
 from tvfsql.runtime.stream.state.chunk_store import ChunkStore, Key, Kind, State
 from tvfsql.runtime.stream.state.description import Description
@@ -182,18 +183,9 @@ class IntervalJoin(Operator):
         return (-high, -low) if side == LEFT else (low, high)
 
     def codes(self, left: Any, right: Any) -> tuple[Ints, Ints]:
-        """A number for the key of each row, equal on both sides for equal keys. -1 (left) and -2 (right) stand for
-        NULLs that equal nothing."""
-        count = left.num_rows, right.num_rows
-        both = [pa.concat_arrays([left.column(a), right.column(b)]) for a, b in zip(*self.keys, strict=True)]
-        codes = key_codes(both, sum(count))
-        for column, safe in zip(both, self.null_safe, strict=True):
-            if column.null_count and not safe:
-                nothing = column.is_null().to_numpy(zero_copy_only=False)
-                codes = np.where(nothing, np.where(np.arange(len(codes)) < count[0], -1, -2), codes)
-        if len(self.keys[LEFT]) > 1:  # smaller numbers, so that a key and a time fit into one number
-            codes = np.unique(codes, return_inverse=True)[1] + min(int(codes.min()), 0)
-        return codes[: count[0]], codes[count[0] :]
+        """The numbers of `codes_of_sides` for the rows of both sides."""
+        own = ([left.column(i) for i in self.keys[LEFT]], [right.column(i) for i in self.keys[RIGHT]])
+        return codes_of_sides(*own, self.null_safe, (left.num_rows, right.num_rows))
 
     def pairs(self, left: Any, right: Any) -> tuple[Ints, Ints]:
         """The positions of the rows of all pairs: on the left side, and on the right side."""

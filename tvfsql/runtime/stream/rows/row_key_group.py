@@ -18,9 +18,9 @@ from tvfsql.runtime.stream.time.control_channel import END_OF_INPUT
 
 
 class RowKeyGroup(KeyGroup):
-    """A key group with rows in its store, and timers."""
+    """A key group with rows in its store; if it has timers, with their `services`."""
 
-    def __init__(self, context: StreamContext, store: ChunkStore, services: TimerServices) -> None:
+    def __init__(self, context: StreamContext, store: ChunkStore, services: TimerServices | None = None) -> None:
         super().__init__(context, store)
         self.services = services
         self.late_rows: list[pa.RecordBatch] = []
@@ -43,7 +43,8 @@ class RowKeyGroup(KeyGroup):
 
     def flush(self) -> None:
         self.store.flush()
-        self.services.flush()
+        if self.services is not None:
+            self.services.flush()
 
 
 def delayed(watermark: int | None, delay: int) -> int | None:

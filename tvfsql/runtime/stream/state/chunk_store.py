@@ -32,7 +32,7 @@ class Kind(IntEnum):
     LATE_SINCE = 6  # the same for a late fire
     SESSIONS = 7  # of `OpenSessions`; number: order of insertion
     BUCKET = 8  # of `HashBuckets`; level: how many bits of the hash are used, number: those bits
-    JOIN_SLOT = 9  # of the interval join; level: the side, number: the slot
+    JOIN_SLOT = 9  # of interval and temporal joins; level: the side, number: the slot
 
 
 PARTIALS = (Kind.SLICE, Kind.SLICE_RUN, Kind.SESSIONS)

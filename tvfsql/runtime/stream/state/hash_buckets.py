@@ -44,8 +44,13 @@ class HashBuckets:
             if self._key(number) in self.store:
                 self.store.drop(self._key(number))
         self._put(rows, {*changed})
-        if self.store.rows > self.bucket_rows << self.level:
+        if self._rows > self.bucket_rows << self.level:
             self._grow()
+
+    def clear(self) -> None:
+        """Remove all rows."""
+        for number in self.every():
+            self.store.drop(self._key(number))
 
     def _put(self, rows: pa.RecordBatch, wanted: Collection[int] | None = None) -> None:
         numbers = self.numbers(hashes_of(rows))
@@ -59,11 +64,14 @@ class HashBuckets:
 
     def _grow(self) -> None:
         rows = joined(self.read(self.every()))
-        for number in self.every():
-            self.store.drop(self._key(number))
+        self.clear()
         while rows.num_rows > self.bucket_rows << self.level:
             self.level += 1
         self._put(rows)
+
+    @property
+    def _rows(self) -> int:
+        return sum(self.store.rows_of(key) for key in self.store.keys(Kind.BUCKET))
 
     def _key(self, number: int) -> Key:
         return Key(Kind.BUCKET, number, self.level)

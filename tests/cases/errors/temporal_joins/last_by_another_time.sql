@@ -1,0 +1,2 @@
+CREATE TABLE rates (item STRING, rate INT, at TIMESTAMP(3), since TIMESTAMP(3), WATERMARK FOR since AS since) WITH ('connector' = 'filesystem', 'path' = 'rates', 'format' = 'json'); CREATE VIEW v AS SELECT item, rate, since FROM (SELECT *, ROW_NUMBER() OVER (PARTITION BY item ORDER BY at DESC) AS n FROM rates) WHERE n = 1;
+SELECT rate FROM bid AS b JOIN v FOR SYSTEM_TIME AS OF b.bidtime AS r ON b.item = r.item;

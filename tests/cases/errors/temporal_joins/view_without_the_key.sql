@@ -1,0 +1,2 @@
+CREATE TABLE rates (item STRING, lot INT, rate INT, since TIMESTAMP(3), PRIMARY KEY (item) NOT ENFORCED, WATERMARK FOR since AS since) WITH ('connector' = 'filesystem', 'path' = 'rates', 'format' = 'json'); CREATE VIEW v AS SELECT UPPER(item) AS item, rate, since FROM rates;
+SELECT rate FROM bid AS b JOIN v FOR SYSTEM_TIME AS OF b.bidtime AS r ON b.item = r.item;

@@ -1,0 +1,5 @@
+-- expect-not: push_filter_below_temporal_join
+CREATE TABLE rates (item STRING, rate DECIMAL(10, 4), since TIMESTAMP(3), PRIMARY KEY (item) NOT ENFORCED, WATERMARK FOR since AS since)
+  WITH ('connector' = 'filesystem', 'path' = 'rates', 'format' = 'json');
+SELECT bidder, rate FROM bid AS b JOIN rates FOR SYSTEM_TIME AS OF b.bidtime AS r ON b.item = r.item AND rate > 1
+WHERE rate < price AND r.item <> 'vase' AND RAND() < 0.5;

@@ -1,0 +1,119 @@
+"""Temporal joins through SQL on Spark: batch gives Flink's rows, streams give what batch and a plain model give."""
+
+from __future__ import annotations
+
+import json
+import os
+import random
+from collections import Counter
+from datetime import datetime, timedelta
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+import pytest
+
+from tvfsql import Session
+
+if TYPE_CHECKING:
+    from pyspark.sql import SparkSession
+
+pytestmark = pytest.mark.spark
+
+FLINK = json.loads((Path(__file__).parents[2] / "data" / "flink_temporal_joins.json").read_text(encoding="utf-8"))
+START = datetime(2024, 2, 29)
+FILES = 3
+Row = tuple[Any, ...]
+
+
+def rows(made: Session, sql: str) -> Counter[Row]:
+    return Counter(map(tuple, made.sql(sql).collect()))
+
+
+def text(value: Any) -> str | None:
+    return None if value is None else str(value)
+
+
+def test_batch_gives_the_rows_of_flink(spark: SparkSession, tmp_path: Path) -> None:
+    made = Session(spark, mode="batch")
+    for name, table in FLINK["tables"].items():
+        (tmp_path / name).mkdir()
+        lines = (",".join("" if value is None else str(value) for value in row) + "\n" for row in table["rows"])
+        (tmp_path / name / "1.csv").write_text("".join(lines), encoding="utf-8")
+        options = f"'connector' = 'filesystem', 'path' = '{tmp_path / name}', 'format' = 'csv'"
+        made.execute(f"CREATE TABLE {name} ({table['columns']}) WITH ({options})")
+    for view in FLINK["views"]:
+        made.execute(view)
+    for query in FLINK["asked"]:
+        found = Counter(tuple(map(text, row)) for row in made.sql(query["sql"]).collect())
+        wanted = query.get("here", query["rows"])  # for Flink NULL equals NULL here
+        assert found == Counter(map(tuple, wanted)), query["name"]
+
+
+def events(seed: int, keys: int, every: int) -> list[list[Row]]:
+    """Files of rows (key, number, time) that move on in time, up to 2 minutes out of order; some keys are NULL. No two
+    rows of a key have the same number."""
+    rng, made = random.Random(seed), []
+    for file in range(FILES):
+        part = []
+        for i in range(200):
+            number = file * 200 + i
+            at = START + timedelta(seconds=number * every - rng.randrange(120), milliseconds=rng.randrange(3) * 333)
+            part.append((rng.choice([None, *(f"k{key}" for key in range(keys))]), number, at))
+        made.append(part)
+    return made
+
+
+def session(spark: SparkSession, mode: str, folder: Path) -> Session:
+    made = Session(spark, mode=mode)
+    for name, more in (("orders", ""), ("rates", ", PRIMARY KEY (k) NOT ENFORCED")):
+        columns = f"k STRING, `the.``number` INT, ts TIMESTAMP(3), WATERMARK FOR ts AS ts - INTERVAL '2' MINUTE{more}"
+        options = f"'path' = '{folder / name}', 'format' = 'csv', 'maxFilesPerTrigger' = '1'"
+        made.execute(f"CREATE TABLE {name} ({columns}) WITH ('connector' = 'filesystem', {options})")
+    return made
+
+
+def write(folder: Path, name: str, files: list[list[Row]]) -> None:
+    (folder / name).mkdir()
+    for number, part in enumerate(files):
+        lines = (f"{k or ''},{value},{ts.isoformat(' ', 'milliseconds')}\n" for k, value, ts in part)
+        file = folder / name / f"{number}.csv"
+        file.write_text("".join(lines), encoding="utf-8")
+        os.utime(file, (number, number))  # file streams go by the time of a file
+
+
+JOIN = "orders AS o {} JOIN rates FOR SYSTEM_TIME AS OF o.ts AS r ON o.k = r.k"
+LEFT = (
+    "SELECT 'left' AS what, o.k, o.`the.``number` AS n, r.`the.``number` AS m, r.ts "
+    f"FROM {JOIN.format('LEFT')} AND r.`the.``number` > 10"
+)
+WINDOWS = (
+    "SELECT 'windows', k, CAST(COUNT(*) AS INT), CAST(SUM(m) AS INT), window_start FROM TABLE(TUMBLE("
+    f"(SELECT o.k, o.ts, r.`the.``number` AS m FROM {JOIN.format('INNER')}), DESCRIPTOR(ts), INTERVAL '5' MINUTE)) "
+    "GROUP BY k, window_start, window_end"
+)
+
+
+@pytest.mark.usefixtures("several_partitions")
+def test_streams_give_the_rows_of_batch_and_of_a_model(spark: SparkSession, tmp_path: Path) -> None:
+    """A left join with a further condition, and windows of an inner join."""
+    orders, rates = events(5, 6, 2), events(6, 6, 2)
+    write(tmp_path, "orders", orders)
+    write(tmp_path, "rates", rates)
+    wanted: Counter[Row] = Counter()
+    sums: dict[Row, list[int]] = {}
+    versions = [row for part in rates for row in part]
+    for key, number, time in (row for part in orders for row in part):
+        of_key = [row for row in versions if row[0] == key is not None and row[2] <= time]
+        best = max(of_key, key=lambda row: (row[2], row[1]), default=None)
+        met = best is not None and best[1] > 10
+        wanted["left", key, number, best[1] if best and met else None, best[2] if best and met else None] += 1
+        if best is not None:
+            window = START + (time - START) // timedelta(minutes=5) * timedelta(minutes=5)
+            sums.setdefault((key, window), []).append(best[1])
+    wanted += Counter(("windows", key, len(own), sum(own), window) for (key, window), own in sums.items())
+    sql = f"{LEFT} UNION ALL {WINDOWS}"
+    assert rows(session(spark, "batch", tmp_path), sql) == wanted
+    streamed = session(spark, "streaming", tmp_path)
+    assert rows(streamed, sql) == wanted
+    assert (streamed.counts["numLateRecordsDropped"], streamed.counts["stateRows"]) == (0, 0)
+    assert len(sums) > 20

@@ -1,0 +1,301 @@
+"""Temporal join of two streams: each row of the left side with the version of the right side that was valid at its
+time.
+
+A row waits until the watermark, the smaller one of both sides, passes its time: no earlier version can come then. It is
+emitted with the last version of its key that is not later. Of each key the state keeps the last version that the
+watermark has passed, and all later ones. Source: semantics.md#temporal-joins.
+
+For example, orders in euros or dollars, joined with the rates of both:
+
+    arrives           watermark  is emitted
+    EUR 114 at 100           90
+    order EUR at 105         90
+    EUR 116 at 110           90
+    order EUR at 112         90
+    order USD at 112         90
+                            107  order at 105 with 114
+    EUR 115 at 106          107  (late: it is the version from 106 on for rows that are still to come)
+    order EUR at 109        107
+                            115  order at 109 with 115, order at 112 with 116; with left the order in USD, alone
+    order EUR at 114        115  (late: dropped and counted)
+
+In the end the state holds one version, EUR 116.
+
+Versions are in state in buckets of the hash of their key, rows that wait in slots of time. A micro-batch reads the
+slots that the watermark has reached, and the buckets of their keys and of new versions. Versions that count no more are
+dropped when their bucket is read. A late version is not dropped: it counts for rows that are still to come, as in
+Flink. It is counted as `late_right`.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Iterator, Sequence
+from dataclasses import dataclass
+from itertools import pairwise
+from typing import Any, Unpack
+
+import numpy as np
+import pyarrow as pa
+from pyspark.sql import DataFrame
+from pyspark.sql import functions as F
+from pyspark.sql import types as T
+
+from tvfsql.plan.equal_pair import KINDS
+from tvfsql.plan.stream import TWO_INPUTS, StreamContext, StreamOptions
+from tvfsql.runtime.arrow.batches import changes_in, joined, key_codes, sort_order
+from tvfsql.runtime.arrow.columns import Ints, Mask
+from tvfsql.runtime.merge.kernel import TIMESTAMP
+from tvfsql.runtime.stream.exchange.rows_by_key import (
+    late_type,
+    own_columns,
+    rows_by_key,
+    side_of,
+    without_late,
+    zone_of,
+)
+from tvfsql.runtime.stream.operator.apply import apply_operator
+from tvfsql.runtime.stream.operator.messages import Emit
+from tvfsql.runtime.stream.operator.protocol import Operator
+from tvfsql.runtime.stream.rows.equal_keys import codes_of_sides
+from tvfsql.runtime.stream.rows.row_key_group import RowKeyGroup
+from tvfsql.runtime.stream.rows.top_n import sort_codes
+from tvfsql.runtime.stream.state.chunk_store import ChunkStore, Key, Kind, State
+from tvfsql.runtime.stream.state.description import Description
+from tvfsql.runtime.stream.state.hash_buckets import BUCKET_ROWS, HashBuckets, hashes_of
+from tvfsql.runtime.stream.state.timer_queue import TimerState
+from tvfsql.runtime.stream.time.channel_messages import ChannelMessage
+from tvfsql.runtime.stream.time.control_channel import END_OF_INPUT
+from tvfsql.runtime.stream.time.union import of_side
+
+LEFT, RIGHT = 0, 1
+SLOT = 10_000  # ms
+
+
+def temporal_join_stream(
+    left: DataFrame,
+    right: DataFrame,
+    *,
+    on: Sequence[tuple[str, str]],
+    times: tuple[str, str],
+    kind: str = "inner",
+    null_safe: Sequence[str] = (),
+    ties: Sequence[str] = (),
+    name: str = "tvfsql_joined",
+    **options: Unpack[StreamOptions],
+) -> DataFrame:
+    """Exchange and TemporalJoin: each row of `left` with the last row of `right` that agrees in `on` and is not later.
+
+    In: on each side any columns, and the watermark columns of `with_watermarks`. No other name may be on both sides.
+    `on` lists pairs of columns of one type; NULL equals NULL if the left one is in `null_safe`. `kind` is inner or
+    left. Of several versions of one time the one that is greatest in `ties`, columns of `right`, counts.
+    Out: the columns of both sides, without the watermark columns; with `marks` the operator adds its own. A row is
+    emitted when the watermark, the smaller one of both sides, passes its time; with left, NULL stands for a version
+    that is missing.
+    Rows of the left side at or before the current watermark are late: they are dropped and counted. Late versions count
+    from then on, and in numLateVersions. `inputs` are the prefixes of the sides' channels (`Valve`).
+    """
+    options.setdefault("inputs", TWO_INPUTS.inputs)
+    context = StreamContext(**options)
+    sides = (left, right)
+    columns = tuple(own_columns(side) for side in sides)
+    keys = tuple([pair[side] for pair in on] for side in (LEFT, RIGHT))
+    operator = TemporalJoin(
+        tuple(map(len, columns)),
+        tuple(tuple(map(of.index, names)) for of, names in zip(columns, keys, strict=True)),
+        tuple(of.index(time) for of, time in zip(columns, times, strict=True)),
+        kind,
+        tuple(pair[0] in null_safe for pair in on),
+        tuple(map(columns[RIGHT].index, ties)),
+        context,
+    )
+    description = Description(
+        "TemporalJoin",
+        tuple(f"{a} = {b}" for a, b in on),
+        about=f"joinType=[{KINDS[kind]}]",
+        zone=zone_of(left, times[LEFT]),
+        inputs=tuple(context.inputs),
+    )
+    sent = [
+        rows_by_key(of_side(rows, side), context, columns=columns[i], keys=keys[i], time=times[i], side=side)
+        for i, (rows, side) in enumerate(zip(sides, ("1/", "2/"), strict=True))
+    ]
+    fields = [rows.schema[column] for rows, of in zip(sides, columns, strict=True) for column in of]
+    schema = T.StructType([T.StructField(each.name, each.dataType, True) for each in fields])
+    late_versions = F.sum("report.late_right").alias("numLateVersions")
+    late = late_type(left, context)
+    both = sent[0].union(sent[1])
+    return apply_operator(both, operator, description, schema, name=name, late=late, more_counters=[late_versions])
+
+
+@dataclass(frozen=True)
+class TemporalJoin(Operator):
+    """The parameters of a temporal join. Pairs are (left, right). Columns are numbers; `ties` are those of the right
+    side."""
+
+    columns: tuple[int, ...]
+    keys: tuple[tuple[int, ...], ...]
+    times: tuple[int, ...]
+    kind: str
+    null_safe: tuple[bool, ...]
+    ties: tuple[int, ...] = ()
+    context: StreamContext = TWO_INPUTS
+    slot: int = SLOT
+    bucket_rows: int = BUCKET_ROWS
+
+    def open(self, state: State, timers: TimerState | None, now: int) -> VersionedRows:
+        return VersionedRows(self, ChunkStore(state, joined, self.context.inputs))
+
+    def micros(self, rows: Any, side: int) -> Ints:
+        """The times of rows in epoch microseconds."""
+        times: Ints = rows.column(self.times[side]).cast(TIMESTAMP).view(pa.int64()).to_numpy()
+        return times
+
+    def in_order(self, versions: Any) -> Ints:
+        """The positions of versions by time, and of those of one time by `ties`."""
+        ties = [sort_codes(versions.column(i), descending=False, nulls_first=True) for i in self.ties]
+        return sort_order([self.micros(versions, RIGHT), *ties])
+
+    def found(self, rows: Any, versions: Any) -> Ints:
+        """The position of each row's version, of versions `in_order`; -1: it has none."""
+        if not versions.num_rows:
+            return np.full(rows.num_rows, -1)
+        own = [[side.column(i) for i in keys] for side, keys in zip((rows, versions), self.keys, strict=True)]
+        mine, theirs = codes_of_sides(own[LEFT], own[RIGHT], self.null_safe, (rows.num_rows, versions.num_rows))
+        # a version's position in order stands for its time, so that a key and a time fit into one number
+        size = versions.num_rows + 1
+        lifted = theirs * size + np.arange(1, size)
+        order = sort_order([lifted])
+        before = np.searchsorted(self.micros(versions, RIGHT), self.micros(rows, LEFT), side="right")
+        at = np.searchsorted(lifted[order], mine * size + before, side="right") - 1
+        best = order[np.maximum(at, 0)]
+        return np.where((at >= 0) & (theirs[best] == mine), best, -1)
+
+    def counting(self, versions: Any, watermark: int | None) -> Mask:
+        """Which versions, `in_order`, can still count: of each key all that the watermark has not passed, and the last
+        one that it has. Of several versions of one time only the last one counts."""
+        keys = key_codes([versions.column(i) for i in self.keys[RIGHT]], versions.num_rows)
+        micros = self.micros(versions, RIGHT)
+        passed = np.zeros(len(micros), dtype=np.int64) if watermark is None else (micros // 1000 <= watermark) * 1
+        order = sort_order([keys])
+        keys, micros, passed = keys[order], micros[order], passed[order]
+        same = (keys[1:] == keys[:-1]) & ((passed[1:] == 1) | (micros[1:] == micros[:-1]))
+        kept = np.ones(len(order), dtype=np.bool_)
+        kept[order[:-1][same]] = False
+        for column, safe in zip(self.keys[RIGHT], self.null_safe, strict=True):
+            if not safe:
+                kept &= versions.column(column).is_valid().to_numpy(zero_copy_only=False)
+        return kept
+
+
+class VersionedRows(RowKeyGroup):
+    """The rows that wait, and the versions, in one key group."""
+
+    def __init__(self, spec: TemporalJoin, store: ChunkStore) -> None:
+        super().__init__(spec.context, store)
+        self.spec = spec
+        self.buckets = HashBuckets(store, spec.bucket_rows)
+        self.fresh: tuple[list[Any], list[Any]] = ([], [])
+
+    def add(self, payloads: Sequence[Any]) -> None:
+        for rows in payloads:
+            side = LEFT if side_of(rows) == "1/" else RIGHT
+            self.counts.rows_in += rows.num_rows
+            if self.watermark is not None and side == LEFT:
+                rows = self.in_time(rows, self.spec.times[LEFT], self.watermark)
+            elif self.watermark is not None:
+                self.counts.late_right += int((self.spec.micros(rows, RIGHT) // 1000 <= self.watermark).sum())
+            rows = without_late(rows)
+            if rows.num_rows:
+                self.fresh[side].append(rows)
+
+    def advance(self, messages: Iterable[ChannelMessage]) -> Iterator[Emit]:
+        before, watermark = self.watermark, self.store.valve.advance(messages)
+        rows, versions = (joined(batches) if batches else None for batches in self.fresh)
+        self.fresh = ([], [])
+        if rows is not None:
+            rows = self._waiting(rows, watermark)
+        due = [] if rows is None else [rows]
+        if watermark is not None and watermark != before:
+            due += self._reached(watermark)
+        if due or versions is not None:
+            yield from self._join(joined(due) if due else None, versions, watermark)
+        if watermark is not None and watermark >= END_OF_INPUT:
+            self.buckets.clear()
+
+    @property
+    def newest_end(self) -> int | None:
+        last = max(self.store.numbers(Kind.JOIN_SLOT), default=None)
+        if last is None:
+            return None
+        return int(self.spec.micros(joined(self.store.read(_slot(last))), LEFT).max()) // 1000 + 1
+
+    def _waiting(self, rows: Any, watermark: int | None) -> Any:
+        """Put rows that the watermark has not passed into their slots. Returns the others; None: there are none."""
+        times = self.spec.micros(rows, LEFT) // 1000
+        over = times <= watermark if watermark is not None else np.zeros(len(times), dtype=np.bool_)
+        self._keep(rows.filter(pa.array(~over)), times[~over])
+        return rows.filter(pa.array(over)) if over.any() else None
+
+    def _keep(self, rows: Any, times: Ints) -> None:
+        numbers = times // self.spec.slot
+        order = sort_order([numbers])
+        numbers, rows = numbers[order], rows.take(pa.array(order))
+        heads = np.flatnonzero(changes_in(numbers)).tolist() if len(numbers) else []
+        for start, stop in pairwise([*heads, len(numbers)]):
+            self.store.append(_slot(int(numbers[start])), rows.slice(start, stop - start))
+
+    def _reached(self, watermark: int) -> Iterator[Any]:
+        """Take the rows that the watermark has passed out of their slots."""
+        for number in sorted(self.store.numbers(Kind.JOIN_SLOT)):
+            if number * self.spec.slot > watermark:
+                return
+            rows = joined(self.store.read(_slot(number)))
+            over: Mask = self.spec.micros(rows, LEFT) // 1000 <= watermark
+            if not over.any():
+                continue
+            rest = rows.filter(pa.array(~over))
+            if rest.num_rows:
+                self.store.replace(_slot(number), rest)
+            else:
+                self.store.drop(_slot(number))
+            yield rows.filter(pa.array(over))
+
+    def _join(self, rows: Any, fresh: Any, watermark: int | None) -> Iterator[Emit]:
+        """Emit rows with their versions, and take in new versions."""
+        hashes = [hashes_of(batch) for batch in (rows, fresh) if batch is not None]
+        buckets = np.unique(self.buckets.numbers(np.concatenate(hashes))).tolist()
+        stored = self.buckets.read(buckets)
+        every = [*stored, *([fresh] if fresh is not None else [])]
+        if not every:
+            if self.spec.kind == "left":
+                yield from self._alone(rows)
+            return
+        versions = joined(every)
+        order = self.spec.in_order(versions)
+        versions = versions.take(pa.array(order))
+        if rows is not None:
+            yield from self._paired(rows, versions)
+        kept = self.spec.counting(versions, watermark)
+        is_new = order >= sum(batch.num_rows for batch in stored)
+        changed = np.unique(self.buckets.numbers(hashes_of(versions)[is_new | ~kept]))
+        self.buckets.replace(versions.filter(pa.array(kept)), changed.tolist())
+
+    def _paired(self, rows: Any, versions: Any) -> Iterator[Emit]:
+        found = self.spec.found(rows, versions)
+        if self.spec.kind == "inner":
+            rows, found = rows.filter(pa.array(found >= 0)), found[found >= 0]
+        if len(found):
+            others = versions.take(pa.array(found, mask=found < 0))
+            yield self._wide(rows, others.columns[: self.spec.columns[RIGHT]])
+
+    def _alone(self, rows: Any) -> Iterator[Emit]:
+        yield self._wide(rows, [pa.nulls(rows.num_rows)] * self.spec.columns[RIGHT])
+
+    def _wide(self, rows: Any, others: Sequence[Any]) -> Emit:
+        self.counts.rows_out += rows.num_rows
+        every = [*rows.columns[: self.spec.columns[LEFT]], *others]
+        return Emit(pa.RecordBatch.from_arrays(every, names=[*map(str, range(len(every)))]))
+
+
+def _slot(number: int) -> Key:
+    return Key(Kind.JOIN_SLOT, number, level=LEFT)
