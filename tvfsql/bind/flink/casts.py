@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from tvfsql.bind.flink.targets import Target
 from tvfsql.bind.flink.times import CLOCK, EPOCH, INSTANT, date_of, instant_at, read, read_date, wall_clock
-from tvfsql.errors import UnsupportedError
+from tvfsql.errors import BindError, UnsupportedError
 from tvfsql.plan.scalar import quoted
 from tvfsql.plan.types import INTEGERS, UNKNOWN, SqlType, ddl, fields, is_decimal, is_number, shown, split_kinds
 
@@ -96,8 +96,12 @@ def cast(source: SqlType, digits: int, target: Target, *, attempt: bool) -> str 
 def _inside(source: SqlType, digits: int, target: Target, *, attempt: bool) -> str | None:
     """CAST of an array, map or row to another: each value inside is cast. If TRY_CAST cannot read one, all is NULL."""
     olds = _parts(source)
-    templates = [cast(old, digits, new, attempt=attempt) for old, new in zip(olds, target.parts, strict=False)]
-    if source.partition("<")[0] != target.kind.partition("<")[0] or not any(templates):
+    if source.partition("<")[0] != target.kind.partition("<")[0]:
+        return None
+    if len(olds) != len(target.parts):
+        raise BindError(f"a ROW of {len(olds)} fields cannot be cast to one of {len(target.parts)}", hint="ROW(a, b)")
+    templates = [cast(old, digits, new, attempt=attempt) for old, new in zip(olds, target.parts, strict=True)]
+    if not any(templates):
         return None
 
     def value(at: int, name: str) -> str:

@@ -8,7 +8,7 @@ from sqlglot import exp
 
 from tvfsql.bind.flink.made import Made, made
 from tvfsql.bind.flink.times import CLOCK, INSTANT, instant_at
-from tvfsql.errors import UnsupportedError
+from tvfsql.errors import BindError, UnsupportedError
 from tvfsql.plan.types import SqlType, is_orderable, split_kinds
 
 TypeOf = Callable[[exp.Expr], SqlType]
@@ -31,15 +31,18 @@ def tuples(node: exp.Binary) -> exp.Expr:
     return same if isinstance(node, exp.EQ) else exp.not_(same)
 
 
-def one_of_tuples(node: exp.In) -> exp.Expr | None:
+def one_of_tuples(node: exp.In) -> exp.Expr:
     """(a, b) IN ((c, d), ...)."""
     if not all(isinstance(each, exp.Tuple) for each in node.expressions):
-        return None
+        raise BindError("rows can only be compared with rows of as many values", hint="(a, b) IN ((1, 2), (3, 4))")
     return exp.paren(exp.or_(*(_same(node.this, each) for each in node.expressions), copy=False))
 
 
 def _same(left: exp.Expr, right: exp.Expr) -> exp.Expr:
-    pairs = zip(left.expressions, right.expressions, strict=False)
+    first, second = len(left.expressions), len(right.expressions)
+    if first != second:
+        raise BindError(f"a row of {first} values cannot be compared with one of {second}", hint="(a, b) = (1, 2)")
+    pairs = zip(left.expressions, right.expressions, strict=True)
     return exp.and_(*(exp.EQ(this=a.copy(), expression=b.copy()) for a, b in pairs), copy=False)
 
 

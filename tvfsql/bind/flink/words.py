@@ -43,6 +43,8 @@ def with_words(call: Words, type_of: TypeOf) -> Made:
     kinds = [type_of(argument) for argument in arguments]
     match call.name:
         case "MAP":
+            if len(arguments) % 2:
+                raise UnsupportedError("MAP[...] takes pairs of a key and a value", hint="MAP['a', 1, 'b', 2]")
             keys, values = (in_common_type(arguments[start::2], type_of) for start in (0, 1))
             key, value = of_values(keys, type_of), of_values(values, type_of)
             kind = f"map<{key},{value}>" if key and value else UNKNOWN
