@@ -280,7 +280,8 @@ def _lark(name: str, sql: str, span: Span, hint: str | None) -> Tree[Token]:
     except UnexpectedInput as error:
         token: Token | None = getattr(error, "token", None)
         if token is not None and token.type != "$END":
-            place, message = place_of(token), f"unexpected {token}"
+            token, better = _cause(token, tokens_of(sql, span), error)
+            place, message, hint = place_of(token), f"unexpected {token}", hint or better
         elif token is None and isinstance(error, UnexpectedCharacters):
             at = error.pos_in_stream or 0
             place, message = Span(at, at + 1), f"unexpected character {sql[at]!r}"
@@ -288,6 +289,19 @@ def _lark(name: str, sql: str, span: Span, hint: str | None) -> Tree[Token]:
             end = span.start + len(sql[span.start : span.end].rstrip())
             place, message = Span(end, end + 1), "the statement ends too early"
         raise SqlSyntaxError(message, span=place, hint=hint) from None
+
+
+def _cause(token: Token, tokens: Sequence[Token], error: UnexpectedInput) -> tuple[Token, str | None]:
+    """The token to blame for an error at `token`, and a hint, for texts without quotes and commas before nothing."""
+    accepts = getattr(error, "accepts", None) or set()
+    before = [each for each in tokens if place_of(each).end <= place_of(token).start][-1:]
+    if token.type in ("NAME", "NUMBER") and "STRING" in accepts:
+        return token, f"in quotes: '{token}'"
+    if before and before[0].type == "NAME" and accepts == {"OPERATOR"}:  # a name where only U&'...' may stand
+        return before[0], f"in quotes: '{before[0]}'"
+    if before and before[0].type == "COMMA" and token.type == "CLOSE":
+        return token, "leave out the comma before it"
+    return token, None
 
 
 def _usage(sql: str, at: Span) -> str | None:

@@ -1,0 +1,1 @@
+CREATE TABLE t (item STRING) WITH ('connector' = blackhole);
