@@ -39,7 +39,8 @@ class ProgressText:
             endless = any(driver.stream.endless for driver in running.drivers) and watermark < END_OF_INPUT
             lag = f" (lag {duration_text(self.now() - watermark)})" if endless else ""
             parts.append(f"watermark {time_text(watermark)}{lag}")
-            parts.append(f"{open_slices(running.counts):,} slices open")
+            slices = open_slices(running.counts)
+            parts.append(f"{slices:,} slice{'s' if slices != 1 else ''} open")
             parts.append(f"state {found['stateRows']:,} rows {size_text(found['stateBytes'])}")
         if late := found["numLateRecordsDropped"]:
             parts.append(f"{late:,} late")
