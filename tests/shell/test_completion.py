@@ -7,7 +7,8 @@ from pathlib import Path
 import pytest
 
 from tvfsql.api import Session
-from tvfsql.shell.completion import candidates
+from tvfsql.catalog.connectors import KNOWN_CONNECTORS
+from tvfsql.shell.completion import TABLE_OPTIONS, candidates
 from tvfsql.shell.splitting import chunks, is_command, is_complete, mentions
 
 TABLES = """CREATE TABLE bid (bidtime TIMESTAMP(3), price DECIMAL(10, 2), item STRING, WATERMARK FOR bidtime AS bidtime)
@@ -46,6 +47,11 @@ def offered(text: str, session: Session, after: str = "") -> list[str]:
         ("SET 'table.local-time-zone' = 'Europe/Berl", ["Europe/Berlin"]),
         ("RESET pipeline.n", []),
         ("CREATE TABLE t (a INT) WITH ('connector' = 'fil", ["filesystem"]),
+        ("CREATE TABLE t (a INT) WITH ('conn", ["connector"]),
+        ("CREATE TABLE t (a INT) WITH ('connector' = 'kafka', 't", ["topic", "topic-pattern"]),
+        ("CREATE TABLE t (a INT) WITH ('connector' = 'kafka', 'topic' = 'bids', 't", ["topic-pattern"]),
+        ("CREATE TABLE t (a INT) WITH ('connector' = 'filesystem', 'format' = 'csv', 'csv.head", ["csv.header"]),
+        ("CREATE VIEW v AS WITH w AS (SELECT 1) SELECT * FROM w WHERE a = 'c", []),
         (
             "CREATE TABLE t (a INT) WITH ('connector' = 'filesystem', 'format' = '",
             ["csv", "json", "parquet", "orc", "avro"],
@@ -62,6 +68,13 @@ def offered(text: str, session: Session, after: str = "") -> list[str]:
 )
 def test_offers(text: str, expected: list[str], session: Session) -> None:
     assert offered(text, session) == expected
+
+
+def test_table_options_are_in_the_page_of_connectors() -> None:
+    page = (Path(__file__).parents[2] / "docs" / "sql" / "connectors.md").read_text(encoding="utf-8")
+    assert set(TABLE_OPTIONS) <= set(KNOWN_CONNECTORS)
+    told = {key for keys in TABLE_OPTIONS.values() for key in keys if not key.startswith("properties.")}
+    assert [key for key in sorted(told) if key not in page] == []
 
 
 def test_columns_are_those_of_the_tables_behind_the_cursor_too(session: Session) -> None:

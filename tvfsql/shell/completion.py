@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import os
 import re
-from collections.abc import Iterable, Iterator, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from contextlib import suppress
 from dataclasses import dataclass
 
@@ -15,6 +15,7 @@ from tvfsql.plan.types import shown
 
 WORD = re.compile(r"[\w$]*$")
 IN_STRING = re.compile(r"'([^']*)$")
+OPTION = re.compile(r"'([^']*)'\s*=\s*'([^']*)'")
 MOST = 400
 KEYWORDS = """
 ALL ALTER AND AS ASC BETWEEN BY CALL CASE CAST CREATE CROSS CUBE DESC DESCRIBE DESCRIPTOR DISTINCT DROP ELSE END EXCEPT
@@ -24,6 +25,18 @@ SELECT SET SETS SHOW STATEMENT TABLE TEMPORARY THEN TRUE UNION USING VALUES VIEW
 BIGINT BOOLEAN DATE DECIMAL DOUBLE FLOAT INT STRING TIMESTAMP TIMESTAMP_LTZ SECOND MINUTE HOUR DAY MONTH YEAR
 """.split()
 BEFORE_TABLES = {"FROM", "JOIN", "TABLE", "VIEW", "INTO", "DESCRIBE", "DESC", "OVERWRITE"}
+_OF_KAFKA = ("topic", "properties.bootstrap.servers", "properties.group.id", "key.format", "value.format")
+_OF_ROWS = ("number-of-rows", "rows-per-second", "rows-per-batch", "seed")
+TABLE_OPTIONS = {  # the usual ones of each connector; those of formats are added
+    "filesystem": ("path", "format", "maxFilesPerTrigger"),
+    "kafka": (*_OF_KAFKA, "format", "topic-pattern", "scan.startup.mode", "scan.bounded.mode", "key.fields"),
+    "upsert-kafka": _OF_KAFKA,
+    "datagen": _OF_ROWS,
+    "faker": _OF_ROWS,
+    "nexmark": ("nexmark.table", "first-event.rate", "start-time", "disorder", *_OF_ROWS),
+    "jdbc": ("url", "table-name", "username", "password", "driver"),
+    "spark-catalog": ("table-name", "format"),
+}
 AFTER_SHOW = ("TABLES", "VIEWS", "FUNCTIONS", "USER FUNCTIONS", "CREATE TABLE")
 
 
@@ -222,8 +235,19 @@ def _of_string(text: str, session: Session) -> Iterator[Candidate]:
         yield from _starting(start, _values(key) if key else _keys(session), about)
     elif key == "path":
         yield from _files(start)
-    else:
+    elif key:
         yield from _starting(start, _table_values(key), key)
+    elif "WITH" in map(str.upper, words) and words[-1] in ("(", ","):
+        yield from _table_keys(start, dict(OPTION.findall(before)))
+
+
+def _table_keys(start: str, given: Mapping[str, str]) -> Iterator[Candidate]:
+    """The options of a connector that are not `given` yet."""
+    from tvfsql.catalog.connectors.formats import known_options
+
+    name = given.get("connector", "")
+    found = [*TABLE_OPTIONS.get(name, ()), *known_options(given.get("format", ""), of_files=name == "filesystem")]
+    yield from _starting(start, (key for key in ("connector", *found) if key not in given), name or "option")
 
 
 def _table_values(key: str) -> Sequence[str]:
