@@ -55,6 +55,12 @@ def read_chart(argument: str) -> Chart:
     return Chart(kind, tuple(words[:at]), words[at + 1])
 
 
+def check_columns(asked: Chart, columns: Sequence[str]) -> None:
+    """Raises BindError for a column that does not exist."""
+    for name in (*asked.values, *([asked.by] if asked.by else [])):
+        _column(name, columns)
+
+
 def draw_chart(
     columns: Sequence[str], types: Sequence[str], rows: Sequence[Sequence[Any]], asked: Chart, size: Size
 ) -> str:

@@ -17,6 +17,7 @@ from tvfsql.shell.drawing import Screen
 from tvfsql.shell.live.kept import KeptRows
 from tvfsql.shell.live.view import LiveView
 from tvfsql.shell.printing import last_query
+from tvfsql.shell.state import Shell
 
 COLUMNS = [("window_end", "timestamp"), ("item", "string"), ("n", "bigint")]
 TYPES = [kind for _, kind in COLUMNS]
@@ -211,6 +212,15 @@ def test_what_cannot_be_drawn(asked: str, message: str) -> None:
             draw_chart(columns, types, [("a", 1), ("a", 2)], Chart(), Size(60, 10))
         else:
             drawn(asked, rows)
+
+
+def test_a_chart_of_a_stream_is_refused_before_spark_starts(capsys: pytest.CaptureFixture[str]) -> None:
+    shell = Shell(Session(mode="streaming"), terminal=True)
+    assert shell.run("CREATE TABLE t (n INT, item STRING) WITH ('connector' = 'datagen');")
+    shell.last = "SELECT item, n FROM t"
+    assert not shell.run("\\chart lines n BY itme")
+    assert "there is no column itme to draw\nhint: did you mean item?" in capsys.readouterr().err
+    assert shell.session.own.spark is None
 
 
 def test_no_rows_and_no_values() -> None:

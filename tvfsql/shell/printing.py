@@ -108,13 +108,16 @@ class ShellAnswers(Answers):
         mode = self.session.options[RESULT_MODE]
         if not self._to_person or self.format != "table" or (mode is ResultMode.TABLEAU and not self._of_shell.chart):
             return super()._follow(query)
+        from tvfsql.charts import check_columns
         from tvfsql.shell.live.kept import KeptRows
         from tvfsql.shell.live.view import LiveView
 
-        with working("running"):
-            self.session.spark  # noqa: B018  (start it under the progress line)
         changes, most = mode is ResultMode.CHANGELOG, self.session.options[MOST_ROWS]
         kept = KeptRows(query.names_and_types, most, changes=changes, op=op_of(query.physical))
+        if self._of_shell.chart is not None:
+            check_columns(self._of_shell.chart, kept.columns)
+        with working("running"):
+            self.session.spark  # noqa: B018  (start it under the progress line)
         begun, say = time.monotonic(), self._live()
 
         def status() -> str:
