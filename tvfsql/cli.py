@@ -84,6 +84,8 @@ def _session(given: argparse.Namespace) -> Session:
     flush = not getattr(given, "no_flush", False)
     allowed = getattr(given, "allow_changed_input", False)
     session = Session(mode=given.mode, options=options, checkpoint=checkpoint, flush=flush, allow_changed_input=allowed)
+    if not sys.stderr.isatty():  # a terminal has the progress line
+        session.own.tell_start = lambda master: print(f"starting Spark on {master}", file=sys.stderr)
     for file in getattr(given, "init", None) or ():
         for sql, name, folder in _sources([file], ()):
             session.script.folder = folder

@@ -257,6 +257,13 @@ def test_run_prints_rows_and_nothing_else(script: Path) -> None:
     ]
 
 
+def test_stderr_names_the_cluster_that_spark_starts_on() -> None:
+    command = [sys.executable, "-m", "tvfsql", "run", "--master", "spark://127.0.0.1:1", "-e", "SELECT 1"]
+    done = subprocess.run(command, env=environment(), capture_output=True, text=True)
+    assert (done.returncode, done.stdout) == (1, "")
+    assert done.stderr.startswith("starting Spark on spark://127.0.0.1:1\nerror: ")
+
+
 @pytest.mark.spark
 def test_data_that_cannot_be_read_exit_1(script: Path) -> None:
     (script.parent / "bid.csv").write_text(BIDS + "yesterday,1.00,A\n")

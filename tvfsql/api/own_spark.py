@@ -27,10 +27,12 @@ class OwnSpark:
     """`spark` is None until it is needed. Several threads may ask for it: one starts it and the others wait.
 
     `needs` returns the current needs of the session. SQL settings that change later are applied by the next `get`.
+    `tell_start` is called with the master before Spark starts on a cluster, which can take minutes.
     """
 
     needs: Callable[[], Needs]
     spark: SparkSession | None = None
+    tell_start: Callable[[str], None] = lambda master: None
     _started: bool = False
     _packages: frozenset[str] = frozenset()
     _settings: dict[str, str] = field(default_factory=dict)  # the session's settings that Spark has
@@ -111,12 +113,14 @@ class OwnSpark:
             self.spark, self._started = None, False
 
     def _start(self) -> None:
-        from tvfsql.runtime.cluster.asked import REMOTE
+        from tvfsql.runtime.cluster.asked import REMOTE, cluster, requested
         from tvfsql.runtime.host.environment import from_environment
         from tvfsql.runtime.local_spark.start import is_running, start_spark
 
         needs, running = self.needs(), is_running()
         settings = {key: from_environment(value) for key, value in needs.settings.items()}
+        if not running and (master := cluster(requested(settings))):
+            self.tell_start(master)
         self.spark = start_spark(needs.packages, settings)
         self._started, self._packages, self._before = not running, needs.packages, {}
         # a Spark that ran before, and a server, did not get all of them

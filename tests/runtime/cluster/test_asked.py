@@ -13,7 +13,7 @@ import pytest
 from tvfsql import Session
 from tvfsql.api.own_spark import Needs, OwnSpark
 from tvfsql.errors import DataError, OptionError
-from tvfsql.runtime.cluster.asked import MASTER, PYTHON, REMOTE, is_local, requested
+from tvfsql.runtime.cluster.asked import MASTER, PYTHON, REMOTE, cluster, is_local, requested
 from tvfsql.runtime.cluster.code import our_zip
 from tvfsql.runtime.local_spark.java import Java
 from tvfsql.runtime.local_spark.start import _variables, settings
@@ -85,6 +85,20 @@ assert importlib.util.find_spec("tvfsql.syntax") is None
     command = [sys.executable, "-I", "-W", "ignore", "-c", f"import sys; sys.path.insert(0, {str(zip)!r})\n{program}"]
     done = subprocess.run(command, capture_output=True, text=True, check=False)
     assert done.returncode == 0, done.stderr
+
+
+@pytest.mark.parametrize(
+    ("settings", "master"),
+    [
+        ({}, None),
+        ({MASTER: "local[4]"}, None),
+        ({"spark.remote": "sc://a"}, None),
+        ({MASTER: "local-cluster[2,1,1024]"}, "local-cluster[2,1,1024]"),
+        ({MASTER: "yarn"}, "yarn"),
+    ],
+)
+def test_a_cluster_is_told_from_this_machine(settings: dict[str, str], master: str | None) -> None:
+    assert cluster(settings) == master
 
 
 def test_settings_of_spark_are_set_reset_and_shown() -> None:

@@ -47,6 +47,12 @@ def is_local(master: str) -> bool:
     return master == "local" or master.startswith("local[")
 
 
+def cluster(settings: Mapping[str, str]) -> str | None:
+    """The master that a Spark with these settings starts on; None for this machine and for a server."""
+    master = settings.get(MASTER, "local")
+    return None if REMOTE in settings or is_local(master) else master
+
+
 def has_catalogs(settings: Mapping[str, str]) -> bool:
     """Whether a Spark that starts with these settings may know tables: of a metastore, a catalog, a server."""
     return any(key == REMOTE or key.startswith("spark.sql.catalog") for key in settings)
