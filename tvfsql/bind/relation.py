@@ -66,7 +66,8 @@ class Sources:
         if entry.connector is not None and not entry.connector.readable:
             raise BindError(f"{entry.name} is write-only: its connector is {entry.connector.name}", span=table.span)
         fields = tuple(part for part in entry.physical if part.name != entry.op)
-        node: Node = nodes.Scan(entry.name, fields, entry.is_changelog, span=table.span)
+        changelog = entry.reads_changes(self.options.streaming)
+        node: Node = nodes.Scan(entry.name, fields, changelog, span=table.span)
         if any(part.scalar for part in entry.visible):
             items = (Item(c.name, at(c.scalar or column(c.name, c.type), table.span)) for c in entry.visible)
             node = Project(node, tuple(items), span=table.span)

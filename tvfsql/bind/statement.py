@@ -67,7 +67,7 @@ def bind_table(create: statements.CreateTable) -> Table:
     if op and connector.changes:
         problem = f"{OP} does not work with format {connector.changes.format}"
         raise BindError(problem, span=spans[OP], hint=f"leave out {OP}")
-    if history is not None and (op or connector.changes):
+    if history is not None and (op or connector.is_changelog):
         problem = f"{HISTORY} needs insert-only rows, but {create.name.text} is a changelog"
         raise BindError(problem, span=spans[HISTORY], hint=f"leave out {HISTORY}")
     for part in stored:

@@ -82,7 +82,11 @@ class Table:
     @property
     def is_changelog(self) -> bool:
         """Whether its rows are changes, some of which retract earlier ones."""
-        return self.op is not None or (self.connector is not None and self.connector.changes is not None)
+        return self.op is not None or (self.connector is not None and self.connector.is_changelog)
+
+    def reads_changes(self, streaming: bool) -> bool:
+        """Whether a query of this mode reads changes, not the rows that result from them."""
+        return self.is_changelog and (self.connector is None or self.connector.reads_changes(streaming))
 
     @property
     def visible(self) -> tuple[TableColumn, ...]:

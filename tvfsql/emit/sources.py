@@ -6,6 +6,7 @@ import re
 from dataclasses import replace
 
 from tvfsql.catalog.connectors import Connector, Generated, Kafka, Managed, SparkCatalog
+from tvfsql.catalog.connectors.spark_catalog import DELTA
 from tvfsql.emit import columns
 from tvfsql.emit.changes import captured
 from tvfsql.emit.dead_letters import OF_TEXT, TEXT, columns_ddl, parsing, tell_letters
@@ -34,7 +35,7 @@ def read_table(node: TableSourceScan, module: PythonModule) -> str:
         narrow = node.fields != node.source.physical  # set operations match columns by position
         return module.assign(table, rows.then("select", *columns.names(node.columns)) if narrow else rows)
     if isinstance(source, SparkCatalog):
-        return module.assign(table, _of_catalog(node, source))
+        return module.assign(table, _of_catalog(node, source, module))
     if isinstance(source, Kafka):
         return read_messages(node, source, table, module)
     if source.changes:
@@ -67,21 +68,34 @@ def read_table(node: TableSourceScan, module: PythonModule) -> str:
     return table
 
 
-def _of_catalog(node: TableSourceScan, source: SparkCatalog) -> Chain:
-    """A table of Spark's catalogs. If it may have other types than those declared, its columns are cast to these."""
+def _of_catalog(node: TableSourceScan, source: SparkCatalog, module: PythonModule) -> Chain:
+    """A table of Spark's catalogs, or its changes. If it may have other types than those declared, its columns are cast
+    to these.
+    """
+    feed = source.feed and source.reads_changes(node.streaming)
     rows = Chain("spark")
     if node.streaming or source.options:
         rows = rows.get("readStream" if node.streaming else "read")
     for key, value in source.options:
         rows = rows.then("option", literal(key), literal(value))
+    if feed and source.format == DELTA:
+        rows = rows.then("option", '"readChangeFeed"', '"true"')
     folder = folder_of(source.table) if node.streaming else None  # Delta's streams do not take such a name
     if folder is not None:
         rows = rows.then("format", '"delta"').then("load", literal(folder))
     else:
-        rows = rows.then("table", literal(source.table))
-    if source.exact:
-        return rows if node.fields == node.source.physical else rows.then("select", *columns.names(node.columns))
-    wanted = (Chain("F").then("col", columns.name(part.name)).then("cast", literal(part.type)) for part in node.fields)
+        rows = rows.then("changes" if feed and source.format != DELTA else "table", literal(source.table))
+    if source.exact and node.fields == node.source.physical and not node.source.is_changelog:
+        return rows
+    wanted: list[str | Chain] = [
+        columns.name(part.name)
+        if source.exact
+        else Chain("F").then("col", columns.name(part.name)).then("cast", literal(part.type))
+        for part in node.fields
+    ]
+    if node.sign:
+        sign = Chain(f'{module.need(RUNTIME, "feed_sign")}("_change_type")')
+        wanted.append(sign.then("alias", literal(node.sign)))
     return rows.then("select", *wanted)
 
 

@@ -98,17 +98,18 @@ def _(node: nodes.Scan, catalog: Catalog, options: Options) -> Node:
     if table.connector is not None and not node.looked_up:
         (table.connector.refuse_stream if streaming else table.connector.refuse_batch)(table.name)
     sign = free_name(SIGN, lambda name: name in {column.lower() for column in node.columns})
+    changelog = node.changelog and table.reads_changes(streaming)
     scan = TableSourceScan(
         table,
         node.fields,
         streaming,
         options[ZONE],
-        sign if node.changelog else node.sign,
+        sign if changelog else node.sign,
         None if node.looked_up else dead_letter_table(table, catalog, options),
     )
     if (history := history_of(table, catalog)) is not None:
         return replace(scan, history=history) if streaming else with_history(scan, history)
-    return AppliedChanges(scan, table.name, sign) if node.changelog else scan
+    return AppliedChanges(scan, table.name, sign) if changelog else scan
 
 
 @_lower.register

@@ -27,6 +27,7 @@ if TYPE_CHECKING:
     from tvfsql.runtime.frames.cdc_messages import debezium_changes as debezium_changes
     from tvfsql.runtime.frames.changelog import applied_changes as applied_changes
     from tvfsql.runtime.frames.changelog import change_sign as change_sign
+    from tvfsql.runtime.frames.changelog import feed_sign as feed_sign
     from tvfsql.runtime.frames.changelog import latest_messages as latest_messages
     from tvfsql.runtime.frames.dead_letters import readable as readable
     from tvfsql.runtime.frames.dead_letters import unreadable as unreadable
@@ -56,6 +57,7 @@ _MODULE_OF = {
     "drop_null_times": "frames.assigned_windows",
     "from_avro": "avro.messages",
     "from_environment": "host.environment",
+    "feed_sign": "frames.changelog",
     "latest_messages": "frames.changelog",
     "local_sessions": "batch.session_windows",
     "local_time": "frames.assigned_windows",

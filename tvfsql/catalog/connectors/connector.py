@@ -95,6 +95,15 @@ class Connector:
         return None
 
     @property
+    def is_changelog(self) -> bool:
+        """Whether its rows are changes."""
+        return self.changes is not None
+
+    def reads_changes(self, streaming: bool) -> bool:
+        """Whether a query of this mode reads the changes of a changelog. Otherwise it reads the rows that result."""
+        return True
+
+    @property
     def writing(self) -> tuple[tuple[str, str], ...]:
         """Spark's options for writing."""
         return (*self.options, *self.written)

@@ -15,7 +15,10 @@ from tvfsql.plan.scalar import quoted
 
 SPARK_CATALOG = "spark-catalog"
 TABLE, FORMAT = "table-name", "format"
-MERGED = ("delta", "iceberg")  # formats whose rows can be replaced
+FEED = "changelog.feed"
+FLAGS = {"true": True, "false": False}
+DELTA = "delta"
+MERGED = (DELTA, "iceberg")  # formats whose rows can be replaced
 VIEW, TEMPORARY_VIEW = "view", "temporary view"
 _PART = re.compile(r"[^`.\s]+|`(?:[^`]|``)+`")
 
@@ -24,7 +27,7 @@ _PART = re.compile(r"[^`.\s]+|`(?:[^`]|``)+`")
 class SparkCatalog(Connector):
     """`table` is Spark's name of it. `exact`: Spark has the same columns. `view` says what kind of view it is, "" for a
     table. `keys` is the primary key by which rows are replaced; `op` is then the column of operations, which is not
-    stored.
+    stored. With `feed`, streams read the changes of its rows.
     """
 
     table: str = ""
@@ -32,6 +35,14 @@ class SparkCatalog(Connector):
     view: str = ""
     keys: tuple[str, ...] = ()
     op: str | None = None
+    feed: bool = False
+
+    @property
+    def is_changelog(self) -> bool:
+        return self.feed
+
+    def reads_changes(self, streaming: bool) -> bool:
+        return streaming or any(key.lower().startswith(("starting", "ending")) for key, _ in self.options)
 
     @property
     def takes_schema(self) -> bool:
@@ -60,6 +71,9 @@ class SparkCatalog(Connector):
     def refuse_insert(self, table: str, metadata: Mapping[str, str], overwrite: bool, span: Span) -> None:
         if self.view:
             raise BindError(f"{table} is a {self.view} of Spark, which INSERT cannot fill", span=span)
+        if self.feed:
+            hint = f"another CREATE TABLE, without '{FEED}'"
+            raise BindError(f"{table} is read-only: it declares the changes of a table", span=span, hint=hint)
         if self.keys and overwrite:
             hint = f"INSERT INTO, or leave out the PRIMARY KEY of {table}"
             raise BindError("INSERT OVERWRITE does not work with a primary key", span=span, hint=hint)
@@ -74,12 +88,27 @@ def spark_catalog(
     table = given.get(TABLE, ".".join(map(quoted, called.split("."))))
     if not re.fullmatch(rf"(?:{_PART.pattern})(?:\.(?:{_PART.pattern}))*", table):
         raise BindError(f"{table} is not the name of a table", span=spans[TABLE], hint=f"'{TABLE}' = 'db.orders'")
-    others = tuple((key, value) for key, value in given.items() if key not in (TABLE, FORMAT))
+    feed = _feed(given, spans, op)
+    others = tuple((key, value) for key, value in given.items() if key not in (TABLE, FORMAT, FEED))
     format, keys = given.get(FORMAT, "").lower(), tuple(key)
     if keys and format and format not in MERGED:
         hint = f"leave out PRIMARY KEY, or '{FORMAT}' = '{MERGED[0]}'"
         raise BindError(f"rows of format {format} cannot be replaced by PRIMARY KEY", span=spans[FORMAT], hint=hint)
-    return SparkCatalog(SPARK_CATALOG, format, None, others, table=table, keys=keys, op=op if keys else None)
+    op = op if keys else None
+    return SparkCatalog(SPARK_CATALOG, format, None, others, table=table, keys=keys, op=op, feed=feed)
+
+
+def _feed(given: Mapping[str, str], spans: Mapping[str, Span], op: str | None) -> bool:
+    """Whether streams read the changes of the table. Raises BindError."""
+    text = given.get(FEED, "false").lower()
+    if text not in FLAGS:
+        raise BindError(f"{FEED} cannot be {text!r}", span=spans[FEED], hint="'true' or 'false'")
+    if FLAGS[text] and op is not None:
+        problem = f"{FEED} needs no column of operations"
+        raise BindError(problem, span=spans[FEED], hint=f"leave out 'changelog.op' and {op}")
+    if FLAGS[text] and FORMAT not in given:
+        raise BindError(f"{FEED} needs the format of the table", span=spans[FEED], hint=f"'{FORMAT}' = '{DELTA}'")
+    return FLAGS[text]
 
 
 def options_of(name: str, format: str) -> Sequence[tuple[str, str]]:

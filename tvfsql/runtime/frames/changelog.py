@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
+
 from pyspark.sql import Column, DataFrame
 from pyspark.sql import functions as F
 
@@ -9,16 +11,32 @@ from tvfsql.plan.columns import ADDED, REMOVED, TIMES
 from tvfsql.runtime.frames.column_names import column_of
 from tvfsql.runtime.frames.dropped_rows import counted
 
+FEED_ADDED, FEED_REMOVED = ("insert", "update_postimage"), ("delete", "update_preimage")
+
 
 def change_sign(op: str) -> Column:
     """A bigint column: 1 where the column `op` (string) is +I or +U, -1 where it is -U or -D.
 
     Any other value, including NULL, fails the query with DataError.
     """
+    return _sign(op, ADDED, REMOVED)
+
+
+def feed_sign(kind: str) -> Column:
+    """A bigint column: 1 where the column `kind` (string) of a table's change feed is insert or update_postimage, -1
+    where it is delete or update_preimage.
+
+    Any other value, including NULL, fails the query with DataError. Source: the change data feed of Delta Lake, and
+    Spark's `changes`.
+    """
+    return _sign(kind, FEED_ADDED, FEED_REMOVED)
+
+
+def _sign(op: str, added: Sequence[str], removed: Sequence[str]) -> Column:
     value = column_of(op)
     shown = F.coalesce(F.concat(F.lit("'"), value, F.lit("'")), F.lit("NULL"))
     unknown = F.raise_error(F.concat(F.lit(f"[TVFSQL_UNKNOWN_OP] {op}: "), shown))
-    return F.when(value.isin(*ADDED), 1).when(value.isin(*REMOVED), -1).otherwise(unknown).cast("bigint")
+    return F.when(value.isin(*added), 1).when(value.isin(*removed), -1).otherwise(unknown).cast("bigint")
 
 
 def applied_changes(changes: DataFrame, sign: str, table: str) -> DataFrame:
