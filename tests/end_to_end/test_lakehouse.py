@@ -139,6 +139,46 @@ def test_a_stream_reads_a_table_and_appends_to_another_one_once(lake: Lake, tmp_
             commit.unlink()
 
 
+def test_windows_of_a_change_feed_are_those_of_the_rows_that_are_left(lake: Lake) -> None:
+    """In batch; on streams that begin with the rows, or with the first change; commit by commit."""
+    if lake.format != "delta":
+        pytest.skip("Spark reads no changes of Iceberg")
+    spark, name = lake.spark, lake.name("stock")
+    spark.sql(
+        f"CREATE TABLE {name} (item STRING, price INT, changed TIMESTAMP_NTZ) USING delta "
+        "TBLPROPERTIES ('delta.enableChangeDataFeed' = 'true')"
+    )
+    rows = ", ".join(f"('{'abc'[i % 3]}', {i}, TIMESTAMP_NTZ'2020-01-01 00:{i:02}:00')" for i in range(30))
+    for change in (
+        f"INSERT INTO {name} VALUES {rows}",
+        f"UPDATE {name} SET price = price * 10 WHERE item = 'a'",
+        f"DELETE FROM {name} WHERE item = 'b' AND price > 9",
+        f"UPDATE {name} SET item = 'd' WHERE item = 'c'",
+        f"INSERT INTO {name} VALUES ('b', 7, TIMESTAMP_NTZ'2020-01-01 00:25:00')",
+    ):
+        spark.sql(change)
+
+    def windows(mode: str, options: str = "") -> Counter[Any]:
+        columns = "item STRING, price INT, changed TIMESTAMP(3), WATERMARK FOR changed AS changed - INTERVAL '1' DAY"
+        session = Session(spark, mode=mode)
+        session.execute(lake.create("stock", columns, f", 'changelog.feed' = 'true'{options}"))
+        return Counter(
+            map(
+                tuple,
+                session.sql(
+                    "SELECT window_start, item, COUNT(*), SUM(price), MAX(price) FROM TABLE(TUMBLE(TABLE stock, "
+                    "DESCRIPTOR(changed), INTERVAL '10' MINUTE)) GROUP BY window_start, window_end, item"
+                ).collect(),
+            )
+        )
+
+    wanted = windows("batch")
+    assert {row[1:] for row in wanted if row[0].minute == 20} == {("a", 3, 720, 270), ("b", 1, 7, 7), ("d", 4, 98, 29)}
+    first = ", 'startingVersion' = '0'"
+    assert windows("streaming") == windows("batch", first) == wanted
+    assert windows("streaming", f"{first}, 'maxFilesPerTrigger' = '1'") == wanted
+
+
 @pytest.mark.slow
 @pytest.mark.soak
 @pytest.mark.skipif(not SOAK, reason="20 kills, in `make soak`; the other tests repeat micro-batches by hand")
