@@ -163,8 +163,11 @@ def _columns_of(values: exp.Values, span: Span) -> Iterator[tuple[str, SqlType]]
 
 def _fields(tree: exp.Expr, sources: Mapping[str, Node], types: dict[str, SqlType], span: Span) -> tuple[Field, ...]:
     """The query's output columns, with their types where these are certain."""
-    if isinstance(tree, exp.Select) and tree.is_star and isinstance(values := tree.args["from_"].this, exp.Values):
-        return tuple(Field(column.name, types[column.name]) for column in values.args["alias"].columns)
+    if isinstance(tree, exp.Select) and tree.is_star:
+        if tree.args.get("from_") is None:
+            raise BindError("SELECT * needs a FROM clause", span=span, hint="SELECT * FROM t")
+        if isinstance(values := tree.args["from_"].this, exp.Values):
+            return tuple(Field(column.name, types[column.name]) for column in values.args["alias"].columns)
     schema: dict[str, object] = {name: dict.fromkeys(node.columns, "string") for name, node in sources.items()}
     try:
         full = qualify(tree.copy(), schema=schema, dialect="spark", validate_qualify_columns=False, identify=False)
