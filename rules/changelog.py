@@ -5,9 +5,9 @@ from __future__ import annotations
 from dataclasses import dataclass, replace
 
 from tvfsql.options import Options
-from tvfsql.plan.aggregates import AGGREGATES, EACH
-from tvfsql.plan.call import counted, finished, holes, needs_slices, retractable, row_of, sum_of_list
-from tvfsql.plan.collector import Collector
+from tvfsql.plan.aggregate.call import counted, finished, holes, needs_slices, retractable, row_of, sum_of_list
+from tvfsql.plan.aggregate.collector import Collector
+from tvfsql.plan.aggregate.table import AGGREGATES, EACH
 from tvfsql.plan.columns import SIGN
 from tvfsql.plan.node import Node
 from tvfsql.plan.nodes import AggCall, Expand, Filter, Item, Project, Scan, SetOperation
@@ -37,7 +37,7 @@ def retract_changes(node: Node, options: Options) -> Node | None:
     Holds because a deleted row has the key and the time of the inserted one, so both are in the same windows, and
     counts, sums and numbers of occurrences can be subtracted. A window with as many deletes as inserts does not exist.
     Does not apply
-    - if an aggregate has no such form (see plan.aggregates);
+    - if an aggregate has no such form (see plan.aggregate.table);
     - to a SESSION: without a row it may have other borders, or be two sessions;
     - to a CUMULATE that emits only changed steps: its sums and counts change more often than its results;
     - if an aggregate needs occurrences of values, which only slices have, and slices are turned off.

@@ -7,10 +7,10 @@ from __future__ import annotations
 from dataclasses import replace
 
 from tvfsql.options import BUCKETS, DISTINCT_SPLIT, LATE_OUTPUT, Options
-from tvfsql.plan.aggregate_function import Share
-from tvfsql.plan.aggregates import AGGREGATES
-from tvfsql.plan.call import counted, finished, holes, row_of
-from tvfsql.plan.collector import Collector
+from tvfsql.plan.aggregate.call import counted, finished, holes, row_of
+from tvfsql.plan.aggregate.collector import Collector
+from tvfsql.plan.aggregate.function import Share
+from tvfsql.plan.aggregate.table import AGGREGATES
 from tvfsql.plan.node import Node
 from tvfsql.plan.nodes import AggCall, Aggregate, Expand, Item, Project
 from tvfsql.plan.properties import is_changelog

@@ -5,7 +5,7 @@ from __future__ import annotations
 from dataclasses import replace
 
 from tvfsql.options import Options
-from tvfsql.plan.aggregates import ROWS
+from tvfsql.plan.aggregate.table import ROWS
 from tvfsql.plan.columns import WINDOW_COLUMNS
 from tvfsql.plan.node import Field, Node
 from tvfsql.plan.nodes import AggCall, Filter, Project, Unnest

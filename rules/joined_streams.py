@@ -6,9 +6,10 @@ from collections.abc import Mapping
 from dataclasses import dataclass, field, replace
 
 from tvfsql.options import Options
-from tvfsql.plan.aggregates import ROWS
+from tvfsql.plan.aggregate.table import ROWS
 from tvfsql.plan.columns import WINDOW_COLUMNS
-from tvfsql.plan.equal_pair import EqualPair
+from tvfsql.plan.joins.equal_pair import EqualPair
+from tvfsql.plan.joins.window_join import WindowJoin
 from tvfsql.plan.node import Field, Node
 from tvfsql.plan.nodes import AggCall, Filter, Item, Project, SetOperation, Unnest
 from tvfsql.plan.properties import window_of
@@ -16,7 +17,6 @@ from tvfsql.plan.scalar import Scalar, column, free_name, quoted, template, text
 from tvfsql.plan.sharing import of_shared
 from tvfsql.plan.types import SqlType
 from tvfsql.plan.window import Session, one_per_end
-from tvfsql.plan.window_join import WindowJoin
 from tvfsql.plan.window_nodes import AttachedWindow, WindowAggregate, WindowProperty, WindowTableFunction
 from tvfsql.planner import rule
 from tvfsql.rules.projection import passing, typed

@@ -8,7 +8,9 @@ from functools import singledispatch
 from tvfsql.options import Options
 from tvfsql.plan.columns import WINDOW_COLUMNS
 from tvfsql.plan.deduplicate import Deduplicate
-from tvfsql.plan.interval_join import IntervalJoin
+from tvfsql.plan.joins.interval_join import IntervalJoin
+from tvfsql.plan.joins.temporal_join import TemporalJoin
+from tvfsql.plan.joins.window_join import WindowJoin
 from tvfsql.plan.node import Node
 from tvfsql.plan.nodes import (
     Aggregate,
@@ -27,8 +29,6 @@ from tvfsql.plan.nodes import (
 )
 from tvfsql.plan.rank import Rank, WindowDeduplicate, WindowTopN
 from tvfsql.plan.scalar import Ref, Scalar, column
-from tvfsql.plan.temporal_join import TemporalJoin
-from tvfsql.plan.window_join import WindowJoin
 from tvfsql.plan.window_nodes import WindowAggregate, WindowTableFunction
 from tvfsql.planner import rule
 

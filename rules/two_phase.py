@@ -5,9 +5,9 @@ from __future__ import annotations
 from dataclasses import replace
 
 from tvfsql.options import Options
-from tvfsql.plan.aggregate_function import MergeKind
-from tvfsql.plan.call import finished, holes, mergeable, needs_slices, row_of, single, sum_of_list
-from tvfsql.plan.collector import Collector
+from tvfsql.plan.aggregate.call import finished, holes, mergeable, needs_slices, row_of, single, sum_of_list
+from tvfsql.plan.aggregate.collector import Collector
+from tvfsql.plan.aggregate.function import MergeKind
 from tvfsql.plan.columns import BEFORE, SLICE_END, WINDOW_COLUMNS
 from tvfsql.plan.node import Node
 from tvfsql.plan.nodes import AggCall, Item, Project
@@ -44,7 +44,7 @@ def split_local_global(node: Node, options: Options) -> Node | None:
     become intervals, and intervals no further apart than the gap merge, in any order. Processing time is split like
     event time, where Flink uses one phase. Does not apply
     - with table.optimizer.agg-phase-strategy = ONE_PHASE;
-    - if an aggregate cannot be merged (see plan.aggregates);
+    - if an aggregate cannot be merged (see plan.aggregate.table);
     - on streams to changes that could not be turned into rows with a sign (`retract_changes`);
     - in batch to TUMBLE, and to a HOP whose size equals its slide: a window is its only slice, and Spark's groupBy has
       two phases already. Aggregates that Spark lacks (those in Python, and OCCURRENCES) are the exception, because only

@@ -3,9 +3,9 @@
 from __future__ import annotations
 
 from tvfsql.options import Options
+from tvfsql.plan.joins.window_join import WindowJoin, window_join
 from tvfsql.plan.node import Node
 from tvfsql.plan.nodes import Join
-from tvfsql.plan.window_join import WindowJoin, window_join
 from tvfsql.planner import rule
 
 

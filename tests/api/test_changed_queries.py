@@ -11,8 +11,8 @@ import pytest
 from tvfsql.api.program import Program, streams_of
 from tvfsql.api.script import Script, queries_of
 from tvfsql.errors import DataError, OptionError
-from tvfsql.plan.manifest import Manifest
-from tvfsql.plan.manifest_changes import Verdict, changes, verdict_of
+from tvfsql.plan.checkpoint.changes import Verdict, changes, verdict_of
+from tvfsql.plan.checkpoint.manifest import Manifest
 from tvfsql.runtime.cluster.files import LocalPlace
 from tvfsql.runtime.stream.driver.checkpoints import claim, manifest_in
 

@@ -9,7 +9,7 @@ from tvfsql.bind.flink import BY_NAME
 from tvfsql.bind.spark_functions import functions
 from tvfsql.catalog import Catalog, View
 from tvfsql.errors import BindError, did_you_mean
-from tvfsql.plan.aggregates import AGGREGATES
+from tvfsql.plan.aggregate.table import AGGREGATES
 from tvfsql.plan.types import shown
 from tvfsql.syntax import ast, statements
 

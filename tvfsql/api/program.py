@@ -13,8 +13,8 @@ from tvfsql.emit.jobs import CHECKPOINT, job_arguments, letter_arguments, letter
 from tvfsql.options import StreamOptions
 from tvfsql.physical.manifest import manifest_of
 from tvfsql.physical.resume import with_old_names
+from tvfsql.plan.checkpoint.manifest import Manifest
 from tvfsql.plan.function import functions_in
-from tvfsql.plan.manifest import Manifest
 from tvfsql.plan.node import Node
 from tvfsql.plan.sharing import shared_by
 from tvfsql.planner import Step

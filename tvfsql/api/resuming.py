@@ -8,7 +8,7 @@ from typing import TextIO
 from tvfsql.api.program import Program, streams_of
 from tvfsql.api.script import Outcome, queries_of
 from tvfsql.errors import DataError
-from tvfsql.plan.manifest_changes import changes
+from tvfsql.plan.checkpoint.changes import changes
 from tvfsql.runtime.cluster.files import Place
 from tvfsql.runtime.stream.driver.checkpoints import manifest_in, refuse_changes, refuse_other_text
 

@@ -14,8 +14,8 @@ from tvfsql.bind.scope import Relation
 from tvfsql.bind.spark_functions import check_functions
 from tvfsql.bind.user_function_calls import check_arguments
 from tvfsql.errors import BindError, Span, UnsupportedError
-from tvfsql.plan.aggregate_function import Accepts
-from tvfsql.plan.aggregates import AGGREGATES
+from tvfsql.plan.aggregate.function import Accepts
+from tvfsql.plan.aggregate.table import AGGREGATES
 from tvfsql.plan.function import UserFunction
 from tvfsql.plan.node import Node
 from tvfsql.plan.nodes import AggCall, Aggregate, Item, Project

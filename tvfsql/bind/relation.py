@@ -17,7 +17,7 @@ from tvfsql.errors import BindError, UnsupportedError
 from tvfsql.options import ZONE, Options
 from tvfsql.plan import nodes
 from tvfsql.plan.columns import WINDOW_COLUMNS
-from tvfsql.plan.equal_pair import EqualPair
+from tvfsql.plan.joins.equal_pair import EqualPair
 from tvfsql.plan.node import Node
 from tvfsql.plan.nodes import Item, Project
 from tvfsql.plan.places import at, moved

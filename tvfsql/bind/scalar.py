@@ -24,7 +24,7 @@ from tvfsql.bind.spark_functions import (
 )
 from tvfsql.bind.user_function_calls import user_of, users_in
 from tvfsql.errors import BindError, Span, TvfSqlError
-from tvfsql.plan.aggregates import AGGREGATES, ALIASES, multiset
+from tvfsql.plan.aggregate.table import AGGREGATES, ALIASES, multiset
 from tvfsql.plan.function import UserFunction
 from tvfsql.plan.scalar import Scalar
 from tvfsql.plan.types import UNKNOWN, SqlType, shown
@@ -49,7 +49,7 @@ NOT_ATOMIC = (
     exp.Alias,
     exp.Escape,
 )
-# sqlglot's classes for the functions in plan.aggregates; others are known by their SQL names.
+# sqlglot's classes for the functions in plan.aggregate.table; others are known by their SQL names.
 CLASSES: dict[type[exp.Expr], str] = {
     exp.GroupConcat: "LISTAGG",
     exp.ArrayAgg: "ARRAY_AGG",
@@ -361,7 +361,7 @@ def _as_call(node: exp.Expr) -> Call | None:
 
 
 def _aggregate_name(node: exp.Expr) -> str | None:
-    """The function's name in plan.aggregates, or the SQL name of another aggregate; None if it is not an aggregate."""
+    """The name in plan.aggregate.table, or the SQL name of another aggregate; None if it is not an aggregate."""
     if type(node) in CLASSES:
         return CLASSES[type(node)]
     if not isinstance(node, exp.Func):

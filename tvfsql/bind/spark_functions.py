@@ -18,7 +18,7 @@ from tvfsql.bind.holes import Holes
 from tvfsql.bind.infer import KIND, infer
 from tvfsql.bind.user_function_calls import USERS, check_arguments, user_of
 from tvfsql.errors import BindError, Span, TvfSqlError, UnsupportedError, nearest
-from tvfsql.plan.aggregates import AGGREGATES, ALIASES
+from tvfsql.plan.aggregate.table import AGGREGATES, ALIASES
 from tvfsql.plan.function import UserFunction
 from tvfsql.plan.scalar import PROCTIME, Part, Proctime, Ref
 from tvfsql.plan.types import SqlType

@@ -14,12 +14,12 @@ from tvfsql.bind.scope import Relation
 from tvfsql.catalog import Catalog, Table
 from tvfsql.catalog.connectors.kafka import UpsertKafka
 from tvfsql.errors import Span, UnsupportedError
-from tvfsql.plan.equal_pair import EqualPair
+from tvfsql.plan.joins.equal_pair import EqualPair
+from tvfsql.plan.joins.temporal_join import TemporalJoin
 from tvfsql.plan.node import Node
 from tvfsql.plan.nodes import Filter, Item, Project, Scan, SparkSql
 from tvfsql.plan.rank import RANK_TYPE, Rank
 from tvfsql.plan.scalar import Scalar, column, template, text
-from tvfsql.plan.temporal_join import TemporalJoin
 from tvfsql.plan.types import shown
 
 DEDUPLICATED = "a view with ROW_NUMBER() OVER (PARTITION BY k ORDER BY ts DESC) AS n and WHERE n = 1"

@@ -21,10 +21,10 @@ from tvfsql.physical.operators import (
 )
 from tvfsql.plan import nodes
 from tvfsql.plan.columns import CONTROL, WATERMARK
+from tvfsql.plan.joins.window_join import WindowJoin
 from tvfsql.plan.node import Node
 from tvfsql.plan.scalar import column, template, text
 from tvfsql.plan.sharing import Reused, Shared
-from tvfsql.plan.window_join import WindowJoin
 
 
 @singledispatch

@@ -14,8 +14,8 @@ from tvfsql.physical.row_operators import (
     StreamKeepRow,
     StreamTemporalJoin,
 )
+from tvfsql.plan.joins.temporal_join import TemporalJoin
 from tvfsql.plan.stream import TWO_INPUTS
-from tvfsql.plan.temporal_join import TemporalJoin
 
 
 @emit.register

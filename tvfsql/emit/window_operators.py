@@ -18,7 +18,7 @@ from tvfsql.physical.operators import (
     WindowExpand,
 )
 from tvfsql.plan import window_nodes
-from tvfsql.plan.aggregate_function import MergeKind
+from tvfsql.plan.aggregate.function import MergeKind
 from tvfsql.plan.columns import CONTROL, RANGE, SLICE_END
 from tvfsql.plan.scalar import free_name, template
 from tvfsql.plan.window import Cumulate, Hop, Session, Tumble, TumbleMonths, Window, time_ranges

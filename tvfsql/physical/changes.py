@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from tvfsql.errors import UnsupportedError
 from tvfsql.physical.words import called, noun, written
-from tvfsql.plan.call import retractable
+from tvfsql.plan.aggregate.call import retractable
 from tvfsql.plan.node import Node
 from tvfsql.plan.nodes import AggCall, Aggregate, CurrentWatermark, Filter, Project, Scan
 from tvfsql.plan.properties import is_changelog

@@ -5,8 +5,8 @@ from __future__ import annotations
 from dataclasses import dataclass
 
 from tvfsql.physical.words import origin, written
-from tvfsql.plan.equal_pair import EqualPair
-from tvfsql.plan.interval_join import TIMES
+from tvfsql.plan.joins.equal_pair import EqualPair
+from tvfsql.plan.joins.interval_join import TIMES
 from tvfsql.plan.nodes import Join
 from tvfsql.plan.proctime import is_proctime
 from tvfsql.plan.properties import window_of

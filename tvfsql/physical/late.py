@@ -36,12 +36,12 @@ from tvfsql.physical.words import noun
 from tvfsql.plan import nodes
 from tvfsql.plan.columns import CONTROL, LATE, MARKS, WINDOW_COLUMNS
 from tvfsql.plan.deduplicate import Deduplicate
-from tvfsql.plan.interval_join import IntervalJoin
+from tvfsql.plan.joins.interval_join import IntervalJoin
+from tvfsql.plan.joins.temporal_join import TemporalJoin
 from tvfsql.plan.node import Field, Node
 from tvfsql.plan.nodes import Item, Scan, Sink
 from tvfsql.plan.scalar import Scalar, column, quoted, template, text
 from tvfsql.plan.sharing import Shared
-from tvfsql.plan.temporal_join import TemporalJoin
 from tvfsql.plan.types import ddl, shown
 from tvfsql.plan.window import Session
 

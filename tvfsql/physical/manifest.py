@@ -33,12 +33,12 @@ from tvfsql.physical.row_operators import (
     StreamTemporalJoin,
 )
 from tvfsql.plan import nodes
+from tvfsql.plan.checkpoint.manifest import Column, Input, Manifest, Sink, Source, State
 from tvfsql.plan.columns import CONTROL
 from tvfsql.plan.durations import duration
-from tvfsql.plan.equal_pair import KINDS
 from tvfsql.plan.function import UserFunction
-from tvfsql.plan.interval_join import bound
-from tvfsql.plan.manifest import Column, Input, Manifest, Sink, Source, State
+from tvfsql.plan.joins.equal_pair import KINDS
+from tvfsql.plan.joins.interval_join import bound
 from tvfsql.plan.node import Node
 from tvfsql.plan.scalar import Ref, Scalar, column
 from tvfsql.plan.sharing import Reused, Shared, shared_by

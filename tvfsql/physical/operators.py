@@ -12,7 +12,7 @@ from typing import Self, Unpack
 
 from tvfsql.catalog import Table
 from tvfsql.options import NullTimes
-from tvfsql.plan.aggregate_function import MergeKind
+from tvfsql.plan.aggregate.function import MergeKind
 from tvfsql.plan.columns import BEFORE, LATE, MARKS, OP
 from tvfsql.plan.node import Field, Node, Schema
 from tvfsql.plan.nodes import AggCall, Item, Sort

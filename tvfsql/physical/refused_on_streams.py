@@ -10,13 +10,13 @@ from tvfsql.physical.interval_bounds import NoInterval, interval_of
 from tvfsql.physical.proctime import is_proctime
 from tvfsql.physical.words import called, origin
 from tvfsql.plan import nodes, window_nodes
-from tvfsql.plan.call import mergeable
+from tvfsql.plan.aggregate.call import mergeable
 from tvfsql.plan.function import functions_in
+from tvfsql.plan.joins.window_join import NoWindowJoin, WindowJoin, window_join
 from tvfsql.plan.node import Node
 from tvfsql.plan.properties import window_of
 from tvfsql.plan.rank import Rank, WindowDeduplicate, WindowTopN
 from tvfsql.plan.sharing import Shared, of_shared
-from tvfsql.plan.window_join import NoWindowJoin, WindowJoin, window_join
 from tvfsql.plan.window_nodes import LocalWindowAggregate
 from tvfsql.syntax import ast
 

@@ -7,9 +7,9 @@ from dataclasses import dataclass, field, replace
 
 from tvfsql.physical.manifest import found_in
 from tvfsql.physical.operators import Calc, Exchange, StreamOperator, StreamSliceMerge, StreamSlices
+from tvfsql.plan.checkpoint.changes import can_drop
+from tvfsql.plan.checkpoint.manifest import Column, Manifest, State
 from tvfsql.plan.columns import BEFORE
-from tvfsql.plan.manifest import Column, Manifest, State
-from tvfsql.plan.manifest_changes import can_drop
 from tvfsql.plan.node import Node
 from tvfsql.plan.nodes import Item
 from tvfsql.plan.scalar import Scalar, column, free_name, quoted, template

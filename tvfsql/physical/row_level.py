@@ -17,11 +17,11 @@ from tvfsql.physical.row_operators import (
 )
 from tvfsql.physical.stream_inputs import inputs_of, mark_items, marked, on_event
 from tvfsql.plan.deduplicate import Deduplicate
-from tvfsql.plan.interval_join import IntervalJoin
+from tvfsql.plan.joins.interval_join import IntervalJoin
+from tvfsql.plan.joins.temporal_join import TemporalJoin
 from tvfsql.plan.node import Node
 from tvfsql.plan.nodes import CurrentWatermark
 from tvfsql.plan.stream import StreamContext
-from tvfsql.plan.temporal_join import TemporalJoin
 
 J = TypeVar("J", IntervalJoin, TemporalJoin)
 

@@ -26,8 +26,8 @@ class Item:
 
 @dataclass(frozen=True)
 class AggCall:
-    """An aggregate call. `function` names a row of plan.aggregates, a function that only Spark knows, or `user`. `time`
-    is the event time that orders the rows for FIRST_VALUE, LAST_VALUE and the lists.
+    """An aggregate call. `function` names a row of plan.aggregate.table, a function that only Spark knows, or `user`.
+    `time` is the event time that orders the rows for FIRST_VALUE, LAST_VALUE and the lists.
     """
 
     name: str

@@ -10,9 +10,9 @@ from dataclasses import dataclass
 from functools import cached_property
 
 from tvfsql.plan import nodes
+from tvfsql.plan.joins.temporal_join import TemporalJoin
 from tvfsql.plan.node import Node, Schema
 from tvfsql.plan.rank import Rank
-from tvfsql.plan.temporal_join import TemporalJoin
 from tvfsql.plan.window import Session
 from tvfsql.plan.window_nodes import WindowTableFunction
 

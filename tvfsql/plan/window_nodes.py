@@ -6,7 +6,7 @@ from collections.abc import Iterator
 from dataclasses import dataclass, field
 from functools import cached_property
 
-from tvfsql.plan.aggregate_function import MergeKind
+from tvfsql.plan.aggregate.function import MergeKind
 from tvfsql.plan.columns import INTERVAL_LAST, INTERVAL_START, RANGE, SLICE_END, WINDOW_COLUMNS
 from tvfsql.plan.durations import duration
 from tvfsql.plan.function import UserFunction

@@ -8,7 +8,7 @@ from functools import cache
 
 from tvfsql.bind.flink import TABLE
 from tvfsql.bind.spark_functions import functions
-from tvfsql.plan.aggregates import AGGREGATES
+from tvfsql.plan.aggregate.table import AGGREGATES
 from tvfsql.plan.function import UserFunction
 from tvfsql.plan.types import shown
 from tvfsql.syntax.parser import USAGE

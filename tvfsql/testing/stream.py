@@ -18,7 +18,7 @@ from tvfsql.catalog.history import HISTORY
 from tvfsql.errors import DataError, UnsupportedError
 from tvfsql.options import ZONE, Options
 from tvfsql.physical.operators import LateOutput, StreamOperator
-from tvfsql.plan.manifest_changes import changes
+from tvfsql.plan.checkpoint.changes import changes
 from tvfsql.plan.node import Node
 from tvfsql.plan.nodes import Sink
 from tvfsql.runtime.cluster.files import LocalPlace

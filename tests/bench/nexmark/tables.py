@@ -14,7 +14,7 @@ import numpy as np
 import pyarrow as pa
 import pyarrow.csv
 
-from tvfsql.plan.nexmark import EPOCH, PROPORTIONS, TABLES, Nexmark
+from tvfsql.plan.synthetic.nexmark import EPOCH, PROPORTIONS, TABLES, Nexmark
 from tvfsql.runtime.synthetic.nexmark import events
 
 SEED = 20_260_101

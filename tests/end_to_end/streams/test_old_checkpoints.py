@@ -13,8 +13,8 @@ from examples import SOAK
 from tvfsql.api.program import streams_of
 from tvfsql.api.script import Script, queries_of
 from tvfsql.options import Options
-from tvfsql.plan.manifest import Manifest
-from tvfsql.plan.manifest_changes import changes
+from tvfsql.plan.checkpoint.changes import changes
+from tvfsql.plan.checkpoint.manifest import Manifest
 
 if TYPE_CHECKING:
     from pyspark.sql import SparkSession

@@ -11,7 +11,7 @@ import pytest
 
 from examples import SOAK
 from tvfsql import Session
-from tvfsql.plan.nexmark import TABLES
+from tvfsql.plan.synthetic.nexmark import TABLES
 from tvfsql.plan.types import ddl
 from tvfsql.runtime import DatagenSource, NexmarkSource
 

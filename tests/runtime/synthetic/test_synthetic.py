@@ -18,7 +18,7 @@ from pyspark.sql.datasource import InputPartition
 from pyspark.sql.streaming.datasource import ReadAllAvailable
 
 from tvfsql.errors import DataError
-from tvfsql.plan.nexmark import PROPORTIONS, TABLES
+from tvfsql.plan.synthetic.nexmark import PROPORTIONS, TABLES
 from tvfsql.runtime.synthetic import source
 from tvfsql.runtime.synthetic.source import DatagenSource, FakerSource, GeneratedSource, GeneratedStream, NexmarkSource
 

@@ -8,7 +8,7 @@ from sqlglot import exp
 
 from tvfsql.bind.flink.arithmetic import TypeOf
 from tvfsql.bind.flink.made import Made, made
-from tvfsql.plan.aggregates import AGGREGATES
+from tvfsql.plan.aggregate.table import AGGREGATES
 from tvfsql.plan.types import is_integer, is_number
 
 TYPED: dict[type[exp.Expr], str] = {
@@ -22,7 +22,7 @@ TYPED: dict[type[exp.Expr], str] = {
 }
 AGGREGATE = (*TYPED, exp.ArrayAgg)
 AROUND = (exp.Window, exp.Filter, exp.IgnoreNulls, exp.RespectNulls)
-ONE_CALL = re.compile(r"(\w+\((?:[^()]|\([^()]*\))*\))\{f\}")  # of a template of plan/aggregates.py
+ONE_CALL = re.compile(r"(\w+\((?:[^()]|\([^()]*\))*\))\{f\}")  # of a template of plan/aggregate/table.py
 
 
 def aggregated(node: exp.Expr, type_of: TypeOf) -> Made | None:

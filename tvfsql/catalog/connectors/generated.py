@@ -8,9 +8,9 @@ from dataclasses import dataclass
 from tvfsql.catalog.connectors.connector import Connector
 from tvfsql.catalog.connectors.ignored import ignored_names
 from tvfsql.errors import BindError, Span, UnsupportedError, did_you_mean
-from tvfsql.plan import datagen, faker, nexmark
 from tvfsql.plan.node import Field
-from tvfsql.plan.synthetic_tables import Rows
+from tvfsql.plan.synthetic import datagen, faker, nexmark
+from tvfsql.plan.synthetic.tables import Rows
 from tvfsql.plan.table_options import TableOptions
 from tvfsql.plan.types import SqlType, fields, is_time, shown
 

@@ -5,7 +5,7 @@ from __future__ import annotations
 import numpy as np
 import pyarrow as pa
 
-from tvfsql.plan.datagen import Counted, Digits, Made, Times, Uniform
+from tvfsql.plan.synthetic.datagen import Counted, Digits, Made, Times, Uniform
 from tvfsql.runtime.arrow.columns import Floats, Ints, Mask, from_integers, from_words
 from tvfsql.runtime.synthetic.draws import Characters, Draws
 

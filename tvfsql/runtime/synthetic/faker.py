@@ -18,7 +18,7 @@ from typing import Any
 import pyarrow as pa
 
 from tvfsql.errors import DataError
-from tvfsql.plan.faker import Between, Made, Method, Moment, Part, Pattern, Rounded, Uuid
+from tvfsql.plan.synthetic.faker import Between, Made, Method, Moment, Part, Pattern, Rounded, Uuid
 from tvfsql.runtime.arrow.columns import Ints
 from tvfsql.runtime.synthetic.datagen import times
 from tvfsql.runtime.synthetic.draws import Draws

@@ -12,7 +12,7 @@ from typing import Any
 import numpy as np
 import pyarrow as pa
 
-from tvfsql.plan.nexmark import EPOCH, EVENT_TYPE, EVENTS, KINDS, PROPORTIONS, Nexmark
+from tvfsql.plan.synthetic.nexmark import EPOCH, EVENT_TYPE, EVENTS, KINDS, PROPORTIONS, Nexmark
 from tvfsql.runtime.arrow.columns import Ints
 from tvfsql.runtime.synthetic.datagen import texts, times
 from tvfsql.runtime.synthetic.draws import Draws

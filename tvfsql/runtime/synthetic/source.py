@@ -18,11 +18,11 @@ from pyspark.sql.streaming.datasource import ReadLimit, SupportsTriggerAvailable
 from pyspark.sql.types import StructType
 
 from tvfsql.errors import DataError
-from tvfsql.plan import faker
-from tvfsql.plan.datagen import datagen
-from tvfsql.plan.nexmark import Nexmark
 from tvfsql.plan.node import Field
-from tvfsql.plan.synthetic_tables import Rows
+from tvfsql.plan.synthetic import faker
+from tvfsql.plan.synthetic.datagen import datagen
+from tvfsql.plan.synthetic.nexmark import Nexmark
+from tvfsql.plan.synthetic.tables import Rows
 from tvfsql.plan.table_options import TableOptions
 from tvfsql.runtime.arrow.columns import Ints
 from tvfsql.runtime.host.spark_versions import arrow_schema

@@ -27,7 +27,7 @@ def _called(names: str, arguments: str = "this", by: str = "same") -> Function:
     return Function(tuple(names.split()), known(arguments, by))
 
 
-AGGREGATE = "plan.aggregates"
+AGGREGATE = "plan.aggregate.table"
 FUNCTIONS: Mapping[type[exp.Expr], Function] = {
     # aggregates
     exp.ApproxDistinct: _called("APPROX_COUNT_DISTINCT", by=AGGREGATE),

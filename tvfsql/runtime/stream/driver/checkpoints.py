@@ -9,8 +9,8 @@ from pathlib import Path
 from pyspark.sql import SparkSession
 
 from tvfsql.errors import DataError, OptionError
-from tvfsql.plan.manifest import Manifest
-from tvfsql.plan.manifest_changes import Change, Verdict, changes, verdict_of
+from tvfsql.plan.checkpoint.changes import Change, Verdict, changes, verdict_of
+from tvfsql.plan.checkpoint.manifest import Manifest
 from tvfsql.runtime.cluster.files import Place, table_place
 from tvfsql.runtime.stream.sinks.files import FILES
 from tvfsql.secrets import without

@@ -17,7 +17,7 @@ from pyspark.sql import DataFrame, SparkSession
 from pyspark.sql.streaming.readwriter import DataStreamWriter
 
 from tvfsql.errors import TvfSqlError
-from tvfsql.plan.manifest import Manifest
+from tvfsql.plan.checkpoint.manifest import Manifest
 from tvfsql.runtime.cluster.code import prepare
 from tvfsql.runtime.cluster.files import Place, place_of
 from tvfsql.runtime.cluster.places import require_streams

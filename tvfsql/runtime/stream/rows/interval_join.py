@@ -37,8 +37,8 @@ from pyspark.sql import DataFrame
 from pyspark.sql import functions as F
 from pyspark.sql import types as T
 
-from tvfsql.plan.equal_pair import KINDS
-from tvfsql.plan.interval_join import bound
+from tvfsql.plan.joins.equal_pair import KINDS
+from tvfsql.plan.joins.interval_join import bound
 from tvfsql.plan.stream import TWO_INPUTS, StreamContext, StreamOptions
 from tvfsql.runtime.arrow.batches import changes_in, joined, sort_order
 from tvfsql.runtime.arrow.columns import Ints, Mask

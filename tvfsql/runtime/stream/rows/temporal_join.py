@@ -40,7 +40,7 @@ from pyspark.sql import DataFrame
 from pyspark.sql import functions as F
 from pyspark.sql import types as T
 
-from tvfsql.plan.equal_pair import KINDS
+from tvfsql.plan.joins.equal_pair import KINDS
 from tvfsql.plan.stream import TWO_INPUTS, StreamContext, StreamOptions
 from tvfsql.runtime.arrow.batches import changes_in, joined, key_codes, sort_order
 from tvfsql.runtime.arrow.columns import Ints, Mask

@@ -14,7 +14,7 @@ from functools import partial
 
 from tvfsql.errors import BindError, Span, did_you_mean
 from tvfsql.plan.node import Field
-from tvfsql.plan.synthetic_tables import PER_SECOND, START
+from tvfsql.plan.synthetic.tables import PER_SECOND, START
 from tvfsql.plan.table_options import TableOptions
 from tvfsql.plan.types import shown
 

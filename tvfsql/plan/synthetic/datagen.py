@@ -8,7 +8,7 @@ from decimal import Decimal
 
 from tvfsql.errors import BindError, Span
 from tvfsql.plan.node import Field
-from tvfsql.plan.synthetic_tables import PER_SECOND, START
+from tvfsql.plan.synthetic.tables import PER_SECOND, START
 from tvfsql.plan.table_options import TableOptions
 from tvfsql.plan.types import is_decimal, is_float, is_integer, is_time, scale_of, shown
 

@@ -1,11 +1,11 @@
-"""Aggregate calls as SQL text: fills the templates of plan.aggregates in for one call."""
+"""Aggregate calls as SQL text: fills the templates of plan.aggregate.table in for one call."""
 
 from __future__ import annotations
 
 from collections.abc import Mapping
 
-from tvfsql.plan.aggregate_function import AggregateFunction
-from tvfsql.plan.aggregates import FUNCTIONS, ONE, of_user
+from tvfsql.plan.aggregate.function import AggregateFunction
+from tvfsql.plan.aggregate.table import FUNCTIONS, ONE, of_user
 from tvfsql.plan.nodes import AggCall
 from tvfsql.plan.scalar import Scalar, column, template, text
 from tvfsql.plan.types import SqlType, is_decimal, is_float, scale_of

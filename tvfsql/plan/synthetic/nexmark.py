@@ -8,7 +8,7 @@ from __future__ import annotations
 from dataclasses import dataclass
 
 from tvfsql.plan.node import Field
-from tvfsql.plan.synthetic_tables import START, Rows
+from tvfsql.plan.synthetic.tables import START, Rows
 from tvfsql.plan.table_options import TableOptions
 
 # Of every 50 events the first is a person, the next three are auctions and the others are bids.

@@ -6,7 +6,7 @@ from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from functools import cached_property
 
-from tvfsql.plan.equal_pair import KINDS, EqualPair
+from tvfsql.plan.joins.equal_pair import KINDS, EqualPair
 from tvfsql.plan.node import Node, Schema
 from tvfsql.plan.nodes import Join
 from tvfsql.plan.properties import WindowColumns, unique_key, window_of

@@ -7,7 +7,7 @@ from dataclasses import dataclass
 from functools import cached_property
 
 from tvfsql.plan.durations import duration
-from tvfsql.plan.equal_pair import KINDS, EqualPair
+from tvfsql.plan.joins.equal_pair import KINDS, EqualPair
 from tvfsql.plan.node import Node, Schema
 
 TIMES = ("timestamp_ntz", "timestamp")

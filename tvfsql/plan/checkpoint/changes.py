@@ -11,7 +11,7 @@ from dataclasses import dataclass
 from enum import IntEnum
 from itertools import zip_longest
 
-from tvfsql.plan.manifest import Column, Input, Manifest, Sink, Source, State
+from tvfsql.plan.checkpoint.manifest import Column, Input, Manifest, Sink, Source, State
 from tvfsql.plan.window import Window
 from tvfsql.plan.window_nodes import window_label
 

@@ -1,4 +1,4 @@
-"""The table of aggregate functions, one row each; `aggregate_function.py` explains the fields. To add an aggregate, add
+"""The table of aggregate functions, one row each; `function.py` explains the fields. To add an aggregate, add
 a row.
 
 Result types: semantics.md#aggregate-functions. A user's aggregate becomes such a row too (`of_user`). Its templates use
@@ -9,7 +9,7 @@ from __future__ import annotations
 
 from collections.abc import Callable
 
-from tvfsql.plan.aggregate_function import Accepts, AggregateFunction, Partial, Share, TypeRule
+from tvfsql.plan.aggregate.function import Accepts, AggregateFunction, Partial, Share, TypeRule
 from tvfsql.plan.function import UserFunction
 from tvfsql.plan.types import UNKNOWN, SqlType, is_decimal, is_float, is_integer, is_number, scale_of
 

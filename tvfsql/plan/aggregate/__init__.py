@@ -1,0 +1,1 @@
+"""Aggregate functions, and calls of them."""

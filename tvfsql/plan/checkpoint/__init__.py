@@ -1,0 +1,1 @@
+"""What a checkpoint records about its stream."""

@@ -1,0 +1,1 @@
+"""Joins that are planned here, and their conditions."""

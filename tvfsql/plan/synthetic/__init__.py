@@ -1,0 +1,1 @@
+"""Tables with generated rows, as their WITH clauses describe them."""
