@@ -215,6 +215,9 @@ def test_every_command_has_help_and_stands_in_the_docs() -> None:
     parser = build_parser()
     commands = next(action for action in parser._actions if action.dest == "command")
     assert commands.choices is not None and {*commands.choices} == {*COMMANDS}
+    for page in ("README.md", "docs/cli.md"):
+        text = (REPOSITORY / page).read_text(encoding="utf-8")
+        assert [name for name in COMMANDS if f"\ntvfsql {name} " not in text] == [], page
     for name, command in dict(commands.choices).items():
         assert f"tvfsql {name}" in docs
         assert all(action.help for action in command._actions), name
