@@ -209,6 +209,8 @@ def test_a_fault_of_disks_and_processes_is_told_as_one(said: str, told: str) -> 
 
 
 def test_what_spark_refuses_is_still_said_to_be_that() -> None:
+    error = failure('[DATATYPE_MISMATCH.X] Cannot resolve "(a + t)". SQLSTATE: 42K09; line 1 pos 0;\n\'Project')
+    assert str(error) == 'error: Spark failed: [DATATYPE_MISMATCH.X] Cannot resolve "(a + t)".'
     error = failure("[UNSUPPORTED_FEATURE.X] no: '/a' is no column\n\tat org.apache.spark.X.y(X.scala:1)")
     assert isinstance(error, UnsupportedError)
     assert error.message == "Spark failed: [UNSUPPORTED_FEATURE.X] no: '/a' is no column"

@@ -210,7 +210,7 @@ def failure(message: str) -> TvfSqlError:
         raise AssertionError(f"tvfsql's code failed in Spark's Python worker: {lines[-1]}")
     if why is not None:
         return DataError(f"the stream failed: {lines[0].removesuffix(SQLSTATE)}", hint=AGAIN)
-    return UnsupportedError(f"Spark failed: {lines[0]}")
+    return UnsupportedError(f"Spark failed: {re.sub(PLACE, '', lines[0])}")
 
 
 def _known(failures: Iterable[Failure], message: str) -> DataError | None:
@@ -223,6 +223,7 @@ def _known(failures: Iterable[Failure], message: str) -> DataError | None:
     return None
 
 
+PLACE = r" SQLSTATE: \w{5}(; line \d+ pos \d+;?)?$"  # in the text that Spark got, which the user has not seen
 SQLSTATE = " SQLSTATE: XXKST"  # at the end of the message of every failed stream
 
 
