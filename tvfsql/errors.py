@@ -95,7 +95,7 @@ def did_you_mean(
     """A hint: the nearest name, or else the first few known names. `rare` names are only suggested if they are
     close.
     """
-    names = sorted(known)
+    names = sorted({*known})
     if close := nearest(word, [*names, *rare]):
         return f"did you mean {close}?"
     if not names:

@@ -12,7 +12,7 @@ import pytest
 
 import tvfsql
 from tvfsql.api.display import html_table
-from tvfsql.errors import BindError, DataError, UnsupportedError
+from tvfsql.errors import BindError, DataError, UnsupportedError, did_you_mean
 from tvfsql.runtime.frames.arrow_tables import arrow_of
 
 if TYPE_CHECKING:
@@ -128,3 +128,7 @@ def test_a_stream_gives_arrow_too(spark: SparkSession, tmp_path: Path) -> None:
     with tvfsql.Session(spark, mode="streaming") as session:
         session.execute(BID.replace("bid.csv", str(tmp_path / "bid.csv")))
         assert sorted(session.sql("SELECT item FROM bid").to_arrow().column("item").to_pylist()) == ["A", "C"]
+
+
+def test_a_hint_names_a_table_once() -> None:
+    assert did_you_mean("nothing", ["bid", "item", "bid"]) == "known: bid, item"
