@@ -7,6 +7,7 @@ from sqlglot import exp
 from tvfsql.bind.flink.common_type import of_values
 from tvfsql.bind.flink.made import USER, Made
 from tvfsql.bind.flink.rounding import rounded_type
+from tvfsql.errors import BindError
 from tvfsql.plan.arithmetic import arithmetic
 from tvfsql.plan.types import (
     UNKNOWN,
@@ -16,6 +17,7 @@ from tvfsql.plan.types import (
     is_integer,
     is_number,
     is_time,
+    shown,
 )
 from tvfsql.syntax.dialect import spark_type
 
@@ -159,9 +161,19 @@ def _arithmetic(tree: exp.Binary, types: dict[str, SqlType]) -> SqlType:
         return left
     if right.startswith("interval") and isinstance(tree, exp.Mul) and is_number(left):
         return right
+    _refuse_times_and_numbers(tree, left, right)
     if is_decimal(left) != is_decimal(right):  # Spark reads an integer literal as the decimal of its digits
         left, right = _as_literal(tree.left, left), _as_literal(tree.right, right)
     return arithmetic(OPERATORS[type(tree)], left, right)
+
+
+def _refuse_times_and_numbers(tree: exp.Binary, left: SqlType, right: SqlType) -> None:
+    """Refuse arithmetic of a timestamp and a number: neither Flink nor Spark has it."""
+    for time, number, of in ((left, right, tree.right), (right, left, tree.left)):
+        if is_time(time) and is_number(number):
+            unit = f"INTERVAL '{of.name if isinstance(of, exp.Literal) and of.is_int else 1}' SECOND"
+            hint = unit if isinstance(tree, exp.Add | exp.Sub) else None
+            raise BindError(f"{shown(left)} {OPERATORS[type(tree)]} {shown(right)} is not defined", hint=hint)
 
 
 def _is_interval(tree: exp.Expr) -> bool:

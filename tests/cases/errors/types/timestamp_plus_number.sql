@@ -1,0 +1,1 @@
+SELECT item, bidtime + 5 AS later FROM bid;
