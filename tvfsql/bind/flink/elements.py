@@ -7,7 +7,7 @@ from collections.abc import Callable
 from sqlglot import exp
 
 from tvfsql.bind.flink.made import Made, made
-from tvfsql.errors import UnsupportedError
+from tvfsql.errors import BindError, UnsupportedError
 from tvfsql.plan.types import UNKNOWN, SqlType, split_kinds
 
 TypeOf = Callable[[exp.Expr], SqlType]
@@ -17,6 +17,8 @@ def element_of(node: exp.Bracket, type_of: TypeOf) -> Made | None:
     """array[i], which counts from 1, or map[key]; NULL if the element does not exist."""
     if isinstance(node.this, exp.Column) and node.this.name.upper() in ("MAP", "ROW") and not node.this.table:
         return None
+    if len(node.expressions) != 1:
+        raise BindError(f"[] takes one position or key, not {len(node.expressions)}", hint="a[1][2]")
     kind = type_of(node.this)
     _refuse_beyond_literals(node.this.unnest(), node.expressions[0])
     if kind.startswith("array<"):

@@ -7,7 +7,8 @@ from collections.abc import Callable, Iterable
 from dataclasses import dataclass
 from functools import cached_property
 
-from tvfsql.plan.types import UNKNOWN, SqlType
+from tvfsql.errors import BindError
+from tvfsql.plan.types import UNKNOWN, SqlType, shown
 
 # Spark SQL with {0}, {1}, ... for the arguments and {zone} for `table.local-time-zone` as a literal; or a function that
 # makes it from the `Argument`s, and returns None if it depends on an unknown type.
@@ -83,6 +84,12 @@ def same(call: str, result: Result = UNKNOWN, note: str = "", *, spark: str = ""
         return f"{spark or function.name}({holes(0, len(arguments))})"
 
     return Function(call, template if function.is_variadic else template(*function.arguments), result, note)
+
+
+def require_text(where: str, kind: SqlType) -> None:
+    """Raise BindError if an argument of that type is no text, where Spark would make one of any value."""
+    if kind not in ("string", UNKNOWN, "void"):
+        raise BindError(f"{where} needs a STRING, not {shown(kind)}", hint="CAST(x AS STRING)")
 
 
 def holes(first: int, end: int) -> str:

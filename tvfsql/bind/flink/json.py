@@ -6,7 +6,7 @@ from collections.abc import Callable, Sequence
 
 from sqlglot import exp
 
-from tvfsql.bind.flink.function import Function, of_runtime, same
+from tvfsql.bind.flink.function import Function, of_runtime, require_text, same
 from tvfsql.bind.flink.made import Made, made, runtime_call
 from tvfsql.errors import UnsupportedError
 from tvfsql.plan.types import SqlType
@@ -38,6 +38,8 @@ JSON = (
 
 def of_json(call: Words, type_of: TypeOf) -> exp.Expr:
     """JSON_VALUE, JSON_QUERY, JSON_EXISTS, JSON_OBJECT and JSON_ARRAY."""
+    if call.name in ("JSON_VALUE", "JSON_QUERY", "JSON_EXISTS"):
+        require_text(call.name, type_of(call.expressions[0]))
     match call.name:
         case "JSON_VALUE":
             return _value(call)
@@ -63,8 +65,9 @@ def raw(text: exp.Expr) -> Made:
     return new
 
 
-def is_json(node: exp.Is) -> exp.Expr:
+def is_json(node: exp.Is, type_of: TypeOf) -> exp.Expr:
     """x IS JSON [VALUE | OBJECT | ARRAY | SCALAR]."""
+    require_text("IS JSON", type_of(node.this))
     kind = node.expression.name or "VALUE"
     return runtime_call("is_json", [node.this, exp.Literal.string(kind.upper())], "boolean")
 

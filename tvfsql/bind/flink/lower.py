@@ -24,7 +24,7 @@ from tvfsql.bind.flink.comparisons import (
 )
 from tvfsql.bind.flink.digits import DIGITS, TIMES, digits_of, digits_of_cast
 from tvfsql.bind.flink.elements import element_of
-from tvfsql.bind.flink.function import Argument
+from tvfsql.bind.flink.function import Argument, require_text
 from tvfsql.bind.flink.json import is_json, of_json, raw
 from tvfsql.bind.flink.made import Made, made, runtime_call
 from tvfsql.bind.flink.over import AGGREGATE, aggregated, without_nulls
@@ -151,7 +151,7 @@ def lowered(node: exp.Expr, type_of: TypeOf, zone: str) -> exp.Expr | None:
         case Words():
             new = of_json(node, type_of) if node.name.startswith("JSON") else with_words(node, type_of)
         case exp.Is() if isinstance(node.expression, exp.JSON):
-            new = is_json(node)
+            new = is_json(node, type_of)
         case exp.Escape() if isinstance(node.this, exp.SimilarTo):
             new = similar(node.this, node.expression)
         case exp.SimilarTo() if not isinstance(node.parent, exp.Escape):
@@ -176,9 +176,12 @@ def _call(name: str, arguments: list[exp.Expr], type_of: TypeOf) -> exp.Expr | N
     function = find(name, len(arguments))
     if function is None:
         return None
-    if read := from_text(name, arguments, [type_of(argument) for argument in arguments]):
+    kinds = [type_of(argument) for argument in arguments]
+    if read := from_text(name, arguments, kinds):
         return read
     if function.runtime:
+        if function.arguments[0] in ("string", "address"):
+            require_text(name, kinds[0])
         return runtime_call(function.runtime, arguments, str(function.result))
     if name in FUNCTIONS:
         refuse_dates_and_times(name, arguments, type_of)

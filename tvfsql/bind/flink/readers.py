@@ -8,9 +8,10 @@ import re
 
 from sqlglot import exp
 
-from tvfsql.bind.flink.function import Argument
+from tvfsql.bind.flink.function import Argument, require_text
 from tvfsql.bind.flink.made import Made, made, runtime_call
 from tvfsql.bind.flink.times import CLOCK, DEFAULT, later, read, shown_as, to_millis, wall_clock
+from tvfsql.plan.types import is_number
 from tvfsql.plan.zone_names import known_zone
 from tvfsql.runtime.functions.time_patterns import pieces
 
@@ -29,6 +30,8 @@ CARRIED = (
 
 def from_text(name: str, arguments: list[exp.Expr], kinds: list[str]) -> exp.Expr | None:
     """Return a call that parses text as a time. None for another call, or if the pattern has more than numbers."""
+    if name in ("UNIX_TIMESTAMP", "CONVERT_TZ") and kinds and (is_number(kinds[0]) or kinds[0] == "boolean"):
+        require_text(name, kinds[0])
     match name, arguments:
         case "UNIX_TIMESTAMP", [text]:
             return made(SECONDS, [_lenient(text, PLAIN), text], "bigint")

@@ -1,0 +1,3 @@
+-- The runtime reads texts.
+CREATE TABLE t (n INT) WITH ('connector' = 'filesystem', 'path' = 't', 'format' = 'json');
+SELECT JSON_VALUE(n, '$.a') FROM t;
