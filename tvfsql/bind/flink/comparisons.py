@@ -87,8 +87,6 @@ def compared(node: exp.Binary, type_of: TypeOf) -> exp.Expr | None:
         for side, kind in zip(("this", "expression"), kinds, strict=True):
             if kind == CLOCK:
                 node.set(side, made(instant_at("{0}"), [node.args[side]], INSTANT))
-    if {*kinds} == {"boolean", "string"}:
-        raise UnsupportedError("a BOOLEAN cannot be compared with a STRING", hint="b = TRUE")
     if kinds == ("float", "double"):  # compares as the first
         node.set("expression", exp.cast(node.right.copy(), "float"))
     if any(kind.startswith("map<") and all(map(is_orderable, split_kinds(kind[4:-1]))) for kind in kinds):

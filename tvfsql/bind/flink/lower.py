@@ -27,6 +27,7 @@ from tvfsql.bind.flink.elements import element_of
 from tvfsql.bind.flink.function import Argument, require_text
 from tvfsql.bind.flink.json import is_json, of_json, raw
 from tvfsql.bind.flink.made import Made, made, runtime_call
+from tvfsql.bind.flink.operands import require_types
 from tvfsql.bind.flink.over import AGGREGATE, aggregated, without_nulls
 from tvfsql.bind.flink.readers import from_text
 from tvfsql.bind.flink.rounding import rounded, truncated
@@ -63,6 +64,7 @@ def lowered(node: exp.Expr, type_of: TypeOf, zone: str) -> exp.Expr | None:
     lowered.
     """
     new: exp.Expr | None
+    require_types(node, type_of)
     match node:
         case exp.Anonymous() if node.name.upper() == "TRUNCATE" and len(node.expressions) == 2:
             new = truncated(node, type_of)

@@ -1,0 +1,1 @@
+SELECT item FROM bid WHERE item = 'a' AND (price);

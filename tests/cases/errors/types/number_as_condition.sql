@@ -1,0 +1,1 @@
+SELECT CASE WHEN NOT price THEN 1 END AS v FROM bid;

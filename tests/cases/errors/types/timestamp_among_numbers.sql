@@ -1,0 +1,1 @@
+SELECT item FROM bid WHERE bidtime IN (1, 2);

@@ -1,0 +1,1 @@
+SELECT item FROM bid WHERE bidtime BETWEEN 1 AND 2;
