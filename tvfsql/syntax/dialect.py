@@ -135,7 +135,9 @@ class FlinkSql(Spark):
             return made
 
         def _parse_bracket(self, this: exp.Expr | None = None) -> exp.Expr | None:
-            """Parse an element access, or the contents of MAP[...] and MULTISET[...]."""
+            """Parse an element access, or the contents of MAP[...] and MULTISET[...]. sqlglot would skip a * here."""
+            if isinstance(this, exp.Table) and self._match(TokenType.STAR, advance=False):
+                self.raise_error("Invalid expression / Unexpected token")
             unnamed = isinstance(this, exp.Dot) and this.args.get("expression") is None
             if unnamed and self._match(TokenType.L_BRACKET, advance=False):
                 raise ParseError.new("Expected a name after .")  # raise_error ignores errors in types

@@ -37,7 +37,7 @@ REFUSED: Mapping[tuple[type[exp.Expr], str], Words] = {
     (exp.Subquery, "sample"): ("TABLESAMPLE of a query", None),
     (exp.Union, "by_name"): ("UNION BY NAME", "UNION ALL, with the columns in the same order"),
     (exp.Limit, "limit_options"): ("LIMIT with TIES or PERCENT", "LIMIT 10"),
-    (exp.Fetch, ""): ("FETCH", "LIMIT 10"),
+    (exp.Fetch, ""): ("FETCH WITH TIES or PERCENT", "LIMIT 10"),
     (exp.Group, "rollup"): ("WITH ROLLUP", "GROUP BY ROLLUP (a, b)"),
     (exp.Group, "cube"): ("WITH CUBE", "GROUP BY CUBE (a, b)"),
     (exp.Group, "totals"): ("WITH TOTALS", "GROUP BY ROLLUP (a, b)"),

@@ -30,7 +30,7 @@ def tree_of(text: str, span: Span, kind: type[exp.Expr]) -> exp.Expr:
         tree = select_of(tree)
     if not isinstance(tree, kind):
         raise SqlSyntaxError("expected a query" if kind is exp.Query else "expected an expression", span=span)
-    tree = tree.transform(in_for_any)
+    tree = tree.transform(in_for_any).transform(_limit_for_fetch)
     refuse_unknown(tree, span)
     refuse_invalid(tree)
     return tree
@@ -47,6 +47,19 @@ def select_of(values: exp.Values) -> exp.Select:
     named = values.copy()
     named.set("alias", exp.TableAlias(this=exp.to_identifier(alias.name if alias else "given"), columns=names))
     return exp.select("*").from_(named)
+
+
+def _limit_for_fetch(node: exp.Expr) -> exp.Expr:
+    """FETCH FIRST n ROWS ONLY as LIMIT n; without a number it is one row."""
+    options = node.args.get("limit_options")
+    if (
+        not isinstance(node, exp.Fetch)
+        or options is None
+        or options.args.get("percent")
+        or options.args.get("with_ties")
+    ):
+        return node
+    return exp.Limit(expression=node.args.get("count") or exp.Literal.number(1))
 
 
 def _message(detail: Mapping[str, Any]) -> tuple[str, str | None]:

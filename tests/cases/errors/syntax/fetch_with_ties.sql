@@ -1,0 +1,2 @@
+-- LIMIT has no ties.
+SELECT item FROM bid ORDER BY price FETCH FIRST 3 ROWS WITH TIES;

@@ -1,0 +1,2 @@
+-- Spark has no column ALL.
+SELECT item FROM bid ORDER BY ALL;

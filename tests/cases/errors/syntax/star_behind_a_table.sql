@@ -1,0 +1,2 @@
+-- sqlglot skips the star.
+SELECT item FROM bid* WHERE price > 1;
