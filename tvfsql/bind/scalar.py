@@ -349,7 +349,7 @@ def _as_call(node: exp.Expr) -> Call | None:
     distinct = bool(arguments) and isinstance(arguments[0], exp.Distinct)
     if distinct:
         arguments[:1] = arguments[0].expressions
-    star = bool(arguments) and isinstance(arguments[0], exp.Star)
+    star = len(arguments) == 1 and isinstance(arguments[0], exp.Star)
     if nulls is not None and name == "ARRAY_AGG":  # keeps NULLs, unless it is told not to
         as_in_spark = False
         if isinstance(nulls, exp.IgnoreNulls):

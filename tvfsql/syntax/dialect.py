@@ -151,13 +151,22 @@ class FlinkSql(Spark):
                 return super()._parse_bracket(self.bracketed(this.name.upper()))
             return super()._parse_bracket(this)
 
+        def _parse_between(self, this: exp.Expr | None) -> exp.Between:
+            """Parse BETWEEN a AND b. sqlglot would do without AND."""
+            first = self._index
+            made: exp.Between = super()._parse_between(this)
+            if all(token.token_type != TokenType.AND for token in self._tokens[first : self._index]):
+                self.raise_error("Expected AND after BETWEEN")
+            return made
+
         def _parse_case(self) -> exp.Expr | None:
             """Parse CASE. A branch can have several values: CASE x WHEN 1, 2 THEN ..."""
             operand = self._parse_disjunction()
             branches, otherwise = [], None
             while self._match(TokenType.WHEN):
                 values = self._parse_csv(self._parse_disjunction) if operand else [self._parse_disjunction()]
-                self._match(TokenType.THEN)
+                if not self._match(TokenType.THEN):
+                    self.raise_error("Expected THEN after WHEN")
                 then = self._parse_disjunction()
                 branches += [self.expression(exp.If(this=value, true=then)) for value in values]
             if self._match(TokenType.ELSE):

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from itertools import pairwise
 
 from lark import Token
 
@@ -28,15 +27,19 @@ def refuse_misread(tokens: Sequence[Token]) -> None:
 
 
 def _refuse_others(tokens: Sequence[Token]) -> None:
-    """Refuse what sqlglot would skip or read as something else: clauses of Flink, words of SKIPPED, and braces, which
-    replace a table's name.
+    """Refuse what sqlglot would skip or read as something else: clauses of Flink, words of SKIPPED, two directions of a
+    sort, FILTER without WHERE, and braces, which replace a table's name.
     """
-    for first, second, third in zip(tokens, tokens[1:], tokens[2:], strict=False):
-        if (words := f"{first} {second} {third}".upper()) in SKIPPED and third.type == "NAME":
-            place = Span(place_of(first).start, place_of(third).end)
-            raise UnsupportedError(f"{words} is not supported", span=place, hint=SKIPPED[words])
-    for name, after in pairwise(tokens):
-        if name.type == "NAME" and name.upper() == "MATCH_RECOGNIZE" and after.type == "OPEN":
-            raise UnsupportedError("MATCH_RECOGNIZE is not supported", span=place_of(name))
-        if after.type == "OPERATOR" and after in ("{", "}"):
-            raise SqlSyntaxError(f"{after} is no part of a query", span=place_of(after))
+    for i, token in enumerate(tokens):
+        match [str(each).upper() for each in tokens[i : i + 4]]:
+            case [first, second, third, *_] if (words := f"{first} {second} {third}") in SKIPPED:
+                place = Span(place_of(token).start, place_of(tokens[i + 2]).end)
+                raise UnsupportedError(f"{words} is not supported", span=place, hint=SKIPPED[words])
+            case ["ASC", "DESC", *_] | ["DESC", "ASC", *_]:
+                raise SqlSyntaxError(f"unexpected {tokens[i + 1]}", span=place_of(tokens[i + 1]))
+            case [")", "FILTER", "(", word] if word != "WHERE":
+                raise SqlSyntaxError("expected WHERE after FILTER (", span=place_of(tokens[i + 3]))
+            case ["MATCH_RECOGNIZE", "(", *_]:
+                raise UnsupportedError("MATCH_RECOGNIZE is not supported", span=place_of(token))
+            case ["{" | "}", *_]:
+                raise SqlSyntaxError(f"{token} is no part of a query", span=place_of(token))

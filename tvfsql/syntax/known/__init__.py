@@ -34,10 +34,19 @@ def refuse_unknown(tree: exp.Expr, span: Span) -> None:
                 raise _refusal(node, argument, span)
         if isinstance(node, exp.Distinct) and isinstance(node.parent, exp.Func) and not any(node.expressions):
             raise SqlSyntaxError("something is missing after DISTINCT", span=_place(node, span))
+        if isinstance(node, exp.Star) and not _may_stand(node):
+            raise SqlSyntaxError("* only stands in SELECT and COUNT(*)", span=_place(node, span))
         if isinstance(node, exp.Identifier) and not node.quoted and node.name.lower() in RESERVED:
             raise SqlSyntaxError(
                 f"unexpected {node.name}", span=_place(node, span), hint=f"`{node.name}`, if it is a name"
             )
+
+
+def _may_stand(star: exp.Star) -> bool:
+    """Whether it is an item of SELECT, alone or of a table, or the argument of COUNT."""
+    parent = star.parent
+    named = parent.parent if isinstance(parent, exp.Column | exp.Dot) else parent
+    return named is None or isinstance(named, exp.Query) or (named is parent and isinstance(parent, exp.Count))
 
 
 def _is_set(value: object) -> bool:

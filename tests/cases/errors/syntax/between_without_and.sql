@@ -1,0 +1,2 @@
+-- sqlglot does without AND.
+SELECT item FROM bid WHERE price BETWEEN 1 2;

@@ -1,0 +1,2 @@
+-- The column was lost.
+SELECT COUNT(*, item) AS n FROM bid;

@@ -1,0 +1,2 @@
+-- sqlglot does without WHERE.
+SELECT COUNT(*) FILTER (price > 1) AS n FROM bid;

@@ -1,0 +1,2 @@
+-- It was SELECT *.
+SELECT GREATEST(*) AS v FROM bid;

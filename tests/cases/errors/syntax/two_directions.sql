@@ -1,0 +1,2 @@
+-- The first was lost.
+SELECT item FROM bid ORDER BY item ASC DESC;
