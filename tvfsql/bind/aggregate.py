@@ -155,8 +155,6 @@ class Grouping:
             return self._sparks_own(call, where, wanted, span)
         row = AGGREGATES[function]
         if call.star:
-            if function != "COUNT":
-                raise BindError(f"{function}(*) is not allowed", span=span, hint=f"{function}(column)")
             arguments = (text("*"),)
         least, most = row.arguments
         if not least <= len(arguments) <= most:
@@ -187,8 +185,6 @@ class Grouping:
 
     def _users(self, call: Call, function: UserFunction, where: Resolved, wanted: str | None, span: Span) -> AggCall:
         """A user's aggregate. It receives NULLs like any other value."""
-        if call.star:
-            raise BindError(f"{function.name}(*) is not allowed", span=span, hint=f"{function.name}(column)")
         check_arguments(function, call.arguments, span)
         condition = scalar.to_scalar(call.filter, where.types, span) if call.filter is not None else None
         arguments = tuple(scalar.to_scalar(tree, where.types, span) for tree in call.arguments)
@@ -201,7 +197,7 @@ class Grouping:
         all_values = call.function in ("COLLECT", "COLLECT_LIST", "ARRAY_AGG")
         lists = all_values or (call.function == "LISTAGG" and call.distinct)
         kind = UNKNOWN
-        if lists and not call.as_in_spark and not call.star:
+        if lists and not call.as_in_spark:
             kind = AGGREGATES[str(call.function)].result(scalar.to_scalar(call.arguments[0], where.types, span).type)
             call = replace(call, tree=scalar.listed(call))
         whole = scalar.to_scalar(call.tree, where.types, span)

@@ -35,7 +35,9 @@ def refuse_unknown(tree: exp.Expr, span: Span) -> None:
         if isinstance(node, exp.Distinct) and isinstance(node.parent, exp.Func) and not any(node.expressions):
             raise SqlSyntaxError("something is missing after DISTINCT", span=_place(node, span))
         if isinstance(node, exp.Star) and not _may_stand(node):
-            raise SqlSyntaxError("* only stands in SELECT and COUNT(*)", span=_place(node, span))
+            raise SqlSyntaxError(
+                "* only stands in SELECT and COUNT(*)", span=_place(node, span), hint=f"{_name_around(node)}(column)"
+            )
         if isinstance(node, exp.Identifier) and not node.quoted and node.name.lower() in RESERVED:
             raise SqlSyntaxError(
                 f"unexpected {node.name}", span=_place(node, span), hint=f"`{node.name}`, if it is a name"
@@ -47,6 +49,11 @@ def _may_stand(star: exp.Star) -> bool:
     parent = star.parent
     named = parent.parent if isinstance(parent, exp.Column | exp.Dot) else parent
     return named is None or isinstance(named, exp.Query) or (named is parent and isinstance(parent, exp.Count))
+
+
+def _name_around(node: exp.Expr) -> str:
+    function = node.find_ancestor(exp.Func) or exp.Count()
+    return function.name if isinstance(function, exp.Anonymous) else function.sql_name()
 
 
 def _is_set(value: object) -> bool:
