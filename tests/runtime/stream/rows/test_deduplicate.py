@@ -92,7 +92,7 @@ def test_with_watermarks_on_event_a_row_is_late_by_the_row_before_it() -> None:
 def model(
     batches: Sequence[Sequence[Event]], keep: str, retention: int, on_event: bool
 ) -> Iterator[tuple[list[Row], int]]:
-    """What each micro-batch gives out, and how many rows were late so far: all rows that were in time, in sessions."""
+    """What each micro-batch emits, and how many rows were late so far: all rows that were in time, in sessions."""
     watermark, late = -(2**62), 0
     in_time: dict[object, list[tuple[int, int]]] = defaultdict(list)
     marks = []

@@ -88,7 +88,7 @@ class Side:
 def model(
     batches: Sequence[tuple[list[Event], list[Event]]], kind: str, low: int, high: int
 ) -> Iterator[tuple[list[Row], int]]:
-    """What each micro-batch gives out, and how many rows were late so far."""
+    """What each micro-batch emits, and how many rows were late so far."""
     sides = (Side(), Side())
     met: set[tuple[int, int]] = set()
     given: set[tuple[int, int]] = set()

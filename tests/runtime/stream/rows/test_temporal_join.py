@@ -75,7 +75,7 @@ def test_null_has_no_version_unless_null_equals_null() -> None:
 
 
 def model(batches: Sequence[tuple[list[Event], list[Event]]], kind: str) -> Iterator[tuple[list[Row], int]]:
-    """What each micro-batch gives out, and how many rows were late so far: all versions that ever came are kept."""
+    """What each micro-batch emits, and how many rows were late so far: all versions that ever came are kept."""
     waiting: list[Event] = []
     versions: list[Event] = []
     marks: list[int | None] = [None, None]

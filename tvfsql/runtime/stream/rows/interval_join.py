@@ -35,7 +35,6 @@ import numpy as np
 import pyarrow as pa
 from pyspark.sql import DataFrame
 from pyspark.sql import functions as F
-from pyspark.sql import types as T
 
 from tvfsql.plan.joins.equal_pair import KINDS
 from tvfsql.plan.joins.interval_join import bound
@@ -46,8 +45,6 @@ from tvfsql.runtime.merge.kernel import TIMESTAMP
 from tvfsql.runtime.stream.exchange.rows_by_key import (
     HASH,
     late_type,
-    own_columns,
-    rows_by_key,
     side_of,
     without_late,
     zone_of,
@@ -57,18 +54,17 @@ from tvfsql.runtime.stream.operator.messages import Emit
 from tvfsql.runtime.stream.operator.protocol import Operator
 from tvfsql.runtime.stream.rows.equal_keys import codes_of_sides
 from tvfsql.runtime.stream.rows.row_key_group import RowKeyGroup, delayed
+from tvfsql.runtime.stream.rows.two_sides import LEFT, RIGHT, TwoSides
 from tvfsql.runtime.stream.state.chunk_store import ChunkStore, Key, Kind, State
 from tvfsql.runtime.stream.state.description import Description
 from tvfsql.runtime.stream.state.timer_queue import TimerState
 from tvfsql.runtime.stream.state.timers import TimerServices
 from tvfsql.runtime.stream.time.channel_messages import ChannelMessage
 from tvfsql.runtime.stream.time.processing_time import goes_on
-from tvfsql.runtime.stream.time.union import of_side
 
 MET = "$met"  # whether a row has had a partner
 SLOTS = 8  # about how many slots the bounds span
 LEAST_SLOT = 10_000  # ms
-LEFT, RIGHT = 0, 1
 PRESERVED = {"inner": (), "left": (LEFT,), "right": (RIGHT,), "full": (LEFT, RIGHT)}
 
 
@@ -99,13 +95,11 @@ def interval_join_stream(
     """
     options.setdefault("inputs", TWO_INPUTS.inputs)
     context = StreamContext(**options)
-    sides = (left, right)
-    columns = tuple(own_columns(side) for side in sides)
-    keys = tuple([pair[side] for pair in on] for side in (LEFT, RIGHT))
+    sides = TwoSides((left, right), on, times)
     operator = IntervalJoin(
-        tuple(map(len, columns)),
-        tuple(tuple(map(of.index, names)) for of, names in zip(columns, keys, strict=True)),
-        tuple(of.index(time) for of, time in zip(columns, times, strict=True)),
+        sides.widths,
+        sides.key_positions,
+        sides.time_positions,
         between,
         kind,
         tuple(pair[0] in null_safe for pair in on),
@@ -118,16 +112,11 @@ def interval_join_stream(
         zone=zone_of(left, times[LEFT]),
         inputs=tuple(context.inputs),
     )
-    sent = [
-        rows_by_key(of_side(rows, side), context, columns=columns[i], keys=keys[i], time=times[i], side=side)
-        for i, (rows, side) in enumerate(zip(sides, ("1/", "2/"), strict=True))
-    ]
-    fields = [rows.schema[column] for rows, of in zip(sides, columns, strict=True) for column in of]
-    schema = T.StructType([T.StructField(each.name, each.dataType, True) for each in fields])
     right_late = F.sum("report.late_right").alias("numLateRecordsDroppedRight")
     late = late_type(left, context)
-    both = sent[0].union(sent[1])
-    return apply_operator(both, operator, description, schema, name=name, late=late, more_counters=[right_late])
+    return apply_operator(
+        sides.exchanged(context), operator, description, sides.schema, name=name, late=late, more_counters=[right_late]
+    )
 
 
 @dataclass(frozen=True)

@@ -38,7 +38,6 @@ import numpy as np
 import pyarrow as pa
 from pyspark.sql import DataFrame
 from pyspark.sql import functions as F
-from pyspark.sql import types as T
 
 from tvfsql.plan.joins.equal_pair import KINDS
 from tvfsql.plan.stream import TWO_INPUTS, StreamContext, StreamOptions
@@ -47,8 +46,6 @@ from tvfsql.runtime.arrow.columns import Ints, Mask
 from tvfsql.runtime.merge.kernel import TIMESTAMP
 from tvfsql.runtime.stream.exchange.rows_by_key import (
     late_type,
-    own_columns,
-    rows_by_key,
     side_of,
     without_late,
     zone_of,
@@ -59,15 +56,14 @@ from tvfsql.runtime.stream.operator.protocol import Operator
 from tvfsql.runtime.stream.rows.equal_keys import codes_of_sides
 from tvfsql.runtime.stream.rows.row_key_group import RowKeyGroup
 from tvfsql.runtime.stream.rows.top_n import sort_codes
+from tvfsql.runtime.stream.rows.two_sides import LEFT, RIGHT, TwoSides
 from tvfsql.runtime.stream.state.chunk_store import ChunkStore, Key, Kind, State
 from tvfsql.runtime.stream.state.description import Description
 from tvfsql.runtime.stream.state.hash_buckets import BUCKET_ROWS, HashBuckets, hashes_of
 from tvfsql.runtime.stream.state.timer_queue import TimerState
 from tvfsql.runtime.stream.time.channel_messages import ChannelMessage
 from tvfsql.runtime.stream.time.control_channel import END_OF_INPUT
-from tvfsql.runtime.stream.time.union import of_side
 
-LEFT, RIGHT = 0, 1
 SLOT = 10_000  # ms
 
 
@@ -96,16 +92,14 @@ def temporal_join_stream(
     """
     options.setdefault("inputs", TWO_INPUTS.inputs)
     context = StreamContext(**options)
-    sides = (left, right)
-    columns = tuple(own_columns(side) for side in sides)
-    keys = tuple([pair[side] for pair in on] for side in (LEFT, RIGHT))
+    sides = TwoSides((left, right), on, times)
     operator = TemporalJoin(
-        tuple(map(len, columns)),
-        tuple(tuple(map(of.index, names)) for of, names in zip(columns, keys, strict=True)),
-        tuple(of.index(time) for of, time in zip(columns, times, strict=True)),
+        sides.widths,
+        sides.key_positions,
+        sides.time_positions,
         kind,
         tuple(pair[0] in null_safe for pair in on),
-        tuple(map(columns[RIGHT].index, ties)),
+        tuple(map(sides.columns[RIGHT].index, ties)),
         context,
     )
     description = Description(
@@ -115,16 +109,17 @@ def temporal_join_stream(
         zone=zone_of(left, times[LEFT]),
         inputs=tuple(context.inputs),
     )
-    sent = [
-        rows_by_key(of_side(rows, side), context, columns=columns[i], keys=keys[i], time=times[i], side=side)
-        for i, (rows, side) in enumerate(zip(sides, ("1/", "2/"), strict=True))
-    ]
-    fields = [rows.schema[column] for rows, of in zip(sides, columns, strict=True) for column in of]
-    schema = T.StructType([T.StructField(each.name, each.dataType, True) for each in fields])
     late_versions = F.sum("report.late_right").alias("numLateVersions")
     late = late_type(left, context)
-    both = sent[0].union(sent[1])
-    return apply_operator(both, operator, description, schema, name=name, late=late, more_counters=[late_versions])
+    return apply_operator(
+        sides.exchanged(context),
+        operator,
+        description,
+        sides.schema,
+        name=name,
+        late=late,
+        more_counters=[late_versions],
+    )
 
 
 @dataclass(frozen=True)
