@@ -37,7 +37,7 @@ class Versions:
     ranked_by: str | None = None
 
     def beside(self, node: Node, names: Mapping[str, str]) -> Versions:
-        """The same versions with more columns; those in `names` stand for the columns of the key."""
+        """The same versions with more columns. `names` maps each key column to the column that replaces it."""
         return replace(self, node=node, key=tuple(names[name] for name in self.key))
 
     def over(self, node: Node) -> Versions:

@@ -225,7 +225,7 @@ class VersionedRows(RowKeyGroup):
         return int(self.spec.micros(joined(self.store.read(_slot(last))), LEFT).max()) // 1000 + 1
 
     def _waiting(self, rows: Any, watermark: int | None) -> Any:
-        """Put rows that the watermark has not passed into their slots. Returns the others; None: there are none."""
+        """Store the rows that the watermark has not passed in their slots. Returns the other rows, or None."""
         times = self.spec.micros(rows, LEFT) // 1000
         over = times <= watermark if watermark is not None else np.zeros(len(times), dtype=np.bool_)
         self._keep(rows.filter(pa.array(~over)), times[~over])
