@@ -65,7 +65,7 @@ golden: $(DONE)  ## rewrite the golden plans, docs/rules.md and docs/pictures; r
 	$(BIN)/pytest -m "not spark and not slow" --snapshot-update
 
 bench: $(DONE)  ## compare with Spark's window(), DuckDB and Flink: over an hour (ONLY=batch: some minutes; EVENTS=1000000 of Nexmark)
-	$(BIN)/python tests/bench $(if $(ONLY),--only $(ONLY)) $(if $(EVENTS),--events $(EVENTS))
+	$(BIN)/python tests/bench $(if $(ONLY),--only $(ONLY)) $(if $(EVENTS),--events $(EVENTS)) $(if $(SECONDS),--seconds $(SECONDS))
 
 bench-flink: .venv-flink/.installed  ## install Flink for `make bench`, in .venv-flink (1 GB)
 

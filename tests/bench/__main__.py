@@ -21,6 +21,7 @@ import split
 import streams
 from cases import CASES, RANGE_CASES, SPLIT_CASES, STREAM_CASES
 from data import Bids
+from latency import compare as latency
 from nexmark import compare
 
 GROUPS = {
@@ -32,7 +33,10 @@ GROUPS = {
     "split": {"sharing", *(case.name for case in SPLIT_CASES)},
     "nexmark": {*compare.CASES},
     "scale": {"scale"},
+    "latency": {*latency.CASES},
+    "sustainable": {*latency.SUSTAINABLE},
 }
+ON_REQUEST = ("latency", "sustainable")  # hours
 
 
 def main(arguments: Sequence[str] | None = None) -> int:
@@ -41,11 +45,21 @@ def main(arguments: Sequence[str] | None = None) -> int:
     parser.add_argument("--keys", type=int, default=1_000)
     parser.add_argument("--events", type=int, default=10_000_000, help="of Nexmark")
     parser.add_argument("--repeats", type=int, default=3, help="timed runs of each engine, after one warm-up")
+    parser.add_argument("--seconds", type=int, default=300, help="of each run of latency")
+    parser.add_argument("--warm-up", type=int, default=90, help="seconds of them that are left out")
+    parser.add_argument("--search-seconds", type=int, default=60, help="of each run of the sustainable rate")
+    parser.add_argument("--rates", default=",".join(map(str, latency.RATES)), help="of latency, rows a second")
     cases = (*CASES, *STREAM_CASES, *RANGE_CASES, *SPLIT_CASES, *backfill.CASES)
     names = ", ".join(
-        (*GROUPS, "memory", "one-of-each-key", "micro-batch", "sharing", *compare.CASES, *(case.name for case in cases))
+        (
+            *GROUPS,
+            *("memory", "one-of-each-key", "micro-batch", "sharing"),
+            *(*compare.CASES, *latency.CASES, *latency.SUSTAINABLE),
+            *(case.name for case in cases),
+        )
     )
-    parser.add_argument("--only", default=",".join(GROUPS), help=f"with commas between: {names}")
+    usual = ",".join(name for name in GROUPS if name not in ON_REQUEST)
+    parser.add_argument("--only", default=usual, help=f"with commas between: {names}; all but {', '.join(ON_REQUEST)}")
     chosen = parser.parse_args(arguments)
     asked = [name for name in chosen.only.split(",") if name]
     only = set().union(*(GROUPS.get(name, {name}) for name in asked))
@@ -83,6 +97,10 @@ def main(arguments: Sequence[str] | None = None) -> int:
     if only & GROUPS["nexmark"]:
         queries = [query for name, query in compare.CASES.items() if name in only]
         agree &= compare.run(chosen.events, queries, chosen.repeats)
+    if timed := only & (GROUPS["latency"] | GROUPS["sustainable"]):
+        rates = [int(rate) for rate in chosen.rates.split(",")]
+        lengths = latency.Lengths(chosen.seconds, chosen.warm_up, chosen.search_seconds)
+        agree &= latency.run(timed, rates, lengths)
     report.say(f"\n{time.perf_counter() - started:.0f} s in all, load {os.getloadavg()[0]:.1f} at the end")
     return 0 if agree else 1
 

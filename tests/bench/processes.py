@@ -16,7 +16,12 @@ TICKS = os.sysconf("SC_CLK_TCK")
 def cpu_seconds() -> float:
     """Processor time so far of this process, the JVM and its workers. Unlike the clock it hardly sees the
     neighbours on the machine; the JVM's compiler and garbage collector are in it."""
-    return sum(_ticks(pid) for pid in (os.getpid(), *descendants(os.getpid()))) / TICKS
+    return cpu_seconds_of(os.getpid())
+
+
+def cpu_seconds_of(root: int) -> float:
+    """The same of another process and those below it."""
+    return sum(_ticks(pid) for pid in (root, *descendants(root))) / TICKS
 
 
 def descendants(root: int) -> Iterator[int]:

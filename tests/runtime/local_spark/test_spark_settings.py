@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import os
+import re
 from importlib import metadata
 from pathlib import Path
 
@@ -48,6 +49,12 @@ def test_packages_of_spark_are_added_to_what_the_user_gives_it(monkeypatch: pyte
     for theirs in (f"--packages org.apache.spark:{kafka}:4.2.0", f"--jars=/their/x.jar,/their/{kafka}-4.2.0.jar"):
         monkeypatch.setenv("PYSPARK_SUBMIT_ARGS", f"{theirs} pyspark-shell")
         assert with_packages(requested(), [kafka]) == requested() != {}
+
+
+def test_many_new_files_are_not_listed_by_a_task_each() -> None:
+    found = settings()
+    (cores,) = re.findall(r"local\[(\d+)]", found["spark.master"])
+    assert found["spark.sql.sources.parallelPartitionDiscovery.parallelism"] == cores
 
 
 def test_the_settings_keep_spark_out_of_the_current_folder_and_off_the_network() -> None:

@@ -194,6 +194,8 @@ def _of_one_machine() -> dict[str, str]:
         "spark.sql.catalogImplementation": "in-memory",  # Hive's would write derby files to the user's folder
         "spark.sql.warehouse.dir": _scratch_folder().as_uri(),
         "spark.sql.shuffle.partitions": str(max(2, cores)),
+        # more than 32 new files are listed by a job, by default with a task for each file
+        "spark.sql.sources.parallelPartitionDiscovery.parallelism": str(cores),
         # over TCP, each Python stage of a task waits 40 ms for its worker
         "spark.python.unix.domain.socket.enabled": str(hasattr(socket, "AF_UNIX")).lower(),
         # with Spark's own daemon, workers that end may print tracebacks

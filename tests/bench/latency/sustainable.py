@@ -1,0 +1,31 @@
+"""The highest rate at which lag does not grow: doubled until it grows, then bisected."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+
+from latency.run import Runner
+
+FIRST, MOST = 10_000, 1_280_000  # rows a second
+STEPS = 3  # of the bisection: it ends within an eighth of the rate
+
+
+def searched(runner: Runner, engine: str, window: str, transport: str, seconds: int) -> Iterator[str]:
+    """One line for each run, and one for the rate that was found. The first third of a run is its warm-up."""
+    sustained, grown = 0, 0
+    rate, steps = FIRST, STEPS
+    while steps and rate <= MOST:
+        made = runner.run(engine, window, transport, rate, seconds, seconds // 3)
+        lags = [*made.lags.values()]
+        lag = f"lag {lags[0] / 1000:.1f} s, {lags[-1] / 1000:.1f} s at the end" if lags else "nothing arrived"
+        yield f"    {engine}, {rate:,} rows/s: {lag}{', grows' if made.grows else ''}"
+        if made.feed.fell_behind:
+            yield f"    {engine}: the feeder fell behind, {made.feed.reached:,.0f} rows/s"
+        if made.grows or made.feed.fell_behind:
+            grown = rate
+        else:
+            sustained = rate
+        steps -= bool(grown)
+        rate = (sustained + grown) // 2000 * 1000 if grown else rate * 2
+    limit = f"grows at {grown:,}" if grown else "no limit found"
+    yield f"  {engine}: {sustained:,} rows/s; {limit}"
