@@ -105,9 +105,22 @@ def test_what_a_reader_would_stumble_over_is_found(message: str, marked: str, fa
             "Kafka does not answer",
             "properties.bootstrap.servers",
         ),
+        (
+            "[AVRO_DATA_SOURCE_NOT_ENABLED] Failed to find data source: avro. Avro is built-in but external data ...",
+            "Spark has no data source avro",
+            f"spark.jars.packages=org.apache.spark:spark-avro_2.13:{version('pyspark')}",
+        ),
+        (
+            "[FAILED_READ_FILE.NO_HINT] Encountered error while reading file file:///data/a.avro.  SQLSTATE: KD001\n"
+            "Caused by: org.apache.spark.sql.avro.IncompatibleSchemaException: Cannot convert Avro field 't' to SQL "
+            "field 't' because Avro logical type org.apache.avro.LogicalTypes$TimestampMillis@41bf4406 cannot be "
+            "converted to SQL type TIMESTAMP_NTZ.",
+            "t is an instant in this Avro file, not a TIMESTAMP",
+            "declare t TIMESTAMP_LTZ(3)",
+        ),
     ],
 )
-def test_what_spark_says_of_kafka_becomes_a_line(said: str, message: str, hint: str) -> None:
+def test_what_spark_says_of_sources_becomes_a_line(said: str, message: str, hint: str) -> None:
     error = failure(said)
     assert error.message == message
     assert hint in (error.hint or "")

@@ -22,7 +22,7 @@ from tvfsql.functions import DETERMINISTIC, RETURNS
 from tvfsql.plan.function import MANY, UserFunction
 from tvfsql.plan.types import SqlType
 from tvfsql.syntax import statements
-from tvfsql.syntax.dialect import parse_type
+from tvfsql.syntax.types import parse_type
 
 AGGREGATE = ("create_accumulator", "accumulate", "get_value")  # the methods of an aggregate; merge is optional
 SIGNATURES = {

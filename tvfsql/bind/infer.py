@@ -19,7 +19,7 @@ from tvfsql.plan.types import (
     is_time,
     shown,
 )
-from tvfsql.syntax.dialect import spark_type
+from tvfsql.syntax.types import spark_type
 
 KIND = "kind"  # in the meta of a node: its type, which will not change; without it, a long sum costs the square
 INT_MAX, BIGINT_MAX = 2**31, 2**63

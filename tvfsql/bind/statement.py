@@ -63,7 +63,11 @@ def bind_table(create: statements.CreateTable) -> Table:
     mark = bind_watermark(create.watermark, columns) if create.watermark else None
     with_meaning, ignored = without_ignored(of_connector, spans)
     key = tuple(_known(name, columns) for name in create.primary_key)
-    connector = connector_of(with_meaning, spans, create.name.span, of_rows, places, create.name.text, key, op)
+    declared = {part.name.text: part.declared for part in create.columns if isinstance(part, statements.Column)}
+    declared |= {name: replace(kind, nullable=False) for name in key if (kind := declared.get(name))}
+    connector = connector_of(
+        with_meaning, spans, create.name.span, of_rows, places, create.name.text, key, op, declared
+    )
     if op and connector.changes:
         problem = f"{OP} does not work with format {connector.changes.format}"
         raise BindError(problem, span=spans[OP], hint=f"leave out {OP}")

@@ -6,13 +6,12 @@ from collections.abc import Iterable, Sequence
 
 from tvfsql.emit.python_module import PythonModule, literal
 from tvfsql.physical.operators import TableSourceScan
-from tvfsql.plan.columns import CHANNEL
+from tvfsql.plan.columns import CHANNEL, TEXT
 from tvfsql.plan.node import Field
 from tvfsql.plan.scalar import quoted
 from tvfsql.plan.types import ddl
 
 RUNTIME = "tvfsql.runtime"
-TEXT = "$text"  # the column in which Spark's parsers put text that they cannot parse
 OF_TEXT = f"{quoted(TEXT)} STRING"
 FILE, MESSAGE = "_metadata.file_path", "concat(topic, '-', partition, '@', offset)"
 

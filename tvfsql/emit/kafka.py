@@ -4,16 +4,16 @@ from __future__ import annotations
 
 from tvfsql.catalog import Table
 from tvfsql.catalog.connectors import Kafka, UpsertKafka
-from tvfsql.catalog.connectors.avro import AVRO, LOGIN
+from tvfsql.catalog.connectors.avro import AVRO, CONFLUENT, LOGIN
 from tvfsql.catalog.connectors.changes import OPTIONS
 from tvfsql.catalog.connectors.kafka import RAW_BYTES, Part
 from tvfsql.emit import columns
 from tvfsql.emit.changes import captured
-from tvfsql.emit.dead_letters import OF_TEXT, TEXT, columns_ddl, parsing, tell_letters
+from tvfsql.emit.dead_letters import OF_TEXT, columns_ddl, parsing, tell_letters
 from tvfsql.emit.python_module import Call, Chain, PythonModule, literal, option_value
-from tvfsql.physical.dead_letters import PARSED
+from tvfsql.physical.dead_letters import OF_MESSAGES
 from tvfsql.physical.operators import TableSourceScan
-from tvfsql.plan.columns import ADDED, CHANNEL
+from tvfsql.plan.columns import ADDED, CHANNEL, TEXT
 from tvfsql.plan.node import Field
 from tvfsql.plan.scalar import quoted
 
@@ -37,7 +37,9 @@ def read_messages(node: TableSourceScan, source: Kafka, table: str, module: Pyth
     if parsed.calls:
         module.assign(table, parsed)
         if node.dead_letters is not None:
-            read = [side for side, part in source.parts.items() if part.format in PARSED and side in sides.values()]
+            read = [
+                side for side, part in source.parts.items() if part.format in OF_MESSAGES and side in sides.values()
+            ]
             text = f"coalesce({', '.join(f'{side}.{quoted(TEXT)}' for side in read)})"
             held = [field.name for field in node.fields if sides[field.name] in read]
             paths = [f"{sides[name]}.{columns.reference(name)}" for name in held]
@@ -69,22 +71,34 @@ def as_messages(rows: Chain, table: Table, target: Kafka, module: PythonModule) 
 
 
 def _parsed(side: str, part: Part, node: TableSourceScan, module: PythonModule) -> Chain:
-    if part.format == AVRO:
-        stored = columns_ddl(field for field in node.source.physical if field.name in part.columns)
+    stored = _stored(part, node.source)
+    told = node.dead_letters is not None and part.format in OF_MESSAGES
+    stored += f", {OF_TEXT}" if told else ""
+    if part.format in (AVRO, CONFLUENT):
         return _avro("from_avro", _column_of(side), stored, part, module)
     text = _as(_column_of(side), "string").flat()
-    schema = columns_ddl(field for field in node.source.physical if field.name in part.columns)
-    told = node.dead_letters is not None and part.format in PARSED
-    schema += f", {OF_TEXT}" if told else ""
     options = parsing(part.options, node) if told else part.options
-    return Chain("F").then(f"from_{part.format}", text, literal(schema), literal(dict(options)))
+    return Chain("F").then(f"from_{part.format}", text, literal(stored), literal(dict(options)))
+
+
+def _stored(part: Part, table: Table) -> str:
+    """The columns of a part in their order there, as DDL."""
+    fields = {field.name: field for field in table.physical}
+    return columns_ddl(fields[name] for name in part.columns)
 
 
 def _avro(function: str, value: Chain, stored: str, part: Part, module: PythonModule) -> Chain:
-    """A call of `from_avro` or `to_avro`; only the latter has a subject."""
+    """A call of `from_avro` or `to_avro`, which has the schema and the subject; without a registry both have the
+    schema.
+    """
     given = dict(part.options)
-    arguments = [value.flat(), literal(stored), f"url={option_value(given['url'], module)}"]
-    arguments += [f"subject={literal(given['subject'])}"] if function == "to_avro" else []
+    arguments = [value.flat(), literal(stored)]
+    if part.format == AVRO:
+        arguments += [f"schema={literal(given['schema'])}"]
+        return Chain("", (Call(module.need("tvfsql.runtime", f"{function}_record"), tuple(arguments)),))
+    if function == "to_avro":
+        arguments += [f"{key}={literal(given[key])}" for key in ("schema", "subject")]
+    arguments += [f"url={option_value(given['url'], module)}"]
     login = ", ".join(f"{literal(key)}: {option_value(given[key], module)}" for key in LOGIN if key in given)
     arguments += [f"login={{{login}}}"] if login else []
     return Chain("", (Call(module.need("tvfsql.runtime", function), tuple(arguments)),))
@@ -99,9 +113,8 @@ def _written(part: Part, table: Table, module: PythonModule) -> Chain:
     if part.format == "json":
         options = {"ignoreNullFields": "false"} | options
     struct = Chain("F").then("struct", *columns.names(part.columns))
-    if part.format == AVRO:
-        stored = columns_ddl(field for field in table.physical if field.name in part.columns)
-        return _avro("to_avro", struct, stored, part, module)
+    if part.format in (AVRO, CONFLUENT):
+        return _avro("to_avro", struct, _stored(part, table), part, module)
     return Chain("F").then(f"to_{part.format}", struct, *([literal(options)] if options else []))
 
 

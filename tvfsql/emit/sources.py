@@ -9,10 +9,11 @@ from tvfsql.catalog.connectors import Connector, Generated, Kafka, Managed, Spar
 from tvfsql.catalog.connectors.spark_catalog import DELTA
 from tvfsql.emit import columns
 from tvfsql.emit.changes import captured
-from tvfsql.emit.dead_letters import OF_TEXT, TEXT, columns_ddl, parsing, tell_letters
+from tvfsql.emit.dead_letters import OF_TEXT, columns_ddl, parsing, tell_letters
 from tvfsql.emit.kafka import read_messages
 from tvfsql.emit.python_module import Chain, PythonModule, literal, option_value
 from tvfsql.physical.operators import TableSourceScan
+from tvfsql.plan.columns import TEXT
 from tvfsql.plan.delta_paths import folder_of
 from tvfsql.plan.node import Field
 from tvfsql.plan.scalar import quoted

@@ -8,12 +8,13 @@ from __future__ import annotations
 from collections.abc import Iterable
 
 from tvfsql.catalog import Catalog, Table
-from tvfsql.catalog.connectors import Kafka
+from tvfsql.catalog.connectors import Connector, Kafka
 from tvfsql.errors import OptionError, did_you_mean
 from tvfsql.options import DEAD_LETTER, Options
 from tvfsql.plan.types import is_time
 
-PARSED = ("csv", "json")
+PARSED = ("csv", "json")  # by Spark, in files and messages
+OF_MESSAGES = (*PARSED, "avro", "avro-confluent")
 STRINGS = ("table_name", "place", "text", "error")
 READ_AT = "read_at"
 
@@ -36,10 +37,17 @@ def dead_letter_table(source: Table, catalog: Catalog, options: Options) -> Tabl
         if not (is_time(part.type) if part.name == READ_AT else part.type == "string"):
             hint = f"{part.name} {'TIMESTAMP_LTZ(3)' if part.name == READ_AT else 'STRING'}"
             raise OptionError(f"column {part.name} of {name} has the wrong type for {DEAD_LETTER.key}", hint=hint)
-    if not found.connector.takes_micro_batches or found.connector.path == (source.connector and source.connector.path):
+    if not found.connector.takes_micro_batches or _is_source(found.connector, source.connector):
         hint = "a table with a folder of its own, a Kafka topic, or print"
         raise OptionError(f"table {name} of {DEAD_LETTER.key} cannot be written by this stream", hint=hint)
     return found
+
+
+def _is_source(target: Connector, source: Connector | None) -> bool:
+    """Whether the target is the folder or the topic that the source reads."""
+    if isinstance(target, Kafka):
+        return isinstance(source, Kafka) and (target.topic, target.options) == (source.topic, source.options)
+    return source is not None and target.path is not None and target.path == source.path
 
 
 def _is_parsed(source: Table) -> bool:
@@ -48,7 +56,8 @@ def _is_parsed(source: Table) -> bool:
     if connector is None or connector.changes is not None:
         return False
     if isinstance(connector, Kafka):
-        return any(part.format in PARSED and _fails(part.options) for part in connector.parts.values())
+        parts = (part for part in connector.parts.values() if part.format in OF_MESSAGES)
+        return any(part.format not in PARSED or _fails(part.options) for part in parts)
     return connector.format in PARSED and _fails(connector.options)
 
 

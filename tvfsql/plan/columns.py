@@ -23,6 +23,9 @@ SIGN = "sign"
 # How many copies of a row remain after all changes.
 TIMES = "$times"
 
+# Where a parser puts the text of a row or message that it cannot read, if dead letters are kept.
+TEXT = "$text"
+
 # The columns that a window function adds.
 WINDOW_COLUMNS = ("window_start", "window_end", "window_time")
 # The end of a slice; the times of the first and last row of a session's interval.

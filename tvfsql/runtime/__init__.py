@@ -8,6 +8,8 @@ from typing import TYPE_CHECKING, Any
 if TYPE_CHECKING:
     from tvfsql.runtime.avro.messages import from_avro as from_avro
     from tvfsql.runtime.avro.messages import to_avro as to_avro
+    from tvfsql.runtime.avro.records import from_avro_record as from_avro_record
+    from tvfsql.runtime.avro.records import to_avro_record as to_avro_record
     from tvfsql.runtime.batch.distinct_values import distinct_changes as distinct_changes
     from tvfsql.runtime.batch.merge_slices import merge_slices as merge_slices
     from tvfsql.runtime.batch.session_windows import local_sessions as local_sessions
@@ -56,6 +58,7 @@ _MODULE_OF = {
     "distinct_changes": "batch.distinct_values",
     "drop_null_times": "frames.assigned_windows",
     "from_avro": "avro.messages",
+    "from_avro_record": "avro.records",
     "from_environment": "host.environment",
     "feed_sign": "frames.changelog",
     "latest_messages": "frames.changelog",
@@ -73,6 +76,7 @@ _MODULE_OF = {
     "slice_rows": "batch.slices_in_python",
     "temporal_join": "batch.temporal_join",
     "to_avro": "avro.messages",
+    "to_avro_record": "avro.records",
     "unreadable": "frames.dead_letters",
     "windows_or_null": "frames.assigned_windows",
     "write_postgres": "databases.postgres",

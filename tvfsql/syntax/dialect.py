@@ -1,47 +1,24 @@
-"""Flink's SQL as a dialect of sqlglot, and types in Spark's DDL spelling."""
+"""Flink's SQL as a dialect of sqlglot."""
 
 from __future__ import annotations
 
 from collections.abc import Sequence
-from itertools import pairwise, takewhile
+from itertools import takewhile
 from typing import Any
 
 from sqlglot import exp
 from sqlglot.dialects.spark import Spark
-from sqlglot.errors import ParseError, TokenError
+from sqlglot.errors import ParseError
 from sqlglot.parser import Parser
 from sqlglot.parsers.spark import SparkParser
 from sqlglot.tokenizer_core import Token, TokenType
 
-from tvfsql.errors import Span, SqlSyntaxError, UnsupportedError, nearest
-from tvfsql.plan.scalar import quoted
 from tvfsql.syntax.calls import WithWords
 from tvfsql.syntax.checks.literals import TIMES, WRITTEN
 from tvfsql.syntax.interval import is_range
 from tvfsql.syntax.known import functions
-from tvfsql.syntax.tokens import tokens_of
 
-T = exp.DataType.Type
-
-SPARK_TYPES = {
-    T.TIMESTAMP: "timestamp_ntz",
-    T.TIMESTAMPNTZ: "timestamp_ntz",
-    T.TIMESTAMPLTZ: "timestamp",
-    T.TIMESTAMPTZ: "timestamp",
-    T.CHAR: "string",
-    T.VARCHAR: "string",
-    T.NVARCHAR: "string",
-    T.TEXT: "string",
-    T.BINARY: "binary",
-    T.VARBINARY: "binary",
-}
-FLINK_TYPES = (
-    "ARRAY", "BIGINT", "BINARY", "BOOLEAN", "BYTES", "CHAR", "DATE", "DECIMAL", "DOUBLE", "FLOAT", "INT", "INTEGER",
-    "MAP", "NUMERIC", "ROW", "SMALLINT", "STRING", "TIME", "TIMESTAMP", "TIMESTAMP_LTZ", "TINYINT", "VARBINARY",
-    "VARCHAR",
-)  # fmt: skip
 CHARSETS = ("_UTF8", "_UTF16")  # before a text, whose characters they all have
-TYPE_WORDS = ("PRECISION", "VARYING", "WITH", "WITHOUT", "LOCAL", "TIME", "ZONE")  # after a type's first word
 
 
 def time_literal(parser: Parser, value: exp.Expr, kind: exp.DataType) -> exp.Cast:
@@ -231,108 +208,3 @@ def _ends_with_unit(tokens: Sequence[Token]) -> bool:
     """Whether the tokens end with `INTERVAL '...' UNIT` or `INTERVAL '...' UNIT TO UNIT`."""
     start = tokens[-5:] if len(tokens) > 4 and tokens[-2].text.upper() == "TO" else tokens[-3:]
     return [token.token_type for token in start[:2]] == [TokenType.INTERVAL, TokenType.STRING]
-
-
-def parse_type(text: str, span: Span) -> str:
-    """A type in Spark's DDL spelling: `TIMESTAMP(3)` is timestamp_ntz, `ROW<a INT>` is struct<a:int>. Spark has no
-    multisets: they become maps of counts.
-    """
-    text, lists = _type_alone(text)
-    if lists:
-        return f"array<{parse_type(text, span)}>"
-    if odd := [word for word in _outer_words(text)[1:] if word not in TYPE_WORDS]:
-        raise SqlSyntaxError(f"unexpected {odd[0]} after the type", span=span)
-    try:
-        tree = exp.DataType.build(" ".join(text.split()), dialect=FlinkSql)
-    except (ParseError, TokenError, ValueError) as error:
-        raise SqlSyntaxError(f"unknown type {text.strip()}", span=span, hint=nearest_type(text.strip())) from error
-    return spark_type(tree, span)
-
-
-def _type_alone(text: str) -> tuple[str, bool]:
-    """A type without its fields' comments and NOT NULL, and whether ARRAY follows it, as in `INT ARRAY`."""
-    words = _without_multisets([str(token) for token in tokens_of(text)])
-    upper = [word.upper() for word in words]
-    pairs = [*pairwise(upper), ("", "")]
-    plain = [
-        words[i]
-        for i, (pair, before) in enumerate(zip(pairs, [("", ""), *pairs], strict=False))
-        if not any(each == ("NOT", "NULL") or (each[0] == "COMMENT" and each[1][:1] == "'") for each in (pair, before))
-    ]
-    follows = len(plain) > 1 and plain[-1].upper() == "ARRAY"
-    return " ".join(plain[:-1] if follows else plain), follows
-
-
-def _without_multisets(words: list[str]) -> list[str]:
-    """The words of a type with MAP<T, INT> instead of MULTISET<T> and T MULTISET."""
-    while True:
-        at = next((i for i, word in enumerate(words) if word.upper() == "MULTISET"), None)
-        if at is None:
-            return words
-        if words[at + 1 : at + 2] != ["<"]:
-            words = ["MAP", "<", *words[:at], ",", "INT", ">", *words[at + 1 :]]
-            continue
-        depth = 0
-        for end in range(at + 1, len(words)):
-            depth += (words[end] == "<") - (words[end] == ">")
-            if depth == 0:
-                break
-        words = [*words[:at], "MAP", *words[at + 1 : end], ",", "INT", *words[end:]]
-
-
-def spark_type(tree: exp.DataType, span: Span | None = None) -> str:
-    """A sqlglot type in Spark's DDL spelling, in lower case."""
-    inner = [part for part in tree.expressions if isinstance(part, exp.DataType | exp.ColumnDef)]
-    match tree.this:
-        case kind if kind in SPARK_TYPES:
-            return SPARK_TYPES[kind]
-        case T.STRUCT:
-            fields = [
-                f"{quoted(part.name)}:{spark_type(part.args['kind'], span)}"
-                for part in inner
-                if isinstance(part, exp.ColumnDef)
-            ]
-            return f"struct<{','.join(fields)}>"
-        case T.ARRAY | T.MAP:
-            args = ",".join(spark_type(part, span) for part in inner if isinstance(part, exp.DataType))
-            return f"{tree.this.value.lower()}<{args}>"
-        case T.DECIMAL:
-            return f"decimal({','.join(_digits(tree, span))})"
-        case T.TIME:
-            digits = tree.expressions[0].name if tree.expressions else "0"
-            if digits not in tuple("0123456"):
-                raise UnsupportedError("TIME has at most 6 fractional digits", span=span, hint="TIME(3)")
-            return f"time({digits})"
-        case T.INTERVAL:
-            raise UnsupportedError(f"type {tree.sql()} is not supported", span=span, hint="STRING, or TIMESTAMP(3)")
-    return tree.sql(dialect="spark").lower()
-
-
-def _digits(tree: exp.DataType, span: Span | None) -> list[str]:
-    """Precision and scale of a DECIMAL."""
-    given = [part.this if isinstance(part, exp.DataTypeParam) else part for part in tree.expressions]
-    texts = [part.name if isinstance(part, exp.Literal) else "" for part in given]
-    numbers = [*texts, *["10", "0"][len(tree.expressions) :]]
-    right = len(numbers) == 2 and all(map(str.isdecimal, numbers)) and int(numbers[0]) > 0
-    if not right or not int(numbers[1]) <= int(numbers[0]) <= 38:
-        raise SqlSyntaxError(
-            "DECIMAL takes a precision from 1 to 38 and a scale up to the precision",
-            span=span,
-            hint="DECIMAL(10, 2)",
-        )
-    return numbers
-
-
-def nearest_type(text: str) -> str | None:
-    """A hint with the type whose name is closest; None if none is close."""
-    close = nearest(text.partition("(")[0], FLINK_TYPES)
-    return f"did you mean {close}?" if close else None
-
-
-def _outer_words(text: str) -> list[str]:
-    """The words of a type outside its parentheses and angle brackets."""
-    depth, outside = 0, ""
-    for char in text.upper():
-        depth += {"(": 1, "<": 1, ")": -1, ">": -1}.get(char, 0)
-        outside += char if depth == 0 and char not in ")>" else " "
-    return outside.split()

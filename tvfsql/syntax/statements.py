@@ -6,18 +6,22 @@ import re
 from dataclasses import dataclass
 
 from tvfsql.errors import Span
+from tvfsql.plan.declared_types import DeclaredType
 from tvfsql.syntax import ast
 
 
 @dataclass(frozen=True)
 class Column:
-    """A column with a Spark type. `metadata` is the key of METADATA FROM; `virtual`: it is only read, never written."""
+    """A column with a Spark type. `metadata` is the key of METADATA FROM; `virtual`: it is only read, never written.
+    `declared` is its type as written; None if it is that of a query.
+    """
 
     name: ast.Name
     type: str
     comment: str | None = None
     metadata: str | None = None
     virtual: bool = False
+    declared: DeclaredType | None = None
 
 
 @dataclass(frozen=True)

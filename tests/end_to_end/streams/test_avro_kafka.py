@@ -1,4 +1,5 @@
-"""Topics in Avro with a schema registry: written, read in batch and on a stream, and messages of other writers.
+"""Topics in Avro, with and without a schema registry: written, read in batch and on a stream, and messages of other
+writers.
 
 `TVFSQL_REGISTRY` names a registry to try it with; without it, the one of the tests is used.
 """
@@ -12,6 +13,7 @@ from collections import Counter
 from collections.abc import Iterator
 from datetime import UTC, datetime, timedelta
 from decimal import Decimal
+from pathlib import Path
 from typing import TYPE_CHECKING
 
 import fastavro
@@ -85,9 +87,49 @@ def test_rows_come_back_beside_those_of_other_writers(spark: SparkSession, broke
         session.sql("SELECT price FROM avro").collect()
 
 
-def _send(spark: SparkSession, broker: Broker, value: bytes) -> None:
+RECORDS = """CREATE TABLE {0} (id BIGINT NOT NULL, item STRING, price DECIMAL(10, 2), ts TIMESTAMP(3) NOT NULL,
+    part INT METADATA FROM 'partition' VIRTUAL, WATERMARK FOR ts AS ts - INTERVAL '5' SECOND)
+WITH ('connector' = 'kafka', 'topic' = 'records', 'properties.bootstrap.servers' = '{1}',
+    'scan.bounded.mode' = 'latest-offset', 'key.format' = 'avro', 'key.fields' = 'item;id', 'value.format' = 'avro')"""
+
+
+def test_records_without_a_registry_come_back(spark: SparkSession, broker: Broker, tmp_path: Path) -> None:
+    broker.make_topic(spark, "records", partitions=1)
+    session = Session(spark, mode="batch")
+    session.execute(RECORDS.format("records", broker.servers))
+    rows = [(1, "a", Decimal("1.50"), NOON), (2, None, None, NOON + timedelta(minutes=1))]
+    session.register("given", spark.createDataFrame(rows, "id BIGINT, item STRING, p DECIMAL(10, 2), ts TIMESTAMP_NTZ"))
+    session.execute("INSERT INTO records SELECT * FROM given")
+    assert _shown(session.sql("SELECT id, item, price, ts FROM records").collect()) == _shown(rows)
+    raw = spark.read.format("kafka").options(**{"kafka.bootstrap.servers": broker.servers, "subscribe": "records"})
+    found = {bytes(row.value): bytes(row.key) for row in raw.load().collect()}
+    # without a header; the key has its columns in the order of key.fields
+    assert found[bytes.fromhex("02" + "020261" + "02040096" + "80c8aedbaf5c")] == bytes.fromhex("020261" + "02")
+
+    with pytest.raises(TvfSqlError, match="id is NOT NULL, and a row has NULL there"):
+        session.execute("INSERT INTO records SELECT CAST(NULL AS BIGINT), item, p, ts FROM given")
+
+    _send(spark, broker, b'{"price": 1}', "records")
+    with pytest.raises(TvfSqlError, match=r"a message does not fit the schema of its table: .*, at records-0@2"):
+        session.sql("SELECT price FROM records").collect()
+    session = Session(spark, mode="streaming", checkpoint=tmp_path / "checkpoint")
+    session.execute(RECORDS.format("records", broker.servers))
+    session.execute(f"""CREATE TABLE bad (table_name STRING, place STRING, text STRING)
+        WITH ('connector' = 'filesystem', 'path' = '{tmp_path}/bad', 'format' = 'json');
+        CREATE TABLE totals (window_start TIMESTAMP(3), n BIGINT, total DECIMAL(38, 2))
+        WITH ('connector' = 'filesystem', 'path' = '{tmp_path}/totals', 'format' = 'json');
+        SET 'tvfsql.dead-letter' = 'bad';
+        INSERT INTO totals SELECT window_start, COUNT(*), SUM(price)
+        FROM TABLE(TUMBLE(TABLE records, DESCRIPTOR(ts), INTERVAL '1' MINUTE)) GROUP BY window_start, window_end""")
+    totals = {row.window_start: (row.n, row.total) for row in spark.read.json(f"{tmp_path}/totals").collect()}
+    assert totals == {"2020-04-15T12:00:00.000": (1, 1.5), "2020-04-15T12:01:00.000": (1, None)}
+    (letter,) = spark.read.json(f"{tmp_path}/bad").collect()
+    assert (letter.table_name, letter.place, bytes.fromhex(letter.text)) == ("records", "records-0@2", b'{"price": 1}')
+
+
+def _send(spark: SparkSession, broker: Broker, value: bytes, topic: str = "avro") -> None:
     sent = spark.createDataFrame([(bytearray(value),)], "value BINARY")
-    sent.write.format("kafka").options(**{"kafka.bootstrap.servers": broker.servers, "topic": "avro"}).save()
+    sent.write.format("kafka").options(**{"kafka.bootstrap.servers": broker.servers, "topic": topic}).save()
 
 
 def _shown(rows: object) -> Counter[str]:

@@ -17,11 +17,14 @@ from pyspark.sql import types as T
 from pyspark.sql.pandas.types import to_arrow_type
 from registry import SchemaRegistry, schema_registry
 
+from tvfsql.catalog.connectors.avro_schema import Mapped, record_schema
 from tvfsql.errors import DataError
-from tvfsql.runtime.avro.messages import read, write
+from tvfsql.plan.declared_types import undeclared
+from tvfsql.runtime.avro.messages import message_reader, write
 from tvfsql.runtime.avro.registry import Registry
-from tvfsql.runtime.avro.schemas import record_schema
+from tvfsql.runtime.messages.rows import read_messages
 
+TIMES = dict.fromkeys(("timestamp_ntz", "timestamp"), "timestamp-millis")
 NOON = datetime(2020, 4, 15, 12, 0, 0, 123000)
 
 
@@ -44,40 +47,8 @@ def message(server: SchemaRegistry, fields: dict[str, Any], values: dict[str, An
 
 
 def rows(server: SchemaRegistry, columns: T.StructType, *messages: bytes | None) -> list[Any]:
-    return read(pa.array(messages, pa.binary()), columns, Registry(server.url)).to_pylist()  # type: ignore[no-any-return]
-
-
-def test_the_schema_is_that_of_flink() -> None:
-    """As AvroSchemaConverter of Flink's documentation has it: names of nested records, NULL first."""
-    nested = struct(n=T.IntegerType())
-    assert record_schema(
-        struct(item=T.StringType(), price=T.DecimalType(10, 2), at=T.TimestampNTZType(), of=nested)
-    ) == {
-        "type": "record",
-        "name": "record",
-        "namespace": "org.apache.flink.avro.generated",
-        "fields": [
-            {"name": "item", "type": ["null", "string"], "default": None},
-            {
-                "name": "price",
-                "type": ["null", {"type": "bytes", "logicalType": "decimal", "precision": 10, "scale": 2}],
-                "default": None,
-            },
-            {"name": "at", "type": ["null", {"type": "long", "logicalType": "timestamp-millis"}], "default": None},
-            {
-                "name": "of",
-                "type": [
-                    "null",
-                    {
-                        "type": "record",
-                        "name": "record_of",
-                        "fields": [{"name": "n", "type": ["null", "int"], "default": None}],
-                    },
-                ],
-                "default": None,
-            },
-        ],
-    }
+    read = message_reader(columns, Registry(server.url))
+    return read_messages(pa.array(messages, pa.binary()), columns, read).to_pylist()  # type: ignore[no-any-return]
 
 
 def test_all_types_come_back_as_they_were_written(server: SchemaRegistry) -> None:
@@ -111,7 +82,9 @@ def test_all_types_come_back_as_they_were_written(server: SchemaRegistry) -> Non
     }
     given = [full, dict.fromkeys(full), None]
     registry = Registry(server.url)
-    sent = write(pa.array(given, to_arrow_type(columns, timezone="UTC")), columns, registry, "all-value")
+    declared = {field.name: undeclared(field.dataType.simpleString()) for field in columns.fields}
+    schema = json.dumps(record_schema(declared, Mapped("avro-confluent", TIMES, 9), {}))
+    sent = write(pa.array(given, to_arrow_type(columns, timezone="UTC")), columns, schema, registry, "all-value")
     assert server.subjects == ["all-value"]
     assert [one and one[:5] for one in sent.to_pylist()] == [b"\0\0\0\0\1", b"\0\0\0\0\1", None]
     assert rows(server, columns, *sent.to_pylist()) == given
@@ -158,7 +131,7 @@ def test_fields_are_found_by_name_in_every_version_of_a_schema(server: SchemaReg
             T.TimestampType(),
             {"type": "long", "logicalType": "local-timestamp-millis"},
             NOON,
-            "2020-04-15 12:00:00.123000 has no time zone",
+            "2020-04-15 12:00:00.123000 has no time zone: its column would be a TIMESTAMP",
         ),
     ],
 )
@@ -174,7 +147,7 @@ def test_a_field_of_another_type_is_refused(
 def test_what_is_no_message_is_refused(server: SchemaRegistry) -> None:
     columns, good = struct(n=T.LongType()), message(server, {"n": "long", "m": "string"}, {"n": 1, "m": "abc"})
     for bad, says in (
-        (b'{"n": 1}', "a message does not begin with the number of a schema: 7b 22 6e 22 3a 20 31 7d"),
+        (b'{"n": 1}', "a message does not begin with the number of a schema: 7b 22 6e 22 3a 20 31 7d "),
         (b"\0\0\0", "a message does not begin with the number of a schema: 00 00 00"),
         (good[:-2], "a message does not fit its schema 1: "),
         (b"\0\0\0\0\x63\2", "the schema registry refuses schemas/ids/99: there is no /schemas/ids/99"),
@@ -190,7 +163,7 @@ def test_what_is_no_message_is_refused(server: SchemaRegistry) -> None:
         with pytest.raises(DataError, match=says):
             rows(server, columns, b"\0" + number.to_bytes(4, "big") + b"\2")
     number = server.add("plain", '"long"')
-    with pytest.raises(DataError, match=f"schema {number} is not one of a record"):
+    with pytest.raises(DataError, match=f"its schema {number} is not one of a record"):
         rows(server, columns, b"\0" + number.to_bytes(4, "big") + b"\2")
 
 

@@ -51,7 +51,7 @@ from tvfsql.bind.flink.types_of import type_name
 from tvfsql.bind.flink.words import overlaps, similar, unicode_text, with_words
 from tvfsql.plan.types import SqlType
 from tvfsql.syntax.calls import Words
-from tvfsql.syntax.dialect import spark_type
+from tvfsql.syntax.types import spark_type
 
 T = exp.DataType.Type
 TypeOf = Callable[[exp.Expr], SqlType]

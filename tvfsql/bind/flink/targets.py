@@ -9,7 +9,7 @@ from sqlglot import exp
 from tvfsql.bind.flink.digits import TIMES
 from tvfsql.errors import UnsupportedError
 from tvfsql.plan.types import SqlType
-from tvfsql.syntax.dialect import spark_type
+from tvfsql.syntax.types import spark_type
 
 T = exp.DataType.Type
 CHARS = (T.CHAR, T.VARCHAR, T.NVARCHAR, T.NCHAR)

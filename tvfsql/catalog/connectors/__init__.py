@@ -19,6 +19,7 @@ from tvfsql.catalog.connectors.kafka import Kafka, UpsertKafka, kafka, upsert_ka
 from tvfsql.catalog.connectors.managed import Managed, managed
 from tvfsql.catalog.connectors.spark_catalog import SPARK_CATALOG, SparkCatalog, spark_catalog
 from tvfsql.errors import BindError, Span, nearest
+from tvfsql.plan.declared_types import DeclaredType
 from tvfsql.plan.node import Field
 from tvfsql.plan.table_options import TableOptions
 
@@ -59,12 +60,13 @@ def connector_of(
     columns: Sequence[Field],
     places: Mapping[str, Span],
     called: str,
-    key: Sequence[str] = (),
-    op: str | None = None,
+    key: Sequence[str],
+    op: str | None,
+    declared: Mapping[str, DeclaredType | None],
 ) -> Connector:
     """Return the connector that a WITH clause describes. `columns` are the table's stored columns, `places` the spans
     of their names. `called` is the table's name, `table` the span of that name, `key` its primary key,
-    `op` its column of operations. Raises BindError.
+    `op` its column of operations, `declared` the types of its columns as written. Raises BindError.
     """
     name = options.get("connector")
     if name is None:
@@ -82,9 +84,9 @@ def connector_of(
     if name in GENERATED:
         return generated(name, TableOptions(given, spans, table), columns, places)
     if name == "kafka":
-        return kafka(TableOptions(given, spans, table), columns, places)
+        return kafka(TableOptions(given, spans, table), columns, places, declared)
     if name == "upsert-kafka":
-        return upsert_kafka(TableOptions(given, spans, table), columns, places, key, op)
+        return upsert_kafka(TableOptions(given, spans, table), columns, places, key, op, declared)
     if name == JDBC and not any(each in given for each in OF_SPARK):
         return jdbc(TableOptions(given, spans, table), columns, places, key, op)
     known = (*KNOWN_CONNECTORS, *SPARK_SOURCES)

@@ -1,29 +1,56 @@
-"""The format avro-confluent of `kafka`: Avro messages whose schemas are in a registry, with Flink's options."""
+"""The formats avro and avro-confluent of `kafka`, with Flink's options: Avro messages whose schema is that of the
+table's columns, or is in a registry.
+"""
 
 from __future__ import annotations
 
-import re
-from collections.abc import Sequence
+import json
+from collections.abc import Mapping
 
-from tvfsql.errors import UnsupportedError
-from tvfsql.plan.node import Field
+from tvfsql.catalog.connectors.avro_schema import LEGACY, LOCAL_MILLIS, MILLIS, Mapped, record_schema
+from tvfsql.errors import Span
+from tvfsql.plan.declared_types import DeclaredType
 from tvfsql.plan.table_options import TableOptions
 
-AVRO = "avro-confluent"
+AVRO, CONFLUENT = "avro", "avro-confluent"
 URL, OLD_URL = "url", "schema-registry.url"
 SUBJECT = "subject"
 LOGIN = USER_INFO, TOKEN = "basic-auth.user-info", "bearer-auth.token"
 # Options that say where the two before come from; Flink's only other place is the URL or an OAuth server.
 SOURCES = {"basic-auth.credentials-source": "USER_INFO", "bearer-auth.credentials-source": "STATIC_TOKEN"}
 NAMES = (URL, OLD_URL, SUBJECT, USER_INFO, TOKEN, *SOURCES)
-KEYS = re.compile(r"map<(?!string\b)")  # Avro's maps have texts as keys
 
 
-def avro_options(options: TableOptions, side: str, topic: str | None) -> tuple[tuple[str, str], ...]:
-    """Return url, subject, and what logs in to the registry, for the key or the value of a message. `side` is "key.",
-    "value." or "". Raises BindError for a missing url.
+def avro_options(
+    options: TableOptions, side: str, columns: Mapping[str, DeclaredType], places: Mapping[str, Span]
+) -> tuple[tuple[str, str], ...]:
+    """Return the schema of the key or the value of a message. `side` is "key.", "value." or "". Raises UnsupportedError
+    for a column that Avro cannot represent.
+
+    Flink 2.3 writes a TIMESTAMP with more than 3 digits in milliseconds whatever its schema says.
     """
-    prefix = f"{side}{AVRO}."
+    for name in (f"{side}{AVRO}.{url}" for url in (URL, OLD_URL)):
+        if name in options:
+            raise options.error(name, "is not an option of avro", f"'{side}format' = '{CONFLUENT}' reads a registry")
+    name = f"{side}{LEGACY}"
+    if options.word(name, ("true", "false"), "true") == "true":
+        mapped = Mapped(AVRO, {"timestamp_ntz": MILLIS}, 3, {"timestamp": f"'{name}' = 'false'"})
+    else:
+        mapped = Mapped(AVRO, {"timestamp_ntz": LOCAL_MILLIS, "timestamp": MILLIS}, 3)
+    return (_schema(columns, mapped, places),)
+
+
+def confluent_options(
+    options: TableOptions,
+    side: str,
+    columns: Mapping[str, DeclaredType],
+    places: Mapping[str, Span],
+    topic: str | None,
+) -> tuple[tuple[str, str], ...]:
+    """Return the schema of what is written, url, subject, and what logs in to the registry; otherwise as
+    `avro_options`. Raises BindError for a missing url.
+    """
+    prefix = f"{side}{CONFLUENT}."
     names = [name for name in (URL, OLD_URL) if f"{prefix}{name}" in options]
     found = {"url": options.text(f"{prefix}{names[0] if names else URL}", example="http://localhost:8081")}
     if "@" in found["url"]:
@@ -37,15 +64,9 @@ def avro_options(options: TableOptions, side: str, topic: str | None) -> tuple[t
             options.word(f"{prefix}{name}", (source.lower(),))
     of_topic = f"{topic or ''}-{side.rstrip('.') or 'value'}"
     found["subject"] = options.text(f"{prefix}{SUBJECT}", of_topic)
-    return tuple(found.items())
+    mapped = Mapped(CONFLUENT, {"timestamp_ntz": MILLIS, "timestamp": MILLIS}, 9)
+    return (*found.items(), _schema(columns, mapped, places))
 
 
-def refuse_columns(options: TableOptions, side: str, columns: Sequence[Field]) -> None:
-    """Raise UnsupportedError for a column that Avro cannot represent."""
-    for field in columns:
-        if KEYS.search(field.type):
-            raise UnsupportedError(
-                f"{AVRO} has no maps with keys like those of {field.name}",
-                span=options.spans.get(f"{side}format", options.table),
-                hint="MAP<STRING, ...>",
-            )
+def _schema(columns: Mapping[str, DeclaredType], mapped: Mapped, places: Mapping[str, Span]) -> tuple[str, str]:
+    return "schema", json.dumps(record_schema(columns, mapped, places))

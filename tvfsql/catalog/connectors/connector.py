@@ -57,7 +57,7 @@ class Connector:
     @property
     def package(self) -> str | None:
         """The Spark package that it needs; None if Spark itself has it."""
-        return None
+        return "spark-avro_2.13" if self.format == "avro" else None
 
     def notes(self, table: str) -> tuple[str, ...]:
         """Lines to tell the user who creates the table."""

@@ -45,6 +45,7 @@ OF_CONNECTORS: dict[str, Ignored] = {
     "datagen": {},
     "faker": {},
     "filesystem": _any(
+        "avro.timestamp_mapping.legacy "
         "auto-compaction compaction.file-size compaction.parallelism partition.default-name "
         "partition.time-extractor.class partition.time-extractor.kind partition.time-extractor.timestamp-formatter "
         "partition.time-extractor.timestamp-pattern sink.partition-commit.delay "
@@ -75,7 +76,7 @@ OF_CONNECTORS: dict[str, Ignored] = {
 MAPS = {"map-null-key.mode": ANY, "map-null-key.literal": ANY}  # Spark's maps have no NULL keys
 CHANGES: Ignored = MAPS
 OF_FORMATS: dict[str, Ignored] = {
-    "avro": {**_any("codec timestamp_mapping.legacy"), "encoding": ("binary",)},
+    "avro": {**_any("codec"), "encoding": ("binary",)},
     "canal-json": CHANGES,
     "csv": {
         **_any("allow-trailing-comma array-element-delimiter write-bigdecimal-in-scientific-notation"),
@@ -129,5 +130,6 @@ def _values(key: str, connector: str) -> tuple[str, ...] | None:
     of_format = re.fullmatch(r"(?:key\.|value\.)?([a-z-]+)\.(.+)", key)
     if of_format and of_format[1] in OF_FORMATS:
         whole = ANY if of_format[1] in WHOLE else None
-        return OF_FORMATS[of_format[1]].get(of_format[2], whole)
+        if (values := OF_FORMATS[of_format[1]].get(of_format[2], whole)) is not None:
+            return values
     return {**OF_ALL, **OF_CONNECTORS[connector]}.get(key)

@@ -10,18 +10,20 @@ import re
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, fields
 
-from tvfsql.catalog.connectors.avro import AVRO, NAMES, avro_options, refuse_columns
+from tvfsql.catalog.connectors.avro import AVRO, CONFLUENT, NAMES, avro_options, confluent_options
+from tvfsql.catalog.connectors.avro_schema import LEGACY
 from tvfsql.catalog.connectors.changes import OPTIONS, Changes, changes_of, known_changes
 from tvfsql.catalog.connectors.connector import Connector
 from tvfsql.catalog.connectors.formats import known_options, spark_options, written_options
 from tvfsql.catalog.connectors.ignored import ignored_names
 from tvfsql.errors import BindError, Span, UnsupportedError, did_you_mean
+from tvfsql.plan.declared_types import DeclaredType, undeclared
 from tvfsql.plan.node import Field
 from tvfsql.plan.table_options import TableOptions
-from tvfsql.plan.types import shown
+from tvfsql.plan.types import SqlType, shown
 
-FORMATS = ("json", "csv", "raw", AVRO)
-OF_FLINK = ("avro", "debezium-avro-confluent", "protobuf", "maxwell-json", "ogg-json")
+FORMATS = ("json", "csv", "raw", AVRO, CONFLUENT)
+OF_FLINK = ("debezium-avro-confluent", "protobuf", "maxwell-json", "ogg-json")
 STARTUP_MODES = ("earliest-offset", "latest-offset", "timestamp", "specific-offsets")
 BOUNDED_MODES = ("unbounded", "latest-offset")
 FIELDS_INCLUDE = ("all", "except_key")
@@ -37,6 +39,7 @@ METADATA = {
 }
 WRITABLE = ("key", "partition")
 RAW_BYTES = {"tinyint": 1, "smallint": 2, "int": 4, "bigint": 8}  # the bytes of an integer in format raw
+Declared = Mapping[str, DeclaredType | None]  # the types of columns as written; None for those of a query
 # Spark's options for reading; its other options duplicate those here.
 SPARK_KAFKA = (
     "maxOffsetsPerTrigger", "minOffsetsPerTrigger", "maxTriggerDelay", "minPartitions", "maxRecordsPerPartition",
@@ -164,11 +167,9 @@ class UpsertKafka(Kafka):
         )
 
 
-def kafka(options: TableOptions, columns: Sequence[Field], places: Mapping[str, Span]) -> Kafka:
+def kafka(options: TableOptions, columns: Sequence[Field], places: Mapping[str, Span], declared: Declared) -> Kafka:
     """Return the topics that a WITH clause describes. `columns` are those of the messages, `places` the spans of their
-    names.
-
-    Raises BindError.
+    names, `declared` their types as written. Raises BindError.
     """
     for name in SAID_OTHERWISE:
         if name in options:
@@ -176,7 +177,7 @@ def kafka(options: TableOptions, columns: Sequence[Field], places: Mapping[str, 
     reading, topic = _topics(options)
     reading += _startup(options, topic)
     reading += [(name, options.text(name)) for name in SPARK_KAFKA if name in options]
-    key, value = _parts(options, columns, places, topic)
+    key, value = _parts(options, columns, places, declared, topic)
     bounded = options.word("scan.bounded.mode", BOUNDED_MODES, "unbounded") == "latest-offset"
     of_group, client = _of_group(options), _client(options)
     changes = _changes(options, value)
@@ -185,7 +186,8 @@ def kafka(options: TableOptions, columns: Sequence[Field], places: Mapping[str, 
         *OTHERS,
         *known_options("json"),
         *known_options("csv"),
-        *(f"{AVRO}.{name}" for name in NAMES),
+        LEGACY,
+        *(f"{CONFLUENT}.{name}" for name in NAMES),
     )
     options.refuse_unread("kafka", known, ignored_names("kafka"))
     from_latest = ("startingOffsets", "latest") in reading
@@ -195,7 +197,12 @@ def kafka(options: TableOptions, columns: Sequence[Field], places: Mapping[str, 
 
 
 def upsert_kafka(
-    options: TableOptions, columns: Sequence[Field], places: Mapping[str, Span], key: Sequence[str], op: str | None
+    options: TableOptions,
+    columns: Sequence[Field],
+    places: Mapping[str, Span],
+    key: Sequence[str],
+    op: str | None,
+    declared: Declared,
 ) -> UpsertKafka:
     """Return a topic whose messages replace earlier ones with the same key, the table's primary key. `op` is the column
     of operations, if the table names one. Raises BindError.
@@ -211,7 +218,7 @@ def upsert_kafka(
             raise options.error(name, "is not an option of upsert-kafka", "leave it out")
     for name in ("key.format", "value.format"):
         options.text(name, example="json")
-    made = kafka(options.with_values({"key.fields": ";".join(key)}), columns, places)
+    made = kafka(options.with_values({"key.fields": ";".join(key)}), columns, places, declared)
     return UpsertKafka(**{field.name: getattr(made, field.name) for field in fields(made)} | {"name": "upsert-kafka"})
 
 
@@ -265,7 +272,7 @@ def _startup(options: TableOptions, topic: str | None) -> list[tuple[str, str]]:
 
 
 def _parts(
-    options: TableOptions, columns: Sequence[Field], places: Mapping[str, Span], topic: str | None
+    options: TableOptions, columns: Sequence[Field], places: Mapping[str, Span], declared: Declared, topic: str | None
 ) -> tuple[Part | None, Part]:
     """The contents of the key (None: no columns) and of the value."""
     names = tuple(field.name for field in columns)
@@ -279,11 +286,11 @@ def _parts(
         for name in fields:
             if name not in names:
                 raise options.error("key.fields", f"names {name}, which is not a column", did_you_mean(name, names))
-        key = _part(options, "key.", fields, columns, places, topic)
+        key = _part(options, "key.", fields, columns, places, declared, topic)
     elif include == "except_key":
         raise options.error("value.fields-include", "needs key.fields", "'key.format' = 'json', 'key.fields' = 'item'")
     kept = tuple(name for name in names if include == "all" or key is None or name not in key.columns)
-    return key, _part(options, side, kept, columns, places, topic)
+    return key, _part(options, side, kept, columns, places, declared, topic)
 
 
 def _changes(options: TableOptions, value: Part) -> Changes | None:
@@ -301,17 +308,26 @@ def _part(
     names: tuple[str, ...],
     columns: Sequence[Field],
     places: Mapping[str, Span],
+    declared: Declared,
     topic: str | None,
 ) -> Part:
     if (form := options.given.get(f"{side}format", "").lower()) in OF_FLINK:
-        hint = f"'{side}format' = 'json' or '{AVRO}', or 'raw' and a Python function that reads the bytes"
+        hint = f"'{side}format' = 'json' or '{CONFLUENT}', or 'raw' and a Python function that reads the bytes"
         span = options.spans.get(f"{side}format", options.table)
         raise UnsupportedError(f"the format {form} is not supported", span=span, hint=hint)
     form = options.word(f"{side}format", FORMATS if side == "key." else (*FORMATS, *OPTIONS))
     kinds = {field.name: field.type for field in columns}
     if form == AVRO:
-        refuse_columns(options, side, [field for field in columns if field.name in names])
-        return Part(form, names, avro_options(options, side, topic))
+        if unknown := [name for name in names if declared.get(name) is None]:
+            raise BindError(
+                f"format avro needs columns with declared types, and {unknown[0]} has that of a query",
+                span=options.spans.get(f"{side}format", options.table),
+                hint=f"CREATE TABLE ... ({unknown[0]} {shown(kinds[unknown[0]])}, ...), then INSERT INTO",
+            )
+        return Part(form, names, avro_options(options, side, _declared(names, kinds, declared), places))
+    if form == CONFLUENT:
+        of_part = _declared(names, kinds, declared)
+        return Part(form, names, confluent_options(options, side, of_part, places, topic))
     if form == "raw" and (len(names) != 1 or kinds[names[0]] not in ("string", "binary", *RAW_BYTES)):
         span = places[names[-1]] if names else options.table
         hint = f"'{side}format' = 'json'"
@@ -325,3 +341,7 @@ def _part(
     given = {known: options.text(f"{side}{known}") for known in known_options(form) if f"{side}{known}" in options}
     spans = {known: options.spans[f"{side}{known}".lower()] for known in given}
     return Part(form, names, spark_options(form, given, spans), written_options(form, given))
+
+
+def _declared(names: Sequence[str], kinds: Mapping[str, SqlType], declared: Declared) -> dict[str, DeclaredType]:
+    return {name: declared.get(name) or undeclared(kinds[name]) for name in names}

@@ -10,8 +10,9 @@ from collections.abc import Sequence
 from pyspark.sql import DataFrame
 from pyspark.sql import functions as F
 
+from tvfsql.plan.columns import TEXT
+
 DEAD_LETTERS = "numDeadLetters"
-TEXT = "$text"  # where Spark's parsers put the text that they cannot read
 
 
 def readable(rows: DataFrame, text: str, *, name: str) -> DataFrame:

@@ -141,6 +141,11 @@ KNOWN = (
         "or CREATE TABLE before the first query",
     ),
     Failure(
+        r"AVRO_DATA_SOURCE_NOT_ENABLED",
+        "Spark has no data source avro",
+        f"--conf spark.jars.packages={coordinates('spark-avro_2.13')}, or CREATE TABLE before the first query",
+    ),
+    Failure(
         r"No suitable driver|ClassNotFoundException: \S*[jJ]dbc\S*|ClassNotFoundException: \S*Driver\b",
         "Spark has no driver for this database",
         "--conf spark.jars.packages=org.postgresql:postgresql:42.7.7, or the package of its driver; "
@@ -170,6 +175,11 @@ KNOWN = (
         r"Mkdirs failed to create (?:file:/*)?(/\S+?)(?:/_temporary\S*)?\s",
         "the folder {0} cannot be written",
         "check the path and its permissions",
+    ),
+    Failure(
+        r"Cannot convert Avro field '([^']+)' .*?Timestamp(?:Millis|Micros)\S* cannot be converted .*?TIMESTAMP_NTZ",
+        "{0} is an instant in this Avro file, not a TIMESTAMP",
+        "declare {0} TIMESTAMP_LTZ(3); in 'table.local-time-zone' = 'UTC' it is the TIMESTAMP that Flink wrote",
     ),
     Failure(
         r"FAILED_READ_FILE\S*\] .*?file:/*(/\S+?)\.?\s",

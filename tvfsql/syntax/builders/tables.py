@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
+
 from lark import Tree
 
 from tvfsql.errors import SqlSyntaxError
@@ -87,14 +89,17 @@ class TableBuilder(Builder):
         )
 
     def column(self, tree: Node) -> statements.Column:
-        from tvfsql.syntax.dialect import parse_type
+        from tvfsql.syntax.types import declared_type
 
         kind = found(tree, "type")
         name = self.name(found(tree, "identifier"))
         metadata = child(tree, "metadata")
         key = next(self.strings(metadata), name.text) if metadata else None
         virtual = metadata is not None and has(metadata, "VIRTUAL")
-        return statements.Column(name, parse_type(self.text(kind), self.span(kind)), self.comment(tree), key, virtual)
+        declared = declared_type(self.text(kind), self.span(kind))
+        if any(has(part, "NOT") for part in children(tree, "not_null")):
+            declared = replace(declared, nullable=False)
+        return statements.Column(name, declared.kind, self.comment(tree), key, virtual, declared)
 
     def computed(self, tree: Node) -> statements.ComputedColumn:
         name = self.name(found(tree, "identifier"))

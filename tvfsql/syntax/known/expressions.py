@@ -9,7 +9,7 @@ from tvfsql.syntax.known.known import Known, Table, known
 
 WORDS = "bind.spark_functions"
 FLINK = "bind.flink"
-TYPES = "syntax.dialect"
+TYPES = "syntax.types"
 BINARY = known("this expression")
 
 

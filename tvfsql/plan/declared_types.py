@@ -1,0 +1,29 @@
+"""Types of columns as CREATE TABLE declares them."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+from tvfsql.plan.types import SqlType, fields, split_kinds
+
+
+@dataclass(frozen=True)
+class DeclaredType:
+    """A type, with what its `kind` leaves out: NOT NULL, and the fractional digits of a TIMESTAMP. `parts` are the
+    named fields of a ROW, the element of an ARRAY, or the key and the value of a MAP.
+    """
+
+    kind: SqlType
+    nullable: bool = True
+    digits: int | None = None
+    parts: tuple[tuple[str, DeclaredType], ...] = ()
+
+
+def undeclared(kind: SqlType) -> DeclaredType:
+    """The type of a column that a query made: all of it may be NULL, and a TIMESTAMP has any digits."""
+    outer, bracket, inner = kind.partition("<")
+    if not bracket:
+        return DeclaredType(kind)
+    named = fields(kind) if outer == "struct" else {}
+    parts = named.items() if named else [("", part) for part in split_kinds(inner[:-1])]
+    return DeclaredType(kind, parts=tuple((name, undeclared(part)) for name, part in parts))
