@@ -21,6 +21,7 @@ from tvfsql.rules.projection import (
     push_filter_below_aggregate,
     push_filter_below_project,
 )
+from tvfsql.rules.self_join import rank_instead_of_self_join
 from tvfsql.rules.time_join import make_interval_join
 from tvfsql.rules.time_ranges import cut_into_time_ranges
 from tvfsql.rules.two_phase import split_local_global
@@ -55,6 +56,7 @@ PHASES = (
             push_filter_below_window,
             push_filter_below_set_operation,
             push_filter_below_expand,
+            rank_instead_of_self_join,
         ),
     ),
     # after push_down: operators still between an aggregate and its window function use the windows

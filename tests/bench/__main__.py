@@ -10,6 +10,7 @@ from collections.abc import Sequence
 
 import backfill
 import batch
+import first_row
 import functions
 import micro_batches
 import ranges
@@ -35,6 +36,7 @@ GROUPS = {
     "scale": {"scale"},
     "latency": {*latency.CASES},
     "sustainable": {*latency.SUSTAINABLE},
+    "first-row": {"first-row"},
 }
 ON_REQUEST = ("latency", "sustainable")  # hours
 
@@ -90,6 +92,8 @@ def main(arguments: Sequence[str] | None = None) -> int:
         agree &= backfill.run(bids, cases, chosen.repeats)
     if "functions" in only:
         functions.run(min(bids.rows, 1_000_000), chosen.repeats)
+    if "first-row" in only:
+        first_row.run(chosen.repeats)
     if "scale" in only:
         scale.run()
     if "sharing" in only:

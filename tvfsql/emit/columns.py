@@ -78,22 +78,7 @@ def order(key: Order) -> str | Chain:
     """A key of an orderBy(). Spark's own default puts NULLs first when ascending and last when descending."""
     if not key.descending and key.nulls_first:
         return part_text(key.scalar)
-    return value(key.scalar).then(direction(key))
-
-
-def direction(key: Order) -> str:
-    """The method of Column that gives a key its direction."""
-    nulls = "" if key.nulls_first != key.descending else f"_nulls_{'first' if key.nulls_first else 'last'}"
-    return ("desc" if key.descending else "asc") + nulls
-
-
-def directions(keys: Iterable[Order]) -> dict[str, str]:
-    """Keys that are columns, each with its direction; the first one, if a column occurs twice."""
-    made: dict[str, str] = {}
-    for key in keys:
-        assert key.scalar.column is not None, key
-        made.setdefault(key.scalar.column, direction(key))
-    return made
+    return value(key.scalar).then(key.direction)
 
 
 def condition(parts: Iterable[Scalar]) -> str:

@@ -54,7 +54,7 @@ def _(node: StreamDeduplicate, module: PythonModule) -> str:
 @emit.register
 def _(node: StreamSort, module: PythonModule) -> str:
     name = emit(node.input, module)
-    order = f"order={literal(columns.directions(node.order))}"
+    order = f"order={literal(nodes.directions(node.order))}"
     return module.assign(name, Chain("", (Call(module.need(STREAM, "sort_stream"), (name, order)),)))
 
 
@@ -70,8 +70,8 @@ def _top_n_stream(
         name,
         literal(function),
         f"partition={literal(list(node.partition))}",
-        f"order={literal(columns.directions(order))}",
-        *([f"ties={literal(columns.directions(node.ties))}"] if node.ties else []),
+        f"order={literal(nodes.directions(order))}",
+        *([f"ties={literal(nodes.directions(node.ties))}"] if node.ties else []),
         *more,
     )
     return module.assign(name, Chain("", (Call(module.need(STREAM, "top_n_stream"), arguments),)))

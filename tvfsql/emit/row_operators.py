@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from tvfsql.emit import columns
 from tvfsql.emit.context import options, own_name
 from tvfsql.emit.operators import emit
 from tvfsql.emit.python_module import Call, Chain, PythonModule, literal
@@ -15,6 +14,7 @@ from tvfsql.physical.row_operators import (
     StreamTemporalJoin,
 )
 from tvfsql.plan.joins.temporal_join import TemporalJoin
+from tvfsql.plan.nodes import directions
 from tvfsql.plan.stream import TWO_INPUTS
 
 
@@ -27,7 +27,7 @@ def _(node: StreamKeepRow, module: PythonModule) -> str:
         f"time={literal(node.time)}",
         f"keep={literal('last' if node.order.descending else 'first')}",
         *([f"retention={node.retention:_}"] if node.retention else []),
-        *([f"ties={literal(columns.directions(node.ties))}"] if node.ties else []),
+        *([f"ties={literal(directions(node.ties))}"] if node.ties else []),
         *options(node.context, "on_event", "inputs", module=module),
     ]
     return _called("deduplicate_stream", arguments, node, "kept", module)

@@ -19,7 +19,9 @@ from tvfsql.physical.operators import (
 )
 from tvfsql.plan import window_nodes
 from tvfsql.plan.aggregate.function import MergeKind
+from tvfsql.plan.aggregate.top_rows import TopRows, top_rows
 from tvfsql.plan.columns import CONTROL, RANGE, SLICE_END
+from tvfsql.plan.function import UserFunction
 from tvfsql.plan.scalar import free_name, template
 from tvfsql.plan.window import Cumulate, Hop, Session, Tumble, TumbleMonths, Window, time_ranges
 
@@ -170,8 +172,15 @@ def _of_history(node: StreamSlices, module: PythonModule) -> tuple[str, ...]:
 
 def _merges(merges: tuple[tuple[str, MergeKind], ...], module: PythonModule) -> str:
     """Partial columns with their merge kinds, as a dict."""
-    kinds = ((name, literal(kind) if isinstance(kind, str) else module.functions[kind]) for name, kind in merges)
-    return "{" + ", ".join(f"{literal(name)}: {kind}" for name, kind in kinds) + "}"
+    return "{" + ", ".join(f"{literal(name)}: {_merge(kind, module)}" for name, kind in merges) + "}"
+
+
+def _merge(kind: MergeKind, module: PythonModule) -> str:
+    if isinstance(kind, TopRows):
+        ties = [f"ties={literal(dict(kind.ties))}"] if kind.ties else []
+        arguments = (literal(kind.function), f"order={literal(dict(kind.order))}", *ties, f"last={kind.last}")
+        return f"{module.need(top_rows.__module__, top_rows.__name__)}({', '.join(arguments)})"
+    return module.functions[kind] if isinstance(kind, UserFunction) else literal(kind)
 
 
 def _slice(node: window_nodes.LocalWindowAggregate, module: PythonModule) -> Chain:

@@ -54,7 +54,7 @@ def _matched(old: Sequence[Column], new: Sequence[Column], *, dropping: bool = F
     """
     left, names = [*new], dict[str, str]()
     for one in old:
-        found = next((each for each in left if each.same_as(one)), None)
+        found = next((each for each in left if one.serves(each)), None)
         if found is None:
             if dropping:
                 continue

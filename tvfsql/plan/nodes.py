@@ -2,11 +2,12 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import dataclass, field, replace
 from functools import cached_property
 
 from tvfsql.errors import Span
+from tvfsql.plan.aggregate.top_rows import TopRows
 from tvfsql.plan.function import UserFunction
 from tvfsql.plan.node import Field, Node, Schema
 from tvfsql.plan.scalar import Scalar, column, template
@@ -27,7 +28,8 @@ class Item:
 @dataclass(frozen=True)
 class AggCall:
     """An aggregate call. `function` names a row of plan.aggregate.table, a function that only Spark knows, or `user`.
-    `time` is the event time that orders the rows for FIRST_VALUE, LAST_VALUE and the lists.
+    `time` is the event time that orders the rows for FIRST_VALUE, LAST_VALUE and the lists. Of the rows that $ROWS
+    collects, only those within the limit `top` are needed.
     """
 
     name: str
@@ -38,6 +40,7 @@ class AggCall:
     time: str | None = None
     type: SqlType = field(default="", compare=False)
     user: UserFunction | None = None
+    top: TopRows | None = None
     span: Span | None = field(default=None, compare=False, repr=False)
 
     @property
@@ -257,9 +260,24 @@ class Order:
     descending: bool
     nulls_first: bool
 
+    @property
+    def direction(self) -> str:
+        """The method of PySpark's Column that gives a key its direction: `desc_nulls_first`."""
+        nulls = "" if self.nulls_first != self.descending else f"_nulls_{'first' if self.nulls_first else 'last'}"
+        return ("desc" if self.descending else "asc") + nulls
+
     def __str__(self) -> str:
         nulls = "" if self.nulls_first != self.descending else f" NULLS {'FIRST' if self.nulls_first else 'LAST'}"
         return f"{self.scalar} {'DESC' if self.descending else 'ASC'}{nulls}"
+
+
+def directions(keys: Iterable[Order]) -> dict[str, str]:
+    """Keys that are columns, each with its direction; the first one, if a column occurs twice."""
+    made: dict[str, str] = {}
+    for key in keys:
+        assert key.scalar.column is not None, key
+        made.setdefault(key.scalar.column, key.direction)
+    return made
 
 
 @dataclass(frozen=True)

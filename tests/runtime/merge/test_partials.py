@@ -14,8 +14,9 @@ import pyarrow as pa
 import pytest
 
 from tvfsql.errors import DataError
+from tvfsql.plan.aggregate.top_rows import keeps, top_rows
 from tvfsql.runtime.arrow.columns import differs
-from tvfsql.runtime.merge.partials import KINDS, prepare
+from tvfsql.runtime.merge.partials import KINDS, Merge, prepare
 from tvfsql.runtime.merge.ranges import Blocks, Ranges
 
 MOMENTS = pa.struct([("n", pa.int64()), ("mean", pa.float64()), ("m2", pa.float64())])
@@ -26,7 +27,7 @@ def bag_of(kind: Any) -> Any:
     return pa.list_(pa.struct([("x", kind), ("n", pa.int64())]))
 
 
-def merge(kind: str, column: Any, *bounds: tuple[int, int | None], width: int = 100, before: int = 0) -> list[Any]:
+def merge(kind: Merge, column: Any, *bounds: tuple[int, int | None], width: int = 100, before: int = 0) -> list[Any]:
     """The column merged over rows [lo, hi), in blocks of `width` rows."""
     rows = np.arange(len(column))
     blocks = Blocks(rows % width == 0)
@@ -214,3 +215,45 @@ def test_a_bag_holds_what_did_not_go_again(kind: Any, values: list[Any]) -> None
         assert {repr(one["x"]): one["n"] for one in found or []} == wanted
         assert len(found or []) == len(wanted)
         assert (found is None) == all(row is None for row in rows[lo:hi])
+
+
+@pytest.mark.parametrize("function", ["row_number", "rank", "dense_rank"])
+def test_top_rows_are_those_up_to_the_rank_in_whatever_order_partials_merge(function: str) -> None:
+    draw = random.Random(7)
+    kind = pa.list_(pa.struct([("x", pa.int64()), ("name", pa.string())]))
+    rows = [
+        None
+        if draw.random() < 0.1
+        else [{"x": draw.choice([None, 1, 2, 3]), "name": draw.choice("abc")} for _ in range(draw.randrange(4))]
+        for _ in range(60)
+    ]
+    top = top_rows(function, order={"x": "desc_nulls_first"}, ties={"name": "asc"}, last=3)
+
+    def best(lists: Sequence[Any]) -> list[Any]:
+        every = [row for each in lists for row in each or []]
+        every.sort(key=lambda row: (row["x"] is not None, -(row["x"] or 0), row["name"]))
+        values = [row["x"] for row in every]
+        places = {
+            "row_number": range(1, len(every) + 1),
+            "rank": [values.index(value) + 1 for value in values],
+            "dense_rank": [len(set(values[: i + 1])) for i in range(len(values))],
+        }[function]
+        return sorted((str(row) for row, place in zip(every, places, strict=True) if place <= 3))
+
+    bounds = [(0, 60), (20, 41), (3, 4), (19, 21)]
+    merged = merge(top, pa.array(rows, kind), *bounds, width=20)
+    assert [sorted(map(str, found)) for found in merged] == [best(rows[lo:hi]) for lo, hi in bounds]
+    halves = merge(top, pa.array(rows, kind), (0, 20), (20, 60), width=20)
+    again = merge(top, pa.array(halves[::-1], kind), *WHOLE)
+    assert [sorted(map(str, found)) for found in again] == [best(rows)]
+
+
+def test_state_of_all_rows_or_of_more_rows_serves_a_smaller_limit() -> None:
+    three, five = (str(top_rows("rank", order={"x": "desc"}, last=n)) for n in (3, 5))
+    others = [
+        str(top_rows("rank", order={"x": "asc"}, last=5)),
+        str(top_rows("row_number", order={"x": "desc"}, last=5)),
+    ]
+    assert [keeps(held, three) for held in ("concat", three, five, *others)] == [True, True, True, False, False]
+    assert [keeps(held, five) for held in ("concat", three, five)] == [True, False, True]
+    assert not keeps(five, "concat")

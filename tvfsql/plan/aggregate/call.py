@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Mapping
 
 from tvfsql.plan.aggregate.function import AggregateFunction
-from tvfsql.plan.aggregate.table import FUNCTIONS, ONE, of_user
+from tvfsql.plan.aggregate.table import FUNCTIONS, ONE, of_top, of_user
 from tvfsql.plan.nodes import AggCall
 from tvfsql.plan.scalar import Scalar, column, template, text
 from tvfsql.plan.types import SqlType, is_decimal, is_float, scale_of
@@ -13,6 +13,8 @@ from tvfsql.plan.types import SqlType, is_decimal, is_float, scale_of
 
 def row_of(call: AggCall) -> AggregateFunction | None:
     """The call's row in the table of aggregates; None if only Spark knows the function."""
+    if call.top:
+        return of_top(call.top)
     return of_user(call.user) if call.user else FUNCTIONS.get(call.function)
 
 

@@ -17,12 +17,14 @@ from dataclasses import dataclass
 from enum import Enum
 from typing import NamedTuple
 
+from tvfsql.plan.aggregate.top_rows import TopRows
 from tvfsql.plan.function import UserFunction
 from tvfsql.plan.types import UNKNOWN, SqlType, is_decimal, is_float, is_integer, is_number, is_orderable
 
 TypeRule = Callable[[SqlType], SqlType]
 Template = str | Callable[[SqlType], str]  # where it depends on the argument's type, made of that
-MergeKind = str | UserFunction  # a kind of runtime.partials, or the aggregate that merges its own accumulators
+# a kind of runtime.partials, the aggregate that merges its own accumulators, or the limit of a rank
+MergeKind = str | UserFunction | TopRows
 
 
 class Accepts(Enum):

@@ -9,7 +9,8 @@ from __future__ import annotations
 
 from collections.abc import Callable
 
-from tvfsql.plan.aggregate.function import Accepts, AggregateFunction, Partial, Share, TypeRule
+from tvfsql.plan.aggregate.function import Accepts, AggregateFunction, MergeKind, Partial, Share, TypeRule
+from tvfsql.plan.aggregate.top_rows import TopRows
 from tvfsql.plan.function import UserFunction
 from tvfsql.plan.types import UNKNOWN, SqlType, is_decimal, is_float, is_integer, is_number, scale_of
 
@@ -205,6 +206,22 @@ def of_user(function: UserFunction) -> AggregateFunction:
 # Not an SQL function: all values, of any type, in no order. Our own operators keep rows with it.
 ROWS = "$ROWS"
 
+
+def _rows(merge: MergeKind) -> AggregateFunction:
+    return AggregateFunction(
+        ROWS,
+        "collect_list({x}){f}",
+        lambda kind: f"array<{kind}>" if kind else UNKNOWN,
+        partials=(Partial("rows", "collect_list({x}){f}", merge, "array({x})", nulls=True),),
+        finish="coalesce({rows}, array())",
+    )
+
+
+def of_top(top: TopRows) -> AggregateFunction:
+    """Return the row of $ROWS that keeps only the rows within a limit."""
+    return _rows(top)
+
+
 POP = "CASE WHEN {moments}.n > 0 THEN {moments}.m2 / {moments}.n END"
 SAMP = "CASE WHEN {moments}.n > 1 THEN {moments}.m2 / ({moments}.n - 1) END"
 
@@ -325,13 +342,7 @@ _ROWS = (
     _multiset("COLLECT"),
     _list("COLLECT_LIST", LIST, "array()"),
     _list("ARRAY_AGG", LIST_WITH_NULLS),
-    AggregateFunction(
-        ROWS,
-        "collect_list({x}){f}",
-        lambda kind: f"array<{kind}>" if kind else UNKNOWN,
-        partials=(Partial("rows", "collect_list({x}){f}", "concat", "array({x})", nulls=True),),
-        finish="coalesce({rows}, array())",
-    ),
+    _rows("concat"),
     _spread("STDDEV_POP", "stddev_pop", f"sqrt({POP})"),
     _spread("STDDEV_SAMP", "stddev_samp", f"sqrt({SAMP})"),
     _spread("VAR_POP", "var_pop", POP),

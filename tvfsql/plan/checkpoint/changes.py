@@ -192,10 +192,11 @@ def _files(sink: Sink) -> bool:
 
 
 def _others(old: Sequence[Column], new: Sequence[Column]) -> tuple[list[Column], list[Column]]:
-    """The columns that only one of the two has, whatever their names and order."""
+    """The columns of the state that serve none of the query's, and those of the query without one that serves them,
+    whatever their names and order."""
     lost, more = list[Column](), [*new]
     for column in old:
-        found = next((each for each in more if each.same_as(column)), None)
+        found = next((each for each in more if column.serves(each)), None)
         if found is None:
             lost.append(column)
         else:

@@ -14,6 +14,7 @@ from dataclasses import asdict, dataclass, fields
 from typing import Any, get_args
 
 from tvfsql.errors import DataError
+from tvfsql.plan.aggregate.top_rows import keeps
 from tvfsql.plan.firing import Firing
 from tvfsql.plan.window import Window
 
@@ -37,8 +38,15 @@ class Column:
 
     def same_as(self, other: Column) -> bool:
         """Whether the column holds the same, under whatever name. One release may know a type that another does not."""
+        return self.merge == other.merge and self._alike(other)
+
+    def serves(self, other: Column) -> bool:
+        """Whether the column of a state has all that the column `other` of a query needs."""
+        return keeps(self.merge, other.merge) and self._alike(other)
+
+    def _alike(self, other: Column) -> bool:
         of_types = ((self.type, other.type), (self.reads, other.reads))
-        return (self.of, self.merge) == (other.of, other.merge) and all(a == b or not (a and b) for a, b in of_types)
+        return self.of == other.of and all(a == b or not (a and b) for a, b in of_types)
 
     @property
     def text(self) -> str:

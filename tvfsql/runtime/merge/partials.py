@@ -10,7 +10,8 @@
 | moments | struct<n: bigint, mean: double, m2: double> | the same |
 | running | integers, decimals: changes | their total since the run of rows began; bigint, decimal(38, s) |
 
-A Python aggregate is a kind too: its partials are lists of rows, or accumulators, which it merges itself.
+A Python aggregate is a kind too: its partials are lists of rows, or accumulators, which it merges itself. So is
+`TopRows`: its partials are lists of structs, of which it keeps those within its limit.
 A NULL partial is neutral (for `running` it is 0), and the result of only NULLs is NULL.
 A kind is a function from a column to a `Partial`; adding one is adding a row to KINDS.
 """
@@ -22,21 +23,23 @@ from collections.abc import Callable, Iterable, Mapping
 import numpy as np
 import pyarrow as pa
 
+from tvfsql.plan.aggregate.top_rows import TopRows
 from tvfsql.runtime.arrow.columns import Ints, Mask, lengths, lists, structs
 from tvfsql.runtime.arrow.order import codes
+from tvfsql.runtime.arrow.ranks import DIRECTIONS, ranked, sort_codes
 from tvfsql.runtime.merge.accumulators import Accumulators
 from tvfsql.runtime.merge.exact_sums import ExactSum, RunningTotal
 from tvfsql.runtime.merge.ranges import Blocks, Partial, Presence, Ranges
 from tvfsql.runtime.merge.scans import Extreme, FloatSum, Moments
 from tvfsql.runtime.udf.calls import AggregateFunction
 
-Merge = str | AggregateFunction
+Merge = str | AggregateFunction | TopRows
 Prepare = Callable[[str, pa.Array, Blocks, int], Partial]
 
 
 def are_kinds(merges: Iterable[Merge], *, but: str = "") -> bool:
     """Whether all merge kinds exist. `but` is a kind that is not allowed."""
-    return all(isinstance(kind, AggregateFunction) or (kind in KINDS and kind != but) for kind in merges)
+    return all(not isinstance(kind, str) or (kind in KINDS and kind != but) for kind in merges)
 
 
 def prepare(kind: Merge, name: str, column: pa.Array, blocks: Blocks, before: int = 0) -> Partial:
@@ -46,6 +49,8 @@ def prepare(kind: Merge, name: str, column: pa.Array, blocks: Blocks, before: in
     """
     if isinstance(kind, AggregateFunction):
         return Accumulators(kind, column, blocks)
+    if isinstance(kind, TopRows):
+        return Top(kind, column)
     return KINDS[kind](name, column, blocks, before)
 
 
@@ -128,6 +133,26 @@ class Bag(Concat):
         elements = pa.StructArray.from_arrays(columns, fields=self.fields)
         counts = np.bincount(of_range[first[left]], minlength=len(ranges))
         return self._lists(elements, counts, self.presence.over(ranges))
+
+
+class Top(Concat):
+    """`TopRows`: the rows of a range up to a rank, in their given order."""
+
+    def __init__(self, kind: TopRows, column: pa.Array) -> None:
+        super().__init__(column)
+        self.kind = kind
+        rows = structs(self.elements)
+        fields = dict(zip((field.name for field in rows.type), rows.flatten(), strict=True))
+        self.codes = [sort_codes(fields[name], *DIRECTIONS[direction]) for name, direction in kind.keys]
+
+    def over(self, ranges: Ranges) -> pa.Array:
+        at, of_range = self._gathered(ranges)
+        order, ranks = ranked(
+            self.kind.function, of_range, [numbers[at] for numbers in self.codes], len(self.kind.order)
+        )
+        kept = np.sort(order[ranks <= self.kind.last])
+        counts = np.bincount(of_range[kept], minlength=len(ranges))
+        return self._lists(self.elements.take(pa.array(at[kept])), counts, self.presence.over(ranges))
 
 
 def _sum(name: str, column: pa.Array, blocks: Blocks, before: int) -> Partial:

@@ -12,6 +12,7 @@ from pyspark.sql import Column, DataFrame, Observation
 from pyspark.sql import functions as F
 from pyspark.sql import types as T
 
+from tvfsql.plan.aggregate.top_rows import TopRows
 from tvfsql.plan.columns import WATERMARK
 from tvfsql.plan.window import Session, TumbleMonths, Window
 from tvfsql.runtime.frames.assigned_windows import local_time, month_windows
@@ -99,7 +100,7 @@ def _merged(kind: Merge, partial: Column) -> Column:
             spread = F.var_pop(value) * number
             found = F.struct(number.alias("n"), F.avg(value).alias("mean"), spread.alias("m2"))
             return F.when(number > 0, found)
-        case "concat" | "bag":
+        case "concat" | "bag" | TopRows():
             return F.when(F.count(partial) > 0, F.flatten(F.collect_list(partial)))
         case "distinct":
             return F.when(F.count(partial) > 0, F.flatten(F.collect_set(partial)))

@@ -23,13 +23,13 @@ from tvfsql.plan.durations import duration
 from tvfsql.plan.stream import ONE_INPUT, StreamContext, StreamOptions
 from tvfsql.runtime.arrow.batches import changes_in, joined, key_codes, sort_order
 from tvfsql.runtime.arrow.columns import Ints, Mask
+from tvfsql.runtime.arrow.ranks import DIRECTIONS, sort_codes
 from tvfsql.runtime.merge.kernel import TIMESTAMP
 from tvfsql.runtime.stream.exchange.rows_by_key import HASH, late_type, own_columns, rows_by_key, without_late, zone_of
 from tvfsql.runtime.stream.operator.apply import apply_operator
 from tvfsql.runtime.stream.operator.messages import Emit
 from tvfsql.runtime.stream.operator.protocol import Operator
 from tvfsql.runtime.stream.rows.row_key_group import RowKeyGroup, delayed
-from tvfsql.runtime.stream.rows.top_n import DIRECTIONS, sort_codes
 from tvfsql.runtime.stream.state.chunk_store import ChunkStore, State
 from tvfsql.runtime.stream.state.description import Description
 from tvfsql.runtime.stream.state.hash_buckets import BUCKET_ROWS, HashBuckets, hashes_of

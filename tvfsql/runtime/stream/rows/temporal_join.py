@@ -43,6 +43,7 @@ from tvfsql.plan.joins.equal_pair import KINDS
 from tvfsql.plan.stream import TWO_INPUTS, StreamContext, StreamOptions
 from tvfsql.runtime.arrow.batches import changes_in, joined, key_codes, sort_order
 from tvfsql.runtime.arrow.columns import Ints, Mask
+from tvfsql.runtime.arrow.ranks import sort_codes
 from tvfsql.runtime.merge.kernel import TIMESTAMP
 from tvfsql.runtime.stream.exchange.rows_by_key import (
     late_type,
@@ -55,7 +56,6 @@ from tvfsql.runtime.stream.operator.messages import Emit
 from tvfsql.runtime.stream.operator.protocol import Operator
 from tvfsql.runtime.stream.rows.equal_keys import codes_of_sides
 from tvfsql.runtime.stream.rows.row_key_group import RowKeyGroup
-from tvfsql.runtime.stream.rows.top_n import sort_codes
 from tvfsql.runtime.stream.rows.two_sides import LEFT, RIGHT, TwoSides
 from tvfsql.runtime.stream.state.chunk_store import ChunkStore, Key, Kind, State
 from tvfsql.runtime.stream.state.description import Description

@@ -9,27 +9,19 @@ from __future__ import annotations
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 
-import numpy as np
 import pyarrow as pa
 from pyspark.sql import DataFrame
 from pyspark.sql import types as T
 
 from tvfsql.plan.columns import CONTROL
-from tvfsql.runtime.arrow.batches import changes_in, joined, key_codes, sort_order
-from tvfsql.runtime.arrow.columns import Ints, Mask
-from tvfsql.runtime.arrow.order import places
+from tvfsql.runtime.arrow.batches import joined, key_codes
+from tvfsql.runtime.arrow.columns import Ints
+from tvfsql.runtime.arrow.ranks import DIRECTIONS, ranked, sort_codes
 from tvfsql.runtime.stream.time.execution import execution
 
 CHUNK_ROWS = 200_000
 OUT_ROWS = 50_000
 ALL = 2**62  # as many ranks
-# the names of directions, as in PySpark's Column: (descending, NULLs first)
-DIRECTIONS = {
-    "asc": (False, True),
-    "asc_nulls_last": (False, False),
-    "desc": (True, False),
-    "desc_nulls_first": (True, True),
-}
 
 
 def top_n_stream(
@@ -94,35 +86,9 @@ class Limit:
         batch = joined(batches)
         groups = key_codes([batch.column(i) for i in self.partition], batch.num_rows)
         codes = [sort_codes(batch.column(i), down, first) for i, down, first in self.keys]
-        order = sort_order([groups, *codes])
-        starts = changes_in(groups[order])
-        new = starts.copy()
-        for numbers in codes[: self.ordering]:
-            new |= changes_in(numbers[order])
-        ranks = self._ranks(starts, new)
+        order, ranks = ranked(self.function, groups, codes, self.ordering)
         few = ranks <= self.last
         return batch.take(pa.array(order[few])), ranks[few]
-
-    def _ranks(self, starts: Mask, new: Mask) -> Ints:
-        """The ranks of rows in order. `starts` flags the first row of each partition, `new` the rows with a new value
-        of ORDER BY."""
-        places = np.arange(len(starts), dtype=np.int64)
-        first = np.maximum.accumulate(np.where(starts, places, 0))
-        if self.function == "row_number":
-            return places - first + 1
-        if self.function == "rank":
-            return np.maximum.accumulate(np.where(new, places, 0)) - first + 1
-        values = np.cumsum(new, dtype=np.int64)
-        ranks: Ints = values - values[first] + 1
-        return ranks
-
-
-def sort_codes(column: pa.Array, descending: bool, nulls_first: bool) -> Ints:
-    """A number for each value. The numbers sort as Spark sorts the values."""
-    numbers, top = places(column)  # NULL is 0, the smallest
-    if descending:
-        return np.where(numbers == 0, -top, -numbers) if nulls_first else -numbers
-    return numbers if nulls_first else np.where(numbers == 0, top, numbers)
 
 
 @dataclass(frozen=True)
