@@ -1,5 +1,5 @@
 """Random queries over one table, of any form that the grammar has around windows: expressions, filters, aggregates with
-FILTER and DISTINCT, grouping sets, HAVING, ranks, windows over windows, window joins.
+FILTER and DISTINCT, grouping sets, HAVING, ranks, windows over windows, window joins, joins with own extremes.
 
 No query depends on the order of its rows: times and ids differ from row to row. No expression overflows.
 """
@@ -225,6 +225,24 @@ def _window_join(g: Grammar) -> Query:
     )
 
 
+def _joined_with_own_extreme(g: Grammar) -> Query:
+    """Rows, or aggregates of them, with the MAX or MIN of the same rows, which a rule turns into a rank."""
+    extreme, sign = g.draw.choice((("MAX", "="), ("MAX", ">="), ("MIN", "="), ("MIN", "<=")))
+    column, call, where = g.number(), g.draw.choice(("COUNT(*)", "SUM(b)", "MAX(n)")), g.maybe("WHERE")
+    key, of_rows = g.draw.choice(("", "k, ")), g.draw.random() < 0.5
+    on = f"l.window_start = r.window_start AND l.window_end = r.window_end AND l.x {sign} r.y"
+    on += " AND l.k = r.k" if key else ""
+
+    def query(window: str) -> str:
+        of = f"SELECT id, k, {column} AS x, {WINDOW} FROM TABLE({window}){where}"
+        if not of_rows:
+            of = f"SELECT k, f, {call} AS x, {WINDOW} FROM TABLE({window}){where} GROUP BY {WINDOW}, k, f"
+        own = f"SELECT {key}{extreme}(x) AS y, {WINDOW} FROM ({of}) GROUP BY {key}{WINDOW}"
+        return f"SELECT l.*, r.y FROM ({of}) AS l JOIN ({own}) AS r ON {on}"
+
+    return query
+
+
 def _named(columns: list[str]) -> str:
     return ", ".join(f"{column} AS c{i}" for i, column in enumerate(columns))
 
@@ -238,4 +256,5 @@ FORMS: dict[str, Callable[[Grammar], Query]] = {
     "Top-N of aggregates": _top_of_aggregates,
     "windows over windows": _windows_over_windows,
     "window join": _window_join,
+    "join with own extreme": _joined_with_own_extreme,
 }
