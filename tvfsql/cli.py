@@ -19,6 +19,7 @@ from tvfsql.syntax.explain_words import ANALYZE_FORMATS
 if TYPE_CHECKING:
     from tvfsql.api import Compiled, Session
     from tvfsql.api.script import Outcome
+    from tvfsql.runtime.local_spark.early import EarlyStart
 
 
 class Exit(IntEnum):
@@ -32,6 +33,7 @@ def main(arguments: Sequence[str] | None = None) -> int:
     """Run a command. Returns the exit code."""
     parser = build_parser()
     given = parser.parse_args(arguments)
+    given.as_program = arguments is None
     if given.version:
         print(_versions())
         return Exit.OK
@@ -138,11 +140,34 @@ def _outcomes_in(session: Session, given: argparse.Namespace, parser: argparse.A
 
 
 def _run(given: argparse.Namespace, parser: argparse.ArgumentParser) -> int:
+    signal.signal(signal.SIGTERM, signal.default_int_handler)  # SIGTERM stops as cleanly as Ctrl-C
+    early = _start_early(given)
+    try:
+        session = _session(given)
+        session.own.early = early
+        return _run_in(session, given, parser)
+    finally:
+        if early is not None:
+            early.abandon()
+
+
+def _start_early(given: argparse.Namespace) -> EarlyStart | None:
+    """Start Spark while the scripts are read, unless they may need another one than that of this machine."""
+    files = [*(given.init or ()), *given.files]
+    if not given.as_program or given.master or given.remote or given.conf or given.set or "-" in files:
+        return None
+    from tvfsql.runtime.local_spark.early import start_early
+
+    try:
+        return start_early([*(given.sql or ()), *(Path(file).read_text(encoding="utf-8") for file in files)])
+    except (OSError, UnicodeDecodeError):  # reported when the file is read as a script
+        return None
+
+
+def _run_in(session: Session, given: argparse.Namespace, parser: argparse.ArgumentParser) -> int:
     from tvfsql.answers import Answers, tell_rest
     from tvfsql.api.script import queries_of
 
-    signal.signal(signal.SIGTERM, signal.default_int_handler)  # SIGTERM stops as cleanly as Ctrl-C
-    session = _session(given)
     _export_metrics(session, given)
     show = _live_page(session) if given.ui else None
     with _target(given.output) as out:

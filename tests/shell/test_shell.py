@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import io
 import os
+import re
 import shutil
 import signal
 import stat
@@ -168,7 +169,7 @@ def test_results_go_to_a_file_and_back(shell: Shell, tmp_path: Path, capsys: pyt
 
 def test_a_statement_is_typed_over_lines_and_counted(typed: Typed) -> None:
     told = typed(BID.replace("\n", "\r") + "SHOW\rTABLES;\r\\q\r")
-    assert "created table bid" in told and "1 row, 0.0 s" in told
+    assert "created table bid" in told and re.search(r"1 row, \d", told)
 
 
 def test_ctrl_c_and_ctrl_d_discard_and_ctrl_d_leaves(typed: Typed) -> None:

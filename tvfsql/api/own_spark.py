@@ -13,6 +13,8 @@ from tvfsql.errors import OptionError
 if TYPE_CHECKING:
     from pyspark.sql import SparkSession
 
+    from tvfsql.runtime.local_spark.early import EarlyStart
+
 
 @dataclass(frozen=True)
 class Needs:
@@ -27,12 +29,14 @@ class OwnSpark:
     """`spark` is None until it is needed. Several threads may ask for it: one starts it and the others wait.
 
     `needs` returns the current needs of the session. SQL settings that change later are applied by the next `get`.
-    `tell_start` is called with the master before Spark starts on a cluster, which can take minutes.
+    `tell_start` is called with the master before Spark starts on a cluster, which can take minutes. `early` is a Spark
+    that is starting already; it is used if the session needs no more than it has.
     """
 
     needs: Callable[[], Needs]
     spark: SparkSession | None = None
     tell_start: Callable[[str], None] = lambda master: None
+    early: EarlyStart | None = None
     _started: bool = False
     _packages: frozenset[str] = frozenset()
     _settings: dict[str, str] = field(default_factory=dict)  # the session's settings that Spark has
@@ -117,7 +121,8 @@ class OwnSpark:
         from tvfsql.runtime.host.environment import from_environment
         from tvfsql.runtime.local_spark.start import is_running, start_spark
 
-        needs, running = self.needs(), is_running()
+        self._wait_for_early()
+        needs, running = self.needs(), is_running() and self.early is None
         settings = {key: from_environment(value) for key, value in needs.settings.items()}
         if not running and (master := cluster(requested(settings))):
             self.tell_start(master)
@@ -126,6 +131,18 @@ class OwnSpark:
         # a Spark that ran before, and a server, did not get all of them
         applied = () if running else (REMOTE,) if REMOTE in needs.settings else needs.settings
         self._settings = {key: needs.settings[key] for key in applied}
+
+    def _wait_for_early(self) -> None:
+        """Wait for the Spark that is starting already. If the session needs more than it has, stop it."""
+        if self.early is None:
+            return
+        from tvfsql.runtime.local_spark.start import end_java
+
+        started, needs = self.early.take(), self.needs()
+        if started is None or needs.packages or needs.settings:
+            self.early = None
+            if started is not None:
+                end_java(started)
 
     def _apply(self, spark: SparkSession) -> list[str]:
         """Apply the settings that changed since the last call. Returns the keys that a running Spark rejects."""

@@ -9,6 +9,14 @@ from typing import Any
 
 from pyspark import SparkContext, java_gateway
 
+_launched: list[subprocess.Popen[Any]] = []  # those that have not told their port yet
+
+
+def kill_launched() -> None:
+    """Kill the Java that another thread is starting."""
+    for java in _launched:
+        java.kill()
+
 
 @contextmanager
 def no_java_left() -> Iterator[None]:
@@ -16,12 +24,11 @@ def no_java_left() -> Iterator[None]:
 
     pyspark removes the folder for the port when it is interrupted. Java then fails to write it, and never ends.
     """
-    launched: list[subprocess.Popen[Any]] = []
 
     class Recorded(subprocess.Popen[Any]):
         def __init__(self, *arguments: Any, **options: Any) -> None:
             super().__init__(*arguments, **options)
-            launched.append(self)
+            _launched.append(self)
 
     launcher: Any = java_gateway
     own, launcher.Popen = launcher.Popen, Recorded
@@ -29,9 +36,10 @@ def no_java_left() -> Iterator[None]:
         yield
     except BaseException:
         if SparkContext._gateway is None:
-            for java in launched:
+            for java in _launched:
                 java.kill()
                 java.wait()
         raise
     finally:
+        _launched.clear()
         launcher.Popen = own
