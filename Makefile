@@ -23,7 +23,7 @@ define install
 	@echo "installing $(1) ..."
 	@$(BIN)/pip install --quiet --disable-pip-version-check --editable '.[$(2)]'
 endef
-.PHONY: help demo test soak soak-kills test-cluster test-spark41 test-spark42 interrupts check golden bench bench-flink fuzz hostile lint screens site
+.PHONY: help demo test soak soak-kills test-cluster test-spark41 test-spark42 interrupts check golden bench bench-growth bench-flink fuzz hostile lint screens site
 
 help:  ## show this list
 	@awk -F ':.*## ' '/^[a-z0-9-]+:.*## /{printf "  make %-12s %s\n", $$1, $$2}' Makefile
@@ -66,6 +66,9 @@ golden: $(DONE)  ## rewrite the golden plans, docs/rules.md and docs/pictures; r
 
 bench: $(DONE)  ## compare with Spark's window(), DuckDB and Flink: over an hour (ONLY=batch: some minutes; EVENTS=1000000 of Nexmark)
 	$(BIN)/python tests/bench $(if $(ONLY),--only $(ONLY)) $(if $(EVENTS),--events $(EVENTS)) $(if $(SECONDS),--seconds $(SECONDS))
+
+bench-growth: $(DONE)  ## how time and memory grow, as pictures in docs/growth: hours (SMALL=1: minutes, no pictures)
+	$(BIN)/python tests/bench --only growth $(if $(SMALL),--small)
 
 bench-flink: .venv-flink/.installed  ## install Flink for `make bench`, in .venv-flink (1 GB)
 

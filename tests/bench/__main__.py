@@ -22,6 +22,7 @@ import split
 import streams
 from cases import CASES, RANGE_CASES, SPLIT_CASES, STREAM_CASES
 from data import Bids
+from growth import run as growth
 from latency import compare as latency
 from nexmark import compare
 
@@ -37,8 +38,9 @@ GROUPS = {
     "latency": {*latency.CASES},
     "sustainable": {*latency.SUSTAINABLE},
     "first-row": {"first-row"},
+    "growth": {*growth.NAMES},
 }
-ON_REQUEST = ("latency", "sustainable")  # hours
+ON_REQUEST = ("latency", "sustainable", "growth")  # hours
 
 
 def main(arguments: Sequence[str] | None = None) -> int:
@@ -51,12 +53,13 @@ def main(arguments: Sequence[str] | None = None) -> int:
     parser.add_argument("--warm-up", type=int, default=90, help="seconds of them that are left out")
     parser.add_argument("--search-seconds", type=int, default=60, help="of each run of the sustainable rate")
     parser.add_argument("--rates", default=",".join(map(str, latency.RATES)), help="of latency, rows a second")
+    parser.add_argument("--small", action="store_true", help="fewer and smaller sizes of growth, not shown in docs")
     cases = (*CASES, *STREAM_CASES, *RANGE_CASES, *SPLIT_CASES, *backfill.CASES)
     names = ", ".join(
         (
             *GROUPS,
             *("memory", "one-of-each-key", "micro-batch", "sharing"),
-            *(*compare.CASES, *latency.CASES, *latency.SUSTAINABLE),
+            *(*compare.CASES, *latency.CASES, *latency.SUSTAINABLE, *growth.NAMES),
             *(case.name for case in cases),
         )
     )
@@ -101,6 +104,8 @@ def main(arguments: Sequence[str] | None = None) -> int:
     if only & GROUPS["nexmark"]:
         queries = [query for name, query in compare.CASES.items() if name in only]
         agree &= compare.run(chosen.events, queries, chosen.repeats)
+    if only & GROUPS["growth"]:
+        agree &= growth.run(only, chosen.small)
     if timed := only & (GROUPS["latency"] | GROUPS["sustainable"]):
         rates = [int(rate) for rate in chosen.rates.split(",")]
         lengths = latency.Lengths(chosen.seconds, chosen.warm_up, chosen.search_seconds)

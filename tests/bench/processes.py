@@ -5,6 +5,7 @@ from __future__ import annotations
 import os
 import threading
 from collections.abc import Iterator
+from contextlib import suppress
 from dataclasses import dataclass, field
 from pathlib import Path
 from types import TracebackType
@@ -38,9 +39,12 @@ def descendants(root: int) -> Iterator[int]:
 
 @dataclass
 class PeakMemory:
-    """While it is open: the peak resident memory of each Python worker of Spark, as the kernel keeps it."""
+    """While it is open: the peak resident memory of each Python worker of Spark, as the kernel keeps it, and of the
+    JVM. Looks at them `every` so many seconds, and when it is closed."""
 
+    every: float = SAMPLE_SECONDS
     peaks: dict[int, int] = field(default_factory=dict)  # bytes by process
+    java: int = 0
     _done: threading.Event = field(default_factory=threading.Event)
 
     @property
@@ -56,13 +60,26 @@ class PeakMemory:
     def __exit__(self, kind: type[BaseException] | None, error: BaseException | None, at: TracebackType | None) -> None:
         self._done.set()
         self._thread.join()
+        self._look()
 
     def _watch(self) -> None:
-        while not self._done.wait(SAMPLE_SECONDS):
-            for pid in descendants(os.getpid()):
-                # the daemon is the JVM's child, the workers are the daemon's
-                if _is_python(pid) and _is_python(_parent(pid)):
-                    self.peaks[pid] = max(self.peaks.get(pid, 0), _peak(pid))
+        while not self._done.wait(self.every):
+            self._look()
+
+    def _look(self) -> None:
+        for pid in descendants(os.getpid()):
+            # the daemon is the JVM's child, the workers are the daemon's
+            if _is_python(pid) and _is_python(_parent(pid)):
+                self.peaks[pid] = max(self.peaks.get(pid, 0), _peak(pid))
+            elif _is_java(pid):
+                self.java = max(self.java, _peak(pid))
+
+
+def forget_peaks() -> None:
+    """Peaks of processes below this one count from now on."""
+    for pid in descendants(os.getpid()):
+        with suppress(OSError):  # it has ended
+            Path(f"/proc/{pid}/clear_refs").write_text("5")
 
 
 def _stat(pid: int) -> list[str]:
@@ -86,6 +103,13 @@ def _parent(pid: int) -> int:
 def _is_python(pid: int) -> bool:
     try:
         return b"pyspark.worker" in Path(f"/proc/{pid}/cmdline").read_bytes()
+    except OSError:
+        return False
+
+
+def _is_java(pid: int) -> bool:
+    try:
+        return Path(f"/proc/{pid}/comm").read_text() == "java\n"
     except OSError:
         return False
 

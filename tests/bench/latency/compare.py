@@ -36,10 +36,11 @@ class Lengths:
 
 def run(names: set[str], rates: Sequence[int], lengths: Lengths) -> bool:
     """Print what was found; whether no row was lost."""
-    report.say(
-        f"\nLatency, ms, from the row that passes a window's end to the arrival of the window's rows in Kafka: "
-        f"{KEYS:,} keys, {lengths.seconds} s each, the first {lengths.warm_up} left out"
-    )
+    if names & CASES.keys():
+        report.say(
+            f"\nLatency, ms, from the row that passes a window's end to the arrival of the window's rows in Kafka: "
+            f"{KEYS:,} keys, {lengths.seconds} s each, the first {lengths.warm_up} left out"
+        )
     engines = [engine for engine in ENGINES if engine != "Flink" or (FLINK / ".installed").exists()]
     if len(engines) < len(ENGINES):
         report.say("Flink is left out: `make bench-flink` installs it.")
@@ -79,7 +80,7 @@ def _told(engine: str, made: Measured) -> Iterator[str]:
     micro_batch = f"{made.micro_batch:,.0f}" if made.micro_batch else ""
     counts = [f"{len(made.latencies):,}", f"{made.lost:,}", f"{made.cores:.2f}", micro_batch]
     yield _line((engine, f"{made.feed.rate:,}", *figures, *counts))
-    if made.feed.fell_behind:
+    if made.fell_behind:
         yield f"    THE FEEDER FELL BEHIND: {made.feed.reached:,.0f} rows/s"
     if made.missing:
         yield f"    {made.missing} of {len(made.ends)} window ends had not arrived when the engine was stopped"

@@ -58,10 +58,10 @@ class Feed:
         first, *rest = self.ticks
         return sum(tick.rows for tick in rest) / (rest[-1].visible - first.visible) * 1000
 
-    @property
-    def fell_behind(self) -> bool:
-        latest = max(tick.visible - tick.start - TICK for tick in self.ticks)
-        return self.reached < 0.99 * self.rate or latest > LATE
+    def fell_behind(self, warm_up: int) -> bool:
+        """Whether its rate or its ticks were late, without the first `warm_up` seconds: producers start slowly."""
+        counted = self.ticks[warm_up * 1000 // TICK :]
+        return self.reached < 0.99 * self.rate or max(tick.visible - tick.start - TICK for tick in counted) > LATE
 
     def passed(self, slide: int) -> dict[int, float]:
         """The window ends (multiples of `slide`) that the event time has passed, and when: the time at which the first

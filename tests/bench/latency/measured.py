@@ -56,6 +56,11 @@ class Measured:
         return {end: float(each.max()) - self.ends[end] for end, each in found.items() if len(each)}
 
     @property
+    def fell_behind(self) -> bool:
+        """Whether the feeder did not keep its rate."""
+        return self.feed.fell_behind(self.warm_up)
+
+    @property
     def missing(self) -> int:
         """Window ends without a row when the engine was stopped."""
         return len(self.ends) - len(self.lags)

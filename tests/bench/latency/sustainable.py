@@ -19,9 +19,9 @@ def searched(runner: Runner, engine: str, window: str, transport: str, seconds: 
         lags = [*made.lags.values()]
         lag = f"lag {lags[0] / 1000:.1f} s, {lags[-1] / 1000:.1f} s at the end" if lags else "nothing arrived"
         yield f"    {engine}, {rate:,} rows/s: {lag}{', grows' if made.grows else ''}"
-        if made.feed.fell_behind:
+        if made.fell_behind:
             yield f"    {engine}: the feeder fell behind, {made.feed.reached:,.0f} rows/s"
-        if made.grows or made.feed.fell_behind:
+        if made.grows or made.fell_behind:
             grown = rate
         else:
             sustained = rate
