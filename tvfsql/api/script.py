@@ -26,6 +26,7 @@ from tvfsql.bind.statement import bind_table, bind_view
 from tvfsql.bind.user_function_calls import with_functions
 from tvfsql.catalog import Catalog, Table, View
 from tvfsql.catalog.connectors import Connector, Managed
+from tvfsql.catalog.connectors.protobuf import FILE
 from tvfsql.errors import BindError, Span, TvfSqlError, UnsupportedError, did_you_mean, nearest
 from tvfsql.options import RUNTIME_MODE, WAREHOUSE, Options
 from tvfsql.plan.nodes import Scan
@@ -257,8 +258,12 @@ class Script:
 
     def _bound(self, create: statements.CreateTable) -> Table:
         """Bind a CREATE TABLE, and collect the notes on its table."""
+        options = tuple(
+            replace(option, value=resolved_path(option.value, self.folder)) if option.key.endswith(FILE) else option
+            for option in create.options
+        )
         with in_local_zone(self.options):
-            table = bind_table(create)
+            table = bind_table(replace(create, options=options))
         if self.catalog.outside:
             table = self.catalog.outside.checked(table, create.name.span)
         if table.connector and table.connector.path:

@@ -7,6 +7,7 @@ from tvfsql.catalog.connectors import Kafka, UpsertKafka
 from tvfsql.catalog.connectors.avro import AVRO, CONFLUENT, LOGIN
 from tvfsql.catalog.connectors.changes import OPTIONS
 from tvfsql.catalog.connectors.kafka import RAW_BYTES, Part
+from tvfsql.catalog.connectors.protobuf import PROTOBUF
 from tvfsql.emit import columns
 from tvfsql.emit.changes import captured
 from tvfsql.emit.dead_letters import OF_TEXT, columns_ddl, parsing, tell_letters
@@ -76,6 +77,8 @@ def _parsed(side: str, part: Part, node: TableSourceScan, module: PythonModule) 
     stored += f", {OF_TEXT}" if told else ""
     if part.format in (AVRO, CONFLUENT):
         return _avro("from_avro", _column_of(side), stored, part, module)
+    if part.format == PROTOBUF:
+        return _protobuf("from_protobuf", _column_of(side), stored, part, module)
     text = _as(_column_of(side), "string").flat()
     options = parsing(part.options, node) if told else part.options
     return Chain("F").then(f"from_{part.format}", text, literal(stored), literal(dict(options)))
@@ -104,6 +107,18 @@ def _avro(function: str, value: Chain, stored: str, part: Part, module: PythonMo
     return Chain("", (Call(module.need("tvfsql.runtime", function), tuple(arguments)),))
 
 
+def _protobuf(function: str, value: Chain, stored: str, part: Part, module: PythonModule) -> Chain:
+    """A call of `from_protobuf` or `to_protobuf`."""
+    given = dict(part.options)
+    arguments = [value.flat(), literal(stored)]
+    arguments += [f"descriptor={literal(given['descriptor'])}", f"name={literal(given['message'])}"]
+    if function == "from_protobuf" and given["defaults"] == "true":
+        arguments += ["defaults=True"]
+    if function == "to_protobuf" and given["null_text"]:
+        arguments += [f"null_text={literal(given['null_text'])}"]
+    return Chain("", (Call(module.need("tvfsql.runtime", function), tuple(arguments)),))
+
+
 def _written(part: Part, table: Table, module: PythonModule) -> Chain:
     if part.format == "raw":
         (name,) = part.columns
@@ -115,6 +130,8 @@ def _written(part: Part, table: Table, module: PythonModule) -> Chain:
     struct = Chain("F").then("struct", *columns.names(part.columns))
     if part.format in (AVRO, CONFLUENT):
         return _avro("to_avro", struct, _stored(part, table), part, module)
+    if part.format == PROTOBUF:
+        return _protobuf("to_protobuf", struct, _stored(part, table), part, module)
     return Chain("F").then(f"to_{part.format}", struct, *([literal(options)] if options else []))
 
 

@@ -14,7 +14,7 @@ from tvfsql.options import DEAD_LETTER, Options
 from tvfsql.plan.types import is_time
 
 PARSED = ("csv", "json")  # by Spark, in files and messages
-OF_MESSAGES = (*PARSED, "avro", "avro-confluent")
+OF_MESSAGES = (*PARSED, "avro", "avro-confluent", "protobuf")
 STRINGS = ("table_name", "place", "text", "error")
 READ_AT = "read_at"
 

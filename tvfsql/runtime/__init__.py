@@ -36,6 +36,8 @@ if TYPE_CHECKING:
     from tvfsql.runtime.frames.print_table import print_rows as print_rows
     from tvfsql.runtime.host.environment import from_environment as from_environment
     from tvfsql.runtime.host.warehouse import managed_folder as managed_folder
+    from tvfsql.runtime.protobuf.messages import from_protobuf as from_protobuf
+    from tvfsql.runtime.protobuf.messages import to_protobuf as to_protobuf
     from tvfsql.runtime.synthetic.source import DatagenSource as DatagenSource
     from tvfsql.runtime.synthetic.source import FakerSource as FakerSource
     from tvfsql.runtime.synthetic.source import NexmarkSource as NexmarkSource
@@ -59,6 +61,7 @@ _MODULE_OF = {
     "drop_null_times": "frames.assigned_windows",
     "from_avro": "avro.messages",
     "from_avro_record": "avro.records",
+    "from_protobuf": "protobuf.messages",
     "from_environment": "host.environment",
     "feed_sign": "frames.changelog",
     "latest_messages": "frames.changelog",
@@ -77,6 +80,7 @@ _MODULE_OF = {
     "temporal_join": "batch.temporal_join",
     "to_avro": "avro.messages",
     "to_avro_record": "avro.records",
+    "to_protobuf": "protobuf.messages",
     "unreadable": "frames.dead_letters",
     "windows_or_null": "frames.assigned_windows",
     "write_postgres": "databases.postgres",

@@ -3,12 +3,12 @@
 from __future__ import annotations
 
 import json
-from datetime import datetime, time
 from pathlib import Path
 from typing import Any
 
 import pyarrow as pa
 import pytest
+from java_texts import shown
 from pyspark.sql import types as T
 from pyspark.sql.pandas.types import to_arrow_type
 from spark_types import struct_of
@@ -88,26 +88,3 @@ def test_bytes_that_are_no_record_are_told_with_their_place_or_kept_as_dead_lett
         kept = columns.add(TEXT, T.StringType())
         found = read_messages(pa.array([first, *bad, None]), kept, record_reader(kept, schema_of(made))).to_pylist()
         assert [row and row[TEXT] for row in found] == [told, *(message.hex() for message in bad), None]
-
-
-def shown(value: Any) -> str:
-    """A value as Java's Row.toString has it."""
-    match value:
-        case None:
-            return "null"
-        case bool():
-            return str(value).lower()
-        case float():
-            return str(value).replace("e+", ".0E")
-        case bytes():
-            return shown([byte - 256 if byte > 127 else byte for byte in value])
-        case dict():
-            return f"+I[{', '.join(map(shown, value.values()))}]"
-        case [tuple(), *_]:
-            return "{" + ", ".join(f"{key}={shown(each)}" for key, each in value) + "}"
-        case list():
-            return f"[{', '.join(map(shown, value))}]"
-        case datetime() | time():
-            exact = "milliseconds" if value.microsecond else "seconds" if value.second else "minutes"
-            return value.isoformat(timespec=exact).replace("+00:00", "Z")
-    return str(value)

@@ -8,10 +8,13 @@ from dataclasses import dataclass
 from tvfsql.catalog.connectors.changes import OPTIONS, Changes, changes_of, known_changes
 from tvfsql.catalog.connectors.connector import FORMATS, Connector, refuse_unknown
 from tvfsql.catalog.connectors.formats import known_options, spark_options, written_options
-from tvfsql.errors import BindError, Span, did_you_mean, nearest
+from tvfsql.errors import BindError, Span, UnsupportedError, did_you_mean, nearest
 
 SPARK_FILES = ("pathGlobFilter", "recursiveFileLookup", "modifiedBefore", "modifiedAfter", "compression", "mergeSchema",
                "maxFilesPerTrigger", "latestFirst", "maxFileAge", "cleanSource")  # fmt: skip
+
+
+OF_MESSAGES = ("avro-confluent", "debezium-avro-confluent", "protobuf")
 
 
 @dataclass(frozen=True)
@@ -40,6 +43,9 @@ def filesystem(given: Mapping[str, str], spans: Mapping[str, Span], table: Span)
                 )
             raise BindError(f"the option {key} is missing", span=table, hint=f"add {example}")
     form = given["format"]
+    if form in OF_MESSAGES:
+        hint = "'connector' = 'kafka', or 'format' = 'parquet'"
+        raise UnsupportedError(f"{form} is a format of messages, not of files", span=spans["format"], hint=hint)
     if form not in (*FORMATS, *OPTIONS):
         raise BindError(
             f"there is no format {form}", span=spans["format"], hint=did_you_mean(form, (*FORMATS, *OPTIONS))

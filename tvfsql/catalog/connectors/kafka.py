@@ -16,14 +16,16 @@ from tvfsql.catalog.connectors.changes import OPTIONS, Changes, changes_of, know
 from tvfsql.catalog.connectors.connector import Connector
 from tvfsql.catalog.connectors.formats import known_options, spark_options, written_options
 from tvfsql.catalog.connectors.ignored import ignored_names
+from tvfsql.catalog.connectors.protobuf import NAMES as OF_PROTOBUF
+from tvfsql.catalog.connectors.protobuf import PROTOBUF, protobuf_options
 from tvfsql.errors import BindError, Span, UnsupportedError, did_you_mean
 from tvfsql.plan.declared_types import DeclaredType, undeclared
 from tvfsql.plan.node import Field
 from tvfsql.plan.table_options import TableOptions
 from tvfsql.plan.types import SqlType, shown
 
-FORMATS = ("json", "csv", "raw", AVRO, CONFLUENT)
-OF_FLINK = ("debezium-avro-confluent", "protobuf", "maxwell-json", "ogg-json")
+FORMATS = ("json", "csv", "raw", AVRO, CONFLUENT, PROTOBUF)
+OF_FLINK = ("debezium-avro-confluent", "maxwell-json", "ogg-json")
 STARTUP_MODES = ("earliest-offset", "latest-offset", "timestamp", "specific-offsets")
 BOUNDED_MODES = ("unbounded", "latest-offset")
 FIELDS_INCLUDE = ("all", "except_key")
@@ -187,6 +189,7 @@ def kafka(options: TableOptions, columns: Sequence[Field], places: Mapping[str, 
         *known_options("json"),
         *known_options("csv"),
         LEGACY,
+        *OF_PROTOBUF,
         *(f"{CONFLUENT}.{name}" for name in NAMES),
     )
     options.refuse_unread("kafka", known, ignored_names("kafka"))
@@ -325,6 +328,8 @@ def _part(
                 hint=f"CREATE TABLE ... ({unknown[0]} {shown(kinds[unknown[0]])}, ...), then INSERT INTO",
             )
         return Part(form, names, avro_options(options, side, _declared(names, kinds, declared), places))
+    if form == PROTOBUF:
+        return Part(form, names, protobuf_options(options, side, {name: kinds[name] for name in names}, places))
     if form == CONFLUENT:
         of_part = _declared(names, kinds, declared)
         return Part(form, names, confluent_options(options, side, of_part, places, topic))

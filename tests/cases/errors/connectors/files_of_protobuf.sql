@@ -1,0 +1,2 @@
+CREATE TABLE orders (id BIGINT) WITH ('connector' = 'filesystem', 'path' = 'orders', 'format' = 'protobuf',
+    'protobuf.message-class-name' = 'com.acme.Order');

@@ -1,0 +1,161 @@
+"""The format protobuf of `kafka`, with Flink's options. Flink finds the message by its Java class; here a file of
+descriptors, made by protoc, says what it is.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Mapping
+from typing import TYPE_CHECKING
+
+from tvfsql.errors import BindError, Span, did_you_mean
+from tvfsql.plan.table_options import TableOptions
+from tvfsql.plan.types import SqlType, fields, shown, split_kinds
+
+if TYPE_CHECKING:
+    from google.protobuf.descriptor import Descriptor, FieldDescriptor
+    from google.protobuf.descriptor_pb2 import FileDescriptorProto
+    from google.protobuf.descriptor_pool import DescriptorPool
+
+PROTOBUF = "protobuf"
+CLASS, FILE = "protobuf.message-class-name", "protobuf.descriptor-file"
+DEFAULTS, NULL_TEXT = "protobuf.read-default-values", "protobuf.write-null-string-literal"
+IGNORE = "protobuf.ignore-parse-errors"
+NAMES = (CLASS, FILE, DEFAULTS, NULL_TEXT, IGNORE)
+MADE = "'{}' = 'orders.desc', made by protoc --include_imports --descriptor_set_out=orders.desc orders.proto"
+
+
+def protobuf_options(
+    options: TableOptions, side: str, columns: Mapping[str, SqlType], places: Mapping[str, Span]
+) -> tuple[tuple[str, str], ...]:
+    """Return the file, the name of the message, and how NULLs are read and written. `side` is "key.", "value." or "".
+    Raises BindError, at its place for a column that the message does not have.
+    """
+    if f"{side}{FILE}" not in options:
+        problem = "format protobuf needs a file of descriptors, as it has no Java class to ask"
+        span = options.spans.get(f"{side}format", options.table)
+        raise BindError(problem, span=span, hint=MADE.format(f"{side}{FILE}"))
+    if options.word(f"{side}{IGNORE}", ("true", "false"), "false") == "true":
+        hint = "SET 'tvfsql.dead-letter' = 'a_table' keeps messages that cannot be read"
+        raise options.error(f"{side}{IGNORE}", "would drop messages without a word", hint)
+    path = options.text(f"{side}{FILE}")
+    called = options.text(f"{side}{CLASS}", example="com.acme.Order")
+    message = _message(options, side, path, called)
+    for name, kind in columns.items():
+        _check(message, name, kind, places[name])
+    return (
+        ("descriptor", path),
+        ("message", message.full_name),
+        ("defaults", options.word(f"{side}{DEFAULTS}", ("true", "false"), "false")),
+        ("null_text", options.text(f"{side}{NULL_TEXT}", "")),
+    )
+
+
+def _message(options: TableOptions, side: str, path: str, called: str) -> Descriptor:
+    """The message with a Java class or a name of its own."""
+    from google.protobuf.descriptor_pb2 import FileDescriptorSet
+    from google.protobuf.descriptor_pool import DescriptorPool
+    from google.protobuf.message import DecodeError
+
+    try:
+        with open(path, "rb") as file:
+            files = FileDescriptorSet.FromString(file.read()).file
+        pool = DescriptorPool()
+        for each in files:
+            pool.Add(each)
+        named = {name: message for each in files for name, message in _messages(pool, each)}
+    except (OSError, DecodeError, KeyError, TypeError) as error:
+        problem = f"cannot be read: {getattr(error, 'strerror', None) or 'it is no file of descriptors'}"
+        raise options.error(f"{side}{FILE}", problem, MADE.format(f"{side}{FILE}")) from None
+    found = named.get(called.replace("$", "."))
+    if found is None:
+        hint = did_you_mean(called, [name for name in named if not name.startswith("google.")], otherwise="messages: ")
+        raise options.error(f"{side}{CLASS}", f"names no message of {path}", hint)
+    return found
+
+
+def _messages(pool: DescriptorPool, file: FileDescriptorProto) -> Iterator[tuple[str, Descriptor]]:
+    """The messages of a file, by their Java class (with dots for $) and by their own name."""
+    options = file.options
+    package = options.java_package or file.package
+    outer = options.java_outer_classname or _outer_class(file)
+    java = [package, *([] if options.java_multiple_files else [outer])]
+
+    def walk(message: Descriptor) -> Iterator[tuple[str, Descriptor]]:
+        own = message.full_name.removeprefix(f"{file.package}.")
+        yield ".".join(filter(None, [*java, own])), message
+        yield message.full_name, message
+        for nested in message.nested_types:
+            yield from walk(nested)
+
+    for message in pool.FindFileByName(file.name).message_types_by_name.values():
+        yield from walk(message)
+
+
+def _outer_class(file: FileDescriptorProto) -> str:
+    """The Java class around the messages of a file without java_multiple_files."""
+    base = file.name.rpartition("/")[2].removesuffix(".proto")
+    name, upper = "", True
+    for char in base:
+        name += (char.upper() if upper else char) if char.isalnum() else ""
+        upper = not char.isalpha()
+    taken = {each.name for each in (*file.message_type, *file.enum_type, *file.service)}
+    return f"{name}OuterClass" if name in taken else name
+
+
+def _check(message: Descriptor, name: str, kind: SqlType, place: Span) -> None:
+    """Raise BindError if a column, or a field of a row in it, is not a field of the message, or has another type."""
+    field = message.fields_by_name.get(name)
+    if field is None:
+        hint = did_you_mean(name, list(message.fields_by_name), otherwise="fields: ")
+        raise BindError(f"the message {message.full_name} has no field {name}", span=place, hint=hint)
+    wanted = _kinds(field)
+    if kind.startswith("struct<"):
+        wanted = [kind if each.startswith("struct<") else each for each in wanted]
+    if field.message_type is not None and (inner := _row_of(field, kind)) is not None:
+        row, inside = inner
+        for part, of_part in fields(inside).items():
+            _check(row, part, of_part, place)
+        return
+    if kind not in wanted:
+        hint = f"{name} {shown(wanted[0])}"
+        raise BindError(f"{name} is no {shown(kind)} in the message {message.full_name}", span=place, hint=hint)
+
+
+def _row_of(field: FieldDescriptor, kind: SqlType) -> tuple[Descriptor, SqlType] | None:
+    """The message in a field, and the ROW for it in a column of this type; None if it is no such column."""
+    message = field.message_type
+    assert message is not None
+    outer, _, inner = kind.partition("<")
+    if message.GetOptions().map_entry:
+        key, value = message.fields_by_name["key"], message.fields_by_name["value"]
+        parts = split_kinds(inner[:-1]) if outer == "map" else []
+        if value.message_type is None or not parts or parts[0] not in _kinds(key):
+            return None
+        return (value.message_type, parts[1]) if parts[1].startswith("struct<") else None
+    if field.is_repeated:
+        return (message, inner[:-1]) if outer == "array" and inner.startswith("struct<") else None
+    return (message, kind) if outer == "struct" else None
+
+
+def _kinds(field: FieldDescriptor) -> list[SqlType]:
+    """The types that a column for a field may have."""
+    message = field.message_type
+    if message is not None and message.GetOptions().map_entry:
+        keys, values = (_kinds(message.fields_by_name[part]) for part in ("key", "value"))
+        return [f"map<{key},{value}>" for key in keys for value in values]
+    ones = SIMPLE.get(field.cpp_type, ["string", "int"])  # an enum is its name or its number
+    if message is not None:
+        ones = [f"struct<{','.join(f'{part.name}:{_kinds(part)[0]}' for part in _plain(message))}>"]
+    elif field.type == field.TYPE_BYTES:
+        ones = ["binary"]
+    return [f"array<{one}>" for one in ones] if field.is_repeated else ones
+
+
+def _plain(message: Descriptor) -> Iterator[FieldDescriptor]:
+    """The fields that are no messages, of which a message may hold itself."""
+    return (field for field in message.fields if field.message_type is None)
+
+
+SIMPLE = {  # by google.protobuf's numbers of C++ types; the signed ones are for unsigned numbers too, as in Flink
+    1: ["int"], 3: ["int"], 2: ["bigint"], 4: ["bigint"], 5: ["double"], 6: ["float"], 7: ["boolean"], 9: ["string"],
+}  # fmt: skip
