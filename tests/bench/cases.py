@@ -45,6 +45,7 @@ class StreamCase(Case):
     micro_batches: int = 10
     keys: int | None = None
     dear: bool = False
+    format: str = "csv"
 
     @property
     def alone(self) -> bool:
@@ -89,12 +90,18 @@ RANGE_CASES = (
     RangeCase("ranges-hop", "No keys, HOP 100 ms/1 min", Hop(100, MINUTE)),
     RangeCase("ranges-cumulate", "No keys, CUMULATE 100 ms/1 min", Cumulate(100, MINUTE)),
 )
+PARQUET = "parquet"
 MEMORY = ("hop-10min", "hop-1h", "hop-24h")
 STREAM_CASES = (
     StreamCase("stream-tumble", "Stream, TUMBLE 1 min", Tumble(MINUTE)),
     StreamCase("stream-hop-1h", "Stream, HOP 1 min/1 h", Hop(MINUTE, HOUR)),
     StreamCase("stream-hop-24h", "Stream, HOP 1 min/24 h", Hop(MINUTE, DAY)),
     StreamCase("stream-cumulate-24h", "Stream, CUMULATE 1 min/24 h", Cumulate(MINUTE, DAY)),
+    StreamCase("stream-tumble-parquet", "Stream from Parquet, TUMBLE 1 min", Tumble(MINUTE), format=PARQUET),
+    StreamCase("stream-hop-1h-parquet", "Stream from Parquet, HOP 1 min/1 h", Hop(MINUTE, HOUR), format=PARQUET),
+    StreamCase(
+        "stream-cumulate-24h-parquet", "Stream from Parquet, CUMULATE 1 min/24 h", Cumulate(MINUTE, DAY), format=PARQUET
+    ),
     StreamCase("stream-session", "Stream, 100,000 keys, SESSION 1 h", Session(HOUR), keys=100_000),
     StreamCase("stream-100-1h", "Stream of 100, HOP 1 min/1 h", Hop(MINUTE, HOUR), micro_batches=100, dear=True),
     StreamCase("stream-100-24h", "Stream of 100, HOP 1 min/24 h", Hop(MINUTE, DAY), micro_batches=100, dear=True),

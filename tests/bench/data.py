@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import os
-import shutil
 import tempfile
 from collections.abc import Callable
 from dataclasses import dataclass
@@ -77,32 +76,38 @@ class Bids:
 
 @dataclass(frozen=True)
 class StreamOfBids(Bids):
-    """The same rows for streams: as CSV, which every engine reads, in one file for each micro-batch.
+    """The same rows for streams, as CSV or Parquet, in one file for each micro-batch.
 
     One more row of key 0 ends the last file, long after the others: so their windows have passed for an engine too
     that never ends a stream. Whoever adds answers up leaves out the windows that start after END.
     """
 
     micro_batches: int = 10
+    format: str = "csv"
 
     def _folder(self, name: str, choose: Callable[[pa.Table], pa.Table]) -> str:
-        return super()._folder(f"{name}-in-{self.micro_batches}", choose)
+        parquet = "-parquet" if self.format == "parquet" else ""
+        return super()._folder(f"{name}-in-{self.micro_batches}{parquet}", choose)
 
     def _write(self, rows: pa.Table, folder: Path) -> None:
         schema = rows.schema.set(0, pa.field("ts", pa.timestamp("ms")))
         last = pa.Table.from_pylist([{"ts": LAST_ROW, "k": 0, "v": 0, "item": 0}], schema)
         rows = pa.concat_tables([rows.cast(schema, safe=False), last])
         size = -(-len(rows) // self.micro_batches)
-        in_one_file(str(folder)).parent.mkdir()
-        with in_one_file(str(folder)).open("wb") as whole:
-            for i in range(self.micro_batches):
-                file = folder / f"{i:04}.csv"
-                pyarrow.csv.write_csv(rows.slice(i * size, size), file, AS_CSV)
-                os.utime(file, (i, i))  # file streams go by the time of the last change
-                with file.open("rb") as part:
-                    shutil.copyfileobj(part, whole)
+        for i in range(self.micro_batches):
+            file = folder / f"{i:04}.{self.format}"
+            self._write_file(rows.slice(i * size, size), file)
+            os.utime(file, (i, i))  # file streams go by the time of the last change
+        in_one_file(str(folder), self.format).parent.mkdir()
+        self._write_file(rows, in_one_file(str(folder), self.format))
+
+    def _write_file(self, rows: pa.Table, file: Path) -> None:
+        if self.format == "csv":
+            pyarrow.csv.write_csv(rows, file, AS_CSV)
+        else:
+            pq.write_table(rows, file)
 
 
-def in_one_file(folder: str) -> Path:
+def in_one_file(folder: str, format: str = "csv") -> Path:
     """The rows of a stream's folder once more in one file, where Spark does not look for them."""
-    return Path(folder, "_whole", "rows.csv")
+    return Path(folder, "_whole", f"rows.{format}")

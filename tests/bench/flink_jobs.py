@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import os
 import sys
 from collections import deque
 
@@ -10,7 +11,7 @@ from pyflink.table import EnvironmentSettings, TableEnvironment
 
 BID = """
     CREATE TEMPORARY TABLE bid (ts TIMESTAMP(3), k INT, v BIGINT, item INT, WATERMARK FOR ts AS ts)
-    WITH ('connector' = 'filesystem', 'path' = '{}', 'format' = 'csv')
+    WITH ('connector' = 'filesystem', 'path' = '{}', 'format' = '{}')
 """
 NOTHING = """
     CREATE TEMPORARY TABLE nothing
@@ -24,16 +25,21 @@ EARLY = "SELECT window_start < TIMESTAMP '{}' AS early, total, n, top FROM ({})"
 
 
 def main(parallelism: str) -> None:
+    answers = os.fdopen(os.dup(1), "w")
+    os.dup2(2, 1)  # libraries print to stdout too
     for line in sys.stdin:
         job = json.loads(line)
         flink = TableEnvironment.create(EnvironmentSettings.in_streaming_mode())
         flink.get_config().set("parallelism.default", parallelism)
         if "statements" in job:
-            print(json.dumps(executed(flink, job["statements"])), flush=True)
+            print(json.dumps(executed(flink, job["statements"])), file=answers, flush=True)
             continue
-        flink.execute_sql(BID.format(job["file"]))
+        if job["jars"]:
+            flink.get_config().set("pipeline.jars", ";".join(job["jars"]))
+            flink.get_config().set("table.local-time-zone", "UTC")  # in which it reads times without a zone
+        flink.execute_sql(BID.format(job["file"], job["format"]))
         flink.execute_sql(NOTHING)
-        print(json.dumps(totals(flink, job) if job["totals"] else everything(flink, job)), flush=True)
+        print(json.dumps(totals(flink, job) if job["totals"] else everything(flink, job)), file=answers, flush=True)
 
 
 def executed(flink: TableEnvironment, statements: list[str]) -> list[int]:

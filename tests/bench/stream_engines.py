@@ -12,9 +12,10 @@ from pathlib import Path
 from tempfile import TemporaryDirectory
 from typing import Any
 
-from cases import DAY, Case
+from cases import DAY, Case, StreamCase
 from data import END, in_one_file
 from engines import OnSpark, Totals, flink_sql, results, size_and_slide
+from flink_jars import parquet_jars
 from pyspark.sql import DataFrame
 from pyspark.sql import functions as F
 from pyspark.sql.streaming.readwriter import DataStreamWriter
@@ -62,10 +63,10 @@ class TvfsqlOnStream(OnStream):
 
     def run(self, case: Case, file: str) -> None:
         columns = ", ".join(("window_start", "window_end", "k", *results(case)))
-        self.session.execute(tables(file) + f"INSERT INTO nothing ({columns}) {flink_sql(case)}")
+        self.session.execute(tables(file, format_of(case)) + f"INSERT INTO nothing ({columns}) {flink_sql(case)}")
 
     def frame(self, case: Case, file: str) -> DataFrame:
-        self.session.execute(tables(file))
+        self.session.execute(tables(file, format_of(case)))
         return self.session.sql(flink_sql(case)).dataframe()
 
     def to_end(self, build: Callable[[], DataStreamWriter], checkpoint: str) -> None:
@@ -81,7 +82,7 @@ class InBatch(OnSpark):
         return 1
 
     def frame(self, case: Case, file: str) -> DataFrame:
-        self.session.execute(tables(file))
+        self.session.execute(tables(file, format_of(case)))
         return self.session.sql(flink_sql(case)).dataframe().where(F.col("window_start") < F.lit(END))
 
 
@@ -94,8 +95,11 @@ class SparkWindowsOnStream(OnStream):
         return 1000 if _copies_a_day(case) else 1
 
     def frame(self, case: Case, file: str) -> DataFrame:
-        bid = self.spark.readStream.schema(COLUMNS.replace("(3)", ""))  # withWatermark takes no other type
-        rows = bid.option("maxFilesPerTrigger", 1).csv(file).withWatermark("ts", "0 seconds")
+        kind = "_NTZ" if format_of(case) == "parquet" else ""  # its files have no other type
+        bid = self.spark.readStream.schema(COLUMNS.replace("(3)", kind))
+        rows = bid.option("maxFilesPerTrigger", 1).format(format_of(case)).load(file)
+        # withWatermark takes no other type
+        rows = rows.withColumn("ts", F.col("ts").cast("timestamp")).withWatermark("ts", "0 seconds")
         calls = (F.sum("v").alias("total"), F.count("*").alias("n"), F.max("v").alias("top"))
         if isinstance(case.window, Session):  # Spark parts rows that are exactly the gap apart
             window = F.session_window("ts", f"{case.window.gap} milliseconds 1 microsecond").alias("window")
@@ -137,9 +141,13 @@ class Flink:
         self._job({"statements": statements})
 
     def _answer(self, case: Case, file: str, totals: bool) -> list[int]:
-        return self._job(
-            {"file": str(in_one_file(file)), "select": flink_sql(case), "before": str(END), "totals": totals}
-        )
+        format = format_of(case)
+        job = {
+            "file": str(in_one_file(file, format)),
+            "format": format,
+            "jars": parquet_jars() if format != "csv" else [],
+        }
+        return self._job({**job, "select": flink_sql(case), "before": str(END), "totals": totals})
 
     def _job(self, job: dict[str, Any]) -> list[int]:
         assert self.jobs.stdin is not None and self.jobs.stdout is not None
@@ -163,10 +171,14 @@ def flink() -> Iterator[Flink | None]:
         jobs.stdin.close()
 
 
-def tables(folder: str) -> str:
+def format_of(case: Case) -> str:
+    return case.format if isinstance(case, StreamCase) else "csv"
+
+
+def tables(folder: str, format: str = "csv") -> str:
     return (
         f"DROP TABLE IF EXISTS bid; CREATE TABLE bid ({COLUMNS}, WATERMARK FOR ts AS ts) WITH ("
-        f"'connector' = 'filesystem', 'path' = '{folder}', 'format' = 'csv', 'maxFilesPerTrigger' = '1');"
+        f"'connector' = 'filesystem', 'path' = '{folder}', 'format' = '{format}', 'maxFilesPerTrigger' = '1');"
         "DROP TABLE IF EXISTS nothing; CREATE TABLE nothing (window_start TIMESTAMP(3), window_end TIMESTAMP(3), k INT,"
         " total BIGINT, n BIGINT, top BIGINT, items BIGINT) WITH ('connector' = 'blackhole');"
     )

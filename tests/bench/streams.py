@@ -19,8 +19,9 @@ def run(bids: Bids, cases: Sequence[StreamCase], repeats: int) -> bool:
     """Print what was found; whether all answers agree."""
     with flink() as peer:
         report.say(
-            f"\nStreams: {bids.rows:,} rows, {bids.keys:,} keys, in CSV files, one a micro-batch; medians of {repeats}"
-            " after a warm-up, engines by turns; dear cases once. All write to sinks that take every row and keep none."
+            f"\nStreams: {bids.rows:,} rows, {bids.keys:,} keys, one file a micro-batch; medians of"
+            f" {repeats} after a warm-up, engines by turns; dear cases once. All write to sinks that take every row and"
+            " keep none."
         )
         if peer is None:
             report.say("Flink is left out: `make bench-flink` installs it.")
@@ -29,7 +30,7 @@ def run(bids: Bids, cases: Sequence[StreamCase], repeats: int) -> bool:
         times: dict[str, list[Timed]] = {}
         agree = True
         for case in cases:
-            rows = StreamOfBids(bids.rows, case.keys or bids.keys, case.micro_batches)
+            rows = StreamOfBids(bids.rows, case.keys or bids.keys, case.micro_batches, case.format)
             bench = Bench(rows, engine, _others(case, session, peer), 1 if case.dear else repeats, check_share=1)
             found = list(bench.answers(case))
             agree &= all(answer.agrees for answer in found)

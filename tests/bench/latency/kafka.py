@@ -38,7 +38,7 @@ class Kafka:
     """A running broker."""
 
     def __init__(self, folder: Path) -> None:
-        tools = jars("kafka_tools")
+        tools = jars("bench_jars")
         if isinstance(tools, Unreachable):
             raise tools
         self.broker = Broker(folder)
@@ -112,7 +112,7 @@ def spark_jars() -> str:
 
 def flink_jar() -> Path:
     """Flink's connector."""
-    tools = jars("kafka_tools")
+    tools = jars("bench_jars")
     assert isinstance(tools, Path)
     (found,) = (tools / "flink").glob("*.jar")
     return found
