@@ -1,8 +1,8 @@
 """Asks Flink for messages in Avro: the schema that it derives from a table's columns, its bytes for rows, and what it
 reads from these. What it refuses is there too. The answers are in tests/data/flink_avro.json.
 
-It runs in the Python of Flink's own virtual environment, with the jar of flink-sql-avro of the same version as Flink
-(https://repo1.maven.org/maven2/org/apache/flink/flink-sql-avro/2.3.0/flink-sql-avro-2.3.0.jar):
+It runs in the Python of Flink's own virtual environment, with the jar of org.apache.flink:flink-sql-avro
+of the same version as Flink:
 export HADOOP_CLASSPATH=flink-sql-avro-2.3.0.jar
 .venv-flink/bin/python tests/support/flink_messages.py > tests/data/flink_avro.json
 """
