@@ -12,7 +12,7 @@ STEPS = 3  # of the bisection: it ends within an eighth of the rate
 
 def searched(runner: Runner, engine: str, window: str, transport: str, seconds: int) -> Iterator[str]:
     """One line for each run, and one for the rate that was found. The first third of a run is its warm-up."""
-    sustained, grown = 0, 0
+    sustained, grown, limit = 0, 0, "no limit found"
     rate, steps = FIRST, STEPS
     while steps and rate <= MOST:
         made = runner.run(engine, window, transport, rate, seconds, seconds // 3)
@@ -21,11 +21,11 @@ def searched(runner: Runner, engine: str, window: str, transport: str, seconds: 
         yield f"    {engine}, {rate:,} rows/s: {lag}{', grows' if made.grows else ''}"
         if made.fell_behind:
             yield f"    {engine}: the feeder fell behind, {made.feed.reached:,.0f} rows/s"
+        steps -= bool(grown)
         if made.grows or made.fell_behind:
             grown = rate
+            limit = f"{'the feeder is too slow' if made.fell_behind else 'lag grows'} at {rate:,}"
         else:
             sustained = rate
-        steps -= bool(grown)
         rate = (sustained + grown) // 2000 * 1000 if grown else rate * 2
-    limit = f"grows at {grown:,}" if grown else "no limit found"
     yield f"  {engine}: {sustained:,} rows/s; {limit}"
