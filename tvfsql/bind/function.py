@@ -17,12 +17,12 @@ from decimal import Decimal
 from typing import Any
 
 from tvfsql.bind.spark_functions import is_known
-from tvfsql.errors import BindError, Span, SqlSyntaxError, nearest
+from tvfsql.errors import BindError, Span, SqlSyntaxError, UnsupportedError, nearest
 from tvfsql.functions import DETERMINISTIC, RETURNS
 from tvfsql.plan.function import MANY, UserFunction
 from tvfsql.plan.types import SqlType
 from tvfsql.syntax import statements
-from tvfsql.syntax.types import parse_type
+from tvfsql.syntax.type_words import parse_type
 
 AGGREGATE = ("create_accumulator", "accumulate", "get_value")  # the methods of an aggregate; merge is optional
 SIGNATURES = {
@@ -184,8 +184,8 @@ def _result(found: Any, called: Callable[..., Any], where: str, span: Span | Non
     said = getattr(found, RETURNS, None) or getattr(called, RETURNS, None)
     if said is not None:
         try:
-            return parse_type(str(said), Span(0, len(str(said))))
-        except SqlSyntaxError as error:
+            return parse_type(str(said))
+        except (SqlSyntaxError, UnsupportedError) as error:
             message = f"@returns of {where}: {error.message}"
             raise BindError(message, span=span, hint=error.hint) from None
     try:

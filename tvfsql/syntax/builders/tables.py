@@ -10,6 +10,8 @@ from tvfsql.errors import SqlSyntaxError
 from tvfsql.syntax import ast, statements
 from tvfsql.syntax.builders.window_calls import Builder, Node, child, children, found, has
 from tvfsql.syntax.calls import decoded
+from tvfsql.syntax.tokens import tokens_of
+from tvfsql.syntax.type_words import declared_type
 
 
 class TableBuilder(Builder):
@@ -89,14 +91,12 @@ class TableBuilder(Builder):
         )
 
     def column(self, tree: Node) -> statements.Column:
-        from tvfsql.syntax.types import declared_type
-
         kind = found(tree, "type")
         name = self.name(found(tree, "identifier"))
         metadata = child(tree, "metadata")
         key = next(self.strings(metadata), name.text) if metadata else None
         virtual = metadata is not None and has(metadata, "VIRTUAL")
-        declared = declared_type(self.text(kind), self.span(kind))
+        declared = declared_type(tokens_of(self.sql, self.span(kind)), self.span(kind))
         if any(has(part, "NOT") for part in children(tree, "not_null")):
             declared = replace(declared, nullable=False)
         return statements.Column(name, declared.kind, self.comment(tree), key, virtual, declared)

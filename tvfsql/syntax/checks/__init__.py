@@ -7,6 +7,7 @@ from collections.abc import Sequence
 from lark import Token
 
 from tvfsql.errors import Span, SqlSyntaxError, UnsupportedError
+from tvfsql.syntax.checks.casts import refuse_wrong_types
 from tvfsql.syntax.checks.commas import refuse_idle_commas
 from tvfsql.syntax.checks.units import refuse_unknown_units
 from tvfsql.syntax.tokens import place_of
@@ -23,6 +24,7 @@ def refuse_misread(tokens: Sequence[Token]) -> None:
     """Raise SqlSyntaxError or UnsupportedError for words of a query or an expression that sqlglot would misread."""
     refuse_idle_commas(tokens)
     refuse_unknown_units(tokens)
+    refuse_wrong_types(tokens)
     _refuse_others(tokens)
 
 

@@ -13,7 +13,7 @@ from tvfsql.syntax.checks.literals import refuse_invalid
 from tvfsql.syntax.dialect import parse_at
 from tvfsql.syntax.known import refuse_unknown
 from tvfsql.syntax.queries.semi_joins import in_for_any
-from tvfsql.syntax.types import nearest_type
+from tvfsql.syntax.type_words import nearest_type
 
 
 def tree_of(text: str, span: Span, kind: type[exp.Expr]) -> exp.Expr:

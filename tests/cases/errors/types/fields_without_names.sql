@@ -1,0 +1,1 @@
+CREATE TABLE t (a ROW<INT, STRING>) WITH ('connector' = 'filesystem', 'path' = 't', 'format' = 'json');

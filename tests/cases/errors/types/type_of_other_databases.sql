@@ -1,0 +1,1 @@
+CREATE TABLE t (a MEDIUMINT) WITH ('connector' = 'filesystem', 'path' = 't', 'format' = 'json');
