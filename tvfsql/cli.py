@@ -159,7 +159,8 @@ def _start_early(given: argparse.Namespace) -> EarlyStart | None:
     from tvfsql.runtime.local_spark.early import start_early
 
     try:
-        return start_early([*(given.sql or ()), *(Path(file).read_text(encoding="utf-8") for file in files)])
+        scripts = [(Path(file).read_text(encoding="utf-8"), Path(file).parent) for file in files]
+        return start_early([*scripts, *((sql, Path()) for sql in given.sql or ())])
     except (OSError, UnicodeDecodeError):  # reported when the file is read as a script
         return None
 

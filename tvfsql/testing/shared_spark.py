@@ -19,11 +19,11 @@ class SharedSpark:
 
     def get(self) -> SparkSession:
         """Return the Spark. Raises DataError without Java."""
-        from tvfsql.runtime.local_spark.start import OF_TESTS, is_running, start_spark
+        from tvfsql.runtime.local_spark.start import FAST_COMPILER, is_running, start_spark
 
         if self.spark is None:
             self.started = not is_running()
-            self.spark = start_spark(java_options=OF_TESTS)
+            self.spark = start_spark(java_options=FAST_COMPILER)
         return self.spark
 
     def stop(self) -> None:

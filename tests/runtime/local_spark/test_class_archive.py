@@ -57,6 +57,18 @@ def test_one_that_is_being_written_is_left_alone_and_half_of_one_is_deleted(java
     assert archive_options(java, home).startswith("-XX:ArchiveClassesAtExit=")
 
 
+def test_archives_that_no_run_has_used_for_a_month_are_deleted(java: Java, home: Path) -> None:
+    used = archive_of(archive_options(java, home))
+    unused, recent = used.with_name("classes-0.jsa"), used.with_name("classes-1.jsa")
+    for each in (used, unused, recent):
+        each.write_bytes(b"\xa8\x0b\xaa\xf0 classes")
+        os.utime(each, (0, 0))
+    os.utime(recent)
+    archive_options(java, home)  # uses one
+    archive_options(replace(java, version="17.0.16"), home)  # needs another one
+    assert [each.exists() for each in (used, unused, recent)] == [True, False, True]
+
+
 def test_there_is_none_where_it_cannot_be(java: Java, home: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     archive = archive_of(archive_options(java, home))
     archive.write_bytes(b"classes")

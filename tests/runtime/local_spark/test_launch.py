@@ -54,12 +54,12 @@ def test_an_error_in_the_script_does_not_wait_for_the_java_that_starts_meanwhile
 
 @pytest.mark.parametrize("text", ["SET 'spark.sql.ansi.enabled' = 'false'", "WITH ('connector' = 'kafka')"])
 def test_a_script_that_may_need_more_than_a_plain_spark_starts_none_early(text: str) -> None:
-    assert start_early(["SELECT 1", text]) is None
+    assert start_early([("SELECT 1", Path()), (text, Path())]) is None
 
 
 def test_a_cluster_is_not_started_early(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setenv("SPARK_MASTER", "spark://elsewhere:7077")
-    assert start_early(["SELECT 1"]) is None
+    assert start_early([("SELECT 1", Path())]) is None
 
 
 @dataclass

@@ -7,6 +7,7 @@ that the archive matches itself and its jars, and otherwise starts without it. S
 from __future__ import annotations
 
 import hashlib
+import os
 import time
 from pathlib import Path
 
@@ -16,6 +17,7 @@ from tvfsql.runtime.local_spark.java import Java
 TRIED = (17, 21)  # the versions of Java that this was tested with
 _QUIET = "-Xlog:cds*=off"  # otherwise the JVM prints each class that it leaves out
 _WRITTEN_BY_NOW = 600  # seconds after which an incomplete archive is abandoned
+_UNUSED = 30 * 24 * 3600  # seconds after which an archive that no run has used is deleted
 
 
 def archive_options(java: Java, spark_home: Path) -> str:
@@ -30,16 +32,25 @@ def archive_options(java: Java, spark_home: Path) -> str:
         folder.mkdir(parents=True, exist_ok=True)
         archive = folder / f"classes-{_key(java, spark_home)}.jsa"
         if not archive.exists():
+            _delete_unused(folder)
             return f"-XX:ArchiveClassesAtExit={archive} {_QUIET}" if _fits(archive) else ""
         if not is_ours(archive):
             return ""
         if _is_whole(archive):
+            os.utime(archive)
             return f"-XX:SharedArchiveFile={archive} {_QUIET}"
         if time.time() - archive.stat().st_mtime > _WRITTEN_BY_NOW:  # a JVM was killed while it wrote
             archive.unlink()
     except OSError:
         pass
     return ""
+
+
+def _delete_unused(folder: Path) -> None:
+    """Delete the archives of Javas and Sparks that nobody uses any more."""
+    for archive in folder.glob("classes-*.jsa"):
+        if is_ours(archive) and time.time() - archive.stat().st_mtime > _UNUSED:
+            archive.unlink()
 
 
 def _key(java: Java, spark_home: Path) -> str:

@@ -4,11 +4,13 @@ from __future__ import annotations
 
 import re
 import threading
-from collections.abc import Iterable
+from collections.abc import Sequence
 from contextlib import suppress
+from pathlib import Path
 from typing import TYPE_CHECKING
 
 from tvfsql.runtime.cluster.asked import REMOTE, cluster, requested
+from tvfsql.runtime.local_spark.small_input import is_small
 
 if TYPE_CHECKING:
     from pyspark.sql import SparkSession
@@ -18,12 +20,14 @@ ASKS_FOR_MORE = re.compile(r"spark\.|kafka|avro|protobuf|jdbc|iceberg|delta", re
 
 
 class EarlyStart:
-    """A local Spark without packages and settings of the user's, which a thread starts.
+    """A local Spark without packages and settings of the user's, which a thread starts. For `small` inputs its Java
+    only has its fast compiler.
 
     An error is ignored: it occurs again, and is reported, when Spark is needed.
     """
 
-    def __init__(self) -> None:
+    def __init__(self, small: bool = False) -> None:
+        self._small = small
         self.spark: SparkSession | None = None
         self._thread = threading.Thread(target=self._start, name="tvfsql-early-start", daemon=True)
         self._thread.start()
@@ -42,15 +46,17 @@ class EarlyStart:
 
     def _start(self) -> None:
         with suppress(BaseException):
-            from tvfsql.runtime.local_spark.start import is_running, start_spark
+            from tvfsql.runtime.local_spark.start import FAST_COMPILER, is_running, start_spark
 
             if not is_running():
-                self.spark = start_spark()
+                self.spark = start_spark(java_options=FAST_COMPILER if self._small else "")
 
 
-def start_early(texts: Iterable[str]) -> EarlyStart | None:
-    """Start Spark for scripts with these texts. None if they may need a cluster, a server, packages or settings."""
+def start_early(scripts: Sequence[tuple[str, Path]]) -> EarlyStart | None:
+    """Start Spark for scripts, each with the folder of its relative paths. None if they may need a cluster, a server,
+    packages or settings.
+    """
     asked = requested()
-    if REMOTE in asked or cluster(asked) or any(ASKS_FOR_MORE.search(text) for text in texts):
+    if REMOTE in asked or cluster(asked) or any(ASKS_FOR_MORE.search(text) for text, _ in scripts):
         return None
-    return EarlyStart()
+    return EarlyStart(is_small(scripts))

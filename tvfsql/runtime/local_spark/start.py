@@ -111,8 +111,8 @@ def _connected(asked: Mapping[str, str]) -> SparkSession:
         raise DataError(f"there is no Spark Connect server at {url}: {_first_line(error)}") from error
 
 
-# only Java's fast compiler: full optimization takes longer than the tests run
-OF_TESTS = "-XX:TieredStopAtLevel=1"
+# only Java's fast compiler, for little data: full optimization takes longer than it saves
+FAST_COMPILER = "-XX:TieredStopAtLevel=1"
 
 
 def for_tiny_data(spark: SparkSession) -> SparkSession:
