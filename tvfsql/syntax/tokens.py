@@ -32,7 +32,8 @@ def tokens_of(text: str, span: Span | None = None) -> list[Token]:
     if odd := ODD.search(text, at.start, at.end):
         raise SqlSyntaxError(f"unexpected character {odd[0]!r}", span=Span(*odd.span()))
     try:
-        tokens = list(_words().lex(piece(text, at)))
+        run = grammar("tokens").parse_interactive(piece(text, at))
+        tokens = list(run.lexer_thread.lex(run.parser_state))
     except UnexpectedCharacters as error:
         place = error.pos_in_stream or 0
         what = {"'": "string", "`": "quoted name"}.get(text[place])
@@ -124,22 +125,17 @@ def place_of(token: Token) -> Span:
 
 @cache
 def grammar(name: str) -> Lark:
-    """The parser of a file in grammar/."""
+    """The parser of a file in grammar/. That of tokens.lark is used for its lexer only."""
     return Lark.open_from_package(
         "tvfsql",
         f"{name}.lark",
         ("grammar",),
         parser="lalr",
+        lexer="basic" if name == "tokens" else "contextual",
         propagate_positions=True,
         maybe_placeholders=False,
         cache=_cached(name),
     )
-
-
-@cache
-def _words() -> Lark:
-    """The lexer: a grammar without rules."""
-    return Lark.open_from_package("tvfsql", "tokens.lark", ("grammar",), parser=None, lexer="basic")
 
 
 def _cached(name: str) -> str | bool:
