@@ -33,7 +33,7 @@ def tokens_of(text: str, span: Span | None = None) -> list[Token]:
         raise SqlSyntaxError(f"unexpected character {odd[0]!r}", span=Span(*odd.span()))
     try:
         run = grammar("tokens").parse_interactive(piece(text, at))
-        tokens = list(run.lexer_thread.lex(run.parser_state))
+        tokens = list(run.lexer_thread.lex(run.parser_state))  # type: ignore[no-untyped-call]
     except UnexpectedCharacters as error:
         place = error.pos_in_stream or 0
         what = {"'": "string", "`": "quoted name"}.get(text[place])
