@@ -23,7 +23,7 @@ define install
 	@echo "installing $(1) ..."
 	@$(BIN)/pip install --quiet --disable-pip-version-check --editable '.[$(2)]'
 endef
-.PHONY: help demo test soak soak-kills test-cluster test-spark41 test-spark42 interrupts check golden bench bench-growth bench-flink fuzz hostile lint screens site
+.PHONY: help demo test soak soak-kills test-cluster test-connect test-spark41 test-spark42 interrupts check golden bench bench-growth bench-flink fuzz hostile lint screens site
 
 help:  ## show this list
 	@awk -F ':.*## ' '/^[a-z0-9-]+:.*## /{printf "  make %-12s %s\n", $$1, $$2}' Makefile
@@ -48,6 +48,9 @@ interrupts: $(DONE)  ## press Ctrl-C N=60 times at random moments in queries and
 
 test-cluster: $(DONE)  ## the tests on a standalone Spark cluster on this machine
 	$(BIN)/pytest -n 0 --durations 5 -m cluster
+
+test-connect: $(DONE)  ## every golden stream, in both modes, over a real Spark Connect server: a quarter of an hour
+	TVFSQL_SOAK=1 $(BIN)/pytest -n 0 --durations 5 tests/cluster/test_connect.py
 
 test-spark41: .venv-spark41/.installed  ## the tests of Iceberg, with Spark 4.1 in .venv-spark41
 	.venv-spark41/bin/pytest -n 0 --durations 5 -m lakehouse -k iceberg

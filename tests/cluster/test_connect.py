@@ -12,7 +12,7 @@ from typing import TYPE_CHECKING
 import golden_streams
 import pytest
 from connect import ConnectServer
-from golden import cases
+from golden import Case, cases
 
 from examples import SOAK
 
@@ -25,6 +25,13 @@ pytestmark = [
     pytest.mark.skipif(sys.platform == "win32", reason="kills groups"),
 ]
 
+SAMPLE = {
+    "streaming:streaming/session",
+    "streaming:streaming/top_n",
+    "streaming:streaming/statement_set",
+    *(f"batch:streaming/{name}" for name in ("cascade", "cumulate_distinct", "deduplicate", "insert", "session")),
+    *(f"batch:streaming/{name}" for name in ("ltz", "top_n", "unnest", "union", "grouping_sets")),
+}
 # a process of its own, because one with a Spark in it cannot have a session of a server
 PROGRAM = """
 import json, sys
@@ -85,28 +92,33 @@ def test_streams_give_the_rows_of_batch_or_are_refused_by_name(server: ConnectSe
     assert "a stream with Python functions does not run over Spark Connect" in told["SELECT twice(price) FROM bids"]
 
 
-@pytest.mark.slow
 @pytest.mark.soak
-@pytest.mark.skipif(not SOAK, reason="in `make soak`; above is one stream over Connect")
 def test_golden_streams_give_the_rows_they_give_without_a_server(
     server: ConnectServer, spark: SparkSession, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    """Those that fill several tables are refused."""
-    chosen = cases("streaming")
-    program, names = golden_streams.__file__, [case.name for case in chosen]
-    command = [sys.executable, program, server.remote, str(tmp_path / "there"), *names]
+    """In both modes; those that fill several tables are refused as streams. `make test-connect` runs all of them, a
+    normal run some.
+    """
+    streams = cases("streaming")
+    runs = [f"streaming:{case}" for case in streams]
+    runs += [f"batch:{case}" for case in streams if not golden_streams.STREAMS_ALONE.search(case.sql)]
+    chosen = [run for run in runs if SOAK or run in SAMPLE]
+    assert SOAK or {*chosen} == SAMPLE
+    command = [sys.executable, golden_streams.__file__, server.remote, str(tmp_path / "there"), *chosen]
     done = subprocess.run(command, capture_output=True, text=True, check=False)
     assert done.returncode == 0, done.stderr
     there = json.loads(done.stdout.splitlines()[-1])
     rows = 0
-    for case in chosen:
-        base = tmp_path / "here" / case.name.replace("/", "-")
+    for run in chosen:
+        mode, name = run.split(":")
+        base = tmp_path / "here" / run.replace("/", "-").replace(":", "-")
         base.mkdir(parents=True)
         monkeypatch.chdir(base)
-        for found, wanted in zip(there[case.name], golden_streams.told_by(case, base, spark), strict=True):
+        here = golden_streams.told_by(Case(name), base, spark, batch=mode == "batch")
+        for found, wanted in zip(there[run], here, strict=True):
             if isinstance(found, str):
-                assert "over Spark Connect" in found, case.name
+                assert mode == "streaming" and "over Spark Connect" in found, run
             else:
-                assert found == wanted, case.name
+                assert found == wanted, run
                 rows += len(found)
     assert rows > 0

@@ -82,6 +82,11 @@ def test_batch_replaces_rows_of_a_key_and_adds_others(lake: Lake, bids: Path) ->
     assert Counter(map(tuple, session.sql("SELECT * FROM totals").collect())) == lake.rows("totals")
     with pytest.raises(TvfSqlError, match=r"two rows for table .* have the same primary key"):
         session.execute("INSERT INTO totals SELECT ts, 'x', 1, price FROM bid UNION ALL SELECT ts, 'x', 2, 1 FROM bid")
+    at = "TIMESTAMP '2000-01-01 12:00:00'"
+    for order, word, n in (("ASC", "NOTHING", 0), ("DESC", "NOTHING", 0), ("ASC", "DEDUPLICATE", 9)):
+        numbers = f"(SELECT n FROM (VALUES {', '.join(f'({n})' for n in range(10))}) AS t (n) ORDER BY n {order})"
+        session.execute(f"INSERT INTO totals SELECT {at}, 'x', n, 1 FROM {numbers} ON CONFLICT DO {word}")
+        assert [row[2] for row in lake.rows("totals") if row[1] == "x"] == [n]
     with pytest.raises(TvfSqlError, match=r"has a NULL in its primary key \(window_start, item\)"):
         session.execute("INSERT INTO totals SELECT ts, CAST(NULL AS STRING), 1, 1 FROM bid LIMIT 1")
 

@@ -27,6 +27,8 @@ if TYPE_CHECKING:
 
 pytestmark = [pytest.mark.spark, pytest.mark.skipif(sys.platform != "linux", reason="a PostgreSQL of a wheel")]
 STORE = "WITH ('connector' = 'jdbc', 'url' = '{}', 'table-name' = '{}', 'username' = 'postgres');\n"
+NOON = "TIMESTAMP '2000-01-01 12:00:00'"
+QUERY_AT_NOON = QUERY.replace("window_start,", f"{NOON},", 1)  # all windows have one key
 IN_POSTGRES = "(window_start TIMESTAMP(3), item TEXT, n BIGINT, total DECIMAL(20, 2), PRIMARY KEY (window_start, item))"
 
 
@@ -84,6 +86,18 @@ def test_batch_replaces_rows_of_a_key_and_adds_others(database: Database, spark:
             "INSERT INTO of_batch SELECT ts, 'x', 1, price FROM bid UNION ALL SELECT ts, 'x', 2, 1 FROM bid"
         )
 
+    with pytest.raises(TvfSqlError, match=r"two rows for table .* have the same primary key"):
+        session.execute(f"INSERT INTO of_batch SELECT {NOON}, item, n, price FROM bid ON CONFLICT DO NOTHING")
+    with pytest.raises(TvfSqlError, match=r"two rows for table .* have the same primary key"):
+        session.execute(f"INSERT INTO of_batch {QUERY_AT_NOON} ON CONFLICT DO ERROR")
+    session.execute(f"INSERT INTO of_batch {QUERY_AT_NOON} ORDER BY window_end ON CONFLICT DO NOTHING")
+    of_windows = session.sql(f"{QUERY.format('')} ORDER BY window_start").collect()
+    last, first = ({row.item: row.n for row in rows} for rows in (of_windows, of_windows[::-1]))
+    at_noon = "SELECT item, n FROM of_batch WHERE window_start = '2000-01-01 12:00:00'"
+    assert dict(database.connection.execute(at_noon).fetchall()) == first != last
+    session.execute(f"INSERT INTO of_batch {QUERY_AT_NOON} ORDER BY window_end ON CONFLICT DO DEDUPLICATE")
+    assert dict(database.connection.execute(at_noon).fetchall()) == last
+
     create = "CREATE TABLE log (at TIMESTAMP_LTZ(3), numbers ARRAY<INT>, note STRING) "
     session.execute("SET 'table.local-time-zone' = 'Asia/Tokyo';" + create + STORE.format(database.url, "log"))
     for _ in range(2):
@@ -93,6 +107,25 @@ def test_batch_replaces_rows_of_a_key_and_adds_others(database: Database, spark:
     with pytest.raises(TvfSqlError, match='refuses rows for table nothing: relation "nothing" does not exist'):
         session.execute("CREATE TABLE nothing (n INT) " + STORE.format(database.url, "nothing"))
         session.execute("INSERT INTO nothing VALUES (1)")
+
+
+def test_the_last_or_the_first_window_of_a_key_stays(database: Database, spark: SparkSession, rows: Path) -> None:
+    """On a stream rows come in an order: the windows of an item as they end."""
+    session = Session(spark, mode="streaming")
+    session.execute(BIDS.format(rows))
+    windows = expected(spark, rows)
+    for word, pick in (("DEDUPLICATE", max), ("NOTHING", min)):
+        database.connection.execute(f"CREATE TABLE {word} (item TEXT PRIMARY KEY, n BIGINT, window_start TIMESTAMP)")
+        table = (
+            f"CREATE TABLE {word} (item STRING, n BIGINT, window_start TIMESTAMP(3), PRIMARY KEY (item) NOT ENFORCED) "
+        )
+        session.execute(table + STORE.format(database.url, word.lower()))
+        session.execute(
+            f"INSERT INTO {word} (window_start, item, n) SELECT window_start, item, n FROM ({QUERY.format('')}) "
+            f"ON CONFLICT DO {word}"
+        )
+        picked = {item: pick(row for row in windows if row[1] == item) for _, item, *_ in windows}
+        assert database.rows(word) == Counter((item, n, start) for start, item, n, _ in picked.values())
 
 
 def test_changes_of_early_results_leave_the_rows_of_batch(database: Database, spark: SparkSession, rows: Path) -> None:

@@ -127,10 +127,10 @@ def net(found: Counter[str]) -> Counter[str]:
 Told = list[list[list[str | int]] | str]
 
 
-def told_by(case: Case, base: Path, spark: SparkSession) -> Told:
+def told_by(case: Case, base: Path, spark: SparkSession, batch: bool = False) -> Told:
     """For each statement of a case its rows with their counts, or the message that refuses it."""
     told: Told = []
-    for queries in statements(case, base, spark):
+    for queries in statements(case, base, spark, batch):
         printed = StringIO()
         try:
             with redirect_stdout(printed):
@@ -144,15 +144,18 @@ def told_by(case: Case, base: Path, spark: SparkSession) -> Told:
 
 
 def main() -> int:
-    """`golden_streams.py REMOTE FOLDER CASE...` runs cases on a Spark Connect server, and prints JSON by case."""
-    remote, folder, *names = sys.argv[1:]
+    """`golden_streams.py REMOTE FOLDER MODE:CASE...` runs cases on a Spark Connect server, and prints JSON by them.
+    MODE is batch or streaming.
+    """
+    remote, folder, *wanted = sys.argv[1:]
     told = {}
     with Session(remote=remote) as session:
-        for name in names:
-            base = Path(folder) / name.replace("/", "-")
+        for run in wanted:
+            mode, name = run.split(":")
+            base = Path(folder) / run.replace("/", "-").replace(":", "-")
             base.mkdir(parents=True)
             os.chdir(base)
-            told[name] = told_by(Case(name), base, session.spark)
+            told[run] = told_by(Case(name), base, session.spark, batch=mode == "batch")
     print(json.dumps(told))
     return 0
 

@@ -9,7 +9,7 @@ from tvfsql.bind import scalar
 from tvfsql.bind.flink.zone import local_zone
 from tvfsql.bind.query import QueryBinder
 from tvfsql.bind.scope import Relation, Visible
-from tvfsql.bind.upsert_keys import refuse_conflict, refuse_other_keys
+from tvfsql.bind.upsert_keys import conflict_of, refuse_other_keys
 from tvfsql.catalog import Catalog, Table, TableColumn, View, Watermark
 from tvfsql.catalog.changelog import OP, changelog_option
 from tvfsql.catalog.connectors import Connector, connector_of, without_ignored
@@ -179,9 +179,11 @@ def bind_insert(insert: statements.Insert, catalog: Catalog, options: Options) -
         )
     given = dict(zip(wanted, bound.node.schema, strict=True))
     from_query = {name: field.name for name, field in given.items()}
-    refuse_other_keys(bound.node, table, from_query, insert.query.span)
     if insert.conflict:
-        refuse_conflict(insert.conflict, bound.node, table, from_query)
+        conflict = conflict_of(insert.conflict, bound.node, table, from_query)
+    else:
+        refuse_other_keys(bound.node, table, from_query, insert.query.span)
+        conflict = ""
     for part in stored:
         if part.name in given and not _castable(given[part.name].type, part.type):
             expr = _expression_of(insert.query, wanted.index(part.name))
@@ -196,7 +198,7 @@ def bind_insert(insert: statements.Insert, catalog: Catalog, options: Options) -
         for part in table.written
     )
     rows = Project(bound.node, items, span=insert.query.span)
-    return nodes.Sink(rows, table.name, insert.overwrite, span=insert.table.span)
+    return nodes.Sink(rows, table.name, insert.overwrite, conflict, span=insert.table.span)
 
 
 def _stored(part: TableColumn, given: Mapping[str, Field]) -> Item:

@@ -1,8 +1,7 @@
 """The keys of a query whose rows replace those of a table, and what ON CONFLICT says about it.
 
-Source: ON CONFLICT DO NOTHING, ERROR or DEDUPLICATE of Flink 2.3, which says there which of several rows with one
-primary key stays if the query's own keys are others. Such queries with groups are refused here, so the clause decides
-nothing. For rows without groups only DEDUPLICATE is accepted: the last row of a key stays.
+Source: ON CONFLICT DO NOTHING, ERROR or DEDUPLICATE of Flink 2.3, which says which of several rows with one primary key
+stays if the query's own keys are others. As in Flink, such queries with groups are refused without the clause.
 """
 
 from __future__ import annotations
@@ -12,12 +11,10 @@ from collections.abc import Mapping
 from tvfsql.catalog import Table
 from tvfsql.errors import BindError, Span, UnsupportedError
 from tvfsql.plan import nodes
+from tvfsql.plan.conflicts import CONFLICTS, DEDUPLICATE
 from tvfsql.plan.node import Node
 from tvfsql.plan.properties import window_of
 from tvfsql.syntax import ast
-from tvfsql.syntax.statements import CONFLICTS
-
-DEDUPLICATE = "DEDUPLICATE"
 
 
 def refuse_other_keys(query: Node, table: Table, given: Mapping[str, str], span: Span) -> None:
@@ -34,15 +31,20 @@ def refuse_other_keys(query: Node, table: Table, given: Mapping[str, str], span:
             f"the primary key of {table.name} is ({', '.join(keys)}), but the query has a row for each "
             f"{', '.join(missing)} too, so rows would replace each other",
             span=span,
-            hint=f"add {', '.join(missing)} to the SELECT list and to the PRIMARY KEY of {table.name}",
+            hint=f"add {', '.join(missing)} to the SELECT list and to the PRIMARY KEY of {table.name}, "
+            f"or ON CONFLICT DO {DEDUPLICATE}: the last row of a key stays",
         )
 
 
-def refuse_conflict(conflict: ast.Name, query: Node, table: Table, given: Mapping[str, str]) -> None:
-    """Raise BindError if ON CONFLICT has no meaning for a table, UnsupportedError if it would change rows."""
+def conflict_of(conflict: ast.Name, query: Node, table: Table, given: Mapping[str, str]) -> str:
+    """Return what an INSERT with ON CONFLICT does with rows that have one primary key (`conflicts`); "" if there cannot
+    be any, because the key identifies the query's rows.
+
+    Raises BindError if the clause has no meaning for the table, UnsupportedError if the table cannot do it.
+    """
     if conflict.text not in CONFLICTS:
         raise BindError(
-            f"ON CONFLICT DO {conflict.text} is unknown", span=conflict.span, hint="ON CONFLICT DO DEDUPLICATE"
+            f"ON CONFLICT DO {conflict.text} is unknown", span=conflict.span, hint=f"ON CONFLICT DO {DEDUPLICATE}"
         )
     keys = _keys(table)
     if not keys:
@@ -51,13 +53,19 @@ def refuse_conflict(conflict: ast.Name, query: Node, table: Table, given: Mappin
             span=conflict.span,
             hint="PRIMARY KEY (k) NOT ENFORCED, with 'connector' = 'jdbc', 'spark-catalog' or 'upsert-kafka'",
         )
-    unknown = _missing(query, {given[key] for key in keys if key in given}) is None
-    if unknown and conflict.text != DEDUPLICATE:
+    if _missing(query, {given[key] for key in keys if key in given}) == ():
+        return ""
+    connector = table.connector
+    assert connector is not None, table.name
+    known = (DEDUPLICATE,) if table.op is not None else connector.conflicts
+    if conflict.text not in known:
+        of = f"{table.name}, a changelog" if table.op is not None else f"connector {connector.name}"
         raise UnsupportedError(
-            f"ON CONFLICT DO {conflict.text} is unsupported for a query without GROUP BY: the last row of a key stays",
+            f"ON CONFLICT DO {conflict.text} is not supported for {of}",
             span=conflict.span,
-            hint=f"ON CONFLICT DO {DEDUPLICATE}",
+            hint=" or ".join(f"ON CONFLICT DO {word}" for word in known),
         )
+    return conflict.text
 
 
 def _keys(table: Table) -> tuple[str, ...]:

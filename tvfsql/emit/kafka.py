@@ -7,6 +7,7 @@ from tvfsql.catalog.connectors import Kafka, UpsertKafka
 from tvfsql.catalog.connectors.avro import AVRO, CONFLUENT, LOGIN
 from tvfsql.catalog.connectors.changes import OPTIONS
 from tvfsql.catalog.connectors.kafka import RAW_BYTES, Part
+from tvfsql.catalog.connectors.kafka_offsets import End
 from tvfsql.catalog.connectors.protobuf import PROTOBUF
 from tvfsql.emit import columns
 from tvfsql.emit.changes import captured
@@ -20,14 +21,28 @@ from tvfsql.plan.scalar import quoted
 
 # The metadata columns of Spark's messages.
 SPARK_TYPES = {"topic": "string", "partition": "int", "offset": "bigint", "timestamp": "timestamp", "key": "binary"}
+# Metadata that Spark has in another form, and headers as it writes them.
+OTHER_FORM = {
+    "headers": "coalesce(map_from_entries(headers), map())",  # the last one of a name, as in Flink
+    "timestamp-type": "CASE timestampType WHEN 0 THEN 'CreateTime' WHEN 1 THEN 'LogAppendTime' "
+    "ELSE 'NoTimestampType' END",
+}
+HEADERS = "array<struct<key: string, value: binary>>"
 
 
 def read_messages(node: TableSourceScan, source: Kafka, table: str, module: PythonModule) -> str:
     """Load messages into the variable `table`, parse keys and values, and select the columns of the scan."""
+    read = {field.name for field in node.fields}
     rows = Chain("spark.readStream" if node.streaming else "spark.read").then("format", literal(source.format))
-    for option, value in (*source.options, *source.reading):
+    end = source.end or End()
+    for option, value in (*source.options, *source.reading, *(() if node.streaming else end.options)):
         rows = rows.then("option", literal(option), option_value(value, module))
-    module.assign(table, rows.then("load"))
+    if any(column.metadata == "headers" for name, column in node.source.metadata.items() if name in read):
+        rows = rows.then("option", literal("includeHeaders"), literal("true"))
+    rows = rows.then("load")
+    if end.kept and (node.streaming or not end.options):
+        rows = rows.then("where", literal(end.kept))
+    module.assign(table, rows)
     if isinstance(source, UpsertKafka):
         module.assign(table, f"{module.need('tvfsql.runtime', 'latest_messages')}({table})")
     sides = {field.name: source.side_of(field.name) for field in node.fields}
@@ -38,11 +53,11 @@ def read_messages(node: TableSourceScan, source: Kafka, table: str, module: Pyth
     if parsed.calls:
         module.assign(table, parsed)
         if node.dead_letters is not None:
-            read = [
+            told = [
                 side for side, part in source.parts.items() if part.format in OF_MESSAGES and side in sides.values()
             ]
-            text = f"coalesce({', '.join(f'{side}.{quoted(TEXT)}' for side in read)})"
-            held = [field.name for field in node.fields if sides[field.name] in read]
+            text = f"coalesce({', '.join(f'{side}.{quoted(TEXT)}' for side in told)})"
+            held = [field.name for field in node.fields if sides[field.name] in told]
             paths = [f"{sides[name]}.{columns.reference(name)}" for name in held]
             tell_letters(table, literal(text), node, module, paths)
             if module.of_dead_letters:
@@ -66,7 +81,11 @@ def as_messages(rows: Chain, table: Table, target: Kafka, module: PythonModule) 
     made = [part.then("alias", literal(side)) for side, part in parts.items()]
     for column in table.written:
         if column.metadata is not None:
-            value = _as(_column_of(column.name), "int") if column.type == "bigint" else _column_of(column.name)
+            value = _column_of(column.name)
+            if column.metadata == "headers":
+                value = _as(Chain("F").then("map_entries", columns.name(column.name)), HEADERS)
+            elif column.type == "bigint":
+                value = _as(value, "int")
             made.append(value.then("alias", literal(column.metadata)))
     return rows.then("select", *made)
 
@@ -154,6 +173,8 @@ def _column(field: Field, side: str | None, node: TableSourceScan, source: Kafka
 def _metadata(field: Field, node: TableSourceScan, module: PythonModule) -> str | Chain:
     key = node.source.metadata[field.name].metadata
     assert key is not None, field.name
+    if key in OTHER_FORM:
+        return Chain("F").then("expr", literal(OTHER_FORM[key])).then("alias", literal(field.name))
     if field.type == SPARK_TYPES[key]:
         return literal(key) if field.name == key else _column_of(key).then("alias", literal(field.name))
     if field.type == "timestamp_ntz":

@@ -13,16 +13,19 @@ from tvfsql.emit.dead_letters import columns_ddl
 from tvfsql.emit.kafka import as_messages
 from tvfsql.emit.python_module import Call, Chain, PythonModule, literal, option_value
 from tvfsql.emit.sources import STREAM, read_table
-from tvfsql.physical.operators import LateOutput, TableSourceScan
+from tvfsql.physical.operators import Calc, LateOutput, TableSourceScan
 from tvfsql.plan.columns import OP
-from tvfsql.plan.nodes import Sink
+from tvfsql.plan.node import Node
+from tvfsql.plan.nodes import Limit, Sink, Sort
 from tvfsql.plan.scalar import quoted
 
 
 def with_op(table: Table, plan: Sink) -> Table:
-    """The table, with the operations of its rows as a column if it replaces rows by primary key and has not named
-    one.
+    """The table, with what the INSERT says about conflicts, and with the operations of its rows as a column if it
+    replaces rows by primary key and has not named one.
     """
+    if plan.conflict and isinstance(table.connector, Jdbc | SparkCatalog):
+        table = replace(table, connector=replace(table.connector, conflict=plan.conflict))
     undeclared = table.op is None and table.connector is not None and table.connector.replaces_by
     return replace(table, op=OP) if undeclared and OP in plan.columns else table
 
@@ -30,20 +33,25 @@ def with_op(table: Table, plan: Sink) -> Table:
 def insert(number: str, plan: Sink, table: Table, module: PythonModule) -> list[str]:
     """`insert(spark)`: writes the rows once."""
     mode = "overwrite" if plan.overwrite else "append"
-    body = _write(f"query{number}(spark)", mode, table, module)
+    body = _write(f"query{number}(spark)", mode, table, module, ordered=_is_sorted(plan.input))
     return ["\n".join([f"def insert{number}(spark: SparkSession) -> None:", *body])]
 
 
-def _write(rows: str, mode: str, table: Table, module: PythonModule) -> list[str]:
+def _is_sorted(node: Node) -> bool:
+    """Whether the rows of batch have an order."""
+    return isinstance(node, Sort) or (isinstance(node, Calc | Limit) and _is_sorted(node.input))
+
+
+def _write(rows: str, mode: str, table: Table, module: PythonModule, ordered: bool = False) -> list[str]:
     """The statement that writes a DataFrame into a table."""
     target = table.connector
     assert target is not None, table.name
     if target.name == "print":
         return [f"    {module.need('tvfsql.runtime', 'print_rows')}({rows})"]
     if isinstance(target, Jdbc):
-        return PythonModule().statement(Chain("", (_to_postgres(rows, "None", target, table, module),)))
+        return PythonModule().statement(Chain("", (_to_postgres(rows, "None", target, table, module, ordered),)))
     if isinstance(target, SparkCatalog) and target.keys:
-        return PythonModule().statement(Chain("", (_merged(rows, "None", target, table, module),)))
+        return PythonModule().statement(Chain("", (_merged(rows, "None", target, table, module, ordered),)))
     if isinstance(target, SparkCatalog):  # insertInto matches columns by position
         stored = Chain("spark").then("table", literal(target.table)).get("columns")
         chain = Chain(rows).then("select", f"*{stored.flat()}").get("write")
@@ -180,16 +188,28 @@ def take(name: str, table: Table, module: PythonModule) -> str:
     return "\n".join([f"def {name}(rows: DataFrame, number: int) -> None:", *body])
 
 
-def _to_postgres(rows: str, number: str, target: Jdbc, table: Table, module: PythonModule) -> Call:
+def _conflict(number: str, target: Jdbc | SparkCatalog, ordered: bool) -> list[str]:
+    """The arguments for ON CONFLICT. In batch, rows have an order only with ORDER BY."""
+    if not target.conflict:
+        return []
+    return [f"conflict={literal(target.conflict)}", *(["ordered=True"] if ordered and number == "None" else [])]
+
+
+def _to_postgres(
+    rows: str, number: str, target: Jdbc, table: Table, module: PythonModule, ordered: bool = False
+) -> Call:
     login = ", ".join(f"{literal(key)}: {option_value(value, module)}" for key, value in target.login)
     arguments = [rows, number, literal(target.table), f"url={option_value(target.url, module)}"]
     arguments += [f"options={{{login}}}"] if login else []
     arguments += [f"keys={literal(list(target.keys))}"] if target.keys else []
     arguments += [f"op={literal(table.op)}"] if table.op else []
+    arguments += _conflict(number, target, ordered)
     return Call(module.need("tvfsql.runtime", "write_postgres"), tuple(arguments))
 
 
-def _merged(rows: str, number: str, target: SparkCatalog, table: Table, module: PythonModule) -> Call:
+def _merged(
+    rows: str, number: str, target: SparkCatalog, table: Table, module: PythonModule, ordered: bool = False
+) -> Call:
     arguments = [rows, number, literal(target.table), f"keys={literal(list(target.keys))}"]
     arguments += [f"op={literal(table.op)}"] if table.op else []
     if target.format in MERGED:  # Spark knows how to create it
@@ -197,6 +217,7 @@ def _merged(rows: str, number: str, target: SparkCatalog, table: Table, module: 
         by = f" PARTITIONED BY ({', '.join(map(quoted, table.partitioned_by))})" if table.partitioned_by else ""
         create = f"CREATE TABLE IF NOT EXISTS {target.table} ({stored}) USING {target.format}{by}"
         arguments += [f"created={literal(create)}"]
+    arguments += _conflict(number, target, ordered)
     return Call(module.need("tvfsql.runtime", "merge_rows"), tuple(arguments))
 
 

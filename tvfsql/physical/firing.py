@@ -119,6 +119,12 @@ def with_changes(plan: Node, catalog: Catalog) -> Node:
     assert isinstance(table, Table) and table.connector is not None, plan.table
     if table.op is None and table.connector.name not in PLAIN and not table.connector.replaces_by:
         raise _takes_no_changes(table, plan.span)
+    if plan.conflict:
+        raise UnsupportedError(
+            f"ON CONFLICT does not work with windows that fire early or late: {table.name} replaces their rows by key",
+            span=plan.span,
+            hint="GROUP BY the columns of the PRIMARY KEY, or no early and late results",
+        )
     made = _passed_on(plan.input)
     if table.op is None and table.connector.replaces_by:
         made = _without_replaced(made, table.connector.replaces_by)

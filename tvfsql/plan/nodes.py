@@ -367,11 +367,14 @@ class Unnest(Node):
 
 @dataclass(frozen=True)
 class Sink(Node):
-    """Rows that are written into a table of the catalog. Their columns are the stored columns of the table."""
+    """Rows that are written into a table of the catalog. Their columns are the stored columns of the table. `conflict`
+    says what happens to rows with one primary key (`conflicts`); "": there are none, or they are as the table has it.
+    """
 
     input: Node
     table: str
     overwrite: bool = False
+    conflict: str = ""
 
     @cached_property
     def schema(self) -> Schema:

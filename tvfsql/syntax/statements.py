@@ -157,9 +157,6 @@ class CreateFunction:
     span: Span = ast.place()
 
 
-CONFLICTS = ("NOTHING", "ERROR", "DEDUPLICATE")  # what ON CONFLICT DO can say
-
-
 @dataclass(frozen=True)
 class Insert:
     """`conflict` is the clause ON CONFLICT; its text is its last word, in upper case."""

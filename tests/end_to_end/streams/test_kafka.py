@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import time
 from datetime import datetime, timedelta
 from pathlib import Path
 from typing import TYPE_CHECKING
@@ -44,24 +45,25 @@ def test_rows_come_back_as_they_were_written(spark: SparkSession, broker: Broker
     broker.make_topic(spark, "kept")
     session = Session(spark, mode=None)
     rows = [
-        ("a", 1, NOON, ["x", "y"], 0),
-        (None, None, NOON + MINUTE, [], 1),
-        ('ü, "b"', 3, None, None, 2),
-        ("a", 4, NOON + timedelta(milliseconds=1), [None], 2),
+        ("a", 1, NOON, ["x", "y"], 0, {"trace": b"\x00\xff", "empty": None}),
+        (None, None, NOON + MINUTE, [], 1, {}),
+        ('ü, "b"', 3, None, None, 2, {"trace": b""}),
+        ("a", 4, NOON + timedelta(milliseconds=1), [None], 2, {}),
     ]
-    columns = "item STRING, price INT, ts TIMESTAMP_NTZ, tags ARRAY<STRING>, part BIGINT"
+    columns = "item STRING, price INT, ts TIMESTAMP_NTZ, tags ARRAY<STRING>, part BIGINT, heads MAP<STRING, BINARY>"
     session.register("given", spark.createDataFrame(rows, columns))
     columns = """item STRING, price INT, ts TIMESTAMP(3), tags ARRAY<STRING>, part BIGINT METADATA FROM 'partition',
         number BIGINT METADATA FROM 'offset' VIRTUAL, topic STRING METADATA VIRTUAL,
+        heads MAP<STRING, BYTES> METADATA FROM 'headers', kind STRING METADATA FROM 'timestamp-type' VIRTUAL,
         arrived TIMESTAMP_LTZ(3) METADATA FROM 'timestamp' VIRTUAL"""
     key = {"key.format": "json", "key.fields": "item;ts", "value.fields-include": "EXCEPT_KEY"}
     create(session, "kept", columns, broker, **key, **TO_THE_END)
-    session.execute("INSERT INTO kept SELECT item, price, ts, tags, part FROM given")
-    query = "SELECT item, price, ts, tags, part, number, topic, arrived FROM kept"
+    session.execute("INSERT INTO kept SELECT item, price, ts, tags, part, heads FROM given")
+    query = "SELECT item, price, ts, tags, part, heads, number, topic, arrived, kind FROM kept"
     batch = session.sql(query).collect()
-    assert sorted([row[:5] for row in batch], key=repr) == sorted(rows, key=repr)
+    assert sorted([row[:6] for row in batch], key=repr) == sorted(rows, key=repr)
     assert sorted((row.part, row.number) for row in batch) == [(0, 0), (1, 0), (2, 0), (2, 1)]
-    assert {row.topic for row in batch} == {"kept"}
+    assert {(row.topic, row.kind) for row in batch} == {("kept", "CreateTime")}
     assert all(abs(row.arrived - datetime.now()) < timedelta(hours=1) for row in batch)
     streamed = Session(spark, mode="streaming", catalog=session.catalog).sql(query).collect()
     assert sorted(streamed, key=repr) == sorted(batch, key=repr)
@@ -90,6 +92,30 @@ def test_the_formats_and_where_reading_starts(spark: SparkSession, broker: Broke
     start = {mode: "timestamp", "scan.startup.timestamp-millis": "4000000000000", "topic": "numbers;texts"}
     create(session, "of_the_future", "n STRING", broker, format="raw", **start)
     assert session.sql("SELECT n FROM of_the_future").collect() == []
+
+
+@pytest.mark.parametrize("mode", ["batch", "streaming"])
+def test_where_reading_ends(mode: str, spark: SparkSession, broker: Broker) -> None:
+    """Before an offset of each partition that is named, or before the first message of a time."""
+    topic = f"ends_{mode}"
+    broker.make_topic(spark, topic)
+    send(spark, broker, topic, [(0, "0"), (0, "1"), (0, "2"), (1, "3"), (2, "4")])
+    sent = spark.read.format("kafka").options(**{SERVERS: broker.servers, "subscribe": topic}).load()
+    latest = max(row[0] for row in sent.selectExpr("unix_millis(timestamp)").collect())
+    time.sleep(0.01)
+    send(spark, broker, topic, [(0, "late"), (1, "late")])
+    session = Session(spark, mode=mode)
+
+    def read(**options: str) -> list[str]:
+        create(session, "bounded", "n STRING", broker, topic=topic, format="raw", **options)
+        rows = [row.n for row in session.sql("SELECT n FROM bounded").collect()]
+        session.execute("DROP TABLE bounded")
+        return sorted(rows)
+
+    offsets = {"scan.bounded.specific-offsets": "partition:0,offset:2;partition:1,offset:1"}
+    assert read(**{"scan.bounded.mode": "specific-offsets", **offsets}) == ["0", "1", "3"]
+    for at, rows in ((latest + 1, ["0", "1", "2", "3", "4"]), (0, [])):
+        assert read(**{"scan.bounded.mode": "timestamp", "scan.bounded.timestamp-millis": str(at)}) == rows
 
 
 def test_a_message_that_cannot_be_parsed_stops_the_query_or_is_null(spark: SparkSession, broker: Broker) -> None:

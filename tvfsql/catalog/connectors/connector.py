@@ -10,6 +10,7 @@ from dataclasses import dataclass
 from tvfsql.catalog.connectors.changes import Changes
 from tvfsql.catalog.connectors.ignored import ignored_names
 from tvfsql.errors import BindError, Span, did_you_mean
+from tvfsql.plan.conflicts import DEDUPLICATE
 
 FORMATS = ("avro", "csv", "json", "orc", "parquet", "text")
 SINKS_ONLY = ("print", "blackhole")
@@ -88,6 +89,11 @@ class Connector:
     def replaces_by(self) -> tuple[str, ...]:
         """The primary key by which a written row replaces an earlier one; none if rows are added."""
         return ()
+
+    @property
+    def conflicts(self) -> tuple[str, ...]:
+        """What an INSERT can do with a row whose primary key another row has."""
+        return (DEDUPLICATE,)
 
     @property
     def changes(self) -> Changes | None:

@@ -34,8 +34,7 @@ OF_TOPICS = (
 KAFKA: Ignored = {
     **_any(
         "scan.topic-partition-discovery.interval sink.buffer-flush.interval sink.buffer-flush.max-rows "
-        "sink.delivery-guarantee sink.partitioner sink.semantic sink.transactional-id-prefix "
-        "sink.transaction-naming-strategy"
+        "sink.partitioner sink.transactional-id-prefix sink.transaction-naming-strategy"
     ),
     "key.fields-prefix": ("",),
 }

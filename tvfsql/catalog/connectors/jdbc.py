@@ -11,6 +11,7 @@ from dataclasses import dataclass
 from tvfsql.catalog.connectors.connector import Connector
 from tvfsql.catalog.connectors.ignored import ignored_names
 from tvfsql.errors import BindError, Span, UnsupportedError
+from tvfsql.plan.conflicts import CONFLICTS
 from tvfsql.plan.node import Field
 from tvfsql.plan.table_options import TableOptions
 
@@ -37,6 +38,11 @@ class Jdbc(Connector):
     login: tuple[tuple[str, str], ...] = ()
     keys: tuple[str, ...] = ()
     in_parts: str = ""
+    conflict: str = ""  # of an INSERT
+
+    @property
+    def conflicts(self) -> tuple[str, ...]:
+        return CONFLICTS
 
     @property
     def takes_schema(self) -> bool:

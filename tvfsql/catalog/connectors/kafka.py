@@ -5,8 +5,6 @@ A message has a key, a value and metadata. The value holds all columns of the ta
 
 from __future__ import annotations
 
-import json
-import re
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, fields
 
@@ -16,6 +14,7 @@ from tvfsql.catalog.connectors.changes import OPTIONS, Changes, changes_of, know
 from tvfsql.catalog.connectors.connector import Connector
 from tvfsql.catalog.connectors.formats import known_options, spark_options, written_options
 from tvfsql.catalog.connectors.ignored import ignored_names
+from tvfsql.catalog.connectors.kafka_offsets import RESET, WITH_MODES, End, end_of, start_of, starts_at_group
 from tvfsql.catalog.connectors.protobuf import NAMES as OF_PROTOBUF
 from tvfsql.catalog.connectors.protobuf import PROTOBUF, protobuf_options
 from tvfsql.errors import BindError, Span, UnsupportedError, did_you_mean
@@ -26,20 +25,21 @@ from tvfsql.plan.types import SqlType, shown
 
 FORMATS = ("json", "csv", "raw", AVRO, CONFLUENT, PROTOBUF)
 OF_FLINK = ("debezium-avro-confluent", "maxwell-json", "ogg-json")
-STARTUP_MODES = ("earliest-offset", "latest-offset", "timestamp", "specific-offsets")
-BOUNDED_MODES = ("unbounded", "latest-offset")
+GUARANTEES = ("sink.delivery-guarantee", "sink.semantic")  # the second is an older name
+DELIVERIES = ("at-least-once", EXACTLY_ONCE := "exactly-once", "none")
 FIELDS_INCLUDE = ("all", "except_key")
 SERVERS = "properties.bootstrap.servers"
-RESET = "properties.auto.offset.reset"
 # A message's metadata and the types that it can be read as.
 METADATA = {
     "topic": ("string",),
     "partition": ("int", "bigint"),
     "offset": ("bigint",),
     "timestamp": ("timestamp", "timestamp_ntz"),
+    "timestamp-type": ("string",),
+    "headers": ("map<string,binary>",),
     "key": ("string", "binary"),
 }
-WRITABLE = ("key", "partition")
+WRITABLE = ("headers", "key", "partition")
 RAW_BYTES = {"tinyint": 1, "smallint": 2, "int": 4, "bigint": 8}  # the bytes of an integer in format raw
 Declared = Mapping[str, DeclaredType | None]  # the types of columns as written; None for those of a query
 # Spark's options for reading; its other options duplicate those here.
@@ -56,8 +56,7 @@ SAID_OTHERWISE = {
 }  # fmt: skip
 # Options that are only read together with others.
 OTHERS = (
-    "topic-pattern", "key.format", "key.fields", "value.format", "scan.startup.timestamp-millis",
-    "scan.startup.specific-offsets",
+    "topic-pattern", "key.format", "key.fields", "value.format", *WITH_MODES,
 )  # fmt: skip
 
 
@@ -82,9 +81,10 @@ class Kafka(Connector):
     key: Part | None = None
     value: Part = Part("json", ())
     from_latest: bool = False
-    bounded: bool = False
+    end: End | None = None
     messages: Changes | None = None
     of_group: bool = False  # whether it should start at the offsets of its consumer group
+    exactly_once: str | None = None  # the option that asks for transactions, which Spark does not have
 
     def notes(self, table: str) -> tuple[str, ...]:
         if not self.of_group:
@@ -111,7 +111,7 @@ class Kafka(Connector):
 
     @property
     def endless(self) -> bool:
-        return not self.bounded
+        return self.end is None
 
     @property
     def package(self) -> str:
@@ -141,6 +141,13 @@ class Kafka(Connector):
                 f"{table} has several topics, so rows cannot be written to it",
                 span=span,
                 hint="INSERT INTO a table with a single topic",
+            )
+        if self.exactly_once:
+            raise UnsupportedError(
+                f"'{self.exactly_once}' = '{EXACTLY_ONCE}' is not supported: Spark writes to Kafka at least once",
+                span=span,
+                hint=f"'{self.exactly_once}' = 'at-least-once'; in 'connector' = 'upsert-kafka' a message that comes "
+                "twice changes nothing",
             )
         for column, key in metadata.items():
             if key not in WRITABLE:
@@ -177,11 +184,11 @@ def kafka(options: TableOptions, columns: Sequence[Field], places: Mapping[str, 
         if name in options:
             raise options.error(name, "is an option of Spark, not of tvfsql", f"use '{SAID_OTHERWISE[name]}'")
     reading, topic = _topics(options)
-    reading += _startup(options, topic)
+    reading += start_of(options, topic)
     reading += [(name, options.text(name)) for name in SPARK_KAFKA if name in options]
     key, value = _parts(options, columns, places, declared, topic)
-    bounded = options.word("scan.bounded.mode", BOUNDED_MODES, "unbounded") == "latest-offset"
-    of_group, client = _of_group(options), _client(options)
+    end, of_group, client = end_of(options, topic), starts_at_group(options), _client(options)
+    asked = [name for name in GUARANTEES if options.word(name, DELIVERIES, DELIVERIES[0]) == EXACTLY_ONCE]
     changes = _changes(options, value)
     known = (
         *SPARK_KAFKA,
@@ -195,8 +202,12 @@ def kafka(options: TableOptions, columns: Sequence[Field], places: Mapping[str, 
     options.refuse_unread("kafka", known, ignored_names("kafka"))
     from_latest = ("startingOffsets", "latest") in reading
     return Kafka(
-        "kafka", "kafka", None, client, (), tuple(reading), topic, key, value, from_latest, bounded, changes, of_group
-    )
+        "kafka", "kafka", None, client, (), tuple(reading), topic, key, value, from_latest, end, changes, of_group,
+        asked[0] if asked else None,
+    )  # fmt: skip
+
+
+UPSERT = {"name": "upsert-kafka", "exactly_once": None}  # a message that comes twice changes nothing
 
 
 def upsert_kafka(
@@ -222,14 +233,7 @@ def upsert_kafka(
     for name in ("key.format", "value.format"):
         options.text(name, example="json")
     made = kafka(options.with_values({"key.fields": ";".join(key)}), columns, places, declared)
-    return UpsertKafka(**{field.name: getattr(made, field.name) for field in fields(made)} | {"name": "upsert-kafka"})
-
-
-def _of_group(options: TableOptions) -> bool:
-    """Whether it starts at the offsets of its consumer group, with a given start for a new group."""
-    if "scan.startup.mode" in options:
-        return options.text("scan.startup.mode") == "group-offsets"
-    return options.text(RESET, "none").lower() in ("earliest", "latest")
+    return UpsertKafka(**{field.name: getattr(made, field.name) for field in fields(made)} | UPSERT)
 
 
 def _client(options: TableOptions) -> tuple[tuple[str, str], ...]:
@@ -249,29 +253,6 @@ def _topics(options: TableOptions) -> tuple[list[tuple[str, str]], str | None]:
     if not topics:
         raise options.error("topic", "names no topic", "'topic' = 'bids'")
     return [("subscribe", ",".join(topics))], topics[0] if len(topics) == 1 else None
-
-
-def _startup(options: TableOptions, topic: str | None) -> list[tuple[str, str]]:
-    """Where reading starts without a checkpoint."""
-    reset = options.word(RESET, ("earliest", "latest", "none"), "none")  # only used for group offsets
-    if _of_group(options):
-        return [("startingOffsets", "earliest" if reset == "none" else reset)]
-    match options.word("scan.startup.mode", STARTUP_MODES, STARTUP_MODES[0]):
-        case "timestamp":
-            at = options.whole("scan.startup.timestamp-millis", least=0)
-            # a partition without so new a message starts at its next message, as in Flink
-            return [("startingTimestamp", str(at)), ("startingOffsetsByTimestampStrategy", "latest")]
-        case "specific-offsets":
-            name = "scan.startup.specific-offsets"
-            text = options.text(name, example="partition:0,offset:42;partition:1,offset:300")
-            found = [re.fullmatch(r"\s*partition:(\d+),\s*offset:(\d+)\s*", part) for part in text.split(";") if part]
-            offsets = {pair[1]: int(pair[2]) for pair in found if pair}
-            if topic is None or len(offsets) < len(found):
-                problem = "needs a single topic" if topic is None else f"cannot be {text!r}"
-                raise options.error(name, problem, "'partition:0,offset:42;partition:1,offset:300'")
-            return [("startingOffsets", json.dumps({topic: offsets}))]
-        case mode:
-            return [("startingOffsets", mode.removesuffix("-offset"))]
 
 
 def _parts(

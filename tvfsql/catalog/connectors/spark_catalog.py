@@ -11,6 +11,7 @@ from dataclasses import dataclass
 
 from tvfsql.catalog.connectors.connector import Connector
 from tvfsql.errors import BindError, Span, UnsupportedError
+from tvfsql.plan.conflicts import DEDUPLICATE, NOTHING
 from tvfsql.plan.scalar import quoted
 
 SPARK_CATALOG = "spark-catalog"
@@ -36,6 +37,11 @@ class SparkCatalog(Connector):
     keys: tuple[str, ...] = ()
     op: str | None = None
     feed: bool = False
+    conflict: str = ""  # of an INSERT
+
+    @property
+    def conflicts(self) -> tuple[str, ...]:
+        return (DEDUPLICATE, NOTHING)  # Delta finds out that a micro-batch is repeated after its rows have been read
 
     @property
     def is_changelog(self) -> bool:

@@ -15,6 +15,8 @@ from pyspark.sql import functions as F
 
 from tvfsql.errors import DataError
 from tvfsql.plan.columns import ADDED, REMOVED
+from tvfsql.plan.conflicts import NOTHING
+from tvfsql.runtime.databases.same_key import same_key
 from tvfsql.runtime.host.spark_catalog import format_of
 from tvfsql.runtime.host.stream_id import stream_name
 
@@ -32,14 +34,24 @@ def append_rows(rows: DataFrame, number: int, table: str, format: str) -> None:
 
 
 def merge_rows(
-    rows: DataFrame, number: int | None, table: str, *, keys: Sequence[str], op: str | None = None, created: str = ""
+    rows: DataFrame,
+    number: int | None,
+    table: str,
+    *,
+    keys: Sequence[str],
+    op: str | None = None,
+    created: str = "",
+    conflict: str = "",
+    ordered: bool = False,
 ) -> None:
     """Write rows into a table of Delta or Iceberg, by the names of their columns, in place of those with the same key.
 
     `number` is that of the micro-batch; None in batch. `created` is the CREATE TABLE IF NOT EXISTS that comes first, if
     any. `op` names the column with the operation (+I, -U, +U, -D), which is not stored: the last change of a key
-    counts, and a retraction deletes its row. Raises DataError if the table is of another format, if a key is NULL, or
-    if two rows without `op` have the same key.
+    counts, and a retraction deletes its row. `conflict` says what happens to rows without `op` that have the same key,
+    here or in the table: NOTHING (the first one stays), or DEDUPLICATE (the last one stays). Rows of a micro-batch have
+    an order, those of batch only if they are `ordered`. Raises DataError if the table is of another format, if a key is
+    NULL, or if two rows here have the same key and no order, or if `conflict` says nothing.
     """
     spark = rows.sparkSession
     if created:
@@ -53,10 +65,12 @@ def merge_rows(
         )
     with _once(spark, number, table, format) as new:
         if new:
-            _merge(rows, table, keys, op)
+            picked = op is not None or bool(conflict and (ordered or number is not None))
+            _merge(rows, table, keys, op, picked, first=conflict == NOTHING)
 
 
-def _merge(rows: DataFrame, table: str, keys: Sequence[str], op: str | None) -> None:
+def _merge(rows: DataFrame, table: str, keys: Sequence[str], op: str | None, picked: bool, first: bool) -> None:
+    """With `picked` only the last row of each key counts, or the `first`. The first one does not replace a row."""
     spark = rows.sparkSession
     types = {field.name.lower(): field.dataType for field in spark.table(table).schema.fields}
     names = [name for name in rows.columns if name != op]
@@ -65,31 +79,34 @@ def _merge(rows: DataFrame, table: str, keys: Sequence[str], op: str | None) -> 
     short = {name: f"c{i}" for i, name in enumerate(names)}
     wanted = [F.col(_quoted(name)).cast(types[name.lower()]).alias(short[name]) for name in names]
     if op is not None:
-        wanted += [F.col(_quoted(op)).alias(OP), F.monotonically_increasing_id().alias(ORDER)]
+        wanted += [F.col(_quoted(op)).alias(OP)]
+    if picked:
+        wanted += [F.monotonically_increasing_id().alias(ORDER)]
     by = [short[key] for key in keys]
     kept = rows.select(*wanted).persist()  # a MERGE reads its rows more than once
     try:
-        _refuse_keys(kept, table, keys, by, op)
-        spark.sql(_statement(table, short, keys, op), rows=_last_changes(kept, by) if op else kept)
+        _refuse_keys(kept, table, keys, by, picked)
+        spark.sql(_statement(table, short, keys, op, first), rows=_picked(kept, by, first) if picked else kept)
     finally:
         kept.unpersist()
 
 
-def _last_changes(changes: DataFrame, by: Sequence[str]) -> DataFrame:
-    """The last change of each key. Changes of a key are in one partition, in order.
+def _picked(rows: DataFrame, by: Sequence[str], first: bool) -> DataFrame:
+    """The last row of each key, or the first. Changes of a key are in one partition, in order.
 
     They are computed here: a MERGE of Iceberg takes no plan that numbers rows.
     """
-    last = F.max_by(F.struct(*(name for name in changes.columns if name != ORDER)), ORDER)
-    return changes.groupBy(*by).agg(last.alias("last")).select("last.*").localCheckpoint()
+    row = F.struct(*(name for name in rows.columns if name != ORDER))
+    one = (F.min_by if first else F.max_by)(row, ORDER)
+    return rows.groupBy(*by).agg(one.alias("one")).select("one.*").localCheckpoint()
 
 
-def _refuse_keys(rows: DataFrame, table: str, keys: Sequence[str], by: Sequence[str], op: str | None) -> None:
-    """Raise DataError for a key that is NULL, or that two rows have."""
+def _refuse_keys(rows: DataFrame, table: str, keys: Sequence[str], by: Sequence[str], picked: bool) -> None:
+    """Raise DataError for a key that is NULL, or that two rows have unless one is picked."""
     null = F.lit(False)
     for name in by:
         null |= F.col(name).isNull()
-    repeated = F.lit(False) if op else F.col("count") > 1
+    repeated = F.lit(False) if picked else F.col("count") > 1
     found = rows.groupBy(*by).count().where(null | repeated).select(null).head()
     key = ", ".join(keys)
     if found is not None and found[0]:
@@ -97,13 +114,10 @@ def _refuse_keys(rows: DataFrame, table: str, keys: Sequence[str], by: Sequence[
             f"a row for table {table} has a NULL in its primary key ({key})", hint=f"WHERE {keys[0]} IS NOT NULL"
         )
     if found is not None:
-        raise DataError(
-            f"two rows for table {table} have the same primary key ({key}), so the last one is unknown",
-            hint=f"GROUP BY {key}, or ROW_NUMBER() OVER (PARTITION BY {key} ORDER BY ...) = 1",
-        )
+        raise same_key(table, keys)
 
 
-def _statement(table: str, short: Mapping[str, str], keys: Sequence[str], op: str | None) -> str:
+def _statement(table: str, short: Mapping[str, str], keys: Sequence[str], op: str | None, first: bool) -> str:
     """The MERGE, as a template of `spark.sql`, in which braces are doubled."""
     columns = {_quoted(name).replace("{", "{{").replace("}", "}}"): f"s.{own}" for name, own in short.items()}
     of_key = {short[key] for key in keys}
@@ -112,7 +126,7 @@ def _statement(table: str, short: Mapping[str, str], keys: Sequence[str], op: st
     lines = [f"MERGE INTO {table.replace('{', '{{').replace('}', '}}')} AS t USING {{rows}} AS s ON {same}"]
     if op is not None:
         lines.append(f"WHEN MATCHED AND s.{OP} IN {REMOVED} THEN DELETE")
-    if changed:
+    if changed and not first:
         lines.append(f"WHEN MATCHED THEN UPDATE SET {changed}")
     added = f" AND s.{OP} IN {ADDED}" if op is not None else ""
     lines.append(f"WHEN NOT MATCHED{added} THEN INSERT ({', '.join(columns)}) VALUES ({', '.join(columns.values())})")

@@ -16,6 +16,8 @@ from pyspark.sql import types as T
 
 from tvfsql.errors import DataError
 from tvfsql.plan.columns import ADDED, REMOVED
+from tvfsql.plan.conflicts import DEDUPLICATE, ERROR, NOTHING
+from tvfsql.runtime.databases.same_key import same_key
 from tvfsql.runtime.host.stream_id import stream_name
 
 if TYPE_CHECKING:
@@ -34,44 +36,60 @@ def write_postgres(
     options: Mapping[str, str] | None = None,
     keys: Sequence[str] = (),
     op: str | None = None,
+    conflict: str = DEDUPLICATE,
+    ordered: bool = False,
 ) -> None:
     """Write rows into a table, by the names of its columns, in one transaction.
 
     `number` is that of the micro-batch; None in batch. `url` is a URL of JDBC, `options` are parameters of the
     connection (user, password). With `keys`, the primary key of the table, a row replaces the one with the same key.
     `op` names the column with the operation (+I, -U, +U, -D), which is not stored: the last change of a key counts, and
-    a retraction deletes its row. Raises DataError if the database refuses the rows, or if two rows without `op` have
-    the same key.
+    a retraction deletes its row. `conflict` says what happens to rows without `op` that have the same key, here or in
+    the table: NOTHING (the first one stays), ERROR (DataError), or DEDUPLICATE (the last one stays). Rows of a
+    micro-batch have an order, those of batch only if they are `ordered`; without it two rows here with the same key
+    are an error. Raises DataError also if the database refuses the rows.
     """
     try:
         import psycopg
         from psycopg import conninfo
     except ImportError as error:
         raise DataError("PostgreSQL needs the package psycopg, which is not installed", hint=HINT) from error
-    target = Target(table, tuple(name for name in rows.columns if name != op), tuple(keys), op)
+    names = tuple(name for name in rows.columns if name != op)
+    target = Target(table, names, tuple(keys), op, conflict, ordered or number is not None)
     login = conninfo.make_conninfo(url.removeprefix("jdbc:"), **(options or {}))
     try:
         with psycopg.connect(login) as connection:
             if number is None or _is_new(connection, f"{stream_name(rows.sparkSession)} {table}", number):
                 _write(connection, rows, target)
     except psycopg.errors.CardinalityViolation as error:
-        key = ", ".join(keys)
+        raise same_key(table, keys) from error
+    except psycopg.errors.UniqueViolation as error:
+        if conflict != ERROR:
+            raise _refused(table, error) from error
         raise DataError(
-            f"two rows for table {table} have the same primary key ({key}), so the last one is unknown",
-            hint=f"GROUP BY {key}, or ROW_NUMBER() OVER (PARTITION BY {key} ORDER BY ...) = 1",
+            f"two rows for table {table} have the same primary key ({', '.join(keys)})",
+            hint=f"ON CONFLICT DO {DEDUPLICATE}, the last one stays",
         ) from error
     except psycopg.Error as error:
-        raise DataError(f"PostgreSQL refuses rows for table {table}: {str(error).splitlines()[0]}") from error
+        raise _refused(table, error) from error
+
+
+def _refused(table: str, error: Exception) -> DataError:
+    return DataError(f"PostgreSQL refuses rows for table {table}: {str(error).splitlines()[0]}")
 
 
 @dataclass(frozen=True)
 class Target:
-    """A table, the columns that are written, those of its key, and the column of operations."""
+    """A table, the columns that are written, those of its key, the column of operations, and what happens to rows with
+    the same key, which may have an order.
+    """
 
     table: str
     columns: tuple[str, ...]
     keys: tuple[str, ...]
     op: str | None
+    conflict: str
+    ordered: bool
 
     @property
     def name(self) -> str:
@@ -82,21 +100,28 @@ class Target:
         return ", ".join(map(quoted, self.columns))
 
     @property
+    def numbered(self) -> bool:
+        """Whether one row of each key is picked, by the order in which the rows come."""
+        return self.op is not None or bool(self.keys and self.ordered and self.conflict != ERROR)
+
+    @property
     def merge(self) -> Iterator[str]:
         """The statements that merge the temporary table into the target."""
         key = ", ".join(map(quoted, self.keys))
         source = MERGED
+        if self.numbered:
+            source, way = "tvfsql_last", "ASC" if self.conflict == NOTHING else "DESC"
+            picked = f"SELECT DISTINCT ON ({key}) * FROM {MERGED} ORDER BY {key}, {ORDER} {way}"
+            yield f"CREATE TEMPORARY TABLE {source} ON COMMIT DROP AS {picked}"
         if self.op is not None:
-            op, source = quoted(self.op), "tvfsql_last"
-            last = f"SELECT DISTINCT ON ({key}) * FROM {MERGED} ORDER BY {key}, {ORDER} DESC"
-            yield f"CREATE TEMPORARY TABLE {source} ON COMMIT DROP AS {last}"
+            op = quoted(self.op)
             same = " AND ".join(f"t.{quoted(name)} = l.{quoted(name)}" for name in self.keys)
             yield f"DELETE FROM {self.name} t USING {source} l WHERE {same} AND l.{op} IN {REMOVED}"
             yield f"DELETE FROM {source} WHERE {op} NOT IN {ADDED}"
         others = [quoted(name) for name in self.columns if name not in self.keys]
         changed = ", ".join(f"{name} = EXCLUDED.{name}" for name in others)
-        action = f"DO UPDATE SET {changed}" if changed else "DO NOTHING"
-        upsert = f" ON CONFLICT ({key}) {action}" if key else ""
+        action = f"DO UPDATE SET {changed}" if changed and self.conflict != NOTHING else "DO NOTHING"
+        upsert = f" ON CONFLICT ({key}) {action}" if key and self.conflict != ERROR else ""
         yield f"INSERT INTO {self.name} ({self.selected}) SELECT {self.selected} FROM {source}{upsert}"
 
 
@@ -105,15 +130,21 @@ def quoted(name: str) -> str:
 
 
 def _write(connection: Connection[Any], rows: DataFrame, target: Target) -> None:
-    extra = f", ''::text AS {quoted(target.op)}, 0::bigint AS {ORDER}" if target.op else ""
+    extra = f", ''::text AS {quoted(target.op)}" if target.op else ""
+    extra += f", 0::bigint AS {ORDER}" if target.numbered else ""
     connection.execute(
         f"CREATE TEMPORARY TABLE {MERGED} ON COMMIT DROP AS SELECT {target.selected}{extra} FROM {target.name} LIMIT 0"
     )
     names = [*target.columns, *([target.op] if target.op else [])]
-    columns = ", ".join((*map(quoted, names), *([ORDER] if target.op else [])))
+    columns = ", ".join((*map(quoted, names), *([ORDER] if target.numbered else [])))
     with connection.cursor() as cursor, cursor.copy(f"COPY {MERGED} ({columns}) FROM STDIN") as copy:
         for i, row in enumerate(rows.select(*map(_sent, (rows.schema[name] for name in names))).toLocalIterator()):
-            copy.write_row((*row, i) if target.op else row)
+            copy.write_row((*row, i) if target.numbered else row)
+    if target.conflict == NOTHING and not target.numbered:
+        key = ", ".join(map(quoted, target.keys))
+        twice = f"SELECT 1 FROM {MERGED} GROUP BY {key} HAVING COUNT(*) > 1 LIMIT 1"
+        if connection.execute(twice).fetchone() is not None:
+            raise same_key(target.table, target.keys)
     for statement in target.merge:
         connection.execute(statement)
 

@@ -1,3 +1,4 @@
 CREATE TABLE sums (item STRING PRIMARY KEY NOT ENFORCED, n BIGINT)
-WITH ('connector' = 'jdbc', 'url' = 'jdbc:postgresql://localhost/shop', 'table-name' = 'totals');
+WITH ('connector' = 'upsert-kafka', 'topic' = 'totals', 'properties.bootstrap.servers' = 'localhost:9092',
+    'key.format' = 'json', 'value.format' = 'json');
 INSERT INTO sums SELECT item, bidder FROM bid ON CONFLICT DO NOTHING;
