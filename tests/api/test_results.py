@@ -88,6 +88,12 @@ def test_what_is_no_table_is_refused(data: object) -> None:
         tvfsql.Session().register("t", data)
 
 
+@pytest.mark.parametrize("name", ["", " ", "shop.", "a.b.c.d"])
+def test_what_is_no_name_of_a_table_is_refused(name: str) -> None:
+    with pytest.raises(BindError, match=r"is no name of a table|has more than three parts"):
+        tvfsql.Session().register(name, pa.table({"n": [1]}))
+
+
 def test_a_column_of_several_types_is_refused() -> None:
     pandas = pytest.importorskip("pandas")
     with pytest.raises(DataError, match=r"this DataFrame cannot be read: .*mixed"):

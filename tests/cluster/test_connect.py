@@ -27,10 +27,8 @@ pytestmark = [
 
 SAMPLE = {
     "streaming:streaming/session",
-    "streaming:streaming/top_n",
     "streaming:streaming/statement_set",
-    *(f"batch:streaming/{name}" for name in ("cascade", "cumulate_distinct", "deduplicate", "insert", "session")),
-    *(f"batch:streaming/{name}" for name in ("ltz", "top_n", "unnest", "union", "grouping_sets")),
+    *(f"batch:streaming/{name}" for name in ("cascade", "cumulate_distinct", "deduplicate", "insert", "unnest")),
 }
 # a process of its own, because one with a Spark in it cannot have a session of a server
 PROGRAM = """

@@ -23,6 +23,10 @@ def register(
     from tvfsql.runtime.frames.arrow_tables import arrow_of, frame_of
     from tvfsql.syntax.parser import parse_watermark
 
+    if not all(part.strip() for part in name.split(".")):
+        raise BindError(f"{name!r} is no name of a table", hint="orders, or catalog.database.orders")
+    if name.count(".") > 2:
+        raise BindError(f"the name {name} has more than three parts", hint="catalog.database.table")
     is_sparks = hasattr(data, "createOrReplaceTempView")  # Spark has two DataFrame classes
     table = None if is_sparks else arrow_of(data)
     frame: DataFrame = data if table is None else frame_of(spark(), table)
@@ -33,8 +37,6 @@ def register(
             mark = bind_watermark(parse_watermark(watermark), columns)
         except TvfSqlError as error:
             raise error.within(watermark) from error.__cause__
-    if name.count(".") > 2:
-        raise BindError(f"the name {name} has more than three parts", hint="catalog.database.table")
     frame.createOrReplaceTempView(reference(name))
     changes = op_column(op, [Field(part.name, part.type) for part in columns], None) if op else None
     catalog.add(Table(name, columns, None, mark, op=changes), replace=True)

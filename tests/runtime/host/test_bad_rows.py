@@ -41,6 +41,16 @@ def test_a_row_is_told_with_its_place(text: str, cause: str, says: str, tmp_path
     assert "tvfsql.dead-letter" in (error.hint or "")
 
 
+@pytest.mark.parametrize(
+    ("first", "told"), [("a,price", True), ('"a";"b 1"', True), ("a,1", False), ("b,price", False)]
+)
+def test_a_first_line_that_looks_like_a_header_is_told(first: str, told: bool, tmp_path: Path) -> None:
+    file = tmp_path / "bids.csv"
+    file.write_text(f"{first}\na,1\n")
+    hint = failure(SAYS.format(file=file.as_uri(), cause="")).hint or ""
+    assert hint.startswith("its first line looks like a header") == told
+
+
 def test_a_file_that_is_gone_is_told_without_a_place(tmp_path: Path) -> None:
     error = failure(SAYS.format(file=(tmp_path / "gone.csv").as_uri(), cause=NUMBER))
     assert error.message.endswith("gone.csv: [a,null], because of 'x'")

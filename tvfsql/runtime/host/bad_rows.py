@@ -17,9 +17,11 @@ VALUE = re.compile(r'Caused by: java\.lang\.NumberFormatException: For input str
 LOOKED_AT = 50_000_000  # the size of the largest file that is searched, in bytes
 SHOWN = 200  # how many characters of a row are shown
 HINT = (
-    "'csv.ignore-parse-errors' = 'true' (or json.) reads bad values as NULL; check the header, too; "
+    "'csv.ignore-parse-errors' = 'true' (or json.) reads bad values as NULL; "
     "on streams SET 'tvfsql.dead-letter' = 'TABLE' writes such rows to a table"
 )
+HEADER = "its first line looks like a header, which 'csv.header' = 'true' leaves out"
+NAME = re.compile(r"[^\W\d][\w .-]*")
 
 
 def bad_row(message: str) -> DataError | None:
@@ -30,11 +32,24 @@ def bad_row(message: str) -> DataError | None:
     file, row = unquote(found.group(1)), found.group(2)
     value = VALUE.search(message)
     place = _place(Path(file), value.group(1)) if value else None
+    hint = f"{HEADER}; {HINT}" if _is_header(Path(file), row) and (place is None or place[0] == 1) else HINT
     if place is not None:
         line, column, text = place
-        return DataError(f"a row cannot be read: {file}, line {line}, column {column}: {text[:SHOWN]}", hint=HINT)
+        return DataError(f"a row cannot be read: {file}, line {line}, column {column}: {text[:SHOWN]}", hint=hint)
     because = f", because of {value.group(1)!r}" if value else ""
-    return DataError(f"a row cannot be read: {file}: {row[:SHOWN]}{because}", hint=HINT)
+    return DataError(f"a row cannot be read: {file}: {row[:SHOWN]}{because}", hint=hint)
+
+
+def _is_header(file: Path, row: str) -> bool:
+    """Whether the first line of a file has names only, and a row, as Spark shows it (`[item,null]`), some of them."""
+    try:
+        with file.open(encoding="utf-8") as lines:
+            first = lines.readline(LOOKED_AT)
+    except (OSError, UnicodeDecodeError):
+        return False
+    names = [name.strip().strip("\"'") for name in re.split(r"[,;\t|]", first.strip())]
+    values = [value for value in row.strip("[]").split(",") if value != "null"]
+    return all(map(NAME.fullmatch, names)) and {*values} <= {*names}
 
 
 def _place(file: Path, value: str) -> tuple[int, int, str] | None:
