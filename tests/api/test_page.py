@@ -179,6 +179,7 @@ def test_operators_count_from_the_start_of_the_run() -> None:
         "state_rows": 9,
         "watermark": None,
         "ended": False,
+        "fired_end": None,
     }
     assert channels == [
         {"input": 1, "partition": "0", "watermark": 1_700_000_002.0, "status": "active", "ended": False},

@@ -7,7 +7,7 @@ import re
 from pathlib import Path
 
 from tvfsql.runtime.stream.progress.metrics import SUMS
-from tvfsql.runtime.stream.progress.prometheus import HELP
+from tvfsql.runtime.stream.progress.prometheus import HELP, OF_CHANNELS
 
 DASHBOARD = json.loads((Path(__file__).parents[2] / "examples" / "grafana.json").read_text(encoding="utf-8"))
 ADDED = {*SUMS.values(), "micro_batches", "micro_batch_seconds", "micro_batches_unreported"}
@@ -16,6 +16,7 @@ ADDED = {*SUMS.values(), "micro_batches", "micro_batch_seconds", "micro_batches_
 def test_the_dashboard_shows_metrics_that_there_are() -> None:
     """Prometheus knows sums under names that end with _total."""
     known = {f"tvfsql_{name}{'_total' if name in ADDED else ''}" for name in HELP}
+    known |= {f"tvfsql_channel_{name}" for name in OF_CHANNELS}
     queries = [target["expr"] for panel in DASHBOARD["panels"] for target in panel["targets"]]
     asked = {name for query in queries for name in re.findall(r"tvfsql_\w+", query)}
     assert asked and asked <= known

@@ -11,12 +11,13 @@ from tvfsql.catalog import Table
 from tvfsql.emit import Query, observed_operators, program
 from tvfsql.emit.jobs import CHECKPOINT, job_arguments, letter_arguments, letter_scans
 from tvfsql.options import StreamOptions
+from tvfsql.physical.input_tables import input_tables, last_operators
 from tvfsql.physical.manifest import manifest_of
 from tvfsql.physical.resume import with_old_names
 from tvfsql.plan.checkpoint.manifest import Manifest
 from tvfsql.plan.function import functions_in
 from tvfsql.plan.node import Node
-from tvfsql.plan.sharing import shared_by
+from tvfsql.plan.sharing import by_itself, shared_by
 from tvfsql.planner import Step
 from tvfsql.room import with_room
 from tvfsql.syntax import ast, statements
@@ -68,6 +69,18 @@ class Program:
     def observed(self) -> dict[str, Node]:
         """The stateful operators of a stream, by the names under which its progress reports their metrics."""
         return with_room(lambda: observed_operators(_emitted([self.queries])))
+
+    @cached_property
+    def input_tables(self) -> dict[str, tuple[str | None, ...]]:
+        """The tables that the inputs of those operators are; None: the rows of another operator."""
+        return {name: input_tables(operator) for name, operator in self.observed.items()}
+
+    @cached_property
+    def last_operators(self) -> list[str]:
+        """The names of those operators whose rows no other one reads."""
+        plans = [query.physical for query in self.queries]
+        last = [*last_operators([by_itself(plan) for plan in (*plans, *shared_by(plans))])]
+        return [name for name, operator in self.observed.items() if operator in last]
 
     @property
     def letters(self) -> dict[str, Any] | None:

@@ -8,6 +8,7 @@ from functools import partial
 from typing import TYPE_CHECKING, Any
 
 from tvfsql.api.program import Program
+from tvfsql.api.stream_metrics import by_table
 from tvfsql.emit.jobs import OF_LETTERS
 
 if TYPE_CHECKING:
@@ -77,6 +78,7 @@ class Streams:
     def _report(self, program: Program | None, metrics: Metrics) -> None:
         if program is not None:
             self.programs[metrics.stream] = program
+            metrics = by_table(metrics, program, self.metrics.get(metrics.stream))
         self.metrics[metrics.stream] = metrics
         for report in self.reports:
             report(metrics)

@@ -110,12 +110,16 @@ def test_a_file_gets_a_line_for_each_micro_batch(tmp_path: Path) -> None:
 def test_prometheus_scrapes_counters_and_gauges_of_every_stream() -> None:
     known = [run(None, progress(0, 3, **HELD))]
     port = serve(0, lambda: known)
-    known.append(Metrics("other", 1, 1.0, {"rows_in": 8}, {}))
+    channels = ({"table": "bid", "partition": "0", "watermark_lag_seconds": 2.5}, {"table": "bid", "partition": None})
+    known.append(Metrics("other", 1, 1.0, {"rows_in": 8}, {"window_delay_seconds": 4.0}, channels=channels))
     with urlopen(f"http://127.0.0.1:{port}/metrics") as answer:
         families = [*text_string_to_metric_families(answer.read().decode())]
     found = {(sample.name, sample.labels["stream"]): sample.value for family in families for sample in family.samples}
     assert found["tvfsql_rows_in_total", "totals"] == 3
     assert found["tvfsql_rows_in_total", "other"] == 8
+    assert found["tvfsql_window_delay_seconds", "other"] == 4
+    (lag,) = (one for of in families for one in of.samples if one.name == "tvfsql_channel_watermark_lag_seconds")
+    assert (lag.labels, lag.value) == ({"stream": "other", "table": "bid", "partition": "0"}, 2.5)
     assert found["tvfsql_watermark_lag_seconds", "totals"] == 10.5
     with pytest.raises(DataError, match=f"port {port} cannot be opened") as raised:
         serve(port, list)

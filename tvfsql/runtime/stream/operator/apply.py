@@ -53,7 +53,8 @@ def counters() -> list[Column]:
 
     rowsIn, numLateRecordsDropped, numLateRecordsAdjusted. windowsOut: the rows that it emitted. stateRows, stateBytes.
     watermark. newestWindow: the end of the last open window. openSlices: the largest number in one key group. due: when
-    the operator must be called even without rows. channels: the same in all key groups, as JSON.
+    the operator must be called even without rows. firedEnd: the end of the oldest window that fired at its end.
+    channels: the same in all key groups, as JSON.
     """
     sums = {
         "numLateRecordsDropped": "late",
@@ -68,4 +69,5 @@ def counters() -> list[Column]:
         *(F.sum(f"report.{of}").alias(name) for name, of in sums.items()),
         *(F.max(f"report.{of}").alias(name) for name, of in most.items()),
         F.min("report.due").alias("due"),
+        F.min("report.fired_end").alias("firedEnd"),
     ]

@@ -58,6 +58,7 @@ class Report:
     `late_right`: the late rows that came from the second input. `adjusted`: rows that were late and count in the first
     open window. `rows_out`: the rows or windows that were emitted.
     `output_watermark`: all rows at or before it have been emitted. `newest_end`: the end of the last open window.
+    `fired_end`: the end of the oldest window that fired at its end.
     `due`: when the operator must be called even without rows. `channels`: the `ChannelState`s of its inputs as a JSON
     list.
     """
@@ -70,6 +71,7 @@ class Report:
     watermark: int | None
     output_watermark: int | None
     newest_end: int | None
+    fired_end: int | None
     due: int | None
     state_rows: int
     state_bytes: int

@@ -70,6 +70,7 @@ def _report(group: KeyGroup, context: StreamContext) -> Report:
         watermark=_instant(group.watermark, zone),
         output_watermark=_instant(group.output_watermark, zone),
         newest_end=None if proctime else _instant_of_end(group.newest_end, zone),
+        fired_end=_instant_of_end(counts.fired_end, zone),
         due=min((time for time in due if time is not None), default=None),
         state_rows=store.rows,
         state_bytes=store.size,

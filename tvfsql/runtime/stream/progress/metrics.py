@@ -7,7 +7,7 @@ completed ones report. Source: docs/streams.md#metrics.
 from __future__ import annotations
 
 import json
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field
 from datetime import UTC, datetime
 from typing import Any
@@ -38,8 +38,11 @@ class Metrics:
     `sums` count from when the checkpoint was made: rows and files (SUMS), micro_batches, micro_batch_seconds, and
     micro_batches_unreported, those that were not counted because of a kill. `latest`: open_slices, state_rows,
     state_bytes, last_micro_batch_seconds. Until the input ends, streams with a watermark also have watermark (epoch
-    seconds) and watermark_lag_seconds, the distance from the watermark to `time`. `operators` counts for each operator
-    of this run; it is no part of `values`.
+    seconds) and watermark_lag_seconds, the distance from the watermark to `time`. Once a window has fired at its end,
+    window_delay_seconds is the time from that end to the end of the micro-batch: of the oldest one in the last
+    micro-batch with such windows. `channels`: for each partition of each table, or for a whole table, its table,
+    partition, watermark, watermark_lag_seconds and status (`ChannelState`). `operators` counts for each operator of
+    this run; it is no part of `values`.
     """
 
     stream: str
@@ -49,10 +52,12 @@ class Metrics:
     latest: Mapping[str, float]
     operators: OperatorCounts = field(default_factory=OperatorCounts)
     rows_out: int = 0  # of this run
+    channels: Sequence[Mapping[str, Any]] = ()
 
     @property
     def values(self) -> dict[str, Any]:
-        return {"micro_batch": self.micro_batch, "time": self.time, **self.sums, **self.latest}
+        told = {"micro_batch": self.micro_batch, "time": self.time, **self.sums, **self.latest}
+        return told | {"channels": [dict(channel) for channel in self.channels]} if self.channels else told
 
     @property
     def line(self) -> str:

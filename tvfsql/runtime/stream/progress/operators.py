@@ -19,8 +19,9 @@ class OperatorCounts:
     """The figures of stateful operators, by the name under which Spark observes them, and the rows of each table.
 
     An operator has rows_in, rows_out and late, summed up; and as of its last micro-batch state_rows, state_bytes,
-    open_slices, watermark (epoch seconds; None: there is none yet, or its input has ended), ended, and channels: each
-    with its input, partition, watermark, status, and whether it has ended.
+    open_slices, watermark (epoch seconds; None: there is none yet, or its input has ended), ended, fired_end (epoch
+    seconds: the end of the oldest window that fired at its end; None: none did), and channels: each with its input,
+    partition, watermark, status, and whether it has ended.
     """
 
     operators: dict[str, dict[str, Any]] = field(default_factory=dict)
@@ -41,6 +42,7 @@ class OperatorCounts:
         seconds, ended = _seconds(observed.get("watermark"))
         states = (ChannelState(*state) for state in json.loads(observed.get("channels") or "[]"))
         found |= {"watermark": seconds, "ended": ended, "channels": [_channel(state) for state in states]}
+        found |= {"fired_end": None if observed.get("firedEnd") is None else observed["firedEnd"] / 1000}
         self.operators[name] = found
 
     def copy(self) -> OperatorCounts:

@@ -26,6 +26,11 @@ HELP = {
     "state_bytes": "bytes in state",
     "watermark": "lowest watermark of all operators, as a Unix time",
     "watermark_lag_seconds": "time from that watermark to the end of the last micro-batch",
+    "window_delay_seconds": "time from the end of the oldest window that fired last to the end of its micro-batch",
+}
+OF_CHANNELS = {
+    "watermark": "watermark of a table or of one of its partitions, as a Unix time",
+    "watermark_lag_seconds": "time from that watermark to the end of the last micro-batch",
 }
 
 
@@ -69,3 +74,12 @@ class _Collector:
                     for stream, value in found:
                         family.add_metric([stream], value)
                     yield family
+        for name, help in OF_CHANNELS.items():
+            family = GaugeMetricFamily(f"tvfsql_channel_{name}", help, labels=["stream", "table", "partition"])
+            for one in every:
+                for channel in one.channels:
+                    if name in channel:
+                        labels = [one.stream, channel["table"], channel["partition"] or ""]
+                        family.add_metric(labels, channel[name])
+            if family.samples:
+                yield family

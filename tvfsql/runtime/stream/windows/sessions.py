@@ -113,6 +113,7 @@ class SessionWindows(KeyGroup):
         closed = opened.filter(pa.array(due))
         closed = closed if whole else self.layout.merged([closed])
         self.counts.rows_out += closed.num_rows
+        self.counts.fired(int(self.layout.ends(closed).min()))
         yield Emit(closed)
 
     def finish(self) -> Iterator[Late]:

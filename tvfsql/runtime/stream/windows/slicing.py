@@ -81,8 +81,9 @@ class SlicingWindows(KeyGroup):
         if fired is None or fired == already:
             return
         fire = self._fire(already, fired)
-        if fire is not None:
-            self.counts.rows_out += self.fired_windows.count(fire)
+        if fire is not None and (windows := self.fired_windows.count(fire)):
+            self.counts.rows_out += windows
+            self.counts.fired(fire.first_end)
         self.tree.expire(self.span.expired(fired))
         if self.steps is not None:
             self.steps.expire(self.span.expired(fired))
