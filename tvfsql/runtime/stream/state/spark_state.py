@@ -9,11 +9,25 @@ from __future__ import annotations
 from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
+from pyspark.sql import types as T
 from pyspark.sql.streaming.stateful_processor import MapState, StatefulProcessorHandle, ValueState
 
 if TYPE_CHECKING:
     from tvfsql.runtime.stream.state.chunk_store import ChunkKey, Index
     from tvfsql.runtime.stream.state.timer_queue import QueueName
+
+_INT, _BIGINT, _STRING, _BINARY = T.IntegerType(), T.LongType(), T.StringType(), T.BinaryType()
+
+
+def _row(**columns: T.DataType) -> T.StructType:
+    return T.StructType([T.StructField(name, kind) for name, kind in columns.items()])
+
+
+# Not as text, which Spark's JVM would parse twice for each task.
+INDEX = _row(watermark=_BIGINT, channels=_STRING, chunks=_BINARY, description=_STRING)
+CHUNK_KEY, CHUNK = _row(kind=_INT, number=_BIGINT, level=_INT, place=_INT), _row(data=_BINARY)
+QUEUE_KEY, QUEUE = _row(service=_STRING, clock=_STRING), _row(now=_BIGINT, chunks=_BINARY)
+TIMERS_KEY, TIMERS = _row(service=_STRING, clock=_STRING, chunk=_BIGINT), _row(timers=_BINARY)
 
 
 @dataclass(frozen=True)
@@ -28,8 +42,8 @@ class SparkState:
     def of(cls, handle: StatefulProcessorHandle, description: str) -> SparkState:
         """Declare the state in `init` of a StatefulProcessor. `description` is a `Description`, dumped."""
         return cls(
-            handle.getValueState("index", "watermark BIGINT, channels STRING, chunks BINARY, description STRING"),
-            handle.getMapState("chunks", "kind INT, number BIGINT, level INT, place INT", "data BINARY"),
+            handle.getValueState("index", INDEX),
+            handle.getMapState("chunks", CHUNK_KEY, CHUNK),
             description,
         )
 
@@ -64,8 +78,8 @@ class SparkTimerState:
     def of(cls, handle: StatefulProcessorHandle) -> SparkTimerState:
         """Declare the timers in `init` of a StatefulProcessor."""
         return cls(
-            handle.getMapState("timer_queues", "service STRING, clock STRING", "now BIGINT, chunks BINARY"),
-            handle.getMapState("timers", "service STRING, clock STRING, chunk BIGINT", "timers BINARY"),
+            handle.getMapState("timer_queues", QUEUE_KEY, QUEUE),
+            handle.getMapState("timers", TIMERS_KEY, TIMERS),
         )
 
     def queue(self, name: QueueName) -> tuple[int | None, bytes] | None:
