@@ -46,6 +46,26 @@ def test_a_range_of_nulls_is_null(kind: str) -> None:
     assert merge(kind, column, (0, 2), (2, 5), width=2) == [None, None]
 
 
+@pytest.mark.parametrize("kind", ["sum", "min", "max"])
+@pytest.mark.parametrize(
+    "column",
+    [
+        pa.array([3, None, -7, None, None, 2**62, 2**62 - 1, -(2**62), 5]),  # sums on the way need two limbs
+        pa.array([True, None, False, None, None, None, True, True, False]),
+        pa.array([None if i % 4 == 1 else Decimal(i - 4) * 10**30 for i in range(9)], pa.decimal128(38, 2)),
+        pa.array([1.5, None, float("nan"), None, None, -0.0, 0.0, float("inf"), 2.0]),
+        pa.array([], pa.int64()),
+    ],
+)
+def test_whole_blocks_are_merged_as_any_range_is(kind: str, column: Any) -> None:
+    blocks = Blocks(np.isin(np.arange(len(column)), [0, 1, 3, 5, 8]))
+    whole = Ranges.of_blocks(blocks)
+    others = Ranges(blocks, whole.lo, whole.hi, whole.lo, anchored=True)
+    made, expected = (prepare(kind, "total", column, blocks).over(ranges) for ranges in (whole, others))
+    assert made.type == expected.type
+    assert repr(made.to_pylist()) == repr(expected.to_pylist())  # NaN is not equal to itself
+
+
 @pytest.mark.parametrize("column", [pa.nulls(3, pa.float64()), pa.nulls(3, pa.string()), pa.nulls(3, pa.bool_())])
 def test_a_smallest_of_nulls_is_null_in_every_type(column: Any) -> None:
     assert merge("min", column, *WHOLE) == [None]

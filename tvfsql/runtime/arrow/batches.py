@@ -11,6 +11,8 @@ import pyarrow as pa
 from tvfsql.runtime.arrow.columns import Ints, Mask
 from tvfsql.runtime.arrow.order import codes, combined
 
+RADIX_ROWS = 5_000  # fewer rows are sorted as they are
+
 
 def to_bytes(batch: pa.RecordBatch) -> bytes:
     """A batch as an Arrow IPC stream. A slice of a larger batch is written without the rest."""
@@ -61,9 +63,24 @@ def sort_order(majors: Sequence[Ints]) -> Ints:
         size *= greatest - least + 1
         if size >= 2**62:
             return np.lexsort(tuple(reversed(majors)))
-        part = numbers - least
+        part = numbers - least if least else numbers
         whole = part if whole is None else whole * (greatest - least + 1) + part
-    return np.argsort(whole, kind="stable") if whole is not None else np.zeros(0, dtype=np.int64)
+    return _stable_order(whole, size) if whole is not None else np.zeros(0, dtype=np.int64)
+
+
+def _stable_order(numbers: Ints, top: int) -> Ints:
+    """The positions of numbers from 0 up to, but not including, `top` in sorted order; the sort is stable.
+
+    NumPy sorts 16-bit numbers by radix, in a twentieth of the time that it takes for others. So does this, 16 bits at a
+    time from the lowest on, unless the numbers are few, wide or in order already.
+    """
+    if len(numbers) < RADIX_ROWS or top > 2**48 or not (numbers[1:] < numbers[:-1]).any():
+        return np.argsort(numbers, kind="stable")
+    order = np.argsort(numbers.astype(np.uint16), kind="stable")
+    for shift in range(16, (top - 1).bit_length(), 16):
+        digits = (numbers >> shift).astype(np.uint16)
+        order = order[np.argsort(digits[order], kind="stable")]
+    return order
 
 
 def changes_in(numbers: Ints) -> Mask:

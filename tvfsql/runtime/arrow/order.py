@@ -84,9 +84,15 @@ def places(column: pa.Array) -> tuple[Ints, int]:
 
 
 def codes(column: pa.Array) -> tuple[Ints, int]:
-    """A number from 0 up for each distinct value, including NULL; and the largest number plus one."""
+    """A number from 0 up for each distinct value, including NULL; and a bound that all numbers are below."""
     if pa.types.is_nested(column.type) or pa.types.is_floating(column.type):
         return places(column)
+    if counts_as_int64(column.type) and len(column):
+        values, present = integers(column), presence(column)
+        least, top = int(values.min()), int(values.max()) - int(values.min()) + 1
+        if top <= 4 * len(column):  # dense enough: needs no table of the values
+            near = values - least
+            return (near, top) if present is None else (np.where(present, near, top), top + 1)
     coded = column.dictionary_encode()
     top = len(coded.dictionary) + 1
     return coded.indices.fill_null(top - 1).to_numpy().astype(np.int64), top
@@ -95,8 +101,10 @@ def codes(column: pa.Array) -> tuple[Ints, int]:
 def combined(parts: Sequence[tuple[Ints, int]], rows: int) -> Ints:
     """Several numbers per row combined into one, in the same order: the first number is the most significant. `parts`
     are columns of numbers from 0 up, each with its largest number plus one."""
-    whole, size = np.zeros(rows, dtype=np.int64), 1
-    for numbers, top in parts:
+    if not parts:
+        return np.zeros(rows, dtype=np.int64)
+    whole, size = parts[0]
+    for numbers, top in parts[1:]:
         if size * top >= 2**62:
             (whole, size), (numbers, top) = _dense(whole), _dense(numbers)
         whole, size = whole * top + numbers, size * top

@@ -6,6 +6,8 @@ larger than the result type. Only a result that does not fit is an overflow.
 
 from __future__ import annotations
 
+from functools import cached_property
+
 import numpy as np
 import pyarrow as pa
 from numpy.typing import NDArray
@@ -32,11 +34,19 @@ class Totals:
         kind = column.type
         self.is_decimal = pa.types.is_decimal(kind)
         self.type = pa.decimal128(DIGITS, kind.scale) if pa.types.is_decimal(kind) else pa.int64()
-        self.totals = [_running(limb, start) for limb, start in _limbs(column, before)]
+        self.limbs = _limbs(column, before)
 
-    def between(self, lo: Ints, hi: Ints, present: Mask | None = None) -> pa.Array:
-        """The totals of rows [lo, hi) as a column; NULL where not `present`."""
-        parts = [total[hi] - total[lo] for total in self.totals]
+    @cached_property
+    def totals(self) -> list[Ints]:
+        """The running totals of each limb."""
+        return [_running(limb, start) for limb, start in self.limbs]
+
+    def between(self, lo: Ints, hi: Ints) -> list[Ints]:
+        """The totals of rows [lo, hi) in limbs, for `column`."""
+        return [total[hi] - total[lo] for total in self.totals]
+
+    def column(self, parts: list[Ints], present: Mask | None = None) -> pa.Array:
+        """Totals in limbs as a column; NULL where not `present`."""
         for k in range(len(parts) - 1):
             parts[k + 1] += parts[k] >> 32
             parts[k] &= LOW
@@ -81,14 +91,19 @@ class ExactSum(Totals, Partial):
         self.presence = Presence(column)
 
     def over(self, ranges: Ranges) -> pa.Array:
-        return self.between(ranges.lo, ranges.hi, self.presence.over(ranges))
+        return self.column(self._of(ranges), self.presence.over(ranges))
+
+    def _of(self, ranges: Ranges) -> list[Ints]:
+        if ranges.whole:  # one pass instead of running totals
+            return [_sums_of_pieces(limb, ranges.lo) for limb, _ in self.limbs]
+        return self.between(ranges.lo, ranges.hi)
 
 
 class RunningTotal(Totals, Partial):
     """`running`: the total of the changes since the run of rows began. NULL counts as 0."""
 
     def over(self, ranges: Ranges) -> pa.Array:
-        return self.between(ranges.since, ranges.hi)
+        return self.column(self.between(ranges.since, ranges.hi))
 
     def __init__(self, name: str, column: pa.Array, before: int = 0) -> None:
         super().__init__(name, column, before)
@@ -114,7 +129,15 @@ def _limbs(column: pa.Array, before: int) -> list[tuple[Ints, int]]:
 
 
 def _sums_fit(values: Ints, before: int) -> bool:
+    largest = max(abs(int(values.min())), abs(int(values.max()))) if len(values) else 0
+    if largest * len(values) + abs(before) < SAFE:
+        return True
     return float(np.abs(values.astype(np.float64)).sum()) + abs(float(before)) < SAFE
+
+
+def _sums_of_pieces(limb: Ints, starts: Ints) -> Ints:
+    """The sum of each piece, for pieces that start at these rows and follow each other."""
+    return np.add.reduceat(limb, starts) if len(starts) else limb[:0]
 
 
 def _running(limb: Ints, start: int) -> Ints:

@@ -56,8 +56,8 @@ class Ranges:
     """Ranges [lo, hi) of rows: the end of a block, the start of one, or an end and the next block's start.
 
     `since` is the row where the running total of a range starts: the first row of its run, at or before lo. `anchored`:
-    each range starts where its block does, so no suffix is needed. Scans raise AssertionError for ranges of another
-    shape.
+    each range starts where its block does, so no suffix is needed. `whole`: the ranges are the blocks, in order, so
+    each row is in one of them. Scans raise AssertionError for ranges of another shape.
     """
 
     blocks: Blocks
@@ -65,6 +65,14 @@ class Ranges:
     hi: Ints
     since: Ints
     anchored: bool = False
+    whole: bool = False
+
+    @classmethod
+    def of_blocks(cls, blocks: Blocks) -> Ranges:
+        """Each block as a range."""
+        starts = np.flatnonzero(blocks.first)
+        stops = np.append(starts[1:], len(blocks)) if len(blocks) else starts
+        return cls(blocks, starts, stops, starts, anchored=True, whole=True)
 
     def __len__(self) -> int:
         return len(self.lo)

@@ -134,7 +134,7 @@ class Extreme(Scanned):
         self.scale = scale(column, len(column))
         codes = self.scale.codes if largest else self.scale.top - self.scale.codes
         present = presence(column)
-        super().__init__((np.where(True if present is None else present, codes + 1, 0),), blocks)
+        super().__init__((codes + 1 if present is None else np.where(present, codes + 1, 0),), blocks)
         self.may_be_null = present is not None
 
     def merge(self, left: Columns, right: Columns) -> Columns:
@@ -149,7 +149,10 @@ class Extreme(Scanned):
         return (np.maximum.accumulate(rows[0] + lift) - lift,)
 
     def over(self, ranges: Ranges) -> pa.Array:
-        (best,) = self.merged(ranges)
+        if ranges.whole:  # one pass instead of two scans
+            best = np.maximum.reduceat(self.rows[0], ranges.lo) if len(ranges) else self.rows[0][:0]
+        else:
+            (best,) = self.merged(ranges)
         present: Mask | None = best > 0 if self.may_be_null else None
         codes = np.maximum(best - 1, 0)
         return self.scale.decode(codes if self.largest else self.scale.top - codes, present)

@@ -110,9 +110,8 @@ class Intervals:
         if order is not None:
             starts, lasts = starts[order], lasts[order]
         first, reached = self._sessions(starts, lasts, new_key)
-        heads = np.flatnonzero(first)
-        stops = _stops(heads, len(first))
-        ranges = Ranges(Blocks(first), heads, stops, heads, anchored=True)
+        ranges = Ranges.of_blocks(Blocks(first))
+        heads = ranges.lo
         at = None if order is None else pa.array(order)
         of_heads = pa.array(heads if order is None else order[heads])
         keys = [column.take(of_heads) for column in batch.columns[: self.keys]]
@@ -120,7 +119,7 @@ class Intervals:
         for (name, kind), column in zip(self.merges, batch.columns[self.keys + 2 :], strict=True):
             values = column if at is None else column.take(at)
             partials.append(prepare(kind, name, values, ranges.blocks).over(ranges))
-        return self.batch(keys, starts[heads], reached[stops - 1], partials)
+        return self.batch(keys, starts[heads], reached[ranges.hi - 1], partials)
 
     def _new_key(self, batch: pa.RecordBatch) -> Mask:
         new_key = np.zeros(batch.num_rows, dtype=np.bool_)

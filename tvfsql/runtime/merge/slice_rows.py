@@ -58,8 +58,8 @@ class SliceRows:
         first = changes_in(codes[order])
         if into is None:
             first |= changes_in(slices[order])
-        starts = np.flatnonzero(first)
-        ranges = Ranges(Blocks(first), starts, np.append(starts[1:], len(order)), starts, anchored=True)
+        ranges = Ranges.of_blocks(Blocks(first))
+        starts = ranges.lo
         at, heads = pa.array(order), pa.array(order[starts])
         keys = [column.take(heads) for column in batch.columns[: self.keys]]
         partials = [

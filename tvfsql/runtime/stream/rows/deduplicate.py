@@ -25,6 +25,7 @@ from tvfsql.runtime.arrow.batches import changes_in, joined, key_codes, sort_ord
 from tvfsql.runtime.arrow.columns import Ints, Mask
 from tvfsql.runtime.arrow.ranks import DIRECTIONS, sort_codes
 from tvfsql.runtime.merge.kernel import TIMESTAMP
+from tvfsql.runtime.merge.session_merge import running_latest
 from tvfsql.runtime.stream.exchange.rows_by_key import HASH, late_type, own_columns, rows_by_key, without_late, zone_of
 from tvfsql.runtime.stream.operator.apply import apply_operator
 from tvfsql.runtime.stream.operator.messages import Emit
@@ -117,7 +118,7 @@ class KeepRow(Operator):
         keys, start, end = keys[order], start[order], end[order]
         first = changes_in(keys)
         if self.retention:
-            gap = start[1:] - _running_max(end, np.cumsum(first))[:-1]
+            gap = start[1:] - running_latest(end, first)[:-1]
             first[1:] |= gap > self.retention * 1000
         heads = np.flatnonzero(first)
         forever = self.keep == FIRST and not self.retention  # later rows then change nothing
@@ -273,14 +274,6 @@ class Deduplication(RowKeyGroup):
                 queue.register(queue.rows.batch([hashes], np.zeros(len(hashes), dtype=np.int64), due[own]))
             spans = _with(spans, {TIMER: np.where(lacking, due, timer)})
         return spans, lacking
-
-
-def _running_max(values: Ints, groups: Ints) -> Ints:
-    """The largest value so far within each group. Each group is contiguous."""
-    different, ranks = np.unique(values, return_inverse=True)
-    lifted = np.maximum.accumulate(groups * len(different) + ranks)
-    running: Ints = different[lifted % len(different)]
-    return running
 
 
 def _ints(rows: Any, name: str) -> Ints:
