@@ -8,6 +8,7 @@ from typing import Any
 from tvfsql.catalog import Table
 from tvfsql.catalog.connectors import Kafka, Managed
 from tvfsql.catalog.connectors.connector import FORMATS
+from tvfsql.catalog.connectors.generated import Generated
 from tvfsql.emit.python_module import literal
 from tvfsql.emit.sources import STREAM
 from tvfsql.options import StreamOptions
@@ -80,7 +81,8 @@ def _source(table: Table, usual: int) -> Source:
     by_topic = isinstance(connector, Kafka) and connector.topic is None
     cleaned = connector is not None and dict(connector.options).get("cleanSource", "off").lower() != "off"
     files = connector is not None and (connector.path is not None or connector.format in FORMATS)
-    snapshot = not files and not (connector is not None and connector.endless)
+    knows_its_end = files or isinstance(connector, Generated)
+    snapshot = not knows_its_end and not (connector is not None and connector.endless)
     return Source(table.name, timeout, by_topic, cleaned, snapshot)
 
 

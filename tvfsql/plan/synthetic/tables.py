@@ -11,6 +11,7 @@ from tvfsql.plan.table_options import TableOptions
 
 START = "2024-01-01 00:00:00"  # the default start of event time
 PER_SECOND = 10_000  # the default of unbounded tables, as in Flink
+NEXT_ROW, ROWS = "row", "of"  # in offsets of streams: the number of the next row and, of a bounded table, of all rows
 
 
 @dataclass(frozen=True)

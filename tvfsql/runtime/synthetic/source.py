@@ -22,7 +22,7 @@ from tvfsql.plan.node import Field
 from tvfsql.plan.synthetic import faker
 from tvfsql.plan.synthetic.datagen import datagen
 from tvfsql.plan.synthetic.nexmark import Nexmark
-from tvfsql.plan.synthetic.tables import Rows
+from tvfsql.plan.synthetic.tables import NEXT_ROW, ROWS, Rows
 from tvfsql.plan.table_options import TableOptions
 from tvfsql.runtime.arrow.columns import Ints
 from tvfsql.runtime.host.spark_versions import arrow_schema
@@ -138,7 +138,8 @@ class GeneratedBatch(DataSourceReader):
 
 
 class GeneratedStream(DataSourceStreamReader, SupportsTriggerAvailableNow):
-    """A table's rows in micro-batches. An offset is `{"row": number of the next row}`.
+    """A table's rows in micro-batches. An offset is `{"row": number of the next row}`, and of a bounded table also
+    `"of"`, the number of its rows, by which the driver of the stream knows its end.
 
     With the trigger availableNow, a bounded table is read to its end, and an unbounded one for as many rows as arrive
     in a second. Rows arrive no faster than `rows.per_second`, counted from the first row of the run.
@@ -150,23 +151,26 @@ class GeneratedStream(DataSourceStreamReader, SupportsTriggerAvailableNow):
         self.available_now = False
 
     def initialOffset(self) -> dict[str, int]:
-        return {"row": 0}
+        return self._offset(0)
 
     def prepareForTriggerAvailableNow(self) -> None:
         self.available_now = True
 
     def latestOffset(self, start: dict[str, int], limit: ReadLimit) -> dict[str, int]:
-        row = start["row"]
+        row = start[NEXT_ROW]
         ends = [row + self.rows.per_batch, *([] if self.rows.number is None else [self.rows.number])]
         if self.rows.per_second is not None:
             ends.append(self._due(row, min(ends), self.rows.per_second))
-        return {"row": max(row, min(ends))}
+        return self._offset(max(row, min(ends)))
 
     def partitions(self, start: dict[str, int], end: dict[str, int]) -> Sequence[InputPartition]:
-        return _partitions(start["row"], end["row"])
+        return _partitions(start[NEXT_ROW], end[NEXT_ROW])
 
     def read(self, partition: InputPartition) -> Iterator[pa.RecordBatch]:
         yield self.make(np.arange(*partition.value, dtype=np.int64))
+
+    def _offset(self, row: int) -> dict[str, int]:
+        return {NEXT_ROW: row} | ({} if self.rows.number is None else {ROWS: self.rows.number})
 
     def _due(self, row: int, last: int, per_second: int) -> int:
         """The row before which a micro-batch must end that starts at `row`: one second's rows at the start, then by the

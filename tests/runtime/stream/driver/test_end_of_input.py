@@ -14,7 +14,7 @@ from bids import create_table, write_files
 
 from tvfsql import Session
 from tvfsql.runtime.cluster.files import LocalPlace
-from tvfsql.runtime.stream.driver.end_of_input import EndOfInput
+from tvfsql.runtime.stream.driver.end_of_input import EndOfInput, are_generated
 from tvfsql.runtime.stream.driver.running import StreamDriver
 from tvfsql.runtime.stream.driver.source_files import came_after
 from tvfsql.runtime.stream.time.control_channel import END_OF_INPUT, advance, ended
@@ -70,6 +70,15 @@ def test_files_written_after_the_start_are_new(tmp_path: Path) -> None:
     assert not came_after(10, {"sources": []}, checkpoint, control)
 
 
+def test_generated_rows_tell_their_end() -> None:
+    def sources(*ends: Any) -> list[dict[str, Any]]:
+        return [{"endOffset": end} for end in ends]
+
+    assert are_generated(sources('{"logOffset":3}', None, '{"row": 7}', {"row": 5, "of": 5}))
+    assert not are_generated(sources('{"row": 5, "of": 5}', '{"row": 4, "of": 5}'))
+    assert not are_generated(sources("{'row': 0, 'of': 5}"))  # as Spark 4.1 writes it
+
+
 @contextmanager
 def files_that_keep_coming(folder: Path) -> Iterator[None]:
     done = threading.Event()
@@ -114,3 +123,10 @@ def test_one_run_reads_the_files_and_fires_the_last_windows(
     with files_that_keep_coming(tmp_path / "in"):
         assert [row["s"] for row in session.sql(sql).collect()] == [3]
     assert runs == [1, 1]
+    session.execute("""CREATE TABLE bid (price BIGINT, dateTime TIMESTAMP(3), WATERMARK FOR dateTime AS dateTime) WITH (
+        'connector' = 'nexmark', 'nexmark.table' = 'bid', 'number-of-rows' = '45', 'rows-per-second' = '30',
+        'rows-per-batch' = '20')""")  # the query is at rest before the last rows are due
+    generated = """SELECT window_start, COUNT(*) AS s FROM TABLE(TUMBLE(TABLE bid, DESCRIPTOR(dateTime),
+        INTERVAL '1' HOUR)) GROUP BY window_start, window_end"""
+    assert [row["s"] for row in session.sql(generated).collect()] == [45]
+    assert runs == [1, 1, 1]

@@ -1,9 +1,14 @@
-"""The end of a bounded input of files. It is announced in the same run that reads the files, so the last windows fire
-without a second query."""
+"""The end of a bounded input of files and generated rows. It is announced in the same run that reads them, so the last
+windows fire without a second query."""
 
 from __future__ import annotations
 
+from collections.abc import Iterable, Mapping
+from typing import Any
+
+from tvfsql.plan.synthetic.tables import NEXT_ROW, ROWS
 from tvfsql.runtime.cluster.files import Place
+from tvfsql.runtime.host.spark_versions import reported_offset
 from tvfsql.runtime.stream.time.control_channel import END_OF_INPUT, advance, ended
 
 
@@ -28,3 +33,10 @@ class EndOfInput:
             advance(self.control, END_OF_INPUT)
             self.announced, self.before = True, last
         return False
+
+
+def are_generated(sources: Iterable[Mapping[str, Any]]) -> bool:
+    """Whether all rows of the generated tables among the sources of a progress report have been read. A table with a
+    rate has none for a while, and is not at its end."""
+    ends = (reported_offset(source["endOffset"]) for source in sources)
+    return all(end[NEXT_ROW] >= end[ROWS] for end in ends if isinstance(end, dict) and ROWS in end)

@@ -24,7 +24,7 @@ from tvfsql.runtime.local_spark.start import STATE_STORE, STREAMS
 from tvfsql.runtime.stream.backfill.history import FOLDER as HISTORY
 from tvfsql.runtime.stream.backfill.history import Backfill, Interrupted, backfilling
 from tvfsql.runtime.stream.driver.checkpoints import has_begun
-from tvfsql.runtime.stream.driver.end_of_input import EndOfInput
+from tvfsql.runtime.stream.driver.end_of_input import EndOfInput, are_generated
 from tvfsql.runtime.stream.driver.idle_sources import Idleness, Source
 from tvfsql.runtime.stream.driver.processing_time_triggers import Triggers
 from tvfsql.runtime.stream.driver.quiet_worker import quiet_java
@@ -44,7 +44,7 @@ from tvfsql.runtime.stream.time.control_channel import END_OF_INPUT, advance, en
 POLL = 0.2  # seconds between two looks at a running query
 LAST = 0.02  # the same, while the query is to stop after its micro-batch
 TASKS = "spark.sql.shuffle.partitions"
-BOUNDED = 0.05  # the same, while waiting for the end of the input
+BOUNDED = 0.05  # the same, while waiting for the end of the input and no micro-batch runs
 
 _building = threading.Lock()  # while a query is built, its control folder is a setting of the session
 
@@ -55,7 +55,7 @@ class Stream:
 
     A stream that is not `endless` ends when all available input has been read. With `flush` its input ends with it:
     every window fires, and rows of a later run are late. Without `flush`, open windows wait for the next run. This
-    takes one run of the query if all sources are files, and two if a source can get rows at any time.
+    takes one run of the query if all sources are files or generated, and two if a source can get rows at any time.
 
     `sources` are the tables that it reads, in order. Windows do not wait for idle ones. When all are idle, open windows
     fire too if `idle_advance` is set. Micro-batches start `interval` ms apart; 0: as soon as there are rows. `name` is
@@ -80,7 +80,7 @@ class Stream:
 
     @property
     def ends_in_one_run(self) -> bool:
-        """Whether its input ends, and it reads only files."""
+        """Whether its input ends, and it reads only files and generated rows."""
         return self.flush and not self.endless and not any(source.snapshot for source in self.sources)
 
     def writer(self, checkpoint: Place) -> DataStreamWriter:
@@ -225,12 +225,16 @@ class StreamDriver:
         self.started.set()
         if self.stream.endless and any(source.timeout for source in self.stream.sources):
             self.idleness = Idleness(self.stream.sources, time.time())
+        looked = 0.0
         try:
             while not query.awaitTermination(BOUNDED if self.end else POLL):  # type: ignore[arg-type]  # seconds
                 files.list_again()
-                self._look(query, control)
-                if self.end and self._has_ended(query, self.end):
-                    query.stop()
+                # a look takes milliseconds, and while a micro-batch runs there is seldom anything new
+                if not self.end or time.monotonic() - looked >= POLL or not query.status["isTriggerActive"]:
+                    self._look(query, control)
+                    if self.end and self._has_ended(query, self.end):
+                        query.stop()
+                    looked = time.monotonic()
                 if self.running.stopping.is_set():
                     self._halt(query)
             self._look(query, control)
@@ -246,7 +250,7 @@ class StreamDriver:
             return False
         status = query.status  # read after the report: if the query is at rest, it has found nothing new since
         at_rest = not (status["isTriggerActive"] or status["isDataAvailable"])
-        all_read = at_rest or self.only_new
+        all_read = (at_rest or self.only_new) and are_generated(last["sources"])
         has_windows = len(last["sources"]) > len(table_reports(last, end.control))
         return end.look(self.seen, at_rest, all_read) if has_windows else all_read
 
