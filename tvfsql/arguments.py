@@ -135,9 +135,11 @@ def build_parser() -> argparse.ArgumentParser:
 
     _spark(state, argparse.SUPPRESS)
 
-    rescale = _command(commands, "rescale", "divide the state of stopped streams among more or fewer tasks")
+    rescale = _command(commands, "rescale", "divide the state of stopped streams among other tasks and key groups")
     rescale.add_argument("checkpoint", metavar="CHECKPOINT", help="the folder passed to run --checkpoint")
-    rescale.add_argument("--tasks", metavar="N", type=int, required=True, help="how many tasks share the state")
+    rescale.add_argument("--tasks", metavar="N", type=int, help="how many tasks share the state")
+    parts = "into how many key groups the state is divided, at least N"
+    rescale.add_argument("--key-groups", metavar="M", type=int, help=parts)
     _spark(rescale, argparse.SUPPRESS)
 
     test = _command(commands, "test", "test scripts with simulated time: run the *.tvfsql.yaml files")

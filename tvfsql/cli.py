@@ -323,10 +323,13 @@ def _state(given: argparse.Namespace, parser: argparse.ArgumentParser) -> int:
 def _rescale(given: argparse.Namespace, parser: argparse.ArgumentParser) -> int:
     from tvfsql.api.state import rescale_streams
 
-    if given.tasks < 1:
-        parser.error("--tasks takes a number from 1 on")
+    for option, number in (("--tasks", given.tasks), ("--key-groups", given.key_groups)):
+        if number is not None and number < 1:
+            parser.error(f"{option} takes a number from 1 on")
+    if given.tasks is None and given.key_groups is None:
+        parser.error("rescale needs --tasks N, --key-groups M, or both")
     session = _session(given)
-    rescale_streams(lambda: session.spark, given.checkpoint, given.tasks, sys.stdout)
+    rescale_streams(lambda: session.spark, given.checkpoint, given.tasks, given.key_groups, sys.stdout)
     return Exit.OK
 
 

@@ -16,7 +16,6 @@ from zoneinfo import available_timezones
 from tvfsql import ignored_options
 from tvfsql.errors import OptionError, Span, did_you_mean, nearest
 from tvfsql.plan.durations import milliseconds
-from tvfsql.plan.stream import KEY_GROUPS as USUAL_KEY_GROUPS
 from tvfsql.secrets import shown
 
 T = TypeVar("T")
@@ -143,6 +142,10 @@ def _count(text: str, key: str, span: Span | None) -> int:
     return int(text)
 
 
+def _count_or_unset(text: str, key: str, span: Span | None) -> int | None:
+    return None if text == "-1" else _count(text, key, span)
+
+
 def _zone(text: str, key: str, span: Span | None) -> str:
     if text not in _zones():
         close = nearest(text, _zones())
@@ -246,9 +249,9 @@ REUSE = _known(
 )
 KEY_GROUPS = _known(
     "pipeline.max-parallelism",
-    _count,
-    str(USUAL_KEY_GROUPS),
-    "the number of key groups of a stream, which limits its parallelism; fixed for a checkpoint",
+    _count_or_unset,
+    "-1",
+    "the number of key groups of a new stream, which limits its parallelism; -1: by cores. Its checkpoint keeps it",
 )
 STEPS = _known(
     "tvfsql.cumulate.emit",

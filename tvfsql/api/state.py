@@ -1,4 +1,5 @@
-"""`tvfsql state` and `tvfsql rescale`: print the state of the streams in a checkpoint, divide it among other tasks."""
+"""`tvfsql state` and `tvfsql rescale`: print the state of the streams in a checkpoint, divide it among other tasks and
+key groups."""
 
 from __future__ import annotations
 
@@ -59,26 +60,32 @@ def write_tables(streams: Sequence[StreamState], tables: Sequence[str], format: 
             out.write(f"and {len(rows) - GLANCE} more: --show {name}\n")
 
 
-def rescale_streams(start: Callable[[], SparkSession], checkpoint: str, tasks: int, out: TextIO) -> None:
-    """Divide the state of the stopped streams in a checkpoint among `tasks` tasks, and print what was done.
+def rescale_streams(
+    start: Callable[[], SparkSession], checkpoint: str, tasks: int | None, key_groups: int | None, out: TextIO
+) -> None:
+    """Divide the state of the stopped streams in a checkpoint among `tasks` tasks and `key_groups` key groups (None: as
+    many as now), and print what was done.
 
-    Raises DataError if the folder is not a checkpoint or Spark cannot do it, and OptionError if tasks would be idle.
+    Raises DataError if the folder is not a checkpoint or is damaged, OptionError if tasks would be idle, and
+    UnsupportedError if the state of an operator cannot be divided.
     """
     from tvfsql.runtime.cluster.files import place_of
+    from tvfsql.runtime.stream.driver.unfinished_rescale import settle
     from tvfsql.runtime.stream.inspect.checkpoint import streams_of
-    from tvfsql.runtime.stream.inspect.rescale import refuse_idle_tasks, rescale, tasks_of
+    from tvfsql.runtime.stream.rescale.rescale import rescale, size_of, wanted_size
 
     streams = streams_of(place_of(checkpoint, start))
-    before = [tasks_of(stream) for stream in streams]
-    for stream, known in zip(streams, before, strict=True):
-        if known is not None:
-            refuse_idle_tasks(stream, tasks)
-    for stream, known in zip(streams, before, strict=True):
-        if known is None:
+    for stream in streams:
+        settle(stream)
+    before = [size_of(stream) for stream in streams]
+    sizes = zip(streams, before, strict=True)
+    after = [size and wanted_size(stream, size, tasks, key_groups) for stream, size in sizes]
+    for stream, size, wanted in zip(streams, before, after, strict=True):
+        if size is None or wanted is None:
             out.write(f"stream {stream.name}: no state yet\n")
-        elif known == tasks:
-            out.write(f"stream {stream.name}: {tasks} already\n")
+        elif size == wanted:
+            out.write(f"stream {stream.name}: {size} already\n")
         else:
             with working(f"rescaling stream {stream.name}"):
-                rescale(start(), stream, tasks)
-            out.write(f"stream {stream.name}: from {known} to {tasks}\n")
+                rescale(start(), stream, size, wanted)
+            out.write(f"stream {stream.name}: from {size} to {wanted}\n")

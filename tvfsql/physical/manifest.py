@@ -33,7 +33,7 @@ from tvfsql.physical.row_operators import (
     StreamTemporalJoin,
 )
 from tvfsql.plan import nodes
-from tvfsql.plan.checkpoint.manifest import Column, Input, Manifest, Sink, Source, State
+from tvfsql.plan.checkpoint.manifest import PARALLELISM, Column, Input, Manifest, Sink, Source, State
 from tvfsql.plan.columns import CONTROL
 from tvfsql.plan.durations import duration
 from tvfsql.plan.function import UserFunction
@@ -283,7 +283,7 @@ def _settings(own: Mapping[str, str], node: StreamOperator) -> dict[str, str]:
     common = {
         "time": "PROCTIME()" if context.proctime else "event time",
         "inputs": str(len(context.inputs)),
-        "pipeline.max-parallelism": str(context.key_groups),
+        PARALLELISM: str(context.key_groups or ""),
     }
     return {name: value for name, value in {**own, **common}.items() if value}
 

@@ -18,7 +18,7 @@ from tvfsql.plan.node import Field, Node, Schema
 from tvfsql.plan.nodes import AggCall, Item, Sort
 from tvfsql.plan.rank import WindowDeduplicate, WindowTopN
 from tvfsql.plan.scalar import Scalar
-from tvfsql.plan.stream import KEY_GROUPS, StreamContext, StreamOptions
+from tvfsql.plan.stream import StreamContext, StreamOptions
 from tvfsql.plan.window import Window
 from tvfsql.plan.window_nodes import global_label, local_columns, local_labels, window_label
 
@@ -241,7 +241,7 @@ class StreamSlices(StreamOperator, RowSlices):
         yield from super().details()
         if self.context.on_event:
             yield "watermarks", "on-event"
-        if self.context.key_groups != KEY_GROUPS:
+        if self.context.key_groups is not None:
             yield "key groups", str(self.context.key_groups)
 
 

@@ -8,7 +8,7 @@ from typing import TypedDict
 
 from tvfsql.plan.firing import Firing
 
-KEY_GROUPS = 4  # each one costs state calls in every micro-batch
+KEY_GROUPS = 4  # of a stream that nobody told a number, where the cores are not known
 
 
 @dataclass(frozen=True)
@@ -19,15 +19,16 @@ class StreamContext:
     `inputs`: the name prefixes of its channels, one per stream of a union or side of a join; the operator waits for
     each of them. `proctime`: it follows processing time, so its watermark is the time of the micro-batch. `on_event`: a
     watermark counts from the next row on, not from the next micro-batch on. `key_groups`: how many tasks can share its
-    state. `marks`: it emits its own watermark, in the columns MARKS. `late`: it emits late rows, in the column LATE.
-    `adjust`: late rows count in the first open window. `firing`: when its windows fire besides at their end.
+    state; None: the run decides. `marks`: it emits its own watermark, in the columns MARKS. `late`: it emits late rows,
+    in the column LATE. `adjust`: late rows count in the first open window. `firing`: when its windows fire besides at
+    their end.
     """
 
     zone: str = ""
     inputs: Sequence[str] = ("",)
     proctime: bool = False
     on_event: bool = False
-    key_groups: int = KEY_GROUPS
+    key_groups: int | None = None
     marks: bool = False
     late: bool = False
     adjust: bool = False
@@ -55,7 +56,7 @@ class StreamOptions(TypedDict, total=False):
     inputs: Sequence[str]
     proctime: bool
     on_event: bool
-    key_groups: int
+    key_groups: int | None
     marks: bool
     late: bool
     adjust: bool

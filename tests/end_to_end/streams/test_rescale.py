@@ -10,6 +10,7 @@ from typing import TYPE_CHECKING
 import pytest
 from bids import WINDOWS, create_table, some_batches, write_files
 from old_checkpoints import run, unpack
+from tvfsql.runtime.stream.inspect.rescale import tasks_of
 
 from examples import SOAK
 from tvfsql import Session
@@ -17,7 +18,6 @@ from tvfsql.api.state import rescale_streams
 from tvfsql.cli import main
 from tvfsql.errors import OptionError, TvfSqlError
 from tvfsql.runtime.cluster.files import LocalPlace
-from tvfsql.runtime.stream.inspect.rescale import tasks_of
 
 if TYPE_CHECKING:
     from pyspark.sql import SparkSession

@@ -11,7 +11,7 @@ from dataclasses import dataclass
 from enum import IntEnum
 from itertools import zip_longest
 
-from tvfsql.plan.checkpoint.manifest import Column, Input, Manifest, Sink, Source, State
+from tvfsql.plan.checkpoint.manifest import PARALLELISM, Column, Input, Manifest, Sink, Source, State
 from tvfsql.plan.window import Window
 from tvfsql.plan.window_nodes import window_label
 
@@ -26,8 +26,8 @@ class Verdict(IntEnum):
 
 @dataclass(frozen=True)
 class Change:
-    """One change: the part of the query in words of SQL, its text before and after ("": absent), and the reason for the
-    verdict.
+    """One change: the part of the query in words of SQL, its text before and after ("": absent), the reason for the
+    verdict, and what the user can do ("": nothing about this change).
     """
 
     verdict: Verdict
@@ -35,12 +35,18 @@ class Change:
     before: str
     after: str
     why: str
+    hint: str = ""
 
     @property
     def lines(self) -> list[str]:
         """The change as a diff."""
         sides = (("-", self.before), ("+", self.after))
         return [f"  {self.what}: {self.why}", *(f"    {sign} {text}" for sign, text in sides if text)]
+
+
+def rescale_hint(key_groups: int | str) -> str:
+    """What changes the number of key groups of a checkpoint."""
+    return f"tvfsql rescale CHECKPOINT --key-groups {key_groups}; or leave out SET '{PARALLELISM}'"
 
 
 def verdict_of(changes: Sequence[Change]) -> Verdict:
@@ -86,7 +92,11 @@ def _operator(old: State, new: State) -> Iterator[Change]:
     yield from _columns(old, new)
     for name in dict.fromkeys((*(old.settings or {}), *(new.settings or {}))):
         before, after = ((each.settings or {}).get(name, "") for each in (old, new))
-        if before != after:
+        if name == PARALLELISM:
+            if before and after and before != after:  # a query that does not say it takes what is there
+                why = "state is divided into the old number of key groups"
+                yield Change(Verdict.REFUSED, name, before, after, why, rescale_hint(after))
+        elif before != after:
             yield _refused(name, before, after, "state was made by the old one")
     yield from _firing(old, new)
     yield from _paths(old.kind, old.inputs, new.inputs, stateful=True)

@@ -19,6 +19,7 @@ from tvfsql.plan.firing import Firing
 from tvfsql.plan.window import Window
 
 FORMAT = 1  # of the manifest itself
+PARALLELISM = "pipeline.max-parallelism"  # a setting: the number of key groups, which checkpoints keep apart
 _WINDOWS: dict[str, type[Window]] = {kind.__name__: kind for kind in get_args(Window)}
 
 

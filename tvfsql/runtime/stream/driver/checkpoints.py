@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
+import re
 from collections.abc import Sequence
+from dataclasses import replace
 from fnmatch import fnmatch
 from pathlib import Path
 
@@ -10,8 +12,11 @@ from pyspark.sql import SparkSession
 
 from tvfsql.errors import DataError, OptionError
 from tvfsql.plan.checkpoint.changes import Change, Verdict, changes, verdict_of
-from tvfsql.plan.checkpoint.manifest import Manifest
+from tvfsql.plan.checkpoint.manifest import PARALLELISM, Manifest
 from tvfsql.runtime.cluster.files import Place, table_place
+from tvfsql.runtime.stream.driver.parallelism import FILE as KEY_GROUPS_KEPT
+from tvfsql.runtime.stream.driver.parallelism import keep_key_groups, kept_key_groups
+from tvfsql.runtime.stream.driver.unfinished_rescale import settle
 from tvfsql.runtime.stream.sinks.files import FILES
 from tvfsql.secrets import without
 
@@ -25,12 +30,13 @@ def claim(folder: Place, program: str, manifest: Manifest | None = None, *, chan
 
     Writes the program's text, without passwords, and its manifest into the folder. If the folder has a manifest and one
     is passed, they decide whether the state can be reused. With `changed_input` the user accepts that the input rows
-    may differ from now on. Without two manifests the program's text must be the same, except for the part that says how
-    it is run. Raises OptionError if the checkpoint belongs to another program, and DataError if it cannot be read or
-    written.
+    may differ from now on. Without two manifests the program's text must be the same, except for the number of key
+    groups, and for the part that says how it is run. A rescale that was interrupted is settled first. Raises
+    OptionError if the checkpoint belongs to another program, and DataError if it cannot be read or written.
     """
     kept, program = folder / PROGRAM, without(program)
     try:
+        settle(folder)
         same = has_text(folder, program)
         known = same is not None and manifest is not None and _goes_on(folder, manifest, changed_input)
         if same is False and not known:
@@ -38,6 +44,7 @@ def claim(folder: Place, program: str, manifest: Manifest | None = None, *, chan
         folder.make()
         if not same:
             kept.write(program)
+        _keep_number(folder)
         if manifest is not None:
             (folder / MANIFEST).write(manifest.dump())
     except UnicodeDecodeError as error:
@@ -50,6 +57,12 @@ def claim(folder: Place, program: str, manifest: Manifest | None = None, *, chan
         in_the_way = next((each for each in (path, *path.parents) if each.is_file()), None)
         reason = f"{in_the_way} is a file" if in_the_way else f"{error.filename or folder}: {error.strerror}"
         raise DataError(f"the checkpoint {folder} cannot be used: {reason}", hint="choose another folder") from error
+
+
+def _keep_number(folder: Place) -> None:
+    """Note the number of key groups, which manifests of older releases have, before the manifest is replaced."""
+    if not (folder / KEY_GROUPS_KEPT).exists() and (number := kept_key_groups(folder, manifest_in(folder))):
+        keep_key_groups(folder, number)
 
 
 def has_text(folder: Place, program: str) -> bool | None:
@@ -76,16 +89,23 @@ def _others(folder: Place) -> OptionError:
 
 
 def manifest_in(folder: Place) -> Manifest | None:
-    """The manifest of a checkpoint; None if it has none. Raises DataError if the manifest is damaged or of another
-    version."""
+    """The manifest of a checkpoint, with the number of key groups that it has now; None if it has none. Raises
+    DataError if the manifest is damaged or of another version."""
     file = folder / MANIFEST
     try:
         text = file.read()
-        return Manifest.load(text) if text is not None else None
+        return _with_number(folder, Manifest.load(text)) if text is not None else None
     except (OSError, UnicodeDecodeError) as error:
         raise DataError(
             f"the checkpoint {folder} cannot be used: {file} cannot be read", hint="see the file"
         ) from error
+
+
+def _with_number(folder: Place, manifest: Manifest) -> Manifest:
+    number = kept_key_groups(folder, manifest)
+    own = {} if number is None else {PARALLELISM: str(number)}
+    operators = (replace(one, settings={**(one.settings or {}), **own}) for one in manifest.operators)
+    return replace(manifest, operators=tuple(operators))
 
 
 def refuse_changes(folder: Place, found: Sequence[Change], *, changed_input: bool) -> None:
@@ -93,9 +113,10 @@ def refuse_changes(folder: Place, found: Sequence[Change], *, changed_input: boo
     verdict = verdict_of(found)
     asked = [line for change in found if change.verdict is verdict for line in change.lines]
     if verdict is Verdict.REFUSED:
+        hints = {change.hint for change in found if change.verdict is verdict}
         raise OptionError(
             "\n".join([f"the checkpoint {folder} belongs to another query:", *asked]),
-            hint="use a new folder, or run the old script",
+            hint=hints.pop() if len(hints) == 1 and all(hints) else "use a new folder, or run the old script",
         )
     if verdict is Verdict.WORD and not changed_input:
         raise OptionError(
@@ -149,4 +170,4 @@ def refuse_files_of_others(
 
 
 def _identity(program: str) -> str:
-    return program.partition(MAIN)[0]
+    return re.sub(r",\s*key_groups=\d+", "", program.partition(MAIN)[0])

@@ -17,19 +17,27 @@ from pyspark.sql.streaming.query import StreamingQuery
 from pyspark.sql.streaming.readwriter import DataStreamWriter
 
 from tvfsql.errors import DataError
+from tvfsql.plan.stream import KEY_GROUPS
 from tvfsql.runtime.cluster.files import LocalPlace, Place, for_spark
 from tvfsql.runtime.cluster.places import refuse_functions
 from tvfsql.runtime.host.stream_id import FOLDER
 from tvfsql.runtime.local_spark.start import STATE_STORE, STREAMS
 from tvfsql.runtime.stream.backfill.history import FOLDER as HISTORY
 from tvfsql.runtime.stream.backfill.history import Backfill, Interrupted, backfilling
-from tvfsql.runtime.stream.driver.checkpoints import has_begun
+from tvfsql.runtime.stream.driver.checkpoints import has_begun, manifest_in
 from tvfsql.runtime.stream.driver.end_of_input import EndOfInput, are_generated
 from tvfsql.runtime.stream.driver.idle_sources import Idleness, Source
+from tvfsql.runtime.stream.driver.parallelism import (
+    TASKS,
+    keep_key_groups,
+    kept_key_groups,
+    refuse_other_number,
+    usual_key_groups,
+)
 from tvfsql.runtime.stream.driver.processing_time_triggers import Triggers
 from tvfsql.runtime.stream.driver.quiet_worker import quiet_java
 from tvfsql.runtime.stream.driver.source_files import came_after, files_looked_up, missing_files
-from tvfsql.runtime.stream.exchange.key_groups import key_groups_used
+from tvfsql.runtime.stream.exchange.key_groups import KeyGroups, key_groups
 from tvfsql.runtime.stream.progress.counts import (
     MISSING,
     StreamCounts,
@@ -43,7 +51,6 @@ from tvfsql.runtime.stream.time.control_channel import END_OF_INPUT, advance, en
 
 POLL = 0.2  # seconds between two looks at a running query
 LAST = 0.02  # the same, while the query is to stop after its micro-batch
-TASKS = "spark.sql.shuffle.partitions"
 BOUNDED = 0.05  # the same, while waiting for the end of the input and no micro-batch runs
 
 _building = threading.Lock()  # while a query is built, its control folder is a setting of the session
@@ -212,13 +219,13 @@ class StreamDriver:
         history = Backfill(checkpoint / HISTORY, self.running.stopping.is_set)
         with _settings(spark, control), counting(self.counts.sent), backfilling(history):
             try:
-                with key_groups_used() as groups:
+                with _key_groups(spark, checkpoint) as groups:
                     writer = self.stream.writer(checkpoint)
             except Interrupted:
                 return
             files = files_looked_up(writer, self.stream.looks_up)
             self.began = time.time()
-            with _tasks(spark, max(groups, default=0)):
+            with _tasks(spark, max(groups.used, default=0)):
                 query = writer.start()
         self.counts.added["rowsIn"] += history.rows
         self.query, self.seen = query, None
@@ -324,6 +331,19 @@ def _fresh(query: StreamingQuery, seen: int | None) -> list[StreamingQueryProgre
 
 def _ran(progress: StreamingQueryProgress) -> bool:
     return "addBatch" in progress["durationMs"]
+
+
+@contextmanager
+def _key_groups(spark: SparkSession, checkpoint: Place) -> Iterator[KeyGroups]:
+    """A query that is built in this block has the key groups that its checkpoint keeps, or keeps from now on. A
+    checkpoint that has begun without a number is of an older release, in which the usual number was fixed."""
+    kept = kept_key_groups(checkpoint, manifest_in(checkpoint))
+    usual = KEY_GROUPS if has_begun(checkpoint) else usual_key_groups(spark)
+    with key_groups(kept or usual) as groups:
+        yield groups
+    refuse_other_number(kept, groups.asked)
+    if kept is None and groups.used:
+        keep_key_groups(checkpoint, max(groups.asked, default=usual))
 
 
 @contextmanager

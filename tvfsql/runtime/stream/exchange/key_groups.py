@@ -1,26 +1,50 @@
-"""Labels of key groups that Spark distributes evenly, and the number of tasks that they are for."""
+"""Labels of key groups that Spark distributes evenly, and their number for the stream that is built."""
 
 from __future__ import annotations
 
 from collections.abc import Iterator
 from contextlib import contextmanager
 from contextvars import ContextVar
+from dataclasses import dataclass, field
 from itertools import count
+
+from tvfsql.plan.stream import KEY_GROUPS
 
 MASK = 0xFFFFFFFF
 
-_used: ContextVar[list[int] | None] = ContextVar("used", default=None)
+
+@dataclass
+class KeyGroups:
+    """The key groups of a stream while it is built. `number` is for operators whose query names none; `used` gets the
+    number of each operator, `asked` those that the query names."""
+
+    number: int
+    used: list[int] = field(default_factory=list)
+    asked: set[int] = field(default_factory=set)
+
+
+_of_stream: ContextVar[KeyGroups | None] = ContextVar("of_stream", default=None)
 
 
 @contextmanager
-def key_groups_used() -> Iterator[list[int]]:
-    """Yields a list: the number of key groups of each operator that is built inside this block."""
-    found: list[int] = []
-    before = _used.set(found)
+def key_groups(number: int) -> Iterator[KeyGroups]:
+    """Operators that are built inside this block have `number` key groups, unless their query names a number."""
+    found = KeyGroups(number)
+    before = _of_stream.set(found)
     try:
         yield found
     finally:
-        _used.reset(before)
+        _of_stream.reset(before)
+
+
+def labels_of(asked: int | None, *, keyed: bool) -> tuple[int, ...]:
+    """The labels of the key groups of an operator of the stream that is built. Without keys all rows are in one."""
+    of_stream = _of_stream.get()
+    number = (asked or (of_stream.number if of_stream else KEY_GROUPS)) if keyed else 1
+    if of_stream is not None:
+        of_stream.used.append(number)
+        of_stream.asked |= {asked} if asked else set()
+    return key_group_labels(number)
 
 
 def key_group_labels(groups: int) -> tuple[int, ...]:
@@ -34,8 +58,6 @@ def key_group_labels(groups: int) -> tuple[int, ...]:
     for label in count():
         found.setdefault(spark_hash(label) % groups, label)
         if len(found) == groups:
-            if (used := _used.get()) is not None:
-                used.append(groups)
             return tuple(found[remainder] for remainder in range(groups))
     raise AssertionError
 

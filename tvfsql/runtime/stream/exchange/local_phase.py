@@ -23,7 +23,7 @@ from tvfsql.runtime.arrow.batches import changes_in, to_bytes
 from tvfsql.runtime.arrow.columns import Ints, Mask
 from tvfsql.runtime.frames.column_names import column_of
 from tvfsql.runtime.merge.kernel import TIMESTAMP
-from tvfsql.runtime.stream.exchange.key_groups import key_group_labels
+from tvfsql.runtime.stream.exchange.key_groups import labels_of
 from tvfsql.runtime.stream.time.channel_messages import ChannelWatermarks, WatermarkColumns
 from tvfsql.runtime.stream.time.control_channel import with_now
 from tvfsql.runtime.stream.time.execution import execution
@@ -146,10 +146,10 @@ def local_phase(
     Out: key_group (int) and the messages to it: seq (bigint), and payload (binary, with this `metadata`) or channel
     (string) and watermark (bigint, epoch ms); and now (bigint, epoch ms: the time of the micro-batch).
     With `on_event` a watermark counts from the next row on, in the order of the source, so all rows pass through one
-    task. Otherwise it counts from the next micro-batch. The number of key groups is the maximum parallelism. It is part
-    of the state, and must not change over a checkpoint.
+    task. Otherwise it counts from the next micro-batch. The number of key groups is that of the context, or that of the
+    stream (`key_groups`). State is divided by it, so it must not change over a checkpoint.
     """
-    labels = key_group_labels(context.key_groups if keys else 1)
+    labels = labels_of(context.key_groups, keyed=bool(keys))
     remainder = F.pmod(hash_of(keys), F.lit(len(labels))).cast("int")
     group = F.element_at(F.array(*map(F.lit, labels)), remainder + 1).cast("int")
     late = [column_of(LATE)] if context.late else []

@@ -10,6 +10,7 @@ from collections import defaultdict
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from functools import reduce
+from typing import NamedTuple
 
 from pyspark.sql import DataFrame, Row, SparkSession
 from pyspark.sql import functions as F
@@ -46,6 +47,18 @@ class StreamState:
     operators: Sequence[Operator] = ()
 
 
+class StoredIndex(NamedTuple):
+    """What the index of a key group says besides its chunks: watermark (epoch ms), channels and description, as they
+    are stored."""
+
+    watermark: int | None
+    channels: str
+    description: str | None
+
+
+Indexes = Mapping[int, StoredIndex]  # by label of the key group
+
+
 def streams_of(checkpoint: Place) -> list[Place]:
     """The folders of the streams in a checkpoint, or the folder itself if it is one. Raises DataError if there is
     none."""
@@ -75,6 +88,13 @@ def stream_state(spark: SparkSession, stream: Place) -> StreamState:
     with translated():
         folder = for_spark(stream.resolved() / "spark")
         return StreamState(stream.name, micro_batch, _Reader(spark, folder, micro_batch).operators())
+
+
+def indexes(spark: SparkSession, stream: Place) -> dict[int, Indexes]:
+    """The indexes of each operator with state, by its number. Raises DataError if an operator is not of tvfsql."""
+    micro_batch = finished(stream)
+    assert micro_batch is not None, stream
+    return _Reader(spark, for_spark(stream.resolved() / "spark"), micro_batch).indexes()
 
 
 @dataclass(frozen=True)
@@ -108,13 +128,22 @@ class _Reader:
         # Spark numbers operators from the result to the sources
         return [Operator(number, descriptions[number], groups[number]) for number in sorted(descriptions, reverse=True)]
 
+    def indexes(self) -> dict[int, Indexes]:
+        variables = self._variables()
+        if others := [number for number, names in variables.items() if not {"index", "chunks"} <= names]:
+            raise DataError(f"operator {others[0]} keeps state of its own, which tvfsql does not know")
+        found: dict[int, dict[int, StoredIndex]] = defaultdict(dict)
+        for row in self._rows("index", [*variables], "value.*"):
+            found[row.operator][row.key_group] = StoredIndex(row.watermark, row.channels, row.description)
+        return dict(found)
+
     def _variables(self) -> dict[int, set[str]]:
         """The names of the state variables of each operator."""
         found = self.spark.read.format("state-metadata").option("batchId", self.micro_batch).load(self.folder)
+        every = ((row.operatorId, json.loads(row.operatorProperties or "{}")) for row in found.collect())
         return {
-            row.operatorId: {variable["stateName"] for variable in json.loads(row.operatorProperties)["stateVariables"]}
-            for row in found.collect()
-            if "stateVariables" in (row.operatorProperties or "")
+            number: {variable["stateName"] for variable in properties.get("stateVariables", ())}
+            for number, properties in every
         }
 
     def _rows(self, variable: str, operators: Sequence[int], *columns: str) -> Iterator[Row]:

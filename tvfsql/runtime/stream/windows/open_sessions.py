@@ -43,6 +43,11 @@ class OpenSessions:
             self.store.drop(key)
         self._append(batch)
 
+    def restore(self, batches: Sequence[pa.RecordBatch]) -> None:
+        """Take over the intervals of earlier key groups, oldest first, without merging any."""
+        for batch in batches:
+            self._append(batch)
+
     @property
     def first_end(self) -> int | None:
         """A lower bound of the ends of all sessions (epoch ms); None: no session is open."""

@@ -1,0 +1,239 @@
+"""Divides the state of an operator among another number of key groups.
+
+Each old key group is split into parts, one per new key group (`split`), and the parts of a new key group are joined to
+its state (`join`). Rows go by the hash of their key, as in the exchange before the operator. So each row is also a
+check: by its hash it must belong to the key group that it comes from. Nothing is merged: the rows of a key all go to
+one new key group, in their order.
+"""
+
+from __future__ import annotations
+
+import json
+from collections import defaultdict
+from collections.abc import Iterable, Iterator, Sequence
+from dataclasses import dataclass
+from typing import Any, NamedTuple
+
+import numpy as np
+import pyarrow as pa
+
+from tvfsql.errors import DataError, UnsupportedError
+from tvfsql.plan.window import Session
+from tvfsql.runtime.arrow.batches import from_bytes, joined, to_bytes
+from tvfsql.runtime.arrow.columns import Ints
+from tvfsql.runtime.merge.session_merge import Intervals
+from tvfsql.runtime.stream.exchange.key_groups import key_group_labels
+from tvfsql.runtime.stream.exchange.rows_by_key import HASH
+from tvfsql.runtime.stream.rescale.spark_hash import xxhash64
+from tvfsql.runtime.stream.rescale.state_rows import GroupState, SetTimers
+from tvfsql.runtime.stream.state.chunk_store import PARTIALS, ChunkKey, ChunkStore, Key, Kind
+from tvfsql.runtime.stream.state.description import Description
+from tvfsql.runtime.stream.state.hash_buckets import HashBuckets
+from tvfsql.runtime.stream.state.memory import MemoryState, MemoryTimers
+from tvfsql.runtime.stream.state.timer_queue import QueueName, TimerQueue
+from tvfsql.runtime.stream.state.timer_rows import TimerRows
+from tvfsql.runtime.stream.windows.open_sessions import OpenSessions
+
+WINDOWS, JOIN, WATERMARK = "GlobalWindowAggregate", "IntervalJoin", "CurrentWatermark"
+OPERATORS = (WINDOWS, JOIN, WATERMARK, "Deduplicate", "TemporalJoin")
+# The types of the keys of timers, by service. The timers of a slot of time are for the rows of all keys in it.
+TIMERS = {"final": pa.int64(), "clean-up": pa.int64(), "interval join": pa.int8()}
+SLOTS = "interval join"
+MADE_AGAIN = (Kind.SLICE_RUN,)  # from slices, by the first fire that needs it; here it might lack slices of some keys
+SINCE = (Kind.EARLY_SINCE, Kind.LATE_SINCE)
+
+
+class Part(NamedTuple):
+    """What the key group `target` gets from the key group `source`: an index, a chunk of rows, or timers. `name` is
+    JSON, `data` an Arrow IPC stream."""
+
+    target: int
+    source: int
+    kind: str
+    name: str
+    data: bytes = b""
+
+
+@dataclass(frozen=True)
+class Division:
+    """From `before` to `after` key groups. `joins` has, for each interval join of the stream, the names of the columns
+    of both sides, in their order in state."""
+
+    before: int
+    after: int
+    joins: tuple[tuple[str, ...], ...] = ()
+
+    def split(self, label: int, state: GroupState) -> Iterator[Part]:
+        """The parts of an old key group. Raises DataError if a row does not belong to it."""
+        if state.index is None:
+            return
+        watermark, channels, chunks, text = state.index
+        description = Description.load(text)
+        labels = key_group_labels(self.after if is_divided(description) else 1)
+        for target in labels:
+            yield Part(target, label, "index", json.dumps([watermark, channels, text]))
+            for kind, number in _marks(description, chunks):
+                yield Part(target, label, "mark", json.dumps([kind, number]))
+            for name, (now, _) in state.queues.items():
+                yield Part(target, label, "queue", json.dumps([*name, now]))
+        for key, data in state.chunks.items():
+            if key.kind not in MADE_AGAIN:
+                rows = from_bytes(data)
+                hashes = self._hashes(description, key, rows) if is_divided(description) else None
+                for target, part in self._by_target(label, labels, rows, hashes):
+                    yield Part(target, label, "chunk", json.dumps(key), to_bytes(part))
+        for (service, clock), _, data in state.timers:
+            if service not in TIMERS:
+                raise UnsupportedError(f"{description.operator} has timers of {service}, which cannot be divided")
+            rows = from_bytes(data)
+            to_all = ((target, rows) for target in labels)
+            by_key = self._by_target(label, labels, rows, rows.column(0).to_numpy())
+            for target, part in to_all if service == SLOTS else by_key:
+                yield Part(target, label, "timers", json.dumps([service, clock]), to_bytes(part))
+
+    def join(self, label: int, parts: Iterable[Part]) -> GroupState:
+        """The state of a new key group."""
+        found: dict[str, list[Part]] = defaultdict(list)
+        for part in sorted(parts, key=lambda part: (part.source, part.name)):
+            found[part.kind].append(part)
+        heads = {part.name for part in found["index"]}
+        if len(heads) != 1:
+            raise DataError(f"the key groups of an operator have different watermarks: {sorted(heads)}")
+        watermark, channels, text = json.loads(heads.pop())
+        description, state = Description.load(text), MemoryState()
+        store = _rows_together(description, state, found["chunk"])
+        for kind in SINCE:
+            times = [number for one, number in map(_loaded, found["mark"]) if one == kind]
+            if times:
+                store.mark(Key(kind, min(times)))
+        store.flush()
+        assert state.kept is not None, label
+        timers = _timers_together(found["queue"], found["timers"], store)
+        return GroupState(
+            (watermark, channels, state.kept[2], text),
+            dict(state.chunks),
+            dict(timers.queues),
+            [SetTimers(name, number, data) for (name, number), data in timers.chunks.items()],
+        )
+
+    def _by_target(
+        self, label: int, labels: Sequence[int], rows: pa.RecordBatch, hashes: Ints | None
+    ) -> Iterator[tuple[int, pa.RecordBatch]]:
+        if hashes is None or not rows.num_rows:
+            yield labels[0], rows
+            return
+        if (np.asarray(key_group_labels(self.before))[hashes % self.before] != label).any():
+            raise DataError(
+                f"a row in key group {label} belongs to another one by its key: the checkpoint is damaged, or its keys "
+                "have a type whose hash is not known"
+            )
+        places = hashes % self.after
+        for place in np.unique(places).tolist():
+            yield labels[place], rows.filter(pa.array(places == place))
+
+    def _hashes(self, description: Description, key: ChunkKey, rows: pa.RecordBatch) -> Ints:
+        """The hash of the key of each row."""
+        if HASH in rows.schema.names:
+            hashes: Ints = rows.column(HASH).to_numpy()
+            return hashes
+        if description.operator == WINDOWS:
+            keys = [f"${place}" for place in range(len(description.keys))]
+        else:
+            assert description.operator == JOIN, description.operator
+            keys = self._keys_of_join(description, key.level, rows.num_columns - 1)
+        return xxhash64([rows.column(name) for name in keys], rows.num_rows)
+
+    def _keys_of_join(self, description: Description, side: int, width: int) -> list[str]:
+        """The columns of the key in the rows of a side, which has `width` columns. Columns are named by number."""
+        for names in self.joins:
+            left, right = (names[:width], names[width:]) if side == 0 else (names[:-width], names[-width:])
+            places = {f"{a} = {b}": (i, j) for i, a in enumerate(left) for j, b in enumerate(right)}
+            if all(pair in places for pair in description.keys):
+                return [str(places[pair][side]) for pair in description.keys]
+        raise UnsupportedError(f"the manifest has no join ON {' AND '.join(description.keys)}")
+
+
+def is_divided(description: Description) -> bool:
+    """Whether an operator has several key groups. Without keys all its rows are in one."""
+    return bool(description.keys) or description.operator == WATERMARK
+
+
+def _marks(description: Description, index: bytes) -> Iterator[tuple[int, int]]:
+    """The keys without rows in an index: (kind, number)."""
+    columns = 7 if isinstance(description.window, Session) else 5
+    for kind, number, *_ in np.frombuffer(index, dtype=np.int64).reshape(columns, -1).T.tolist():
+        if kind in SINCE:
+            yield kind, number
+
+
+def _rows_together(description: Description, state: MemoryState, parts: Sequence[Part]) -> ChunkStore:
+    """A store of the rows of all parts. Chunks of the same key and place become one, so a key has about as many chunks
+    as it had."""
+    chunks: dict[Key, dict[int, list[pa.RecordBatch]]] = defaultdict(lambda: defaultdict(list))
+    for part in parts:
+        kind, number, level, place = _loaded(part)
+        chunks[Key(Kind(kind), number, level)][place].append(from_bytes(part.data))
+    together = {
+        key: [_alike(key, batches) for _, batches in sorted(places.items())] for key, places in sorted(chunks.items())
+    }
+    window = description.window
+    if isinstance(window, Session):
+        layout = Intervals(len(description.keys), (), window.gap, window.limit)
+        opened = OpenSessions(layout, state, description.inputs)
+        opened.restore([batch for batches in together.values() for batch in batches])
+        return opened.store
+    store = ChunkStore(state, joined, description.inputs)
+    buckets = [batch for key, batches in together.items() if key.kind == Kind.BUCKET for batch in batches]
+    if buckets:
+        HashBuckets(store).replace(joined(buckets), [0])
+    for key, batches in together.items():
+        for batch in batches if key.kind != Kind.BUCKET else ():
+            store.append(key, batch)
+    return store
+
+
+def _alike(key: Key, batches: Sequence[pa.RecordBatch]) -> pa.RecordBatch:
+    """One batch of several. Partials that a changed query no longer has are only in chunks that it has not read."""
+    if key.kind in PARTIALS:
+        names = min((batch.schema.names for batch in batches), key=len)
+        batches = [batch.select(names) for batch in batches]
+    return joined(batches)
+
+
+def _timers_together(queues: Sequence[Part], timers: Sequence[Part], store: ChunkStore) -> MemoryTimers:
+    """The timers of all parts. Those of slots that have no rows here are left out."""
+    made = MemoryTimers()
+    batches: dict[tuple[int, QueueName], list[pa.RecordBatch]] = defaultdict(list)
+    for part in timers:
+        service, clock = _loaded(part)
+        batches[part.source, (service, clock)].append(from_bytes(part.data))
+    clocks: dict[QueueName, list[tuple[int, int | None]]] = defaultdict(list)
+    for part in queues:
+        service, clock, now = _loaded(part)
+        clocks[service, clock].append((part.source, now))
+    for name, of_sources in clocks.items():
+        rows, old = TimerRows((TIMERS[name[0]],)), list[TimerQueue]()
+        for source, now in of_sources:
+            kept = MemoryTimers()
+            queue = TimerQueue(rows, kept, name)
+            for batch in batches[source, name]:
+                queue.register(_of_slots(batch, store) if name[0] == SLOTS else batch)
+            queue.now = now
+            queue.flush()
+            old.append(TimerQueue(rows, kept, name))
+        new = TimerQueue(rows, made, name)
+        new.restore(old)
+        new.flush()
+    return made
+
+
+def _of_slots(timers: pa.RecordBatch, store: ChunkStore) -> pa.RecordBatch:
+    sides, slots = timers.column(0).to_pylist(), timers.column(1).to_pylist()
+    here = [Key(Kind.JOIN_SLOT, slot, side) in store for side, slot in zip(sides, slots, strict=True)]
+    return timers.filter(pa.array(here, pa.bool_()))
+
+
+def _loaded(part: Part) -> list[Any]:
+    """The name of a part."""
+    name: list[Any] = json.loads(part.name)
+    return name

@@ -1,0 +1,138 @@
+"""Divides the state of a stopped stream among other tasks and key groups: what `tvfsql rescale` does.
+
+The state is written as one more micro-batch, which reads no rows. Source: docs/streams.md#rescale.
+"""
+
+from __future__ import annotations
+
+import json
+from dataclasses import dataclass
+
+from pyspark.sql import SparkSession
+
+from tvfsql.errors import DataError, OptionError, UnsupportedError
+from tvfsql.plan.checkpoint.manifest import Manifest
+from tvfsql.runtime.cluster.code import of_connect, prepare
+from tvfsql.runtime.cluster.files import Place
+from tvfsql.runtime.host.failures import translated
+from tvfsql.runtime.stream.driver.checkpoints import manifest_in
+from tvfsql.runtime.stream.driver.parallelism import TASKS, kept_key_groups
+from tvfsql.runtime.stream.driver.unfinished_rescale import Rescale, settle
+from tvfsql.runtime.stream.exchange.key_groups import key_group_labels
+from tvfsql.runtime.stream.inspect.checkpoint import Indexes, finished, indexes
+from tvfsql.runtime.stream.rescale.division import JOIN, OPERATORS, Division, is_divided
+from tvfsql.runtime.stream.rescale.rewriter import rewrite
+from tvfsql.runtime.stream.state.description import Description
+
+
+@dataclass(frozen=True)
+class Size:
+    """How many tasks share the state of a stream, and into how many key groups it is divided; None: that is not known,
+    because a program of an older release wrote the checkpoint."""
+
+    tasks: int
+    key_groups: int | None
+
+    def __str__(self) -> str:
+        groups = "" if self.key_groups is None else f" and {_counted(self.key_groups, 'key group')}"
+        return f"{_counted(self.tasks, 'task')}{groups}"
+
+
+def _counted(number: int, what: str) -> str:
+    return f"{number} {what}{'' if number == 1 else 's'}"
+
+
+def size_of(stream: Place) -> Size | None:
+    """The size of a stream; None if it keeps no state, or no micro-batch has finished."""
+    last = finished(stream)
+    if last is None or not (stream / "spark" / "state").exists():
+        return None
+    text = (stream / "spark" / "offsets" / str(last)).read() or ""
+    try:
+        tasks = int(json.loads(text.splitlines()[1])["conf"][TASKS])
+    except (IndexError, ValueError, KeyError, TypeError) as error:
+        reason = f"the checkpoint {stream} is damaged: micro-batch {last} does not tell its partitions"
+        raise DataError(reason, hint="restore the folder spark/offsets") from error
+    return Size(tasks, kept_key_groups(stream, manifest_in(stream)))
+
+
+def wanted_size(stream: Place, size: Size, tasks: int | None, key_groups: int | None) -> Size:
+    """The size after a rescale; None: as before. Raises OptionError if some tasks would have no key group, or the
+    present number of key groups is not known."""
+    if key_groups is not None and size.key_groups is None:
+        reason = f"the checkpoint of stream {stream.name} does not say how many key groups it has"
+        raise OptionError(reason, hint="run the stream once with this release of tvfsql")
+    wanted = Size(tasks or size.tasks, key_groups or size.key_groups)
+    idle = wanted.tasks - (wanted.key_groups or wanted.tasks)
+    if idle > 0:
+        reason = f"stream {stream.name} has {size.key_groups} key groups"
+        if key_groups:
+            reason = f"stream {stream.name} would have {key_groups} key groups"
+        raise OptionError(
+            f"{reason}, so {idle} of {wanted.tasks} tasks would be idle",
+            hint=f"--tasks {wanted.tasks} --key-groups {wanted.tasks}",
+        )
+    return wanted
+
+
+def rescale(spark: SparkSession, stream: Place, before: Size, after: Size) -> None:
+    """Divide the state of a stopped stream. If it fails, or is interrupted, the next rescale or the next run takes back
+    what was written: Spark's tasks may still write while this fails.
+
+    Raises DataError if the checkpoint is damaged or its last micro-batch has not finished, and UnsupportedError for
+    state that cannot be divided.
+    """
+    if of_connect(spark):
+        raise UnsupportedError(
+            "over Spark Connect a stream cannot be rescaled: its state is rewritten in Java",
+            hint="--master URL of the cluster",
+        )
+    last = finished(stream)
+    assert last is not None, stream
+    begun = max(int(name) for name in (stream / "spark" / "offsets").names() if name.isdigit())
+    if begun != last:
+        raise DataError(
+            f"stream {stream.name} has not finished its micro-batch {begun}",
+            hint="run its script once more, then rescale it",
+        )
+    division = None
+    if before.key_groups != after.key_groups:
+        assert before.key_groups is not None and after.key_groups is not None, before
+        division = _division(spark, stream, before.key_groups, after.key_groups)
+    prepare(spark)
+    planned = Rescale(last + 1, after.tasks, after.key_groups if division else None)
+    planned.announce(stream)
+    with translated():
+        rewrite(spark, stream, planned, division)
+    settle(stream)
+
+
+def _division(spark: SparkSession, stream: Place, before: int, after: int) -> Division:
+    """How the state is divided. Raises UnsupportedError if it cannot be."""
+    with translated():
+        found = indexes(spark, stream)
+    manifest = manifest_in(stream)
+    for groups in found.values():
+        _check(stream, groups, before, manifest)
+    joins = (state for state in manifest.operators if state.kind == "JOIN") if manifest else ()
+    return Division(before, after, tuple(tuple(column.name for column in state.columns) for state in joins))
+
+
+def _check(stream: Place, groups: Indexes, before: int, manifest: Manifest | None) -> None:
+    """Check an operator: its state must be known, and its key groups must have seen the same watermarks."""
+    description = Description.load(next(iter(groups.values())).description)
+    if description.operator not in OPERATORS:
+        raise UnsupportedError(f"the state of {description.operator} cannot be divided")
+    if description.operator == JOIN and description.keys and manifest is None:
+        raise UnsupportedError(
+            f"stream {stream.name} joins rows, and its checkpoint has no manifest, which says by which columns",
+            hint="only streams of tvfsql run and of a Session have one",
+        )
+    labels = key_group_labels(before if is_divided(description) else 1)
+    if strange := sorted({*groups} - {*labels}):
+        raise DataError(f"the checkpoint {stream} is damaged: it has {before} key groups, but one is {strange[0]}")
+    if len({(index.watermark, index.channels) for index in groups.values()}) > 1:
+        raise DataError(
+            f"the key groups of {description.operator} in stream {stream.name} have different watermarks",
+            hint="run its script once more, then rescale it",
+        )
