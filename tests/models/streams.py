@@ -179,7 +179,7 @@ def source(events: Sequence[Event], labels: Sequence[int]) -> Any:
         mark = None if event.watermark is None else event.watermark
         is_row = event.ts is not None
         values: list[Any] = [at(mark) if is_row and mark is not None else None, None if is_row else mark]
-        values += [event.channel, labels[sum(map(ord, event.key or "")) % len(labels)]]
+        values += [event.channel, labels[key_hash(event.key) % len(labels)]]
         values += [event.key, at(event.ts) if event.ts is not None else None]
         values += partials(event.ts, event.value) if event.ts is not None else [None] * len(MERGES)
         for column, value in zip(columns, values, strict=True):
@@ -187,6 +187,10 @@ def source(events: Sequence[Event], labels: Sequence[int]) -> Any:
     return pa.RecordBatch.from_arrays(
         [pa.array(column, kind.type) for column, kind in zip(columns, SOURCE, strict=True)], schema=SOURCE
     )
+
+
+def key_hash(key: str | None) -> int:
+    return sum(map(ord, key or ""))
 
 
 def partials(ts: int, value: int) -> list[Any]:

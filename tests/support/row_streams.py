@@ -112,7 +112,7 @@ def source(events: Sequence[Event], labels: Sequence[int]) -> Any:
     """Rows in the form in which `rows_by_key` passes them to `LocalPhase`."""
     rows = []
     for event in events:
-        hashed = crc32((event.key or "").encode()) % 13  # so that some keys share a hash
+        hashed = key_hash(event.key)
         is_row = event.ts is not None
         mark = at(event.watermark) if is_row and event.watermark is not None else None
         time = at(event.ts) if event.ts is not None else None
@@ -122,6 +122,10 @@ def source(events: Sequence[Event], labels: Sequence[int]) -> Any:
     return pa.RecordBatch.from_arrays(
         [pa.array(column, kind.type) for column, kind in zip(columns, ARROW, strict=True)], schema=ARROW
     )
+
+
+def key_hash(key: str | None) -> int:
+    return crc32((key or "").encode()) % 13  # so that some keys share a hash
 
 
 def rows_of(batch: Any) -> list[Row]:

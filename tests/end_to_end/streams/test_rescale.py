@@ -1,52 +1,101 @@
-"""`tvfsql rescale`: a stopped stream goes on with the same rows in another number of tasks."""
+"""`tvfsql rescale`: a stopped stream goes on with the same rows in other tasks and key groups."""
 
 from __future__ import annotations
 
 import io
 import json
+from dataclasses import replace
 from pathlib import Path
-from typing import TYPE_CHECKING
+from types import SimpleNamespace
+from typing import TYPE_CHECKING, Any
 
 import pytest
 from bids import WINDOWS, create_table, some_batches, write_files
-from old_checkpoints import run, unpack
-from tvfsql.runtime.stream.inspect.rescale import tasks_of
+from old_checkpoints import CASES, run, unpack
 
 from examples import SOAK
 from tvfsql import Session
 from tvfsql.api.state import rescale_streams
 from tvfsql.cli import main
 from tvfsql.errors import OptionError, TvfSqlError
+from tvfsql.plan.checkpoint.changes import changes
+from tvfsql.plan.checkpoint.manifest import PARALLELISM
 from tvfsql.runtime.cluster.files import LocalPlace
+from tvfsql.runtime.stream.driver.checkpoints import manifest_in, refuse_changes
+from tvfsql.runtime.stream.driver.parallelism import keep_key_groups, usual_key_groups
+from tvfsql.runtime.stream.rescale import rescale, rewriter
+from tvfsql.runtime.stream.rescale.rescale import Size, size_of
 
 if TYPE_CHECKING:
     from pyspark.sql import SparkSession
 
 TASKS = "spark.sql.shuffle.partitions"
-USUAL = ("window_join", "last_row", "windows_over_windows")
+
+
+def size_in(folder: Path) -> Size | None:
+    return size_of(LocalPlace(folder / "checkpoint" / "1"))
 
 
 @pytest.mark.soak
-@pytest.mark.skipif(not SOAK, reason="two Spark jobs for each operator: TVFSQL_SOAK=1")
+@pytest.mark.skipif(not SOAK, reason="four Spark jobs for each operator: TVFSQL_SOAK=1")
 @pytest.mark.spark
-@pytest.mark.parametrize("name", USUAL)
+@pytest.mark.parametrize("name", CASES)
 def test_a_rescaled_stream_goes_on(spark: SparkSession, name: str, tmp_path: Path) -> None:
-    """To three tasks, and to two; no micro-batch counts as lost."""
+    """With more key groups and tasks, with fewer, and with other tasks only; no micro-batch counts as lost."""
     expected = unpack(name, tmp_path)
     folder, out = str(tmp_path / "checkpoint"), io.StringIO()
-    stream = LocalPlace(tmp_path / "checkpoint" / "1")
-    first = tasks_of(stream)
-    for tasks in (3, 2, 2):
-        rescale_streams(lambda: spark, folder, tasks, out)
-    assert out.getvalue().splitlines() == [
-        f"stream 1: from {first} to 3",
-        "stream 1: from 3 to 2",
-        "stream 1: 2 already",
+    rescale_streams(lambda: spark, folder, 3, 8, out)
+    rescale_streams(lambda: spark, folder, None, 3, out)
+    rescale_streams(lambda: spark, folder, 2, None, out)
+    rescale_streams(lambda: spark, folder, 2, 3, out)
+    assert out.getvalue().splitlines()[1:] == [
+        "stream 1: from 3 tasks and 8 key groups to 3 tasks and 3 key groups",
+        "stream 1: from 3 tasks and 3 key groups to 2 tasks and 3 key groups",
+        "stream 1: 2 tasks and 3 key groups already",
     ]
     assert run(spark, name, tmp_path, last=True) == expected
     metrics = json.loads((tmp_path / "checkpoint" / "1" / "metrics.json").read_text(encoding="utf-8"))
     assert metrics["micro_batches_unreported"] == 0
-    assert tasks_of(stream) == 2
+    assert size_in(tmp_path) == Size(2, 3)
+
+
+class Killed(BaseException):
+    """What ends a command at any place."""
+
+
+@pytest.mark.spark
+def test_a_rescale_that_is_killed_is_taken_back_or_finished(
+    spark: SparkSession, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """Before Spark's commit, whether other numbers follow or a run; and after it. The rows are the same."""
+    expected = unpack("hop", tmp_path)
+    stream = tmp_path / "checkpoint" / "1"
+    before = size_in(tmp_path)
+
+    def killed(*_: object) -> None:
+        raise Killed
+
+    def rescaled(tasks: int, key_groups: int) -> None:
+        rescale_streams(lambda: spark, str(tmp_path / "checkpoint"), tasks, key_groups, io.StringIO())
+
+    with monkeypatch.context() as patch, pytest.raises(Killed):
+        patch.setattr(rewriter, "_write_metadata", killed)  # the state is written, and not committed
+        rescaled(3, 8)
+    assert (stream / "rescale.json").exists()
+    written = {path.relative_to(stream) for path in stream.glob("spark/state/0/*/2.zip")}
+    assert len(written) == 3
+    with monkeypatch.context() as patch, pytest.raises(Killed):
+        patch.setattr(rescale, "rewrite", killed)
+        rescaled(2, 3)  # takes back what the first one wrote
+    assert size_in(tmp_path) == before
+    assert not [path for path in written if (stream / path).exists()]
+    assert not (stream / "spark" / "offsets" / "1").exists()
+    with monkeypatch.context() as patch, pytest.raises(Killed):
+        patch.setattr(rescale, "settle", killed)  # Spark has committed
+        rescaled(2, 3)
+    assert run(spark, "hop", tmp_path, last=True) == expected
+    assert size_in(tmp_path) == Size(2, 3)
+    assert not (stream / "rescale.json").exists()
 
 
 @pytest.mark.spark
@@ -65,7 +114,7 @@ def test_a_new_stream_starts_as_many_tasks_as_asked_or_one_for_each_key_group(
     create_table(session, "bid", "ts TIMESTAMP(3), item STRING, WATERMARK FOR ts AS ts", tmp_path / "in")
     items = f"SELECT item, COUNT(*) FROM TABLE({WINDOWS['tumble']}) GROUP BY window_start, window_end, item"
     assert session.sql(items).collect()
-    assert tasks_of(LocalPlace(tmp_path / "checkpoint" / "1")) == tasks
+    assert size_in(tmp_path) == Size(tasks, 6)
     assert own.conf.get(TASKS) == (asked or "200")
 
 
@@ -77,18 +126,73 @@ def test_more_tasks_than_key_groups_are_refused(tmp_path: Path) -> None:
     def start() -> SparkSession:
         raise AssertionError("Spark is not needed")
 
-    with pytest.raises(OptionError, match="has 4 key groups, so 1 of 5 tasks would be idle") as refused:
-        rescale_streams(start, folder, 5, io.StringIO())
-    assert refused.value.hint == "--tasks 4"
     out = io.StringIO()
-    rescale_streams(start, folder, 1, out)
-    assert out.getvalue() == "stream 1: 1 already\n"
+    with pytest.raises(OptionError, match="has 4 key groups, so 1 of 5 tasks would be idle") as refused:
+        rescale_streams(start, folder, 5, None, out)
+    assert refused.value.hint == "--tasks 5 --key-groups 5"
+    with pytest.raises(OptionError, match="would have 2 key groups, so 1 of 3 tasks would be idle"):
+        rescale_streams(start, folder, 3, 2, out)
+    rescale_streams(start, folder, 1, 4, out)
+    assert out.getvalue() == "stream 1: 1 task and 4 key groups already\n"
     with pytest.raises(TvfSqlError, match="there is no folder"):
-        rescale_streams(start, str(tmp_path / "nothing"), 2, out)
+        rescale_streams(start, str(tmp_path / "nothing"), 2, None, out)
 
 
-def test_a_number_below_one_is_wrong_usage(capsys: pytest.CaptureFixture[str]) -> None:
+@pytest.mark.parametrize(
+    ("arguments", "message"),
+    [
+        (["--tasks", "0"], "--tasks takes a number from 1 on"),
+        (["--key-groups", "0"], "--key-groups takes a number from 1 on"),
+        ([], "rescale needs --tasks N, --key-groups M, or both"),
+    ],
+)
+def test_what_is_wrong_usage(arguments: list[str], message: str, capsys: pytest.CaptureFixture[str]) -> None:
     with pytest.raises(SystemExit) as ended:
-        main(["rescale", "totals", "--tasks", "0"])
+        main(["rescale", "totals", *arguments])
     assert ended.value.code == 2
-    assert "--tasks takes a number from 1 on" in capsys.readouterr().err
+    assert message in capsys.readouterr().err
+
+
+def test_another_number_in_the_script_is_refused(tmp_path: Path) -> None:
+    """A script that names no number takes the one of the checkpoint."""
+    unpack("hop", tmp_path)
+    stream = LocalPlace(tmp_path / "checkpoint" / "1")
+    kept = manifest_in(stream)
+    assert kept is not None
+    keep_key_groups(stream, 8)
+    found = manifest_in(stream)
+    assert found is not None
+    assert [*changes(found, kept)]
+    (change,) = changes(found, kept)
+    assert change.lines == [
+        "  pipeline.max-parallelism: state is divided into the old number of key groups",
+        "    - 8",
+        "    + 4",
+    ]
+    with pytest.raises(OptionError) as refused:
+        refuse_changes(stream, [change], changed_input=True)
+    assert str(refused.value.hint).startswith("tvfsql rescale CHECKPOINT --key-groups 4")
+    silent = replace(found, operators=tuple(replace(one, settings={}) for one in found.operators))
+    known = {name for one in found.operators for name in one.settings or {}} - {PARALLELISM}
+    assert PARALLELISM not in {change.what for change in changes(found, silent)}
+    assert {change.what for change in changes(found, silent)} == known
+
+
+@pytest.mark.parametrize(
+    ("master", "cores", "told", "number"),
+    [
+        ("local[1]", 1, None, 2),
+        ("local[8]", 8, None, 8),
+        ("local[8]", 8, "3", 3),
+        ("local[2]", 2, "200", 2),
+        ("spark://host", 2, None, 4),
+        ("spark://host", 40, "200", 40),
+    ],
+)
+def test_a_new_stream_has_a_key_group_for_each_task_up_to_the_cores(
+    master: str, cores: int, told: str | None, number: int
+) -> None:
+    settings = {} if told is None else {TASKS: told}
+    context = SimpleNamespace(master=master, defaultParallelism=cores)
+    spark: Any = SimpleNamespace(sparkContext=context, conf=SimpleNamespace(getAll=settings))
+    assert usual_key_groups(spark) == number

@@ -1,0 +1,244 @@
+"""State in other key groups: a stream that is divided anew between two micro-batches emits the same rows."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Sequence
+from dataclasses import replace
+
+import firing
+import pyarrow as pa
+import pytest
+import row_streams
+import streams
+from firing import FiringOperator
+from hypothesis import given
+from hypothesis import strategies as st
+from row_streams import COLUMNS, RowStream
+from streams import EVEN, LONG, WINDOWS, Event, Memory, Operator, micro_batches, ordered
+from timers import Memory as TimerMemory
+
+from examples import examples
+from tvfsql.errors import DataError, UnsupportedError
+from tvfsql.plan.firing import Firing
+from tvfsql.plan.stream import StreamContext
+from tvfsql.plan.window import Hop, Session, Sliced, Tumble, Window
+from tvfsql.runtime.arrow.batches import from_bytes, to_bytes
+from tvfsql.runtime.stream.exchange.key_groups import key_group_labels
+from tvfsql.runtime.stream.operator.protocol import Operator as RowOperator
+from tvfsql.runtime.stream.rescale.division import Division, Part
+from tvfsql.runtime.stream.rescale.spark_hash import xxhash64
+from tvfsql.runtime.stream.rescale.state_rows import GroupState, SetTimers, read, written
+from tvfsql.runtime.stream.rows.deduplicate import FIRST, LAST, KeepRow
+from tvfsql.runtime.stream.rows.interval_join import PRESERVED, IntervalJoin
+from tvfsql.runtime.stream.rows.temporal_join import TemporalJoin
+from tvfsql.runtime.stream.state.chunk_store import Kind
+from tvfsql.runtime.stream.state.description import Description
+
+NUMBERS = st.sampled_from([(4, 8), (8, 2), (4, 3), (1, 5), (3, 1), (2, 2)])
+CUTS = st.integers(0, 12)
+ON_SIDES = ("key", "time", "value", "key0", "time0", "value0")  # the columns of both sides of a join
+SESSIONS = st.builds(Session, st.integers(1, 30), st.none() | st.integers(1, 60))
+FIRINGS = st.builds(Firing, st.none() | st.just(0), st.just(0), st.sampled_from([0, 10, 40]), st.booleans())
+
+
+def spark_hash(key: str | None) -> int:
+    """The hash by which Spark finds the key group of a key."""
+    return int(xxhash64([pa.array([key], pa.string())], 1)[0])
+
+
+@pytest.fixture(autouse=True, scope="module")
+def keys_are_hashed_as_spark_does() -> Iterator[None]:
+    with pytest.MonkeyPatch.context() as patch:
+        for module in (streams, row_streams, firing):
+            patch.setattr(module, "key_hash", spark_hash, raising=False)
+        yield
+
+
+def divided(description: Description, numbers: tuple[int, int], states: dict[int, GroupState]) -> dict[int, GroupState]:
+    """The states of all key groups, in other key groups, by way of Spark's rows of bytes."""
+    division = Division(*numbers, joins=(ON_SIDES,))
+    parts: dict[int, list[Part]] = {}
+    for label, state in states.items():
+        for part in division.split(label, read(written(label, state))):
+            parts.setdefault(part.target, []).append(part)
+    return {label: read(written(label, division.join(label, of))) for label, of in parts.items()}
+
+
+def to_state(description: Description, rows: Memory, timers: TimerMemory | None = None) -> GroupState:
+    assert rows.kept is not None
+    state = GroupState((*rows.kept, description.dump()), dict(rows.chunks))
+    if timers is not None:
+        state.queues = dict(timers.queues)
+        state.timers = [SetTimers(name, number, data) for (name, number), data in timers.chunks.items()]
+    return state
+
+
+def of_state(state: GroupState) -> tuple[Memory, TimerMemory]:
+    assert state.index is not None
+    timers = TimerMemory(dict(state.queues), {(name, number): data for name, number, data in state.timers})
+    return Memory(state.index[:3], dict(state.chunks)), timers
+
+
+def divide_windows(operator: Operator, description: Description, numbers: tuple[int, int]) -> None:
+    known = {label: to_state(description, state) for label, state in operator.states.items() if state.kept}
+    operator.states = {label: of_state(state)[0] for label, state in divided(description, numbers, known).items()}
+    operator.groups = numbers[1]
+
+
+@given(WINDOWS | LONG | SESSIONS, micro_batches(), NUMBERS, CUTS, st.booleans())
+@examples(40)
+def test_windows_go_on(
+    window: Window, batches: list[list[Event]], numbers: tuple[int, int], cut: int, adjust: bool
+) -> None:
+    context = StreamContext(adjust=adjust)
+    description = Description("GlobalWindowAggregate", ("key",), window)
+    one, other = Operator(window, numbers[0], context=context), Operator(window, 1, context=context)
+    for number, events in enumerate(batches):
+        if number == cut:
+            divide_windows(one, description, numbers)
+        assert ordered(one.batch(events)) == ordered(other.batch(events))
+        assert (one.late, one.adjusted) == (other.late, other.adjusted)
+    assert all(not state.chunks for state in one.states.values())
+
+
+@given(EVEN, FIRINGS, micro_batches(), NUMBERS, CUTS)
+@examples(30)
+def test_windows_that_fire_early_and_late_go_on(
+    window: Sliced, firing: Firing, batches: list[list[Event]], numbers: tuple[int, int], cut: int
+) -> None:
+    if getattr(window, "emit_only_on_change", False):
+        return  # these do not fire early
+    description = Description("GlobalWindowAggregate", ("key",), window)
+    one, other = FiringOperator(window, numbers[0], firing=firing), FiringOperator(window, 1, firing=firing)
+    for number, events in enumerate(batches):
+        if number == cut:
+            divide_windows(one, description, numbers)
+        assert ordered(one.changes(events, number)) == ordered(other.changes(events, number))
+        assert one.late == other.late
+
+
+def row_operators() -> st.SearchStrategy[tuple[str, RowOperator]]:
+    bounds = st.tuples(st.integers(-40, 20), st.integers(0, 60)).map(lambda of: (of[0] * 1000, (of[0] + of[1]) * 1000))
+    two, keys, times = (COLUMNS,) * 2, ((0,), (0,)), (1, 1)
+
+    def joined(between: tuple[int, int], kind: str) -> RowOperator:
+        return IntervalJoin(two, keys, times, between, kind, (False,), least_slot=10)
+
+    kept = st.builds(KeepRow, st.just(COLUMNS), st.just((0,)), st.just(1), st.sampled_from([FIRST, LAST]))
+    kept = st.builds(lambda row, ttl: replace(row, retention=ttl, bucket_rows=2), kept, st.sampled_from([0, 15]))
+    versions = st.sampled_from(["inner", "left"])
+    versions = versions.map(lambda kind: TemporalJoin(two, keys, times, kind, (False,), slot=10, bucket_rows=2))
+    return st.one_of(
+        st.tuples(st.just("Deduplicate"), kept),
+        st.tuples(st.just("TemporalJoin"), versions),
+        st.tuples(st.just("IntervalJoin"), st.builds(joined, bounds, st.sampled_from([*PRESERVED]))),
+    )
+
+
+@given(row_operators(), micro_batches(), micro_batches(), NUMBERS, CUTS)
+@examples(60)
+def test_rows_go_on(
+    named: tuple[str, RowOperator],
+    left: list[list[Event]],
+    right: list[list[Event]],
+    numbers: tuple[int, int],
+    cut: int,
+) -> None:
+    name, operator = named
+    two = name != "Deduplicate"
+    description = Description(name, ("key = key0",) if two else ("key",), inputs=("1/", "2/") if two else ("",))
+    one, other = RowStream(operator, numbers[0]), RowStream(operator, 1)
+    right = [*right, *[[]] * len(left)]
+    for number, events in enumerate(left):
+        sides: Sequence[Sequence[Event]] = (events, right[number]) if two else (events,)
+        if number == len(left) - 1 and two:
+            sides = (events, [Event(None, None, END) for END in [streams.END_OF_INPUT]])
+        if number == cut:
+            known = {
+                label: to_state(description, group.rows, group.timers)
+                for label, group in one.state.items()
+                if group.rows.kept
+            }
+            one.state.clear()
+            for label, state in divided(description, numbers, known).items():
+                rows, timers = of_state(state)
+                one.state[label] = row_streams.Group(rows, timers)
+            one.groups = numbers[1]
+        assert ordered(one.batch(*sides)) == ordered(other.batch(*sides))
+        assert (one.late, one.output_watermark) == (other.late, other.output_watermark)
+    assert one.empty
+
+
+def busy(window: Window, groups: int) -> dict[int, GroupState]:
+    description = Description("GlobalWindowAggregate", ("key",), window)
+    operator = Operator(window, groups)
+    operator.batch([Event(key, at, 0) for key in "abcdefgh" for at in range(1, 60)])
+    return {label: to_state(description, state) for label, state in operator.states.items()}
+
+
+def test_a_row_in_a_key_group_that_is_not_its_own_is_found() -> None:
+    states = busy(Tumble(100), 4)
+    (one, *_), (other, *_) = zip(
+        *[(key, label) for label, state in states.items() for key in state.chunks], strict=True
+    )
+    strange = next(label for label in states if label != other)
+    states[strange].chunks[one] = states[other].chunks[one]
+    with pytest.raises(DataError, match="belongs to another one by its key"):
+        divided(Description("GlobalWindowAggregate", ("key",), Tumble(100)), (4, 8), states)
+
+
+def test_without_keys_there_is_one_key_group_whatever_the_number() -> None:
+    window = Tumble(100)
+    description = Description("GlobalWindowAggregate", (), window)
+    (state,) = busy(window, 1).values()
+    assert state.index is not None
+    state.index = (*state.index[:3], description.dump())
+    (label,) = key_group_labels(1)
+    after = divided(description, (4, 8), {label: state})
+    assert [*after] == [label]
+    assert after[label].chunks == state.chunks
+
+
+def test_key_groups_that_differ_in_their_watermark_are_not_joined() -> None:
+    states = busy(Tumble(100), 2)
+    first = next(iter(states.values()))
+    assert first.index is not None
+    first.index = (7, *first.index[1:])
+    with pytest.raises(DataError, match="different watermarks"):
+        divided(Description("GlobalWindowAggregate", ("key",), Tumble(100)), (2, 3), states)
+
+
+def test_chunks_that_lack_dropped_aggregates_join_those_that_still_have_them() -> None:
+    states = busy(Tumble(100), 4)
+    state = max(states.values(), key=lambda each: len(each.chunks))
+    for key, data in state.chunks.items():
+        state.chunks[key] = to_bytes(from_bytes(data).drop_columns(["total"]))
+    (after,) = divided(Description("GlobalWindowAggregate", ("key",), Tumble(100)), (4, 1), states).values()
+    (rows,) = (from_bytes(data) for key, data in after.chunks.items() if key.kind == Kind.SLICE)
+    assert "total" not in rows.schema.names
+    assert rows.num_rows == 8
+
+
+def test_runs_of_slices_are_made_again() -> None:
+    """One key group has runs. Rows of another one came into the same slices later, so it has none."""
+    description = Description("GlobalWindowAggregate", ("key",), Hop(1, 60))
+    one, other = Operator(Hop(1, 60), 4), Operator(Hop(1, 60), 1)
+    for operator in (one, other):
+        operator.batch([Event("a", at, 70) for at in range(1, 90)])
+        operator.batch([Event(None, None, 72)])
+        operator.batch([Event(key, at) for key in "bcdefgh" for at in (40, 50)])
+    kinds = [{key.kind for key in state.chunks} for state in one.states.values()]
+    assert {Kind.SLICE} in kinds
+    assert {Kind.SLICE, Kind.SLICE_RUN} in kinds
+    divide_windows(one, description, (4, 1))
+    end = [Event(None, None, 74)]
+    assert ordered(one.batch(end)) == ordered(other.batch(end))
+
+
+def test_a_join_that_the_manifest_does_not_have_is_refused() -> None:
+    stream = RowStream(IntervalJoin((COLUMNS,) * 2, ((0,), (0,)), (1, 1), (0, 50_000), "inner", (False,)), 2)
+    stream.batch([Event("a", 100)], [])
+    description = Description("IntervalJoin", ("shop = shop0",), inputs=("1/", "2/"))
+    states = {label: to_state(description, group.rows, group.timers) for label, group in stream.state.items()}
+    with pytest.raises(UnsupportedError, match="no join ON shop = shop0"):
+        divided(description, (2, 3), {label: state for label, state in states.items() if state.chunks})
