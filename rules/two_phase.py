@@ -132,7 +132,7 @@ class Split:
         for part in partials:
             name = call.name if len(partials) == 1 else f"{call.name}_{part.suffix}"
             of_row = single(call, part.row, nulls=part.nulls)
-            made = PartialColumn(name, template(part.sql, arguments), part.merge, of_row)
+            made = PartialColumn(name, template(part.sql, arguments), part.merge, of_row, counts=part.counts)
             parts[part.suffix] = self.columns.column(made)
         if "{y}" in finish:
             parts["y"] = call.arguments[1]
@@ -140,7 +140,7 @@ class Split:
 
     def rows(self) -> str:
         """The column that counts rows: that of COUNT(*), if the query has one."""
-        made = PartialColumn(ROWS, text("count(*)", "bigint"), "sum", text("1L", "bigint"))
+        made = PartialColumn(ROWS, text("count(*)", "bigint"), "sum", text("1L", "bigint"), counts=True)
         return self.columns.column(made).column or ROWS
 
     def merges(self) -> tuple[tuple[str, MergeKind], ...]:

@@ -197,7 +197,10 @@ def _spark(parser: argparse.ArgumentParser, default: str | None = None) -> None:
 
 
 def _allow(parser: argparse.ArgumentParser) -> None:
-    of_input = "resume from a checkpoint even if a query now reads other rows, as after a change of its WHERE"
+    of_input = (
+        "resume from a checkpoint even if open windows will mix results of the old and the new query, as after a change"
+        " of WHERE or with new aggregates"
+    )
     parser.add_argument("--allow-changed-input", action="store_true", help=of_input)
 
 

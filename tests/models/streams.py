@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections import defaultdict
-from collections.abc import Iterable, Iterator, Sequence
+from collections.abc import Callable, Iterable, Iterator, Sequence
 from dataclasses import dataclass, field, replace
 from datetime import datetime, timedelta
 from typing import Any
@@ -109,7 +109,10 @@ class Memory(MemoryState):
 
 @dataclass
 class Operator:
-    """The local and global phase of a query, divided into key groups and local partitions, with state in memory."""
+    """The local and global phase of a query, divided into key groups and local partitions, with state in memory.
+
+    `made` is its operator, if that has not all of MERGES; it gets of a payload what `given` returns.
+    """
 
     window: Window
     groups: int = 1
@@ -120,6 +123,8 @@ class Operator:
     late: int = 0
     adjusted: int = 0
     windows: int = 0
+    made: SlicingOperator | SessionOperator | None = None
+    given: Callable[[pa.RecordBatch], pa.RecordBatch] | None = None
 
     def batch(self, events: Sequence[Event]) -> list[Out]:
         """Run a micro-batch; the operator reads earlier rows from state."""
@@ -136,12 +141,12 @@ class Operator:
 
     def of_group(self, group: int, rows: list[dict[str, Any]]) -> Iterator[Out]:
         state = self.states.setdefault(group, Memory())
-        of = operator(self.window, replace(self.context, on_event=self.on_event))
+        of = self.made or operator(self.window, replace(self.context, on_event=self.on_event))
         windows = of.open(state, None, 0)
         emitted: list[Fire | Emit] = []
         for payloads, messages in by_seq(rows):  # type: ignore[arg-type]
             if payloads:
-                windows.add(payloads)
+                windows.add([self.given(payload) for payload in payloads] if self.given else payloads)
             emitted += windows.advance(messages)
         windows.flush()
         self.late += windows.counts.late
@@ -210,15 +215,29 @@ def rows_of(made: Any) -> list[Out]:
         rows = made.to_pylist()
         changed = [row["before"] is None or any(row[name] != row["before"][name] for name in SHOWN) for row in rows]
         made = made.filter(pa.array(changed, pa.bool_())).drop_columns(["before"])
+    made = with_all(made)
     columns = [column.to_pylist() for column in made.columns]
     for place in (1, 2):
         columns[place] = [ms(time) for time in columns[place]]
     first, different, every, net = columns[-4:]
-    columns[-4] = [timed["x"] for timed in first]
-    columns[-3] = [tuple(sorted(values)) for values in different]
-    columns[-2] = [tuple(x for _, x in sorted((timed["t"], timed["x"]) for timed in values)) for values in every]
-    columns[-1] = [tuple(sorted((each["x"], each["n"]) for each in values)) for values in net]
+    columns[-4] = [timed and timed["x"] for timed in first]
+    columns[-3] = [None if values is None else tuple(sorted(values)) for values in different]
+    columns[-2] = [None if values is None else tuple(x["x"] for x in sorted(values, key=_by_time)) for values in every]
+    columns[-1] = [None if values is None else tuple(sorted((x["x"], x["n"]) for x in values)) for values in net]
     return list(zip(*columns, strict=True))
+
+
+def with_all(made: Any) -> Any:
+    """The windows of a query with other aggregates, with all of MERGES in their order: NULL for those it has not."""
+    bounds = made.schema.names[:3]
+    columns = [made.column(name) for name in bounds]
+    for (name, _), kind in zip(MERGES, TYPES, strict=True):
+        columns.append(made.column(name) if name in made.schema.names else pa.nulls(made.num_rows, kind))
+    return pa.RecordBatch.from_arrays(columns, [*bounds, *(name for name, _ in MERGES)])
+
+
+def _by_time(timed: dict[str, Any]) -> tuple[Any, Any]:
+    return timed["t"], timed["x"]
 
 
 def messages(rows: Iterable[Any]) -> Iterator[Output]:

@@ -48,8 +48,8 @@ class Session:
     to it. None starts with an empty one. `checkpoint`: the folder for the state of streams: the first one in its
     subfolder 1, the second in 2, and so on. None keeps the state in a temporary folder that is deleted with the query.
     `flush`: whether the end of a bounded input fires every window. If not, open windows wait for the next run.
-    `allow_changed_input`: resume from a checkpoint even if a query now reads other rows, as after a change of its
-    WHERE. See docs/streams.md#change-a-running-query.
+    `allow_changed_input`: resume from a checkpoint even if open windows will mix results of the old and the new query,
+    as after a change of WHERE or with new aggregates. See docs/streams.md#change-a-running-query.
     """
 
     def __init__(

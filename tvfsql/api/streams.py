@@ -27,7 +27,7 @@ class Streams:
     """The first stream of the session keeps its state in `checkpoint`/1, the second in `checkpoint`/2, and so on.
 
     Without a checkpoint, the state is deleted with the stream. `flush`: the end of a bounded input fires every window.
-    `changed_input`: resume from state even if a query now reads other rows.
+    `changed_input`: resume from state even if open windows will mix results of the old and the new query.
     """
 
     checkpoint: Place | None

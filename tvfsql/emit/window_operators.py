@@ -130,6 +130,7 @@ def _(node: StreamSliceMerge, module: PythonModule) -> str:
     merge = f"merge_{'session' if isinstance(node.window, Session) else 'slice'}_stream"
     windows = module.name("windows")
     arguments += own_name(node, windows, "windows", module, "tvfsql")
+    arguments += (f"zeros={literal(list(node.zeros))}",) if node.zeros else ()
     arguments += options(node.context, "marks", "late", "adjust", "firing", "zone", "inputs", "proctime", module=module)
     return module.assign(windows, Chain("", (Call(module.need(STREAM, merge), arguments),)))
 

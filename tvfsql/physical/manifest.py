@@ -25,6 +25,7 @@ from tvfsql.physical.operators import (
     WatermarkAssigner,
     own_fields,
 )
+from tvfsql.physical.partials_in_use import PartialsInUse
 from tvfsql.physical.row_operators import (
     RowOperator,
     StreamCurrentWatermark,
@@ -33,6 +34,7 @@ from tvfsql.physical.row_operators import (
     StreamTemporalJoin,
 )
 from tvfsql.plan import nodes
+from tvfsql.plan.aggregate.top_rows import TopRows
 from tvfsql.plan.checkpoint.manifest import PARALLELISM, Column, Input, Manifest, Sink, Source, State
 from tvfsql.plan.columns import CONTROL
 from tvfsql.plan.durations import duration
@@ -40,7 +42,7 @@ from tvfsql.plan.function import UserFunction
 from tvfsql.plan.joins.equal_pair import KINDS
 from tvfsql.plan.joins.interval_join import bound
 from tvfsql.plan.node import Node
-from tvfsql.plan.scalar import Ref, Scalar, column
+from tvfsql.plan.scalar import Ref, Scalar, bare, column
 from tvfsql.plan.sharing import Reused, Shared, shared_by
 from tvfsql.runtime.stream.state.description import LAYOUT
 
@@ -81,6 +83,10 @@ class _Tracer:
     @cached_property
     def found(self) -> list[Node]:
         return found_in(self.plans)
+
+    @cached_property
+    def used(self) -> PartialsInUse:
+        return PartialsInUse.of(self.plans)
 
     def manifest(self, sinks: Sequence[Table | None], sql: Sequence[str]) -> Manifest:
         operators = [node for node in self.found if isinstance(node, StreamOperator)]
@@ -128,14 +134,17 @@ class _Tracer:
         branches = [*_branches(slices.input, {**wanted, TIME: column(slices.time)})]
         merges = {name: kind.path if isinstance(kind, UserFunction) else str(kind) for name, kind in node.merges}
         settings = {"DESCRIPTOR": _of(branches, TIME), "table.local-time-zone": node.context.zone}
+        rows = {name for name, kind in node.merges if isinstance(kind, TopRows) or (id(node), name) in self.used.rows}
+        columns = (self._column(name, slices.input, branches, merge) for name, merge in merges.items())
         return State(
             "GROUP BY window",
             tuple(self._column(name, slices.input, branches) for name in node.keys),
-            tuple(self._column(name, slices.input, branches, merge) for name, merge in merges.items()),
+            tuple(replace(column, whole=column.name in rows) for column in columns),
             tuple(map(self._input, branches)),
             node.window,
             node.context.firing,
             _settings(settings, node),
+            self.used.together(node),
         )
 
     def _kept_rows(self, node: StreamKeepRow) -> State:
@@ -196,7 +205,8 @@ class _Tracer:
     def _input(self, branch: _Branch) -> Input:
         at = next(i for i, node in enumerate(self._alike(branch.end), 1) if node is branch.end)
         of = "source" if isinstance(branch.end, TableSourceScan) else "operator"
-        return Input(f"{of} {at}", branch.where, branch.through)
+        changelog = isinstance(branch.end, TableSourceScan) and bool(branch.end.sign)
+        return Input(f"{of} {at}", branch.where, branch.through, changelog)
 
     def _alike(self, end: Node) -> list[Node]:
         """The sources found so far if `end` is a source, else the operators."""
@@ -260,12 +270,8 @@ def _without_condition(time: Scalar, rowtime: Scalar | None) -> tuple[Scalar, tu
         if text != str(rowtime) and text.startswith("CASE WHEN ") and text.endswith(end):
             conditions.append(text.removeprefix("CASE WHEN ").removesuffix(end))
             same = rowtime if rowtime is not None and name == str(rowtime) else None
-            return same or next(column(part.name) for part in time.parts if part == Ref(_bare(name))), (*conditions,)
+            return same or next(column(part.name) for part in time.parts if part == Ref(bare(name))), (*conditions,)
     return time, ()
-
-
-def _bare(name: str) -> str:
-    return name[1:-1].replace("``", "`") if name.startswith("`") else name
 
 
 def _condition(scalar: Scalar) -> str:

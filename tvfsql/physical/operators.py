@@ -228,10 +228,11 @@ class BatchSlices(RowSlices):
 @dataclass(frozen=True)
 class StreamSlices(StreamOperator, RowSlices):
     """The slices of one micro-batch, separated by key group. With `late` in its context each slice carries the rows of
-    the source.
+    the source. `counts` are the partials that are 0, not NULL, without rows.
     """
 
     context: StreamContext
+    counts: tuple[str, ...] = ()
 
     @property
     def zone(self) -> str:
@@ -370,10 +371,11 @@ class StreamSliceMerge(StreamOperator, SliceMerge):
     """SliceMerge of a stream: each window fires when the watermark passes its end.
 
     If it emits changes, OP has the operation. BEFORE holds the partials of the previous row in an inserted row, and
-    those of the next row in a retracted one.
+    those of the next row in a retracted one. `zeros` are counts that some slices in state lack: there they are 0.
     """
 
     context: StreamContext
+    zeros: tuple[str, ...] = ()
 
     @property
     def zone(self) -> str:

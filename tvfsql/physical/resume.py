@@ -1,4 +1,4 @@
-"""Adapts a plan to state that another plan wrote: columns in state keep their names and order."""
+"""Adapts a plan to state that another plan wrote: columns in state keep their names and order, and new ones follow."""
 
 from __future__ import annotations
 
@@ -7,8 +7,9 @@ from dataclasses import dataclass, field, replace
 
 from tvfsql.physical.manifest import found_in
 from tvfsql.physical.operators import Calc, Exchange, StreamOperator, StreamSliceMerge, StreamSlices
-from tvfsql.plan.checkpoint.changes import can_drop
-from tvfsql.plan.checkpoint.manifest import Column, Manifest, State
+from tvfsql.plan.checkpoint.changes import can_change
+from tvfsql.plan.checkpoint.manifest import Manifest, State
+from tvfsql.plan.checkpoint.matching import matched, resolved
 from tvfsql.plan.columns import BEFORE
 from tvfsql.plan.node import Node
 from tvfsql.plan.nodes import Item
@@ -18,8 +19,10 @@ from tvfsql.plan.sharing import Reused, Source
 
 def with_old_names(plans: Sequence[Node], old: Manifest, new: Manifest) -> list[Node]:
     """Return the physical plans of a stream with manifest `new` such that they can read the state of manifest `old`.
-    Plans with other keys or aggregates are returned unchanged; their checkpoint will be refused.
+    Plans with other keys, and those whose aggregates cannot be added or dropped, are returned unchanged; their
+    checkpoint will be refused.
     """
+    old, new = resolved(old), resolved(new)
     operators = [node for node in found_in(plans) if isinstance(node, StreamOperator)]
     pairs = zip(operators, old.operators, new.operators, strict=False)
     renaming = {id(node): made for node, before, now in pairs if (made := _renaming(before, now))}
@@ -30,38 +33,38 @@ def with_old_names(plans: Sequence[Node], old: Manifest, new: Manifest) -> list[
 @dataclass(frozen=True)
 class _Renaming:
     """The keys and partials of an aggregate in the order of the state: maps each name in state to the name in the
-    query.
+    query. `later` are names of partials in state that rows in state may lack.
     """
 
     keys: Mapping[str, str]
     partials: Mapping[str, str]
+    later: frozenset[str] = frozenset()
+
+    @property
+    def same(self) -> bool:
+        return all(old == new for each in (self.keys, self.partials) for old, new in each.items())
 
 
 def _renaming(old: State, new: State) -> _Renaming | None:
     """The renaming from one state to another; None if there is nothing to rename, or no way to."""
     if old.kind != "GROUP BY window" or new.kind != old.kind:
         return None
-    keys, partials = _matched(old.keys, new.keys), _matched(old.columns, new.columns, dropping=can_drop(old))
-    if keys is None or partials is None:
+    keys, columns = matched(old.keys, new.keys), matched(old.columns, new.columns)
+    if keys.lost or keys.more or ((columns.lost or columns.more) and not can_change(old)):
         return None
-    same = [*keys] == [one.name for one in new.keys] and [*partials] == [one.name for one in new.columns]
-    return None if same else _Renaming(keys, partials)
-
-
-def _matched(old: Sequence[Column], new: Sequence[Column], *, dropping: bool = False) -> dict[str, str] | None:
-    """The new names by old name, in the old order; None if the columns do not match. With `dropping` the old ones may
-    be more.
-    """
-    left, names = [*new], dict[str, str]()
-    for one in old:
-        found = next((each for each in left if one.serves(each)), None)
-        if found is None:
-            if dropping:
-                continue
-            return None
-        left.remove(found)
-        names[one.name] = found.name
-    return None if left else names
+    names = {before.name: now.name for before, now in keys.pairs}
+    partials = {before.name: now.name for before, now in columns.pairs}
+    later = {before.name for before, _ in columns.pairs if before.since}
+    taken = {*names, *partials, *old.dropped, *(each.name for each in columns.lost)}
+    lowered = {name.lower() for name in taken}  # for Spark, Total and total are the same name
+    for one in columns.more:
+        name = free_name(one.name, lambda name: name.lower() in lowered)
+        lowered.add(name.lower())
+        later.add(name)
+        partials[name] = one.name
+    same = [*names] == [one.name for one in new.keys] and [*partials] == [one.name for one in new.columns]
+    made = _Renaming(names, partials, frozenset(later))
+    return None if same and made.same and not later else made
 
 
 @dataclass
@@ -92,9 +95,10 @@ def _renamed(node: StreamSliceMerge, names: _Renaming) -> Node:
     below = [Item(old.get(item.name, time if item.name == slices.time else item.name), item.scalar) for item in items]
     kinds = dict(node.merges)
     merges = tuple((before, kinds[now]) for before, now in names.partials.items())
-    keys = tuple(names.keys)
-    local = replace(slices, input=Calc(slices.input, tuple(below)), time=time, keys=keys, merges=merges)
-    made = replace(node, input=Exchange(local, keys), keys=keys, merges=merges, rows=old[node.rows])
+    keys, counts = tuple(names.keys), tuple(old[name] for name in slices.counts)
+    zeros = tuple(name for name in counts if name in names.later)
+    local = replace(slices, input=Calc(slices.input, tuple(below)), time=time, keys=keys, merges=merges, counts=counts)
+    made = replace(node, input=Exchange(local, keys), keys=keys, merges=merges, rows=old[node.rows], zeros=zeros)
     above = []
     for part in node.schema:
         scalar = column(old.get(part.name, part.name), part.type)

@@ -40,7 +40,8 @@ def stream_slices(node: LocalWindowAggregate, options: Options) -> StreamSlices:
         on_event=on_event(source) and not proctime,
         key_groups=options[KEY_GROUPS],
     )
-    return StreamSlices(made, node.window, node.time, node.keys, merges, context)
+    counts = tuple(part.name for part in node.partials if part.counts)
+    return StreamSlices(made, node.window, node.time, node.keys, merges, context, counts)
 
 
 def stream_merge(merged: SliceMerge, slices: Node, options: Options) -> StreamSliceMerge:

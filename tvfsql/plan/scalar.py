@@ -150,6 +150,11 @@ def quoted(name: str) -> str:
     return name if bare else "`" + name.replace("`", "``") + "`"
 
 
+def bare(text: str) -> str:
+    """The name that a text like that of `quoted` stands for."""
+    return text[1:-1].replace("``", "`") if text.startswith("`") else text
+
+
 def free_name(wanted: str, taken: Callable[[str], bool]) -> str:
     """Return `wanted`, or `wanted` with the lowest number appended that makes it free."""
     if not taken(wanted):

@@ -112,7 +112,7 @@ class WindowAggregate(Node):
 @dataclass(frozen=True)
 class PartialColumn:
     """A column that a slice keeps. `scalar` is how Spark computes it from rows. `row` is its value for a single row,
-    which streams and users' aggregates start from. `merge` is how two values merge.
+    which streams and users' aggregates start from. `merge` is how two values merge. `counts`: without rows it is 0.
     """
 
     name: str
@@ -120,6 +120,7 @@ class PartialColumn:
     merge: MergeKind
     row: Scalar
     type: SqlType = field(default="", compare=False)
+    counts: bool = field(default=False, compare=False)
 
     def __str__(self) -> str:
         return f"{self.scalar} AS {self.name}"

@@ -50,7 +50,7 @@ class Partial:
     passes FILTER; streams start from it. A NULL argument has no partial, unless `nulls` is set.
 
     `net` computes the partial from a bag, `{net}`: an array of struct<x, n>, in which the value x (`value` of a row)
-    occurs n times.
+    occurs n times. `counts`: without rows it is 0, not NULL.
     """
 
     suffix: str
@@ -60,6 +60,7 @@ class Partial:
     nulls: bool = False
     value: str = "{x}"
     net: str = ""
+    counts: bool = False
 
 
 @dataclass(frozen=True)

@@ -58,7 +58,7 @@ DISTINCT_VALUES = f"array_distinct({VALUES})"  # each where it comes first
 JOINED = f"CASE WHEN size({{list}}) > 0 THEN array_join({VALUES}, {{y}}) END"
 
 ONE = "1L"  # the partial of one counted row
-COUNT_OF = Partial("count", "count({x}){f}", "sum", ONE)
+COUNT_OF = Partial("count", "count({x}){f}", "sum", ONE, counts=True)
 SUM_OF = Partial("sum", "sum({x}){f}", "sum")
 # Welford's formula over all values, each as often as it occurs, always in the same order
 ADDED = (

@@ -12,6 +12,7 @@ from enum import IntEnum
 from itertools import zip_longest
 
 from tvfsql.plan.checkpoint.manifest import PARALLELISM, Column, Input, Manifest, Sink, Source, State
+from tvfsql.plan.checkpoint.matching import Matched, matched, resolved
 from tvfsql.plan.window import Window
 from tvfsql.plan.window_nodes import window_label
 
@@ -55,6 +56,7 @@ def verdict_of(changes: Sequence[Change]) -> Verdict:
 
 def changes(old: Manifest, new: Manifest) -> list[Change]:
     """Return all changes between two manifests. The state's columns may be renamed or reordered."""
+    old, new = resolved(old), resolved(new)
     return [
         *_layout(old, new),
         *_operators(old, new),
@@ -86,7 +88,8 @@ def _operators(old: Manifest, new: Manifest) -> Iterator[Change]:
 def _operator(old: State, new: State) -> Iterator[Change]:
     if old.window != new.window:
         yield _refused("window", _shown(old.window), _shown(new.window), "state holds slices of the old windows")
-    if any(_others(old.keys, new.keys)):
+    keys = matched(old.keys, new.keys)
+    if keys.lost or keys.more:
         clause = {"GROUP BY window": "GROUP BY", "ROW_NUMBER": "PARTITION BY"}.get(old.kind, "ON")
         yield _refused(clause, _listed(old.keys), _listed(new.keys), "state is kept by the old keys")
     yield from _columns(old, new)
@@ -105,19 +108,47 @@ def _operator(old: State, new: State) -> Iterator[Change]:
 def _columns(old: State, new: State) -> Iterator[Change]:
     """Yield changes of an aggregate's columns, or of row columns, whose order in state counts too."""
     if old.kind == "GROUP BY window":
-        lost, more = _others(old.columns, new.columns)
-        if lost and not more and can_drop(old):
-            yield Change(Verdict.FREE, "aggregates", _listed(lost), "", "dropped from state; the others continue")
-        elif lost or more:
-            why = "state lacks what it needs of the windows that are open" if more else "state keeps more than it needs"
-            yield _refused("aggregates", _listed(lost), _listed(more), why)
+        yield from _aggregates(old, new, matched(old.columns, new.columns))
     elif not _alike(old.columns, new.columns):
         why = "state keeps whole rows of the old columns"
         yield _refused("columns of its rows", _listed(old.columns, named=True), _listed(new.columns, named=True), why)
 
 
-def can_drop(state: State) -> bool:
-    """Whether a state can lose aggregates: it does not remember what it emitted, of which they were a part."""
+def _aggregates(old: State, new: State, found: Matched) -> Iterator[Change]:
+    since = {now.name: before.since for before, now in found.pairs}
+    added = {column.name for column in found.more}
+    mixed = [names for names in new.combined if added.intersection(names) and not added.issuperset(names)]
+    was, now = _listed(found.lost), _listed(found.more)
+    if found.more and any(column.whole for column in found.more):
+        yield _refused("aggregates", was, now, "state lacks what it needs of the windows that are open")
+    elif (found.lost or found.more) and not can_change(old):
+        lacks = "state remembers results without them" if found.more else "state keeps more than it needs"
+        yield _refused("aggregates", was, now, lacks)
+    elif found.more and any(each.changelog for each in new.inputs):
+        yield _refused("aggregates", was, now, "they would subtract rows that they have not counted")
+    elif mixed:
+        shown = "; ".join(_listed([column for column in new.columns if column.name in names]) for names in mixed)
+        why = "in open windows one result would combine all rows with rows from now on"
+        yield _refused("aggregates", was, f"{now}, in results that combine {shown}", why)
+    elif found.more:
+        yield Change(Verdict.WORD, "aggregates", was, now, "new ones count rows from now on in windows that are open")
+    elif found.lost:
+        yield Change(Verdict.FREE, "aggregates", was, "", "dropped from state; the others continue")
+    known = {tuple(sorted(_names(found, names))) for names in old.combined}
+    for names in new.combined:
+        if len({since.get(name, 0) for name in names}) > 1 and not added.intersection(names) and names not in known:
+            shown = _listed([column for column in new.columns if column.name in names])
+            why = "one of them was added later, and lacks earlier rows in windows that were open then"
+            yield Change(Verdict.WORD, "a result that combines aggregates", "", shown, why)
+
+
+def _names(found: Matched, names: Sequence[str]) -> Iterator[str]:
+    """The names of columns of a state, as in the query."""
+    return (now.name for before, now in found.pairs if before.name in names)
+
+
+def can_change(state: State) -> bool:
+    """Whether a state can lose and gain aggregates: it does not remember what it emitted, of which they are a part."""
     steps = state.window is not None and state.window.emit_only_on_change
     return state.firing is None and not steps
 
@@ -199,19 +230,6 @@ def _sinks(old: Manifest, new: Manifest) -> Iterator[Change]:
 
 def _files(sink: Sink) -> bool:
     return sink.connector in ("filesystem", "managed")
-
-
-def _others(old: Sequence[Column], new: Sequence[Column]) -> tuple[list[Column], list[Column]]:
-    """The columns of the state that serve none of the query's, and those of the query without one that serves them,
-    whatever their names and order."""
-    lost, more = list[Column](), [*new]
-    for column in old:
-        found = next((each for each in more if column.serves(each)), None)
-        if found is None:
-            lost.append(column)
-        else:
-            more.remove(found)
-    return lost, more
 
 
 def _alike(old: Sequence[Column], new: Sequence[Column]) -> bool:

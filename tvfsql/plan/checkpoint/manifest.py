@@ -10,7 +10,7 @@ from __future__ import annotations
 
 import json
 from collections.abc import Mapping
-from dataclasses import asdict, dataclass, fields
+from dataclasses import asdict, dataclass
 from typing import Any, get_args
 
 from tvfsql.errors import DataError
@@ -28,7 +28,9 @@ class Column:
     """A column in state: its name, its type and, for each input, the expression that it is computed from.
 
     `merge` says how two values are merged; "": they are not. `type` is "" if only Spark knows it. `reads` has the
-    source columns that it reads, with their types.
+    source columns that it reads, with their types. `since` numbers the changes of the query that added columns, in
+    whose windows that were open then it only counts later rows; 0: it counts all rows. Windows cannot do without the
+    rows in a column with `whole`.
     """
 
     name: str
@@ -36,6 +38,8 @@ class Column:
     of: tuple[str, ...]
     merge: str = ""
     reads: str = ""
+    since: int = 0
+    whole: bool = False
 
     def same_as(self, other: Column) -> bool:
         """Whether the column holds the same, under whatever name. One release may know a type that another does not."""
@@ -59,18 +63,20 @@ class Column:
 @dataclass(frozen=True)
 class Input:
     """An input of an operator: a source or operator by its place in the manifest (`source 1`, `operator 2`), the
-    conditions on its rows, and the operators in between.
+    conditions on its rows, and the operators in between. `changelog`: it retracts rows.
     """
 
     of: str
     where: tuple[str, ...] = ()
     through: tuple[str, ...] = ()
+    changelog: bool = False
 
 
 @dataclass(frozen=True)
 class State:
     """A stateful operator. `settings` maps words of SQL or option names to values that must not change. `columns` are
-    stored in state in this order; `keys` identify its rows.
+    stored in state in this order; `keys` identify its rows. `combined` has the sets of columns that one result is
+    computed from. `dropped` has the names of columns that some rows in state may still have.
     """
 
     kind: str
@@ -80,6 +86,8 @@ class State:
     window: Window | None = None
     firing: Firing | None = None
     settings: Mapping[str, str] | None = None
+    combined: tuple[tuple[str, ...], ...] = ()
+    dropped: tuple[str, ...] = ()
 
 
 @dataclass(frozen=True)
@@ -122,6 +130,10 @@ class Manifest:
         found = asdict(self)
         for told, operator in zip(found["operators"], self.operators, strict=True):
             told["window"] = operator.window and [type(operator.window).__name__, asdict(operator.window)]
+            for part in (told, *told["columns"], *told["keys"], *told["inputs"]):
+                _leave_out_empty(part)
+        for one in found["results"]:
+            _leave_out_empty(one)
         return json.dumps({"manifest": FORMAT, **found}, indent=2, ensure_ascii=False) + "\n"
 
     @classmethod
@@ -158,7 +170,8 @@ def _operator(told: dict[str, Any]) -> State:
     for name in ("keys", "columns"):
         made[name] = tuple(map(_column, told[name]))
     made["inputs"] = tuple(map(_input, told["inputs"]))
-    return State(**made)
+    made["combined"] = tuple(map(tuple, told.get("combined", ())))
+    return State(**made | _tuples(told, "dropped"))
 
 
 def _column(told: dict[str, Any]) -> Column:
@@ -168,8 +181,15 @@ def _column(told: dict[str, Any]) -> Column:
 
 
 def _input(told: dict[str, Any]) -> Input:
-    return Input(**{part.name: told[part.name] for part in fields(Input)} | _tuples(told, "where", "through"))
+    return Input(**told | _tuples(told, "where", "through"))
 
 
 def _tuples(told: dict[str, Any], *names: str) -> dict[str, Any]:
-    return {name: tuple(told[name]) for name in names}
+    return {name: tuple(told.get(name, ())) for name in names}
+
+
+def _leave_out_empty(told: dict[str, Any]) -> None:
+    """Leave out what the first manifests did not have, where it says nothing, so that old releases can read it."""
+    for name in {"since", "whole", "changelog", "combined", "dropped"} & {*told}:
+        if not told[name]:
+            del told[name]

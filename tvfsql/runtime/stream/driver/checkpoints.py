@@ -13,6 +13,7 @@ from pyspark.sql import SparkSession
 from tvfsql.errors import DataError, OptionError
 from tvfsql.plan.checkpoint.changes import Change, Verdict, changes, verdict_of
 from tvfsql.plan.checkpoint.manifest import PARALLELISM, Manifest
+from tvfsql.plan.checkpoint.matching import following
 from tvfsql.runtime.cluster.files import Place, table_place
 from tvfsql.runtime.stream.driver.parallelism import FILE as KEY_GROUPS_KEPT
 from tvfsql.runtime.stream.driver.parallelism import keep_key_groups, kept_key_groups
@@ -29,18 +30,21 @@ def claim(folder: Place, program: str, manifest: Manifest | None = None, *, chan
     """Make `folder` the checkpoint of a program, or check that it already is.
 
     Writes the program's text, without passwords, and its manifest into the folder. If the folder has a manifest and one
-    is passed, they decide whether the state can be reused. With `changed_input` the user accepts that the input rows
-    may differ from now on. Without two manifests the program's text must be the same, except for the number of key
-    groups, and for the part that says how it is run. A rescale that was interrupted is settled first. Raises
-    OptionError if the checkpoint belongs to another program, and DataError if it cannot be read or written.
+    is passed, they decide whether the state can be reused. With `changed_input` the user accepts that open windows mix
+    results of the old and the new query. Without two manifests the program's text must be the same, except for the
+    number of key groups, and for the part that says how it is run. A rescale that was interrupted is settled first.
+    Raises OptionError if the checkpoint belongs to another program, and DataError if it cannot be read or written.
     """
     kept, program = folder / PROGRAM, without(program)
     try:
         settle(folder)
         same = has_text(folder, program)
-        known = same is not None and manifest is not None and _goes_on(folder, manifest, changed_input)
-        if same is False and not known:
+        before = manifest_in(folder) if same is not None and manifest is not None else None
+        if same is False and before is None:
             raise _others(folder)
+        if before is not None and manifest is not None:
+            refuse_changes(folder, changes(before, manifest), changed_input=changed_input)
+            manifest = following(before, manifest)
         folder.make()
         if not same:
             kept.write(program)
@@ -120,18 +124,9 @@ def refuse_changes(folder: Place, found: Sequence[Change], *, changed_input: boo
         )
     if verdict is Verdict.WORD and not changed_input:
         raise OptionError(
-            "\n".join([f"the state in the checkpoint {folder} was computed from other rows:", *asked]),
+            "\n".join([f"the state in the checkpoint {folder} was computed by the old query:", *asked]),
             hint="--allow-changed-input reuses this state; or use a new folder",
         )
-
-
-def _goes_on(folder: Place, manifest: Manifest, changed_input: bool) -> bool:
-    """Whether the manifest in the checkpoint allows its state to be reused. False if the checkpoint has no manifest."""
-    old = manifest_in(folder)
-    if old is None:
-        return False
-    refuse_changes(folder, changes(old, manifest), changed_input=changed_input)
-    return True
 
 
 def has_begun(folder: Place) -> bool:

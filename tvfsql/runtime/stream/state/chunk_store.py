@@ -8,7 +8,7 @@ has one chunk, and at most log2(its rows). Each row is rewritten at most that of
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from enum import IntEnum
 from typing import NamedTuple, Protocol
@@ -94,7 +94,8 @@ class ChunkStore:
 
     `merge` makes one batch of several batches of a key, oldest first. `times` returns the first and the last time of
     the rows of a batch. With it, the index has the times of each chunk, so `times()` reads no chunks. `columns` are
-    those of slices and sessions; chunks of a query that had more aggregates lose the others when they are read.
+    those of slices and sessions. Chunks of an earlier version of the query may have others: they lose them when they
+    are read, and get those that they lack with the one value in `lacking`.
     """
 
     def __init__(
@@ -104,8 +105,10 @@ class ChunkStore:
         inputs: Sequence[str] = ("",),
         times: Callable[[pa.RecordBatch], Times] | None = None,
         columns: Sequence[str] = (),
+        lacking: Mapping[str, pa.Array] | None = None,
     ) -> None:
-        self.state, self.merge, self.times_of, self.columns = state, merge, times, columns
+        self.state, self.merge, self.times_of = state, merge, times
+        self.columns, self.lacking = list(columns), lacking or {}
         self.valve = Valve(inputs=inputs)
         self.chunks: dict[Key, list[Chunk]] = {}
         self.removed: list[ChunkKey] = []
@@ -215,10 +218,17 @@ class ChunkStore:
         chunk = self.chunks[key][place]
         if chunk.batch is None:
             batch = from_bytes(self.state.chunk(_chunk_key(key, place)))
-            if key.kind in PARTIALS and batch.num_columns > len(self.columns) > 0:
-                batch = batch.select(self.columns)
-            chunk.batch = batch
+            chunk.batch = self._fitted(batch) if key.kind in PARTIALS and self.columns else batch
         return chunk.batch
+
+    def _fitted(self, batch: pa.RecordBatch) -> pa.RecordBatch:
+        """The rows of a chunk with exactly `columns`."""
+        known = batch.schema.names
+        if known == self.columns:
+            return batch
+        first = pa.array(np.zeros(batch.num_rows, dtype=np.int64))
+        columns = [batch.column(name) if name in known else self.lacking[name].take(first) for name in self.columns]
+        return pa.RecordBatch.from_arrays(columns, self.columns)
 
     def _cut(self, key: Key, kept: int) -> None:
         """Remove the chunks of a key from place `kept` on."""

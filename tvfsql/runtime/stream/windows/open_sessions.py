@@ -6,7 +6,7 @@ number of state calls depends on the size of the open sessions in bytes, never o
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 
 import pyarrow as pa
 
@@ -19,9 +19,15 @@ BATCH_ROWS = 100_000
 class OpenSessions:
     """The batches are in `store`, one chunk each, under keys that are numbered in order of insertion."""
 
-    def __init__(self, layout: Intervals, state: State, inputs: Sequence[str] = ("",)) -> None:
+    def __init__(
+        self,
+        layout: Intervals,
+        state: State,
+        inputs: Sequence[str] = ("",),
+        lacking: Mapping[str, pa.Array] | None = None,
+    ) -> None:
         self.layout = layout
-        self.store = ChunkStore(state, layout.kept.merged, inputs, times=self._ends, columns=layout.names)
+        self.store = ChunkStore(state, layout.kept.merged, inputs, self._ends, layout.names, lacking)
         self.next = max(self.store.numbers(Kind.SESSIONS), default=-1) + 1
 
     def add(self, batch: pa.RecordBatch) -> None:

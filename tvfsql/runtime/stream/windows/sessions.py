@@ -9,8 +9,8 @@ is never late, because that session was not due. With `on_event` each row is jud
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator, Sequence
-from dataclasses import dataclass, replace
+from collections.abc import Iterable, Iterator, Mapping, Sequence
+from dataclasses import dataclass, field, replace
 
 import numpy as np
 import pyarrow as pa
@@ -32,14 +32,17 @@ from tvfsql.runtime.stream.windows.session_arrivals import in_time
 
 @dataclass(frozen=True)
 class SessionOperator(Operator):
-    """GlobalWindowAggregate over sessions. `rows` is the partial of `layout` that counts rows."""
+    """GlobalWindowAggregate over sessions. `rows` is the partial of `layout` that counts rows. `lacking` has the
+    partials that rows in state may lack."""
 
     layout: Intervals
     rows: str
     context: StreamContext = ONE_INPUT
+    lacking: Mapping[str, pa.Array] = field(default_factory=dict)
 
     def open(self, state: State, timers: TimerState | None, now: int) -> SessionWindows:
-        return SessionWindows(self.context, self.rows, OpenSessions(self.layout, state, self.context.inputs))
+        sessions = OpenSessions(self.layout, state, self.context.inputs, self.lacking)
+        return SessionWindows(self.context, self.rows, sessions)
 
     def watermark_at(self, now: int) -> int:
         return passed(now, self.context.zone)

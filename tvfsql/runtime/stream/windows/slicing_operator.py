@@ -2,8 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
-from dataclasses import dataclass
+from collections.abc import Iterator, Mapping
+from dataclasses import dataclass, field
 
 import pyarrow as pa
 
@@ -25,15 +25,18 @@ from tvfsql.runtime.stream.windows.slicing import SlicingWindows
 
 @dataclass(frozen=True)
 class SlicingOperator(Operator):
-    """Windows made of slices. `rows` is the partial of `layout` that counts rows."""
+    """Windows made of slices. `rows` is the partial of `layout` that counts rows. `lacking` has the partials that rows
+    in state may lack."""
 
     window: Sliced
     layout: SliceRows
     rows: str
     context: StreamContext = ONE_INPUT
+    lacking: Mapping[str, pa.Array] = field(default_factory=dict)
 
     def open(self, state: State, timers: TimerState | None, now: int) -> SlicingWindows | FiringWindows:
-        store = ChunkStore(state, self.layout.merged, self.context.inputs, columns=self.layout.names)
+        columns = self.layout.names
+        store = ChunkStore(state, self.layout.merged, self.context.inputs, columns=columns, lacking=self.lacking)
         windows = SlicingWindows(self.context, Span(self.window), self.layout, self.rows, store)
         return windows if self.context.firing is None else FiringWindows(windows, self.context.firing, now)
 

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
+from dataclasses import replace
 from typing import Any, Unpack
 
 from pyspark.sql import DataFrame
@@ -15,7 +16,7 @@ from tvfsql.plan.window import Session, Window
 from tvfsql.runtime.frames.assigned_windows import local_time
 from tvfsql.runtime.frames.column_names import column_of
 from tvfsql.runtime.frames.nullable_types import nullable_type
-from tvfsql.runtime.frames.window_schema import window_schema
+from tvfsql.runtime.frames.window_schema import neutral_partials, window_schema
 from tvfsql.runtime.merge.partials import Merge, are_kinds
 from tvfsql.runtime.merge.session_merge import Intervals
 from tvfsql.runtime.merge.slice_rows import SliceRows
@@ -24,12 +25,12 @@ from tvfsql.runtime.stream.exchange.late_rows import LATES, LateRows
 from tvfsql.runtime.stream.exchange.local_phase import LocalStrategy, local_phase
 from tvfsql.runtime.stream.exchange.local_windows import LocalIntervals, LocalSlices
 from tvfsql.runtime.stream.operator.apply import apply_operator
-from tvfsql.runtime.stream.operator.protocol import Operator
 from tvfsql.runtime.stream.state.description import Description
 from tvfsql.runtime.stream.windows.sessions import SessionOperator
 from tvfsql.runtime.stream.windows.slicing_operator import SlicingOperator
 
 COUNTERS = "tvfsql"  # the name of the counters in a query's progress
+SESSION_ZONE = "spark.sql.session.timeZone"
 ROWS = "tvfsql.rows"  # metadata of a payload column: the types of keys and partials
 
 
@@ -113,6 +114,7 @@ def merge_slice_stream(
     merges: Mapping[str, Merge],
     rows: str,
     name: str = COUNTERS,
+    zeros: Sequence[str] = (),
     **options: Unpack[StreamOptions],
 ) -> DataFrame:
     """Exchange and GlobalWindowAggregate: emits each window when the watermark reaches its end.
@@ -128,7 +130,8 @@ def merge_slice_stream(
     after the partials: `before` (a struct of partials) and `$op` (+I, -U, +U).
     With `zone` windows follow its wall clock; watermarks and window_time are instants. `inputs` are the prefixes of the
     channels of each input, as `union_streams` makes them. Windows wait for each input from the start. With `proctime`
-    the watermark is the time of the micro-batch, and no row is late.
+    the watermark is the time of the micro-batch, and no row is late. Rows in state that lack partials, which the query
+    did not have before, have NULL there, or 0 for the counts in `zeros`.
     The query's progress reports counters as observed metrics under `name`: rowsIn, numLateRecordsDropped,
     numLateRecordsAdjusted, windowsOut, watermark and newestWindow (epoch ms; the end of the last open window),
     stateRows, stateBytes, openSlices (the maximum over key groups), due (epoch ms: when the operator needs a
@@ -137,7 +140,7 @@ def merge_slice_stream(
     context = StreamContext(**options)
     assert not isinstance(window, Session), window
     operator = SlicingOperator(window, SliceRows(len(keys), tuple(merges.items())), rows, context)
-    return _merged(slices, operator, window, keys, merges, rows, name)
+    return _merged(slices, operator, window, keys, merges, name, zeros)
 
 
 def merge_session_stream(
@@ -148,23 +151,25 @@ def merge_session_stream(
     merges: Mapping[str, Merge],
     rows: str,
     name: str = COUNTERS,
+    zeros: Sequence[str] = (),
     **options: Unpack[StreamOptions],
 ) -> DataFrame:
     """Like `merge_slice_stream`, but for the output of `local_sessions`. Sessions do not fire early or late."""
     layout = Intervals(len(keys), tuple(merges.items()), window.gap, window.limit)
     operator = SessionOperator(layout, rows, StreamContext(**options))
-    return _merged(sessions, operator, window, keys, merges, rows, name)
+    return _merged(sessions, operator, window, keys, merges, name, zeros)
 
 
 def _merged(
     sent: DataFrame,
-    operator: Operator,
+    operator: SlicingOperator | SessionOperator,
     window: Window,
     keys: Sequence[str],
     merges: Mapping[str, Merge],
-    rows: str,
     name: str,
+    zeros: Sequence[str],
 ) -> DataFrame:
+    rows = operator.rows
     if merges.get(rows) != "sum" or not are_kinds(merges.values(), but="running"):
         raise AssertionError(f"{rows} must be a sum, and all merged partials must merge again: {dict(merges)}")
     context = operator.context
@@ -174,6 +179,8 @@ def _merged(
     description = Description("GlobalWindowAggregate", tuple(keys), window, ", ".join(about), context.zone, inputs)
     types = T.StructType.fromJson(sent.schema["payload"].metadata[ROWS])
     schema = window_schema(types, window, keys, merges)
+    partials, zone = T.StructType([schema[name] for name in merges]), sent.sparkSession.conf.get(SESSION_ZONE)
+    operator = replace(operator, lacking=neutral_partials(partials, zeros, str(zone)))
     if context.emits_changes:
         schema = schema.add(BEFORE, T.StructType(schema.fields[len(keys) + 2 :])).add(OP, T.StringType())
     lates: Any = types[LATES].dataType if context.late else None
