@@ -201,6 +201,8 @@ def _allow(parser: argparse.ArgumentParser) -> None:
         "resume from a checkpoint even if open windows will mix results of the old and the new query, as after a change"
         " of WHERE or with new aggregates"
     )
+    of_start = "where streams start: RESUME, FROM_BEGINNING, FROM_NOW, FROM_TIMESTAMP(...), RESUME_OR_FROM_..."
+    parser.add_argument("--start-mode", metavar="MODE", help=of_start)
     parser.add_argument("--allow-changed-input", action="store_true", help=of_input)
 
 

@@ -87,8 +87,14 @@ def _session(given: argparse.Namespace) -> Session:
     of_stream = given.command not in ("state", "rescale", "doctor", "package")
     checkpoint = getattr(given, "checkpoint", None) if of_stream else None
     flush = not getattr(given, "no_flush", False)
-    allowed = getattr(given, "allow_changed_input", False)
-    session = Session(mode=given.mode, options=options, checkpoint=checkpoint, flush=flush, allow_changed_input=allowed)
+    session = Session(
+        mode=given.mode,
+        options=options,
+        checkpoint=checkpoint,
+        flush=flush,
+        allow_changed_input=getattr(given, "allow_changed_input", False),
+        start_mode=getattr(given, "start_mode", None),
+    )
     if not sys.stderr.isatty():  # a terminal has the progress line
         session.own.tell_start = lambda master: print(f"starting Spark on {master}", file=sys.stderr)
     for file in getattr(given, "init", None) or ():

@@ -16,6 +16,7 @@ from zoneinfo import available_timezones
 from tvfsql import ignored_options
 from tvfsql.errors import OptionError, Span, did_you_mean, nearest
 from tvfsql.plan.durations import milliseconds
+from tvfsql.plan.start_mode import EXAMPLES, USUAL, StartMode, start_mode
 from tvfsql.secrets import shown
 
 T = TypeVar("T")
@@ -29,6 +30,7 @@ class StreamOptions:
     never. `idle_advance`: whether open windows fire when all sources are idle. `count_missing_files`: whether files
     that are deleted before they are read are counted; otherwise they are an error. `interval`: ms between the starts of
     two micro-batches of an unbounded stream; 0: as soon as there are rows. `name`: the query's name; "": no name.
+    `start`: where it starts.
     """
 
     idle_timeout: int = 0
@@ -36,6 +38,7 @@ class StreamOptions:
     count_missing_files: bool = False
     interval: int = 0
     name: str = ""
+    start: StartMode = USUAL
 
 
 @dataclass(frozen=True)
@@ -154,6 +157,16 @@ def _zone(text: str, key: str, span: Span | None) -> str:
     return text
 
 
+def _start(text: str, key: str, span: Span | None) -> StartMode:
+    mode = start_mode(text)
+    if mode is None:
+        hint = did_you_mean(text, EXAMPLES, otherwise="values: ")
+        if "TIMESTAMP" in text.upper():
+            hint = "FROM_TIMESTAMP(TIMESTAMP '2026-01-01 00:00:00')"
+        raise OptionError(f"{key} cannot be {text!r}", span=span, hint=hint)
+    return mode
+
+
 def _text(text: str, key: str, span: Span | None) -> str:
     return text
 
@@ -194,6 +207,12 @@ INTERVAL = _known(
     duration,
     "0 ms",
     "the time between two micro-batches of an unbounded stream; 0: as soon as there are rows",
+)
+START_MODE = _known(
+    "tvfsql.start-mode",
+    _start,
+    str(USUAL),
+    "where a stream starts: at its checkpoint, or at a place in its sources, in the words of Flink's START_MODE",
 )
 NAME = _known("pipeline.name", _text, "", "the name of a stream's query in Spark")
 PHASES = _known(
@@ -394,7 +413,9 @@ class Options:
     @property
     def of_streams(self) -> StreamOptions:
         counted = self[MISSING_FILES] is MissingFiles.COUNT
-        return StreamOptions(self[IDLE_TIMEOUT], self[IDLE_ADVANCE], counted, self[INTERVAL], self[NAME])
+        return StreamOptions(
+            self[IDLE_TIMEOUT], self[IDLE_ADVANCE], counted, self[INTERVAL], self[NAME], self[START_MODE]
+        )
 
 
 def _option(key: str, span: Span | None) -> Option[Any]:

@@ -10,7 +10,7 @@ from tvfsql.api.script import Outcome, queries_of
 from tvfsql.errors import DataError
 from tvfsql.plan.checkpoint.changes import changes
 from tvfsql.runtime.cluster.files import Place
-from tvfsql.runtime.stream.driver.checkpoints import manifest_in, refuse_changes, refuse_other_text
+from tvfsql.runtime.stream.driver.checkpoints import manifest_in, refuse_changes, refuse_other_text, refuse_start
 
 
 def check_checkpoint(checkpoint: Place, outcomes: Iterable[Outcome], changed_input: bool, out: TextIO) -> None:
@@ -21,6 +21,7 @@ def check_checkpoint(checkpoint: Place, outcomes: Iterable[Outcome], changed_inp
         raise DataError(f"there is no folder {checkpoint}", hint="pass the folder of tvfsql run --checkpoint")
     for number, program in enumerate(_streams(outcomes), 1):
         folder = checkpoint / str(number)
+        refuse_start(folder, program.queries[0].options.start)
         old = manifest_in(folder)
         if old is None:
             out.write(f"stream {number} {'resumes' if refuse_other_text(folder, program.code) else 'is new'}\n")

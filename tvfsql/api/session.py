@@ -24,7 +24,7 @@ from tvfsql.bind.call import AdvanceWatermark, epoch_ms, table_with_watermark
 from tvfsql.bind.function import function_of
 from tvfsql.catalog import Catalog, Table, View
 from tvfsql.errors import BindError, DataError, OptionError, UnsupportedError
-from tvfsql.options import ZONE, Options
+from tvfsql.options import START_MODE, ZONE, Options
 from tvfsql.physical.operators import LateOutput
 from tvfsql.runtime.cluster.asked import MASTER, REMOTE
 from tvfsql.runtime.cluster.files import place_of
@@ -50,6 +50,7 @@ class Session:
     `flush`: whether the end of a bounded input fires every window. If not, open windows wait for the next run.
     `allow_changed_input`: resume from a checkpoint even if open windows will mix results of the old and the new query,
     as after a change of WHERE or with new aggregates. See docs/streams.md#change-a-running-query.
+    `start_mode`: the option tvfsql.start-mode (docs/streams.md#start-and-resume).
     """
 
     def __init__(
@@ -61,12 +62,15 @@ class Session:
         checkpoint: str | Path | None = None,
         flush: bool = True,
         allow_changed_input: bool = False,
+        start_mode: str | None = None,
         master: str | None = None,
         remote: str | None = None,
     ) -> None:
         asked = {key: url for key, url in ((MASTER, master), (REMOTE, remote)) if url is not None}
         if len(asked) > 1 or (asked and spark is not None):
             raise OptionError("a session has one of spark, master and remote")
+        if start_mode is not None:
+            asked[START_MODE.key] = start_mode
         options = {**(options or {}), **asked}
         self.own = OwnSpark(self._needs, spark)
         folder = place_of(checkpoint, lambda: self.spark) if checkpoint is not None else None

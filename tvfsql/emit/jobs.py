@@ -15,6 +15,7 @@ from tvfsql.options import StreamOptions
 from tvfsql.physical.operators import LateOutput, TableSourceScan
 from tvfsql.plan.node import Node
 from tvfsql.plan.sharing import by_itself, shared_by
+from tvfsql.plan.start_mode import USUAL
 from tvfsql.runtime.stream.driver.idle_sources import Source
 
 CHECKPOINT = "checkpoint"  # in the program's working directory
@@ -41,6 +42,7 @@ def job_arguments(plans: Sequence[Node], sinks: Iterable[Table | None], options:
         "count_missing_files": options.count_missing_files,
         "interval": options.interval if endless else 0,
         "name": options.name,
+        "start": str(options.start) if options.start != USUAL else "",
     }
     found = {name: value for name, value in arguments.items() if value}
     return found if options.idle_advance else found | {"idle_advance": False}
@@ -58,7 +60,7 @@ def letter_arguments(plans: Sequence[Node], options: StreamOptions) -> dict[str,
     scans = letter_scans(plans)
     told = job_arguments(scans, [], options) | {"late": _folders([scans[0].dead_letters])}
     name = f"{options.name}{OF_LETTERS}" if options.name else ""
-    told |= {"name": name, "beside": True}
+    told |= {"name": name, "beside": True, "start": ""}
     return {key: value for key, value in told.items() if value or key == "idle_advance"}
 
 

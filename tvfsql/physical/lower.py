@@ -12,7 +12,7 @@ from functools import singledispatch
 
 from tvfsql.catalog import Catalog, Table
 from tvfsql.errors import TvfSqlError, UnsupportedError
-from tvfsql.options import LATE_RECORDS, NULL_TIMES, ZONE, LateRecords, Options
+from tvfsql.options import LATE_RECORDS, NULL_TIMES, START_MODE, ZONE, LateRecords, Options
 from tvfsql.physical.changes import refuse_changes
 from tvfsql.physical.dead_letters import dead_letter_table
 from tvfsql.physical.firing import firing_of, refuse_firing, with_changes
@@ -39,6 +39,7 @@ from tvfsql.physical.row_level import (
     stream_keep_row,
     stream_temporal_join,
 )
+from tvfsql.physical.starting import started
 from tvfsql.physical.streaming import calling_for_rows, stream_merge, stream_rank, stream_slices
 from tvfsql.physical.words import called
 from tvfsql.plan import nodes, window_nodes
@@ -97,6 +98,8 @@ def _(node: nodes.Scan, catalog: Catalog, options: Options) -> Node:
     streaming = options.streaming and not node.looked_up
     if table.connector is not None and not node.looked_up:
         (table.connector.refuse_stream if streaming else table.connector.refuse_batch)(table.name)
+    if streaming:
+        table = started(table, options[START_MODE])
     sign = free_name(SIGN, lambda name: name in {column.lower() for column in node.columns})
     changelog = node.changelog and table.reads_changes(streaming)
     scan = TableSourceScan(

@@ -11,6 +11,7 @@ from tvfsql.catalog.connectors.changes import Changes
 from tvfsql.catalog.connectors.ignored import ignored_names
 from tvfsql.errors import BindError, Span, did_you_mean
 from tvfsql.plan.conflicts import DEDUPLICATE
+from tvfsql.plan.start_mode import Place, StartMode
 
 FORMATS = ("avro", "csv", "json", "orc", "parquet", "text")
 SINKS_ONLY = ("print", "blackhole")
@@ -63,6 +64,10 @@ class Connector:
     def notes(self, table: str) -> tuple[str, ...]:
         """Lines to tell the user who creates the table."""
         return ()
+
+    def started(self, mode: StartMode) -> Connector | None:
+        """The same source, which a new stream reads from the place of `mode` on; None if it cannot start there."""
+        return self if mode.place in (Place.BEGINNING, None) else None
 
     @property
     def partitioned(self) -> bool:

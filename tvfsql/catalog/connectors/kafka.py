@@ -6,7 +6,7 @@ A message has a key, a value and metadata. The value holds all columns of the ta
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass, fields
+from dataclasses import dataclass, fields, replace
 
 from tvfsql.catalog.connectors.avro import AVRO, CONFLUENT, NAMES, avro_options, confluent_options
 from tvfsql.catalog.connectors.avro_schema import LEGACY
@@ -14,12 +14,13 @@ from tvfsql.catalog.connectors.changes import OPTIONS, Changes, changes_of, know
 from tvfsql.catalog.connectors.connector import Connector
 from tvfsql.catalog.connectors.formats import known_options, spark_options, written_options
 from tvfsql.catalog.connectors.ignored import ignored_names
-from tvfsql.catalog.connectors.kafka_offsets import RESET, WITH_MODES, End, end_of, start_of, starts_at_group
+from tvfsql.catalog.connectors.kafka_offsets import RESET, WITH_MODES, End, end_of, from_time, start_of, starts_at_group
 from tvfsql.catalog.connectors.protobuf import NAMES as OF_PROTOBUF
 from tvfsql.catalog.connectors.protobuf import PROTOBUF, protobuf_options
 from tvfsql.errors import BindError, Span, UnsupportedError, did_you_mean
 from tvfsql.plan.declared_types import DeclaredType, undeclared
 from tvfsql.plan.node import Field
+from tvfsql.plan.start_mode import Place, StartMode
 from tvfsql.plan.table_options import TableOptions
 from tvfsql.plan.types import SqlType, shown
 
@@ -91,6 +92,13 @@ class Kafka(Connector):
             return ()
         start = "latest" if self.from_latest else "earliest"
         return (f"table {table} starts at the {start} offset: offsets of its consumer group are not read",)
+
+    def started(self, mode: StartMode) -> Kafka:
+        if mode.place in (Place.BEGINNING, None):
+            return self
+        others = [(name, value) for name, value in self.reading if not name.startswith("starting")]
+        start = [("startingOffsets", "latest")] if mode.time is None else from_time(mode.time)
+        return replace(self, reading=(*others, *start), of_group=False)
 
     @property
     def partitioned(self) -> bool:

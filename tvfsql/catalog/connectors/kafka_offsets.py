@@ -41,14 +41,19 @@ def start_of(options: TableOptions, topic: str | None) -> list[tuple[str, str]]:
         return [("startingOffsets", "earliest" if reset == "none" else reset)]
     match options.word("scan.startup.mode", STARTUP_MODES, STARTUP_MODES[0]):
         case "timestamp":
-            at = options.whole("scan.startup.timestamp-millis", least=0)
-            # a partition without so new a message starts at its next message, as in Flink
-            return [("startingTimestamp", str(at)), ("startingOffsetsByTimestampStrategy", "latest")]
+            return from_time(options.whole("scan.startup.timestamp-millis", least=0))
         case "specific-offsets":
             offsets = _offsets("scan.startup.specific-offsets", options, topic)
             return [("startingOffsets", json.dumps({topic: offsets}))]
         case mode:
             return [("startingOffsets", mode.removesuffix("-offset"))]
+
+
+def from_time(at: int) -> list[tuple[str, str]]:
+    """Spark's options to start at messages from `at` (epoch ms) on. A partition without so new a message starts at its
+    next message, as in Flink.
+    """
+    return [("startingTimestamp", str(at)), ("startingOffsetsByTimestampStrategy", "latest")]
 
 
 def end_of(options: TableOptions, topic: str | None) -> End | None:

@@ -14,6 +14,7 @@ from tvfsql.errors import DataError, OptionError
 from tvfsql.plan.checkpoint.changes import Change, Verdict, changes, verdict_of
 from tvfsql.plan.checkpoint.manifest import PARALLELISM, Manifest
 from tvfsql.plan.checkpoint.matching import following
+from tvfsql.plan.start_mode import StartMode
 from tvfsql.runtime.cluster.files import Place, table_place
 from tvfsql.runtime.stream.driver.parallelism import FILE as KEY_GROUPS_KEPT
 from tvfsql.runtime.stream.driver.parallelism import keep_key_groups, kept_key_groups
@@ -132,6 +133,19 @@ def refuse_changes(folder: Place, found: Sequence[Change], *, changed_input: boo
 def has_begun(folder: Place) -> bool:
     """Whether a stream has begun a micro-batch."""
     return any(name.isdigit() for name in (folder / "spark" / "offsets").names())
+
+
+def refuse_start(folder: Place | None, mode: StartMode) -> None:
+    """Raise OptionError if a stream with this checkpoint cannot start in this mode: RESUME needs state to resume from,
+    and FROM_ a new folder, because state is never deleted.
+    """
+    if mode.place is None and (folder is None or not has_begun(folder)):
+        where = f"{folder} is not the checkpoint of a stream" if folder is not None else "there is no checkpoint"
+        hint = "RESUME_OR_FROM_BEGINNING starts a new stream" if folder is not None else "--checkpoint DIR"
+        raise OptionError(f"tvfsql.start-mode is {mode}, but {where}", hint=hint)
+    if not mode.resumes and folder is not None and has_begun(folder):
+        problem = f"tvfsql.start-mode is {mode}, but the checkpoint {folder} has the state of a stream"
+        raise OptionError(problem, hint=f"use a new folder; or RESUME_OR_{mode} resumes from the state")
 
 
 def refuse_files_of_others(

@@ -18,12 +18,13 @@ from pyspark.sql.streaming.readwriter import DataStreamWriter
 
 from tvfsql.errors import TvfSqlError
 from tvfsql.plan.checkpoint.manifest import Manifest
+from tvfsql.plan.start_mode import USUAL, start_mode
 from tvfsql.runtime.cluster.code import prepare
 from tvfsql.runtime.cluster.files import Place, place_of
 from tvfsql.runtime.cluster.places import require_streams
 from tvfsql.runtime.frames.print_table import print_rows
 from tvfsql.runtime.host.failures import require_settings, translated
-from tvfsql.runtime.stream.driver.checkpoints import claim, manifest_in, refuse_files_of_others
+from tvfsql.runtime.stream.driver.checkpoints import claim, manifest_in, refuse_files_of_others, refuse_start
 from tvfsql.runtime.stream.driver.idle_sources import Source
 from tvfsql.runtime.stream.driver.progress_text import counter_lines
 from tvfsql.runtime.stream.driver.running import Running, Stream
@@ -46,6 +47,7 @@ class Job:
     `interval`: for an `endless` stream, ms between the starts of two micro-batches; 0: as soon as there are rows.
     `name`: the name of its query. `checkpoint`: the folder of its state; None: a temporary folder. The folder belongs
     to the query that `manifest` describes, or without a manifest to the text `program`.
+    `start`: its start mode; "": RESUME_OR_FROM_BEGINNING.
     `report` receives its metrics after each micro-batch, under its name or `label`.
     `beside`: it writes what another stream cannot read (dead letters), so that stream counts its rows.
     """
@@ -66,6 +68,7 @@ class Job:
     beside: bool = False
     report: Report | None = None
     looks_up: Sequence[str] = ()
+    start: str = ""
 
 
 def start_streams(spark: SparkSession, *jobs: Job, flush: bool = True, changed_input: bool = False) -> Running:
@@ -80,6 +83,8 @@ def start_streams(spark: SparkSession, *jobs: Job, flush: bool = True, changed_i
     folders = [None if job.checkpoint is None else place_of(job.checkpoint, lambda: spark).resolved() for job in jobs]
     require_streams(spark, folders)
     prepare(spark)
+    for job, folder in zip(jobs, folders, strict=True):
+        refuse_start(folder, start_mode(job.start) or USUAL)
     for job, folder in zip(jobs, folders, strict=True):
         before = manifest_in(folder) if folder is not None else None
         refuse_files_of_others(spark, job.writes, job.late, folder, before)
