@@ -10,6 +10,7 @@ import pyarrow as pa
 import pytest
 import row_streams
 import streams
+from chosen_aggregates import NAMES, of_merges
 from firing import FiringOperator
 from hypothesis import given
 from hypothesis import strategies as st
@@ -22,7 +23,6 @@ from tvfsql.errors import DataError, UnsupportedError
 from tvfsql.plan.firing import Firing
 from tvfsql.plan.stream import StreamContext
 from tvfsql.plan.window import Hop, Session, Sliced, Tumble, Window
-from tvfsql.runtime.arrow.batches import from_bytes, to_bytes
 from tvfsql.runtime.stream.exchange.key_groups import key_group_labels
 from tvfsql.runtime.stream.operator.protocol import Operator as RowOperator
 from tvfsql.runtime.stream.rescale.division import Division, Part
@@ -208,15 +208,24 @@ def test_key_groups_that_differ_in_their_watermark_are_not_joined() -> None:
         divided(Description("GlobalWindowAggregate", ("key",), Tumble(100)), (2, 3), states)
 
 
-def test_chunks_that_lack_dropped_aggregates_join_those_that_still_have_them() -> None:
-    states = busy(Tumble(100), 4)
-    state = max(states.values(), key=lambda each: len(each.chunks))
-    for key, data in state.chunks.items():
-        state.chunks[key] = to_bytes(from_bytes(data).drop_columns(["total"]))
-    (after,) = divided(Description("GlobalWindowAggregate", ("key",), Tumble(100)), (4, 1), states).values()
-    (rows,) = (from_bytes(data) for key, data in after.chunks.items() if key.kind == Kind.SLICE)
-    assert "total" not in rows.schema.names
-    assert rows.num_rows == 8
+@given(EVEN | SESSIONS, micro_batches(), NUMBERS, CUTS, CUTS)
+@examples(30)
+def test_windows_of_a_query_that_has_changed_its_aggregates_go_on(
+    window: Window, batches: list[list[Event]], numbers: tuple[int, int], change: int, cut: int
+) -> None:
+    """One aggregate is added, and one dropped."""
+    if getattr(window, "emit_only_on_change", False):
+        return  # these cannot change
+    description = Description("GlobalWindowAggregate", ("key",), window)
+    one, other = Operator(window, numbers[0]), Operator(window, 1)
+    places = [name for name in streams.operator(window).layout.names if name not in NAMES]
+    for number, events in enumerate(batches):
+        own = NAMES[:3] if number < change else [*NAMES[:2], *NAMES[3:]]
+        for each in (one, other):
+            each.made, each.given = of_merges(window, own), lambda batch, own=own: batch.select([*places, *own])  # type: ignore[misc]
+        if number == cut:
+            divide_windows(one, description, numbers)
+        assert ordered(one.batch(events)) == ordered(other.batch(events))
 
 
 def test_runs_of_slices_are_made_again() -> None:

@@ -5,30 +5,15 @@ from __future__ import annotations
 from typing import Any
 
 import pyarrow as pa
+from chosen_aggregates import COUNT, KINDS, NAMES, of_merges
 from hypothesis import given, settings
 from hypothesis import strategies as st
-from streams import EVEN, LONG, MERGES, MONTHS, TYPES, Event, Operator, Out, micro_batches, operator
+from streams import EVEN, LONG, MONTHS, Event, Operator, Out, micro_batches, operator
 
 from tvfsql.plan.window import Session, Window
-from tvfsql.runtime.merge.session_merge import Intervals
-from tvfsql.runtime.merge.slice_rows import SliceRows
-from tvfsql.runtime.stream.windows.sessions import SessionOperator
-from tvfsql.runtime.stream.windows.slicing_operator import SlicingOperator
 
-COUNT = "total"  # stands for a count, which is 0 without rows
-KINDS = dict(zip((name for name, _ in MERGES), TYPES, strict=True))
-NAMES = [*KINDS]
 SESSIONS = st.builds(Session, st.integers(1, 12), st.sampled_from([None, None, 20]))
 WINDOWS = (EVEN | MONTHS | LONG | SESSIONS).filter(lambda window: not window.emit_only_on_change)
-
-
-def of_merges(window: Window, names: list[str]) -> SlicingOperator | SessionOperator:
-    """The operator of a query with these aggregates, whose state may lack any of them."""
-    merges = tuple((name, dict(MERGES)[name]) for name in names)
-    lacking = {name: pa.array([0 if name == COUNT else None], KINDS[name]) for name in names}
-    if isinstance(window, Session):
-        return SessionOperator(Intervals(1, merges, window.gap, window.limit), "rows", lacking=lacking)
-    return SlicingOperator(window, SliceRows(1, merges), "rows", lacking=lacking)
 
 
 def neutral(payload: pa.RecordBatch, names: list[str]) -> pa.RecordBatch:

@@ -26,7 +26,7 @@ from tvfsql.runtime.stream.exchange.key_groups import key_group_labels
 from tvfsql.runtime.stream.exchange.rows_by_key import HASH
 from tvfsql.runtime.stream.rescale.spark_hash import xxhash64
 from tvfsql.runtime.stream.rescale.state_rows import GroupState, SetTimers
-from tvfsql.runtime.stream.state.chunk_store import PARTIALS, ChunkKey, ChunkStore, Key, Kind
+from tvfsql.runtime.stream.state.chunk_store import ChunkKey, ChunkStore, Key, Kind
 from tvfsql.runtime.stream.state.description import Description
 from tvfsql.runtime.stream.state.hash_buckets import HashBuckets
 from tvfsql.runtime.stream.state.memory import MemoryState, MemoryTimers
@@ -167,14 +167,14 @@ def _marks(description: Description, index: bytes) -> Iterator[tuple[int, int]]:
 
 
 def _rows_together(description: Description, state: MemoryState, parts: Sequence[Part]) -> ChunkStore:
-    """A store of the rows of all parts. Chunks of the same key and place become one, so a key has about as many chunks
-    as it had."""
+    """A store of the rows of all parts. Chunks of the same key, place and columns become one, so a key has few."""
     chunks: dict[Key, dict[int, list[pa.RecordBatch]]] = defaultdict(lambda: defaultdict(list))
     for part in parts:
         kind, number, level, place = _loaded(part)
         chunks[Key(Kind(kind), number, level)][place].append(from_bytes(part.data))
     together = {
-        key: [_alike(key, batches) for _, batches in sorted(places.items())] for key, places in sorted(chunks.items())
+        key: [batch for _, batches in sorted(places.items()) for batch in _joined_alike(batches)]
+        for key, places in sorted(chunks.items())
     }
     window = description.window
     if isinstance(window, Session):
@@ -187,17 +187,17 @@ def _rows_together(description: Description, state: MemoryState, parts: Sequence
     if buckets:
         HashBuckets(store).replace(joined(buckets), [0])
     for key, batches in together.items():
-        for batch in batches if key.kind != Kind.BUCKET else ():
-            store.append(key, batch)
+        if key.kind != Kind.BUCKET:
+            store.restore(key, batches)
     return store
 
 
-def _alike(key: Key, batches: Sequence[pa.RecordBatch]) -> pa.RecordBatch:
-    """One batch of several. Partials that a changed query no longer has are only in chunks that it has not read."""
-    if key.kind in PARTIALS:
-        names = min((batch.schema.names for batch in batches), key=len)
-        batches = [batch.select(names) for batch in batches]
-    return joined(batches)
+def _joined_alike(batches: Sequence[pa.RecordBatch]) -> list[pa.RecordBatch]:
+    """One batch for each set of columns: a changed query has other partials than chunks that it has not read."""
+    alike: dict[tuple[str, ...], list[pa.RecordBatch]] = defaultdict(list)
+    for batch in batches:
+        alike[tuple(batch.schema.names)].append(batch)
+    return [joined(each) for each in alike.values()]
 
 
 def _timers_together(queues: Sequence[Part], timers: Sequence[Part], store: ChunkStore) -> MemoryTimers:

@@ -146,6 +146,12 @@ class ChunkStore:
         self.chunks.setdefault(key, [])
         self._put(key, 0, batch)
 
+    def restore(self, key: Key, batches: Sequence[pa.RecordBatch]) -> None:
+        """Take over the chunks of a key from earlier key groups, oldest first, without merging any."""
+        chunks = self.chunks.setdefault(key, [])
+        for batch in batches:
+            self._put(key, len(chunks), batch)
+
     def mark(self, key: Key) -> None:
         """Add a key without rows. Only for stores without `times`."""
         self.chunks.setdefault(key, [])
