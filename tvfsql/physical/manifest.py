@@ -134,12 +134,13 @@ class _Tracer:
         branches = [*_branches(slices.input, {**wanted, TIME: column(slices.time)})]
         merges = {name: kind.path if isinstance(kind, UserFunction) else str(kind) for name, kind in node.merges}
         settings = {"DESCRIPTOR": _of(branches, TIME), "table.local-time-zone": node.context.zone}
-        rows = {name for name, kind in node.merges if isinstance(kind, TopRows) or (id(node), name) in self.used.rows}
+        lists = {name for name, kind in node.merges if isinstance(kind, TopRows) or (id(node), name) in self.used.rows}
+        whole = {*lists, node.rows}
         columns = (self._column(name, slices.input, branches, merge) for name, merge in merges.items())
         return State(
             "GROUP BY window",
             tuple(self._column(name, slices.input, branches) for name in node.keys),
-            tuple(replace(column, whole=column.name in rows) for column in columns),
+            tuple(replace(column, whole=column.name in whole) for column in columns),
             tuple(map(self._input, branches)),
             node.window,
             node.context.firing,

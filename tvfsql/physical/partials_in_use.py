@@ -63,6 +63,8 @@ class PartialsInUse:
                 return {name: frozenset().union(*of) for name, *of in zip(node.columns, *sides, strict=False)}
             case Reused():
                 return self._visit(node.of.plan)
+            case nodes.SparkSql():  # its text may combine any of them
+                self.combined.add(frozenset().union(*(each for origins in below for each in origins.values())))
             case Unnest():
                 self.rows |= below[0].get(node.rows, frozenset())
         together: dict[str, frozenset[Partial]] = {}

@@ -38,9 +38,15 @@ def write(file: Path, *rows: tuple[str, str, int, str]) -> None:
 
 
 def run(
-    spark: SparkSession, folder: Path, query: str, out: str = "out", delay: int = 1, flush: bool = False
+    spark: SparkSession,
+    folder: Path,
+    query: str,
+    out: str = "out",
+    delay: int = 1,
+    flush: bool = False,
+    start: str | None = None,
 ) -> Session:
-    session = Session(spark, mode="streaming", checkpoint=folder / "checkpoint", flush=flush)
+    session = Session(spark, mode="streaming", checkpoint=folder / "checkpoint", flush=flush, start_mode=start)
     session.execute(TABLES.format(folder=folder, out=out, delay=delay) + query)
     return session
 
@@ -54,17 +60,21 @@ def read(folder: Path) -> Counter[tuple[object, ...]]:
 @pytest.mark.spark
 def test_a_changed_query_goes_on_with_open_windows(spark: SparkSession, tmp_path: Path) -> None:
     """A window is open with rows of two keys when names, order, projection, sink and watermark change, and MAX goes;
-    sums go on."""
+    sums go on. The first run must start anew, and the last one must resume."""
     write(tmp_path / "in" / "1.json", ("a", "x", 1, "2024-01-01 00:00:01"), ("b", "y", 1, "2024-01-01 00:00:02"))
-    metrics = run(spark, tmp_path, BEFORE).metrics()["1"]
+    with pytest.raises(TvfSqlError, match=r"start-mode is RESUME, but .*/checkpoint/1 is not the checkpoint"):
+        run(spark, tmp_path, BEFORE, start="RESUME")
+    metrics = run(spark, tmp_path, BEFORE, start="FROM_BEGINNING").metrics()["1"]
     assert (metrics["rows_in"], metrics["rows_out"], metrics["state_rows"]) == (2, 0, 2)
     write(tmp_path / "in" / "2.json", ("a", "x", 10, "2024-01-01 00:00:03"))
     with pytest.raises(TvfSqlError, match=r"TUMBLE\(size=\[2 min\]\)"):
         run(spark, tmp_path, AFTER.replace("'1' MINUTE", "'2' MINUTE"))
+    with pytest.raises(TvfSqlError, match="checkpoint/1 has the state of a stream"):
+        run(spark, tmp_path, AFTER, start="FROM_BEGINNING")
     with pytest.raises(TvfSqlError, match="WHERE below GROUP BY window"):
         run(spark, tmp_path, AFTER.replace("GROUP BY", "WHERE price > 0 GROUP BY"))
     assert not read(tmp_path / "out")
-    session = run(spark, tmp_path, AFTER, out="changed", delay=2, flush=True)
+    session = run(spark, tmp_path, AFTER, out="changed", delay=2, flush=True, start="RESUME")
     metrics, streams = session.metrics()["1"], session.streams
     assert {*streams.programs["1"].observed} == {*streams.metrics["1"].operators.operators} == {"tvfsql"}
     counted = streams.metrics["1"].operators.operators["tvfsql"]

@@ -89,6 +89,14 @@ def test_the_formats_and_where_reading_starts(spark: SparkSession, broker: Broke
     start = {mode: "specific-offsets", "scan.startup.specific-offsets": offsets}
     create(session, "numbers", "n STRING", broker, format="raw", **start)
     assert sorted(row.n for row in session.sql("SELECT n FROM numbers").collect()) == ["2", "3"]
+    create(session, "streamed", "n STRING", broker, format="raw", topic="numbers", **start, **TO_THE_END)
+    for start_mode, numbers in (
+        ("FROM_BEGINNING", ["2", "3"]),
+        ("FROM_NOW", []),
+        ("FROM_TIMESTAMP(TIMESTAMP '2020-01-01 00:00:00')", ["0", "1", "2", "3", "4"]),
+    ):
+        streaming = Session(spark, mode="streaming", catalog=session.catalog, start_mode=start_mode)
+        assert sorted(row.n for row in streaming.sql("SELECT n FROM streamed").collect()) == numbers
     start = {mode: "timestamp", "scan.startup.timestamp-millis": "4000000000000", "topic": "numbers;texts"}
     create(session, "of_the_future", "n STRING", broker, format="raw", **start)
     assert session.sql("SELECT n FROM of_the_future").collect() == []

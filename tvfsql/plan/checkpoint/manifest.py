@@ -30,7 +30,7 @@ class Column:
     `merge` says how two values are merged; "": they are not. `type` is "" if only Spark knows it. `reads` has the
     source columns that it reads, with their types. `since` numbers the changes of the query that added columns, in
     whose windows that were open then it only counts later rows; 0: it counts all rows. Windows cannot do without the
-    rows in a column with `whole`.
+    rows in a column with `whole`, nor without their number.
     """
 
     name: str
