@@ -239,9 +239,9 @@ def _alike(old: Sequence[Column], new: Sequence[Column]) -> bool:
 
 def _listed(columns: Sequence[Column], *, named: bool = False) -> str:
     def text(column: Column) -> str:
-        own = f"{column.text} {column.type.upper()}".strip()
+        own = f"{column.shown} {column.type.upper()}".strip()
         own += f" ({column.reads})" if column.reads and not column.type else ""
-        return f"{own} AS {column.name}" if named and column.name != column.text else own
+        return f"{own} AS {column.name}" if named and column.name != column.shown else own
 
     return ", ".join(map(text, columns)) or "none"
 

@@ -9,6 +9,7 @@ docs/streams.md#change-a-running-query.
 from __future__ import annotations
 
 import json
+import re
 from collections.abc import Mapping
 from dataclasses import asdict, dataclass
 from typing import Any, get_args
@@ -20,6 +21,8 @@ from tvfsql.plan.window import Window
 
 FORMAT = 1  # of the manifest itself
 PARALLELISM = "pipeline.max-parallelism"  # a setting: the number of key groups, which checkpoints keep apart
+COUNTED = re.compile(r"sum\((?:CASE WHEN (.+) IS NOT NULL THEN 1L ELSE 0L END|1L)\)")
+IGNORING_NULL = re.compile(r"(\w+)\(CASE WHEN (.+) IS NOT NULL THEN (?:\2|array\(\2\)) END\)")
 _WINDOWS: dict[str, type[Window]] = {kind.__name__: kind for kind in get_args(Window)}
 
 
@@ -55,9 +58,18 @@ class Column:
 
     @property
     def text(self) -> str:
-        """The column as shown to users: `sum(price * 2)`."""
+        """What the column holds, as text: `sum(price * 2)`."""
         of = " | ".join(dict.fromkeys(self.of))
         return f"{self.merge}({of})" if self.merge else of
+
+    @property
+    def shown(self) -> str:
+        """The same for users, without the conditions by which aggregates ignore NULL."""
+        whole = COUNTED.fullmatch(self.text)
+        if whole:
+            return f"count({_bare(whole[1]) if whole[1] else '*'})"
+        value = IGNORING_NULL.fullmatch(self.text)
+        return f"{value[1]}({_bare(value[2])})" if value else self.text
 
 
 @dataclass(frozen=True)
@@ -160,6 +172,12 @@ class Manifest:
             raise DataError(
                 "the manifest of this checkpoint is damaged", hint="put the file back, or use a new folder"
             ) from error
+
+
+def _bare(text: str) -> str:
+    """An expression without the parentheses around it as a whole."""
+    inner = text[1:-1]
+    return inner if text[:1] == "(" and text[-1:] == ")" and not {*"()"} & {*inner} else text
 
 
 def _operator(told: dict[str, Any]) -> State:
