@@ -67,6 +67,7 @@ def test_each_partition_of_each_table_has_a_watermark() -> None:
     ]
     states = channels((1, "0", END_OF_INPUT, "active"), (2, "0", 990_000, "active"))
     assert [one["table"] for one in metrics(stream, {operator: {"channels": states}}).channels] == ["click"]
+    assert not metrics(stream, {operator: {"channels": states, "watermark": END_OF_INPUT}}).channels
 
 
 def test_of_a_table_that_is_read_twice_the_operator_that_is_behind_counts() -> None:

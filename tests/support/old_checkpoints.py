@@ -40,6 +40,7 @@ EARLY = {
 # Before and after: minutes, seconds of event time, with a price each. Windows are open when the first run ends.
 BEFORE = [("a", 5, "00:00:10"), ("b", 7, "00:01:20"), ("a", 3, "00:02:30"), ("a", 5, "00:04:40"), ("c", 1, "00:06:00")]
 AFTER = [("c", 4, "00:06:10"), ("a", 9, "00:07:20"), ("b", 2, "00:08:30"), ("a", 2, "00:31:00")]
+DELETED = [("c", 1, "00:06:00")]  # from the changelog, after the first run
 
 
 @dataclass(frozen=True)
@@ -134,6 +135,27 @@ CASES = {
             "table.exec.emit.allow-lateness": "10 min",
         },
     ),
+    "highest": Old(
+        f"SELECT w.window_end, w.item, w.price FROM TABLE(TUMBLE({OVER}, INTERVAL '5' MINUTE)) AS w "
+        "JOIN (SELECT window_start, window_end, MAX(price) AS most "
+        f"FROM TABLE(TUMBLE({OVER}, INTERVAL '5' MINUTE)) GROUP BY window_start, window_end) AS m "
+        "ON w.window_start = m.window_start AND w.window_end = m.window_end AND w.price = m.most"
+    ),
+    "session_on_event": Old(
+        TOTALS.format(window="SESSION(TABLE bid PARTITION BY item, DESCRIPTOR(ts), INTERVAL '3' MINUTE)"),
+        before="ALTER TABLE bid SET ('scan.watermark.emit.strategy' = 'on-event');",
+    ),
+    "two_tables": Old(
+        "SELECT window_end, item, COUNT(*) AS n, SUM(price) AS s FROM TABLE(TUMBLE((SELECT * FROM bid UNION ALL "
+        "SELECT * FROM sale), DESCRIPTOR(ts), INTERVAL '5' MINUTE)) GROUP BY window_start, window_end, item"
+    ),
+    "changelog": Old(
+        "SELECT window_start, window_end, item, COUNT(*) AS n, SUM(price) AS s, MIN(price) AS low, "
+        "COUNT(DISTINCT price) AS different FROM TABLE(HOP(TABLE change, DESCRIPTOR(ts), INTERVAL '1' MINUTE, "
+        "INTERVAL '5' MINUTE)) GROUP BY window_start, window_end, item",
+        before="CREATE TABLE change (op STRING, item STRING, price BIGINT, ts TIMESTAMP(3), WATERMARK FOR ts AS ts) "
+        "WITH ('connector' = 'filesystem', 'path' = '{folder}/change', 'format' = 'json', 'changelog.op' = 'op');",
+    ),
     "history": Old(
         TOTALS.format(window=f"TUMBLE({OVER}, INTERVAL '5' MINUTE)"),
         before="CREATE TABLE past (item STRING, price BIGINT, ts TIMESTAMP(3)) WITH ('connector' = 'filesystem', "
@@ -154,13 +176,20 @@ def run(spark: SparkSession, name: str, folder: Path, *, last: bool) -> Counter[
         _write(folder / table / "before.json", BEFORE)
         if last:
             _write(folder / table / "after.json", AFTER)
+    if name == "changelog":
+        (folder / "change").mkdir(exist_ok=True)
+        _write(folder / "change" / "before.json", BEFORE, "+I")
+        if last:
+            _write(folder / "change" / "deleted.json", DELETED, "-D")
+            _write(folder / "change" / "after.json", AFTER, "+I")
     session = Session(spark, "streaming", old.options, checkpoint=folder / "checkpoint", flush=last)
     session.execute((TABLES + old.before).format(folder=folder))
     return Counter(str(tuple(row)) for row in session.sql(old.query).collect())
 
 
-def _write(file: Path, rows: list[tuple[str, int, str]]) -> None:
-    told = [{"item": item, "price": price, "ts": f"2024-01-01 {time}"} for item, price, time in rows]
+def _write(file: Path, rows: list[tuple[str, int, str]], op: str = "") -> None:
+    of_change = {"op": op} if op else {}
+    told = [of_change | {"item": item, "price": price, "ts": f"2024-01-01 {time}"} for item, price, time in rows]
     file.write_text("".join(f"{json.dumps(row)}\n" for row in told), encoding="utf-8")
 
 

@@ -32,7 +32,8 @@ def by_table(metrics: Metrics, program: Program, before: Metrics | None) -> Metr
 def _channels(metrics: Metrics, program: Program) -> tuple[dict[str, Any], ...]:
     found: dict[tuple[str, str | None], dict[str, Any]] = {}
     for name, tables in program.input_tables.items():
-        for channel in metrics.operators.operators.get(name, {}).get("channels", ()):
+        operator = metrics.operators.operators.get(name, {"ended": True})
+        for channel in () if operator["ended"] else operator["channels"]:
             table, partition, watermark = tables[channel["input"] - 1], channel["partition"], channel["watermark"]
             if table is None or channel["ended"]:
                 continue

@@ -18,6 +18,7 @@ detected in record parsing: [a,null].
 Parse Mode: FAILFAST. SQLSTATE: 22023
 {cause}
 \t... 36 more"""
+TIME = "Caused by: java.time.format.DateTimeParseException: Text '08:61' could not be parsed at index 3"
 NUMBER = 'Caused by: java.lang.NumberFormatException: For input string: "x"'
 
 
@@ -29,8 +30,9 @@ NUMBER = 'Caused by: java.lang.NumberFormatException: For input string: "x"'
         ("a,x\nb,x\n", NUMBER, "[a,null], because of 'x'"),
         ("ax,1\n", NUMBER, "[a,null], because of 'x'"),
         ("a,x\n", "", "[a,null]"),
+        ("a,1\na,08:61\n", TIME, "line 2, column 3: a,08:61"),
     ],
-    ids=["csv", "json", "two", "none", "unknown"],
+    ids=["csv", "json", "two", "none", "unknown", "time"],
 )
 def test_a_row_is_told_with_its_place(text: str, cause: str, says: str, tmp_path: Path) -> None:
     file = tmp_path / "1 a.csv"
@@ -54,3 +56,13 @@ def test_a_first_line_that_looks_like_a_header_is_told(first: str, told: bool, t
 def test_a_file_that_is_gone_is_told_without_a_place(tmp_path: Path) -> None:
     error = failure(SAYS.format(file=(tmp_path / "gone.csv").as_uri(), cause=NUMBER))
     assert error.message.endswith("gone.csv: [a,null], because of 'x'")
+
+
+def test_the_message_of_a_failed_stream_lacks_its_causes(tmp_path: Path) -> None:
+    """Spark's text ends with the file; what is wrong with its row is in Java's stack trace alone."""
+    file = tmp_path / "1.csv"
+    file.write_text("a,1\na,x\n")
+    said = SAYS.format(file=file.as_uri(), cause=NUMBER)
+    message = f"[STREAM_FAILED] Query [id = 0bea] terminated with exception: {said.splitlines()[1]} SQLSTATE: XXKST"
+    assert failure(message).message == f"the file {file} cannot be read"
+    assert failure(message, said).message.endswith("1.csv, line 2, column 3: a,x")

@@ -13,7 +13,10 @@ FAILED = re.compile(
     r"MALFORMED_RECORD_IN_PARSING\S*\] Malformed records are detected in record parsing: (.*?)\.\s",
     re.DOTALL,
 )
-VALUE = re.compile(r'Caused by: java\.lang\.NumberFormatException: For input string: "(.+?)"')
+VALUE = re.compile(
+    r'Caused by: java\.lang\.NumberFormatException: For input string: "(?P<number>.+?)"'
+    r"|Caused by: java\.time\.format\.DateTimeParseException: Text '(?P<time>.+?)' could not be parsed"
+)
 LOOKED_AT = 50_000_000  # the size of the largest file that is searched, in bytes
 SHOWN = 200  # how many characters of a row are shown
 HINT = (
@@ -30,13 +33,14 @@ def bad_row(message: str) -> DataError | None:
     if found is None:
         return None
     file, row = unquote(found.group(1)), found.group(2)
-    value = VALUE.search(message)
-    place = _place(Path(file), value.group(1)) if value else None
+    of_value = VALUE.search(message)
+    value = of_value and (of_value["number"] or of_value["time"])
+    place = _place(Path(file), value) if value else None
     hint = f"{HEADER}; {HINT}" if _is_header(Path(file), row) and (place is None or place[0] == 1) else HINT
     if place is not None:
         line, column, text = place
         return DataError(f"a row cannot be read: {file}, line {line}, column {column}: {text[:SHOWN]}", hint=hint)
-    because = f", because of {value.group(1)!r}" if value else ""
+    because = f", because of {value!r}" if value else ""
     return DataError(f"a row cannot be read: {file}: {row[:SHOWN]}{because}", hint=hint)
 
 

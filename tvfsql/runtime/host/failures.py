@@ -195,7 +195,7 @@ def translated() -> Iterator[None]:
     try:
         yield
     except (PySparkException, Py4JJavaError) as error:  # the latter for jobs that fail in Java
-        raise failure(str(error)) from error
+        raise failure(str(error), java_causes(error)) from error
     except BrokenPipeError:  # the reader of our output has gone
         raise
     except (Py4JError, ConnectionError) as error:  # Java does not answer
@@ -205,9 +205,14 @@ def translated() -> Iterator[None]:
         raise DataError(f"{place}{error.strerror or error}") from error
 
 
-def failure(message: str) -> TvfSqlError:
-    """The error for one of Spark's messages. The innermost cause decides."""
-    if found := bad_row(message) or _known(KNOWN, message):
+def java_causes(error: BaseException) -> str:
+    """Java's stack trace with the causes of a failed stream, which Spark's message leaves out; "" without one."""
+    return getattr(error, "_stackTrace", None) or ""
+
+
+def failure(message: str, causes: str = "") -> TvfSqlError:
+    """The error for one of Spark's messages, and for its `causes`. The innermost cause decides."""
+    if found := bad_row(f"{message}\n{causes}") or _known(KNOWN, message):
         return found
     text = "\n".join(line for line in message.splitlines() if not line.startswith("\tat "))  # without Java's stacks
     why = _of_stream(text)
