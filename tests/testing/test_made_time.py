@@ -57,6 +57,18 @@ def test_rows_are_those_of_a_stream_of_spark(tmp_path: Path, spark: SparkSession
     assert sorted(found) == sorted(map(tuple, wanted)) and len(found) == 9
 
 
+def test_a_table_of_kafka_is_one_channel(tmp_path: Path, spark: SparkSession) -> None:
+    """Its partitions are channels of a stream; a step has no partitions."""
+    kafka = "'connector' = 'kafka', 'topic' = 't', 'properties.bootstrap.servers' = 'h:1', 'format' = 'json'"
+    table = TABLE.replace("'connector' = 'filesystem', 'path' = 'bids', 'format' = 'json'", kafka)
+    steps = """      - rows: {bid: [{item: A, price: 1, bidtime: 2020-04-15 08:00}]}
+      - rows: {bid: [{item: A, price: 1, bidtime: 2020-04-15 08:11}]}
+        expect: [{item: A, total: 1}]
+"""
+    result = run(tmp_path, spark, table + TOTALS, steps)
+    assert result.passed, "\n".join(result.lines())
+
+
 def test_what_differs_is_told_with_its_line(tmp_path: Path, spark: SparkSession) -> None:
     steps = """      - rows: {bid: [{item: A, price: 1, bidtime: 2020-04-15 08:00}]}
       - watermark: 2020-04-15 08:10

@@ -52,29 +52,33 @@ def run_tests(paths: Sequence[str], only: str | None, update: bool, out: TextIO)
     own, results = SharedSpark(), list[CaseResult]()
     try:
         for suite in suites:
-            done = [*_results(suite, only, own, out)]
+            done = [*_results(suite, only, own, out, "new " if update else "FAIL")]
             results += done
             if update:
                 _rewrite(suite, done, out)
     finally:
         own.stop()
-    failed = sum(not result.passed for result in results)
+    differ = sum(not result.passed for result in results)
+    failed = sum(result.error is not None for result in results) if update else differ
+    now_new = f"{differ - failed} updated, " if update else ""
     seconds = time.monotonic() - began
-    out.write(f"{len(results) - failed} passed, {failed} failed in {seconds:.1f} s\n")
+    out.write(f"{len(results) - differ} passed, {now_new}{failed} failed in {seconds:.1f} s\n")
     if not results:
         places = ", ".join(paths) or "this folder"
         why = f"no test has {only} in its name" if suites else f"there is no test file *.tvfsql.yaml in {places}"
         print(why, file=sys.stderr)
         return TestExit.NO_TESTS
-    return TestExit.FAILED if failed and not (update and not any(result.error for result in results)) else TestExit.OK
+    return TestExit.FAILED if failed else TestExit.OK
 
 
-def _results(suite: Suite, only: str | None, own: SharedSpark, out: TextIO) -> Iterator[CaseResult]:
+def _results(suite: Suite, only: str | None, own: SharedSpark, out: TextIO, differs: str) -> Iterator[CaseResult]:
+    """Run the tests of a file and write their outcomes. `differs`: the word for a test with other rows."""
     for case in suite.cases:
         if only is not None and only.lower() not in case.name.lower():
             continue
         result = run_case(suite, case, own.get())
-        out.write(f"{'ok  ' if result.passed else 'FAIL'} {suite.file}: {case.name}\n")
+        word = "ok  " if result.passed else "FAIL" if result.error else differs
+        out.write(f"{word} {suite.file}: {case.name}\n")
         out.writelines(f"     {line}\n" for text in result.lines() for line in text.splitlines())
         out.flush()
         yield result

@@ -11,6 +11,7 @@ from typing import Any, cast
 
 from tvfsql.catalog import Table, TableColumn
 from tvfsql.physical.operators import TableSourceScan
+from tvfsql.plan.columns import CHANNEL
 from tvfsql.plan.node import Node
 from tvfsql.plan.scalar import Part, Proctime, Scalar, free_name
 from tvfsql.plan.sharing import Reused, Shared
@@ -51,7 +52,8 @@ def over_views(plan: Node, time: int) -> Node:
 
     def visit(node: Node) -> Node:
         if isinstance(node, TableSourceScan):
-            return replace(node, source=given(node.source), dead_letters=None)
+            stored = tuple(part for part in node.fields if part.name != CHANNEL)  # a view is one channel
+            return replace(node, source=given(node.source), fields=stored, dead_letters=None)
         return cast(Node, _mapped(node, clock))
 
     return plan.transform(visit)
