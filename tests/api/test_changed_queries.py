@@ -88,6 +88,7 @@ SELECT window_start, item, COUNT(*) FROM TABLE(TUMBLE(TABLE change, DESCRIPTOR(t
 GROUP BY window_start, window_end, item;
 """
 PLAIN = "SELECT item FROM bid WHERE price > 3;"
+FOUR = "SET 'pipeline.max-parallelism' = '4'; "
 EARLY = "SET 'table.exec.emit.early-fire.enabled' = 'true'; SET 'table.exec.emit.early-fire.delay' = '1 s';"
 
 
@@ -256,7 +257,9 @@ CASES = [
         "SET 'pipeline.max-parallelism' = '8'; INSERT",
         REFUSED,
         "pipeline.max-parallelism",
+        also=FOUR,
     ),
+    Case("key groups of the checkpoint", TOTALS, "SET 'pipeline.max-parallelism' = '4';", "", FREE, also=FOUR),
     Case("another table", TOTALS, "FROM TABLE(HOP(TABLE bid", "FROM TABLE(HOP(TABLE bid2", REFUSED, "another table"),
     Case("early firing", PAGES, "SELECT", f"{EARLY} SELECT", REFUSED, "state remembers what was emitted"),
     Case("delay of early firing", PAGES, "'1 s'", "'5 s'", FREE, "from now on", also=EARLY),

@@ -22,7 +22,7 @@ from tvfsql.plan.checkpoint.changes import changes
 from tvfsql.plan.checkpoint.manifest import PARALLELISM
 from tvfsql.runtime.cluster.files import LocalPlace
 from tvfsql.runtime.stream.driver.checkpoints import manifest_in, refuse_changes
-from tvfsql.runtime.stream.driver.parallelism import keep_key_groups, usual_key_groups
+from tvfsql.runtime.stream.exchange.parallelism import keep_key_groups, usual_key_groups
 from tvfsql.runtime.stream.rescale import rescale, rewriter
 from tvfsql.runtime.stream.rescale.rescale import Size, size_of
 

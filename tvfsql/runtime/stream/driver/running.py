@@ -27,17 +27,17 @@ from tvfsql.runtime.stream.backfill.history import Backfill, Interrupted, backfi
 from tvfsql.runtime.stream.driver.checkpoints import has_begun, manifest_in
 from tvfsql.runtime.stream.driver.end_of_input import EndOfInput, are_generated
 from tvfsql.runtime.stream.driver.idle_sources import Idleness, Source
-from tvfsql.runtime.stream.driver.parallelism import (
+from tvfsql.runtime.stream.driver.processing_time_triggers import Triggers
+from tvfsql.runtime.stream.driver.quiet_worker import quiet_java
+from tvfsql.runtime.stream.driver.source_files import came_after, files_looked_up, missing_files
+from tvfsql.runtime.stream.exchange.key_groups import KeyGroups, key_groups
+from tvfsql.runtime.stream.exchange.parallelism import (
     TASKS,
     keep_key_groups,
     kept_key_groups,
     refuse_other_number,
     usual_key_groups,
 )
-from tvfsql.runtime.stream.driver.processing_time_triggers import Triggers
-from tvfsql.runtime.stream.driver.quiet_worker import quiet_java
-from tvfsql.runtime.stream.driver.source_files import came_after, files_looked_up, missing_files
-from tvfsql.runtime.stream.exchange.key_groups import KeyGroups, key_groups
 from tvfsql.runtime.stream.progress.counts import (
     MISSING,
     StreamCounts,

@@ -16,9 +16,9 @@ from tvfsql.runtime.cluster.code import of_connect, prepare
 from tvfsql.runtime.cluster.files import Place
 from tvfsql.runtime.host.failures import translated
 from tvfsql.runtime.stream.driver.checkpoints import manifest_in
-from tvfsql.runtime.stream.driver.parallelism import TASKS, kept_key_groups
 from tvfsql.runtime.stream.driver.unfinished_rescale import Rescale, settle
 from tvfsql.runtime.stream.exchange.key_groups import key_group_labels
+from tvfsql.runtime.stream.exchange.parallelism import TASKS, kept_key_groups
 from tvfsql.runtime.stream.inspect.checkpoint import Indexes, finished, indexes
 from tvfsql.runtime.stream.rescale.division import JOIN, OPERATORS, Division, is_divided
 from tvfsql.runtime.stream.rescale.rewriter import rewrite

@@ -20,8 +20,8 @@ from pyspark.sql import types as T
 from pyspark.sql.pandas.types import to_arrow_schema
 
 from tvfsql.runtime.cluster.files import Place, for_spark
-from tvfsql.runtime.stream.driver.parallelism import TASKS
 from tvfsql.runtime.stream.driver.unfinished_rescale import Rescale
+from tvfsql.runtime.stream.exchange.parallelism import TASKS
 from tvfsql.runtime.stream.rescale.division import Division, Part
 from tvfsql.runtime.stream.rescale.state_rows import batch_of, read, rows_of, written
 

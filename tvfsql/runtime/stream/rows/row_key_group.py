@@ -44,7 +44,7 @@ class RowKeyGroup(KeyGroup):
     def flush(self) -> None:
         self.store.flush()
         if self.services is not None:
-            self.services.flush()
+            self.services.flush(clock_alone=False)  # the valve has the watermark
 
 
 def delayed(watermark: int | None, delay: int) -> int | None:

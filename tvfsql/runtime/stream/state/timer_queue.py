@@ -143,8 +143,9 @@ class TimerQueue:
         known = [clock for clock in clocks if clock is not None]
         self.now = min(known) if known and len(known) == len(clocks) else None
 
-    def flush(self) -> None:
-        """Write the changes to state."""
+    def flush(self, *, clock_alone: bool = True) -> None:
+        """Write the changes to state. Without `clock_alone` a queue that has and had no timers is not written only
+        because its clock moved: for callers that have the time from elsewhere, it is not worth a state call."""
         self._settle()
         kept = {chunk.number for chunk in self.chunks}
         for number in self.stored:
@@ -155,7 +156,8 @@ class TimerQueue:
                 self.state.set_chunk(self.name, chunk.number, to_bytes(self._load(chunk)))
         index = [(chunk.number, chunk.first, chunk.rows) for chunk in self.chunks]
         after = self.now, np.array(index, dtype=np.int64).T.tobytes()
-        if after != self.before:
+        stays_empty = self.before is not None and not self.before[1] and not after[1]
+        if after != self.before and (clock_alone or not stays_empty):
             self.state.set_queue(self.name, *after)
 
     def __len__(self) -> int:

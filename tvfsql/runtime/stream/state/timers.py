@@ -33,10 +33,10 @@ class TimerServices:
             raise AssertionError(f"timer service {name} has keys of {service.rows.keys}, not {keys}")
         return service
 
-    def flush(self) -> None:
-        """Write the changes to state, once at the end of the micro-batch."""
+    def flush(self, *, clock_alone: bool = True) -> None:
+        """Write the changes to state, once at the end of the micro-batch. `clock_alone`: as in `TimerQueue.flush`."""
         for service in self.services.values():
-            service.flush()
+            service.flush(clock_alone=clock_alone)
 
 
 class TimerService:
@@ -105,9 +105,9 @@ class TimerService:
         self.event_time.restore([part.event_time for part in parts])
         self.processing_time.restore([part.processing_time for part in parts])
 
-    def flush(self) -> None:
+    def flush(self, *, clock_alone: bool = True) -> None:
         for queue in self.queues.values():
-            queue.flush()
+            queue.flush(clock_alone=clock_alone)
 
     def _timer(self, namespace: int, time: int) -> Timer:
         return Timer(self.current_key, int(namespace), int(time))
