@@ -70,7 +70,7 @@ def rescale_streams(
     UnsupportedError if the state of an operator cannot be divided.
     """
     from tvfsql.runtime.cluster.files import place_of
-    from tvfsql.runtime.stream.driver.unfinished_rescale import settle
+    from tvfsql.runtime.stream.checkpoint.unfinished_rescale import settle
     from tvfsql.runtime.stream.inspect.checkpoint import streams_of
     from tvfsql.runtime.stream.rescale.rescale import rescale, size_of, wanted_size
 

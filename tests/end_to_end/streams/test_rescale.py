@@ -17,14 +17,14 @@ from examples import SOAK
 from tvfsql import Session
 from tvfsql.api.state import rescale_streams
 from tvfsql.cli import main
-from tvfsql.errors import OptionError, TvfSqlError
+from tvfsql.errors import DataError, OptionError, TvfSqlError, UnsupportedError
 from tvfsql.plan.checkpoint.changes import changes
 from tvfsql.plan.checkpoint.manifest import PARALLELISM
 from tvfsql.runtime.cluster.files import LocalPlace
+from tvfsql.runtime.stream.checkpoint.parallelism import keep_key_groups, usual_key_groups
 from tvfsql.runtime.stream.driver.checkpoints import manifest_in, refuse_changes
-from tvfsql.runtime.stream.exchange.parallelism import keep_key_groups, usual_key_groups
 from tvfsql.runtime.stream.rescale import rescale, rewriter
-from tvfsql.runtime.stream.rescale.rescale import Size, size_of
+from tvfsql.runtime.stream.rescale.rescale import Size, refuse_unready, size_of
 
 if TYPE_CHECKING:
     from pyspark.sql import SparkSession
@@ -136,6 +136,27 @@ def test_more_tasks_than_key_groups_are_refused(tmp_path: Path) -> None:
     assert out.getvalue() == "stream 1: 1 task and 4 key groups already\n"
     with pytest.raises(TvfSqlError, match="there is no folder"):
         rescale_streams(start, str(tmp_path / "nothing"), 2, None, out)
+
+
+def test_what_is_refused_before_anything_is_written(tmp_path: Path) -> None:
+    def start() -> SparkSession:
+        raise AssertionError("Spark is not needed")
+
+    unpack("hop", tmp_path)
+    stream = LocalPlace(tmp_path / "checkpoint" / "1")
+    assert refuse_unready(stream, start) == 0
+    (stream / "spark" / "offsets" / "1").write("v1")
+    with pytest.raises(DataError, match="stream 1 has not finished its micro-batch 1"):
+        refuse_unready(stream, start)
+    (stream / "spark" / "offsets" / "1").delete()
+    (stream / "spark" / "commits" / "0").write("v2\n{}")
+    with pytest.raises(UnsupportedError, match="checkpoints of another format of Spark's"):
+        refuse_unready(stream, start)
+    (stream / "spark" / "commits" / "0").write("v1\n{}")
+    moved = LocalPlace((tmp_path / "checkpoint").rename(tmp_path / "moved") / "1")
+    with pytest.raises(DataError, match="was moved or copied") as refused:
+        refuse_unready(moved, start)
+    assert refused.value.hint == f"mv {moved} {stream}"
 
 
 @pytest.mark.parametrize(

@@ -16,9 +16,9 @@ from tvfsql.plan.checkpoint.manifest import PARALLELISM, Manifest
 from tvfsql.plan.checkpoint.matching import following
 from tvfsql.plan.start_mode import StartMode
 from tvfsql.runtime.cluster.files import Place, table_place
-from tvfsql.runtime.stream.driver.unfinished_rescale import settle
-from tvfsql.runtime.stream.exchange.parallelism import FILE as KEY_GROUPS_KEPT
-from tvfsql.runtime.stream.exchange.parallelism import keep_key_groups, kept_key_groups
+from tvfsql.runtime.stream.checkpoint.parallelism import FILE as KEY_GROUPS_KEPT
+from tvfsql.runtime.stream.checkpoint.parallelism import keep_key_groups, kept_key_groups
+from tvfsql.runtime.stream.checkpoint.unfinished_rescale import settle
 from tvfsql.runtime.stream.sinks.files import FILES
 from tvfsql.secrets import without
 

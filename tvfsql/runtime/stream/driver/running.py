@@ -24,6 +24,13 @@ from tvfsql.runtime.host.stream_id import FOLDER
 from tvfsql.runtime.local_spark.start import STATE_STORE, STREAMS
 from tvfsql.runtime.stream.backfill.history import FOLDER as HISTORY
 from tvfsql.runtime.stream.backfill.history import Backfill, Interrupted, backfilling
+from tvfsql.runtime.stream.checkpoint.parallelism import (
+    TASKS,
+    keep_key_groups,
+    kept_key_groups,
+    refuse_other_number,
+    usual_key_groups,
+)
 from tvfsql.runtime.stream.driver.checkpoints import has_begun, manifest_in
 from tvfsql.runtime.stream.driver.end_of_input import EndOfInput, are_generated
 from tvfsql.runtime.stream.driver.idle_sources import Idleness, Source
@@ -31,13 +38,6 @@ from tvfsql.runtime.stream.driver.processing_time_triggers import Triggers
 from tvfsql.runtime.stream.driver.quiet_worker import quiet_java
 from tvfsql.runtime.stream.driver.source_files import came_after, files_looked_up, missing_files
 from tvfsql.runtime.stream.exchange.key_groups import KeyGroups, key_groups
-from tvfsql.runtime.stream.exchange.parallelism import (
-    TASKS,
-    keep_key_groups,
-    kept_key_groups,
-    refuse_other_number,
-    usual_key_groups,
-)
 from tvfsql.runtime.stream.progress.counts import (
     MISSING,
     StreamCounts,

@@ -6,6 +6,7 @@ The state is written as one more micro-batch, which reads no rows. Source: docs/
 from __future__ import annotations
 
 import json
+from collections.abc import Callable
 from dataclasses import dataclass
 
 from pyspark.sql import SparkSession
@@ -13,15 +14,15 @@ from pyspark.sql import SparkSession
 from tvfsql.errors import DataError, OptionError, UnsupportedError
 from tvfsql.plan.checkpoint.manifest import Manifest
 from tvfsql.runtime.cluster.code import of_connect, prepare
-from tvfsql.runtime.cluster.files import Place
+from tvfsql.runtime.cluster.files import Place, place_of
 from tvfsql.runtime.host.failures import translated
+from tvfsql.runtime.stream.checkpoint.parallelism import TASKS, kept_key_groups
+from tvfsql.runtime.stream.checkpoint.unfinished_rescale import Rescale, settle
 from tvfsql.runtime.stream.driver.checkpoints import manifest_in
-from tvfsql.runtime.stream.driver.unfinished_rescale import Rescale, settle
 from tvfsql.runtime.stream.exchange.key_groups import key_group_labels
-from tvfsql.runtime.stream.exchange.parallelism import TASKS, kept_key_groups
 from tvfsql.runtime.stream.inspect.checkpoint import Indexes, finished, indexes
 from tvfsql.runtime.stream.rescale.division import JOIN, OPERATORS, Division, is_divided
-from tvfsql.runtime.stream.rescale.rewriter import rewrite
+from tvfsql.runtime.stream.rescale.rewriter import rewrite, schemas_of
 from tvfsql.runtime.stream.state.description import Description
 
 
@@ -87,14 +88,7 @@ def rescale(spark: SparkSession, stream: Place, before: Size, after: Size) -> No
             "over Spark Connect a stream cannot be rescaled: its state is rewritten in Java",
             hint="--master URL of the cluster",
         )
-    last = finished(stream)
-    assert last is not None, stream
-    begun = max(int(name) for name in (stream / "spark" / "offsets").names() if name.isdigit())
-    if begun != last:
-        raise DataError(
-            f"stream {stream.name} has not finished its micro-batch {begun}",
-            hint="run its script once more, then rescale it",
-        )
+    last = refuse_unready(stream, lambda: spark)
     division = None
     if before.key_groups != after.key_groups:
         assert before.key_groups is not None and after.key_groups is not None, before
@@ -105,6 +99,32 @@ def rescale(spark: SparkSession, stream: Place, before: Size, after: Size) -> No
     with translated():
         rewrite(spark, stream, planned, division)
     settle(stream)
+
+
+def refuse_unready(stream: Place, spark: Callable[[], SparkSession]) -> int:
+    """The last micro-batch of a stream. Raises DataError if one has not finished, or if the checkpoint was moved, and
+    UnsupportedError if Spark wrote it in a way that is not known here."""
+    last = finished(stream)
+    assert last is not None, stream
+    begun = max(int(name) for name in (stream / "spark" / "offsets").names() if name.isdigit())
+    if begun != last:
+        raise DataError(
+            f"stream {stream.name} has not finished its micro-batch {begun}",
+            hint="run its script once more, then rescale it",
+        )
+    if not ((stream / "spark" / "commits" / str(last)).read() or "").startswith("v1\n"):
+        raise UnsupportedError(
+            f"stream {stream.name} has checkpoints of another format of Spark's "
+            "(spark.sql.streaming.stateStore.checkpointFormatVersion), which cannot be rescaled"
+        )
+    for schema in schemas_of(stream / "spark"):  # Spark notes their full paths
+        if not place_of(schema, spark).exists():
+            home = schema.partition("/spark/state/")[0].removeprefix("file:")
+            raise DataError(
+                f"the checkpoint {stream} was moved or copied, but Spark looks for its state in {home}",
+                hint=f"mv {stream} {home}",
+            )
+    return last
 
 
 def _division(spark: SparkSession, stream: Place, before: int, after: int) -> Division:

@@ -20,8 +20,8 @@ from pyspark.sql import types as T
 from pyspark.sql.pandas.types import to_arrow_schema
 
 from tvfsql.runtime.cluster.files import Place, for_spark
-from tvfsql.runtime.stream.driver.unfinished_rescale import Rescale
-from tvfsql.runtime.stream.exchange.parallelism import TASKS
+from tvfsql.runtime.stream.checkpoint.parallelism import TASKS
+from tvfsql.runtime.stream.checkpoint.unfinished_rescale import Rescale
 from tvfsql.runtime.stream.rescale.division import Division, Part
 from tvfsql.runtime.stream.rescale.state_rows import batch_of, read, rows_of, written
 
@@ -130,11 +130,22 @@ def _write_offsets(folder: Place, number: int, tasks: int) -> None:
 
 def _write_metadata(folder: Place, number: int, tasks: int) -> None:
     """What Spark knows about each operator as of this micro-batch: as before, with another number of tasks."""
-    for operator in filter(str.isdigit, (folder / "state").names()):
-        log = folder / "state" / operator / "_metadata" / "v2"
-        last = max(int(name) for name in log.names() if name.isdigit() and int(name) < number)
-        version, text = ((log / str(last)).read() or "").split("\n", 1)
-        told = json.loads(text)
+    for log, version, told in _metadata(folder, number):
         for store in told["stateStoreInfo"]:
             store["numPartitions"] = tasks
         (log / str(number)).write(f"{version}\n{json.dumps(told)}")
+
+
+def schemas_of(folder: Place) -> list[str]:
+    """The files in which Spark keeps the types of the state of each operator, as it notes them."""
+    stores = (store for *_, told in _metadata(folder) for store in told["stateStoreInfo"])
+    return [schema for store in stores for schema in store["stateSchemaFilePaths"]]
+
+
+def _metadata(folder: Place, number: int | None = None) -> Iterator[tuple[Place, str, dict[str, Any]]]:
+    """For each operator its log of metadata, and the version and content of its last entry before a micro-batch."""
+    for operator in filter(str.isdigit, (folder / "state").names()):
+        log = folder / "state" / operator / "_metadata" / "v2"
+        last = max(int(name) for name in log.names() if name.isdigit() and (number is None or int(name) < number))
+        version, text = ((log / str(last)).read() or "").split("\n", 1)
+        yield log, version, json.loads(text)

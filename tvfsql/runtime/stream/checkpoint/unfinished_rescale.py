@@ -11,7 +11,7 @@ from dataclasses import asdict, dataclass
 
 from tvfsql.errors import DataError
 from tvfsql.runtime.cluster.files import Place
-from tvfsql.runtime.stream.exchange.parallelism import keep_key_groups
+from tvfsql.runtime.stream.checkpoint.parallelism import keep_key_groups
 from tvfsql.runtime.stream.progress.metrics import without_gap
 
 FILE = "rescale.json"  # in a checkpoint
