@@ -19,7 +19,7 @@ from small_spark import environment
 from examples import SOAK
 from tvfsql import Session
 from tvfsql.api.resuming import check_checkpoint
-from tvfsql.api.state import read_streams
+from tvfsql.api.state import read_streams, rescale_streams
 from tvfsql.errors import DataError, OptionError
 from tvfsql.runtime.cluster.files import place_of
 
@@ -68,7 +68,8 @@ def write_bids(folder: Path, files: int, rows: int) -> None:
 
 
 def test_a_stream_on_hdfs_is_stopped_and_resumes(spark: SparkSession, hdfs: Hdfs, tmp_path: Path) -> None:
-    """A statement set with a table for late rows, resumed; then its state, its check, and its folders are looked at."""
+    """A statement set with a table for late rows, rescaled and resumed. Its state, its check and its folders are looked
+    at."""
     url = f"{hdfs.url}/resumed"
     write_bids(tmp_path / "bids", 3, 300)
     later = [*sorted((tmp_path / "bids").iterdir())[1:]]
@@ -79,6 +80,7 @@ def test_a_stream_on_hdfs_is_stopped_and_resumes(spark: SparkSession, hdfs: Hdfs
     stopped.execute(script)
     for file in later:
         (tmp_path / file.name).rename(file)
+    rescale_streams(lambda: spark, f"{url}/checkpoint", 2, 3, io.StringIO())
     resumed = Session(spark, mode="streaming", checkpoint=f"{url}/checkpoint")
     resumed.execute(script)
 
@@ -94,7 +96,14 @@ def test_a_stream_on_hdfs_is_stopped_and_resumes(spark: SparkSession, hdfs: Hdfs
     assert stream.name == "1" and len(stream.operators) == 1
     place = place_of(f"{url}/checkpoint", lambda: spark)
     assert place.names() == ["1"]
-    assert (place / "1").names() == ["control", "manifest.json", "metrics.json", "query.py", "spark"]
+    assert (place / "1").names() == [
+        "control",
+        "manifest.json",
+        "metrics.json",
+        "parallelism.json",
+        "query.py",
+        "spark",
+    ]
     kept = json.loads((place / "1" / "metrics.json").read() or "")
     assert resumed.metrics()["1"]["rows_in"] == kept["rows_in"] == 3 * 300 + 1
 
