@@ -23,8 +23,11 @@ from tvfsql.plan.checkpoint.manifest import PARALLELISM
 from tvfsql.runtime.cluster.files import LocalPlace
 from tvfsql.runtime.stream.checkpoint.parallelism import keep_key_groups, usual_key_groups
 from tvfsql.runtime.stream.driver.checkpoints import manifest_in, refuse_changes
+from tvfsql.runtime.stream.exchange.key_groups import key_group_labels
+from tvfsql.runtime.stream.inspect.checkpoint import StoredIndex
 from tvfsql.runtime.stream.rescale import rescale, rewriter
-from tvfsql.runtime.stream.rescale.rescale import Size, refuse_unready, size_of
+from tvfsql.runtime.stream.rescale.rescale import Size, refuse_undividable, refuse_unready, size_of
+from tvfsql.runtime.stream.state.description import Description
 
 if TYPE_CHECKING:
     from pyspark.sql import SparkSession
@@ -157,6 +160,25 @@ def test_what_is_refused_before_anything_is_written(tmp_path: Path) -> None:
     with pytest.raises(DataError, match="was moved or copied") as refused:
         refuse_unready(moved, start)
     assert refused.value.hint == f"mv {moved} {stream}"
+
+
+def test_state_that_cannot_be_divided_is_refused_by_name(tmp_path: Path) -> None:
+    stream = LocalPlace(tmp_path / "1")
+    first, second, *_ = key_group_labels(4)
+
+    def index(operator: str, *keys: str, watermark: int = 7) -> StoredIndex:
+        return StoredIndex(watermark, "{}", Description(operator, keys).dump())
+
+    refuse_undividable(stream, {first: index("Deduplicate", "a"), second: index("Deduplicate", "a")}, 4, None)
+    with pytest.raises(UnsupportedError, match="the state of SomethingNew cannot be divided"):
+        refuse_undividable(stream, {first: index("SomethingNew", "a")}, 4, None)
+    with pytest.raises(UnsupportedError, match="has no manifest, which says by which columns"):
+        refuse_undividable(stream, {first: index("IntervalJoin", "a = b")}, 4, None)
+    with pytest.raises(DataError, match="it has a key group 1, which no stream with 1 key group has"):
+        refuse_undividable(stream, {0: index("Deduplicate", "a"), 1: index("Deduplicate", "a")}, 1, None)
+    with pytest.raises(DataError, match="the key groups of Deduplicate in stream 1 have different watermarks"):
+        others = index("Deduplicate", "a", watermark=8)
+        refuse_undividable(stream, {first: index("Deduplicate", "a"), second: others}, 4, None)
 
 
 @pytest.mark.parametrize(

@@ -133,24 +133,28 @@ def _division(spark: SparkSession, stream: Place, before: int, after: int) -> Di
         found = indexes(spark, stream)
     manifest = manifest_in(stream)
     for groups in found.values():
-        _check(stream, groups, before, manifest)
+        refuse_undividable(stream, groups, before, manifest)
     joins = (state for state in manifest.operators if state.kind == "JOIN") if manifest else ()
     return Division(before, after, tuple(tuple(column.name for column in state.columns) for state in joins))
 
 
-def _check(stream: Place, groups: Indexes, before: int, manifest: Manifest | None) -> None:
-    """Check an operator: its state must be known, and its key groups must have seen the same watermarks."""
+def refuse_undividable(stream: Place, groups: Indexes, before: int, manifest: Manifest | None) -> None:
+    """Raise UnsupportedError if the state of an operator is not known well enough to be divided, and DataError if its
+    key groups are not those of `before`, or have not seen the same watermarks."""
     description = Description.load(next(iter(groups.values())).description)
     if description.operator not in OPERATORS:
         raise UnsupportedError(f"the state of {description.operator} cannot be divided")
     if description.operator == JOIN and description.keys and manifest is None:
         raise UnsupportedError(
             f"stream {stream.name} joins rows, and its checkpoint has no manifest, which says by which columns",
-            hint="only streams of tvfsql run and of a Session have one",
+            hint="run the script of the stream once with tvfsql run, which adds the manifest, then rescale it",
         )
     labels = key_group_labels(before if is_divided(description) else 1)
     if strange := sorted({*groups} - {*labels}):
-        raise DataError(f"the checkpoint {stream} is damaged: it has {before} key groups, but one is {strange[0]}")
+        raise DataError(
+            f"the checkpoint {stream} is damaged: it has a key group {strange[0]}, "
+            f"which no stream with {_counted(before, 'key group')} has"
+        )
     if len({(index.watermark, index.channels) for index in groups.values()}) > 1:
         raise DataError(
             f"the key groups of {description.operator} in stream {stream.name} have different watermarks",
