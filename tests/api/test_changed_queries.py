@@ -212,6 +212,15 @@ CASES = [
         also=EARLY,
     ),
     Case(
+        "new aggregate of changed steps",
+        PAGES.replace("TUMBLE", "CUMULATE").replace("'1' MINUTE", "'1' MINUTE, INTERVAL '5' MINUTE"),
+        "COUNT(*)",
+        "COUNT(*), MAX(k)",
+        REFUSED,
+        "state remembers results without them",
+        also="SET 'tvfsql.cumulate.emit' = 'changed';",
+    ),
+    Case(
         "new aggregate over changes",
         CHANGES,
         "COUNT(*)",
@@ -424,6 +433,12 @@ def test_a_checkpoint_without_a_manifest_goes_by_its_text_and_gets_one(tmp_path:
     claim(folder, before.code, before.manifest)
     claim(folder, after.code, after.manifest)
     assert manifest_in(folder) == after.manifest
+
+
+def test_a_new_count_is_zero_in_slices_of_a_history_that_was_read_before() -> None:
+    before, after = (stream(TABLES + each) for each in (HISTORY, HISTORY.replace("MAX(item)", "COUNT(item)")))
+    code = after.over(before.manifest).code
+    assert code.count('zeros=["most0"]') == 2
 
 
 def test_names_between_windows_do_not_matter() -> None:

@@ -168,7 +168,10 @@ def _of_history(node: StreamSlices, module: PythonModule) -> tuple[str, ...]:
         module.names.add(name)
         module.beside[name] = "\n".join([f"def {name}(spark: SparkSession) -> DataFrame:", *body.lines])
         made[channels] = name
-    return (f"history={{{', '.join(f'{literal(key)}: {name}' for key, name in made.items())}}}",) if made else ()
+    if not made:
+        return ()
+    zeros = [f"zeros={literal(list(node.zeros))}"] if node.zeros else []
+    return (f"history={{{', '.join(f'{literal(key)}: {name}' for key, name in made.items())}}}", *zeros)
 
 
 def _merges(merges: tuple[tuple[str, MergeKind], ...], module: PythonModule) -> str:

@@ -228,11 +228,13 @@ class BatchSlices(RowSlices):
 @dataclass(frozen=True)
 class StreamSlices(StreamOperator, RowSlices):
     """The slices of one micro-batch, separated by key group. With `late` in its context each slice carries the rows of
-    the source. `counts` are the partials that are 0, not NULL, without rows.
+    the source. `counts` are the partials that are 0, not NULL, without rows; of these, a history that was read before a
+    change of the query may lack `zeros`.
     """
 
     context: StreamContext
     counts: tuple[str, ...] = ()
+    zeros: tuple[str, ...] = ()
 
     @property
     def zone(self) -> str:

@@ -97,7 +97,8 @@ def _renamed(node: StreamSliceMerge, names: _Renaming) -> Node:
     merges = tuple((before, kinds[now]) for before, now in names.partials.items())
     keys, counts = tuple(names.keys), tuple(old[name] for name in slices.counts)
     zeros = tuple(name for name in counts if name in names.later)
-    local = replace(slices, input=Calc(slices.input, tuple(below)), time=time, keys=keys, merges=merges, counts=counts)
+    local = replace(slices, input=Calc(slices.input, tuple(below)), time=time, keys=keys, merges=merges)
+    local = replace(local, counts=counts, zeros=zeros)
     made = replace(node, input=Exchange(local, keys), keys=keys, merges=merges, rows=old[node.rows], zeros=zeros)
     above = []
     for part in node.schema:

@@ -117,11 +117,13 @@ def with_history(
     keys: Sequence[str],
     merges: Mapping[str, Merge],
     zone: str = "",
+    zeros: Sequence[str] = (),
 ) -> DataFrame:
     """The input of a window operator, and the slices of histories, which come in the first micro-batch.
 
     `history`: functions that return, in batch, the same columns for the rows of a history, by the name prefix of the
-    channels of its stream. When it has been read, all these channels have its largest watermark. Raises DataError if
+    channels of its stream. When it has been read, all these channels have its largest watermark. Slices that were made
+    for an earlier version of the query may lack partials: NULL, or 0 for the counts in `zeros`. Raises DataError if
     `run_streams` has not started the stream.
     """
     kept, spark = _backfill.get(), live.sparkSession
@@ -137,6 +139,8 @@ def with_history(
             return Past(slices, observed, channels)
 
         rows = kept.slices(spark, past)
+        lacking = (name for name in zeros if name not in rows.columns)
+        rows = rows.select("*", *(F.lit(0).cast("bigint").alias(name) for name in lacking))
         own = F.when(column_of(CONTROL).isNull(), F.lit(channels or None)).otherwise(column_of(CHANNEL))
         live = live.unionByName(rows.withColumn(CHANNEL, own), allowMissingColumns=True)
     return live

@@ -42,6 +42,7 @@ def local_slices(
     keys: Sequence[str],
     merges: Mapping[str, Merge],
     history: Mapping[str, Read] | None = None,
+    zeros: Sequence[str] = (),
     **options: Unpack[StreamOptions],
 ) -> DataFrame:
     """LocalWindowAggregate: the rows of a micro-batch, merged by key and slice, in payloads by key group.
@@ -56,14 +57,15 @@ def local_slices(
     task; otherwise from the next micro-batch on. With `late` there is an input column `$late` with the row, in case it
     is late (`exchange.late_rows`). With `zone` windows follow its wall clock: watermarks are instants, and so is
     `time` if it is a timestamp. `key_groups` is the maximum parallelism, and must not change over a checkpoint.
-    `history` has functions that return rows that come before those of the stream, as `with_history` takes them.
+    `history` has functions that return rows that come before those of the stream, as `with_history` takes them,
+    with the counts `zeros`.
     """
     context = StreamContext(**options)
     layout = SliceRows(len(keys), tuple(merges.items()))
     assert not isinstance(window, Session), window
     strategy = LocalSlices(LateRows(layout).wide if context.late else layout, window)
     if history:
-        rows = with_history(rows, history, window, time=time, keys=keys, merges=merges, zone=context.zone)
+        rows = with_history(rows, history, window, time=time, keys=keys, merges=merges, zone=context.zone, zeros=zeros)
     return _local(rows, strategy, context, time, keys, merges)
 
 
@@ -75,6 +77,7 @@ def local_sessions(
     keys: Sequence[str],
     merges: Mapping[str, Merge],
     history: Mapping[str, Read] | None = None,
+    zeros: Sequence[str] = (),
     **options: Unpack[StreamOptions],
 ) -> DataFrame:
     """Like `local_slices`, but for sessions: payloads contain intervals instead of slices."""
@@ -82,7 +85,7 @@ def local_sessions(
     layout = Intervals(len(keys), tuple(merges.items()), window.gap, window.limit)
     strategy = LocalIntervals((LateRows(layout).wide if context.late else layout).kept, context.on_event)
     if history:
-        rows = with_history(rows, history, window, time=time, keys=keys, merges=merges, zone=context.zone)
+        rows = with_history(rows, history, window, time=time, keys=keys, merges=merges, zone=context.zone, zeros=zeros)
     return _local(rows, strategy, context, time, keys, merges)
 
 
