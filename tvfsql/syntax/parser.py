@@ -43,7 +43,8 @@ STARTS = (
     "SET", "SHOW", "USE", "VALUES", "WITH", "(",
 )  # fmt: skip
 STATEMENTS = {
-    "ALTER": "ALTER TABLE t SET ('key' = 'value'), ADD ..., MODIFY ..., RENAME ... or DROP ...",
+    "ALTER": "ALTER TABLE t SET ('key' = 'value'), ADD WATERMARK FOR ts AS ts, "
+    "ADD ..., MODIFY ..., RENAME ... or DROP ...",
     "BEGIN": "BEGIN STATEMENT SET; INSERT INTO ...; INSERT INTO ...; END",
     "CALL": "CALL advance_watermark(TIMESTAMP '2020-04-15 08:20:00')",
     "DROP": "DROP TABLE t, DROP VIEW v, or DROP FUNCTION f",

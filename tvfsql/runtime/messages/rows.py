@@ -12,11 +12,11 @@ import pyarrow as pa
 from pyspark.sql import Column
 from pyspark.sql import functions as F
 from pyspark.sql import types as T
-from pyspark.sql.pandas.types import to_arrow_type
 
 from tvfsql.errors import DataError
 from tvfsql.plan.columns import TEXT
 from tvfsql.runtime.functions.of_rows import arrow_function
+from tvfsql.runtime.host.spark_versions import arrow_schema
 
 Row = dict[str, Any]
 Read = Callable[[bytes], Row | None]
@@ -44,7 +44,7 @@ def read_messages(
     messages: pa.Array, columns: T.StructType, read: Read, places: tuple[pa.Array, pa.Array, pa.Array] | None = None
 ) -> pa.Array:
     """A struct array from a binary array; `places` are topics, partitions and offsets. Raises DataError."""
-    arrow, tolerant = to_arrow_type(columns, timezone="UTC"), TEXT in columns.names
+    arrow, tolerant = pa.struct(arrow_schema(columns)), TEXT in columns.names
     rows: list[Row | None] = []
     for i, message in enumerate(messages.to_pylist()):
         try:
@@ -79,7 +79,7 @@ def _misfit(row: Row | None, columns: T.StructType) -> str:
     for field in columns.fields:
         value = row and row.get(field.name)
         try:
-            pa.array([value], to_arrow_type(field.dataType, timezone="UTC"))
+            pa.array([value], arrow_schema(T.StructType([field])).field(0).type)
         except UNFIT:
             return f"{value!r} in a message is no {field.dataType.simpleString().upper()}, the type of {field.name}"
     return "a message does not fit the columns"

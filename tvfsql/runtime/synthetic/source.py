@@ -14,7 +14,6 @@ from collections.abc import Callable, Iterator, Sequence
 import numpy as np
 import pyarrow as pa
 from pyspark.sql.datasource import DataSource, DataSourceReader, DataSourceStreamReader, InputPartition
-from pyspark.sql.streaming.datasource import ReadLimit, SupportsTriggerAvailableNow
 from pyspark.sql.types import StructType
 
 from tvfsql.errors import DataError
@@ -30,6 +29,11 @@ from tvfsql.runtime.synthetic.datagen import column
 from tvfsql.runtime.synthetic.draws import Draws
 from tvfsql.runtime.synthetic.faker import column as fake
 from tvfsql.runtime.synthetic.nexmark import events
+
+try:
+    from pyspark.sql.streaming.datasource import ReadLimit, SupportsTriggerAvailableNow
+except ModuleNotFoundError as error:
+    raise DataError("generated tables need Spark 4.2", hint="pip install 'pyspark>=4.2'") from error
 
 BATCH_ROWS = 100_000  # the size of an Arrow batch, and of a partition
 Make = Callable[[Ints], pa.RecordBatch]  # makes the rows with these numbers
