@@ -52,8 +52,8 @@ test-cluster: $(DONE)  ## the tests on a standalone Spark cluster on this machin
 test-connect: $(DONE)  ## every golden stream, in both modes, over a real Spark Connect server: a quarter of an hour
 	TVFSQL_SOAK=1 $(BIN)/pytest -n 0 --durations 5 tests/cluster/test_connect.py
 
-test-spark41: .venv-spark41/.installed  ## the tests of Iceberg, with Spark 4.1 in .venv-spark41
-	.venv-spark41/bin/pytest -n 0 --durations 5 -m lakehouse -k iceberg
+test-spark41: .venv-spark41/.installed  ## the tests of Delta and Iceberg, with Spark 4.1 in .venv-spark41
+	.venv-spark41/bin/pytest -n 0 --durations 5 -m lakehouse
 
 test-spark42: .venv-spark42/.installed  ## the tests of Delta, with Spark 4.2 in .venv-spark42
 	.venv-spark42/bin/pytest -n 0 --durations 5 -m lakehouse

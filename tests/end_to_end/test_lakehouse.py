@@ -1,7 +1,6 @@
 """Tables of Delta and Iceberg: read, appended to, and rows replaced by primary key; in batch, on streams, after kills.
 
-Neither has a release for every Spark: `make test-spark42` runs these tests with Delta, `make test-spark41` those of
-Iceberg.
+Neither has a release for every Spark: `make test-spark42` runs these tests with Delta, `make test-spark41` with both.
 """
 
 from __future__ import annotations

@@ -7,6 +7,7 @@ from pyspark.sql import functions as F
 
 from tvfsql.plan.window import Cumulate, Hop, Sliced, TumbleMonths
 from tvfsql.runtime.frames.column_names import column_of, interval_of
+from tvfsql.runtime.host.spark_versions import time_bucket
 
 
 def cumulate_windows(time: str | Column, window: Cumulate) -> Column:
@@ -17,8 +18,8 @@ def cumulate_windows(time: str | Column, window: Cumulate) -> Column:
 
 def _of_cumulate(ts: Column, window: Cumulate) -> Column:
     shift, step, size = (interval_of(ms) for ms in (window.offset, window.step, window.size))
-    cycle = F.time_bucket(size, ts - shift) + shift
-    first = F.time_bucket(step, ts - shift) + shift + step
+    cycle = time_bucket(size, ts - shift) + shift
+    first = time_bucket(step, ts - shift) + shift + step
     ends = F.sequence(first, cycle + size, step)
     return F.transform(ends, lambda end: F.struct(cycle.alias("start"), end.alias("end")))
 
@@ -33,8 +34,8 @@ def windows_or_null(time: str | Column, window: Sliced) -> Column:
         return F.when(ts.isNotNull(), month_windows(ts, window))
     size, slide = window.size, window.slide if isinstance(window, Hop) else window.size
     shift, wide, step = interval_of((window.offset + size) % slide), interval_of(size), interval_of(slide)
-    first = F.time_bucket(step, ts - shift) + shift + step
-    last = F.time_bucket(step, ts + wide - shift) + shift
+    first = time_bucket(step, ts - shift) + shift + step
+    last = time_bucket(step, ts + wide - shift) + shift
     ends = F.when(last >= first, F.sequence(first, last, step))
     return F.explode_outer(F.transform(ends, lambda end: F.struct((end - wide).alias("start"), end.alias("end"))))
 
@@ -44,7 +45,7 @@ def month_windows(time: str | Column, window: TumbleMonths) -> Column:
     ts = F.col(time) if isinstance(time, str) else time
     begins = F.make_ym_interval(F.lit(0), F.lit(window.start)), interval_of(window.offset)
     size = F.make_ym_interval(F.lit(0), F.lit(window.months))
-    first = F.time_bucket(size, ts - begins[1] - begins[0]) + begins[0]
+    first = time_bucket(size, ts - begins[1] - begins[0]) + begins[0]
     return F.struct((first + begins[1]).alias("start"), (first + size + begins[1]).alias("end"))
 
 

@@ -8,8 +8,11 @@ from contextlib import suppress
 from inspect import signature
 from typing import TYPE_CHECKING, Any
 
+from tvfsql.errors import DataError
+
 if TYPE_CHECKING:
     import pyarrow as pa
+    from pyspark.sql import Column
     from pyspark.sql import types as T
 
 
@@ -19,6 +22,15 @@ def arrow_schema(schema: T.StructType) -> pa.Schema:
 
     asks = "timezone" in signature(to_arrow_schema).parameters
     return to_arrow_schema(schema, timezone="UTC") if asks else to_arrow_schema(schema)
+
+
+def time_bucket(size: Column, ts: Column) -> Column:
+    """The start of the interval of `size` that contains `ts`. Raises DataError on Spark 4.1, which cannot find it."""
+    from pyspark.sql import functions as F
+
+    if not hasattr(F, "time_bucket"):
+        raise DataError("rows copied into their windows need Spark 4.2", hint="pip install 'pyspark>=4.2'")
+    return F.time_bucket(size, ts)
 
 
 def reported_offset(offset: Any) -> Any:
