@@ -37,7 +37,9 @@ def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
 @pytest.fixture(scope="session")
 def spark(request: pytest.FixtureRequest) -> Iterator[SparkSession]:
     """The local Spark, started once. Tests that take it are marked `spark`. If there are tests of Kafka among those
-    that run, it can read topics; if there are tests of Delta and Iceberg, it knows those that there are for it."""
+    that run, it can read topics; if there are tests of Delta and Iceberg, it knows those that there are for it. Its
+    streams have several key groups, in one task."""
+    from tvfsql.plan.stream import KEY_GROUPS
     from tvfsql.runtime.local_spark.start import start_spark
 
     arguments, jars = SMALL, list[str]()
@@ -54,7 +56,9 @@ def spark(request: pytest.FixtureRequest) -> Iterator[SparkSession]:
     with pytest.MonkeyPatch.context() as patch:
         patch.setenv("PYSPARK_SUBMIT_ARGS", f"{arguments} pyspark-shell")
         session = start_spark()
-    yield session
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setattr("tvfsql.runtime.stream.driver.running.usual_key_groups", lambda spark: KEY_GROUPS)
+        yield session
     session.stop()
 
 
