@@ -38,6 +38,20 @@ FROM TABLE(HOP(TABLE bid, DESCRIPTOR(ts), INTERVAL '1' MINUTE, INTERVAL '3' MINU
 GROUP BY window_start, window_end, item;
 """
 FUNCTION = "def twice(n: int) -> int:\n    return 2 * n\n"
+# the same, but its first call does not end before an executor has been killed
+WAITING = """
+import time
+from pathlib import Path
+
+FOLDER = Path({folder!r})
+
+def twice(n: int) -> int:
+    (FOLDER / "called").touch()
+    until = time.monotonic() + 120
+    while not (FOLDER / "killed").exists() and time.monotonic() < until:
+        time.sleep(0.05)
+    return 2 * n
+"""
 SCRIPTS = ("tables.sql", "batch.sql", "streaming.sql")
 START = datetime(2024, 1, 1)
 PATIENCE = 300  # seconds for a stream of a few rows, on a busy machine
@@ -83,6 +97,22 @@ def tvfsql(folder: Path, *arguments: str) -> str:
     return done.stderr
 
 
+def started(cluster: Cluster, folder: Path, *arguments: str) -> subprocess.Popen[str]:
+    kept = {key: value for key, value in os.environ.items() if not key.startswith("PYSPARK")}
+    command = [sys.executable, "-m", "tvfsql", "run", *cluster.options, *arguments]
+    return subprocess.Popen(command, cwd=folder, env=kept, stdout=subprocess.PIPE, stderr=subprocess.STDOUT, text=True)
+
+
+def kill_an_executor(cluster: Cluster, run: subprocess.Popen[str], sign: Path) -> None:
+    """Kill one of two executors as soon as a run has written the file `sign`."""
+    until = time.monotonic() + PATIENCE
+    while not sign.exists() and run.poll() is None and time.monotonic() < until:
+        time.sleep(0.05)
+    executors = cluster.executors()
+    assert run.poll() is None and len(executors) == 2, "it has ended before its executor was killed"
+    os.kill(executors[0], signal.SIGKILL)
+
+
 def test_batch_and_a_stream_with_a_function_write_the_rows_of_this_machine(
     cluster: Cluster, spark: SparkSession, folder: Path
 ) -> None:
@@ -91,6 +121,17 @@ def test_batch_and_a_stream_with_a_function_write_the_rows_of_this_machine(
     assert "rowsIn: 900" in told and "numLateRecordsDropped: 0" in told
     assert written(folder / "batch") == written(folder / "streaming") == expected(spark, folder)
     assert (folder / "checkpoint" / "1" / "spark" / "state").is_dir()
+
+
+def test_batch_goes_on_when_an_executor_is_killed(cluster: Cluster, spark: SparkSession, folder: Path) -> None:
+    """While it runs the function: with the rows of this machine."""
+    (folder / "cluster_functions.py").write_text(WAITING.format(folder=str(folder)))
+    batch = started(cluster, folder, *SCRIPTS[:2])
+    kill_an_executor(cluster, batch, folder / "called")
+    (folder / "killed").touch()
+    told, _ = batch.communicate(timeout=PATIENCE)
+    assert batch.returncode == 0, told
+    assert written(folder / "batch") == expected(spark, folder)
 
 
 def test_a_stream_goes_on_when_an_executor_is_killed(cluster: Cluster, spark: SparkSession, folder: Path) -> None:
@@ -102,18 +143,8 @@ def test_a_stream_goes_on_when_an_executor_is_killed(cluster: Cluster, spark: Sp
         file.unlink()
         for part in range(2):
             (folder / "in" / f"{part}-{file.name}").write_text("\n".join(lines[part::2]))
-    command = [sys.executable, "-m", "tvfsql", "run", *cluster.options, "--checkpoint", "checkpoint", *SCRIPTS[::2]]
-    kept = {key: value for key, value in os.environ.items() if not key.startswith("PYSPARK")}
-    stream = subprocess.Popen(
-        command, cwd=folder, env=kept, stdout=subprocess.PIPE, stderr=subprocess.STDOUT, text=True
-    )
-    commits = folder / "checkpoint" / "1" / "spark" / "commits"
-    until = time.monotonic() + PATIENCE
-    while not (commits / "1").exists() and stream.poll() is None and time.monotonic() < until:
-        time.sleep(0.05)
-    executors = cluster.executors()
-    assert stream.poll() is None and len(executors) == 2, "the stream has ended before its executor was killed"
-    os.kill(executors[0], signal.SIGKILL)
+    stream = started(cluster, folder, "--checkpoint", "checkpoint", *SCRIPTS[::2])
+    kill_an_executor(cluster, stream, folder / "checkpoint" / "1" / "spark" / "commits" / "1")
     told, _ = stream.communicate(timeout=PATIENCE)
     assert stream.returncode == 0, told
     assert "rowsIn: 900" in told and "numLateRecordsDropped: 0" in told, told

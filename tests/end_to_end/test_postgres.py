@@ -67,7 +67,7 @@ def database() -> Iterator[Database]:
 
 @pytest.fixture
 def rows(tmp_path: Path) -> Path:
-    write_files(tmp_path / "in", some_batches(seed=3, disorder=30, batches=12 if SOAK else 4))
+    write_files(tmp_path / "in", some_batches(seed=3, disorder=30, batches=22 if SOAK else 4))
     return tmp_path / "in"
 
 
@@ -151,7 +151,7 @@ def test_changes_of_early_results_leave_the_rows_of_batch(database: Database, sp
 
 @pytest.mark.slow
 @pytest.mark.soak
-@pytest.mark.skipif(not SOAK, reason="ten kills, in `make soak`; `make test` repeats micro-batches by hand")
+@pytest.mark.skipif(not SOAK, reason="twenty kills, in `make soak`; `make test` repeats micro-batches by hand")
 @pytest.mark.parametrize("keyed", [True, False])
 def test_a_killed_stream_writes_each_row_once(
     database: Database, spark: SparkSession, rows: Path, tmp_path: Path, keyed: bool
@@ -165,7 +165,7 @@ def test_a_killed_stream_writes_each_row_once(
     text = BIDS.format(rows) + f"CREATE TABLE {table} ({columns}) " + STORE.format(database.url, table)
     (tmp_path / "script.sql").write_text(f"{text}INSERT INTO {table} {QUERY.format('')};")
     checkpoint = tmp_path / "checkpoint"
-    for wanted in range(10):
+    for wanted in range(20):
         run = start(tmp_path / "script.sql", checkpoint)
         try:
             wait_for(lambda wanted=wanted: commits(checkpoint / "1") >= wanted, run)
