@@ -3,93 +3,34 @@
 from __future__ import annotations
 
 import re
-from dataclasses import dataclass, replace
-from pathlib import Path
+from dataclasses import dataclass
 
 import pytest
+from stream_queries import (
+    BEST,
+    CASCADE,
+    CHANGES,
+    EARLY,
+    FIRST,
+    FOUR,
+    HISTORY,
+    INSTANTS,
+    PAGES,
+    PAIRS,
+    PLAIN,
+    SESSIONS,
+    TABLES,
+    TOP,
+    TOTALS,
+    stream,
+)
 
-from tvfsql.api.program import Program, streams_of
-from tvfsql.api.script import Script, queries_of
-from tvfsql.errors import DataError, OptionError
+from tvfsql.api.program import Program
 from tvfsql.plan.checkpoint.changes import Verdict, changes, verdict_of
 from tvfsql.plan.checkpoint.manifest import Manifest
 from tvfsql.plan.checkpoint.matching import following, resolved
-from tvfsql.runtime.cluster.files import LocalPlace
-from tvfsql.runtime.stream.driver.checkpoints import claim, manifest_in
 
 FREE, WORD, REFUSED = Verdict
-
-TABLES = """
-CREATE TABLE bid (item STRING, shop STRING, price BIGINT, ts TIMESTAMP(3), WATERMARK FOR ts AS ts - INTERVAL '5' SECOND)
-WITH ('connector' = 'filesystem', 'path' = 'in', 'format' = 'json');
-CREATE TABLE bid2 WITH ('path' = 'other') LIKE bid;
-CREATE TABLE sale (item STRING, ts TIMESTAMP(3), WATERMARK FOR ts AS ts - INTERVAL '5' SECOND)
-WITH ('connector' = 'filesystem', 'path' = 'sales', 'format' = 'json');
-CREATE TABLE click (ts TIMESTAMP_LTZ(3), WATERMARK FOR ts AS ts)
-WITH ('connector' = 'filesystem', 'path' = 'clicks', 'format' = 'json');
-CREATE TABLE late (item STRING) WITH ('connector' = 'filesystem', 'path' = 'late', 'format' = 'json');
-CREATE TABLE page (k STRING, ts TIMESTAMP(3), WATERMARK FOR ts AS ts)
-WITH ('connector' = 'kafka', 'topic' = 'pages', 'properties.bootstrap.servers' = 'one:9092', 'format' = 'json');
-"""
-TOTALS = """CREATE TABLE out1 (a TIMESTAMP(3), b STRING, c STRING, d BIGINT, e BIGINT)
-WITH ('connector' = 'filesystem', 'path' = 'out', 'format' = 'json');
-INSERT INTO out1
-SELECT window_start, item, shop, SUM(price) AS total, MAX(price) AS most
-FROM TABLE(HOP(TABLE bid, DESCRIPTOR(ts), INTERVAL '1' MINUTE, INTERVAL '5' MINUTE))
-WHERE price > 3
-GROUP BY window_start, window_end, item, shop
-HAVING SUM(price) > 10;
-"""
-FIRST = """SELECT item, ts FROM (
-  SELECT *, ROW_NUMBER() OVER (PARTITION BY item ORDER BY ts) AS n FROM bid WHERE price > 3
-) WHERE n = 1;
-"""
-TOP = """SELECT * FROM (
-  SELECT window_start, window_end, item, SUM(price) AS total,
-    ROW_NUMBER() OVER (PARTITION BY window_start, window_end ORDER BY SUM(price) DESC) AS place
-  FROM TABLE(TUMBLE(TABLE bid, DESCRIPTOR(ts), INTERVAL '1' MINUTE)) GROUP BY window_start, window_end, item
-) WHERE place <= 3;
-"""
-BEST = """SELECT * FROM (
-  SELECT window_start, window_end, item, price,
-    RANK() OVER (PARTITION BY window_start, window_end, item ORDER BY price DESC) AS place
-  FROM TABLE(TUMBLE(TABLE bid, DESCRIPTOR(ts), INTERVAL '1' MINUTE))
-) WHERE place <= 3;
-"""
-INSTANTS = """SELECT window_start, COUNT(*) FROM TABLE(TUMBLE(TABLE click, DESCRIPTOR(ts), INTERVAL '1' DAY))
-GROUP BY window_start, window_end;
-"""
-PAIRS = """SELECT bid.item, bid.price FROM bid JOIN sale
-ON bid.item = sale.item AND bid.ts BETWEEN sale.ts - INTERVAL '5' MINUTE AND sale.ts;
-"""
-PAGES = """SELECT window_start, k, COUNT(*) FROM TABLE(TUMBLE(TABLE page, DESCRIPTOR(ts), INTERVAL '1' MINUTE))
-GROUP BY window_start, window_end, k;
-"""
-SESSIONS = """SELECT window_start, item, COUNT(*)
-FROM TABLE(SESSION(TABLE bid PARTITION BY item, DESCRIPTOR(ts), INTERVAL '1' MINUTE))
-GROUP BY window_start, window_end, item;
-"""
-HISTORY = """CREATE TABLE past (item STRING, ts TIMESTAMP(3))
-WITH ('connector' = 'filesystem', 'path' = 'past', 'format' = 'json');
-CREATE TABLE live WITH ('path' = 'live', 'tvfsql.history' = 'past', 'tvfsql.history.until' = '2020-04-15') LIKE sale;
-SELECT window_start, item, COUNT(*) AS n, MAX(item) AS most
-FROM TABLE(TUMBLE(TABLE live, DESCRIPTOR(ts), INTERVAL '1' MINUTE)) GROUP BY window_start, window_end, item;
-"""
-CASCADE = """SELECT window_start, window_end, MAX(n) AS most FROM TABLE(TUMBLE((
-  SELECT window_time AS at, item, SUM(price) AS n, COUNT(*) AS s
-  FROM TABLE(TUMBLE(TABLE bid, DESCRIPTOR(ts), INTERVAL '1' MINUTE))
-  GROUP BY window_start, window_end, window_time, item
-), DESCRIPTOR(at), INTERVAL '5' MINUTE)) GROUP BY window_start, window_end;
-"""
-CHANGES = """CREATE TABLE change (item STRING, price BIGINT, ts TIMESTAMP(3), WATERMARK FOR ts AS ts)
-WITH ('connector' = 'kafka', 'topic' = 'changes', 'properties.bootstrap.servers' = 'one:9092',
-  'format' = 'debezium-json');
-SELECT window_start, item, COUNT(*) FROM TABLE(TUMBLE(TABLE change, DESCRIPTOR(ts), INTERVAL '1' MINUTE))
-GROUP BY window_start, window_end, item;
-"""
-PLAIN = "SELECT item FROM bid WHERE price > 3;"
-FOUR = "SET 'pipeline.max-parallelism' = '4'; "
-EARLY = "SET 'table.exec.emit.early-fire.enabled' = 'true'; SET 'table.exec.emit.early-fire.delay' = '1 s';"
 
 
 @dataclass(frozen=True)
@@ -316,14 +257,6 @@ CASES = [
 ]
 
 
-def stream(sql: str) -> Program:
-    """The stream of a script."""
-    script = Script(mode="streaming")
-    found = [program for outcome in script.outcomes(sql) for program in streams_of(queries_of(outcome))]
-    (program,) = found
-    return program
-
-
 @pytest.mark.parametrize("case", CASES, ids=lambda case: case.name)
 def test_a_change_goes_on_needs_a_word_or_is_refused(case: Case) -> None:
     sql = TABLES + case.also + case.query
@@ -352,87 +285,6 @@ def test_a_change_goes_on_needs_a_word_or_is_refused(case: Case) -> None:
             part.name for part in after.queries[0].physical.schema
         ]
         compile(resumed.code, "query", "exec")
-
-
-def test_a_manifest_is_read_as_it_was_written() -> None:
-    for query in (TOTALS, FIRST, PAIRS, SESSIONS, PLAIN, EARLY + PAGES):
-        manifest = stream(TABLES + query).manifest
-        assert Manifest.load(manifest.dump()) == manifest
-
-
-def test_a_release_that_knows_more_types_goes_on() -> None:
-    """Types that only one of two releases knows say nothing; those that both know must agree."""
-    manifest = stream(TABLES + TOTALS).manifest
-    (operator,) = manifest.operators
-    assert operator.columns[0].type == "" and operator.columns[0].reads == "price bigint"
-    for type, verdict in (("bigint", FREE), ("", FREE)):
-        known = replace(operator, columns=(replace(operator.columns[0], type=type), *operator.columns[1:]))
-        assert verdict_of(changes(replace(manifest, operators=(known,)), manifest)) is verdict
-    other = replace(operator, keys=(replace(operator.keys[0], type="int"), *operator.keys[1:]))
-    assert verdict_of(changes(replace(manifest, operators=(other,)), manifest)) is REFUSED
-
-
-def test_state_that_buffers_all_rows_serves_a_top_n() -> None:
-    manifest = stream(TABLES + BEST).manifest
-    (operator,) = manifest.operators
-    rows, *others = operator.columns
-    assert rows.merge == "top_rows[RANK <= 3, price DESC]"
-    older = replace(manifest, operators=(replace(operator, columns=(replace(rows, merge="concat"), *others)),))
-    assert verdict_of(changes(older, manifest)) is FREE
-    assert verdict_of(changes(manifest, older)) is REFUSED
-
-
-def test_the_first_manifests_are_read() -> None:
-    """They told the types of what is read in the place of a type that is not known."""
-    manifest = stream(TABLES + TOTALS).manifest
-    old = (
-        manifest.dump()
-        .replace('"type": "",\n', '"type": "of price bigint",\n')
-        .replace(',\n          "reads": "price bigint"', "")
-    )
-    assert '"of price bigint"' in old
-    assert changes(Manifest.load(old), manifest) == []
-
-
-@pytest.mark.parametrize("text", ["", "{}", "[]", '{"manifest": 1}', '{"manifest": 99}'])
-def test_what_is_no_manifest_is_told(text: str, tmp_path: Path) -> None:
-    (tmp_path / "manifest.json").write_text(text)
-    with pytest.raises(DataError, match="manifest") as raised:
-        manifest_in(LocalPlace(tmp_path))
-    assert raised.value.hint
-
-
-def test_a_state_of_another_layout_is_refused_with_the_release_that_reads_it() -> None:
-    manifest = stream(TABLES + TOTALS).manifest
-    old = replace(manifest, layout=1, version="0.0.1")
-    (change,) = changes(old, manifest)
-    assert change.verdict is REFUSED and "tvfsql 0.0.1" in change.why
-
-
-def test_a_checkpoint_goes_by_its_manifest_and_not_by_its_text(tmp_path: Path) -> None:
-    folder = LocalPlace(tmp_path / "1")
-    before, after = stream(TABLES + TOTALS), stream(TABLES + TOTALS.replace("price > 3", "price > 4"))
-    claim(folder, before.code, before.manifest)
-    claim(folder, before.code.replace("query", "another release's"), before.manifest)
-    assert "another release's" in ((folder / "query.py").read() or "")
-    with pytest.raises(OptionError, match="was computed by the old query") as raised:
-        claim(folder, after.code, after.manifest)
-    assert "--allow-changed-input" in str(raised.value)
-    assert manifest_in(folder) == before.manifest
-    claim(folder, after.code, after.manifest, changed_input=True)
-    assert manifest_in(folder) == after.manifest
-
-
-def test_a_checkpoint_without_a_manifest_goes_by_its_text_and_gets_one(tmp_path: Path) -> None:
-    folder = LocalPlace(tmp_path / "1")
-    before, after = stream(TABLES + TOTALS), stream(TABLES + TOTALS.replace("> 10", "> 11"))
-    claim(folder, before.code)
-    with pytest.raises(OptionError, match=r"which is in .*query\.py"):
-        claim(folder, after.code, after.manifest)
-    assert manifest_in(folder) is None
-    claim(folder, before.code, before.manifest)
-    claim(folder, after.code, after.manifest)
-    assert manifest_in(folder) == after.manifest
 
 
 def test_a_new_count_is_zero_in_slices_of_a_history_that_was_read_before() -> None:

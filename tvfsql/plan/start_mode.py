@@ -50,7 +50,7 @@ EXAMPLES = ("RESUME", *(f"{resume}FROM_{at}" for resume in ("", "RESUME_OR_") fo
 
 
 def start_mode(text: str) -> StartMode | None:
-    """Parse a start mode; None if it is none. A time without a zone is in UTC."""
+    """Parse a start mode; None if the text is not one. A time without a zone is in UTC."""
     found = WORDS.fullmatch(text)
     if found is None or not (found["resume"] or found["place"]):
         return None
