@@ -368,7 +368,7 @@ class Unnest(Node):
 @dataclass(frozen=True)
 class Sink(Node):
     """Rows that are written into a table of the catalog. Their columns are the stored columns of the table. `conflict`
-    says what happens to rows with one primary key (`conflicts`); "": there are none, or they are as the table has it.
+    says what happens to rows with one primary key (`conflicts`); "": such rows do not occur, or the table decides.
     """
 
     input: Node

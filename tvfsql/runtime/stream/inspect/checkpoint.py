@@ -48,8 +48,7 @@ class StreamState:
 
 
 class StoredIndex(NamedTuple):
-    """What the index of a key group says besides its chunks: watermark (epoch ms), channels and description, as they
-    are stored."""
+    """The index of a key group without its chunks, as stored: watermark (epoch ms), channels and description."""
 
     watermark: int | None
     channels: str

@@ -19,9 +19,9 @@ class OperatorCounts:
     """The figures of stateful operators, by the name under which Spark observes them, and the rows of each table.
 
     An operator has rows_in, rows_out and late, summed up; and as of its last micro-batch state_rows, state_bytes,
-    open_slices, watermark (epoch seconds; None: there is none yet, or its input has ended), ended, fired_end (epoch
-    seconds: the end of the oldest window that fired at its end; None: none did), and channels: each with its input,
-    partition, watermark, status, and whether it has ended.
+    open_slices, watermark (epoch seconds; None: before the first one, and after the end of the input), ended, fired_end
+    (epoch seconds: the end of the oldest window that fired at its end; None: no window did), and channels: each with
+    its input, partition, watermark, status, and whether it has ended.
     """
 
     operators: dict[str, dict[str, Any]] = field(default_factory=dict)
