@@ -7,7 +7,10 @@ from pathlib import Path
 import pytest
 
 from tvfsql.api import Session
+from tvfsql.catalog import Table
+from tvfsql.catalog.catalog import TableColumn
 from tvfsql.catalog.connectors import KNOWN_CONNECTORS
+from tvfsql.errors import DataError, Span
 from tvfsql.shell.completion import TABLE_OPTIONS, candidates
 from tvfsql.shell.splitting import chunks, is_command, is_complete, mentions
 
@@ -91,6 +94,55 @@ def test_tables_of_databases() -> None:
     assert offered("SELECT * FROM sh", session) == ["shop.sale"]
     assert offered("SELECT * FROM shop.", session) == ["sale"]
     assert session.table("sale").query.columns == session.table("shop.sale").query.columns == ("n",)
+
+
+SALE = Table("lake.raw.sale", (TableColumn("price", "int"),))
+
+
+class Lake:
+    """Catalogs with one table, `lake.raw.sale`; the current catalog is `lake`."""
+
+    def table(self, name: str) -> Table | None:
+        return SALE if name in ("raw.sale", "lake.raw.sale") else None
+
+    def tables(self, database: str = "") -> tuple[str, ...]:
+        if database == "broken":
+            raise DataError("no answer")
+        return ("sale",) if database in ("raw", "lake.raw") else ()
+
+    def databases(self, catalog: str = "") -> tuple[str, ...]:
+        return ("raw", "default") if catalog in ("", "lake") else ()
+
+    def catalogs(self) -> tuple[str, ...]:
+        return ("lake",)
+
+    def checked(self, table: Table, span: Span) -> Table:
+        return table
+
+    def forget(self) -> None:
+        pass
+
+
+@pytest.mark.parametrize(
+    ("text", "after", "expected"),
+    [
+        ("SELECT * FROM r", "", ["raw"]),
+        ("SELECT * FROM raw.", "", ["sale"]),
+        ("SELECT * FROM la", "", ["lake"]),
+        ("SELECT * FROM lake.", "", ["raw", "default"]),
+        ("SELECT * FROM lake.raw.s", "", ["sale"]),
+        ("SELECT pric", " FROM lake.raw.sale", ["price"]),
+        ("SELECT pric", " FROM TABLE(TUMBLE(TABLE raw.sale, ", ["price"]),
+        ("SELECT s.pri", " FROM raw.sale AS s", ["price"]),
+        ("SELECT * FROM broken.", "", []),
+    ],
+)
+def test_names_of_spark(text: str, after: str, expected: list[str], monkeypatch: pytest.MonkeyPatch) -> None:
+    session = Session()
+    session.catalog.outside = Lake()
+    assert offered(text, session, after) == [], "Spark does not run, and completion does not start it"
+    monkeypatch.setattr(session.own, "spark", object())
+    assert offered(text, session, after) == expected
 
 
 def test_functions_are_offered_with_their_arguments(session: Session) -> None:

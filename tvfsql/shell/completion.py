@@ -5,15 +5,16 @@ from __future__ import annotations
 import os
 import re
 from collections.abc import Iterable, Iterator, Mapping, Sequence
-from contextlib import suppress
 from dataclasses import dataclass
 
 from tvfsql.api import Session
 from tvfsql.catalog import Table, View
-from tvfsql.errors import TvfSqlError
 from tvfsql.plan.types import shown
+from tvfsql.shell.spark_names import SparkNames
 
 WORD = re.compile(r"[\w$]*$")
+OWNER = re.compile(r"([\w$.]*)\s*\.\s*$")
+NAMED = re.compile(r"\b(?:FROM|JOIN|TABLE|INTO|UPDATE)\s+([\w$.]+)", re.IGNORECASE)
 IN_STRING = re.compile(r"'([^']*)$")
 OPTION = re.compile(r"'([^']*)'\s*=\s*'([^']*)'")
 MOST = 400
@@ -122,7 +123,8 @@ def _of_statement(text: str, whole: str, session: Session) -> Iterator[Candidate
     if not words:
         yield from _starting(start, _starts(), "statement")
     elif last == ".":
-        yield from _columns_of(words[-2] if len(words) > 1 else "", start, whole, session)
+        owner = OWNER.search(before)
+        yield from _below(owner[1] if owner else "", start, whole, session)
     elif last == "SHOW":
         yield from _starting(start, AFTER_SHOW, "")
     elif words[0].upper() in ("SET", "RESET"):
@@ -152,26 +154,26 @@ def _tables(start: str, session: Session) -> Iterator[Candidate]:
     for name, entry in sorted(session.catalog.entries.items()):
         if name.lower().startswith(start.lower()):
             yield Candidate(_name(name), len(start), about=type(entry).__name__.lower())
-    yield from _of_spark("", start, session)
+    names = SparkNames(session)
+    yield from _of_spark(names.tables(), start, session, "table of Spark")
+    yield from _of_spark(names.databases(), start, session, "database of Spark")
+    yield from _of_spark(names.catalogs(), start, session, "catalog of Spark")
 
 
-def _of_spark(database: str, start: str, session: Session) -> Iterator[Candidate]:
-    """The tables of Spark in a database, or in its current one; none before Spark runs."""
-    outside, names = session.catalog.outside, tuple[str, ...]()
-    if outside is not None and session.own.spark is not None:
-        with suppress(TvfSqlError):  # a catalog that does not answer has no candidates
-            names = outside.tables(database)
+def _of_spark(names: Iterable[str], start: str, session: Session, about: str) -> Iterator[Candidate]:
     for name in names:
         if name.lower().startswith(start.lower()) and session.catalog.find(name) is None:
-            yield Candidate(_name(name), len(start), about="table of Spark")
+            yield Candidate(_name(name), len(start), about=about)
 
 
 def _columns(start: str, whole: str, session: Session, *, times: bool = False) -> Iterator[Candidate]:
     """The columns of the tables that the statement names, or of all tables if it names none; also those of a window."""
     names = {each.lower() for each in re.findall(r"[\w$]+", whole)}
     found: dict[str, str] = {}
-    entries = sorted(session.catalog.entries.items())
-    for name, entry in [each for each in entries if each[0].lower() in names] or (entries if start else []):
+    entries: list[tuple[str, Table | View]] = sorted(session.catalog.entries.items())
+    named = [each for each in entries if each[0].lower() in names]
+    named += _named_of_spark(whole, session)
+    for name, entry in named or (entries if start else []):
         found |= {column: f"{shown(kind)} of {name}" for column, kind in _fields(entry, times)}
     if not times and names & {"tumble", "hop", "cumulate", "session"}:
         found |= dict.fromkeys(("window_start", "window_end", "window_time"), "TIMESTAMP(3) of the window")
@@ -180,18 +182,28 @@ def _columns(start: str, whole: str, session: Session, *, times: bool = False) -
             yield Candidate(_name(column), len(start), about=about)
 
 
-def _columns_of(owner: str, start: str, whole: str, session: Session) -> Iterator[Candidate]:
-    """The columns of a table or alias `owner`, or the tables of a database."""
+def _named_of_spark(whole: str, session: Session) -> list[tuple[str, Table]]:
+    """The tables of Spark that the statement names."""
+    names = (each for each in NAMED.findall(whole) if session.catalog.find(each) is None)
+    found = ((name, SparkNames(session).table(name)) for name in names)
+    return [(name, table) for name, table in found if table is not None]
+
+
+def _below(owner: str, start: str, whole: str, session: Session) -> Iterator[Candidate]:
+    """The columns of a table or alias `owner`, the tables of a database, or the databases of a catalog."""
     for name in session.catalog.entries:
         database, _, table = name.rpartition(".")
         if database.lower() == owner.lower() and database and table.lower().startswith(start.lower()):
             yield Candidate(_name(table), len(start), about="table")
-    entry = session.catalog.find(owner)
+    entry: Table | View | None = session.catalog.find(owner)
     if entry is None and owner:
-        yield from _of_spark(owner, start, session)
+        names = SparkNames(session)
+        yield from _of_spark(names.tables(owner), start, session, "table of Spark")
+        yield from _of_spark(names.databases(owner), start, session, "database of Spark")
+        entry = names.table(owner)
     if entry is None and owner:
-        named = re.finditer(rf"([\w$]+)\s+(?:AS\s+)?{re.escape(owner)}\b", whole, re.IGNORECASE)
-        found = [session.catalog.find(each[1]) for each in named]
+        named = re.finditer(rf"([\w$.]+)\s+(?:AS\s+)?{re.escape(owner)}\b", whole, re.IGNORECASE)
+        found = [session.catalog.find(each[1]) or SparkNames(session).table(each[1]) for each in named]
         entry = next((each for each in found if each is not None), None)
     for column, kind in _fields(entry) if entry else ():
         if column.lower().startswith(start.lower()):
