@@ -53,10 +53,10 @@ test-connect: $(DONE)  ## every golden stream, in both modes, over a real Spark 
 	TVFSQL_SOAK=1 $(BIN)/pytest -n 0 --durations 5 tests/cluster/test_connect.py
 
 test-spark41: .venv-spark41/.installed  ## the tests of Delta and Iceberg, with Spark 4.1 in .venv-spark41
-	.venv-spark41/bin/pytest -n 0 --durations 5 -m lakehouse
+	.venv-spark41/bin/pytest -n 0 --durations 5 tests/end_to_end/test_lakehouse.py
 
 test-spark42: .venv-spark42/.installed  ## the tests of Delta, with Spark 4.2 in .venv-spark42
-	.venv-spark42/bin/pytest -n 0 --durations 5 -m lakehouse
+	.venv-spark42/bin/pytest -n 0 --durations 5 tests/end_to_end/test_lakehouse.py
 
 check: lint  ## linters, types, layers and the fast tests: no Java
 	TVFSQL_EXAMPLES_ONE_IN=5 $(BIN)/pytest -n $(JOBS) -m "not spark and not slow"
