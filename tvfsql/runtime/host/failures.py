@@ -132,6 +132,11 @@ KNOWN = (
     Failure(r"DIVIDE_BY_ZERO", "division by zero", "divide by NULLIF(divisor, 0)"),
     Failure(r"DataError: error: ([^\n]*)\nhint: ([^\n]*)", "{0}", "{1}"),
     Failure(r"DataError: error: ([^\n]*)", "{0}"),
+    Failure(
+        r"UNRESOLVED_ROUTINE\] Cannot resolve routine `TIME_BUCKET`",
+        "FLOOR and CEIL of times, and CAST to a TIMESTAMP of fewer digits, need Spark 4.2",
+        "pip install 'pyspark>=4.2'",
+    ),
     Failure(r"UNRESOLVED_COLUMN\S*\] .*? name (\S+) cannot be resolved", "there is no column {0}"),
     Failure(r"AMBIGUOUS_REFERENCE\] Reference (\S+) is ambiguous", "column {0} is ambiguous"),
     Failure(
