@@ -20,12 +20,10 @@ def columns_ddl(fields: Iterable[Field]) -> str:
     return ", ".join(f"{quoted(field.name)} {ddl(field.type)}" for field in fields)
 
 
-def parsing(options: Iterable[tuple[str, str]], node: TableSourceScan, form: str = "") -> list[tuple[str, str]]:
-    """Add the options of Spark's parser. With dead letters the parser keeps text that it cannot parse. `form` is the
-    format of files.
+def parsing(options: Iterable[tuple[str, str]], form: str = "") -> list[tuple[str, str]]:
+    """Add the options of Spark's parser with which it keeps text that it cannot parse. `form` is the format of
+    files.
     """
-    if node.dead_letters is None:
-        return [*options]
     others = [(key, value) for key, value in options if key != "mode"]
     # with pruning, a row with too few values would go unnoticed
     whole = [("columnPruning", "false")] if form == "csv" else []

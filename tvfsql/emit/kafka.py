@@ -13,7 +13,7 @@ from tvfsql.emit import columns
 from tvfsql.emit.changes import captured
 from tvfsql.emit.dead_letters import OF_TEXT, columns_ddl, parsing, tell_letters
 from tvfsql.emit.python_module import Call, Chain, PythonModule, literal, option_value
-from tvfsql.physical.dead_letters import OF_MESSAGES
+from tvfsql.physical.dead_letters import OF_MESSAGES, PARSED, stops_at_bad_rows
 from tvfsql.physical.operators import TableSourceScan
 from tvfsql.plan.columns import ADDED, CHANNEL, TEXT
 from tvfsql.plan.node import Field
@@ -62,6 +62,9 @@ def read_messages(node: TableSourceScan, source: Kafka, table: str, module: Pyth
             tell_letters(table, literal(text), node, module, paths)
             if module.of_dead_letters:
                 return table
+        elif stopping := [side for side in source.parts if side in sides.values() and _stops(source.parts[side])]:
+            refuse = module.need("tvfsql.runtime", "refuse_unreadable")
+            module.assign(table, f"{refuse}({', '.join((table, *map(literal, stopping)))})")
     if source.changes:
         of_value = [field for field in node.fields if sides[field.name] == "value"]
         module.assign(table, captured(table, source.changes, of_value, node.sign, module))
@@ -92,15 +95,20 @@ def as_messages(rows: Chain, table: Table, target: Kafka, module: PythonModule) 
 
 def _parsed(side: str, part: Part, node: TableSourceScan, module: PythonModule) -> Chain:
     stored = _stored(part, node.source)
-    told = node.dead_letters is not None and part.format in OF_MESSAGES
+    told = _stops(part) or (node.dead_letters is not None and part.format in OF_MESSAGES)
     stored += f", {OF_TEXT}" if told else ""
     if part.format in (AVRO, CONFLUENT):
         return _avro("from_avro", _column_of(side), stored, part, module)
     if part.format == PROTOBUF:
         return _protobuf("from_protobuf", _column_of(side), stored, part, module)
     text = _as(_column_of(side), "string").flat()
-    options = parsing(part.options, node) if told else part.options
+    options = parsing(part.options) if told else part.options
     return Chain("F").then(f"from_{part.format}", text, literal(stored), literal(dict(options)))
+
+
+def _stops(part: Part) -> bool:
+    """Whether Spark parses it, and a text that it cannot parse is an error or a dead letter."""
+    return part.format in PARSED and stops_at_bad_rows(part.options)
 
 
 def _stored(part: Part, table: Table) -> str:

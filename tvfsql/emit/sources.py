@@ -130,7 +130,8 @@ def _reader(node: TableSourceScan, source: Connector) -> Chain:
 
 
 def _loaded(node: TableSourceScan, source: Connector, rows: Chain, module: PythonModule) -> Chain:
-    for key, value in parsing(source.options, node, source.format):
+    told = node.dead_letters is not None
+    for key, value in parsing(source.options, source.format) if told else source.options:
         rows = rows.then("option", literal(key), option_value(value, module))
     if isinstance(source, Managed):
         return rows.then("load", f"{module.need(RUNTIME, 'managed_folder')}({literal(source.path)})")

@@ -57,9 +57,10 @@ def _is_parsed(source: Table) -> bool:
         return False
     if isinstance(connector, Kafka):
         parts = (part for part in connector.parts.values() if part.format in OF_MESSAGES)
-        return any(part.format not in PARSED or _fails(part.options) for part in parts)
-    return connector.format in PARSED and _fails(connector.options)
+        return any(part.format not in PARSED or stops_at_bad_rows(part.options) for part in parts)
+    return connector.format in PARSED and stops_at_bad_rows(connector.options)
 
 
-def _fails(options: Iterable[tuple[str, str]]) -> bool:
+def stops_at_bad_rows(options: Iterable[tuple[str, str]]) -> bool:
+    """Whether a row that Spark cannot parse with these options is an error."""
     return dict(options).get("mode", "").upper() == "FAILFAST"

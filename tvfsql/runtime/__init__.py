@@ -32,6 +32,7 @@ if TYPE_CHECKING:
     from tvfsql.runtime.frames.changelog import feed_sign as feed_sign
     from tvfsql.runtime.frames.changelog import latest_messages as latest_messages
     from tvfsql.runtime.frames.dead_letters import readable as readable
+    from tvfsql.runtime.frames.dead_letters import refuse_unreadable as refuse_unreadable
     from tvfsql.runtime.frames.dead_letters import unreadable as unreadable
     from tvfsql.runtime.frames.print_table import print_rows as print_rows
     from tvfsql.runtime.host.environment import from_environment as from_environment
@@ -81,6 +82,7 @@ _MODULE_OF = {
     "to_avro": "avro.messages",
     "to_avro_record": "avro.records",
     "to_protobuf": "protobuf.messages",
+    "refuse_unreadable": "frames.dead_letters",
     "unreadable": "frames.dead_letters",
     "windows_or_null": "frames.assigned_windows",
     "write_postgres": "databases.postgres",

@@ -10,6 +10,7 @@ from typing import TYPE_CHECKING, Any
 import pytest
 
 from tvfsql import Session, TvfSqlError, compile
+from tvfsql.errors import DataError
 
 if TYPE_CHECKING:
     from broker import Broker
@@ -91,6 +92,10 @@ def test_messages_that_cannot_be_read_are_told_by_their_offset(
     options = {"kafka.bootstrap.servers": broker.servers, "topic": topic}
     messages.coalesce(1).write.format("kafka").options(**options).save()
     script = tables(tmp_path, topic, broker.servers, format) + TOTALS.format(table="TABLE pages")
+    for mode in ("streaming", "batch"):
+        stops = Session(spark, mode=mode)
+        with pytest.raises(DataError, match=rf"a message cannot be read: {topic}-0@1: hello\nhint"):
+            stops.execute(script.replace("'bad'", "''", 1))
     session = Session(spark, mode="streaming", checkpoint=tmp_path / "checkpoint")
     session.execute(script)
     assert read(tmp_path / "totals") == [{"item": "a", "total": 6}]

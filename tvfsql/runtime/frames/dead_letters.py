@@ -1,4 +1,4 @@
-"""Dead letters: rows and messages of a stream that cannot be read. The query skips them, and a table receives them.
+"""Rows and messages that cannot be read. As dead letters of a stream the query skips them, and a table receives them.
 
 A query and its dead letters are two streams that read a source in the same way, so they agree on what can be read.
 """
@@ -13,6 +13,7 @@ from pyspark.sql import functions as F
 from tvfsql.plan.columns import TEXT
 
 DEAD_LETTERS = "numDeadLetters"
+SHOWN = 200  # how many characters of a message an error shows
 
 
 def readable(rows: DataFrame, text: str, *, name: str) -> DataFrame:
@@ -21,6 +22,17 @@ def readable(rows: DataFrame, text: str, *, name: str) -> DataFrame:
     bad = F.expr(text).isNotNull()
     kept = rows.observe(name, F.count_if(bad).alias(DEAD_LETTERS)).where(~bad)
     return kept.drop(TEXT)
+
+
+def refuse_unreadable(messages: DataFrame, *sides: str) -> DataFrame:
+    """The same messages of Kafka. One whose text could not be parsed fails the query with DataError, which tells where
+    it is, if a query needs it. `sides`: the parsed columns, structs with that text in `$text`, or else NULL there."""
+    place = F.concat_ws("", F.lit("[TVFSQL_UNREADABLE] "), "topic", F.lit("-"), "partition", F.lit("@"), "offset")
+    for side in sides:
+        text = F.col(side).getField(TEXT)
+        failed = F.raise_error(F.concat(place, F.lit(": "), F.left(text, F.lit(SHOWN))))
+        messages = messages.withColumn(side, F.when(text.isNull(), F.col(side)).otherwise(failed))
+    return messages
 
 
 def unreadable(rows: DataFrame, table: str, text: str, *, place: str, columns: Sequence[str], kinds: str) -> DataFrame:

@@ -90,6 +90,11 @@ KNOWN = (
     ),
     Failure(r"USER_RAISED_EXCEPTION\] \[TVFSQL_CHANGE\] (.*?) \((.*?)\)(?: SQLSTATE|\n|$)", "{0}", "{1}"),
     Failure(
+        r"USER_RAISED_EXCEPTION\] \[TVFSQL_UNREADABLE\] (.*?)(?: SQLSTATE|$)",
+        "a message cannot be read: {0}",
+        HINT,
+    ),
+    Failure(
         r"CSV header does not conform to the schema(?:.*?)CSV file: (?:file:)?(/\S+)",
         "the names in the header of {0} differ from the table's columns, or are in another order",
         "'csv.enforceSchema' = 'true' ignores the names in headers",
@@ -159,7 +164,7 @@ KNOWN = (
     Failure(
         r"(?:Topic (\S+) not present in metadata.*?)?UnknownTopicOrPartitionException",
         "there is no topic {0}",
-        "kafka-topics.sh --bootstrap-server ... --create --topic {0}",
+        "kafka-topics.sh --bootstrap-server ... --list shows the topics, --create makes one",
     ),
     Failure(
         r"KAFKA_DATA_LOSS|Some data may have been lost because they are not available in Kafka any more",
