@@ -96,7 +96,7 @@ def test_what_a_reader_would_stumble_over_is_found(message: str, marked: str, fa
         (
             ": java.util.concurrent.ExecutionException: org.apache.kafka.common.errors."
             "UnknownTopicOrPartitionException: This server does not host this topic-partition.",
-            "there is no topic of that name",
+            "Kafka lacks the topic of a table",
             "--create",
         ),
         (

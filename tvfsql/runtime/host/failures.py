@@ -162,9 +162,14 @@ KNOWN = (
         "'driver' = '...' names its class",
     ),
     Failure(
-        r"(?:Topic (\S+) not present in metadata.*?)?UnknownTopicOrPartitionException",
+        r"Topic (\S+) not present in metadata.*?UnknownTopicOrPartitionException",
         "there is no topic {0}",
-        "kafka-topics.sh --bootstrap-server ... --list shows the topics, --create makes one",
+        "kafka-topics.sh --bootstrap-server ... --create --topic {0}",
+    ),
+    Failure(
+        r"UnknownTopicOrPartitionException",
+        "Kafka lacks the topic of a table",
+        "kafka-topics.sh --bootstrap-server ... --list; --create --topic NAME makes one",
     ),
     Failure(
         r"KAFKA_DATA_LOSS|Some data may have been lost because they are not available in Kafka any more",
