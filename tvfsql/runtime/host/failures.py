@@ -142,6 +142,11 @@ KNOWN = (
         "FLOOR and CEIL of times, and CAST to a TIMESTAMP of fewer digits, need Spark 4.2",
         "pip install 'pyspark>=4.2'",
     ),
+    Failure(
+        r'cannot cast "(?:TIME\(\d\)" to "TIMESTAMP\w*|TIMESTAMP\w*" to "TIME\(\d\))"',
+        "casts between TIME and TIMESTAMP, and EXTRACT from a TIME, need Spark 4.3",
+        "pip install 'pyspark>=4.3'",
+    ),
     Failure(r"UNRESOLVED_COLUMN\S*\] .*? name (\S+) cannot be resolved", "there is no column {0}"),
     Failure(r"AMBIGUOUS_REFERENCE\] Reference (\S+) is ambiguous", "column {0} is ambiguous"),
     Failure(
