@@ -6,7 +6,8 @@ from __future__ import annotations
 
 from dataclasses import replace
 
-from tvfsql.options import BUCKETS, DISTINCT_SPLIT, LATE_OUTPUT, Options
+from tvfsql.options import Options
+from tvfsql.options.known import BUCKETS, DISTINCT_SPLIT, LATE_OUTPUT
 from tvfsql.plan.aggregate.call import counted, finished, holes, row_of
 from tvfsql.plan.aggregate.collector import Collector
 from tvfsql.plan.aggregate.function import Share

@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
-from tvfsql.options import DISABLED_RULES, PHASES, Options, Phases
+from tvfsql.options import Options
+from tvfsql.options.known import DISABLED_RULES, PHASES
+from tvfsql.options.words import Phases
 from tvfsql.plan.window import TumbleMonths, Window
 
 SPLIT = "split_local_global"  # the rule that makes windows from slices

@@ -15,7 +15,7 @@ from tvfsql.api import Compiled, Result, Session
 from tvfsql.api.script import Analyze, Message, Outcome, Script, queries_of
 from tvfsql.bind.call import AdvanceWatermark
 from tvfsql.errors import UnsupportedError
-from tvfsql.options import ZONE
+from tvfsql.options.known import ZONE
 from tvfsql.runtime.host.row_formats import write_rows
 from tvfsql.runtime.host.status_line import working
 

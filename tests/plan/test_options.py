@@ -4,21 +4,11 @@ from __future__ import annotations
 
 import pytest
 
-from tvfsql import ignored_options
 from tvfsql.errors import OptionError
-from tvfsql.options import (
-    DISABLED_RULES,
-    IDLE_ADVANCE,
-    KEY_GROUPS,
-    KNOWN,
-    LATENESS,
-    NULL_TIMES,
-    PHASES,
-    NullTimes,
-    Option,
-    Options,
-    Phases,
-)
+from tvfsql.options import Options, ignored
+from tvfsql.options.known import DISABLED_RULES, IDLE_ADVANCE, KEY_GROUPS, KNOWN, LATENESS, NULL_TIMES, PHASES
+from tvfsql.options.option import Option
+from tvfsql.options.words import NullTimes, Phases
 from tvfsql.plan.stream import StreamContext
 from tvfsql.runtime.stream.time.watermarks import NULL_TIMES as COUNTERS
 
@@ -76,14 +66,14 @@ def test_options_of_flink_that_change_no_row_are_kept_and_named() -> None:
     assert options.without("parallelism.default").ignored == tuple(given)[1:]
 
 
-@pytest.mark.parametrize("key", sorted(ignored_options.SETTLED))
+@pytest.mark.parametrize("key", sorted(ignored.SETTLED))
 def test_a_value_that_would_change_rows_is_refused_with_what_to_write_instead(key: str) -> None:
     with pytest.raises(OptionError) as caught:
         Options.of({key: "something else"})
-    assert caught.value.hint == ignored_options.SETTLED[key][1]
-    assert Options.of({key: ignored_options.SETTLED[key][0].upper()}).ignored == ()
+    assert caught.value.hint == ignored.SETTLED[key][1]
+    assert Options.of({key: ignored.SETTLED[key][0].upper()}).ignored == ()
 
 
 def test_an_option_has_a_meaning_or_none() -> None:
-    assert not ignored_options.names() & KNOWN.keys()
-    assert not [key for key in KNOWN if ignored_options.is_ignored(key)]
+    assert not ignored.names() & KNOWN.keys()
+    assert not [key for key in KNOWN if ignored.is_ignored(key)]

@@ -13,7 +13,8 @@ from tvfsql.api.resuming import check_checkpoint
 from tvfsql.api.script import Script, queries_of
 from tvfsql.catalog.connectors import Kafka
 from tvfsql.errors import DataError, OptionError, UnsupportedError
-from tvfsql.options import START_MODE, Options
+from tvfsql.options import Options
+from tvfsql.options.known import START_MODE
 from tvfsql.physical.operators import TableSourceScan
 from tvfsql.plan.start_mode import USUAL, Place, StartMode, start_mode
 from tvfsql.runtime.cluster.files import LocalPlace

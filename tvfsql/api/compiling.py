@@ -13,7 +13,8 @@ from tvfsql.bind.query import QueryBinder
 from tvfsql.bind.statement import bind_insert
 from tvfsql.catalog import Catalog, Table
 from tvfsql.errors import OptionError, Span, TvfSqlError, UnsupportedError
-from tvfsql.options import REUSE, RUNTIME_MODE, Options
+from tvfsql.options import Options
+from tvfsql.options.known import REUSE, RUNTIME_MODE
 from tvfsql.physical import lower
 from tvfsql.physical.micro_batch import goes_by_micro_batch
 from tvfsql.plan.function import UserFunction, functions_in

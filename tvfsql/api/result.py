@@ -11,7 +11,8 @@ from tvfsql.api.display import ROWS, html_table, preformatted
 from tvfsql.api.listings import Listing
 from tvfsql.api.script import Message, Outcome, Text
 from tvfsql.errors import DataError, TvfSqlError, UnsupportedError
-from tvfsql.options import ZONE, Options
+from tvfsql.options import Options
+from tvfsql.options.known import ZONE
 
 if TYPE_CHECKING:
     import pandas as pd

@@ -28,7 +28,8 @@ from tvfsql.catalog import Catalog, Table, View
 from tvfsql.catalog.connectors import Connector, Managed
 from tvfsql.catalog.connectors.protobuf import FILE
 from tvfsql.errors import BindError, Span, TvfSqlError, UnsupportedError, did_you_mean, nearest
-from tvfsql.options import RUNTIME_MODE, WAREHOUSE, Options
+from tvfsql.options import Options
+from tvfsql.options.known import RUNTIME_MODE, WAREHOUSE
 from tvfsql.plan.nodes import Scan
 from tvfsql.room import with_room
 from tvfsql.secrets import shown as shown_value

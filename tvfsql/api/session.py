@@ -24,7 +24,8 @@ from tvfsql.bind.call import AdvanceWatermark, epoch_ms, table_with_watermark
 from tvfsql.bind.function import function_of
 from tvfsql.catalog import Catalog, Table, View
 from tvfsql.errors import BindError, DataError, OptionError, UnsupportedError
-from tvfsql.options import START_MODE, ZONE, Options
+from tvfsql.options import Options
+from tvfsql.options.known import START_MODE, ZONE
 from tvfsql.physical.operators import LateOutput
 from tvfsql.runtime.cluster.asked import MASTER, REMOTE
 from tvfsql.runtime.cluster.files import place_of

@@ -14,7 +14,8 @@ from tvfsql.bind.unnest import unnested
 from tvfsql.bind.window_call import bind_window
 from tvfsql.catalog import Catalog, Table
 from tvfsql.errors import BindError, UnsupportedError
-from tvfsql.options import ZONE, Options
+from tvfsql.options import Options
+from tvfsql.options.known import ZONE
 from tvfsql.plan import nodes
 from tvfsql.plan.columns import WINDOW_COLUMNS
 from tvfsql.plan.joins.equal_pair import EqualPair

@@ -9,7 +9,8 @@ from collections.abc import Mapping
 from dataclasses import dataclass
 
 from tvfsql.errors import BindError, Span, did_you_mean
-from tvfsql.options import LATE_OUTPUT, duration
+from tvfsql.options.known import LATE_OUTPUT
+from tvfsql.options.readers import duration
 
 STRATEGY = "scan.watermark.emit.strategy"
 IDLE_TIMEOUT = "scan.watermark.idle-timeout"

@@ -7,7 +7,7 @@ from functools import singledispatch
 from tvfsql.emit import columns
 from tvfsql.emit.python_module import Call, Chain, PythonModule, literal
 from tvfsql.emit.sources import RUNTIME, STREAM, read_table
-from tvfsql.options import NullTimes
+from tvfsql.options.words import NullTimes
 from tvfsql.physical.operators import (
     AppliedChanges,
     Calc,

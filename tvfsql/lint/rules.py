@@ -10,7 +10,8 @@ from sqlglot import exp
 from tvfsql.catalog import Table
 from tvfsql.errors import Span
 from tvfsql.lint.walk import Seen, expressions, inner_queries, nodes, of_kind, tables_of
-from tvfsql.options import RUNTIME_MODE, Mode
+from tvfsql.options.known import RUNTIME_MODE
+from tvfsql.options.words import Mode
 from tvfsql.plan.durations import duration
 from tvfsql.plan.scalar import PROCTIME
 from tvfsql.syntax import ast, statements

@@ -10,7 +10,8 @@ from collections.abc import Iterable
 from tvfsql.catalog import Catalog, Table
 from tvfsql.catalog.connectors import Connector, Kafka
 from tvfsql.errors import OptionError, did_you_mean
-from tvfsql.options import DEAD_LETTER, Options
+from tvfsql.options import Options
+from tvfsql.options.known import DEAD_LETTER
 from tvfsql.plan.types import is_time
 
 PARSED = ("csv", "json")  # by Spark, in files and messages

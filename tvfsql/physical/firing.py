@@ -11,7 +11,9 @@ from dataclasses import replace
 
 from tvfsql.catalog import Catalog, Table
 from tvfsql.errors import OptionError, Span, UnsupportedError
-from tvfsql.options import EARLY_DELAY, EARLY_FIRE, LATE_DELAY, LATE_FIRE, LATE_RESULTS, LATENESS, LateResults, Options
+from tvfsql.options import Options
+from tvfsql.options.known import EARLY_DELAY, EARLY_FIRE, LATE_DELAY, LATE_FIRE, LATE_RESULTS, LATENESS
+from tvfsql.options.words import LateResults
 from tvfsql.physical.operators import Calc, StreamSliceMerge
 from tvfsql.physical.words import noun, written
 from tvfsql.plan import nodes

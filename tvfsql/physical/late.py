@@ -12,7 +12,9 @@ from dataclasses import dataclass, replace
 
 from tvfsql.catalog import Catalog, Table
 from tvfsql.errors import OptionError, UnsupportedError, did_you_mean
-from tvfsql.options import LATE_OUTPUT, LATE_RECORDS, LateRecords, Options
+from tvfsql.options import Options
+from tvfsql.options.known import LATE_OUTPUT, LATE_RECORDS
+from tvfsql.options.words import LateRecords
 from tvfsql.physical.operators import (
     Calc,
     Exchange,

@@ -12,7 +12,9 @@ from functools import singledispatch
 
 from tvfsql.catalog import Catalog, Table
 from tvfsql.errors import TvfSqlError, UnsupportedError
-from tvfsql.options import LATE_RECORDS, NULL_TIMES, START_MODE, ZONE, LateRecords, Options
+from tvfsql.options import Options
+from tvfsql.options.known import LATE_RECORDS, NULL_TIMES, START_MODE, ZONE
+from tvfsql.options.words import LateRecords
 from tvfsql.physical.changes import refuse_changes
 from tvfsql.physical.dead_letters import dead_letter_table
 from tvfsql.physical.firing import firing_of, refuse_firing, with_changes

@@ -11,7 +11,7 @@ from functools import cached_property
 from typing import Self, Unpack
 
 from tvfsql.catalog import Table
-from tvfsql.options import NullTimes
+from tvfsql.options.words import NullTimes
 from tvfsql.plan.aggregate.function import MergeKind
 from tvfsql.plan.columns import BEFORE, LATE, MARKS, OP
 from tvfsql.plan.node import Field, Node, Schema

@@ -5,7 +5,9 @@ from __future__ import annotations
 from collections.abc import Iterator
 
 from tvfsql.errors import Span, UnsupportedError
-from tvfsql.options import PHASES, Options, Phases
+from tvfsql.options import Options
+from tvfsql.options.known import PHASES
+from tvfsql.options.words import Phases
 from tvfsql.physical.interval_bounds import NoInterval, interval_of
 from tvfsql.physical.proctime import is_proctime
 from tvfsql.physical.words import called, origin

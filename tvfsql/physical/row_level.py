@@ -7,7 +7,9 @@ from dataclasses import fields, replace
 from typing import TypeVar
 
 from tvfsql.errors import UnsupportedError
-from tvfsql.options import KEY_GROUPS, NULL_TIMES, STATE_TTL, NullTimes, Options
+from tvfsql.options import Options
+from tvfsql.options.known import KEY_GROUPS, NULL_TIMES, STATE_TTL
+from tvfsql.options.words import NullTimes
 from tvfsql.physical.operators import Calc, Exchange, TableSourceScan
 from tvfsql.physical.row_operators import (
     StreamCurrentWatermark,

@@ -12,7 +12,8 @@ from dataclasses import replace
 from tvfsql.catalog import Table
 from tvfsql.catalog.connectors import SparkCatalog
 from tvfsql.errors import UnsupportedError
-from tvfsql.options import NULL_TIMES, Options
+from tvfsql.options import Options
+from tvfsql.options.known import NULL_TIMES
 from tvfsql.physical.history import live_rows
 from tvfsql.physical.operators import (
     MARK_FIELDS,

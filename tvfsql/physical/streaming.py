@@ -4,7 +4,9 @@ from __future__ import annotations
 
 from dataclasses import fields, replace
 
-from tvfsql.options import KEY_GROUPS, LATE_RECORDS, LateRecords, Options
+from tvfsql.options import Options
+from tvfsql.options.known import KEY_GROUPS, LATE_RECORDS
+from tvfsql.options.words import LateRecords
 from tvfsql.physical.firing import firing_of
 from tvfsql.physical.operators import Calc, SliceMerge, StreamDeduplicate, StreamSliceMerge, StreamSlices, StreamTopN
 from tvfsql.physical.proctime import is_proctime

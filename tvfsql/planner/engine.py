@@ -7,7 +7,8 @@ from collections.abc import Callable, Sequence
 from dataclasses import dataclass, field
 
 from tvfsql.errors import OptionError, did_you_mean
-from tvfsql.options import DISABLED_RULES, Options
+from tvfsql.options import Options
+from tvfsql.options.known import DISABLED_RULES
 from tvfsql.plan.node import Node
 from tvfsql.plan.places import placed
 from tvfsql.plan.plan_text import tree

@@ -88,7 +88,7 @@ def _functions(shell: Shell, part: str) -> None:
 
 
 def _rules(shell: Shell, part: str) -> None:
-    from tvfsql.options import DISABLED_RULES
+    from tvfsql.options.known import DISABLED_RULES
     from tvfsql.rules import PHASES
 
     disabled = shell.session.options[DISABLED_RULES]

@@ -276,13 +276,13 @@ def _keys(session: Session) -> list[str]:
 
 
 def _doc(key: str) -> str:
-    from tvfsql.options import KNOWN
+    from tvfsql.options.known import KNOWN
 
     return KNOWN[key].doc if key in KNOWN else ""
 
 
 def _values(key: str) -> Sequence[str]:
-    from tvfsql.options import KNOWN
+    from tvfsql.options.known import KNOWN
 
     return KNOWN[key].words if key in KNOWN else ()
 

@@ -11,7 +11,8 @@ from tvfsql.answers import Answers
 from tvfsql.api import Compiled, Result
 from tvfsql.api.listings import Listing
 from tvfsql.api.script import Outcome
-from tvfsql.options import MOST_ROWS, RESULT_MODE, ResultMode
+from tvfsql.options.known import MOST_ROWS, RESULT_MODE
+from tvfsql.options.words import ResultMode
 from tvfsql.physical.firing import op_of
 from tvfsql.runtime.host.status_line import working
 from tvfsql.shell.drawing import draw

@@ -16,7 +16,8 @@ from tvfsql.bind.call import AdvanceWatermark
 from tvfsql.catalog import Catalog, Table
 from tvfsql.catalog.history import HISTORY
 from tvfsql.errors import DataError, UnsupportedError
-from tvfsql.options import ZONE, Options
+from tvfsql.options import Options
+from tvfsql.options.known import ZONE
 from tvfsql.physical.operators import LateOutput, StreamOperator
 from tvfsql.plan.checkpoint.changes import changes
 from tvfsql.plan.node import Node

@@ -6,7 +6,8 @@ from collections.abc import Iterator
 from contextlib import contextmanager
 from contextvars import ContextVar
 
-from tvfsql.options import ZONE, Options
+from tvfsql.options import Options
+from tvfsql.options.known import ZONE
 
 _CURRENT: ContextVar[str] = ContextVar("local time zone", default="UTC")
 

@@ -1,0 +1,124 @@
+"""The options that a session or a script has set."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Mapping
+from dataclasses import dataclass, field
+from enum import Enum
+from typing import Any, TypeVar
+
+from tvfsql.errors import OptionError, Span, did_you_mean
+from tvfsql.options import ignored
+from tvfsql.options.known import (
+    IDLE_ADVANCE,
+    IDLE_TIMEOUT,
+    INTERVAL,
+    KNOWN,
+    MISSING_FILES,
+    NAME,
+    RUNTIME_MODE,
+    START_MODE,
+)
+from tvfsql.options.option import Option
+from tvfsql.options.words import MissingFiles, Mode
+from tvfsql.plan.start_mode import USUAL, StartMode
+from tvfsql.secrets import shown
+
+T = TypeVar("T")
+OF_SPARK = "spark."
+
+
+@dataclass(frozen=True)
+class StreamOptions:
+    """How a stream runs. `idle_timeout`: ms without rows after which a source is idle if its table does not say; 0:
+    never. `idle_advance`: whether open windows fire when all sources are idle. `count_missing_files`: whether files
+    that are deleted before they are read are counted; otherwise they are an error. `interval`: ms between the starts of
+    two micro-batches of an unbounded stream; 0: as soon as there are rows. `name`: the query's name; "": no name.
+    `start`: where it starts.
+    """
+
+    idle_timeout: int = 0
+    idle_advance: bool = True
+    count_missing_files: bool = False
+    interval: int = 0
+    name: str = ""
+    start: StartMode = USUAL
+
+
+@dataclass(frozen=True)
+class Options:
+    """The options that were set, as text by key; others have their defaults. Immutable: `with_value` returns a new
+    object.
+    """
+
+    values: Mapping[str, str] = field(default_factory=dict)
+
+    @classmethod
+    def of(cls, values: Mapping[str, str] | None) -> Options:
+        """Checked options. Raises OptionError for an unknown key or a bad value."""
+        options = cls()
+        for key, value in (values or {}).items():
+            options = options.with_value(key, value)
+        return options
+
+    def __getitem__(self, option: Option[T]) -> T:
+        return option.read(self.text(option.key), option.key, None)
+
+    def text(self, key: str) -> str:
+        """The value as it was set, or its default; "" for one of Spark's settings that was not set."""
+        if key in self.values or key in KNOWN:
+            return self.values[key] if key in self.values else KNOWN[key].default
+        return ""
+
+    @property
+    def ignored(self) -> tuple[str, ...]:
+        """The options that are set but have no effect here, in order."""
+        nothing = (key for key in self.values if key not in KNOWN and not key.startswith(OF_SPARK))
+        return tuple(key for key in nothing if key not in ignored.SETTLED)
+
+    @property
+    def spark(self) -> dict[str, str]:
+        """Spark's own settings, which are passed to Spark as they are."""
+        return {key: value for key, value in self.values.items() if key.startswith(OF_SPARK)}
+
+    def with_value(self, key: str, value: str, span: Span | None = None) -> Options:
+        """The same options with one more set. Raises OptionError."""
+        if key.startswith(OF_SPARK):
+            return Options({**self.values, key: value})
+        if ignored.is_ignored(key) and key not in KNOWN:
+            if hint := ignored.instead(key, value):
+                raise OptionError(f"{key} cannot be {value!r}", span=span, hint=hint)
+            return Options({**self.values, key: value})
+        read = _option(key, span).read(value, key, span)
+        shown = read.value if isinstance(read, Enum) else str(read).lower() if isinstance(read, bool) else value
+        return Options({**self.values, key: shown})
+
+    def without(self, key: str | None, span: Span | None = None) -> Options:
+        """Return the same options with one (None: every one) reset to its default. Raises OptionError."""
+        if key is None:
+            return Options()
+        if not ignored.is_ignored(key) and not key.startswith(OF_SPARK):
+            _option(key, span)
+        return Options({k: v for k, v in self.values.items() if k != key})
+
+    def listed(self) -> Iterator[tuple[str, str]]:
+        """Every key that has a meaning, and those that are set, with their values in order."""
+        return ((key, shown(key, self.text(key))) for key in sorted({*KNOWN, *self.values}))
+
+    @property
+    def streaming(self) -> bool:
+        """Whether the plan is for a stream."""
+        return self[RUNTIME_MODE] is Mode.STREAMING
+
+    @property
+    def of_streams(self) -> StreamOptions:
+        counted = self[MISSING_FILES] is MissingFiles.COUNT
+        return StreamOptions(
+            self[IDLE_TIMEOUT], self[IDLE_ADVANCE], counted, self[INTERVAL], self[NAME], self[START_MODE]
+        )
+
+
+def _option(key: str, span: Span | None) -> Option[Any]:
+    if key not in KNOWN:
+        raise OptionError(f"there is no option {key}", span=span, hint=did_you_mean(key, KNOWN, rare=ignored.names()))
+    return KNOWN[key]
