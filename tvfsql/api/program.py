@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Mapping
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from functools import cached_property
 from typing import TYPE_CHECKING, Any
@@ -11,10 +11,12 @@ from tvfsql.catalog import Table
 from tvfsql.emit import Query, observed_operators, program
 from tvfsql.emit.jobs import CHECKPOINT, job_arguments, letter_arguments, letter_scans
 from tvfsql.options import StreamOptions
+from tvfsql.physical.aligned import Aligned, aligned, aligned_scans
 from tvfsql.physical.input_tables import input_tables, last_operators
 from tvfsql.physical.manifest import manifest_of
+from tvfsql.physical.operators import TableSourceScan
 from tvfsql.physical.resume import with_old_names
-from tvfsql.plan.checkpoint.manifest import Manifest
+from tvfsql.plan.checkpoint.manifest import Known, Manifest
 from tvfsql.plan.function import functions_in
 from tvfsql.plan.node import Node
 from tvfsql.plan.sharing import by_itself, shared_by
@@ -54,6 +56,8 @@ class Program:
     """A unit that runs together: a query, or the INSERTs of a set that share parts of their plans."""
 
     queries: tuple[Stages, ...]
+    known: tuple[Node, ...] = ()  # their physical plans without the tables that they add to a checkpoint
+    added: tuple[int, ...] = ()  # the places of these tables among all
 
     @cached_property
     def code(self) -> str:
@@ -88,27 +92,48 @@ class Program:
         plans = [query.physical for query in self.queries]
         return letter_arguments(plans, self.queries[0].options) if letter_scans(plans) else None
 
-    @cached_property
-    def letters_manifest(self) -> Manifest:
-        """The manifest in a checkpoint of its dead letters."""
+    def letters_manifest(self, kept: Manifest | None) -> Manifest:
+        """The manifest in a checkpoint of its dead letters, which has the manifest `kept`."""
         scans = letter_scans([query.physical for query in self.queries])
-        return manifest_of(scans, [scans[0].dead_letters], [query.sql for query in self.queries])
+        found = aligned_scans(scans, kept) if kept is not None else Aligned(tuple(scans))
+        made = self._letters(scans)
+        return replace(made, known=Known(self._letters(found.known), found.added)) if found.added else made
+
+    def _letters(self, scans: Sequence[Node]) -> Manifest:
+        first = scans[0]
+        assert isinstance(first, TableSourceScan)
+        return manifest_of(scans, [first.dead_letters], [query.sql for query in self.queries])
 
     @cached_property
     def manifest(self) -> Manifest:
         """The manifest in a checkpoint of this stream."""
-        plans, sinks = [query.physical for query in self.queries], [query.sink for query in self.queries]
+        made = self._manifest([query.physical for query in self.queries])
+        return replace(made, known=Known(self._manifest(self.known), self.added)) if self.added else made
+
+    def _manifest(self, plans: Sequence[Node]) -> Manifest:
+        sinks = [query.sink for query in self.queries]
         return with_room(lambda: manifest_of(plans, sinks, [query.sql for query in self.queries]))
 
+    def aligned(self, kept: Manifest) -> Program:
+        """Return the same stream with its tables in the order of a checkpoint, and those that it lacks told apart."""
+        found = with_room(lambda: aligned([query.physical for query in self.queries], kept))
+        return self._of(found.plans, found.known, found.added)
+
     def over(self, kept: Manifest | None) -> Program:
-        """Return the same stream over the state of a checkpoint, whose columns may have other names or another order.
-        Returns itself if there is no state, or if it cannot resume from it.
+        """Return the same stream over the state of a checkpoint, whose tables may have another order, and whose columns
+        other names or another order. Returns itself if there is no state, or if it cannot resume from it.
         """
         if kept is None:
             return self
-        plans = with_room(lambda: with_old_names([query.physical for query in self.queries], kept, self.manifest))
+        made = self.aligned(kept)
+        now = made.manifest.known.manifest if made.manifest.known else made.manifest
+        plans = [query.physical for query in made.queries]
+        renamed, known = with_room(lambda: [with_old_names(each, kept, now) for each in (plans, made.known)])
+        return made._of(renamed, known, made.added)
+
+    def _of(self, plans: Iterable[Node], known: Iterable[Node], added: tuple[int, ...]) -> Program:
         queries = (replace(query, physical=plan) for query, plan in zip(self.queries, plans, strict=True))
-        return Program(tuple(queries))
+        return Program(tuple(queries), tuple(known), added)
 
     def run(self, function: str, spark: SparkSession) -> Any:
         """Call a function of the module: `query`, `insert`, or `inserts` (all INSERTs of a batch)."""

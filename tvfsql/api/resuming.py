@@ -26,7 +26,7 @@ def check_checkpoint(checkpoint: Place, outcomes: Iterable[Outcome], changed_inp
         if old is None:
             out.write(f"stream {number} {'resumes' if refuse_other_text(folder, program.code) else 'is new'}\n")
             continue
-        found = changes(old, program.manifest)
+        found = changes(old, program.aligned(old).manifest)
         refuse_changes(folder, found, changed_input=changed_input)
         out.write(f"stream {number} resumes{':' if found else ''}\n")
         out.writelines(f"{line}\n" for change in found for line in change.lines)

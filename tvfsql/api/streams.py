@@ -65,12 +65,13 @@ class Streams:
             report=partial(self._report, resumed),
         )
         if (letters := resumed.letters) is not None:
+            beside = folder and folder.parent / f"{folder.name}{OF_LETTERS}"
             yield Job(
                 partial(resumed.run, "dead_letters"),
                 **letters,
-                checkpoint=folder and folder.parent / f"{folder.name}{OF_LETTERS}",
+                checkpoint=beside,
                 program=resumed.code,
-                manifest=resumed.letters_manifest if folder is not None else None,
+                manifest=resumed.letters_manifest(manifest_in(beside)) if beside is not None else None,
                 label=f"{self.begun}{OF_LETTERS}",
                 report=partial(self._report, None),
             )

@@ -76,6 +76,19 @@ def found_in(plans: Sequence[Node]) -> list[Node]:
     return list({id(node): node for node in kept}.values())
 
 
+def source_of(scan: TableSourceScan) -> Source:
+    """A table that a stream reads, as in its manifest."""
+    table = scan.source
+    mark = table.watermark
+    connector = table.connector
+    if connector is None:
+        return Source(table.name, "")
+    reading = dict(connector.reading) if isinstance(connector, Kafka) else {}
+    at = reading.get("subscribe") or reading.get("subscribePattern") or connector.path
+    watermark = (mark.column, str(mark.scalar)) if mark else ("", "")
+    return Source(table.name, connector.name, at or "", *watermark, str(table.history or ""))
+
+
 @dataclass(frozen=True)
 class _Tracer:
     plans: tuple[Node, ...]
@@ -98,24 +111,13 @@ class _Tracer:
         shared = shared_by(self.plans)
         return Manifest(
             tuple(map(self._operator, operators)),
-            tuple(map(self._source, sources)),
+            tuple(map(source_of, sources)),
             tuple(_sink(table, how) for table, how in tables if table is not None),
             tuple(self._input(branch) for plan in shared or self.plans for branch in _branches(plan, {})),
             tuple(sql),
             LAYOUT,
             metadata.version("tvfsql"),
         )
-
-    def _source(self, scan: TableSourceScan) -> Source:
-        table = scan.source
-        mark = table.watermark
-        connector = table.connector
-        if connector is None:
-            return Source(table.name, "")
-        reading = dict(connector.reading) if isinstance(connector, Kafka) else {}
-        at = reading.get("subscribe") or reading.get("subscribePattern") or connector.path
-        watermark = (mark.column, str(mark.scalar)) if mark else ("", "")
-        return Source(table.name, connector.name, at or "", *watermark, str(table.history or ""))
 
     def _operator(self, node: Node) -> State:
         match node:

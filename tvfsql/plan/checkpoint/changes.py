@@ -6,6 +6,7 @@ those to come), or is refused. Source: docs/streams.md#change-a-running-query.
 
 from __future__ import annotations
 
+from collections import Counter
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from enum import IntEnum
@@ -56,13 +57,16 @@ def verdict_of(changes: Sequence[Change]) -> Verdict:
 
 def changes(old: Manifest, new: Manifest) -> list[Change]:
     """Return all changes between two manifests. The state's columns may be renamed or reordered."""
-    old, new = resolved(old), resolved(new)
+    old, known = resolved(old), resolved(new.known.manifest if new.known else new)
+    if len(old.sources) != len(known.sources):  # then the inputs of all operators differ
+        return [*_layout(old, known), *_kinds(old, known), _other_tables(old, known)]
     return [
-        *_layout(old, new),
-        *_operators(old, new),
-        *_sources(old, new),
-        *_paths("what is read", old.results, new.results, stateful=False),
-        *_sinks(old, new),
+        *_layout(old, known),
+        *_operators(old, known),
+        *_sources(old, known),
+        *_added(new),
+        *_paths("what is read", old.results, known.results, stateful=False),
+        *_sinks(old, known),
     ]
 
 
@@ -77,12 +81,16 @@ def _layout(old: Manifest, new: Manifest) -> Iterator[Change]:
 
 
 def _operators(old: Manifest, new: Manifest) -> Iterator[Change]:
+    kinds = [*_kinds(old, new)]
+    yield from kinds
+    for before, after in zip(old.operators, new.operators, strict=True) if not kinds else ():
+        yield from _operator(before, after)
+
+
+def _kinds(old: Manifest, new: Manifest) -> Iterator[Change]:
     if [one.kind for one in old.operators] != [one.kind for one in new.operators]:
         was, now = (", ".join(one.kind for one in each.operators) or "none" for each in (old, new))
         yield _refused("operators with state", was, now, "their number and order cannot change")
-        return
-    for before, after in zip(old.operators, new.operators, strict=True):
-        yield from _operator(before, after)
 
 
 def _operator(old: State, new: State) -> Iterator[Change]:
@@ -186,13 +194,33 @@ def _paths(what: str, old: Sequence[Input], new: Sequence[Input], *, stateful: b
             yield _refused(f"operators below {what}", _steps(before), _steps(after), "state was made by the old ones")
 
 
+def _other_tables(old: Manifest, new: Manifest) -> Change:
+    """The change of a query that reads fewer tables, or more in another way than by UNION ALL."""
+    was, now = (", ".join(one.table for one in each.sources) for each in (old, new))
+    before, after = (Counter((one.connector, one.at) for one in each.sources) for each in (old, new))
+    if before - after:
+        why, hint = "no table can leave a checkpoint", "read none of its rows: WHERE FALSE; or use a new folder"
+    else:
+        why, hint = "only UNION ALL adds tables, without windows or joins of their own", ""
+    return Change(Verdict.REFUSED, "tables that are read", was, now, why, hint)
+
+
 def _sources(old: Manifest, new: Manifest) -> Iterator[Change]:
-    if len(old.sources) != len(new.sources):
-        was, now = (", ".join(one.table for one in each.sources) for each in (old, new))
-        yield _refused("tables that are read", was, now, "Spark knows them by their order")
-        return
     for before, after in zip(old.sources, new.sources, strict=True):
         yield from _source(before, after)
+
+
+def _added(new: Manifest) -> Iterator[Change]:
+    """Yield the tables that a query adds by UNION ALL."""
+    for source in (new.sources[place] for place in new.known.added) if new.known else ():
+        shown = f"{source.table} ({source.at})" if source.at else source.table
+        if source.history:
+            why = "a history is read before a stream starts"
+            yield _refused(f"tvfsql.history of table {source.table}", "", source.history, why)
+        else:
+            yield Change(
+                Verdict.WORD, "UNION ALL", "", shown, "its rows count from now on, also in windows that are open"
+            )
 
 
 def _source(old: Source, new: Source) -> Iterator[Change]:

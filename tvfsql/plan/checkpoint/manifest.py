@@ -11,7 +11,7 @@ from __future__ import annotations
 import json
 import re
 from collections.abc import Mapping
-from dataclasses import asdict, dataclass
+from dataclasses import asdict, dataclass, field, replace
 from typing import Any, get_args
 
 from tvfsql.errors import DataError
@@ -104,7 +104,9 @@ class State:
 
 @dataclass(frozen=True)
 class Source:
-    """A table that the stream reads. `at` is its path or topic, `history` the table whose rows come before its own."""
+    """A table that the stream reads. `at` is its path or topic, `history` the table whose rows come before its own.
+    `since` numbers the changes of the query that added tables; 0: the stream has read it from the start.
+    """
 
     table: str
     connector: str
@@ -112,6 +114,7 @@ class Source:
     time: str = ""
     watermark: str = ""
     history: str = ""
+    since: int = 0
 
 
 @dataclass(frozen=True)
@@ -127,7 +130,8 @@ class Sink:
 @dataclass(frozen=True)
 class Manifest:
     """The operators, sources and sinks of a stream. `results` are the inputs that its output rows come from. `layout`
-    is the version of the state's layout, `version` the release of tvfsql that wrote the manifest.
+    is the version of the state's layout, `version` the release of tvfsql that wrote the manifest. `known` is what a
+    checkpoint knows of the stream, if the query adds tables to it; it is not stored.
     """
 
     operators: tuple[State, ...]
@@ -137,14 +141,16 @@ class Manifest:
     sql: tuple[str, ...]
     layout: int
     version: str
+    known: Known | None = field(default=None, compare=False)
 
     def dump(self) -> str:
-        found = asdict(self)
+        found = asdict(replace(self, known=None))
+        del found["known"]
         for told, operator in zip(found["operators"], self.operators, strict=True):
             told["window"] = operator.window and [type(operator.window).__name__, asdict(operator.window)]
             for part in (told, *told["columns"], *told["keys"], *told["inputs"]):
                 _leave_out_empty(part)
-        for one in found["results"]:
+        for one in (*found["results"], *found["sources"]):
             _leave_out_empty(one)
         return json.dumps({"manifest": FORMAT, **found}, indent=2, ensure_ascii=False) + "\n"
 
@@ -172,6 +178,16 @@ class Manifest:
             raise DataError(
                 "the manifest of this checkpoint is damaged", hint="put the file back, or use a new folder"
             ) from error
+
+
+@dataclass(frozen=True)
+class Known:
+    """A stream without the tables that its query adds to a checkpoint. `added` are the places of these in the sources
+    of the whole query.
+    """
+
+    manifest: Manifest
+    added: tuple[int, ...]
 
 
 def _bare(text: str) -> str:

@@ -44,11 +44,17 @@ def matched(old: Sequence[Column], new: Sequence[Column]) -> Matched:
 
 def following(old: Manifest, new: Manifest) -> Manifest:
     """Return the manifest of a query that has resumed from the state of `old`, with the names of that state: its
-    columns remember since which change they count, and no later column may take the name of a dropped one.
+    columns and sources remember since which change they count, and no later column may take the name of a dropped one.
     """
-    before, now = resolved(old), resolved(new)
+    known, added = (new.known.manifest, new.known.added) if new.known else (new, ())
+    before, now = resolved(old), resolved(known)
     pairs = zip(old.operators, new.operators, before.operators, now.operators, strict=True)
-    return replace(new, operators=tuple(_following(*each) for each in pairs))
+    since, later = iter(old.sources), max((source.since for source in old.sources), default=0) + 1
+    sources = (
+        replace(source, since=later if place in added else next(since).since)
+        for place, source in enumerate(new.sources)
+    )
+    return replace(new, operators=tuple(_following(*each) for each in pairs), sources=tuple(sources), known=None)
 
 
 def _following(old: State, new: State, resolved_old: State, resolved_new: State) -> State:

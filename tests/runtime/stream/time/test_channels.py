@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import pytest
 from streams import (
     Event,
     Operator,
@@ -9,7 +10,7 @@ from streams import (
 )
 
 from tvfsql.plan.window import Tumble
-from tvfsql.runtime.stream.time.valve import IDLE
+from tvfsql.runtime.stream.time.valve import IDLE, Valve
 
 
 def test_the_watermark_is_the_smallest_of_the_channels_that_are_not_idle() -> None:
@@ -39,3 +40,34 @@ def test_on_event_a_later_row_of_the_same_micro_batch_is_late() -> None:
     rows = [Event("a", 10), Event("a", 1500, 1500), Event("a", 20), Event("b", 2100, 2100), Event("b", 1999)]
     assert counts(operator, *rows) == [(0, 1000, 1), (1000, 2000, 1)]
     assert operator.late == 2
+
+
+@pytest.mark.parametrize(
+    ("inputs", "now", "channels"),
+    [
+        ([""], ["1/", "2/"], {"0": "1/0", "1": "1/1", "*": "1/*"}),
+        ([""], ["1/", "2/"], {"": "1/"}),
+        ([""], ["1/1/", "1/2/", "2/"], {"": "1/1/"}),
+        (["1/", "2/"], ["1/1/", "1/2/", "2/"], {"1/0": "1/1/0", "1/*": "1/1/*", "2/": "2/"}),
+        (["1/", "2/"], ["1/", "2/", "3/"], {"1/": "1/", "2/7": "2/7"}),
+        (["1/1/", "1/2/", "2/"], ["1/1/", "1/2/", "2/", "3/"], {"1/2/": "1/2/", "2/a-0": "2/a-0"}),
+    ],
+)
+def test_channels_keep_their_input_when_others_are_added(
+    inputs: list[str], now: list[str], channels: dict[str, str]
+) -> None:
+    """The watermark stays until the added inputs have one, and never goes back."""
+    before = Valve(inputs=inputs)
+    before.advance((name, 1000 + i) for i, name in enumerate([*channels, *inputs]))
+    after = Valve.load(before.watermark, before.dump(), now)
+    assert {name: after.channels[name].watermark for name in channels.values() if not name.endswith("*")} == {
+        name: before.channels[old].watermark for old, name in channels.items() if not name.endswith("*")
+    }
+    assert after.floors == {f"{channels[f'{name}*']}".removesuffix("*"): at for name, at in before.floors.items()}
+    assert after.dump() == Valve.load(before.watermark, after.dump(), now).dump()
+    assert after.settle() == before.watermark
+    later = [(name, 5000) for name in (*channels.values(), *now)]
+    added = [name for name in now if not any(known.startswith(name) for known in channels.values())]
+    assert after.advance(one for one in later if one[0] not in added) == before.watermark or not added
+    assert after.advance((name, 10) for name in added) == before.watermark or not added
+    assert after.advance((name, 4000) for name in added) == (4000 if added else 5000)

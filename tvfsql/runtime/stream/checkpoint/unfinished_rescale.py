@@ -11,6 +11,7 @@ from dataclasses import asdict, dataclass
 
 from tvfsql.errors import DataError
 from tvfsql.runtime.cluster.files import Place
+from tvfsql.runtime.stream.checkpoint.added_sources import finish_adding
 from tvfsql.runtime.stream.checkpoint.parallelism import keep_key_groups
 from tvfsql.runtime.stream.progress.metrics import without_gap
 
@@ -31,8 +32,9 @@ class Rescale:
 
 
 def settle(stream: Place) -> None:
-    """Finish a rescale of a stream that Spark has committed, or take back what it wrote. Nothing happens if none was
-    interrupted. Raises DataError if the file about it is damaged."""
+    """Finish a rescale of a stream that Spark has committed, or take back what it wrote; and finish adding sources.
+    Nothing happens if none was interrupted. Raises DataError if the file about it is damaged."""
+    finish_adding(stream)
     file = stream / FILE
     text = file.read()
     if text is None:

@@ -31,6 +31,7 @@ from tvfsql.runtime.stream.checkpoint.parallelism import (
     refuse_other_number,
     usual_key_groups,
 )
+from tvfsql.runtime.stream.checkpoint.spark_sources import add_tables
 from tvfsql.runtime.stream.driver.checkpoints import has_begun, manifest_in
 from tvfsql.runtime.stream.driver.end_of_input import EndOfInput, are_generated
 from tvfsql.runtime.stream.driver.idle_sources import Idleness, Source
@@ -224,6 +225,7 @@ class StreamDriver:
             except Interrupted:
                 return
             files = files_looked_up(writer, self.stream.looks_up)
+            add_tables(writer, checkpoint, control, manifest_in(checkpoint))
             self.began = time.time()
             with _tasks(spark, max(groups.used, default=0)):
                 query = writer.start()

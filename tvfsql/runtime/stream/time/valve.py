@@ -9,6 +9,7 @@ from dataclasses import dataclass, field
 IDLE = -(2**63)  # in place of a watermark: the channel is idle until it has rows again
 TRIGGER = IDLE + 1  # in place of a watermark: no watermark moves, but operators that wait for a time are called
 ALL = "*"  # after the name of an input: all its channels
+FIRST = "1/"  # after the name of an input that is a union: its first side
 
 
 @dataclass
@@ -129,6 +130,24 @@ class Valve:
 
     @classmethod
     def load(cls, watermark: int | None, channels: str, inputs: Sequence[str] = ("",)) -> Valve:
-        every = {name: InputChannel(*parts) for name, parts in json.loads(channels).items()}
+        every = {
+            name: InputChannel(*parts)
+            for known, parts in json.loads(channels).items()
+            if (name := _named(known, inputs)) is not None
+        }
         floors = {name.removesuffix(ALL): one.watermark or 0 for name, one in every.items() if name.endswith(ALL)}
         return cls(watermark, {name: one for name, one in every.items() if not name.endswith(ALL)}, inputs, floors)
+
+
+def _named(channel: str, inputs: Sequence[str]) -> str | None:
+    """The name of a channel in state, of an operator with these inputs now; None: no input has it. An input that was
+    not a union has become its first side if the query has added others.
+    """
+    before, _, own = channel.rpartition("/")
+    name = f"{before}/" if before else ""
+    longest = max(map(len, inputs))
+    while len(name) <= longest:
+        if name in inputs:
+            return f"{name}{own}"
+        name += FIRST
+    return None

@@ -1,0 +1,179 @@
+"""Aligns the plans of a stream with a checkpoint: tables in the order in which it knows them, added ones last.
+
+Spark knows sources by their order, and operators know the channels of a union by the places of its sides. Source:
+docs/streams.md#more-tables.
+"""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import dataclass, field, replace
+from itertools import islice, permutations, product
+
+from tvfsql.physical.manifest import found_in, manifest_of, source_of
+from tvfsql.physical.operators import Calc, StreamOperator, StreamSlices, StreamUnion, TableSourceScan
+from tvfsql.physical.stream_inputs import inputs_of
+from tvfsql.plan import nodes
+from tvfsql.plan.checkpoint.changes import changes, verdict_of
+from tvfsql.plan.checkpoint.manifest import Manifest, Source
+from tvfsql.plan.node import Node
+from tvfsql.plan.nodes import Item
+from tvfsql.plan.scalar import column
+from tvfsql.plan.sharing import Reused
+from tvfsql.plan.sharing import Source as Plan
+
+MOST = 50  # pairings of tables that are tried; there are several only if a table is read twice
+Places = Mapping[int, int]  # of the tables that the checkpoint knows: the identity of a scan, its place there
+
+
+@dataclass(frozen=True)
+class Aligned:
+    """Plans whose tables have the order of a checkpoint. `known` are the same plans without added tables, `added` the
+    places of these among the sources; empty if there are none.
+    """
+
+    plans: tuple[Node, ...]
+    known: tuple[Node, ...] = ()
+    added: tuple[int, ...] = ()
+
+
+def aligned(plans: Sequence[Node], old: Manifest) -> Aligned:
+    """Align physical plans with the manifest of a checkpoint. Only sides of UNION ALL change places, and only whole
+    sides without operators with state can be added. Other plans are returned unchanged; the checkpoint refuses them.
+    """
+    found = [each for places in islice(_pairings(plans, old), MOST) if (each := _aligned(plans, places)) is not None]
+    plain = Aligned(tuple(plans))
+    return min(found, key=lambda each: _cost(each, old), default=plain)
+
+
+def aligned_scans(scans: Sequence[TableSourceScan], old: Manifest) -> Aligned:
+    """The same for a stream that reads some tables and does nothing else, such as the one of dead letters."""
+    places = next(_pairings(scans, old), {})
+    known = tuple(scan for scan in scans if id(scan) in places)
+    added = tuple(place for place, scan in enumerate(scans) if id(scan) not in places)
+    return Aligned(tuple(scans), known, added) if known and added else Aligned(tuple(scans))
+
+
+def _pairings(plans: Sequence[Node], old: Manifest) -> Iterator[Places]:
+    """The ways to find the tables of a checkpoint among those of the plans; the ones in order come first."""
+    scans: dict[tuple[str, ...], list[Node]] = {}
+    for scan in _scans(plans):
+        scans.setdefault(_identity(source_of(scan)), []).append(scan)
+    wanted: dict[tuple[str, ...], list[int]] = {}
+    for place, source in enumerate(old.sources):
+        wanted.setdefault(_identity(source), []).append(place)
+    if any(len(scans.get(one, ())) < len(places) for one, places in wanted.items()):
+        return
+    ways = (permutations(scans[one], len(places)) for one, places in wanted.items())
+    for way in product(*ways):
+        pairs = zip(wanted.values(), way, strict=True)
+        yield {id(scan): place for places, chosen in pairs for place, scan in zip(places, chosen, strict=True)}
+
+
+def _identity(source: Source) -> tuple[str, ...]:
+    """A table keeps its place by where it is, whatever its name; without a place it has only its name."""
+    return (source.connector, source.at or source.table)
+
+
+def _aligned(plans: Sequence[Node], places: Places) -> Aligned | None:
+    """The plans with their tables in these places; None if that is not possible."""
+    ordering, leaving_out = _Aligner(places), _Aligner(places, leave_out=True)
+    ordered = tuple(map(ordering.visit, plans))
+    scans = _scans(ordered)
+    added = tuple(place for place, scan in enumerate(scans) if id(scan) not in places)
+    if not added:
+        return Aligned(ordered)
+    known = tuple(map(leaving_out.visit, plans))
+    same_state = len(found_in(known)) == len(found_in(ordered)) - len(added)
+    return Aligned(ordered, known, added) if same_state and len(_scans(known)) == len(places) else None
+
+
+def _cost(found: Aligned, old: Manifest) -> tuple[int, int]:
+    """How much a checkpoint has against the plans: the least is the best pairing of tables that are read twice."""
+    between = changes(old, manifest_of(found.known or found.plans, [], ()))
+    return verdict_of(between), len(between)
+
+
+def _scans(plans: Sequence[Node]) -> list[TableSourceScan]:
+    return [node for node in found_in(plans) if isinstance(node, TableSourceScan)]
+
+
+@dataclass
+class _Aligner:
+    """Puts the sides of each UNION ALL in the order of their tables' places. With `leave_out`, without those sides
+    whose tables have none. A part that several plans read is rewritten once.
+    """
+
+    places: Places
+    leave_out: bool = False
+    made: dict[int, tuple[Node, Node]] = field(default_factory=dict)  # by identity of a node, which is kept alive
+
+    def visit(self, node: Node) -> Node:
+        if id(node) not in self.made:
+            self.made[id(node)] = (node, self._made(node))
+        return self.made[id(node)][1]
+
+    def _made(self, node: Node) -> Node:
+        if isinstance(node, Reused):
+            return replace(node, of=Plan(self.visit(node.of.plan)))
+        sides = self._sides(node)
+        if sides is None:
+            new = node.over(self.visit)
+            return _with_inputs(new) if new is not node else node
+        kept = [side for side in sides if not (self.leave_out and self._place(side) == math.inf)] or sides
+        ordered = sorted(kept, key=self._place)
+        if isinstance(node, nodes.SetOperation) and ordered == sides:
+            return node.over(self.visit)
+        return self._union(node, [(side, self.visit(side)) for side in ordered])
+
+    def _sides(self, node: Node) -> list[Node] | None:
+        match node:
+            case StreamUnion(sides):
+                return [*sides]
+            case nodes.SetOperation(left, right, "union", True):
+                return [each for side in (left, right) for each in (self._sides(side) or [side])]
+        return None
+
+    def _union(self, node: Node, pairs: list[tuple[Node, Node]]) -> Node:
+        others = pairs[1:]
+        new = _named(pairs[0][1], node.columns)
+        if isinstance(node, nodes.SetOperation):
+            for _, side in others:
+                new = replace(node, left=new, right=side)
+            return new
+        if not others:
+            return new
+        sides: tuple[Node, ...] = (new, *(side for _, side in others))
+        if isinstance(new, StreamUnion) and all(self._place(side) == math.inf for side, _ in others):
+            sides = (*new.sides, *sides[1:])  # the channels of known sides keep their names
+        same = isinstance(node, StreamUnion) and sides == node.sides
+        return node if same else StreamUnion(sides, span=node.span)
+
+    def _place(self, side: Node) -> float:
+        """The first place of a table that is read below; infinite if none has one."""
+        return min((self.places.get(id(scan), math.inf) for scan in _scans_below(side)), default=math.inf)
+
+
+def _scans_below(node: Node) -> Iterator[Node]:
+    if isinstance(node, TableSourceScan):
+        yield node
+    for child in (node.of.plan,) if isinstance(node, Reused) else node.children:
+        yield from _scans_below(child)
+
+
+def _named(node: Node, names: Sequence[str]) -> Node:
+    """The rows with the names of the side that was the first one."""
+    if node.columns == tuple(names):
+        return node
+    pairs = zip(names, node.schema, strict=True)
+    return Calc(node, tuple(Item(name, column(part.name, part.type)) for name, part in pairs))
+
+
+def _with_inputs(node: Node) -> Node:
+    """An operator with the inputs that it has now."""
+    if not isinstance(node, StreamOperator) or isinstance(node, StreamSlices):
+        return node
+    below = [inputs_of(child) for child in node.children]
+    inputs = below[0] if len(below) == 1 else (f"{i}/{name}" for i, each in enumerate(below, 1) for name in each)
+    return node.told(inputs=tuple(inputs))

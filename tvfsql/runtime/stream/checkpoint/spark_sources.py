@@ -1,0 +1,71 @@
+"""The sources of a query, as Spark numbers them in a checkpoint."""
+
+from __future__ import annotations
+
+from typing import Any
+
+from pyspark.sql.streaming.readwriter import DataStreamWriter
+
+from tvfsql.errors import DataError, UnsupportedError
+from tvfsql.plan.checkpoint.manifest import Manifest
+from tvfsql.runtime.cluster.code import of_connect
+from tvfsql.runtime.cluster.files import Place, for_spark
+from tvfsql.runtime.stream.backfill.history import FOLDER as HISTORY
+from tvfsql.runtime.stream.checkpoint.added_sources import Leaf, add_sources
+
+
+def add_tables(writer: DataStreamWriter, stream: Place, control: Place, manifest: Manifest | None) -> None:
+    """Give the tables that a query adds to the checkpoint of a stream a place in Spark's log. Raises DataError if the
+    checkpoint does not fit, and UnsupportedError."""
+    if manifest is None or not any(source.since for source in manifest.sources) or of_connect(writer):
+        return
+    plan = writer._df._jdf.queryExecution().analyzed()
+    leaves = plan.collectLeaves()
+    found = [leaf for i in range(leaves.size()) if (leaf := leaves.apply(i)).isStreaming()]
+    made, since, tables = list[Leaf](), 0, 0
+    for leaf in found:
+        path = _path(leaf)
+        if path == for_spark(control):
+            made.append(Leaf(_Relation(leaf), since, control=True))  # it follows the rows of its table
+        elif path.startswith(f"{for_spark(stream / HISTORY)}/"):
+            made.append(Leaf(_Relation(leaf)))
+        else:
+            since = manifest.sources[tables].since if tables < len(manifest.sources) else 0
+            tables += 1
+            made.append(Leaf(_Relation(leaf), since))
+    if tables != len(manifest.sources):
+        raise DataError(
+            f"the manifest of the checkpoint {stream} has {len(manifest.sources)} tables, but the query reads {tables}",
+            hint="use a new folder",
+        )
+    add_sources(stream, made)
+
+
+def refuse_connect(spark: Any, manifest: Manifest | None) -> None:
+    """Raise UnsupportedError if a stream over Spark Connect would add tables to a checkpoint."""
+    if manifest is not None and manifest.known is not None and of_connect(spark):
+        raise UnsupportedError(
+            "over Spark Connect no table can be added to a checkpoint: the plan of the query is out of reach",
+            hint="--master URL of the cluster, once; or use a new folder",
+        )
+
+
+class _Relation:
+    """A relation of Java, with its equality."""
+
+    def __init__(self, relation: Any) -> None:
+        self.relation = relation
+
+    def __hash__(self) -> int:
+        return int(self.relation.hashCode())
+
+    def __eq__(self, other: object) -> bool:
+        return isinstance(other, _Relation) and bool(self.relation.equals(other.relation))
+
+
+def _path(leaf: Any) -> str:
+    """The path of a source of files; "" for others."""
+    if leaf.getClass().getSimpleName() != "StreamingRelation":
+        return ""
+    path = leaf.dataSource().options().get("path")
+    return str(path.get()) if path.isDefined() else ""
