@@ -423,3 +423,22 @@ def test_a_result_that_combines_aggregates_of_different_age_needs_the_word_once(
     kept = following(kept, mean.over(kept).manifest)
     assert changes(kept, mean.manifest) == []
     assert changes(kept, both.manifest) == []
+
+
+def test_a_table_is_added_below_what_inserts_share() -> None:
+    script = """CREATE TABLE out1 (a TIMESTAMP(3), n BIGINT) WITH ('connector' = 'print');
+    CREATE TABLE out2 WITH ('connector' = 'print') LIKE out1;
+    CREATE TEMPORARY VIEW totals AS SELECT window_start, item, COUNT(*) AS n
+    FROM TABLE(TUMBLE(({tables}), DESCRIPTOR(ts), INTERVAL '1' MINUTE)) GROUP BY window_start, window_end, item;
+    EXECUTE STATEMENT SET BEGIN
+      INSERT INTO out1 SELECT window_start, n FROM totals;
+      INSERT INTO out2 SELECT window_start, n + 1 FROM totals;
+    END;"""
+    before, after = (
+        stream(TABLES + script.format(tables=tables))
+        for tables in ("SELECT item, ts FROM bid", "SELECT item, ts FROM sale UNION ALL SELECT item, ts FROM bid")
+    )
+    resumed = after.over(before.manifest)
+    (change,) = changes(before.manifest, resumed.manifest)
+    assert change.verdict is WORD and change.after == "sale (sales)"
+    assert resumed.code.count("union_streams(bid, sale)") == 1 and "union_streams(" not in before.code

@@ -20,7 +20,7 @@ from tvfsql.plan.checkpoint.manifest import Manifest, Source
 from tvfsql.plan.node import Node
 from tvfsql.plan.nodes import Item
 from tvfsql.plan.scalar import column
-from tvfsql.plan.sharing import Reused
+from tvfsql.plan.sharing import Reused, Shared, shared_by
 from tvfsql.plan.sharing import Source as Plan
 
 MOST = 50  # pairings of tables that are tried; there are several only if a table is read twice
@@ -78,13 +78,12 @@ def _identity(source: Source) -> tuple[str, ...]:
 
 def _aligned(plans: Sequence[Node], places: Places) -> Aligned | None:
     """The plans with their tables in these places; None if that is not possible."""
-    ordering, leaving_out = _Aligner(places), _Aligner(places, leave_out=True)
-    ordered = tuple(map(ordering.visit, plans))
+    ordered = _Aligner(places).plans(plans)
     scans = _scans(ordered)
     added = tuple(place for place, scan in enumerate(scans) if id(scan) not in places)
     if not added:
         return Aligned(ordered)
-    known = tuple(map(leaving_out.visit, plans))
+    known = _Aligner(places, leave_out=True).plans(plans)
     same_state = len(found_in(known)) == len(found_in(ordered)) - len(added)
     return Aligned(ordered, known, added) if same_state and len(_scans(known)) == len(places) else None
 
@@ -108,6 +107,11 @@ class _Aligner:
     places: Places
     leave_out: bool = False
     made: dict[int, tuple[Node, Node]] = field(default_factory=dict)  # by identity of a node, which is kept alive
+    shared: dict[Node, Node] = field(default_factory=dict)  # of equal parts that plans share, the one with the tables
+
+    def plans(self, plans: Sequence[Node]) -> tuple[Node, ...]:
+        self.shared = {part: part for part in shared_by(plans)}
+        return tuple(map(self.visit, plans))
 
     def visit(self, node: Node) -> Node:
         if id(node) not in self.made:
@@ -117,6 +121,8 @@ class _Aligner:
     def _made(self, node: Node) -> Node:
         if isinstance(node, Reused):
             return replace(node, of=Plan(self.visit(node.of.plan)))
+        if isinstance(node, Shared):
+            return replace(node, input=self.visit(self.shared[node.input]))
         sides = self._sides(node)
         if sides is None:
             new = node.over(self.visit)

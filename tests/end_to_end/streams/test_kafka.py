@@ -222,3 +222,46 @@ def test_what_is_missing_is_named(spark: SparkSession, broker: Broker) -> None:
     for sql in ("SELECT a FROM unheard", "INSERT INTO unheard SELECT 1"):
         with pytest.raises(DataError, match="Kafka does not answer"):
             session.sql(sql).collect()
+
+
+def test_a_topic_is_added_to_a_running_stream(spark: SparkSession, broker: Broker, tmp_path: Path) -> None:
+    """Partitions are channels: those that are known keep their watermarks, and the new ones are waited for. The new
+    topic is read from where its options say; one that is added again, later, has the same partitions."""
+    for topic in ("old", "new"):
+        broker.make_topic(spark, topic, 2)
+    begin = "scan.startup.mode"
+    query = """SELECT window_end, COUNT(*) AS n FROM TABLE(TUMBLE(({rows}), DESCRIPTOR(ts), INTERVAL '1' MINUTE))
+    GROUP BY window_start, window_end"""
+
+    def run(tables: str, allowed: bool = False, flush: bool = False) -> list[tuple[int, int]]:
+        session = Session(
+            spark, mode="streaming", checkpoint=tmp_path / "state", flush=flush, allow_changed_input=allowed
+        )
+        for name in ("old", "new"):
+            create(session, name, WATERMARKED, broker, **TO_THE_END, **{begin: "earliest-offset"})
+        create(session, "more", WATERMARKED, broker, **TO_THE_END, **{"topic": "new", begin: "latest-offset"})
+        rows = " UNION ALL ".join(f"SELECT ts FROM {name}" for name in tables.split())
+        found = session.sql(query.format(rows=rows)).collect()
+        late.append(session.counts["numLateRecordsDropped"])
+        return sorted((int((row.window_end - NOON) / MINUTE), row.n) for row in found)
+
+    def at(partition: int, minute: int) -> tuple[int, str]:
+        return partition, f'{{"ts": "{(NOON + minute * MINUTE).isoformat(sep=" ")}"}}'
+
+    late = list[int]()
+    send(spark, broker, "old", [at(0, 0), at(0, 5), at(1, 2), at(1, 3)])
+    assert run("old") == [(1, 1), (3, 1)]  # the watermark is 12:03, of partition 1
+    send(spark, broker, "new", [at(0, 1), at(0, 4), at(1, 4), at(1, 9)])
+    send(spark, broker, "old", [at(1, 6)])
+    assert run("new old", allowed=True) == [(4, 1)]  # 12:04, of the new topic
+    send(spark, broker, "new", [at(0, 7)])
+    assert run("new old") == [(5, 2)]  # 12:05, of the old one
+    send(spark, broker, "old", [at(0, 8)])
+    assert run("more new old", allowed=True) == []
+    send(spark, broker, "new", [at(0, 10), at(1, 10)])
+    send(spark, broker, "old", [at(0, 10), at(1, 10)])
+    assert run("old more new", flush=True) == [(6, 1), (7, 1), (8, 1), (9, 1), (10, 1), (11, 6)]
+    assert late == [0, 1, 0, 0, 0]
+
+
+WATERMARKED = "ts TIMESTAMP(3), WATERMARK FOR ts AS ts"
