@@ -199,7 +199,7 @@ def _spark(parser: argparse.ArgumentParser, default: str | None = None) -> None:
 def _allow(parser: argparse.ArgumentParser) -> None:
     of_input = (
         "resume from a checkpoint even if open windows will mix results of the old and the new query, as after a change"
-        " of WHERE or with new aggregates"
+        " of WHERE, or with new aggregates or tables"
     )
     of_start = "where streams start: RESUME, FROM_BEGINNING, FROM_NOW, FROM_TIMESTAMP(...), RESUME_OR_FROM_..."
     parser.add_argument("--start-mode", metavar="MODE", help=of_start)

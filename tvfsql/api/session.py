@@ -50,7 +50,7 @@ class Session:
     subfolder 1, the second in 2, and so on. None keeps the state in a temporary folder that is deleted with the query.
     `flush`: whether the end of a bounded input fires every window. If not, open windows wait for the next run.
     `allow_changed_input`: resume from a checkpoint even if open windows will mix results of the old and the new query,
-    as after a change of WHERE or with new aggregates. See docs/streams.md#change-a-running-query.
+    as after a change of WHERE, or with new aggregates or tables. See docs/streams.md#change-a-running-query.
     `start_mode`: the option tvfsql.start-mode (docs/streams.md#start-and-resume).
     """
 
