@@ -2,9 +2,10 @@
 
 Spark's log of offsets has a line per source, in their order in the query, and the folder `sources` what each of them
 remembers, under its number. A source that has not read anything yet has the line `-`. So a checkpoint with such a line
-more is that of a query which had the source from the start, but got no rows from it. What is to be done is written into
-a file first. After a kill the next run of the stream, or the next rescale, does the rest. Source:
-docs/streams.md#more-tables.
+more is that of a query which had the source from the start, but got no rows from it.
+
+What is to be done is written into a file first; until then the stream can go on without the source too. After a kill
+the next run of the stream, or the next rescale, does the rest. Source: docs/streams.md#more-tables.
 """
 
 from __future__ import annotations
@@ -17,6 +18,7 @@ from tvfsql.errors import DataError, UnsupportedError
 from tvfsql.runtime.cluster.files import Place
 
 FILE = "added_sources.json"  # in a checkpoint
+BEFORE = "manifest-before.json"  # the manifest without the added sources, until Spark's log has them
 NOTHING = "-"  # in Spark's log: a source that has not read anything
 VERSION = "v1"  # of Spark's log of offsets
 LAST = 2  # entries of the log that Spark reads when it starts
@@ -53,10 +55,9 @@ def add_sources(stream: Place, leaves: Sequence[Leaf]) -> None:
     Spark's order. Raises DataError if those that it has are not the ones of an earlier query, and UnsupportedError if
     Spark's log has another version.
     """
-    log = stream / "spark" / "offsets"
-    numbers = sorted(map(int, filter(str.isdigit, log.names())))[-LAST:]
-    entries = {number: _lines(log / str(number)) for number in numbers}
+    entries = _entries(stream)
     if not entries or all(len(lines) == len(leaves) for _, lines in entries.values()):
+        _forget(stream / BEFORE)
         return
     counts = {len(lines) for _, lines in entries.values()}
     kept = next((kept for kept in _earlier(leaves) if counts == {len(kept)}), None)
@@ -100,6 +101,7 @@ def finish_adding(stream: Place) -> None:
             f"the checkpoint {stream} is damaged: {file} does not say which sources were added",
             hint="restore the checkpoint",
         ) from error
+    _forget(stream / BEFORE)
     sources, log = stream / "spark" / "sources", stream / "spark" / "offsets"
     for number, (before, now) in enumerate(adding.moves):  # the last ones first, into folders that are free
         if number >= adding.moved:
@@ -114,6 +116,23 @@ def finish_adding(stream: Place) -> None:
             (log / f".{name}.crc").delete()
         (log / name).write(entry)
     file.delete()
+
+
+def refuse_other_log(stream: Place) -> None:
+    """Raise UnsupportedError if Spark's log of offsets is not known here."""
+    _entries(stream)
+
+
+def _entries(stream: Place) -> dict[int, tuple[list[str], list[str]]]:
+    """The last entries of Spark's log of offsets, by number. Raises UnsupportedError."""
+    log = stream / "spark" / "offsets"
+    numbers = sorted(map(int, filter(str.isdigit, log.names())))[-LAST:]
+    return {number: _lines(log / str(number)) for number in numbers}
+
+
+def _forget(file: Place) -> None:
+    if file.exists():
+        file.delete()
 
 
 def _earlier(leaves: Sequence[Leaf]) -> list[list[int]]:

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from typing import Any
 
+from pyspark.sql import SparkSession
 from pyspark.sql.streaming.readwriter import DataStreamWriter
 
 from tvfsql.errors import DataError, UnsupportedError
@@ -11,7 +12,7 @@ from tvfsql.plan.checkpoint.manifest import Manifest
 from tvfsql.runtime.cluster.code import of_connect
 from tvfsql.runtime.cluster.files import Place, for_spark
 from tvfsql.runtime.stream.backfill.history import FOLDER as HISTORY
-from tvfsql.runtime.stream.checkpoint.added_sources import Leaf, add_sources
+from tvfsql.runtime.stream.checkpoint.added_sources import Leaf, add_sources, refuse_other_log
 
 
 def add_tables(writer: DataStreamWriter, stream: Place, control: Place, manifest: Manifest | None) -> None:
@@ -41,13 +42,16 @@ def add_tables(writer: DataStreamWriter, stream: Place, control: Place, manifest
     add_sources(stream, made)
 
 
-def refuse_connect(spark: Any, manifest: Manifest | None) -> None:
-    """Raise UnsupportedError if a stream over Spark Connect would add tables to a checkpoint."""
-    if manifest is not None and manifest.known is not None and of_connect(spark):
+def refuse_adding(spark: SparkSession, stream: Place | None, manifest: Manifest | None) -> None:
+    """Raise UnsupportedError if a stream with this manifest would add tables to its checkpoint, but cannot."""
+    if stream is None or manifest is None or manifest.known is None:
+        return
+    if of_connect(spark):
         raise UnsupportedError(
             "over Spark Connect no table can be added to a checkpoint: the plan of the query is out of reach",
             hint="--master URL of the cluster, once; or use a new folder",
         )
+    refuse_other_log(stream)
 
 
 class _Relation:

@@ -16,6 +16,7 @@ from tvfsql.plan.checkpoint.manifest import PARALLELISM, Manifest
 from tvfsql.plan.checkpoint.matching import following
 from tvfsql.plan.start_mode import StartMode
 from tvfsql.runtime.cluster.files import Place, table_place
+from tvfsql.runtime.stream.checkpoint.added_sources import BEFORE
 from tvfsql.runtime.stream.checkpoint.parallelism import FILE as KEY_GROUPS_KEPT
 from tvfsql.runtime.stream.checkpoint.parallelism import keep_key_groups, kept_key_groups
 from tvfsql.runtime.stream.checkpoint.unfinished_rescale import settle
@@ -45,13 +46,12 @@ def claim(folder: Place, program: str, manifest: Manifest | None = None, *, chan
             raise _others(folder)
         if before is not None and manifest is not None:
             refuse_changes(folder, changes(before, manifest), changed_input=changed_input)
-            manifest = following(before, manifest)
         folder.make()
         if not same:
             kept.write(program)
         _keep_number(folder)
         if manifest is not None:
-            (folder / MANIFEST).write(manifest.dump())
+            _keep(folder, before, manifest)
     except UnicodeDecodeError as error:
         raise DataError(
             f"the checkpoint {folder} is damaged: {kept} is not UTF-8 text",
@@ -62,6 +62,17 @@ def claim(folder: Place, program: str, manifest: Manifest | None = None, *, chan
         in_the_way = next((each for each in (path, *path.parents) if each.is_file()), None)
         reason = f"{in_the_way} is a file" if in_the_way else f"{error.filename or folder}: {error.strerror}"
         raise DataError(f"the checkpoint {folder} cannot be used: {reason}", hint="choose another folder") from error
+
+
+def _keep(folder: Place, before: Manifest | None, manifest: Manifest) -> None:
+    """Write the manifest of a stream that may use the state of a checkpoint with the manifest `before`. That one is
+    kept too, until tables that the stream adds are in Spark's log."""
+    if before is not None and manifest.known is not None:
+        (folder / BEFORE).write(before.dump())
+    following_it = manifest if before is None else following(before, manifest)
+    (folder / MANIFEST).write(following_it.dump())
+    if manifest.known is None and (folder / BEFORE).exists():
+        (folder / BEFORE).delete()
 
 
 def _keep_number(folder: Place) -> None:
@@ -94,16 +105,26 @@ def _others(folder: Place) -> OptionError:
 
 
 def manifest_in(folder: Place) -> Manifest | None:
-    """The manifest of a checkpoint, with the number of key groups that it has now; None if it has none. Raises
-    DataError if the manifest is damaged or of another version."""
-    file = folder / MANIFEST
+    """The manifest of a checkpoint, with the number of key groups that it has now; None if it has none. Tables that a
+    run was about to add do not count. Raises DataError if the manifest is damaged or of another version."""
+    found = _read(folder / BEFORE, folder) or _read(folder / MANIFEST, folder)
+    return _with_number(folder, found) if found is not None else None
+
+
+def claimed_manifest(folder: Place) -> Manifest | None:
+    """The manifest of the stream that has claimed a checkpoint, with the tables that it is about to add. Raises
+    DataError."""
+    return _read(folder / MANIFEST, folder)
+
+
+def _read(file: Place, folder: Place) -> Manifest | None:
     try:
         text = file.read()
-        return _with_number(folder, Manifest.load(text)) if text is not None else None
     except (OSError, UnicodeDecodeError) as error:
         raise DataError(
             f"the checkpoint {folder} cannot be used: {file} cannot be read", hint="see the file"
         ) from error
+    return Manifest.load(text) if text is not None else None
 
 
 def _with_number(folder: Place, manifest: Manifest) -> Manifest:

@@ -24,7 +24,7 @@ from tvfsql.runtime.cluster.files import Place, place_of
 from tvfsql.runtime.cluster.places import require_streams
 from tvfsql.runtime.frames.print_table import print_rows
 from tvfsql.runtime.host.failures import require_settings, translated
-from tvfsql.runtime.stream.checkpoint.spark_sources import refuse_connect
+from tvfsql.runtime.stream.checkpoint.spark_sources import refuse_adding
 from tvfsql.runtime.stream.driver.checkpoints import claim, manifest_in, refuse_files_of_others, refuse_start
 from tvfsql.runtime.stream.driver.idle_sources import Source
 from tvfsql.runtime.stream.driver.progress_text import counter_lines
@@ -86,7 +86,7 @@ def start_streams(spark: SparkSession, *jobs: Job, flush: bool = True, changed_i
     prepare(spark)
     for job, folder in zip(jobs, folders, strict=True):
         refuse_start(folder, start_mode(job.start) or USUAL)
-        refuse_connect(spark, job.manifest)
+        refuse_adding(spark, folder, job.manifest)
     for job, folder in zip(jobs, folders, strict=True):
         before = manifest_in(folder) if folder is not None else None
         refuse_files_of_others(spark, job.writes, job.late, folder, before)

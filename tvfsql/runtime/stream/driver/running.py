@@ -32,7 +32,7 @@ from tvfsql.runtime.stream.checkpoint.parallelism import (
     usual_key_groups,
 )
 from tvfsql.runtime.stream.checkpoint.spark_sources import add_tables
-from tvfsql.runtime.stream.driver.checkpoints import has_begun, manifest_in
+from tvfsql.runtime.stream.driver.checkpoints import claimed_manifest, has_begun, manifest_in
 from tvfsql.runtime.stream.driver.end_of_input import EndOfInput, are_generated
 from tvfsql.runtime.stream.driver.idle_sources import Idleness, Source
 from tvfsql.runtime.stream.driver.processing_time_triggers import Triggers
@@ -225,7 +225,7 @@ class StreamDriver:
             except Interrupted:
                 return
             files = files_looked_up(writer, self.stream.looks_up)
-            add_tables(writer, checkpoint, control, manifest_in(checkpoint))
+            add_tables(writer, checkpoint, control, claimed_manifest(checkpoint))
             self.began = time.time()
             with _tasks(spark, max(groups.used, default=0)):
                 query = writer.start()
