@@ -42,9 +42,15 @@ def aligned(plans: Sequence[Node], old: Manifest) -> Aligned:
     """Align physical plans with the manifest of a checkpoint. Only sides of UNION ALL change places, and only whole
     sides without operators with state can be added. Other plans are returned unchanged; the checkpoint refuses them.
     """
-    found = [each for places in islice(_pairings(plans, old), MOST) if (each := _aligned(plans, places)) is not None]
-    plain = Aligned(tuple(plans))
-    return min(found, key=lambda each: _cost(each, old), default=plain)
+    best, least = Aligned(tuple(plans)), (math.inf, math.inf)
+    for places in islice(_pairings(plans, old), MOST):
+        found = _aligned(plans, places)
+        cost = _cost(found, old) if found is not None else least
+        if found is not None and cost < least:
+            best, least = found, cost
+        if not any(cost):
+            break
+    return best
 
 
 def aligned_scans(scans: Sequence[TableSourceScan], old: Manifest) -> Aligned:
@@ -88,9 +94,10 @@ def _aligned(plans: Sequence[Node], places: Places) -> Aligned | None:
     return Aligned(ordered, known, added) if same_state and len(_scans(known)) == len(places) else None
 
 
-def _cost(found: Aligned, old: Manifest) -> tuple[int, int]:
+def _cost(found: Aligned, old: Manifest) -> tuple[float, float]:
     """How much a checkpoint has against the plans: the least is the best pairing of tables that are read twice."""
-    between = changes(old, manifest_of(found.known or found.plans, [], ()))
+    now = manifest_of(found.known or found.plans, [], ())
+    between = changes(replace(old, sinks=()), replace(now, sinks=()))
     return verdict_of(between), len(between)
 
 

@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING
 from zipfile import ZipFile
 
 import pytest
-from old_checkpoints import CASES, KEPT, TABLES, run, unpack
+from old_checkpoints import CASES, EXTENDED, KEPT, TABLES, run, unpack
 
 from examples import SOAK
 from tvfsql.api.program import streams_of
@@ -41,3 +41,12 @@ def test_a_checkpoint_of_an_older_release_goes_on(spark: SparkSession, name: str
     """If the layout of state changes, it must be migrated: the archives are never written again."""
     expected = unpack(name, tmp_path)
     assert run(spark, name, tmp_path, last=True) == expected
+
+
+@pytest.mark.soak
+@pytest.mark.spark
+@pytest.mark.parametrize("name", EXTENDED if SOAK else ["temporal_join"])
+def test_a_table_is_added_to_a_checkpoint_of_an_older_release(spark: SparkSession, name: str, tmp_path: Path) -> None:
+    """It has no rows, so all others are as without it."""
+    expected = unpack(name, tmp_path)
+    assert run(spark, name, tmp_path, last=True, added=True) == expected

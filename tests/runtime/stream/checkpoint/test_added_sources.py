@@ -3,13 +3,20 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
+from dataclasses import replace
 from pathlib import Path
+from typing import TYPE_CHECKING, cast
 
 import pytest
 
 from tvfsql.errors import DataError, UnsupportedError
+from tvfsql.plan.checkpoint.manifest import Known, Manifest
 from tvfsql.runtime.cluster.files import LocalPlace
+from tvfsql.runtime.stream.checkpoint import spark_sources
 from tvfsql.runtime.stream.checkpoint.added_sources import Leaf, add_sources, finish_adding
+
+if TYPE_CHECKING:
+    from pyspark.sql import SparkSession
 
 TWO = [Leaf("bid"), Leaf("bid's control", control=True)]
 MORE = [Leaf("sale", 1), Leaf("sale's control", 1, control=True)]
@@ -129,3 +136,13 @@ def test_what_does_not_fit_is_refused(tmp_path: Path) -> None:
         finish_adding(LocalPlace(folder))
     add_sources(LocalPlace(tmp_path / "new"), TWO)
     assert not (tmp_path / "new").exists()
+
+
+def test_over_spark_connect_no_table_is_added(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """The checkpoint stays as it is: this is found out before the manifest is written."""
+    monkeypatch.setattr(spark_sources, "of_connect", lambda spark: True)
+    manifest = Manifest((), (), (), (), (), 1, "")
+    spark, stream = cast("SparkSession", None), LocalPlace(tmp_path)
+    spark_sources.refuse_adding(spark, stream, manifest)
+    with pytest.raises(UnsupportedError, match="over Spark Connect no table can be added"):
+        spark_sources.refuse_adding(spark, stream, replace(manifest, known=Known(manifest, (1,))))
