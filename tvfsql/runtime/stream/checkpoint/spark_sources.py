@@ -2,13 +2,14 @@
 
 from __future__ import annotations
 
+import os
 from typing import Any
 
 from pyspark.sql import SparkSession
 from pyspark.sql.streaming.readwriter import DataStreamWriter
 
 from tvfsql.errors import DataError, UnsupportedError
-from tvfsql.plan.checkpoint.manifest import Manifest
+from tvfsql.plan.checkpoint.manifest import Manifest, Source
 from tvfsql.runtime.cluster.code import of_connect
 from tvfsql.runtime.cluster.files import Place, for_spark
 from tvfsql.runtime.stream.backfill.history import FOLDER as HISTORY
@@ -31,15 +32,28 @@ def add_tables(writer: DataStreamWriter, stream: Place, control: Place, manifest
         elif path.startswith(f"{for_spark(stream / HISTORY)}/"):
             made.append(Leaf(_Relation(leaf)))
         else:
-            since = manifest.sources[tables].since if tables < len(manifest.sources) else 0
-            tables += 1
+            source = manifest.sources[tables] if tables < len(manifest.sources) else None
+            if source is None or not _is_read(leaf, source):
+                break
+            tables, since = tables + 1, source.since
             made.append(Leaf(_Relation(leaf), since))
-    if tables != len(manifest.sources):
+    if len(made) != len(found) or tables != len(manifest.sources):
+        names = ", ".join(source.table for source in manifest.sources)
         raise DataError(
-            f"the manifest of the checkpoint {stream} has {len(manifest.sources)} tables, but the query reads {tables}",
+            f"the checkpoint {stream} is of a stream of {names}, but Spark reads other tables, or in another order",
             hint="use a new folder",
         )
     add_sources(stream, made)
+
+
+def _is_read(leaf: Any, source: Source) -> bool:
+    """Whether Spark reads this table, as far as it can be seen."""
+    if source.connector == "filesystem":  # a single file is read as a pattern in its folder
+        return _path(leaf) == source.at or os.path.dirname(_path(leaf)) == os.path.dirname(source.at)
+    if source.connector == "kafka":
+        options = leaf.extraOptions()
+        return source.at in (options.get("subscribe"), options.get("subscribePattern"))
+    return True
 
 
 def refuse_adding(spark: SparkSession, stream: Place | None, manifest: Manifest | None) -> None:
