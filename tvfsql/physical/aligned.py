@@ -7,11 +7,12 @@ docs/streams.md#more-tables.
 from __future__ import annotations
 
 import math
+from collections import Counter
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from itertools import islice, permutations, product
 
-from tvfsql.physical.manifest import found_in, manifest_of, source_of
+from tvfsql.physical.manifest import found_in, manifest_of
 from tvfsql.physical.operators import Calc, StreamOperator, StreamSlices, StreamUnion, TableSourceScan
 from tvfsql.physical.stream_inputs import inputs_of
 from tvfsql.plan import nodes
@@ -24,6 +25,7 @@ from tvfsql.plan.sharing import Reused, Shared, shared_by
 from tvfsql.plan.sharing import Source as Plan
 
 MOST = 50  # pairings of tables that are tried; there are several only if a table is read twice
+Table = tuple[str, str]
 Places = Mapping[int, int]  # of the tables that the checkpoint knows: the identity of a scan, its place there
 
 
@@ -62,22 +64,49 @@ def aligned_scans(scans: Sequence[TableSourceScan], old: Manifest) -> Aligned:
 
 
 def _pairings(plans: Sequence[Node], old: Manifest) -> Iterator[Places]:
-    """The ways to find the tables of a checkpoint among those of the plans; the ones in order come first."""
-    scans: dict[tuple[str, ...], list[Node]] = {}
-    for scan in _scans(plans):
-        scans.setdefault(_identity(source_of(scan)), []).append(scan)
-    wanted: dict[tuple[str, ...], list[int]] = {}
-    for place, source in enumerate(old.sources):
-        wanted.setdefault(_identity(source), []).append(place)
-    if any(len(scans.get(one, ())) < len(places) for one, places in wanted.items()):
+    """The ways to find the tables of a checkpoint among those of the plans. Those that are used in the same way come
+    first; then the ones in order.
+    """
+    scans = _scans(plans)
+    made = manifest_of(plans, [], ())
+    there, here = ([_identity(source) for source in each.sources] for each in (old, made))
+    if Counter(there) - Counter(here):
         return
-    ways = (permutations(scans[one], len(places)) for one, places in wanted.items())
+    left, places = [*range(len(scans))], dict[int, int]()
+    for place, source in enumerate(there):
+        used = _uses(old, place)
+        same = next((i for i in left if here[i] == source and _uses(made, i) == used), None)
+        if same is not None:
+            left.remove(same)
+            places[id(scans[same])] = place
+    rest = [place for place in range(len(there)) if place not in places.values()]
+    for chosen in _orders([there[place] for place in rest], [(here[i], scans[i]) for i in left]):
+        yield places | {id(scan): place for place, scan in zip(rest, chosen, strict=True)}
+    for chosen in _orders(there, [*zip(here, scans, strict=True)]):
+        yield {id(scan): place for place, scan in enumerate(chosen)}
+
+
+def _orders(wanted: Sequence[Table], given: Sequence[tuple[Table, Node]]) -> Iterator[Sequence[Node]]:
+    """The ways to choose a scan for each wanted table."""
+    of_table = {table: [scan for each, scan in given if each == table] for table in wanted}
+    ways = (permutations(scans, wanted.count(table)) for table, scans in of_table.items())
     for way in product(*ways):
-        pairs = zip(wanted.values(), way, strict=True)
-        yield {id(scan): place for places, chosen in pairs for place, scan in zip(places, chosen, strict=True)}
+        chosen = {table: iter(scans) for table, scans in zip(of_table, way, strict=True)}
+        yield [next(chosen[table]) for table in wanted]
 
 
-def _identity(source: Source) -> tuple[str, ...]:
+def _uses(manifest: Manifest, place: int) -> list[object]:
+    """How operators use a source: by which conditions, and what they compute of it."""
+    found = list[object]()
+    for state in manifest.operators:
+        for number, one in enumerate(state.inputs):
+            if one.of == f"source {place + 1}":
+                columns = (each.of for each in (*state.keys, *state.columns) if len(each.of) == len(state.inputs))
+                found.append((state.kind, one.where, one.through, sorted(of[number] for of in columns)))
+    return found
+
+
+def _identity(source: Source) -> Table:
     """A table keeps its place by where it is, whatever its name; without a place it has only its name."""
     return (source.connector, source.at or source.table)
 
