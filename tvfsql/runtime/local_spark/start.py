@@ -73,8 +73,8 @@ def start_spark(
     local = is_local(asked.get(MASTER, "local"))
     java = find_java()
     home = _spark_home(local)
-    compiler = LATE_OPTIMIZATION if local else ""
-    given = settings(f"{archive_options(java, home)} {compiler} {java_options}", local=local) | asked
+    ours = f"{archive_options(java, home)} {LATE_OPTIMIZATION}" if local else ""
+    given = settings(f"{ours} {java_options}", local=local) | asked
     builder = SparkSession.builder
     for key, value in with_packages(given, packages).items():
         builder = builder.config(key, value)
