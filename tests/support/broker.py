@@ -29,6 +29,7 @@ auto.create.topics.enable=false
 log.cleaner.dedupe.buffer.size=4194304
 offsets.topic.replication.factor=1
 offsets.topic.num.partitions=1
+transaction.state.log.num.partitions=1
 transaction.state.log.replication.factor=1
 transaction.state.log.min.isr=1
 """

@@ -100,8 +100,9 @@ def _is_whole(archive: Path) -> bool:
 def _yield_to_others() -> None:
     """Take the lowest priority, also where Linux shares its cores among sessions rather than processes."""
     os.nice(19)
-    with suppress(OSError):
-        Path("/proc/self/autogroup").write_text("19")
+    if os.getsid(0) == os.getpid():  # nobody else is in this session
+        with suppress(OSError):
+            Path("/proc/self/autogroup").write_text("19")
 
 
 if __name__ == "__main__":

@@ -1,19 +1,34 @@
-"""The end of a bounded input of files and generated rows. It is announced in the same run that reads them, so the last
-windows fire without a second query."""
+"""The end of a bounded input of files, generated rows and Kafka topics. It is announced in the run that reads them, so
+the last windows fire without a second query.
+
+Spark's trigger availableNow fixes where all sources end, and then reads nothing that comes later, not even the message
+that the input has ended. So a query has its usual trigger, and only its topics are told what availableNow tells every
+source. Its progress reports say when they are read: offsets without a record (transactions, compaction) count too.
+"""
 
 from __future__ import annotations
 
+import time
 from collections.abc import Iterable, Mapping
 from typing import Any
 
+from pyspark.sql.streaming.query import StreamingQuery
+from pyspark.sql.streaming.readwriter import DataStreamWriter
+
 from tvfsql.plan.synthetic.tables import NEXT_ROW, ROWS
+from tvfsql.runtime.cluster.code import of_connect
 from tvfsql.runtime.cluster.files import Place
 from tvfsql.runtime.host.spark_versions import reported_offset
 from tvfsql.runtime.stream.time.control_channel import END_OF_INPUT, advance, ended
 
+KAFKA, FILES, GENERATED = "kafka", "FileSource[", ("datagen", "faker", "nexmark")  # Spark's names of sources
+TOPICS = "KafkaV2["  # how a progress report describes them
+SINCE = (4, 2)  # in Spark 4.1 only the thread of the query can fix where topics end
+INITIALIZING = 0.002  # seconds between two looks at a query whose sources are not there yet
+
 
 class EndOfInput:
-    """Announces the end of the input once, during one run of a query that looks for new files until it is stopped."""
+    """Announces the end of the input once, during one run of a query that looks for new rows until it is stopped."""
 
     def __init__(self, control: Place) -> None:
         self.control = control
@@ -40,3 +55,34 @@ def are_generated(sources: Iterable[Mapping[str, Any]]) -> bool:
     rate has none for a while, and is not at its end."""
     ends = (reported_offset(source["endOffset"]) for source in sources)
     return all(end[NEXT_ROW] >= end[ROWS] for end in ends if isinstance(end, dict) and ROWS in end)
+
+
+def topics_can_end(writer: DataStreamWriter) -> bool:
+    """Whether a query reads only topics, files and generated rows, and the ends of its topics can be fixed here. Not
+    over Spark Connect, where its sources are out of reach."""
+    if of_connect(writer):
+        return False
+    leaves = writer._df._jdf.queryExecution().analyzed().collectLeaves()
+    streams = [leaf for leaf in map(leaves.apply, range(leaves.size())) if leaf.isStreaming()]
+    names = [str(leaf.sourceName()) for leaf in streams]
+    known = all(name in (KAFKA, *GENERATED) or name.startswith(FILES) for name in names)
+    return known and tuple(map(int, writer._spark.version.split(".")[:2])) >= SINCE
+
+
+def fix_ends(query: StreamingQuery) -> None:
+    """Let the topics of a query that has just been started end at the offsets that are the latest when it next looks
+    for messages. Almost always this is its first look, which takes longer to prepare than this call.
+    """
+    execution = query._jsq.streamingQuery()
+    while query.isActive and execution.sources().isEmpty():
+        time.sleep(INITIALIZING)
+    sources = execution.sources()
+    for source in map(sources.apply, range(sources.size())):
+        if str(source.toString()).startswith(TOPICS):
+            source.prepareForTriggerAvailableNow()
+
+
+def topics_are_read(sources: Iterable[Mapping[str, Any]]) -> bool:
+    """Whether the topics among the sources of a progress report have been read to their ends."""
+    topics = (source for source in sources if source["description"].startswith(TOPICS))
+    return all(reported_offset(each["endOffset"]) == reported_offset(each["latestOffset"]) for each in topics)

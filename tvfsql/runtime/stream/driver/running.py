@@ -33,7 +33,13 @@ from tvfsql.runtime.stream.checkpoint.parallelism import (
 )
 from tvfsql.runtime.stream.checkpoint.spark_sources import add_tables
 from tvfsql.runtime.stream.driver.checkpoints import claimed_manifest, has_begun, manifest_in
-from tvfsql.runtime.stream.driver.end_of_input import EndOfInput, are_generated
+from tvfsql.runtime.stream.driver.end_of_input import (
+    EndOfInput,
+    are_generated,
+    fix_ends,
+    topics_are_read,
+    topics_can_end,
+)
 from tvfsql.runtime.stream.driver.idle_sources import Idleness, Source
 from tvfsql.runtime.stream.driver.processing_time_triggers import Triggers
 from tvfsql.runtime.stream.driver.quiet_worker import quiet_java
@@ -63,7 +69,8 @@ class Stream:
 
     A stream that is not `endless` ends when all available input has been read. With `flush` its input ends with it:
     every window fires, and rows of a later run are late. Without `flush`, open windows wait for the next run. This
-    takes one run of the query if all sources are files or generated, and two if a source can get rows at any time.
+    takes one run of the query if all sources are files, generated or Kafka, and two if another one can get rows at any
+    time.
 
     `sources` are the tables that it reads, in order. Windows do not wait for idle ones. When all are idle, open windows
     fire too if `idle_advance` is set. Micro-batches start `interval` ms apart; 0: as soon as there are rows. `name` is
@@ -86,20 +93,19 @@ class Stream:
     report: Report | None = None
     looks_up: tuple[str, ...] = ()
 
-    @property
-    def ends_in_one_run(self) -> bool:
-        """Whether its input ends, and it reads only files and generated rows."""
-        return self.flush and not self.endless and not any(source.snapshot for source in self.sources)
+    def ends_at_once(self, writer: DataStreamWriter) -> bool:
+        """Whether its input ends in the run that reads it. `writer` is its own."""
+        ends = self.flush and not self.endless
+        return ends and (not any(source.snapshot for source in self.sources) or topics_can_end(writer))
 
     def writer(self, checkpoint: Place) -> DataStreamWriter:
-        """Its writer, with its checkpoint, name and trigger set."""
+        """Its writer, with its checkpoint, name and, if it is endless, trigger set."""
         built = self.build()
         refuse_functions(built)
         writer = built.option("checkpointLocation", for_spark(checkpoint / "spark"))
         writer = writer.queryName(self.name) if self.name else writer
-        if not self.endless:
-            return writer if self.ends_in_one_run else writer.trigger(availableNow=True)
-        return writer.trigger(processingTime=f"{self.interval} milliseconds") if self.interval else writer
+        every = self.interval if self.endless else 0
+        return writer.trigger(processingTime=f"{every} milliseconds") if every else writer
 
 
 class Running:
@@ -203,12 +209,9 @@ class StreamDriver:
         control.make()
         self.control = control
         ended(control)  # a damaged folder is reported before any row is read
-        if self.stream.ends_in_one_run:
-            self.end = EndOfInput(control)
-            self._run(checkpoint, control)
-            return
         self._run(checkpoint, control)
-        if self.stream.flush and not self.stream.endless and not self.running.stopping.is_set():
+        ends = self.stream.flush and not self.stream.endless
+        if ends and self.end is None and not self.running.stopping.is_set():
             if not ended(control):
                 advance(control, END_OF_INPUT)
             self._run(checkpoint, control)
@@ -224,11 +227,17 @@ class StreamDriver:
                     writer = self.stream.writer(checkpoint)
             except Interrupted:
                 return
+            if self.stream.ends_at_once(writer):
+                self.end = EndOfInput(control)
+            elif not self.stream.endless:
+                writer = writer.trigger(availableNow=True)
             files = files_looked_up(writer, self.stream.looks_up)
             add_tables(writer, checkpoint, control, claimed_manifest(checkpoint))
             self.began = time.time()
             with _tasks(spark, max(groups.used, default=0)):
                 query = writer.start()
+        if self.end and any(source.snapshot for source in self.stream.sources):
+            fix_ends(query)
         self.counts.added["rowsIn"] += history.rows
         self.query, self.seen = query, None
         self.started.set()
@@ -259,8 +268,9 @@ class StreamDriver:
             return False
         status = query.status  # read after the report: if the query is at rest, it has found nothing new since
         at_rest = not (status["isTriggerActive"] or status["isDataAvailable"])
-        all_read = (at_rest or self.only_new) and are_generated(last["sources"])
-        has_windows = len(last["sources"]) > len(table_reports(last, end.control))
+        sources = last["sources"]
+        all_read = (at_rest or self.only_new) and are_generated(sources) and topics_are_read(sources)
+        has_windows = len(sources) > len(table_reports(last, end.control))
         return end.look(self.seen, at_rest, all_read) if has_windows else all_read
 
     def _look(self, query: StreamingQuery, control: Place) -> None:
