@@ -21,6 +21,7 @@ from tvfsql.runtime.cluster.files import Place
 from tvfsql.runtime.host.spark_versions import reported_offset
 from tvfsql.runtime.stream.time.control_channel import END_OF_INPUT, advance, ended
 
+RELATIONS = ("StreamingRelation", "StreamingRelationV2")  # Spark's nodes that name their source
 KAFKA, FILES, GENERATED = "kafka", "FileSource[", ("datagen", "faker", "nexmark")  # Spark's names of sources
 TOPICS = "KafkaV2["  # how a progress report describes them
 SINCE = (4, 2)  # in Spark 4.1 only the thread of the query can fix where topics end
@@ -64,8 +65,7 @@ def topics_can_end(writer: DataStreamWriter) -> bool:
         return False
     leaves = writer._df._jdf.queryExecution().analyzed().collectLeaves()
     streams = [leaf for leaf in map(leaves.apply, range(leaves.size())) if leaf.isStreaming()]
-    names = [str(leaf.sourceName()) for leaf in streams]
-    known = all(name in (KAFKA, *GENERATED) or name.startswith(FILES) for name in names)
+    known = all(leaf.getClass().getSimpleName() in RELATIONS and _ends(str(leaf.sourceName())) for leaf in streams)
     return known and tuple(map(int, writer._spark.version.split(".")[:2])) >= SINCE
 
 
@@ -86,3 +86,7 @@ def topics_are_read(sources: Iterable[Mapping[str, Any]]) -> bool:
     """Whether the topics among the sources of a progress report have been read to their ends."""
     topics = (source for source in sources if source["description"].startswith(TOPICS))
     return all(reported_offset(each["endOffset"]) == reported_offset(each["latestOffset"]) for each in topics)
+
+
+def _ends(source: str) -> bool:
+    return source in (KAFKA, *GENERATED) or source.startswith(FILES)
