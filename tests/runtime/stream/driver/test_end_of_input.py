@@ -14,7 +14,8 @@ from bids import create_table, write_files
 
 from tvfsql import Session
 from tvfsql.runtime.cluster.files import LocalPlace
-from tvfsql.runtime.stream.driver.end_of_input import EndOfInput, are_generated
+from tvfsql.runtime.stream.driver import running
+from tvfsql.runtime.stream.driver.end_of_input import EndOfInput, are_generated, found_nothing
 from tvfsql.runtime.stream.driver.running import StreamDriver
 from tvfsql.runtime.stream.driver.source_files import came_after
 from tvfsql.runtime.stream.time.control_channel import END_OF_INPUT, advance, ended
@@ -79,6 +80,27 @@ def test_generated_rows_tell_their_end() -> None:
     assert not are_generated(sources("{'row': 0, 'of': 5}"))  # as Spark 4.1 writes it
 
 
+@pytest.mark.parametrize(
+    ("message", "active", "available", "nothing"),
+    [
+        ("Initializing sources", False, False, False),
+        ("Initializing StreamExecution", False, False, False),  # between two micro-batches, for a fraction of a ms
+        ("Initializing StreamExecution", True, False, False),
+        ("Getting offsets from FileStreamSource[file:/in]", True, False, False),
+        ("Processing new data", True, True, False),
+        ("Processing new data", False, True, False),
+        ("Waiting for next trigger", False, True, False),
+        ("Waiting for data to arrive", True, False, False),
+        ("Waiting for data to arrive", False, False, True),
+        ("Waiting for next trigger", False, False, True),
+    ],
+)
+def test_only_a_query_that_waits_has_found_nothing(message: str, active: bool, available: bool, nothing: bool) -> None:
+    """The statuses that a query of Spark 4.3 had, when it was asked all the time."""
+    status = {"message": message, "isTriggerActive": active, "isDataAvailable": available}
+    assert found_nothing(status) == nothing
+
+
 @contextmanager
 def files_that_keep_coming(folder: Path) -> Iterator[None]:
     done = threading.Event()
@@ -130,3 +152,22 @@ def test_one_run_reads_the_files_and_fires_the_last_windows(
         INTERVAL '1' HOUR)) GROUP BY window_start, window_end"""
     assert [row["s"] for row in session.sql(generated).collect()] == [45]
     assert runs == [1, 1, 1]
+
+
+@pytest.mark.spark
+@pytest.mark.slow
+def test_no_row_is_late_however_often_the_query_is_asked(
+    spark: SparkSession, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """Between two micro-batches Spark shows a status in which nothing happens. Looked at all the time, it is seen."""
+    monkeypatch.setattr(running, "BOUNDED", 0.001)
+    monkeypatch.setattr(running, "POLL", 0)
+    write_files(tmp_path / "in", [[{"ts": f"2020-01-01 00:00:{i:02}", "n": i}] for i in range(30)])
+    session = Session(spark, mode="streaming")
+    create_table(session, "t", "ts TIMESTAMP(3), n INT, WATERMARK FOR ts AS ts", tmp_path / "in")
+    create_table(session, "out", "n INT", tmp_path / "out")
+    session.execute("INSERT INTO out SELECT n FROM t")
+    assert spark.read.json(str(tmp_path / "out")).count() == 30
+    sql = "SELECT COUNT(*) AS c FROM TABLE(TUMBLE(TABLE t, DESCRIPTOR(ts), INTERVAL '1' HOUR))"
+    found = session.sql(f"{sql} GROUP BY window_start, window_end").collect()
+    assert ([row["c"] for row in found], session.counts["numLateRecordsDropped"]) == ([30], 0)

@@ -25,7 +25,16 @@ RELATIONS = ("StreamingRelation", "StreamingRelationV2")  # Spark's nodes that n
 KAFKA, FILES, GENERATED = "kafka", "FileSource[", ("datagen", "faker", "nexmark")  # Spark's names of sources
 TOPICS = "KafkaV2["  # how a progress report describes them
 SINCE = (4, 2)  # in Spark 4.1 only the thread of the query can fix where topics end
+WAITING = "Waiting for"  # the message of a query that has found nothing: new data, or the next trigger
 INITIALIZING = 0.002  # seconds between two looks at a query whose sources are not there yet
+
+
+def found_nothing(status: Mapping[str, Any]) -> bool:
+    """Whether a query with this status has looked for input and found nothing. Spark gives each micro-batch a status of
+    its own: before it looks, this one says neither that a trigger is active nor that there is data, but `Initializing`.
+    """
+    waits = status["message"].startswith(WAITING)
+    return waits and not (status["isTriggerActive"] or status["isDataAvailable"])
 
 
 class EndOfInput:

@@ -37,6 +37,7 @@ from tvfsql.runtime.stream.driver.end_of_input import (
     EndOfInput,
     are_generated,
     fix_ends,
+    found_nothing,
     topics_are_read,
     topics_can_end,
 )
@@ -266,8 +267,7 @@ class StreamDriver:
         last = query.lastProgress
         if last is None:
             return False
-        status = query.status  # read after the report: if the query is at rest, it has found nothing new since
-        at_rest = not (status["isTriggerActive"] or status["isDataAvailable"])
+        at_rest = found_nothing(query.status)  # read after the report: nothing new since
         sources = last["sources"]
         all_read = (at_rest or self.only_new) and are_generated(sources) and topics_are_read(sources)
         has_windows = len(sources) > len(table_reports(last, end.control))
@@ -275,8 +275,7 @@ class StreamDriver:
 
     def _look(self, query: StreamingQuery, control: Place) -> None:
         """Count new progress reports, find idle channels, and trigger a micro-batch if one is due."""
-        looked, status = time.time(), query.status
-        at_rest = not (status["isTriggerActive"] or status["isDataAvailable"])
+        looked, at_rest = time.time(), found_nothing(query.status)
         turned = []
         for progress in _fresh(query, self.seen):
             self.seen = progress["batchId"]
