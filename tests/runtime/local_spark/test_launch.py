@@ -32,7 +32,8 @@ def test_a_start_that_is_interrupted_leaves_no_java(tmp_path: Path) -> None:
         )
         wait_for(lambda: bool(javas(mark)), run)
         run.send_signal(signal.SIGTERM)
-        assert run.wait(PATIENCE) == 130
+        # Python 3.11 ends itself by SIGINT, which shells show as 130 too, if the signal came while it made a dataclass
+        assert run.wait(PATIENCE) in (130, -signal.SIGINT)
     time.sleep(1)
     assert javas(mark) == []
     assert "Exception" not in (tmp_path / "stderr").read_text()

@@ -63,7 +63,7 @@ class Query:
     """What a query tells of itself: a micro-batch that has ended."""
 
     def __init__(self, number: int, due: int, active: bool = False) -> None:
-        self.status = {"isTriggerActive": active, "isDataAvailable": False}
+        self.status = {"message": "Waiting for next trigger", "isTriggerActive": active, "isDataAvailable": False}
         self.lastProgress = {"batchId": number, "durationMs": {"addBatch": 1}, "sources": []}
         self.lastProgress["observedMetrics"] = {"tvfsql": Row(due=due)}
         self.recentProgress = [self.lastProgress]
