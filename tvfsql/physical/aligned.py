@@ -32,7 +32,7 @@ Places = Mapping[int, int]  # of the tables that the checkpoint knows: the ident
 @dataclass(frozen=True)
 class Aligned:
     """Plans whose tables have the order of a checkpoint. `known` are the same plans without added tables, `added` the
-    places of these among the sources; empty if there are none.
+    places of these among the sources; empty if no table is added.
     """
 
     plans: tuple[Node, ...]

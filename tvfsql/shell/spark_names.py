@@ -1,4 +1,4 @@
-"""The names in Spark's catalogs, for completion. There are none before Spark runs, or if a catalog does not answer."""
+"""The names in Spark's catalogs, for completion. Empty before Spark runs, and if a catalog does not answer."""
 
 from __future__ import annotations
 

