@@ -52,8 +52,26 @@ def twice(n: int) -> int:
         time.sleep(0.05)
     return 2 * n
 """
+# the same, but the call for one row waits. Each executor has a file, which is as old as its last call
+WAITING_ONCE = """
+import os
+import time
+from pathlib import Path
+
+FOLDER, LAST = Path({folder!r}), 1000
+
+def twice(n: int) -> int:
+    executor = Path(f"/proc/{{os.getppid()}}/stat").read_text().split()[3]
+    (FOLDER / "calls" / executor).touch()
+    until = time.monotonic() + 120
+    while n == LAST and not (FOLDER / "killed").exists() and time.monotonic() < until:
+        (FOLDER / "calls" / executor).touch()
+        time.sleep(0.05)
+    return 2 * n
+"""
 SCRIPTS = ("tables.sql", "batch.sql", "streaming.sql")
 START = datetime(2024, 1, 1)
+DONE = 5  # seconds without a call, after which a task has ended
 PATIENCE = 300  # seconds for a stream of a few rows, on a busy machine
 
 
@@ -148,4 +166,35 @@ def test_a_stream_goes_on_when_an_executor_is_killed(cluster: Cluster, spark: Sp
     told, _ = stream.communicate(timeout=PATIENCE)
     assert stream.returncode == 0, told
     assert "rowsIn: 900" in told and "numLateRecordsDropped: 0" in told, told
+    assert written(folder / "streaming") == expected(spark, folder)
+
+
+def test_rows_that_are_read_again_count_once(cluster: Cluster, spark: SparkSession, folder: Path) -> None:
+    """The executor that is killed has read a file, while the other one is reading: Spark reads that file again."""
+    (folder / "cluster_functions.py").write_text(WAITING_ONCE.format(folder=str(folder)))
+    file = folder / "in" / "2.json"
+    file.write_text(file.read_text() + "\n" + json.dumps({"ts": str(START), "item": "a", "price": 1000}))
+    for name in ("calls", "events"):
+        (folder / name).mkdir()
+    logged = {"enabled": "true", "dir": str(folder / "events"), "compress": "false", "rolling.enabled": "false"}
+    settings = [f"--conf=spark.eventLog.{name}={value}" for name, value in logged.items()]
+    a_task_per_file = "--conf=spark.sql.files.openCostInBytes=100000000"
+    stream = started(cluster, folder, a_task_per_file, *settings, "--checkpoint", "checkpoint", *SCRIPTS[::2])
+    until = time.monotonic() + PATIENCE
+    while len(calls := {int(file.name): file.stat().st_mtime for file in (folder / "calls").iterdir()}) < 2 or (
+        max(calls.values()) - min(calls.values()) < DONE
+    ):
+        assert stream.poll() is None and time.monotonic() < until, "no executor waits for the other one"
+        time.sleep(0.1)
+    executors = set(cluster.executors())
+    os.kill(min(calls, key=lambda executor: calls[executor]), signal.SIGKILL)
+    while not set(cluster.executors()) - executors and time.monotonic() < until:
+        time.sleep(0.1)
+    time.sleep(1)  # until Spark knows which rows are lost
+    (folder / "killed").touch()
+    told, _ = stream.communicate(timeout=PATIENCE)
+    assert stream.returncode == 0, told
+    (log,) = (folder / "events").iterdir()
+    assert '"Reason":"Resubmitted"' in log.read_text(), "no task was repeated"
+    assert "rowsIn: 901" in told and "numLateRecordsDropped: 0" in told, told
     assert written(folder / "streaming") == expected(spark, folder)

@@ -44,6 +44,7 @@ from tvfsql.runtime.stream.driver.end_of_input import (
 from tvfsql.runtime.stream.driver.idle_sources import Idleness, Source
 from tvfsql.runtime.stream.driver.processing_time_triggers import Triggers
 from tvfsql.runtime.stream.driver.quiet_worker import quiet_java
+from tvfsql.runtime.stream.driver.repeated_tasks import RepeatedTasks, repeated_tasks
 from tvfsql.runtime.stream.driver.source_files import came_after, files_looked_up, missing_files
 from tvfsql.runtime.stream.exchange.key_groups import KeyGroups, key_groups
 from tvfsql.runtime.stream.progress.counts import (
@@ -183,6 +184,7 @@ class StreamDriver:
         self.query: StreamingQuery | None = None
         self.control: Place | None = None
         self.seen: int | None = None  # the last counted micro-batch
+        self.repeated: RepeatedTasks | None = None  # None: none is ever repeated
         self.idleness: Idleness | None = None
         self.triggers = Triggers()
         self.end: EndOfInput | None = None  # None: this run does not announce the end
@@ -241,6 +243,7 @@ class StreamDriver:
             fix_ends(query)
         self.counts.added["rowsIn"] += history.rows
         self.query, self.seen = query, None
+        self.repeated = repeated_tasks(spark, query.runId)
         self.started.set()
         if self.stream.endless and any(source.timeout for source in self.stream.sources):
             self.idleness = Idleness(self.stream.sources, time.time())
@@ -279,7 +282,8 @@ class StreamDriver:
         turned = []
         for progress in _fresh(query, self.seen):
             self.seen = progress["batchId"]
-            self.counts.take(progress, control)
+            again = self.repeated.rows_again(progress, control.parent, control) if self.repeated else 0
+            self.counts.take(progress, control, again)
             if self.stream.report is not None:
                 self.stream.report(self.metrics.take(progress, self.counts))
             self._find_missing(progress, control)

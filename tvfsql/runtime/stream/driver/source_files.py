@@ -40,6 +40,13 @@ def came_after(began: float, progress: Mapping[str, Any], checkpoint: Place, con
     return bool(times) and min(times) > began * 1000
 
 
+def own_files(progress: Mapping[str, Any], checkpoint: Place, control: Place) -> tuple[list[str], list[str]]:
+    """The files within the checkpoint that a micro-batch read: control messages, and slices of histories."""
+    own = [file.uri for file in _read(progress, checkpoint, control, own=True)]
+    messages = [uri for uri in own if uri.endswith(".json")]
+    return messages, [uri for uri in own if not uri.endswith(".json")]
+
+
 @dataclass
 class FilesLookedUp:
     """The lists of files (of Java) of the tables that a stream looks up."""
@@ -77,16 +84,17 @@ def files_looked_up(writer: DataStreamWriter, tables: Sequence[str]) -> FilesLoo
 class _File:
     """A file that a micro-batch read. `modified`: epoch ms."""
 
+    uri: str
     path: str
     local: bool
     modified: int
 
 
-def _read(progress: Mapping[str, Any], checkpoint: Place, control: Place) -> Iterator[_File]:
-    """The files of tables that a micro-batch read."""
+def _read(progress: Mapping[str, Any], checkpoint: Place, control: Place, *, own: bool = False) -> Iterator[_File]:
+    """The files of tables that a micro-batch read, or its `own` ones, within the checkpoint."""
     for number, source in enumerate(progress["sources"]):
         description = source["description"]
-        if description.startswith(FILES) and not is_own(description, control):
+        if description.startswith(FILES) and is_own(description, control) == own:
             first, last = (_log(source[name]) for name in ("startOffset", "endOffset"))
             yield from _listed(checkpoint / "spark" / "sources" / str(number), first, last)
 
@@ -105,4 +113,6 @@ def _listed(log: Place, after: int, upto: int) -> Iterator[_File]:
                 entry = json.loads(line)
                 path = urlsplit(entry["path"])
                 if entry["batchId"] == number:
-                    yield _File(unquote(path.path), path.scheme in ("", "file"), entry["timestamp"])
+                    yield _File(
+                        unquote(entry["path"]), unquote(path.path), path.scheme in ("", "file"), entry["timestamp"]
+                    )

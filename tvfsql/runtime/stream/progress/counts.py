@@ -59,11 +59,11 @@ class StreamCounts:
         self.operators = OperatorCounts()
         self.sent: Sent = {}
 
-    def take(self, progress: Mapping[str, Any], control: Place) -> None:
+    def take(self, progress: Mapping[str, Any], control: Place, again: int = 0) -> None:
         """Add the report of one micro-batch. The rows of the control channel, whose folder is `control`, are not
-        counted."""
+        counted, nor are `again`: rows that were reported twice."""
         tables = [source["numInputRows"] for source in table_reports(progress, control)]
-        self.added["rowsIn"] += sum(tables)
+        self.added["rowsIn"] += sum(tables) - again
         self.operators.take_table_rows(tables)
         for operator, metrics in (progress["observedMetrics"] or {}).items():
             if operator.startswith(OBSERVED):

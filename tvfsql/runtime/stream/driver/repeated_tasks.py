@@ -1,0 +1,121 @@
+"""Rows that Spark counts twice in a micro-batch, because it repeated tasks after it had lost an executor.
+
+Spark adds up what all attempts of a task have read. Its status store knows the tasks one by one. Source:
+docs/streams.md#metrics.
+"""
+
+from __future__ import annotations
+
+import re
+import time
+from collections.abc import Iterable, Iterator, Mapping
+from dataclasses import dataclass
+from typing import Any
+
+from pyspark.sql import SparkSession
+
+from tvfsql.runtime.cluster.asked import is_local
+from tvfsql.runtime.cluster.code import of_connect
+from tvfsql.runtime.cluster.files import Place
+from tvfsql.runtime.stream.driver.source_files import own_files
+from tvfsql.runtime.stream.progress.counts import is_own
+
+PATIENCE = 5.0  # seconds until Spark's status store has heard that a job has ended
+ALL = 2**31 - 1  # tasks
+
+
+@dataclass(frozen=True)
+class Task:
+    """A task that succeeded: its stage, its partition, and the rows that it read, but for those of a shuffle."""
+
+    stage: int
+    partition: int
+    rows: int
+
+
+@dataclass(frozen=True)
+class RepeatedTasks:
+    """The repeated tasks of the query with the id `run`, which is the group of its jobs. `store` and `tracker`: the
+    status of Spark's jobs (of Java)."""
+
+    spark: SparkSession
+    run: str
+    store: Any
+    tracker: Any
+
+    def rows_again(self, progress: Mapping[str, Any], checkpoint: Place, control: Place) -> int:
+        """How many rows of tables were counted again in a micro-batch, by its progress report."""
+        if not (tasks := self._tasks(progress["batchId"])):
+            return 0
+        reported = own = 0
+        for source in progress["sources"]:
+            reported += source["numInputRows"]
+            own += source["numInputRows"] if is_own(source["description"], control) else 0
+        again = rows_again(tasks, reported)
+        return again - (own - self._own_rows(progress, checkpoint, control)) if again and own else again
+
+    def _own_rows(self, progress: Mapping[str, Any], checkpoint: Place, control: Place) -> int:
+        """The rows that a micro-batch read from the checkpoint: a control file has one, a history has any number."""
+        messages, history = own_files(progress, checkpoint, control)
+        return len(messages) + (self.spark.read.parquet(*history).count() if history else 0)
+
+    def _tasks(self, micro_batch: int) -> list[Task]:
+        """The tasks of a micro-batch, if some of them succeeded twice; otherwise none."""
+        jobs = [*self._jobs(micro_batch)]
+        if not any(job.numCompletedTasks() > job.numCompletedIndices() for job in jobs):
+            return []
+        stages = {stage for job in jobs for stage in _each(job.stageIds())}
+        return [task for stage in sorted(stages) for task in self._succeeded(stage)]
+
+    def _jobs(self, micro_batch: int) -> Iterator[Any]:
+        for number in sorted(self.tracker.getJobIdsForGroup(self.run), reverse=True):
+            of = _micro_batch(self.store.job(number))
+            if of < micro_batch:
+                return
+            if of == micro_batch:
+                yield self._ended(number)
+
+    def _ended(self, number: int) -> Any:
+        """A job of a micro-batch that has ended, once the store knows its end."""
+        until = time.monotonic() + PATIENCE
+        while (job := self.store.job(number)).status().name() == "RUNNING" and time.monotonic() < until:
+            time.sleep(0.01)
+        return job
+
+    def _succeeded(self, stage: int) -> Iterator[Task]:
+        attempt = 0
+        while (tasks := self.store.taskList(stage, attempt, ALL)).size():
+            for task in _each(tasks):
+                if task.status() == "SUCCESS":
+                    yield Task(stage, task.index(), task.taskMetrics().get().inputMetrics().recordsRead())
+            attempt += 1
+
+
+def repeated_tasks(spark: SparkSession, run: str) -> RepeatedTasks | None:
+    """None if Spark runs in one process, where it repeats no task, and over Spark Connect, where the status of tasks is
+    out of reach."""
+    if of_connect(spark) or is_local(spark.sparkContext.master or ""):
+        return None
+    context: Any = spark.sparkContext._jsc.sc()
+    return RepeatedTasks(spark, run, context.statusStore(), context.statusTracker())
+
+
+def rows_again(tasks: Iterable[Task], reported: int) -> int:
+    """How many of the `reported` rows were read by repetitions of tasks. 0 if the tasks read other rows, too: those of
+    tables that the query looks up, or of a cache."""
+    every = [*tasks]
+    if sum(task.rows for task in every) != reported:
+        return 0
+    once = {(task.stage, task.partition): task.rows for task in every}
+    return reported - sum(once.values())
+
+
+def _micro_batch(job: Any) -> int:
+    """The number of the micro-batch of which Spark's description of a job tells."""
+    text = job.description()
+    found = re.search(r"\bbatch = (\d+)$", text.get()) if text.isDefined() else None
+    return int(found[1]) if found else -1
+
+
+def _each(found: Any) -> Iterator[Any]:
+    return (found.apply(i) for i in range(found.size()))
