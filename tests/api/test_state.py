@@ -23,6 +23,7 @@ from tvfsql import Session
 from tvfsql.api.state import GLANCE, read_streams, write_tables
 from tvfsql.cli import main
 from tvfsql.errors import DataError
+from tvfsql.plan.checkpoint.layout import READ
 from tvfsql.plan.firing import Firing
 from tvfsql.plan.window import Cumulate, Hop, Tumble, TumbleMonths
 from tvfsql.plan.window import Session as Sessions
@@ -41,7 +42,7 @@ from tvfsql.runtime.stream.inspect.state_reader import (
 )
 from tvfsql.runtime.stream.progress.counts import time_text
 from tvfsql.runtime.stream.rows.deduplicate import FIRST, LAST, KeepRow
-from tvfsql.runtime.stream.state.description import LAYOUT, Description
+from tvfsql.runtime.stream.state.description import Description
 from tvfsql.runtime.stream.time.channel_states import ChannelState, channel_states
 from tvfsql.runtime.stream.time.control_channel import END_OF_INPUT
 from tvfsql.runtime.stream.time.valve import IDLE, Valve
@@ -68,7 +69,7 @@ def test_a_description_is_read_as_it_was_written(window: Any) -> None:
 
 @pytest.mark.parametrize("text", [None, "{}", '{"layout": 99}'])
 def test_state_of_another_layout_is_refused(text: str | None) -> None:
-    with pytest.raises(DataError, match=f"reads layout {LAYOUT}") as refused:
+    with pytest.raises(DataError, match=f"reads layout {READ[0]}") as refused:
         Description.load(text)
     assert refused.value.hint
 
@@ -100,7 +101,7 @@ def test_open_windows_are_those_that_come_out_at_the_end_of_the_input(window: An
 def told(window: Any, operator: Operator, label: int) -> KeyGroupState:
     memory = operator.states[label]
     kept, chunks = memory.kept, dict(memory.chunks)
-    found = key_group_state(Description("", ("key",), window), Snapshot(kept, chunks), NO_TIMERS)
+    found = key_group_state(Description("", ("key",), window), Snapshot(chunks, kept), NO_TIMERS)
     assert (memory.kept, memory.chunks) == (kept, chunks)
     return found
 
@@ -128,7 +129,7 @@ def test_rows_by_key_have_timers_and_no_windows(keep: str) -> None:
     stream.batch([Event("a", 500, 499), Event("b", 400, 499), Event("c", 900)])
     ((_, group),) = stream.state.items()
     found = key_group_state(
-        Description("Deduplicate", ("key",)), Snapshot(group.rows.kept, {}), TimerSnapshot(group.timers.queues)
+        Description("Deduplicate", ("key",)), Snapshot({}, group.rows.kept), TimerSnapshot(group.timers.queues)
     )
     assert (found.watermark, found.rows, found.windows) == (499, 3, ())
     timers = [SetTimers("clean-up", "event_time", 1, 1400), SetTimers("final", "event_time", 2, 500)]

@@ -22,7 +22,8 @@ from tvfsql.runtime.stream.exchange.local_phase import LocalPhase
 from tvfsql.runtime.stream.exchange.local_windows import LocalIntervals, LocalSlices
 from tvfsql.runtime.stream.operator.messages import OUTPUT, Emit, Fire, Output, decoded
 from tvfsql.runtime.stream.operator.micro_batch import by_seq
-from tvfsql.runtime.stream.state.chunk_store import Kind
+from tvfsql.runtime.stream.state.chunk_blocks import unpacked
+from tvfsql.runtime.stream.state.chunk_keys import ChunkKey, Kind
 from tvfsql.runtime.stream.state.memory import MemoryState
 from tvfsql.runtime.stream.time.control_channel import END_OF_INPUT
 from tvfsql.runtime.stream.windows.sessions import SessionOperator
@@ -97,10 +98,15 @@ class Memory(MemoryState):
         self.calls += 1
         super().remove_chunk(key)
 
+    @property
+    def unpacked(self) -> dict[ChunkKey, bytes]:
+        """All chunks of windows that consist of slices, also those in blocks."""
+        return {} if self.kept is None else dict(unpacked(self.kept[2], 5, self.chunks))
+
     def slices(self) -> dict[int, list[tuple[Any, int]]]:
         """The keys of each slice with their numbers of rows; other entries are left out."""
         found: dict[int, list[tuple[Any, int]]] = defaultdict(list)
-        for key, data in self.chunks.items():
+        for key, data in self.unpacked.items():
             if key.kind == Kind.SLICE:
                 held = from_bytes(data).to_pydict()
                 found[key.number] += list(zip(held["$0"], held["rows"], strict=True))

@@ -55,6 +55,11 @@ class Old:
 CASES = {
     "tumble": Old(TOTALS.format(window=f"TUMBLE({OVER}, INTERVAL '5' MINUTE)")),
     "hop": Old(TOTALS.format(window=f"HOP({OVER}, INTERVAL '1' MINUTE, INTERVAL '5' MINUTE)")),
+    # without keys, so in one key group, where its small slices share a block
+    "many_slices": Old(
+        f"""SELECT window_start, window_end, COUNT(*) AS n, SUM(price) AS s
+FROM TABLE(HOP({OVER}, INTERVAL '10' SECOND, INTERVAL '10' MINUTE)) GROUP BY window_start, window_end"""
+    ),
     "cumulate": Old(TOTALS.format(window=f"CUMULATE({OVER}, INTERVAL '1' MINUTE, INTERVAL '5' MINUTE)")),
     "session": Old(TOTALS.format(window="SESSION(TABLE bid PARTITION BY item, DESCRIPTOR(ts), INTERVAL '3' MINUTE)")),
     "early": Old(TOTALS.format(window=f"TUMBLE({OVER}, INTERVAL '5' MINUTE)"), EARLY),

@@ -84,9 +84,10 @@ def _slopes(curve: Curve, points: Sequence[Point]) -> dict[Point, str]:
 
 
 def _slope(curve: Curve, a: Point, b: Point, value: Callable[[Point], float]) -> float | None:
-    """How fast a value grows with what it may grow with, log-log: 1 is linear. None if that hardly grows."""
+    """How fast a value grows with what it may grow with, log-log: 1 is linear. None if that hardly grows, or if there
+    was nothing to measure, such as the memory of Python before its first worker."""
     grown = b.values / a.values if curve.by_values else b.size / a.size
-    return math.log(value(b) / value(a)) / math.log(grown) if grown >= LEAST else None
+    return math.log(value(b) / value(a)) / math.log(grown) if grown >= LEAST and value(a) and value(b) else None
 
 
 def _time(point: Point) -> float:

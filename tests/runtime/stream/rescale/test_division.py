@@ -31,7 +31,8 @@ from tvfsql.runtime.stream.rescale.state_rows import GroupState, SetTimers, read
 from tvfsql.runtime.stream.rows.deduplicate import FIRST, LAST, KeepRow
 from tvfsql.runtime.stream.rows.interval_join import PRESERVED, IntervalJoin
 from tvfsql.runtime.stream.rows.temporal_join import TemporalJoin
-from tvfsql.runtime.stream.state.chunk_store import Kind
+from tvfsql.runtime.stream.state import chunk_store
+from tvfsql.runtime.stream.state.chunk_keys import Kind
 from tvfsql.runtime.stream.state.description import Description
 
 NUMBERS = st.sampled_from([(4, 8), (8, 2), (4, 3), (1, 5), (3, 1), (2, 2)])
@@ -176,12 +177,12 @@ def busy(window: Window, groups: int) -> dict[int, GroupState]:
     return {label: to_state(description, state) for label, state in operator.states.items()}
 
 
-def test_a_row_in_a_key_group_that_is_not_its_own_is_found() -> None:
+def test_a_row_in_a_key_group_that_is_not_its_own_is_found(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(chunk_store, "SMALL_ROWS", -1)  # so that each chunk is an entry of its own
     states = busy(Tumble(100), 4)
-    (one, *_), (other, *_) = zip(
-        *[(key, label) for label, state in states.items() for key in state.chunks], strict=True
+    one, other, strange = next(
+        (key, a, b) for a in states for b in states for key in states[a].chunks if a != b and key in states[b].chunks
     )
-    strange = next(label for label in states if label != other)
     states[strange].chunks[one] = states[other].chunks[one]
     with pytest.raises(DataError, match="belongs to another one by its key"):
         divided(Description("GlobalWindowAggregate", ("key",), Tumble(100)), (4, 8), states)
@@ -236,7 +237,7 @@ def test_runs_of_slices_are_made_again() -> None:
         operator.batch([Event("a", at, 70) for at in range(1, 90)])
         operator.batch([Event(None, None, 72)])
         operator.batch([Event(key, at) for key in "bcdefgh" for at in (40, 50)])
-    kinds = [{key.kind for key in state.chunks} for state in one.states.values()]
+    kinds = [{key.kind for key in state.unpacked} for state in one.states.values()]
     assert {Kind.SLICE} in kinds
     assert {Kind.SLICE, Kind.SLICE_RUN} in kinds
     divide_windows(one, description, (4, 1))

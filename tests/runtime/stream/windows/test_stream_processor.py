@@ -31,7 +31,7 @@ from tvfsql.plan.stream import StreamContext
 from tvfsql.plan.window import Hop, Tumble, Window
 from tvfsql.runtime.merge.kernel import SliceKernel
 from tvfsql.runtime.stream.exchange.key_groups import key_group_labels
-from tvfsql.runtime.stream.state.chunk_store import Kind
+from tvfsql.runtime.stream.state.chunk_keys import Kind
 from tvfsql.runtime.stream.time.control_channel import END_OF_INPUT
 from tvfsql.runtime.stream.time.slice_clock import Span
 
@@ -150,7 +150,7 @@ def test_a_slice_is_one_chunk_of_one_partial_per_key_and_runs_spare_reads() -> N
             assert {row[3] for row in rows} == {min(minute, 240)}
     assert len(operator.held) == 240
     assert most < 40
-    assert any(key.kind == Kind.SLICE_RUN for key in state.chunks)
+    assert any(key.kind == Kind.SLICE_RUN for key in state.unpacked)
     assert len(state.chunks) < 240 * 1.4
 
 
@@ -167,7 +167,8 @@ def test_what_comes_and_goes_in_one_micro_batch_never_reaches_the_state() -> Non
     operator = Operator(Hop(10, 50))
     operator.batch([Event("a", ts, ts - 5) for ts in range(0, 5000, 10)])
     (state,) = operator.states.values()
-    assert state.calls == len(state.chunks) == 6
+    assert state.calls == len(state.chunks) == 1
+    assert len(state.unpacked) == 6
 
 
 def test_an_empty_micro_batch_writes_nothing() -> None:

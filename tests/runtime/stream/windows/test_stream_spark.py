@@ -12,7 +12,7 @@ import pytest
 from tvfsql.plan.window import Cumulate, Hop, Tumble, Window
 from tvfsql.runtime import merge_slices
 from tvfsql.runtime.stream import local_slices, merge_slice_stream
-from tvfsql.runtime.stream.state.chunk_store import Kind
+from tvfsql.runtime.stream.state.chunk_keys import Kind
 from tvfsql.runtime.stream.time.control_channel import END_OF_INPUT
 
 if TYPE_CHECKING:

@@ -44,7 +44,6 @@ from tvfsql.runtime.stream.driver.end_of_input import (
 from tvfsql.runtime.stream.driver.idle_sources import Idleness, Source
 from tvfsql.runtime.stream.driver.processing_time_triggers import Triggers
 from tvfsql.runtime.stream.driver.quiet_worker import quiet_java
-from tvfsql.runtime.stream.driver.repeated_tasks import RepeatedTasks, repeated_tasks
 from tvfsql.runtime.stream.driver.source_files import came_after, files_looked_up, missing_files
 from tvfsql.runtime.stream.exchange.key_groups import KeyGroups, key_groups
 from tvfsql.runtime.stream.progress.counts import (
@@ -56,6 +55,7 @@ from tvfsql.runtime.stream.progress.counts import (
     table_reports,
 )
 from tvfsql.runtime.stream.progress.metrics import Report, StreamMetrics
+from tvfsql.runtime.stream.progress.repeated_tasks import RepeatedTasks, repeated_tasks
 from tvfsql.runtime.stream.time.control_channel import END_OF_INPUT, advance, ended, idle, trigger
 
 POLL = 0.2  # seconds between two looks at a running query

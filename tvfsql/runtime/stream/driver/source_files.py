@@ -8,43 +8,34 @@ micro-batch.
 
 from __future__ import annotations
 
-import json
 import os
 import time
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import Any
-from urllib.parse import unquote, urlsplit
 
 from pyspark.sql.streaming.readwriter import DataStreamWriter
 
 from tvfsql.errors import UnsupportedError
 from tvfsql.runtime.cluster.code import of_connect
 from tvfsql.runtime.cluster.files import Place
-from tvfsql.runtime.host.spark_versions import reported_offset
-from tvfsql.runtime.stream.progress.counts import is_own
+from tvfsql.runtime.stream.progress.files_read import files_read
 
-FILES = "FileStreamSource["
 FILE_RELATION = "HadoopFsRelation"
 LISTING = 1.0  # seconds between two lists of the files of a table that is looked up
 
 
 def missing_files(progress: Mapping[str, Any], checkpoint: Place, control: Place) -> list[str]:
     """The local files that a micro-batch should have read, by its progress report, and that do not exist."""
-    return [file.path for file in _read(progress, checkpoint, control) if file.local and not os.path.exists(file.path)]
+    return [
+        file.path for file in files_read(progress, checkpoint, control) if file.local and not os.path.exists(file.path)
+    ]
 
 
 def came_after(began: float, progress: Mapping[str, Any], checkpoint: Place, control: Place) -> bool:
     """Whether all files that a micro-batch read were written after `began` (epoch seconds). False if it read none."""
-    times = [file.modified for file in _read(progress, checkpoint, control)]
+    times = [file.modified for file in files_read(progress, checkpoint, control)]
     return bool(times) and min(times) > began * 1000
-
-
-def own_files(progress: Mapping[str, Any], checkpoint: Place, control: Place) -> tuple[list[str], list[str]]:
-    """The files within the checkpoint that a micro-batch read: control messages, and slices of histories."""
-    own = [file.uri for file in _read(progress, checkpoint, control, own=True)]
-    messages = [uri for uri in own if uri.endswith(".json")]
-    return messages, [uri for uri in own if not uri.endswith(".json")]
 
 
 @dataclass
@@ -78,41 +69,3 @@ def files_looked_up(writer: DataStreamWriter, tables: Sequence[str]) -> FilesLoo
     of_files = (leaves.apply(i) for i in range(leaves.size()))
     relations = (leaf.relation() for leaf in of_files if leaf.getClass().getSimpleName() == "LogicalRelation")
     return FilesLookedUp([each.location() for each in relations if each.getClass().getSimpleName() == FILE_RELATION])
-
-
-@dataclass(frozen=True)
-class _File:
-    """A file that a micro-batch read. `modified`: epoch ms."""
-
-    uri: str
-    path: str
-    local: bool
-    modified: int
-
-
-def _read(progress: Mapping[str, Any], checkpoint: Place, control: Place, *, own: bool = False) -> Iterator[_File]:
-    """The files of tables that a micro-batch read, or its `own` ones, within the checkpoint."""
-    for number, source in enumerate(progress["sources"]):
-        description = source["description"]
-        if description.startswith(FILES) and is_own(description, control) == own:
-            first, last = (_log(source[name]) for name in ("startOffset", "endOffset"))
-            yield from _listed(checkpoint / "spark" / "sources" / str(number), first, last)
-
-
-def _log(offset: Any) -> int:
-    """The log entry that a source's offset names; -1 before the first micro-batch."""
-    found = reported_offset(offset)
-    return int(found["logOffset"]) if found else -1
-
-
-def _listed(log: Place, after: int, upto: int) -> Iterator[_File]:
-    """The files in log entries `after` + 1 to `upto`. A compact entry repeats all earlier ones, which are skipped."""
-    for number in range(after + 1, upto + 1):
-        for file in (log / str(number), log / f"{number}.compact"):
-            for line in (file.read() or "").splitlines()[1:]:  # the first line is a version
-                entry = json.loads(line)
-                path = urlsplit(entry["path"])
-                if entry["batchId"] == number:
-                    yield _File(
-                        unquote(entry["path"]), unquote(path.path), path.scheme in ("", "file"), entry["timestamp"]
-                    )

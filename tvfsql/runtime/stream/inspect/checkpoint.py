@@ -20,7 +20,8 @@ from tvfsql.plan.window import Session
 from tvfsql.runtime.cluster.files import Place, for_spark
 from tvfsql.runtime.host.failures import translated
 from tvfsql.runtime.stream.inspect.state_reader import KeyGroupState, Snapshot, TimerSnapshot, key_group_state
-from tvfsql.runtime.stream.state.chunk_store import ChunkKey, Index
+from tvfsql.runtime.stream.state.chunk_keys import ChunkKey
+from tvfsql.runtime.stream.state.chunk_store import Index
 from tvfsql.runtime.stream.state.description import Description
 from tvfsql.runtime.stream.state.timer_queue import QueueName
 
@@ -122,7 +123,7 @@ class _Reader:
             chunks[row.operator, row.key_group][ChunkKey(row.kind, row.number, row.level, row.place)] = bytes(row.data)
         groups: dict[int, dict[int, KeyGroupState]] = defaultdict(dict)
         for (number, label), index in sorted(indexes.items()):
-            state, timers = Snapshot(index, chunks[number, label]), TimerSnapshot(queues[number, label])
+            state, timers = Snapshot(chunks[number, label], index), TimerSnapshot(queues[number, label])
             groups[number][label] = key_group_state(descriptions[number], state, timers)
         # Spark numbers operators from the result to the sources
         return [Operator(number, descriptions[number], groups[number]) for number in sorted(descriptions, reverse=True)]

@@ -14,7 +14,9 @@ import pyarrow as pa
 from tvfsql.plan.window import Session, Sliced
 from tvfsql.runtime.arrow.batches import joined
 from tvfsql.runtime.merge.session_merge import Intervals
-from tvfsql.runtime.stream.state.chunk_store import ChunkKey, ChunkStore, Index, Kind
+from tvfsql.runtime.stream.state.chunk_blocks import Stored
+from tvfsql.runtime.stream.state.chunk_keys import Kind
+from tvfsql.runtime.stream.state.chunk_store import ChunkStore, Index
 from tvfsql.runtime.stream.state.description import Description
 from tvfsql.runtime.stream.state.timer_queue import QueueName, TimerQueue
 from tvfsql.runtime.stream.state.timer_rows import TimerRows
@@ -58,22 +60,16 @@ class KeyGroupState:
 
 
 @dataclass(frozen=True)
-class Snapshot:
+class Snapshot(Stored):
     """A read-only copy of a key group's state for the stores. Implements `State`."""
 
-    stored_index: Index | None
-    chunks: Mapping[ChunkKey, bytes]
+    stored_index: Index | None = None
 
     def index(self) -> Index | None:
         return self.stored_index
 
-    def chunk(self, key: ChunkKey) -> bytes:
-        return self.chunks[key]
-
-    def _write(self, *_: object) -> Never:
-        raise AssertionError("a snapshot is read-only")
-
-    set_index = set_chunk = remove_chunk = _write
+    def set_index(self, index: Index) -> Never:
+        self._write(index)
 
 
 @dataclass(frozen=True)

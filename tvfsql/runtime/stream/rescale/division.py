@@ -26,7 +26,9 @@ from tvfsql.runtime.stream.exchange.key_groups import key_group_labels
 from tvfsql.runtime.stream.exchange.rows_by_key import HASH
 from tvfsql.runtime.stream.rescale.spark_hash import xxhash64
 from tvfsql.runtime.stream.rescale.state_rows import GroupState, SetTimers
-from tvfsql.runtime.stream.state.chunk_store import ChunkKey, ChunkStore, Key, Kind
+from tvfsql.runtime.stream.state.chunk_blocks import unpacked
+from tvfsql.runtime.stream.state.chunk_keys import ChunkKey, Key, Kind
+from tvfsql.runtime.stream.state.chunk_store import ChunkStore
 from tvfsql.runtime.stream.state.description import Description
 from tvfsql.runtime.stream.state.hash_buckets import HashBuckets
 from tvfsql.runtime.stream.state.memory import MemoryState, MemoryTimers
@@ -76,7 +78,7 @@ class Division:
                 yield Part(target, label, "mark", json.dumps([kind, number]))
             for name, (now, _) in state.queues.items():
                 yield Part(target, label, "queue", json.dumps([*name, now]))
-        for key, data in state.chunks.items():
+        for key, data in unpacked(chunks, _fields(description), state.chunks):
             if key.kind not in MADE_AGAIN:
                 rows = from_bytes(data)
                 hashes = self._hashes(description, key, rows) if is_divided(description) else None
@@ -160,10 +162,14 @@ def is_divided(description: Description) -> bool:
 
 def _marks(description: Description, index: bytes) -> Iterator[tuple[int, int]]:
     """The keys without rows in an index: (kind, number)."""
-    columns = 7 if isinstance(description.window, Session) else 5
-    for kind, number, *_ in np.frombuffer(index, dtype=np.int64).reshape(columns, -1).T.tolist():
+    for kind, number, *_ in np.frombuffer(index, dtype=np.int64).reshape(_fields(description), -1).T.tolist():
         if kind in SINCE:
             yield kind, number
+
+
+def _fields(description: Description) -> int:
+    """The number of fields of a chunk in an index."""
+    return 7 if isinstance(description.window, Session) else 5
 
 
 def _rows_together(description: Description, state: MemoryState, parts: Sequence[Part]) -> ChunkStore:

@@ -13,7 +13,7 @@ from typing import NamedTuple
 import pyarrow as pa
 
 from tvfsql.runtime.stream.rescale.unsafe_rows import packed, unpacked
-from tvfsql.runtime.stream.state.chunk_store import ChunkKey
+from tvfsql.runtime.stream.state.chunk_keys import ChunkKey
 from tvfsql.runtime.stream.state.timer_queue import QueueName
 
 INDEX, CHUNKS, QUEUES, TIMERS = "index", "chunks", "timer_queues", "timers"  # the state variables

@@ -57,7 +57,8 @@ from tvfsql.runtime.stream.operator.protocol import Operator
 from tvfsql.runtime.stream.rows.equal_keys import codes_of_sides
 from tvfsql.runtime.stream.rows.row_key_group import RowKeyGroup
 from tvfsql.runtime.stream.rows.two_sides import LEFT, RIGHT, TwoSides
-from tvfsql.runtime.stream.state.chunk_store import ChunkStore, Key, Kind, State
+from tvfsql.runtime.stream.state.chunk_keys import Key, Kind
+from tvfsql.runtime.stream.state.chunk_store import ChunkStore, State
 from tvfsql.runtime.stream.state.description import Description
 from tvfsql.runtime.stream.state.hash_buckets import BUCKET_ROWS, HashBuckets, hashes_of
 from tvfsql.runtime.stream.state.timer_queue import TimerState

@@ -2,64 +2,30 @@
 
 A micro-batch reads the index and only the chunks that it needs, and writes its changes at the end. Rows that come and
 go within a micro-batch never reach the state. The number of state calls depends on the keys here (slices, for example),
-never on the keys of the query. New rows are merged with the last chunk if it has at most as many rows. So a key usually
-has one chunk, and at most log2(its rows). Each row is rewritten at most that often.
+never on the keys of the query; small chunks share calls (`ChunkBlocks`). New rows are merged with the last chunk if it
+has at most as many rows. So a key usually has one chunk, and at most log2(its rows). Each row is rewritten at most that
+often.
 """
 
 from __future__ import annotations
 
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
-from enum import IntEnum
-from typing import NamedTuple, Protocol
+from typing import Protocol
 
 import numpy as np
 import pyarrow as pa
 
 from tvfsql.runtime.arrow.batches import from_bytes, to_bytes
+from tvfsql.runtime.stream.state.chunk_blocks import SMALL_BYTES, SMALL_ROWS, Block, ChunkBlocks, Entries, Placed
+from tvfsql.runtime.stream.state.chunk_keys import PARTIALS, ChunkKey, Key, Kind
 from tvfsql.runtime.stream.time.valve import Valve
-
-
-class Kind(IntEnum):
-    """What the chunks of a key are. The numbers are in checkpoints: never reuse one for another kind."""
-
-    SLICE = 0  # number: the slice
-    SLICE_RUN = 1  # of `SliceTree`; level: its height in the tree, number: its place at that height
-    EMITTED_STEP = 2  # of `ChangedSteps`; number: the first slice of the cycle
-    LATE_ROWS = 3  # of `FiringWindows`; number: the last fired window end (as a slice) when the rows came
-    EMITTED_WINDOW = 4  # of `FiringWindows`; number: the slice that the window ends on
-    EARLY_SINCE = 5  # of `FiringWindows`, without rows; number: since when (epoch ms) rows wait for an early fire
-    LATE_SINCE = 6  # the same for a late fire
-    SESSIONS = 7  # of `OpenSessions`; number: order of insertion
-    BUCKET = 8  # of `HashBuckets`; level: how many bits of the hash are used, number: those bits
-    JOIN_SLOT = 9  # of interval and temporal joins; level: the side, number: the slot
-
-
-PARTIALS = (Kind.SLICE, Kind.SLICE_RUN, Kind.SESSIONS)
-
-
-class Key(NamedTuple):
-    """The name of a key in the store."""
-
-    kind: Kind
-    number: int
-    level: int = 0
-
-
-class ChunkKey(NamedTuple):
-    """The name of a chunk in state: a key, and the chunk's place among the key's chunks."""
-
-    kind: int
-    number: int
-    level: int
-    place: int
-
 
 # The watermark in epoch ms, its channels (as `Valve.dump` writes them), the list of chunks.
 Index = tuple[int | None, str, bytes]
 
 
-class State(Protocol):
+class State(Entries, Protocol):
     """Access to a key group's index and chunks: RocksDB through Spark, or a dictionary in tests."""
 
     def index(self) -> Index | None:
@@ -67,25 +33,23 @@ class State(Protocol):
 
     def set_index(self, index: Index) -> None: ...
 
-    def chunk(self, key: ChunkKey) -> bytes: ...
-
-    def set_chunk(self, key: ChunkKey, data: bytes) -> None: ...
-
-    def remove_chunk(self, key: ChunkKey) -> None: ...
-
 
 Times = tuple[int, int]  # the first and the last time of the rows of a chunk
 
 
 @dataclass(slots=True)
 class Chunk:
-    """A part of the rows of a key: their number, their size in bytes, and the rows themselves, once they are loaded."""
+    """A part of the rows of a key: their number, their size in bytes, and the rows themselves, once they are loaded.
+
+    `stored`: an entry of its own has a version of it, maybe an older one. `placed`: where it is, if it is in a block.
+    """
 
     rows: int
     size: int
     times: Times | None = None
     batch: pa.RecordBatch | None = None
-    stored: bool = False  # a version of it is in state, maybe an older one
+    stored: bool = False
+    placed: Placed | None = None
     changed: bool = False
 
 
@@ -111,6 +75,7 @@ class ChunkStore:
         self.columns, self.lacking = list(columns), lacking or {}
         self.valve = Valve(inputs=inputs)
         self.chunks: dict[Key, list[Chunk]] = {}
+        self.blocks = ChunkBlocks(state)
         self.removed: list[ChunkKey] = []
         self.before = state.index()
         if self.before is not None:
@@ -169,19 +134,57 @@ class ChunkStore:
         """Write the changes to state."""
         for removed in self.removed:
             self.state.remove_chunk(removed)
-        index = []
+        self._write_anew()
+        self._write_together()
+        times = (0, 0) if self.times_of else ()
+        index: list[tuple[int, ...]] = [
+            (Kind.BLOCK, number, 0, block.rows, block.size, *times) for number, block in self.blocks.blocks.items()
+        ]
         for key, chunks in self.chunks.items():
             for place, chunk in enumerate(chunks):
-                if chunk.changed:
+                if chunk.changed and chunk.placed is None:
                     data = to_bytes(self._load(key, place))
                     chunk.size = len(data)
                     self.state.set_chunk(_chunk_key(key, place), data)
-                index.append((*key, chunk.rows, chunk.size, *(chunk.times or ())))
+                where = chunk.placed.where if chunk.placed else chunk.size
+                index.append((*key, chunk.rows, where, *(chunk.times or ())))
             if not chunks:
                 index.append((*key, 0, 0))
         after = self.valve.watermark, self.valve.dump(), np.array(index, dtype=np.int64).T.tobytes()
         if after != self.before:
             self.state.set_index(after)
+
+    def _write_anew(self) -> None:
+        """Chunks of blocks that are mostly gone become changed chunks. Removes the blocks without chunks."""
+        if not self.blocks.blocks:
+            return
+        placed = [
+            (chunk.placed.block, key, place, chunk)
+            for key, chunks in self.chunks.items()
+            for place, chunk in enumerate(chunks)
+            if chunk.placed
+        ]
+        thin = self.blocks.thin((block, chunk.rows) for block, _, _, chunk in placed)
+        for block, key, place, chunk in placed:
+            if block in thin:
+                self._load(key, place)
+                chunk.placed, chunk.changed = None, True
+        self.blocks.keep({block for block, *_ in placed} - thin)
+
+    def _write_together(self) -> None:
+        """Write the small ones of the changed chunks into blocks."""
+        small = [
+            (key, place, chunk)
+            for key, chunks in self.chunks.items()
+            for place, chunk in enumerate(chunks)
+            if chunk.changed and chunk.rows <= SMALL_ROWS and chunk.size <= SMALL_BYTES
+        ]
+        together = self.blocks.write([self._load(key, place) for key, place, _ in small])
+        for (key, place, chunk), placed in zip(small, together, strict=True):
+            if placed is not None:
+                if chunk.stored:
+                    self.state.remove_chunk(_chunk_key(key, place))
+                chunk.placed, chunk.stored, chunk.size = placed, False, self.blocks.size(placed, chunk.rows)
 
     def rows_of(self, key: Key) -> int:
         """The number of rows of a key."""
@@ -206,9 +209,16 @@ class ChunkStore:
         columns = 5 if self.times_of is None else 7
         fields = np.frombuffer(index, dtype=np.int64).reshape(columns, -1).tolist()
         for kind, number, level, rows, size, *times in zip(*fields, strict=True):
+            if kind == Kind.BLOCK:  # before all its chunks
+                self.blocks.blocks[number] = Block(rows, size)
+                continue
             chunks = self.chunks.setdefault(Key(Kind(kind), number, level), [])
-            if size:
-                chunks.append(Chunk(rows, size, (times[0], times[1]) if times else None, stored=True))
+            placed = Placed.at(size) if size < 0 else None
+            if placed:
+                size = self.blocks.size(placed, rows)
+            if size or placed:
+                of = (times[0], times[1]) if times else None
+                chunks.append(Chunk(rows, size, of, stored=placed is None, placed=placed))
 
     def _put(self, key: Key, place: int, batch: pa.RecordBatch) -> None:
         """Write rows as the chunk at `place`, and make it the last chunk of the key."""
@@ -218,12 +228,16 @@ class ChunkStore:
             chunks.append(Chunk(0, 0))
         chunk = chunks[place]
         chunk.batch, chunk.rows, chunk.size, chunk.changed = batch, batch.num_rows, batch.nbytes, True
+        chunk.placed = None
         chunk.times = self.times_of(batch) if self.times_of else None
 
     def _load(self, key: Key, place: int) -> pa.RecordBatch:
         chunk = self.chunks[key][place]
         if chunk.batch is None:
-            batch = from_bytes(self.state.chunk(_chunk_key(key, place)))
+            if chunk.placed:
+                batch = self.blocks.rows(chunk.placed, chunk.rows)
+            else:
+                batch = from_bytes(self.state.chunk(_chunk_key(key, place)))
             chunk.batch = self._fitted(batch) if key.kind in PARTIALS and self.columns else batch
         return chunk.batch
 

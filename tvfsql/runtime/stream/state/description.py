@@ -10,9 +10,9 @@ from dataclasses import asdict, dataclass
 from typing import get_args
 
 from tvfsql.errors import DataError
+from tvfsql.plan.checkpoint.layout import LAYOUT, READ
 from tvfsql.plan.window import Window
 
-LAYOUT = 2  # the version of the state's layout; raise it when older state can no longer be read
 _WINDOWS: dict[str, type[Window]] = {kind.__name__: kind for kind in get_args(Window)}
 
 
@@ -37,13 +37,13 @@ class Description:
 
     @classmethod
     def load(cls, text: str | None) -> Description:
-        """Parse a description. Raises DataError if the state has another layout than this version writes."""
+        """Parse a description. Raises DataError if the state has a layout that this version does not read."""
         parts = json.loads(text or "{}")
         layout = parts.pop("layout", None)
-        if layout != LAYOUT:
+        if layout not in READ:
             raise DataError(
                 f"this state has {'no known layout' if layout is None else f'layout {layout}'}, "
-                f"but this version of tvfsql reads layout {LAYOUT}",
+                f"but this version of tvfsql reads layout {' and '.join(map(str, READ))}",
                 hint="read it with the version that wrote it",
             )
         if parts["window"] is not None:

@@ -13,7 +13,8 @@ from pyspark.sql import types as T
 from pyspark.sql.streaming.stateful_processor import MapState, StatefulProcessorHandle, ValueState
 
 if TYPE_CHECKING:
-    from tvfsql.runtime.stream.state.chunk_store import ChunkKey, Index
+    from tvfsql.runtime.stream.state.chunk_keys import ChunkKey
+    from tvfsql.runtime.stream.state.chunk_store import Index
     from tvfsql.runtime.stream.state.timer_queue import QueueName
 
 _INT, _BIGINT, _STRING, _BINARY = T.IntegerType(), T.LongType(), T.StringType(), T.BinaryType()

@@ -20,7 +20,7 @@ from tvfsql.runtime.arrow.batches import joined, key_codes
 from tvfsql.runtime.arrow.columns import Ints
 from tvfsql.runtime.stream.operator.messages import Emit, Fire, Late
 from tvfsql.runtime.stream.operator.protocol import KeyGroup
-from tvfsql.runtime.stream.state.chunk_store import Key, Kind
+from tvfsql.runtime.stream.state.chunk_keys import Key, Kind
 from tvfsql.runtime.stream.time.channel_messages import ChannelMessage
 from tvfsql.runtime.stream.time.control_channel import END_OF_INPUT
 from tvfsql.runtime.stream.windows.slice_tree import slice_key

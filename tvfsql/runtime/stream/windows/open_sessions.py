@@ -11,7 +11,8 @@ from collections.abc import Mapping, Sequence
 import pyarrow as pa
 
 from tvfsql.runtime.merge.session_merge import Intervals
-from tvfsql.runtime.stream.state.chunk_store import ChunkStore, Key, Kind, State
+from tvfsql.runtime.stream.state.chunk_keys import Key, Kind
+from tvfsql.runtime.stream.state.chunk_store import ChunkStore, State
 
 BATCH_ROWS = 100_000
 

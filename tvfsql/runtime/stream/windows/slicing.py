@@ -17,7 +17,8 @@ from tvfsql.runtime.merge.slice_rows import SliceRows
 from tvfsql.runtime.stream.exchange.late_rows import LateRows
 from tvfsql.runtime.stream.operator.messages import Emit, Fire, Late
 from tvfsql.runtime.stream.operator.protocol import KeyGroup
-from tvfsql.runtime.stream.state.chunk_store import ChunkStore, Kind
+from tvfsql.runtime.stream.state.chunk_keys import Kind
+from tvfsql.runtime.stream.state.chunk_store import ChunkStore
 from tvfsql.runtime.stream.time.channel_messages import ChannelMessage
 from tvfsql.runtime.stream.time.processing_time import goes_on
 from tvfsql.runtime.stream.time.slice_clock import Span

@@ -17,8 +17,8 @@ from pyspark.sql import SparkSession
 from tvfsql.runtime.cluster.asked import is_local
 from tvfsql.runtime.cluster.code import of_connect
 from tvfsql.runtime.cluster.files import Place
-from tvfsql.runtime.stream.driver.source_files import own_files
 from tvfsql.runtime.stream.progress.counts import is_own
+from tvfsql.runtime.stream.progress.files_read import own_files
 
 PATIENCE = 5.0  # seconds until Spark's status store has heard that a job has ended
 ALL = 2**31 - 1  # tasks

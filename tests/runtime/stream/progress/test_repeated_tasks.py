@@ -10,8 +10,8 @@ from typing import TYPE_CHECKING, cast
 import pytest
 
 from tvfsql.runtime.cluster.files import LocalPlace
-from tvfsql.runtime.stream.driver.repeated_tasks import RepeatedTasks, Task, rows_again
-from tvfsql.runtime.stream.driver.source_files import own_files
+from tvfsql.runtime.stream.progress.files_read import own_files
+from tvfsql.runtime.stream.progress.repeated_tasks import RepeatedTasks, Task, rows_again
 
 if TYPE_CHECKING:
     from pyspark.sql import SparkSession

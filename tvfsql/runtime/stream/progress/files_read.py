@@ -1,0 +1,62 @@
+"""The files that a micro-batch read, by its progress report and Spark's log of the files of a stream."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Iterator, Mapping
+from dataclasses import dataclass
+from typing import Any
+from urllib.parse import unquote, urlsplit
+
+from tvfsql.runtime.cluster.files import Place
+from tvfsql.runtime.host.spark_versions import reported_offset
+from tvfsql.runtime.stream.progress.counts import is_own
+
+FILES = "FileStreamSource["
+
+
+@dataclass(frozen=True)
+class ReadFile:
+    """A file that a micro-batch read. `modified`: epoch ms."""
+
+    uri: str
+    path: str
+    local: bool
+    modified: int
+
+
+def files_read(
+    progress: Mapping[str, Any], checkpoint: Place, control: Place, *, own: bool = False
+) -> Iterator[ReadFile]:
+    """The files of tables that a micro-batch read, or its `own` ones, within the checkpoint."""
+    for number, source in enumerate(progress["sources"]):
+        description = source["description"]
+        if description.startswith(FILES) and is_own(description, control) == own:
+            first, last = (_log(source[name]) for name in ("startOffset", "endOffset"))
+            yield from _listed(checkpoint / "spark" / "sources" / str(number), first, last)
+
+
+def own_files(progress: Mapping[str, Any], checkpoint: Place, control: Place) -> tuple[list[str], list[str]]:
+    """The files within the checkpoint that a micro-batch read: control messages, and slices of histories."""
+    own = [file.uri for file in files_read(progress, checkpoint, control, own=True)]
+    messages = [uri for uri in own if uri.endswith(".json")]
+    return messages, [uri for uri in own if not uri.endswith(".json")]
+
+
+def _log(offset: Any) -> int:
+    """The log entry that a source's offset names; -1 before the first micro-batch."""
+    found = reported_offset(offset)
+    return int(found["logOffset"]) if found else -1
+
+
+def _listed(log: Place, after: int, upto: int) -> Iterator[ReadFile]:
+    """The files in log entries `after` + 1 to `upto`. A compact entry repeats all earlier ones, which are skipped."""
+    for number in range(after + 1, upto + 1):
+        for file in (log / str(number), log / f"{number}.compact"):
+            for line in (file.read() or "").splitlines()[1:]:  # the first line is a version
+                entry = json.loads(line)
+                path = urlsplit(entry["path"])
+                if entry["batchId"] == number:
+                    yield ReadFile(
+                        unquote(entry["path"]), unquote(path.path), path.scheme in ("", "file"), entry["timestamp"]
+                    )
