@@ -13,16 +13,17 @@ from typing import TYPE_CHECKING
 
 import pytest
 from killing import commits, kill, start, wait_for
+from pyspark.sql.streaming.readwriter import DataStreamWriter
 
 from examples import SOAK
 from tvfsql import Session
 from tvfsql.errors import DataError
 from tvfsql.runtime.cluster.files import LocalPlace
-from tvfsql.runtime.stream.driver.running import Stream
 
 if TYPE_CHECKING:
     from broker import Broker
     from pyspark.sql import SparkSession
+    from pyspark.sql.streaming.query import StreamingQuery
 
 Bid = tuple[datetime, str, int]
 COLUMNS = "ts TIMESTAMP(3), item STRING, price INT"
@@ -150,12 +151,10 @@ def test_a_run_that_ends_between_the_stages_leaves_each_row_once(
     history = tmp_path / "checkpoint" / "1" / "history"
     assert [file.is_dir() for file in history.iterdir()] == [True]
 
-    def not_started(stream: Stream, checkpoint: LocalPlace) -> object:
-        make(stream, checkpoint)
+    def not_started(writer: DataStreamWriter) -> StreamingQuery:
         raise OSError("not started")
 
-    make = Stream.writer
-    monkeypatch.setattr(Stream, "writer", not_started)
+    monkeypatch.setattr(DataStreamWriter, "start", not_started)
     with pytest.raises(DataError, match="not started"):
         run(spark, TUMBLE, tmp_path, options=options)
     monkeypatch.undo()

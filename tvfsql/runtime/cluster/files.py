@@ -62,7 +62,7 @@ class Place(ABC):
         """Make a folder that only its owner may look into, unless it is there."""
 
     @abstractmethod
-    def write(self, text: str) -> None:
+    def write(self, content: str | bytes) -> None:
         """Write or replace a file. Others see all of it or nothing, even after a kill."""
 
     @abstractmethod
@@ -118,11 +118,11 @@ class LocalPlace(Place):
     def make(self) -> None:
         self.path.mkdir(parents=True, exist_ok=True, mode=0o700)
 
-    def write(self, text: str) -> None:
+    def write(self, content: str | bytes) -> None:
         handle, draft = tempfile.mkstemp(prefix="_", dir=self.path.parent)  # Spark's file streams ignore names with _
         try:
-            with os.fdopen(handle, "w", encoding="utf-8") as file:
-                file.write(text)
+            with os.fdopen(handle, "wb") as file:
+                file.write(as_bytes(content))
             os.replace(draft, self.path)
         except BaseException:
             Path(draft).unlink(missing_ok=True)
@@ -168,6 +168,10 @@ def for_spark(place: Place | str) -> str:
     system."""
     text = str(place)
     return f"file:{text}" if text.startswith("/") else text
+
+
+def as_bytes(content: str | bytes) -> bytes:
+    return content.encode("utf-8") if isinstance(content, str) else content
 
 
 def is_ignored(folder: str) -> bool:

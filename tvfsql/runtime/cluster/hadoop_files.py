@@ -17,7 +17,7 @@ from py4j.protocol import Py4JJavaError
 
 from tvfsql.errors import DataError, UnsupportedError
 from tvfsql.runtime.cluster.code import of_connect
-from tvfsql.runtime.cluster.files import Place, is_ignored
+from tvfsql.runtime.cluster.files import Place, as_bytes, is_ignored
 
 if TYPE_CHECKING:
     from pyspark.sql import SparkSession
@@ -143,7 +143,7 @@ class HadoopPlace(Place):
             if not self.hadoop.files.exists(self._path):
                 self.hadoop.files.mkdirs(self._path, hadoop.permission.FsPermission("700"))
 
-    def write(self, text: str) -> None:
+    def write(self, content: str | bytes) -> None:
         with self._errors():
             if self.hadoop.files_appear_when_closed:
                 file = self.hadoop.files.create(self._path, True)
@@ -152,7 +152,7 @@ class HadoopPlace(Place):
                 file = self.hadoop.manager.createAtomic(self._path, True)
                 cancel = file.cancel
             try:
-                file.write(text.encode("utf-8"))
+                file.write(as_bytes(content))
                 file.close()
             except BaseException:
                 cancel()

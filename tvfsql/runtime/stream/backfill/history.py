@@ -3,7 +3,8 @@ read from there in the first micro-batch.
 
 `history/1.json` in the checkpoint says that the first history of the stream has been read, and names the folder with
 its slices. Whatever a killed run has written before is in a folder that no file names. From then on the slices are a
-source of files: Spark remembers which of them it has read. Source: docs/streams.md#history-then-live.
+source of files: Spark remembers which of them it has read. While Spark writes the slices, the stream that reads them is
+already built; it starts when they are complete. Source: docs/streams.md#history-then-live.
 """
 
 from __future__ import annotations
@@ -14,8 +15,12 @@ from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from contextvars import ContextVar
 from dataclasses import dataclass, field
+from functools import partial
+from io import BytesIO
 from uuid import uuid4
 
+import pyarrow as pa
+import pyarrow.parquet as pq  # type: ignore[import-untyped]
 from pyspark.sql import DataFrame, Observation, SparkSession
 from pyspark.sql import functions as F
 from pyspark.sql import types as T
@@ -32,6 +37,7 @@ from tvfsql.runtime.stream.time.execution import Execution, built_for
 from tvfsql.runtime.stream.time.valve import ALL
 
 FOLDER = "history"  # in the checkpoint
+CONTROL_ROW = "watermark.parquet"  # in the folder of slices
 POLL = 0.2  # seconds between two looks at whether the stream is to stop
 Read = Callable[[SparkSession], DataFrame]
 
@@ -46,15 +52,20 @@ class Past:
     observed: Observation
     channels: str
 
-    def last_watermark(self) -> DataFrame | None:
-        """The control row that follows the slices: all channels of the stream have reached the watermark. None: no row
-        had one.
+    @property
+    def schema(self) -> T.StructType:
+        """The schema of the slices, and of the control row that follows them."""
+        marks = [T.StructField(CONTROL, T.LongType()), T.StructField(CHANNEL, T.StringType())]
+        return T.StructType([*self.slices.schema.fields, *marks])
+
+    def write(self, folder: Place) -> None:
+        """Write the slices into a folder, and then the control row: all channels of the stream have reached the
+        watermark. There is none if no row had one.
         """
+        self.slices.write.mode("append").parquet(for_spark(folder))
         watermark = self.observed.get["watermark"]
-        if watermark is None:
-            return None
-        one = self.slices.sparkSession.range(0, 1, 1, 1)
-        return one.select(F.lit(watermark).cast("bigint").alias(CONTROL), F.lit(f"{self.channels}{ALL}").alias(CHANNEL))
+        if watermark is not None:
+            (folder / CONTROL_ROW).write(_control_row(int(watermark), f"{self.channels}{ALL}"))
 
 
 class Interrupted(Exception):
@@ -69,43 +80,79 @@ class Backfill:
     stopping: Callable[[], bool] = lambda: False
     rows: int = 0
     begun: int = field(default=0, repr=False)
+    reading: list[tuple[Place, str, Past, Work]] = field(default_factory=list, repr=False)
 
     def slices(self, spark: SparkSession, past: Callable[[], Past]) -> DataFrame:
-        """The slices of the next history, as a stream of files. They are made unless the checkpoint has them. Raises
-        DataError if it is damaged, and Interrupted.
+        """The slices of the next history, as a stream of files. Unless the checkpoint has them, Spark begins to write
+        them; the stream may start after `finish`. Raises DataError if the checkpoint is damaged.
         """
         self.begun += 1
         file = self.place / f"{self.begun}.json"
         text = file.read()
         if text is None:
-            self.place.make()
-            text = self._keep(spark, past(), f"{self.begun}-{uuid4().hex[:12]}")
-            file.write(text)
-        try:
-            told = json.loads(text)
-            schema, folder = T.StructType.fromJson(told["schema"]), self.place / told["folder"]
-        except (ValueError, KeyError, TypeError) as error:
-            raise DataError(
-                f"the checkpoint is damaged: {file} does not describe a history", hint="choose a new folder"
-            ) from error
+            name, made = f"{self.begun}-{uuid4().hex[:12]}", past()
+            folder, schema = self.place / name, made.schema
+            folder.make()
+            self.reading.append((file, name, made, Work(spark, partial(made.write, folder))))
+        else:
+            try:
+                told = json.loads(text)
+                folder, schema = self.place / told["folder"], T.StructType.fromJson(told["schema"])
+            except (ValueError, KeyError, TypeError) as error:
+                raise DataError(
+                    f"the checkpoint is damaged: {file} does not describe a history", hint="choose a new folder"
+                ) from error
         return spark.readStream.schema(schema).parquet(for_spark(folder))
 
-    def _keep(self, spark: SparkSession, past: Past, name: str) -> str:
-        """Write the slices into a new folder. Returns what its file says."""
-        to = for_spark(self.place / name)
-        marks = T.StructType([T.StructField(CONTROL, T.LongType()), T.StructField(CHANNEL, T.StringType())])
+    def finish(self) -> None:
+        """Wait until all slices are written, and note them in the checkpoint. Raises Interrupted, and the exceptions of
+        Spark.
+        """
+        for file, name, past, work in self.reading:
+            work.wait(self.stopping)
+            rows = int(past.observed.get["rows"])
+            self.rows += rows
+            told = {"folder": name, "rows": rows, "schema": past.schema.jsonValue()}
+            file.write(json.dumps(told, indent=2) + "\n")
 
-        def write() -> None:
-            past.slices.write.parquet(to)
-            control = past.last_watermark()
-            if control is not None:
-                control.write.mode("append").parquet(to)
+    def cancel(self) -> None:
+        """End what `finish` has not waited for."""
+        for *_, work in self.reading:
+            work.cancel()
 
-        _run(spark, write, self.stopping)
-        rows = int(past.observed.get["rows"])
-        self.rows += rows
-        schema = T.StructType([*past.slices.schema.fields, *marks.fields])
-        return json.dumps({"folder": name, "rows": rows, "schema": schema.jsonValue()}, indent=2) + "\n"
+
+class Work:
+    """Work with Spark that has begun in a thread of its own. All its jobs have a tag, by which they are cancelled."""
+
+    def __init__(self, spark: SparkSession, work: Callable[[], None]) -> None:
+        self.spark, self.work = spark, work
+        self.tag, self.failures = f"tvfsql-history-{uuid4().hex}", list[BaseException]()
+        self.thread = threading.Thread(target=self._body, name="tvfsql-history", daemon=True)
+        self.thread.start()
+
+    def wait(self, stopping: Callable[[], bool]) -> None:
+        """Wait for its end, and raise its exception. If `stopping`, it is cancelled; this raises Interrupted then."""
+        while self.thread.is_alive() and not stopping():
+            self.thread.join(POLL)
+        if stopping():
+            self.cancel()
+            raise Interrupted
+        if self.failures:
+            raise self.failures[0]
+
+    def cancel(self) -> None:
+        """Cancel its jobs, and wait for its end."""
+        connected = of_connect(self.spark)
+        while self.thread.is_alive():  # again and again, as it may be between two jobs
+            (self.spark.interruptTag if connected else self.spark.sparkContext.cancelJobsWithTag)(self.tag)
+            self.thread.join(1)
+
+    def _body(self) -> None:
+        try:
+            (self.spark.addTag if of_connect(self.spark) else self.spark.sparkContext.addJobTag)(self.tag)
+            self.work()
+        except BaseException as error:
+            self.failures.append(error)
 
 
 def with_history(
@@ -148,12 +195,14 @@ def with_history(
 
 @contextmanager
 def backfilling(kept: Backfill) -> Iterator[None]:
-    """Queries that are built inside this block have their histories there."""
+    """Queries that are built inside this block have their histories there. What is not finished at its end is
+    cancelled."""
     token = _backfill.set(kept)
     try:
         yield
     finally:
         _backfill.reset(token)
+        kept.cancel()
 
 
 _backfill: ContextVar[Backfill | None] = ContextVar("backfill", default=None)
@@ -166,26 +215,8 @@ class _Batch(Execution):
         return None
 
 
-def _run(spark: SparkSession, work: Callable[[], None], stopping: Callable[[], bool]) -> None:
-    """Do some work with Spark. It is cancelled if the stream is to stop; this raises Interrupted then."""
-    tag, failures = f"tvfsql-history-{uuid4().hex}", list[BaseException]()
-    connected = of_connect(spark)
-
-    def body() -> None:
-        try:
-            (spark.addTag if connected else spark.sparkContext.addJobTag)(tag)
-            work()
-        except BaseException as error:
-            failures.append(error)
-
-    worker = threading.Thread(target=body, name="tvfsql-history", daemon=True)
-    worker.start()
-    while worker.is_alive() and not stopping():
-        worker.join(POLL)
-    while worker.is_alive():  # again and again, as it may be between two jobs
-        (spark.interruptTag if connected else spark.sparkContext.cancelJobsWithTag)(tag)
-        worker.join(1)
-    if stopping():
-        raise Interrupted
-    if failures:
-        raise failures[0]
+def _control_row(watermark: int, channel: str) -> bytes:
+    """A Parquet file with a control row, whose other columns are NULL. Spark would start a job for it."""
+    file = BytesIO()
+    pq.write_table(pa.table({CONTROL: [watermark], CHANNEL: [channel]}), file)
+    return file.getvalue()

@@ -4,6 +4,9 @@ the last windows fire without a second query.
 Spark's trigger availableNow fixes where all sources end, and then reads nothing that comes later, not even the message
 that the input has ended. So a query has its usual trigger, and only its topics are told what availableNow tells every
 source. Its progress reports say when they are read: offsets without a record (transactions, compaction) count too.
+
+Where the first micro-batch reads everything and no run resumes, the end is announced before the query starts, and comes
+in that micro-batch. There availableNow is right, and the query ends by itself.
 """
 
 from __future__ import annotations
@@ -22,6 +25,7 @@ from tvfsql.runtime.host.spark_versions import reported_offset
 from tvfsql.runtime.stream.time.control_channel import END_OF_INPUT, advance, ended
 
 RELATIONS = ("StreamingRelation", "StreamingRelationV2")  # Spark's nodes that name their source
+LIMITS = ("maxfilespertrigger", "maxbytespertrigger")  # options of files that split them among micro-batches
 KAFKA, FILES, GENERATED = "kafka", "FileSource[", ("datagen", "faker", "nexmark")  # Spark's names of sources
 TOPICS = "KafkaV2["  # how a progress report describes them
 SINCE = (4, 2)  # in Spark 4.1 only the thread of the query can fix where topics end
@@ -72,10 +76,23 @@ def topics_can_end(writer: DataStreamWriter) -> bool:
     over Spark Connect, where its sources are out of reach."""
     if of_connect(writer):
         return False
-    leaves = writer._df._jdf.queryExecution().analyzed().collectLeaves()
-    streams = [leaf for leaf in map(leaves.apply, range(leaves.size())) if leaf.isStreaming()]
-    known = all(leaf.getClass().getSimpleName() in RELATIONS and _ends(str(leaf.sourceName())) for leaf in streams)
+    known = all(
+        leaf.getClass().getSimpleName() in RELATIONS and _ends(str(leaf.sourceName())) for leaf in _read(writer)
+    )
     return known and tuple(map(int, writer._spark.version.split(".")[:2])) >= SINCE
+
+
+def reads_all_at_once(writer: DataStreamWriter) -> bool:
+    """Whether the first micro-batch of a new query reads all input: files without a limit. False over Spark Connect,
+    where its sources are out of reach."""
+    if of_connect(writer):
+        return False
+    return all(
+        leaf.getClass().getSimpleName() == RELATIONS[0]
+        and str(leaf.sourceName()).startswith(FILES)
+        and not any(str(name).lower() in LIMITS for name in _names(leaf.dataSource().options()))
+        for leaf in _read(writer)
+    )
 
 
 def fix_ends(query: StreamingQuery) -> None:
@@ -95,6 +112,18 @@ def topics_are_read(sources: Iterable[Mapping[str, Any]]) -> bool:
     """Whether the topics among the sources of a progress report have been read to their ends."""
     topics = (source for source in sources if source["description"].startswith(TOPICS))
     return all(reported_offset(each["endOffset"]) == reported_offset(each["latestOffset"]) for each in topics)
+
+
+def _read(writer: DataStreamWriter) -> list[Any]:
+    """The nodes of Spark's plan that read a stream."""
+    leaves = writer._df._jdf.queryExecution().analyzed().collectLeaves()
+    return [leaf for leaf in map(leaves.apply, range(leaves.size())) if leaf.isStreaming()]
+
+
+def _names(options: Any) -> list[Any]:
+    """The keys of a map of Scala."""
+    keys = options.keys().toSeq()
+    return [keys.apply(i) for i in range(keys.size())]
 
 
 def _ends(source: str) -> bool:

@@ -38,6 +38,7 @@ from tvfsql.runtime.stream.driver.end_of_input import (
     are_generated,
     fix_ends,
     found_nothing,
+    reads_all_at_once,
     topics_are_read,
     topics_can_end,
 )
@@ -99,6 +100,10 @@ class Stream:
         """Whether its input ends in the run that reads it. `writer` is its own."""
         ends = self.flush and not self.endless
         return ends and (not any(source.snapshot for source in self.sources) or topics_can_end(writer))
+
+    def ends_with_first(self, writer: DataStreamWriter) -> bool:
+        """Whether the first micro-batch of its only run reads all input, and its end. `writer` is its own."""
+        return self.checkpoint is None and self.ends_at_once(writer) and reads_all_at_once(writer)
 
     def writer(self, checkpoint: Place) -> DataStreamWriter:
         """Its writer, with its checkpoint, name and, if it is endless, trigger set."""
@@ -188,6 +193,7 @@ class StreamDriver:
         self.idleness: Idleness | None = None
         self.triggers = Triggers()
         self.end: EndOfInput | None = None  # None: this run does not announce the end
+        self.only_run = False  # whether the end was announced before the run began
         self.began = 0.0  # when the run began, in epoch seconds
         self.only_new = False  # whether all files of the last micro-batch were written after that
         self.advanced: int | None = None  # the end of the newest window when all sources last became idle
@@ -213,7 +219,7 @@ class StreamDriver:
         self.control = control
         ended(control)  # a damaged folder is reported before any row is read
         self._run(checkpoint, control)
-        ends = self.stream.flush and not self.stream.endless
+        ends = self.stream.flush and not self.stream.endless and not self.only_run
         if ends and self.end is None and not self.running.stopping.is_set():
             if not ended(control):
                 advance(control, END_OF_INPUT)
@@ -225,17 +231,21 @@ class StreamDriver:
             trigger(control)  # only the previous run knew what is due
         history = Backfill(checkpoint / HISTORY, self.running.stopping.is_set)
         with _settings(spark, control), counting(self.counts.sent), backfilling(history):
-            try:
-                with _key_groups(spark, checkpoint) as groups:
-                    writer = self.stream.writer(checkpoint)
-            except Interrupted:
-                return
-            if self.stream.ends_at_once(writer):
+            with _key_groups(spark, checkpoint) as groups:
+                writer = self.stream.writer(checkpoint)
+            if self.stream.ends_with_first(writer):
+                advance(control, END_OF_INPUT)
+                self.only_run, writer = True, writer.trigger(availableNow=True)
+            elif self.stream.ends_at_once(writer):
                 self.end = EndOfInput(control)
             elif not self.stream.endless:
                 writer = writer.trigger(availableNow=True)
             files = files_looked_up(writer, self.stream.looks_up)
             add_tables(writer, checkpoint, control, claimed_manifest(checkpoint))
+            try:
+                history.finish()
+            except Interrupted:
+                return
             self.began = time.time()
             with _tasks(spark, max(groups.used, default=0)):
                 query = writer.start()
