@@ -122,7 +122,7 @@ class KeepRow(Operator):
             first[1:] |= gap > self.retention * 1000
         heads = np.flatnonzero(first)
         forever = self.keep == FIRST and not self.retention  # later rows then change nothing
-        kept = self._kept(rows, order, np.cumsum(first) - 1)
+        kept = self._kept(rows, order, np.cumsum(first) - 1, heads)
         made = rows.take(pa.array(kept))
         own = {
             START: start[heads],
@@ -132,13 +132,17 @@ class KeepRow(Operator):
         }
         return _with(made, own), kept
 
-    def _kept(self, rows: Any, order: Ints, span: Ints) -> Ints:
+    def _kept(self, rows: Any, order: Ints, span: Ints, heads: Ints) -> Ints:
         """The position of the row that is kept of each span. A row that was emitted is kept, because it is the
         first."""
         time = _ints(rows, START)[order] if self.keep == FIRST else -_ints(rows, END)[order]
-        ties = [sort_codes(rows.column(i), down, nulls)[order] for i, down, nulls in self.ties]
-        best = sort_order([span, time, *ties])
-        return order[best[changes_in(span[best])]]
+        best = np.flatnonzero(time == np.minimum.reduceat(time, heads)[span])
+        if len(best) > len(heads):  # several rows of a span have that time
+            at = pa.array(order[best])
+            ties = [sort_codes(rows.column(i).take(at), down, nulls) for i, down, nulls in self.ties]
+            best = best[sort_order([span[best], *ties])]
+            best = best[changes_in(span[best])]
+        return order[best]
 
     @property
     def quiet(self) -> int:
