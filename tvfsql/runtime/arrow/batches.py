@@ -14,16 +14,18 @@ from tvfsql.runtime.arrow.order import codes, combined
 RADIX_ROWS = 5_000  # fewer rows are sorted as they are
 
 
-def to_bytes(batch: pa.RecordBatch) -> bytes:
+def to_bytes(batch: pa.RecordBatch, *, compressed: bool = False) -> bytes:
     """A batch as an Arrow IPC stream. A slice of a larger batch is written without the rest."""
     sink = pa.BufferOutputStream()
-    with pa.ipc.new_stream(sink, batch.schema) as writer:
+    options = pa.ipc.IpcWriteOptions(compression="lz4" if compressed else None, use_threads=False)
+    with pa.ipc.new_stream(sink, batch.schema, options=options) as writer:
         writer.write_batch(batch)
     return bytes(sink.getvalue())
 
 
 def from_bytes(data: bytes) -> pa.RecordBatch:
-    with pa.ipc.open_stream(pa.py_buffer(data)) as reader:
+    """The batch in an Arrow IPC stream, compressed or not."""
+    with pa.ipc.open_stream(pa.py_buffer(data), options=pa.ipc.IpcReadOptions(use_threads=False)) as reader:
         return reader.read_next_batch()
 
 

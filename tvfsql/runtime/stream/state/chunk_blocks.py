@@ -25,6 +25,8 @@ SMALL_ROWS, SMALL_BYTES = 64, 8 << 10  # chunks up to this size share blocks
 FEWEST = 4  # chunks of a block
 MOST_ROWS = 4096  # rows of a block
 LARGE_ROWS = 256  # a block with as many rows is written anew when less than half is left
+# Entries of this size or more are compressed. Spark serves an entry to Python as pickled text, which costs 10 ns a byte.
+COMPRESSED_BYTES = 64 << 10
 _WIDTH = 1 << 20  # more than the rows of any block
 
 
@@ -125,10 +127,15 @@ class ChunkBlocks:
                     placed[i] = Placed(number, start)
                     start += batches[i].num_rows
                 batch = joined([batches[i] for i in together])
-                data = to_bytes(batch)
+                data = entry(batch)
                 self.blocks[number] = Block(start, len(data), batch)
                 self.state.set_chunk(block_key(number), data)
         return placed
+
+
+def entry(batch: pa.RecordBatch) -> bytes:
+    """A batch as an entry of state."""
+    return to_bytes(batch, compressed=batch.nbytes >= COMPRESSED_BYTES)
 
 
 def block_key(number: int) -> ChunkKey:

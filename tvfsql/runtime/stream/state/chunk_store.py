@@ -16,8 +16,8 @@ from typing import Protocol
 import numpy as np
 import pyarrow as pa
 
-from tvfsql.runtime.arrow.batches import from_bytes, to_bytes
-from tvfsql.runtime.stream.state.chunk_blocks import SMALL_BYTES, SMALL_ROWS, Block, ChunkBlocks, Entries, Placed
+from tvfsql.runtime.arrow.batches import from_bytes
+from tvfsql.runtime.stream.state.chunk_blocks import SMALL_BYTES, SMALL_ROWS, Block, ChunkBlocks, Entries, Placed, entry
 from tvfsql.runtime.stream.state.chunk_keys import PARTIALS, ChunkKey, Key, Kind
 from tvfsql.runtime.stream.time.valve import Valve
 
@@ -143,7 +143,7 @@ class ChunkStore:
         for key, chunks in self.chunks.items():
             for place, chunk in enumerate(chunks):
                 if chunk.changed and chunk.placed is None:
-                    data = to_bytes(self._load(key, place))
+                    data = entry(self._load(key, place))
                     chunk.size = len(data)
                     self.state.set_chunk(_chunk_key(key, place), data)
                 where = chunk.placed.where if chunk.placed else chunk.size
