@@ -5,6 +5,9 @@ from __future__ import annotations
 from dataclasses import fields
 
 from tvfsql.emit.python_module import PythonModule, literal
+from tvfsql.physical.operators import StreamSlices
+from tvfsql.physical.row_operators import StreamKeepRow
+from tvfsql.physical.sent_columns import delay_of
 from tvfsql.plan.firing import Firing
 from tvfsql.plan.node import Node
 from tvfsql.plan.stream import ONE_INPUT, StreamContext
@@ -22,6 +25,12 @@ def options(
         f"{name}={constructed(value, module) if isinstance(value, Firing) else literal(value)}"
         for name, value in values.items()
     )
+
+
+def delay(node: StreamSlices | StreamKeepRow) -> tuple[str, ...]:
+    """The keyword argument that tells an operator how far the watermark of each row is behind its time."""
+    found = delay_of(node)
+    return () if found is None else (f"delay={found:_}",)
 
 
 def own_name(node: Node, variable: str, usual: str, module: PythonModule, unnamed: str) -> tuple[str, ...]:

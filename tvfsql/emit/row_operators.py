@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from tvfsql.emit.context import options, own_name
+from tvfsql.emit.context import delay, options, own_name
 from tvfsql.emit.operators import emit
 from tvfsql.emit.python_module import Call, Chain, PythonModule, literal
 from tvfsql.emit.sources import RUNTIME, STREAM
@@ -28,6 +28,7 @@ def _(node: StreamKeepRow, module: PythonModule) -> str:
         f"keep={literal('last' if node.order.descending else 'first')}",
         *([f"retention={node.retention:_}"] if node.retention else []),
         *([f"ties={literal(directions(node.ties))}"] if node.ties else []),
+        *delay(node),
         *options(node.context, "on_event", "inputs", module=module),
     ]
     return _called("deduplicate_stream", arguments, node, "kept", module)

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from tvfsql.emit import columns
-from tvfsql.emit.context import constructed, options, own_name
+from tvfsql.emit.context import constructed, delay, options, own_name
 from tvfsql.emit.operators import aggregated, emit
 from tvfsql.emit.python_module import Call, Chain, PythonModule, literal
 from tvfsql.emit.sources import RUNTIME, STREAM
@@ -17,6 +17,7 @@ from tvfsql.physical.operators import (
     StreamSlices,
     WindowExpand,
 )
+from tvfsql.physical.sent_columns import without_repeated_partials
 from tvfsql.plan import window_nodes
 from tvfsql.plan.aggregate.function import MergeKind
 from tvfsql.plan.aggregate.top_rows import TopRows, top_rows
@@ -98,9 +99,13 @@ def _(node: window_nodes.TimeRanges, module: PythonModule) -> str:
 
 @emit.register
 def _(node: StreamSlices, module: PythonModule) -> str:
+    rows, same, ones = without_repeated_partials(node)
     arguments = (
-        *_of_rows(node, module),
+        *_of_rows(rows, module),
+        *([f"same={literal(same)}"] if same else []),
+        *([f"ones={literal(ones)}"] if ones else []),
         *_of_history(node, module),
+        *delay(node),
         *options(node.context, "on_event", "key_groups", "late", "zone", module=module),
     )
     name = "sessions" if isinstance(node.window, Session) else "slices"

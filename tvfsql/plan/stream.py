@@ -17,7 +17,8 @@ class StreamContext:
 
     `zone`: the time zone whose wall clock windows follow; watermarks are instants then. "": times have no zone.
     `inputs`: the name prefixes of its channels, one per stream of a union or side of a join; the operator waits for
-    each of them. `proctime`: it follows processing time, so its watermark is the time of the micro-batch. `on_event`: a
+    each of them. `delay`: the watermark of each row is its time minus so many ms; None: it is in the column
+    `$watermark`. `proctime`: it follows processing time, so its watermark is the time of the micro-batch. `on_event`: a
     watermark counts from the next row on, not from the next micro-batch on. `key_groups`: how many tasks can share its
     state; None: the run decides. `marks`: it emits its own watermark, in the columns MARKS. `late`: it emits late rows,
     in the column LATE. `adjust`: late rows count in the first open window. `firing`: when its windows fire besides at
@@ -26,6 +27,7 @@ class StreamContext:
 
     zone: str = ""
     inputs: Sequence[str] = ("",)
+    delay: int | None = None
     proctime: bool = False
     on_event: bool = False
     key_groups: int | None = None
@@ -54,6 +56,7 @@ class StreamOptions(TypedDict, total=False):
 
     zone: str
     inputs: Sequence[str]
+    delay: int | None
     proctime: bool
     on_event: bool
     key_groups: int | None

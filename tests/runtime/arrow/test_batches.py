@@ -60,3 +60,10 @@ def test_dense_and_sparse_numbers_have_the_same_codes_where_they_are_equal(kind:
         assert 0 <= numbers.min() <= numbers.max() < top
         pairs = set(zip(numbers.tolist(), column.to_pylist(), strict=True))
         assert len(pairs) == len({number for number, _ in pairs}) == len({value for _, value in pairs})
+
+
+def test_compressed_bytes_hold_the_same_batch() -> None:
+    batch = pa.RecordBatch.from_pydict({"key": ["a", None] * 5_000, "time": [1_767_225_600_000_000] * 10_000})
+    plain, compressed = to_bytes(batch), to_bytes(batch, compressed=True)
+    assert len(compressed) < len(plain) / 4
+    assert from_bytes(compressed).equals(batch) and from_bytes(plain).equals(batch)

@@ -25,7 +25,7 @@ def to_bytes(batch: pa.RecordBatch, *, compressed: bool = False) -> bytes:
 
 def from_bytes(data: bytes) -> pa.RecordBatch:
     """The batch in an Arrow IPC stream, compressed or not."""
-    with pa.ipc.open_stream(pa.py_buffer(data), options=pa.ipc.IpcReadOptions(use_threads=False)) as reader:
+    with pa.ipc.open_stream(pa.py_buffer(data)) as reader:
         return reader.read_next_batch()
 
 

@@ -17,7 +17,7 @@ from pyspark.sql import Column, DataFrame
 from pyspark.sql import functions as F
 from pyspark.sql import types as T
 
-from tvfsql.plan.columns import LATE, MARKS
+from tvfsql.plan.columns import CHANNEL, CONTROL, LATE, MARKS
 from tvfsql.plan.stream import StreamContext
 from tvfsql.runtime.arrow.batches import changes_in, to_bytes
 from tvfsql.runtime.arrow.columns import Ints, Mask
@@ -46,6 +46,10 @@ SENT = pa.schema(
 class LocalStrategy(Protocol):
     """How the rows of a partition become payloads. A frozen value, which Spark sends to its workers."""
 
+    @property
+    def time(self) -> int:
+        """The number of the column that has the rows' time, among those that it takes."""
+
     def cuts(self, channels: ChannelWatermarks, watermarks: WatermarkColumns, rows: pa.RecordBatch) -> list[int]:
         """The numbers of rows of a batch after which a new seq starts, where a watermark counts from the next row on.
         `channels` is what channels had reported before the batch."""
@@ -63,8 +67,8 @@ class LocalPhase:
     """The function for `mapInArrow` before an exchange by key group.
 
     In, by position: $watermark, $control, $channel, the key group, with `late` $late, and the columns that the strategy
-    takes. Out: SENT. The late rows of operators below, which are control rows, are passed on as payloads of the channel
-    LATE.
+    takes. With `delay` there is no $watermark: the watermark of a row is its time minus so many ms. Out: SENT. The late
+    rows of operators below, which are control rows, are passed on as payloads of the channel LATE.
     Each partition sends the channel messages to every key group, even to those without rows: once at the end, or with
     `on_event` after each seq. With `zone`, watermarks come in as instants, and are sent as watermarks on the zone's
     wall clock, like the rows' times.
@@ -76,6 +80,7 @@ class LocalPhase:
     zone: str = ""
     late: bool = False
     chunk_rows: int = CHUNK_ROWS
+    delay: int | None = None
 
     def __call__(self, batches: Iterable[pa.RecordBatch]) -> Iterator[pa.RecordBatch]:
         channels = ChannelWatermarks()
@@ -83,15 +88,15 @@ class LocalPhase:
         rows = size = seq = 0
         for batch in batches:
             if self.late:
-                passed, batch = _without_late(batch)
+                passed, batch = self._without_late(batch)
                 yield from _late_of(passed)
             if not batch.num_rows:
                 continue
-            ends = self.strategy.cuts(channels, self._watermarks(batch), _own(batch)) if self.on_event else []
+            ends = self.strategy.cuts(channels, self._watermarks(batch), self._own(batch)) if self.on_event else []
             for start, stop in pairwise([0, *ends, *({batch.num_rows} - {*ends})]):
                 part = batch.slice(start, stop - start)
                 channels.add(self._watermarks(part))
-                waiting.append(self.strategy.placed(_own(part), part.column(3)))
+                waiting.append(self.strategy.placed(self._own(part), part.column(self._first + 2)))
                 rows, size = rows + part.num_rows, size + part.nbytes
                 full = rows >= self.chunk_rows or size >= CHUNK_BYTES
                 if stop in ends or full:
@@ -104,11 +109,34 @@ class LocalPhase:
         yield from self._messages(channels, seq)
 
     def _watermarks(self, batch: pa.RecordBatch) -> WatermarkColumns:
-        micros, control = batch.column(0).cast(TIMESTAMP).view(pa.int64()), batch.column(1)
+        control, channels = batch.columns[self._first : self._first + 2]
+        marks = batch.column(0) if self.delay is None else self._own(batch).column(self.strategy.time)
+        micros = marks.cast(TIMESTAMP).view(pa.int64())
+        if self.delay:
+            micros = pc.add(micros, -1000 * self.delay)
         if self.zone:
             micros = pc.multiply(self._on_wall_clock(micros, 1000), 1000)
             control = self._on_wall_clock(control, 1)
-        return WatermarkColumns(batch.column(2), micros, control)
+        return WatermarkColumns(channels, micros, control)
+
+    @property
+    def _first(self) -> int:
+        """The number of the column $control."""
+        return 1 if self.delay is None else 0
+
+    def _own(self, batch: pa.RecordBatch) -> pa.RecordBatch:
+        """The columns of a batch that the strategy takes."""
+        return batch.select(range(self._first + 3, batch.num_columns))
+
+    def _without_late(self, batch: pa.RecordBatch) -> tuple[pa.RecordBatch, pa.RecordBatch]:
+        """The late rows among the control rows of a batch, and the other rows without the column of late rows that the
+        strategy does not take."""
+        control, group, late = self._first, self._first + 2, self._first + 3
+        is_late: Mask = pc.and_(batch.column(control).is_valid(), batch.column(late).is_valid()).to_numpy(
+            zero_copy_only=False
+        )
+        rows = batch.select([i for i in range(batch.num_columns) if i != late])
+        return batch.select([group, late]).filter(pa.array(is_late)), rows.filter(pa.array(~is_late))
 
     def _on_wall_clock(self, instants: pa.Array, unit: int) -> pa.Array:
         """Watermarks in ms on the wall clock of the zone, from instants in units of 1/`unit` ms."""
@@ -142,7 +170,7 @@ def local_phase(
 ) -> DataFrame:
     """The local phase of an operator, over the `columns` that its strategy takes, grouped by the hash of `keys`.
 
-    In: rows with the watermark columns.
+    In: rows with the watermark columns. `$watermark` is not read if the context has a `delay`.
     Out: key_group (int) and the messages to it: seq (bigint), and payload (binary, with this `metadata`) or channel
     (string) and watermark (bigint, epoch ms); and now (bigint, epoch ms: the time of the micro-batch).
     With `on_event` a watermark counts from the next row on, in the order of the source, so all rows pass through one
@@ -153,7 +181,8 @@ def local_phase(
     remainder = F.pmod(hash_of(keys), F.lit(len(labels))).cast("int")
     group = F.element_at(F.array(*map(F.lit, labels)), remainder + 1).cast("int")
     late = [column_of(LATE)] if context.late else []
-    chosen = rows.select(*map(column_of, MARKS), group, *late, *columns)
+    marks = MARKS if context.delay is None else (CONTROL, CHANNEL)
+    chosen = rows.select(*map(column_of, marks), group, *late, *columns)
     # mapInArrow cannot find a column with a dot or a backtick in its name
     numbered = chosen.toDF(*map(str, range(len(chosen.columns))))
     if context.on_event:
@@ -161,7 +190,7 @@ def local_phase(
     types = (T.IntegerType(), T.LongType(), T.StringType(), T.LongType(), T.BinaryType())
     fields = [T.StructField(name, kind) for name, kind in zip(SENT.names, types, strict=True)]
     fields[-1].metadata = dict(metadata or {})
-    phase = LocalPhase(strategy, labels, context.on_event, context.zone, context.late)
+    phase = LocalPhase(strategy, labels, context.on_event, context.zone, context.late, delay=context.delay)
     return with_now(execution().map_in_arrow(numbered, phase, T.StructType(fields)))
 
 
@@ -170,25 +199,12 @@ def hash_of(keys: Sequence[str]) -> Column:
     return F.xxhash64(*map(column_of, keys)) if keys else F.lit(0).cast("bigint")
 
 
-def _without_late(batch: pa.RecordBatch) -> tuple[pa.RecordBatch, pa.RecordBatch]:
-    """The late rows among the control rows of a batch, and the other rows without the column of late rows that the
-    strategy does not take."""
-    is_late: Mask = pc.and_(batch.column(1).is_valid(), batch.column(4).is_valid()).to_numpy(zero_copy_only=False)
-    rows = batch.select([i for i in range(batch.num_columns) if i != 4])
-    return batch.select([3, 4]).filter(pa.array(is_late)), rows.filter(pa.array(~is_late))
-
-
 def _late_of(passed: pa.RecordBatch) -> Iterator[pa.RecordBatch]:
     """Late rows on their way, in payloads by key group."""
     groups = passed.column(0)
     for group in groups.unique().to_pylist():
         late = passed.column(1).filter(pc.equal(groups, group))
         yield _sent([(group, 0, LATE, None, to_bytes(pa.RecordBatch.from_arrays([late], names=[LATE])))])
-
-
-def _own(batch: pa.RecordBatch) -> pa.RecordBatch:
-    """The columns of a batch that the strategy takes."""
-    return batch.select(range(4, batch.num_columns))
 
 
 def _sent(rows: list[tuple[int, int, str | None, int | None, bytes | None]]) -> pa.RecordBatch:

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from abc import abstractmethod
 from collections.abc import Sequence
-from dataclasses import dataclass, replace
+from dataclasses import dataclass, field, replace
 from typing import Generic
 
 import numpy as np
@@ -25,10 +25,17 @@ from tvfsql.runtime.stream.time.slice_clock import Span
 class LocalWindows(Generic[Layout]):
     """A `LocalStrategy` that takes the keys, the time, and the partials of single rows, in the order of `layout`.
 
+    `places` has for each partial the number of its column: several may share one, which may be a key's, and the time is
+    not counted. None: the partial is 1 in each row. By default each partial has a column of its own.
     Rows without a time (control rows, and rows that a filter removed) are in no window, but their watermarks count.
     """
 
     layout: Layout
+    places: tuple[int | None, ...] | None = field(default=None, kw_only=True)
+
+    @property
+    def time(self) -> int:
+        return self.layout.keys
 
     @abstractmethod
     def _at_times(self, keys: list[pa.Array], micros: Ints, partials: list[pa.Array]) -> pa.RecordBatch:
@@ -41,7 +48,10 @@ class LocalWindows(Generic[Layout]):
             rows, key_groups = rows.filter(time.is_valid()), key_groups.filter(time.is_valid())
         micros: Ints = rows.column(keys).cast(TIMESTAMP).view(pa.int64()).to_numpy()
         of_keys = [with_nulls(normal(column)) for column in rows.columns[:keys]]
-        partials = [with_nulls(column) for column in rows.columns[keys + 1 :]]
+        columns = [*rows.columns[:keys], *rows.columns[keys + 1 :]]
+        places = range(keys, len(columns)) if self.places is None else self.places
+        one = pa.array(np.ones(len(micros) if None in places else 0, dtype=np.int64))
+        partials = [one if at is None else with_nulls(columns[at]) for at in places]
         return self._at_times([*of_keys, key_groups], micros, partials)
 
     def payload(self, waiting: Sequence[pa.RecordBatch]) -> tuple[pa.RecordBatch, Ints]:

@@ -6,6 +6,7 @@ from pyspark.sql import DataFrame
 from pyspark.sql import functions as F
 
 from tvfsql.plan.columns import CONTROL, WATERMARK
+from tvfsql.plan.scalar import bare
 from tvfsql.runtime.frames.column_names import column_of
 from tvfsql.runtime.stream.time.control_channel import with_control
 
@@ -28,9 +29,10 @@ def with_watermarks(
     timeless = F.col(CONTROL).isNull() & at.isNull()
     own = F.when(at.isNotNull(), F.expr(watermark))
     if nulls == "FAIL":
-        return both.withColumn(
-            WATERMARK, F.when(timeless, F.raise_error(F.lit(f"[TVFSQL_NULL_ROWTIME] {time}"))).otherwise(own)
-        )
+        failure = F.when(timeless, F.raise_error(F.lit(f"[TVFSQL_NULL_ROWTIME] {time}")))
+        if bare(time) in rows.columns:  # an operator with a `delay` reads the time, but not the watermark
+            return both.withColumn(bare(time), failure.otherwise(at)).withColumn(WATERMARK, own)
+        return both.withColumn(WATERMARK, failure.otherwise(own))
     counted = both.observe(name or f"tvfsql_{table}", F.count_if(timeless).alias(NULL_TIMES[nulls]))
     kept = counted.where(~timeless) if nulls == "DROP" else counted
     return kept.withColumn(WATERMARK, own)

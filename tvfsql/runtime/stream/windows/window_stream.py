@@ -22,7 +22,7 @@ from tvfsql.runtime.merge.session_merge import Intervals
 from tvfsql.runtime.merge.slice_rows import SliceRows
 from tvfsql.runtime.stream.backfill.history import Read, with_history
 from tvfsql.runtime.stream.exchange.late_rows import LATES, LateRows
-from tvfsql.runtime.stream.exchange.local_phase import LocalStrategy, local_phase
+from tvfsql.runtime.stream.exchange.local_phase import local_phase
 from tvfsql.runtime.stream.exchange.local_windows import LocalIntervals, LocalSlices
 from tvfsql.runtime.stream.operator.apply import apply_operator
 from tvfsql.runtime.stream.state.description import Description
@@ -41,6 +41,8 @@ def local_slices(
     time: str,
     keys: Sequence[str],
     merges: Mapping[str, Merge],
+    same: Mapping[str, str] | None = None,
+    ones: Sequence[str] = (),
     history: Mapping[str, Read] | None = None,
     zeros: Sequence[str] = (),
     **options: Unpack[StreamOptions],
@@ -50,7 +52,9 @@ def local_slices(
     In: `keys`, `time` (timestamp_ntz; a row with NULL is in no slice), the watermark columns of `with_watermarks`, and
     for each entry of `merges` the partial of a single row: for sum, min and max the value (for a count 1 or NULL); for
     concat and distinct an array of one value; for moments struct(1, x, 0); for a user's aggregate an array of one
-    struct of its arguments.
+    struct of its arguments. `same` names the column of a partial that has none of its own: that of another partial, or
+    of a key. Partials in `ones` are 1 in each row. With `delay` `$watermark` is not read: the watermark of each row is
+    its `time` minus so many ms.
     Out: key_group (int) and the messages to it: seq (bigint), payload (binary) or channel (string) and watermark
     (bigint, epoch ms), and now (bigint, epoch ms: the time of the micro-batch).
     With `on_event` a watermark counts from the next row on, in the order of the source, so all rows pass through one
@@ -66,7 +70,7 @@ def local_slices(
     strategy = LocalSlices(LateRows(layout).wide if context.late else layout, window)
     if history:
         rows = with_history(rows, history, window, time=time, keys=keys, merges=merges, zone=context.zone, zeros=zeros)
-    return _local(rows, strategy, context, time, keys, merges)
+    return _local(rows, strategy, context, time, keys, merges, same or {}, ones)
 
 
 def local_sessions(
@@ -76,6 +80,8 @@ def local_sessions(
     time: str,
     keys: Sequence[str],
     merges: Mapping[str, Merge],
+    same: Mapping[str, str] | None = None,
+    ones: Sequence[str] = (),
     history: Mapping[str, Read] | None = None,
     zeros: Sequence[str] = (),
     **options: Unpack[StreamOptions],
@@ -86,16 +92,18 @@ def local_sessions(
     strategy = LocalIntervals((LateRows(layout).wide if context.late else layout).kept, context.on_event)
     if history:
         rows = with_history(rows, history, window, time=time, keys=keys, merges=merges, zone=context.zone, zeros=zeros)
-    return _local(rows, strategy, context, time, keys, merges)
+    return _local(rows, strategy, context, time, keys, merges, same or {}, ones)
 
 
 def _local(
     rows: DataFrame,
-    strategy: LocalStrategy,
+    strategy: LocalSlices | LocalIntervals,
     context: StreamContext,
     time: str,
     keys: Sequence[str],
     merges: Mapping[str, Merge],
+    same: Mapping[str, str],
+    ones: Sequence[str],
 ) -> DataFrame:
     partials = (*merges, LATES) if context.late else tuple(merges)
     is_instant = rows.schema[time].dataType == T.TimestampType()
@@ -103,9 +111,13 @@ def _local(
     if context.late:  # as a partial that is a list of rows
         passed = column_of(LATE).isNotNull()
         rows = rows.withColumn(LATES, F.when(passed, F.array(column_of(LATE))))
-    columns = [*map(column_of, keys), clock, *map(column_of, partials)]
-    types = rows.select(*map(column_of, (*keys, *partials))).schema
-    metadata = {ROWS: nullable_type(types.jsonValue())}
+    of = {name: same.get(name, name) for name in partials if name not in ones}
+    sent = list(dict.fromkeys((*keys, *of.values())))
+    strategy = replace(strategy, places=tuple(sent.index(of[name]) if name in of else None for name in partials))
+    columns = [*map(column_of, keys), clock, *map(column_of, sent[len(keys) :])]
+    one = F.lit(1).cast("bigint")
+    kinds = ((column_of(of[name]) if name in of else one).alias(name) for name in partials)
+    metadata = {ROWS: nullable_type(rows.select(*map(column_of, keys), *kinds).schema.jsonValue())}
     return local_phase(rows, columns, strategy, context, keys=keys, metadata=metadata)
 
 
