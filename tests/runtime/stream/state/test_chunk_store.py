@@ -5,7 +5,9 @@ from __future__ import annotations
 import pyarrow as pa
 
 from tvfsql.runtime.arrow.batches import joined, to_bytes
-from tvfsql.runtime.stream.state.chunk_store import COMPRESSED_BYTES, ChunkStore, Key, Kind
+from tvfsql.runtime.stream.state.chunk_blocks import COMPRESSED_BYTES
+from tvfsql.runtime.stream.state.chunk_keys import Key, Kind
+from tvfsql.runtime.stream.state.chunk_store import ChunkStore
 from tvfsql.runtime.stream.state.memory import MemoryState
 
 

@@ -25,7 +25,7 @@ SMALL_ROWS, SMALL_BYTES = 64, 8 << 10  # chunks up to this size share blocks
 FEWEST = 4  # chunks of a block
 MOST_ROWS = 4096  # rows of a block
 LARGE_ROWS = 256  # a block with as many rows is written anew when less than half is left
-# Entries of this size or more are compressed. Spark serves an entry to Python as pickled text, which costs 10 ns a byte.
+# From this size on an entry is compressed: Spark serves it to Python as pickled text, which costs 10 ns a byte.
 COMPRESSED_BYTES = 64 << 10
 _WIDTH = 1 << 20  # more than the rows of any block
 
