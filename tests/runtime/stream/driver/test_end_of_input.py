@@ -155,6 +155,29 @@ def test_one_run_reads_the_files_and_fires_the_last_windows(
 
 
 @pytest.mark.spark
+@pytest.mark.parametrize(
+    ("options", "checkpoint", "micro_batches"),
+    [("", None, 1), (", 'maxFilesPerTrigger' = '2'", None, 3), ("", "checkpoint", 2)],
+)
+def test_files_without_a_limit_and_their_end_are_one_micro_batch_of_the_only_run(
+    spark: SparkSession, tmp_path: Path, options: str, checkpoint: str | None, micro_batches: int
+) -> None:
+    """With a checkpoint another run may read more files."""
+    write_files(tmp_path / "in", [[{"ts": f"2020-01-01 00:00:0{i}", "n": i}] for i in range(3)])
+    session = Session(spark, mode="streaming", checkpoint=checkpoint and str(tmp_path / checkpoint))
+    reports: list[Any] = []
+    session.streams.reports.append(reports.append)
+    files = f"'connector' = 'filesystem', 'format' = 'json', 'path' = '{tmp_path}"
+    session.execute(f"""CREATE TABLE t (ts TIMESTAMP(3), n INT, WATERMARK FOR ts AS ts) WITH ({files}/in'{options});
+        CREATE TABLE out (s BIGINT) WITH ({files}/out')""")
+    session.execute("""INSERT INTO out SELECT SUM(n) FROM TABLE(TUMBLE(TABLE t, DESCRIPTOR(ts), INTERVAL '1' MINUTE))
+        GROUP BY window_start, window_end""")
+    assert [row["s"] for row in spark.read.json(str(tmp_path / "out")).collect()] == [3]
+    assert [report.micro_batch for report in reports] == [*range(micro_batches)]
+    assert reports[-1].sums["rows_in"] == 3
+
+
+@pytest.mark.spark
 @pytest.mark.slow
 def test_no_row_is_late_however_often_the_query_is_asked(
     spark: SparkSession, tmp_path: Path, monkeypatch: pytest.MonkeyPatch

@@ -24,10 +24,11 @@ from tvfsql.runtime.cluster.files import LocalPlace
 from tvfsql.runtime.host.status_line import Line, working
 from tvfsql.runtime.stream.driver.idle_sources import Source
 from tvfsql.runtime.stream.driver.progress_text import ProgressText, duration_text, size_text
-from tvfsql.runtime.stream.driver.running import Running, Stream, _fresh
+from tvfsql.runtime.stream.driver.running import Running, Stream
 from tvfsql.runtime.stream.progress.counts import (
     ADDED,
     StreamCounts,
+    new_reports,
     newest_window,
     open_slices,
     time_text,
@@ -97,7 +98,7 @@ def test_what_micro_batches_did_is_added_and_what_is_held_is_as_of_the_last() ->
 def test_each_micro_batch_is_counted_once_and_none_is_passed_over() -> None:
     def ids(recent: list[Any], seen: int | None) -> list[int]:
         query: Any = SimpleNamespace(lastProgress=recent[-1] if recent else None, recentProgress=recent)
-        return [each["batchId"] for each in _fresh(query, seen)]
+        return [each["batchId"] for each in new_reports(query, seen)]
 
     idle = progress(3, ran=False)
     batches = [progress(number) for number in range(3)]

@@ -52,6 +52,7 @@ from tvfsql.runtime.stream.progress.counts import (
     StreamCounts,
     counting,
     due,
+    new_reports,
     newest_window,
     table_reports,
 )
@@ -290,7 +291,7 @@ class StreamDriver:
         """Count new progress reports, find idle channels, and trigger a micro-batch if one is due."""
         looked, at_rest = time.time(), found_nothing(query.status)
         turned = []
-        for progress in _fresh(query, self.seen):
+        for progress in new_reports(query, self.seen):
             self.seen = progress["batchId"]
             again = self.repeated.rows_again(progress, control.parent, control) if self.repeated else 0
             self.counts.take(progress, control, again)
@@ -339,23 +340,6 @@ class StreamDriver:
                 break
             time.sleep(LAST)
         query.stop()
-
-
-def _fresh(query: StreamingQuery, seen: int | None) -> list[StreamingQueryProgress]:
-    """The reports of the micro-batches after `seen`, without reports of triggers that found nothing to do."""
-    last = query.lastProgress
-    if last is None:
-        return []
-    newest = last["batchId"] if _ran(last) else last["batchId"] - 1
-    if newest == seen:
-        return []
-    if _ran(last) and newest - 1 == seen:
-        return [last]
-    return [each for each in query.recentProgress if _ran(each) and (seen is None or each["batchId"] > seen)]
-
-
-def _ran(progress: StreamingQueryProgress) -> bool:
-    return "addBatch" in progress["durationMs"]
 
 
 @contextmanager

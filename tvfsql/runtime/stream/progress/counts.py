@@ -10,6 +10,8 @@ from typing import Any
 
 from pyspark.sql import DataFrame, Row
 from pyspark.sql import functions as F
+from pyspark.sql.streaming.listener import StreamingQueryProgress
+from pyspark.sql.streaming.query import StreamingQuery
 
 from tvfsql.runtime.cluster.files import Place
 from tvfsql.runtime.stream.backfill.history import FOLDER as HISTORY
@@ -83,6 +85,23 @@ def _by_name(metrics: Row) -> dict[str, Any]:
     if found.keys() != {"values", "schema"}:
         return found
     return dict(zip((field["name"] for field in found["schema"]["fields"]), found["values"], strict=True))
+
+
+def new_reports(query: StreamingQuery, seen: int | None) -> list[StreamingQueryProgress]:
+    """The reports of the micro-batches after `seen`, without reports of triggers that found nothing to do."""
+    last = query.lastProgress
+    if last is None:
+        return []
+    newest = last["batchId"] if _ran(last) else last["batchId"] - 1
+    if newest == seen:
+        return []
+    if _ran(last) and newest - 1 == seen:
+        return [last]
+    return [each for each in query.recentProgress if _ran(each) and (seen is None or each["batchId"] > seen)]
+
+
+def _ran(progress: StreamingQueryProgress) -> bool:
+    return "addBatch" in progress["durationMs"]
 
 
 def table_reports(progress: Mapping[str, Any], control: Place) -> list[Any]:
