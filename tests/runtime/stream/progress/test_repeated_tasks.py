@@ -24,7 +24,10 @@ if TYPE_CHECKING:
         ([Task(1, 0, 600), Task(1, 1, 300), Task(1, 1, 300)], 1200, 300),
         ([Task(1, 1, 300)] * 3 + [Task(2, 0, 0)] * 2, 900, 600),
         ([Task(1, 0, 5), Task(2, 0, 5)], 10, 0),  # the same partition of two stages
-        ([Task(1, 0, 600), Task(1, 0, 600), Task(2, 0, 7)], 1200, 0),  # 7 rows of a table that is looked up
+        ([Task(1, 0, 600), Task(1, 0, 600), Task(2, 0, 7), Task(2, 0, 7)], 1200, 600),  # 7 are of another table
+        ([Task(1, 0, 6), Task(1, 0, 6), Task(2, 0, 9), Task(2, 1, 3)], 12, 0),  # which stage has read the 12?
+        ([Task(1, 0, 6), Task(1, 0, 6), Task(2, 0, 9), Task(2, 1, 3)], 24, 6),
+        ([Task(stage, 0, 6) for stage in range(13)] * 2, 156, 0),  # too many to tell
         ([], 10, 0),  # Spark keeps tasks for some time only
     ],
 )

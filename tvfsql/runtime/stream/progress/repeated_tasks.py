@@ -8,8 +8,10 @@ from __future__ import annotations
 
 import re
 import time
+from collections import Counter, defaultdict
 from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import dataclass
+from itertools import chain, combinations
 from typing import Any
 
 from pyspark.sql import SparkSession
@@ -22,6 +24,7 @@ from tvfsql.runtime.stream.progress.files_read import own_files
 
 PATIENCE = 5.0  # seconds until Spark's status store has heard that a job has ended
 ALL = 2**31 - 1  # tasks
+MOST_STAGES = 12  # that read rows, in a micro-batch; all sets of them are tried
 
 
 @dataclass(frozen=True)
@@ -101,13 +104,26 @@ def repeated_tasks(spark: SparkSession, run: str) -> RepeatedTasks | None:
 
 
 def rows_again(tasks: Iterable[Task], reported: int) -> int:
-    """How many of the `reported` rows were read by repetitions of tasks. 0 if the tasks read other rows, too: those of
-    tables that the query looks up, or of a cache."""
-    every = [*tasks]
-    if sum(task.rows for task in every) != reported:
+    """How many of the `reported` rows were read by repetitions of tasks.
+
+    Stages may also read other rows: those of a table that the query looks up, or of a cache. So the stages that read
+    the stream are those that have read as many rows as reported. 0 if that does not tell, or if there are none.
+    """
+    once: dict[int, dict[int, int]] = defaultdict(dict)
+    every: Counter[int] = Counter()
+    for task in tasks:
+        if task.rows:
+            once[task.stage][task.partition] = task.rows
+            every[task.stage] += task.rows
+    if len(once) > MOST_STAGES:
         return 0
-    once = {(task.stage, task.partition): task.rows for task in every}
-    return reported - sum(once.values())
+    some = chain.from_iterable(combinations(once, size) for size in range(len(once) + 1))
+    found = {
+        reported - sum(rows for stage in stages for rows in once[stage].values())
+        for stages in some
+        if sum(every[stage] for stage in stages) == reported
+    }
+    return found.pop() if len(found) == 1 else 0
 
 
 def _micro_batch(job: Any) -> int:
