@@ -81,7 +81,7 @@ def _cost(start: Callable[[], StreamingQuery]) -> Cost:
 
 def _tvfsql(session: tvfsql.Session) -> StreamingQuery:
     """To the end of the input, and its last windows."""
-    with TemporaryDirectory(prefix="tvfsql-bench-") as checkpoint:
+    with TemporaryDirectory(prefix="tvfsql-bench-", ignore_cleanup_errors=True) as checkpoint:
         build = session.sql(flink_sql(CASE)).dataframe
         running = Running(
             session.spark, [Stream(lambda: build().writeStream.format("noop"), LocalPlace(Path(checkpoint)))]
@@ -94,7 +94,7 @@ def _tvfsql(session: tvfsql.Session) -> StreamingQuery:
 def _spark(session: tvfsql.Session, folder: str, *, windows: bool) -> StreamingQuery:
     bid = session.spark.readStream.schema(COLUMNS.replace("(3)", "")).option("maxFilesPerTrigger", 1).csv(folder)
     rows = SparkWindowsOnStream(session).frame(CASE, folder) if windows else bid
-    with TemporaryDirectory(prefix="tvfsql-bench-") as checkpoint:
+    with TemporaryDirectory(prefix="tvfsql-bench-", ignore_cleanup_errors=True) as checkpoint:
         stream = rows.writeStream.format("noop").option("checkpointLocation", checkpoint)
         query = stream.trigger(availableNow=True).start()
         query.awaitTermination()

@@ -66,7 +66,7 @@ def _compared(session: tvfsql.Session, folder: str, quiet: str, repeats: int, of
 
 def _tvfsql(session: tvfsql.Session, sql: str) -> int:
     """To the end of the input; gives the number of rows that came out."""
-    with TemporaryDirectory(prefix="tvfsql-bench-") as checkpoint:
+    with TemporaryDirectory(prefix="tvfsql-bench-", ignore_cleanup_errors=True) as checkpoint:
         running = Running(
             session.spark,
             [
@@ -83,7 +83,7 @@ def _tvfsql(session: tvfsql.Session, sql: str) -> int:
 def _spark(session: tvfsql.Session, folder: str, quiet: str) -> int:
     bid = session.spark.readStream.schema(COLUMNS.replace("(3)", ""))  # withWatermark takes no other type
     rows: DataFrame = bid.option("maxFilesPerTrigger", 1).csv(folder).select("ts", "k", "v").withWatermark("ts", quiet)
-    with TemporaryDirectory(prefix="tvfsql-bench-") as checkpoint:
+    with TemporaryDirectory(prefix="tvfsql-bench-", ignore_cleanup_errors=True) as checkpoint:
         stream = rows.dropDuplicatesWithinWatermark(["k"]).writeStream.format("noop")
         query = stream.option("checkpointLocation", checkpoint).trigger(availableNow=True).start()
         query.awaitTermination()

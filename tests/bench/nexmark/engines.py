@@ -60,7 +60,7 @@ class SparksOwn:
             rows = spark.readStream.schema(columns(table).replace("(3)", "")).option("maxFilesPerTrigger", 1).csv(path)
             rows.withWatermark("dateTime", f"{WATERMARK_DELAY} seconds").createOrReplaceTempView(table)
         made = spark.sql(query.spark)
-        with TemporaryDirectory(prefix="tvfsql-bench-") as checkpoint:
+        with TemporaryDirectory(prefix="tvfsql-bench-", ignore_cleanup_errors=True) as checkpoint:
             writer = made.writeStream.option("checkpointLocation", checkpoint).trigger(availableNow=True)
             writer = writer.format("parquet").option("path", f"{folder}/rows") if folder else writer.format("noop")
             writer.start().awaitTermination()
