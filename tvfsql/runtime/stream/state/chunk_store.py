@@ -177,7 +177,7 @@ class ChunkStore:
             (key, place, chunk)
             for key, chunks in self.chunks.items()
             for place, chunk in enumerate(chunks)
-            if chunk.changed and chunk.rows <= SMALL_ROWS and chunk.size <= SMALL_BYTES
+            if chunk.changed and 0 < chunk.rows <= SMALL_ROWS and chunk.size <= SMALL_BYTES
         ]
         together = self.blocks.write([self._load(key, place) for key, place, _ in small])
         for (key, place, chunk), placed in zip(small, together, strict=True):
