@@ -60,7 +60,7 @@ class Past:
 
     def write(self, folder: Place) -> None:
         """Write the slices into a folder, and then the control row: all channels of the stream have reached the
-        watermark. There is none if no row had one.
+        watermark. If no row had a watermark, no control row is written.
         """
         self.slices.write.mode("append").parquet(for_spark(folder))
         watermark = self.observed.get["watermark"]

@@ -190,7 +190,7 @@ class StreamDriver:
         self.query: StreamingQuery | None = None
         self.control: Place | None = None
         self.seen: int | None = None  # the last counted micro-batch
-        self.repeated: RepeatedTasks | None = None  # None: none is ever repeated
+        self.repeated: RepeatedTasks | None = None  # None: Spark repeats no task, or does not tell
         self.idleness: Idleness | None = None
         self.triggers = Triggers()
         self.end: EndOfInput | None = None  # None: this run does not announce the end

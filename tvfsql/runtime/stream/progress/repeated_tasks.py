@@ -107,7 +107,7 @@ def rows_again(tasks: Iterable[Task], reported: int) -> int:
     """How many of the `reported` rows were read by repetitions of tasks.
 
     Stages may also read other rows: those of a table that the query looks up, or of a cache. So the stages that read
-    the stream are those that have read as many rows as reported. 0 if that does not tell, or if there are none.
+    the stream are those that have read as many rows as reported. 0 if no stages have, or if different ones would do.
     """
     once: dict[int, dict[int, int]] = defaultdict(dict)
     every: Counter[int] = Counter()
