@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import time
 from collections.abc import Callable
+from dataclasses import dataclass
 from pathlib import Path
 from tempfile import TemporaryDirectory
 
@@ -12,6 +13,7 @@ from data import StreamOfBids
 from measure import Timed
 from processes import cpu_seconds
 from pyspark.sql import DataFrame
+from pyspark.sql import functions as F
 from stream_engines import COLUMNS, tables
 
 import tvfsql
@@ -19,39 +21,56 @@ from tvfsql.runtime.cluster.files import LocalPlace
 from tvfsql.runtime.stream.driver.running import Running, Stream
 from tvfsql.runtime.stream.progress.counts import counted_out
 
-KEYS = 100_000
 SPARK = "Spark's own"
 NEVER, SOON = "1 day", "10 minutes"  # after how long a quiet key is forgotten: after all rows, or between them
 KEPT = "SELECT ts, k, v FROM bid QUALIFY ROW_NUMBER() OVER (PARTITION BY k ORDER BY ts{}) = 1"
 
 
+@dataclass(frozen=True)
+class Case:
+    """How many keys, the format of the files, and after how long a quiet key is forgotten."""
+
+    keys: int
+    format: str
+    quiet: str
+
+
+CASES = (
+    Case(1_000, "csv", NEVER),
+    Case(1_000, "parquet", NEVER),
+    Case(100_000, "csv", NEVER),
+    Case(100_000, "parquet", NEVER),
+    Case(100_000, "csv", SOON),
+)
+
+
 def run(rows: int, repeats: int) -> bool:
     """Print what was found. Where no key is forgotten, the engines must keep as many rows, but for the row that ends
     the input (data.py); else they keep other rows, and their numbers are told and not compared."""
-    bids = StreamOfBids(rows, KEYS)
-    folder = bids.whole()
     agree = True
-    for quiet in (NEVER, SOON):
-        session = tvfsql.Session(mode="streaming", options={"table.exec.state.ttl": quiet})
-        session.execute(tables(folder))
-        kept = _compared(session, folder, quiet, repeats, f"{rows:,} rows, {KEYS:,} keys")
-        if quiet == NEVER and len({count - (name != SPARK) for name, count in kept.items()}) > 1:
+    for case in CASES:
+        folder = StreamOfBids(rows, case.keys, format=case.format).whole()
+        session = tvfsql.Session(mode="streaming", options={"table.exec.state.ttl": case.quiet})
+        session.execute(tables(folder, case.format))
+        kept = _compared(session, folder, case, repeats, rows)
+        if case.quiet == NEVER and len({count - (name != SPARK) for name, count in kept.items()}) > 1:
             report.say(f"  ROWS DIFFER: {kept}")
             agree = False
     session.spark.stop()
     return agree
 
 
-def _compared(session: tvfsql.Session, folder: str, quiet: str, repeats: int, of: str) -> dict[str, int]:
+def _compared(session: tvfsql.Session, folder: str, case: Case, repeats: int, rows: int) -> dict[str, int]:
     """Print the times of the engines; gives how many rows each keeps."""
     engines: dict[str, Callable[[], int]] = {
         "keep first": lambda: _tvfsql(session, KEPT.format("")),
         "keep last": lambda: _tvfsql(session, KEPT.format(" DESC")),
-        SPARK: lambda: _spark(session, folder, quiet),
+        SPARK: lambda: _spark(session, folder, case),
     }
     report.say(
-        f"\nOne row of each key until it was quiet for {quiet}: {of}, a CSV file a micro-batch; medians of {repeats}"
-        " after a warm-up, engines by turns. Spark's own: dropDuplicatesWithinWatermark"
+        f"\nOne row of each key until it was quiet for {case.quiet}: {rows:,} rows, {case.keys:,} keys, a {case.format}"
+        f" file a micro-batch; medians of {repeats} after a warm-up, engines by turns. Spark's own:"
+        " dropDuplicatesWithinWatermark"
     )
     kept = {name: engine() for name, engine in engines.items()}
     pairs: dict[str, list[tuple[float, float]]] = {name: [] for name in engines}
@@ -80,9 +99,11 @@ def _tvfsql(session: tvfsql.Session, sql: str) -> int:
         return sum(each.added["rowsOut"] for each in running.counts)
 
 
-def _spark(session: tvfsql.Session, folder: str, quiet: str) -> int:
-    bid = session.spark.readStream.schema(COLUMNS.replace("(3)", ""))  # withWatermark takes no other type
-    rows: DataFrame = bid.option("maxFilesPerTrigger", 1).csv(folder).select("ts", "k", "v").withWatermark("ts", quiet)
+def _spark(session: tvfsql.Session, folder: str, case: Case) -> int:
+    kind = "_NTZ" if case.format == "parquet" else ""  # its files have no other type
+    bid = session.spark.readStream.schema(COLUMNS.replace("(3)", kind)).option("maxFilesPerTrigger", 1)
+    rows: DataFrame = bid.format(case.format).load(folder).select(F.col("ts").cast("timestamp"), "k", "v")
+    rows = rows.withWatermark("ts", case.quiet)  # takes no other type
     with TemporaryDirectory(prefix="tvfsql-bench-", ignore_cleanup_errors=True) as checkpoint:
         stream = rows.dropDuplicatesWithinWatermark(["k"]).writeStream.format("noop")
         query = stream.option("checkpointLocation", checkpoint).trigger(availableNow=True).start()
