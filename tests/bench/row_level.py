@@ -12,9 +12,7 @@ import report
 from data import StreamOfBids
 from measure import Timed
 from processes import cpu_seconds
-from pyspark.sql import DataFrame
-from pyspark.sql import functions as F
-from stream_engines import COLUMNS, tables
+from stream_engines import bids_of_spark, tables
 
 import tvfsql
 from tvfsql.runtime.cluster.files import LocalPlace
@@ -100,10 +98,7 @@ def _tvfsql(session: tvfsql.Session, sql: str) -> int:
 
 
 def _spark(session: tvfsql.Session, folder: str, case: Case) -> int:
-    kind = "_NTZ" if case.format == "parquet" else ""  # its files have no other type
-    bid = session.spark.readStream.schema(COLUMNS.replace("(3)", kind)).option("maxFilesPerTrigger", 1)
-    rows: DataFrame = bid.format(case.format).load(folder).select(F.col("ts").cast("timestamp"), "k", "v")
-    rows = rows.withWatermark("ts", case.quiet)  # takes no other type
+    rows = bids_of_spark(session.spark, folder, case.format, case.quiet).select("ts", "k", "v")
     with TemporaryDirectory(prefix="tvfsql-bench-", ignore_cleanup_errors=True) as checkpoint:
         stream = rows.dropDuplicatesWithinWatermark(["k"]).writeStream.format("noop")
         query = stream.option("checkpointLocation", checkpoint).trigger(availableNow=True).start()

@@ -16,7 +16,7 @@ from cases import DAY, Case, StreamCase
 from data import END, in_one_file
 from engines import OnSpark, Totals, flink_sql, results, size_and_slide
 from flink_jars import parquet_jars
-from pyspark.sql import DataFrame
+from pyspark.sql import DataFrame, SparkSession
 from pyspark.sql import functions as F
 from pyspark.sql.streaming.readwriter import DataStreamWriter
 
@@ -95,11 +95,7 @@ class SparkWindowsOnStream(OnStream):
         return 1000 if _copies_a_day(case) else 1
 
     def frame(self, case: Case, file: str) -> DataFrame:
-        kind = "_NTZ" if format_of(case) == "parquet" else ""  # its files have no other type
-        bid = self.spark.readStream.schema(COLUMNS.replace("(3)", kind))
-        rows = bid.option("maxFilesPerTrigger", 1).format(format_of(case)).load(file)
-        # withWatermark takes no other type
-        rows = rows.withColumn("ts", F.col("ts").cast("timestamp")).withWatermark("ts", "0 seconds")
+        rows = bids_of_spark(self.spark, file, format_of(case), "0 seconds")
         calls = (F.sum("v").alias("total"), F.count("*").alias("n"), F.max("v").alias("top"))
         if isinstance(case.window, Session):  # Spark parts rows that are exactly the gap apart
             window = F.session_window("ts", f"{case.window.gap} milliseconds 1 microsecond").alias("window")
@@ -173,6 +169,14 @@ def flink() -> Iterator[Flink | None]:
 
 def format_of(case: Case) -> str:
     return case.format if isinstance(case, StreamCase) else "csv"
+
+
+def bids_of_spark(spark: SparkSession, folder: str, format: str, delay: str) -> DataFrame:
+    """The rows of a stream's folder, a file each micro-batch, with a watermark that is so far behind."""
+    kind = "_NTZ" if format == "parquet" else ""  # its files have no other type
+    bid = spark.readStream.schema(COLUMNS.replace("(3)", kind)).option("maxFilesPerTrigger", 1)
+    rows = bid.format(format).load(folder)
+    return rows.withColumn("ts", F.col("ts").cast("timestamp")).withWatermark("ts", delay)  # takes no other type
 
 
 def tables(folder: str, format: str = "csv") -> str:
