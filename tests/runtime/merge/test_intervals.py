@@ -83,7 +83,8 @@ def test_local_sessions_merge_into_the_sessions_of_all_rows(
     limit = gap + more if more else None
     layout = Intervals(1, MERGES, gap, limit)
     borders = sorted({0, len(rows), *(cut for cut in cuts if cut < len(rows))})
-    local = [made for a, b in pairwise(borders) for made in LocalSessions(layout.kept)([batch(rows[a:b])])]
+    tasks = [LocalSessions(layout.kept, chunk_rows=chunk_rows)([batch(rows[a:b])]) for a, b in pairwise(borders)]
+    local = [made for task in tasks for made in task]
     if not local:
         assert not rows
         return
@@ -121,6 +122,19 @@ def test_rows_exactly_the_gap_apart_are_one_session() -> None:
     rows: list[Row] = [("a", 0, 1), ("a", 5, 2), ("a", 11, 3)]
     found = windows_of([layout.windows(layout.merged([intervals(layout, rows)]))])
     assert [(start, end, count) for _, start, end, count, *_ in found] == [(0, 10, 2), (11, 16, 1)]
+
+
+def test_rows_pass_where_few_of_them_merge() -> None:
+    layout = Intervals(1, (("n", "sum"),), 5)
+    far = [pa.array([row]) for row in range(100)]
+    rows = [pa.RecordBatch.from_arrays([key, pa.array([EPOCH], TIMESTAMP), pa.array([1], pa.int32())], ["k", "t", "n"])
+            for key in far]  # fmt: skip
+    once = [made.num_rows for made in LocalSessions(layout, chunk_rows=10)(rows)]
+    assert once == [10, 50, *[1] * 40]  # a chunk, a larger one, and since both merge nothing, the rest is not tried
+    kinds = {made.column(3).type for made in LocalSessions(layout, chunk_rows=10)(rows)}
+    assert kinds == {pa.int64()}
+    near = [rows[0]] * 100
+    assert [made.num_rows for made in LocalSessions(layout, chunk_rows=10)(near)] == [1] * 10
 
 
 def test_floating_keys_are_those_of_group_by() -> None:

@@ -1,17 +1,29 @@
-"""Distinct values of sliding windows, without a set per window."""
+"""Distinct values of sliding windows, without a set per window.
+
+A value is in the windows from each slice that contains it until the window size has passed. Slices no further apart
+than that are a session of the value whose gap is the window size: the value enters the windows when the session starts,
+and leaves them when it ends.
+"""
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Iterable, Iterator, Sequence
+from dataclasses import dataclass
 
+import numpy as np
+import pyarrow as pa
+import pyarrow.compute as pc
 from pyspark.sql import DataFrame
 from pyspark.sql import functions as F
 from pyspark.sql.types import IntegralType, LongType, StructField, StructType, TimestampNTZType
 
+from tvfsql.errors import DataError
 from tvfsql.plan.columns import SLICE_END
-from tvfsql.plan.window import Cumulate, Hop
+from tvfsql.plan.window import Cumulate, Hop, Session
+from tvfsql.runtime.arrow.columns import integers
+from tvfsql.runtime.batch.session_windows import MergeSessions, intervals_in_order, local_sessions
 from tvfsql.runtime.frames.column_names import column_of, interval_of
-from tvfsql.runtime.merge.value_runs import Unrepeated, ValueRuns
+from tvfsql.runtime.merge.session_merge import Intervals
 
 
 def distinct_changes(
@@ -34,13 +46,10 @@ def distinct_changes(
     fields = [*(values.schema[key] for key in keys), StructField(SLICE_END, TimestampNTZType())]
     fields += [StructField(count, LongType())]
     fields += [StructField(total, values.schema["value"].dataType)] if total is not None else []
-    columns = [column_of(name) for name in (*keys, "value", SLICE_END)]
-    # mapInArrow cannot find a column with a dot or a backtick in its name
-    numbered = values.select(*columns).toDF(*map(str, range(len(columns))))
-    seen = numbered.mapInArrow(Unrepeated(), numbered.schema)
-    *keyed, slice_end = seen.columns
-    ordered = seen.repartition(*keyed).sortWithinPartitions(*keyed, slice_end)
-    return ordered.mapInArrow(ValueRuns(len(keys), window.size, total is not None), StructType(fields))
+    of_value, session = (*keys, "value"), Session(window.size)
+    sessions = local_sessions(values, session, time=SLICE_END, keys=of_value, merges={})
+    changes = DistinctChanges(MergeSessions(Intervals(len(of_value), (), window.size)), total is not None)
+    return intervals_in_order(sessions, of_value).mapInArrow(changes, StructType(fields))
 
 
 def _first_of_cycles(
@@ -57,3 +66,44 @@ def _first_of_cycles(
     sums = [F.count("*").alias(count)]
     sums += [F.sum("value").alias(total)] if total is not None else []
     return first.groupBy(*columns, SLICE_END).agg(*sums)
+
+
+@dataclass(frozen=True)
+class DistinctChanges:
+    """The function for `mapInArrow` after the exchange: what the sessions of values change in the windows.
+
+    In: what `sessions` takes, whose keys are the key columns and the value, and whose gap is the window size.
+    Out: the key columns, a slice end (timestamp[us]), and the change of the number of distinct values there (int64):
+    1 where a value enters the windows, -1 where it leaves them. With `total` also the value, negated where it leaves
+    (int64 or decimal). A key and slice end may have several rows.
+    """
+
+    sessions: MergeSessions
+    total: bool = False
+
+    def __call__(self, batches: Iterable[pa.RecordBatch]) -> Iterator[pa.RecordBatch]:
+        for windows in self.sessions(batches):
+            yield from self._changes(*windows.columns)
+
+    def _changes(self, *windows: pa.Array) -> Iterator[pa.RecordBatch]:
+        *keys, values, starts, ends = windows
+        columns = {str(i): pa.concat_arrays([key, key]) for i, key in enumerate(keys)}
+        columns["end"] = pa.concat_arrays([starts, ends])
+        names = list(columns)
+        columns["change"] = pa.array(np.repeat(np.array([1, -1], dtype=np.int64), len(values)))
+        if self.total:
+            columns["total"] = pa.concat_arrays([values, _negative(values)])
+        changed = pa.table(columns)
+        if not self.total and not any(pa.types.is_nested(column.type) for column in changed.schema):
+            counted = changed.group_by(names, use_threads=False).aggregate([("change", "sum")]).combine_chunks()
+            if counted.num_rows:
+                changed = counted.take(pa.array(np.flatnonzero(integers(counted.column("change_sum").chunk(0)))))
+            changed = changed.select([*names, changed.column_names[-1]])
+        yield from changed.to_batches()
+
+
+def _negative(values: pa.Array) -> pa.Array:
+    try:
+        return pc.negate_checked(values)
+    except pa.ArrowInvalid:
+        raise DataError("SUM(DISTINCT) overflows BIGINT", hint="SUM(DISTINCT CAST(... AS DECIMAL(38, 0)))") from None

@@ -22,6 +22,9 @@ from tvfsql.runtime.merge.partials import Merge
 from tvfsql.runtime.merge.session_merge import TIMESTAMP, Intervals, of_rows
 
 OUT_ROWS = 50_000
+LARGE = 5  # times the rows of a chunk
+MANY, NEARLY_ALL = 0.25, 0.9  # the shares of rows that are left when local sessions are merged
+PASSED = 9  # chunks that pass after a large one of which nearly all was left
 
 
 def local_sessions(
@@ -52,11 +55,16 @@ def merge_sessions(
     fails the query with DataError.
     """
     columns = [column_of(name) for name in (*keys, INTERVAL_START, INTERVAL_LAST, *merges)]
-    spread = sessions.select(*columns).repartition(*(map(column_of, keys) if keys else (1,)))
-    ordered = spread.sortWithinPartitions(*map(column_of, (*keys, INTERVAL_START)))
     layout = Intervals(len(keys), tuple(merges.items()), window.gap, window.limit)
     bounds = [T.StructField(name, T.TimestampNTZType()) for name in ("window_start", "window_end")]
-    return _numbered(ordered).mapInArrow(MergeSessions(layout), _schema(sessions.schema, keys, bounds, merges))
+    ordered = intervals_in_order(sessions.select(*columns), keys)
+    return ordered.mapInArrow(MergeSessions(layout), _schema(sessions.schema, keys, bounds, merges))
+
+
+def intervals_in_order(sessions: DataFrame, keys: Sequence[str]) -> DataFrame:
+    """All intervals of a key in one partition, in the order that `MergeSessions` takes. Columns are named by number."""
+    spread = sessions.repartition(*(map(column_of, keys) if keys else (1,)))
+    return _numbered(spread.sortWithinPartitions(*map(column_of, (*keys, INTERVAL_START))))
 
 
 def session_windows(
@@ -76,20 +84,35 @@ def session_windows(
 
 @dataclass(frozen=True)
 class LocalSessions:
-    """The function for `mapInArrow` before the exchange. In, by position: keys, time, partials of single rows."""
+    """The function for `mapInArrow` before the exchange. In, by position: keys, time, partials of single rows.
+
+    The more rows in a chunk, the more of them merge, so chunks are larger while many are left. Where hardly any merge
+    even then, the next chunks pass as intervals of one row each.
+    """
 
     layout: Intervals
+    chunk_rows: int = CHUNK_ROWS
+    chunk_bytes: int = CHUNK_BYTES
 
     def __call__(self, batches: Iterable[pa.RecordBatch]) -> Iterator[pa.RecordBatch]:
+        feed, passing, large, kinds = Feed(batches), 0, False, list[pa.DataType]()
+        while fresh := feed.take(self.chunk_rows * (LARGE if large else 1), self.chunk_bytes):
+            rows = [self._intervals(batch) for batch in fresh]
+            if passing:
+                passing -= 1
+                yield from (_as_typed(kinds, _timed(self.layout, batch)) for batch in rows)
+                continue
+            merged = _timed(self.layout, self.layout.merged(rows))
+            kinds = merged.schema.types
+            left = merged.num_rows / sum(batch.num_rows for batch in rows)
+            passing = PASSED if large and left > NEARLY_ALL else 0
+            large = left > MANY
+            yield from _out(merged)
+
+    def _intervals(self, batch: pa.RecordBatch) -> pa.RecordBatch:
         keys = self.layout.keys
-        feed = Feed(batches)
-        while fresh := feed.take(CHUNK_ROWS, CHUNK_BYTES):
-            rows = [
-                of_rows(self.layout, [normal(column) for column in batch.columns[:keys]], batch.column(keys),
-                        batch.columns[keys + 1 :])
-                for batch in fresh
-            ]  # fmt: skip
-            yield from _out(_timed(self.layout, self.layout.merged(rows)))
+        of_key = [normal(column) for column in batch.columns[:keys]]
+        return of_rows(self.layout, of_key, batch.column(keys), batch.columns[keys + 1 :])
 
 
 @dataclass(frozen=True)
@@ -127,6 +150,12 @@ def _timed(layout: Intervals, batch: pa.RecordBatch) -> pa.RecordBatch:
     bounds = [column.view(TIMESTAMP) for column in batch.columns[layout.keys : layout.keys + 2]]
     columns = [*batch.columns[: layout.keys], *bounds, *batch.columns[layout.keys + 2 :]]
     return pa.RecordBatch.from_arrays(columns, layout.names)
+
+
+def _as_typed(kinds: Sequence[pa.DataType], batch: pa.RecordBatch) -> pa.RecordBatch:
+    """Intervals of one row each with the types of merged ones: a sum may be wider than what it adds."""
+    columns = [column.cast(kind) for column, kind in zip(batch.columns, kinds, strict=True)]
+    return pa.RecordBatch.from_arrays(columns, batch.schema.names)
 
 
 def _out(batch: pa.RecordBatch) -> Iterator[pa.RecordBatch]:

@@ -1,4 +1,4 @@
-"""Runs of distinct values against sets: the changes added up give the size and the sum of a set per window."""
+"""Changes of distinct values against sets: the changes added up give the size and the sum of a set per window."""
 
 from __future__ import annotations
 
@@ -12,10 +12,13 @@ import pyarrow as pa
 import pytest
 
 from tvfsql.errors import DataError
-from tvfsql.runtime.merge.value_runs import Unrepeated, ValueRuns
+from tvfsql.runtime.batch.distinct_values import DistinctChanges
+from tvfsql.runtime.batch.session_windows import LocalSessions, MergeSessions
+from tvfsql.runtime.merge.session_merge import Intervals
 
 SLIDE, SIZE = 10, 50  # ms
 EPOCH = datetime(1970, 1, 1)
+LAYOUT = Intervals(2, (), SIZE)
 Row = tuple[Any, Any, int]
 
 
@@ -37,8 +40,17 @@ def batches(rows: list[Row], kind: pa.DataType, most: int) -> list[pa.RecordBatc
 
 def random_rows(rng: random.Random, values: list[Any]) -> list[Row]:
     keys = ["a", "b", None]
-    rows = [(rng.choice(keys), rng.choice(values), SLIDE * rng.randrange(1, 40)) for _ in range(rng.randrange(60))]
-    return sorted(rows, key=lambda row: (row[0] or "", values.index(row[1]), row[2]))
+    return [(rng.choice(keys), rng.choice(values), SLIDE * rng.randrange(1, 40)) for _ in range(rng.randrange(60))]
+
+
+def changes_of(rows: list[Row], kind: pa.DataType, *, total: bool, chunk: int = 1000) -> list[tuple[Any, ...]]:
+    """The changes of rows in any order: local sessions of each chunk, the exchange's order, and what they change."""
+    local = pa.Table.from_batches(LocalSessions(LAYOUT, chunk_rows=chunk)(batches(rows, kind, 3)))
+    of_rows = list(zip(*(column.to_pylist() for column in local.columns), strict=True))
+    order = sorted(range(len(of_rows)), key=lambda i: (*map(repr, of_rows[i][:2]), of_rows[i][2]))
+    ordered = local.take(pa.array(order, pa.int64())).combine_chunks()
+    changes = DistinctChanges(MergeSessions(LAYOUT, chunk_rows=chunk), total)(ordered.to_batches(max_chunksize=3))
+    return [row for batch in changes for row in zip(*(c.to_pylist() for c in batch.columns), strict=True)]
 
 
 @pytest.mark.parametrize(
@@ -55,16 +67,11 @@ def test_changes_add_up_to_the_sets_of_all_windows(kind: pa.DataType, values: li
     total = not (pa.types.is_floating(kind) or pa.types.is_list(kind))
     for _ in range(60):
         rows = random_rows(rng, values)
-        chunk = rng.choice([1, 2, 5, 1000])
-        runs = ValueRuns(1, SIZE, total, chunk_rows=chunk)
-        once = list(Unrepeated(chunk_rows=chunk)(batches(rows, kind, rng.choice([1, 3, 1000]))))
-        assert {repr(row) for batch in once for row in batch.to_pylist()} == {
-            repr(row) for batch in batches(rows, kind, 1000) for row in batch.to_pylist()
-        }
+        if not rows:
+            continue
         changes: dict[Any, list[tuple[datetime, int, Any]]] = defaultdict(list)
-        for batch in runs(batches(rows, kind, rng.choice([1, 3, 1000]))):
-            for row in zip(*(column.to_pylist() for column in batch.columns), strict=True):
-                changes[row[0]].append((row[1], row[2], row[3] if total else 0))
+        for row in changes_of(rows, kind, total=total, chunk=rng.choice([1, 2, 5, 1000])):
+            changes[row[0]].append((row[1], row[2], row[3] if total else 0))
         for key in {key for key, _, _ in rows}:
             for end in range(SLIDE, SLIDE * 50, SLIDE):
                 inside = {repr(v): v for k, v, at in rows if k == key and end - SIZE < at <= end}
@@ -75,11 +82,12 @@ def test_changes_add_up_to_the_sets_of_all_windows(kind: pa.DataType, values: li
 
 
 def test_the_negative_of_a_value_that_has_none_is_told() -> None:
-    rows = [("a", -(2**63), SLIDE)]
     with pytest.raises(DataError, match=r"SUM\(DISTINCT\) overflows"):
-        list(ValueRuns(1, SIZE, total=True)(batches(rows, pa.int64(), 1)))
+        changes_of([("a", -(2**63), SLIDE)], pa.int64(), total=True)
 
 
-def test_repetitions_are_dropped_where_there_are_many() -> None:
-    rows = [("a", 1, SLIDE)] * 100
-    assert sum(batch.num_rows for batch in Unrepeated()(batches(rows, pa.int64(), 10))) == 1
+def test_a_slice_has_no_row_where_changes_cancel() -> None:
+    rows = [("a", 1, SLIDE), ("a", 2, SLIDE + SIZE), ("b", 1, SLIDE)]  # 1 leaves the windows of a where 2 enters
+    found = [(at, n) for key, at, n in changes_of(rows, pa.int64(), total=False) if key == "a"]
+    first, last = (EPOCH + timedelta(milliseconds=at) for at in (SLIDE, SLIDE + 2 * SIZE))
+    assert sorted(found) == [(first, 1), (last, -1)]
