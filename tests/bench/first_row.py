@@ -80,6 +80,12 @@ def _starts(folder: Path) -> Iterator[tuple[str, Start]]:
     yield "PySpark", Start((sys.executable, str(bare)), "2020-04-15", java)
     yield "tvfsql run", Start((tvfsql, "run", str(script)), "2020-04-15")
     yield "tvfsql run, first on a machine", Start((tvfsql, "run", str(script)), "2020-04-15", empty_cache=True)
+    # the size of a pattern's files is not known before Spark starts, so its Java has both compilers
+    pattern, no_archive = folder / "pattern.sql", {"TVFSQL_CLASS_ARCHIVE": "off"}
+    pattern.write_text(SCRIPT.format(path=folder / "bi[d].csv"))
+    yield "  without the archive of classes", Start((tvfsql, "run", str(script)), "2020-04-15", no_archive)
+    yield "  with the optimizing compiler", Start((tvfsql, "run", str(pattern)), "2020-04-15")
+    yield "  both", Start((tvfsql, "run", str(pattern)), "2020-04-15", no_archive)
     yield "tvfsql explain", Start((tvfsql, "explain", str(script)))
     yield "tvfsql --help", Start((tvfsql, "--help"))
 
