@@ -16,7 +16,7 @@ from tvfsql.errors import OptionError, Span, TvfSqlError, UnsupportedError
 from tvfsql.options import Options
 from tvfsql.options.known import REUSE, RUNTIME_MODE
 from tvfsql.physical import lower
-from tvfsql.physical.micro_batch import goes_by_micro_batch
+from tvfsql.physical.streams.micro_batch import goes_by_micro_batch
 from tvfsql.plan.function import UserFunction, functions_in
 from tvfsql.plan.node import Node
 from tvfsql.plan.nodes import Scan

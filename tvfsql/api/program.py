@@ -11,11 +11,11 @@ from tvfsql.catalog import Table
 from tvfsql.emit import Query, observed_operators, program
 from tvfsql.emit.jobs import CHECKPOINT, job_arguments, letter_arguments, letter_scans
 from tvfsql.options import StreamOptions
-from tvfsql.physical.aligned import Aligned, aligned, aligned_scans
-from tvfsql.physical.input_tables import input_tables, last_operators
-from tvfsql.physical.manifest import manifest_of
+from tvfsql.physical.checkpoint.aligned import Aligned, aligned, aligned_scans
+from tvfsql.physical.checkpoint.manifest import manifest_of
+from tvfsql.physical.checkpoint.resume import with_old_names
 from tvfsql.physical.operators import TableSourceScan
-from tvfsql.physical.resume import with_old_names
+from tvfsql.physical.streams.input_tables import input_tables, last_operators
 from tvfsql.plan.checkpoint.manifest import Known, Manifest
 from tvfsql.plan.function import functions_in
 from tvfsql.plan.node import Node

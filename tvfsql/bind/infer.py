@@ -5,7 +5,7 @@ from __future__ import annotations
 from sqlglot import exp
 
 from tvfsql.bind.flink.common_type import of_values
-from tvfsql.bind.flink.made import USER, Made
+from tvfsql.bind.flink.lowered_call import USER, Made
 from tvfsql.bind.flink.rounding import rounded_type
 from tvfsql.errors import BindError
 from tvfsql.plan.arithmetic import arithmetic

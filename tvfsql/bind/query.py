@@ -10,13 +10,13 @@ from typing import Generic, TypeVar
 from tvfsql.bind import scalar
 from tvfsql.bind.aggregate import Grouping
 from tvfsql.bind.current_watermark import with_current_watermark
+from tvfsql.bind.joins.semi import matched
+from tvfsql.bind.joins.unnest import UnknownElements
 from tvfsql.bind.rank import Ranking, ranks_by_time, ranks_windows
 from tvfsql.bind.relation import Sources, filtered
 from tvfsql.bind.scalar import Resolved
 from tvfsql.bind.scope import Bound, Relation, resolve
-from tvfsql.bind.semi_joins import matched
 from tvfsql.bind.spark_queries import bind_ordinary
-from tvfsql.bind.unnest import UnknownElements
 from tvfsql.catalog import Catalog
 from tvfsql.errors import BindError, Span, nearest, spanning
 from tvfsql.options import Options

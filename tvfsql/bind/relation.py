@@ -6,11 +6,11 @@ from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, replace
 
 from tvfsql.bind import scalar
-from tvfsql.bind.computed_keys import with_computed_keys
-from tvfsql.bind.lookup_joins import event_time, looked_up, refuse_scans, spanned
+from tvfsql.bind.joins.computed_keys import with_computed_keys
+from tvfsql.bind.joins.lookup import event_time, looked_up, refuse_scans, spanned
+from tvfsql.bind.joins.temporal import temporal_join, versions_of
+from tvfsql.bind.joins.unnest import unnested
 from tvfsql.bind.scope import Bound, Relation, Visible, resolve
-from tvfsql.bind.temporal_joins import temporal_join, versions_of
-from tvfsql.bind.unnest import unnested
 from tvfsql.bind.window_call import bind_window
 from tvfsql.catalog import Catalog, Table
 from tvfsql.errors import BindError, UnsupportedError

@@ -12,7 +12,7 @@ from dataclasses import dataclass
 
 from sqlglot import exp
 
-from tvfsql.bind.flink.made import made
+from tvfsql.bind.flink.lowered_call import made
 from tvfsql.bind.infer import infer
 from tvfsql.bind.spark_functions import (
     function_name,

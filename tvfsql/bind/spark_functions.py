@@ -12,7 +12,7 @@ from sqlglot.generators.spark import SparkGenerator
 
 from tvfsql.bind.flink import BY_NAME
 from tvfsql.bind.flink.lower import lowered
-from tvfsql.bind.flink.made import Made, filled, made
+from tvfsql.bind.flink.lowered_call import Made, filled, made
 from tvfsql.bind.flink.zone import local_zone
 from tvfsql.bind.holes import Holes
 from tvfsql.bind.infer import KIND, infer

@@ -12,9 +12,9 @@ from sqlglot.optimizer.qualify import qualify
 from tvfsql.bind.flink.common_type import of_values
 from tvfsql.bind.holes import Holes
 from tvfsql.bind.infer import infer
+from tvfsql.bind.joins.unnest import with_views
 from tvfsql.bind.scalar import has_aggregate
 from tvfsql.bind.spark_functions import SparkText, in_spark_words, spark_text
-from tvfsql.bind.unnest import with_views
 from tvfsql.bind.user_function_calls import of_lists, users_in
 from tvfsql.errors import BindError, Span, did_you_mean
 from tvfsql.plan.node import Field, Node

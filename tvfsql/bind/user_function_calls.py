@@ -9,7 +9,7 @@ from typing import TypeVar
 
 from sqlglot import exp
 
-from tvfsql.bind.flink.made import USER
+from tvfsql.bind.flink.lowered_call import USER
 from tvfsql.errors import BindError, Span
 from tvfsql.plan.function import MANY, UserFunction
 from tvfsql.syntax.places import span_of

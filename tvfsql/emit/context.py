@@ -7,7 +7,7 @@ from dataclasses import fields
 from tvfsql.emit.python_module import PythonModule, literal
 from tvfsql.physical.operators import StreamSlices
 from tvfsql.physical.row_operators import StreamKeepRow
-from tvfsql.physical.sent_columns import delay_of
+from tvfsql.physical.streams.sent_columns import delay_of
 from tvfsql.plan.firing import Firing
 from tvfsql.plan.node import Node
 from tvfsql.plan.stream import ONE_INPUT, StreamContext

@@ -13,8 +13,8 @@ from tvfsql.emit import columns
 from tvfsql.emit.changes import captured
 from tvfsql.emit.dead_letters import OF_TEXT, columns_ddl, parsing, tell_letters
 from tvfsql.emit.python_module import Call, Chain, PythonModule, literal, option_value
-from tvfsql.physical.dead_letters import OF_MESSAGES, PARSED, stops_at_bad_rows
 from tvfsql.physical.operators import TableSourceScan
+from tvfsql.physical.streams.dead_letters import OF_MESSAGES, PARSED, stops_at_bad_rows
 from tvfsql.plan.columns import ADDED, CHANNEL, TEXT
 from tvfsql.plan.node import Field
 from tvfsql.plan.scalar import quoted

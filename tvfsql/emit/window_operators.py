@@ -7,7 +7,6 @@ from tvfsql.emit.context import constructed, delay, options, own_name
 from tvfsql.emit.operators import aggregated, emit
 from tvfsql.emit.python_module import Call, Chain, PythonModule, literal
 from tvfsql.emit.sources import RUNTIME, STREAM
-from tvfsql.physical.history import histories
 from tvfsql.physical.operators import (
     BatchSlices,
     GroupByWindow,
@@ -17,7 +16,8 @@ from tvfsql.physical.operators import (
     StreamSlices,
     WindowExpand,
 )
-from tvfsql.physical.sent_columns import without_repeated_partials
+from tvfsql.physical.streams.history import histories
+from tvfsql.physical.streams.sent_columns import without_repeated_partials
 from tvfsql.plan import window_nodes
 from tvfsql.plan.aggregate.function import MergeKind
 from tvfsql.plan.aggregate.top_rows import TopRows, top_rows

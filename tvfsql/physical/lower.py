@@ -15,11 +15,6 @@ from tvfsql.errors import TvfSqlError, UnsupportedError
 from tvfsql.options import Options
 from tvfsql.options.known import LATE_RECORDS, NULL_TIMES, START_MODE, ZONE
 from tvfsql.options.words import LateRecords
-from tvfsql.physical.changes import refuse_changes
-from tvfsql.physical.dead_letters import dead_letter_table
-from tvfsql.physical.firing import firing_of, refuse_firing, with_changes
-from tvfsql.physical.history import history_of, refuse_history, with_history
-from tvfsql.physical.late import refuse_adjusting, with_late_output
 from tvfsql.physical.operators import (
     AppliedChanges,
     BatchSlices,
@@ -33,16 +28,21 @@ from tvfsql.physical.operators import (
     TableSourceScan,
     WindowExpand,
 )
-from tvfsql.physical.proctime import is_proctime
-from tvfsql.physical.refused_on_streams import refuse_unbounded
-from tvfsql.physical.row_level import (
+from tvfsql.physical.refused.operators import refuse_unbounded
+from tvfsql.physical.refused.retractions import refuse_changes
+from tvfsql.physical.refused.row_level import (
     stream_current_watermark,
     stream_interval_join,
     stream_keep_row,
     stream_temporal_join,
 )
-from tvfsql.physical.starting import started
-from tvfsql.physical.streaming import calling_for_rows, stream_merge, stream_rank, stream_slices
+from tvfsql.physical.streams.dead_letters import dead_letter_table
+from tvfsql.physical.streams.firing import firing_of, refuse_firing, with_changes
+from tvfsql.physical.streams.history import history_of, refuse_history, with_history
+from tvfsql.physical.streams.late import refuse_adjusting, with_late_output
+from tvfsql.physical.streams.lower import calling_for_rows, stream_merge, stream_rank, stream_slices
+from tvfsql.physical.streams.proctime import is_proctime
+from tvfsql.physical.streams.starting import started
 from tvfsql.physical.words import called
 from tvfsql.plan import nodes, window_nodes
 from tvfsql.plan.aggregate.call import mergeable

@@ -6,7 +6,7 @@ from collections.abc import Callable
 
 from sqlglot import exp
 
-from tvfsql.bind.flink.made import made
+from tvfsql.bind.flink.lowered_call import made
 from tvfsql.bind.flink.times import INSTANT, in_utc, of_utc
 from tvfsql.plan.types import ORDER, SqlType, is_decimal, is_float, is_integer, is_number
 

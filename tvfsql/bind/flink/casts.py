@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from tvfsql.bind.flink.targets import Target
+from tvfsql.bind.flink.cast_types import Target
 from tvfsql.bind.flink.times import CLOCK, EPOCH, INSTANT, date_of, instant_at, read, read_date, wall_clock
 from tvfsql.errors import BindError, UnsupportedError
 from tvfsql.plan.scalar import quoted

@@ -8,7 +8,7 @@ from functools import partial, reduce
 from sqlglot import exp
 
 from tvfsql.bind.flink.arithmetic import below_one
-from tvfsql.bind.flink.made import made
+from tvfsql.bind.flink.lowered_call import made
 from tvfsql.bind.flink.times import CLOCK, INSTANT, instant_at, wall_clock
 from tvfsql.bind.flink.zone import local_zone
 from tvfsql.plan.types import (

@@ -6,7 +6,7 @@ from collections.abc import Callable, Sequence
 
 from sqlglot import exp
 
-from tvfsql.bind.flink.made import Made, made
+from tvfsql.bind.flink.lowered_call import Made, made
 from tvfsql.bind.flink.times import CLOCK, INSTANT, instant_at
 from tvfsql.errors import BindError, UnsupportedError
 from tvfsql.plan.types import SqlType, is_orderable, split_kinds

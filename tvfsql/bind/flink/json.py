@@ -7,7 +7,7 @@ from collections.abc import Callable, Sequence
 from sqlglot import exp
 
 from tvfsql.bind.flink.function import Function, of_runtime, require_text, same
-from tvfsql.bind.flink.made import Made, made, runtime_call
+from tvfsql.bind.flink.lowered_call import Made, made, runtime_call
 from tvfsql.errors import UnsupportedError
 from tvfsql.plan.types import SqlType
 from tvfsql.runtime.functions.paths import path_of

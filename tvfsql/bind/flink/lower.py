@@ -8,6 +8,7 @@ from sqlglot import exp
 
 from tvfsql.bind.flink import find, times_of_day
 from tvfsql.bind.flink.arithmetic import below_one, computed
+from tvfsql.bind.flink.cast_types import Target
 from tvfsql.bind.flink.casts import cast
 from tvfsql.bind.flink.common_type import FUNCTIONS, in_common_type, unify
 from tvfsql.bind.flink.comparisons import (
@@ -23,16 +24,16 @@ from tvfsql.bind.flink.comparisons import (
     tuples,
 )
 from tvfsql.bind.flink.digits import DIGITS, TIMES, digits_of, digits_of_cast
-from tvfsql.bind.flink.elements import element_of
 from tvfsql.bind.flink.function import Argument, require_text
 from tvfsql.bind.flink.json import is_json, of_json, raw
-from tvfsql.bind.flink.made import Made, made, runtime_call
-from tvfsql.bind.flink.operands import require_types
+from tvfsql.bind.flink.keyword_calls import overlaps, similar, unicode_text, with_words
+from tvfsql.bind.flink.lowered_call import Made, made, runtime_call
 from tvfsql.bind.flink.over import AGGREGATE, aggregated, without_nulls
-from tvfsql.bind.flink.readers import from_text
+from tvfsql.bind.flink.refused_operands import require_types
 from tvfsql.bind.flink.rounding import rounded, truncated
-from tvfsql.bind.flink.targets import Target
+from tvfsql.bind.flink.subscripts import element_of
 from tvfsql.bind.flink.texts import overlaid, part_of, unmatched
+from tvfsql.bind.flink.time_parsers import from_text
 from tvfsql.bind.flink.times import (
     BUCKETS,
     CLOCK,
@@ -48,7 +49,6 @@ from tvfsql.bind.flink.times import (
 )
 from tvfsql.bind.flink.times_of_day import cast_to_time
 from tvfsql.bind.flink.types_of import type_name
-from tvfsql.bind.flink.words import overlaps, similar, unicode_text, with_words
 from tvfsql.plan.types import SqlType
 from tvfsql.syntax.calls import Words
 from tvfsql.syntax.types import spark_type

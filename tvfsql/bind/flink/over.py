@@ -7,7 +7,7 @@ import re
 from sqlglot import exp
 
 from tvfsql.bind.flink.arithmetic import TypeOf
-from tvfsql.bind.flink.made import Made, made
+from tvfsql.bind.flink.lowered_call import Made, made
 from tvfsql.plan.aggregate.table import AGGREGATES
 from tvfsql.plan.types import is_integer, is_number
 

@@ -6,7 +6,7 @@ from collections.abc import Callable
 
 from sqlglot import exp
 
-from tvfsql.bind.flink.made import Made, made, runtime_call
+from tvfsql.bind.flink.lowered_call import Made, made, runtime_call
 from tvfsql.errors import UnsupportedError
 from tvfsql.plan.types import UNKNOWN, SqlType, is_decimal, is_float, is_integer, is_number, scale_of, shown
 

@@ -302,7 +302,7 @@ def _current_watermark(_: SqlType) -> str:
     )
 
 
-FROM_TEXT = ""  # bind/flink/readers.py
+FROM_TEXT = ""  # bind/flink/time_parsers.py
 FAR_AWAY = "is NULL for a text that is not a date; Flink returns a day millions of years away"
 
 

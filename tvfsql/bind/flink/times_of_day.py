@@ -6,7 +6,7 @@ import re
 
 from sqlglot import exp
 
-from tvfsql.bind.flink.made import Made, made
+from tvfsql.bind.flink.lowered_call import Made, made
 from tvfsql.bind.flink.times import CLOCK, EPOCH, INSTANT, wall_clock
 from tvfsql.errors import UnsupportedError
 from tvfsql.plan.types import SqlType, shown

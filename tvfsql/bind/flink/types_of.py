@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from sqlglot import exp
 
-from tvfsql.bind.flink.made import Made
+from tvfsql.bind.flink.lowered_call import Made
 from tvfsql.errors import UnsupportedError
 from tvfsql.plan.types import UNKNOWN, SqlType, fields, shown
 

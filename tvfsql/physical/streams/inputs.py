@@ -14,7 +14,6 @@ from tvfsql.catalog.connectors import SparkCatalog
 from tvfsql.errors import UnsupportedError
 from tvfsql.options import Options
 from tvfsql.options.known import NULL_TIMES
-from tvfsql.physical.history import live_rows
 from tvfsql.physical.operators import (
     MARK_FIELDS,
     Calc,
@@ -31,8 +30,9 @@ from tvfsql.physical.operators import (
     WatermarkAssigner,
     WindowExpand,
 )
-from tvfsql.physical.proctime import is_proctime
 from tvfsql.physical.row_operators import RowOperator
+from tvfsql.physical.streams.history import live_rows
+from tvfsql.physical.streams.proctime import is_proctime
 from tvfsql.plan import nodes
 from tvfsql.plan.columns import CHANNEL, CONTROL
 from tvfsql.plan.node import Field, Node

@@ -9,7 +9,7 @@ from tvfsql.options import Options
 from tvfsql.options.known import PHASES
 from tvfsql.options.words import Phases
 from tvfsql.physical.interval_bounds import NoInterval, interval_of
-from tvfsql.physical.proctime import is_proctime
+from tvfsql.physical.streams.proctime import is_proctime
 from tvfsql.physical.words import called, origin
 from tvfsql.plan import nodes, window_nodes
 from tvfsql.plan.aggregate.call import mergeable

@@ -12,9 +12,9 @@ from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from itertools import islice, permutations, product
 
-from tvfsql.physical.manifest import found_in, manifest_of
+from tvfsql.physical.checkpoint.manifest import found_in, manifest_of
 from tvfsql.physical.operators import Calc, StreamOperator, StreamSlices, StreamUnion, TableSourceScan
-from tvfsql.physical.stream_inputs import inputs_of
+from tvfsql.physical.streams.inputs import inputs_of
 from tvfsql.plan import nodes
 from tvfsql.plan.checkpoint.changes import changes, verdict_of
 from tvfsql.plan.checkpoint.manifest import Manifest, Source

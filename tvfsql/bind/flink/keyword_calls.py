@@ -10,7 +10,7 @@ from sqlglot import exp
 
 from tvfsql.bind.flink.common_type import in_common_type, of_values
 from tvfsql.bind.flink.function import holes
-from tvfsql.bind.flink.made import Made, made
+from tvfsql.bind.flink.lowered_call import Made, made
 from tvfsql.bind.flink.times import months_between, on_clock
 from tvfsql.errors import UnsupportedError
 from tvfsql.plan.types import UNKNOWN, SqlType

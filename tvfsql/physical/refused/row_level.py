@@ -17,7 +17,7 @@ from tvfsql.physical.row_operators import (
     StreamKeepRow,
     StreamTemporalJoin,
 )
-from tvfsql.physical.stream_inputs import inputs_of, mark_items, marked, on_event
+from tvfsql.physical.streams.inputs import inputs_of, mark_items, marked, on_event
 from tvfsql.plan.deduplicate import Deduplicate
 from tvfsql.plan.joins.interval_join import IntervalJoin
 from tvfsql.plan.joins.temporal_join import TemporalJoin

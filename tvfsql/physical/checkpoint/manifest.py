@@ -11,6 +11,7 @@ from importlib import metadata
 
 from tvfsql.catalog import Table
 from tvfsql.catalog.connectors import Jdbc, Kafka, SparkCatalog
+from tvfsql.physical.checkpoint.partials_in_use import PartialsInUse
 from tvfsql.physical.operators import (
     Calc,
     Exchange,
@@ -25,7 +26,6 @@ from tvfsql.physical.operators import (
     WatermarkAssigner,
     own_fields,
 )
-from tvfsql.physical.partials_in_use import PartialsInUse
 from tvfsql.physical.row_operators import (
     RowOperator,
     StreamCurrentWatermark,

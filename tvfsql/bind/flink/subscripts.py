@@ -6,7 +6,7 @@ from collections.abc import Callable
 
 from sqlglot import exp
 
-from tvfsql.bind.flink.made import Made, made
+from tvfsql.bind.flink.lowered_call import Made, made
 from tvfsql.errors import BindError, UnsupportedError
 from tvfsql.plan.types import UNKNOWN, SqlType, split_kinds
 

@@ -11,7 +11,7 @@ from collections.abc import Mapping, Sequence
 from sqlglot import exp
 
 from tvfsql.bind import scalar
-from tvfsql.bind.flink.made import made
+from tvfsql.bind.flink.lowered_call import made
 from tvfsql.bind.infer import infer
 from tvfsql.bind.scope import Relation, Visible, resolve
 from tvfsql.errors import BindError, Span, UnsupportedError

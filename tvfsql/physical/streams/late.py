@@ -33,7 +33,7 @@ from tvfsql.physical.operators import (
     WindowExpand,
 )
 from tvfsql.physical.row_operators import RowOperator, StreamCurrentWatermark
-from tvfsql.physical.stream_inputs import handing_marks_on, mark_items
+from tvfsql.physical.streams.inputs import handing_marks_on, mark_items
 from tvfsql.physical.words import noun
 from tvfsql.plan import nodes
 from tvfsql.plan.columns import CONTROL, LATE, MARKS, WINDOW_COLUMNS

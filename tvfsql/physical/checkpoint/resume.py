@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field, replace
 
-from tvfsql.physical.manifest import found_in
+from tvfsql.physical.checkpoint.manifest import found_in
 from tvfsql.physical.operators import Calc, Exchange, StreamOperator, StreamSliceMerge, StreamSlices
 from tvfsql.plan.checkpoint.changes import can_change
 from tvfsql.plan.checkpoint.manifest import Manifest, State

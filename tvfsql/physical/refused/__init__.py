@@ -1,0 +1,1 @@
+"""What streams reject, with the reason and a fix."""
