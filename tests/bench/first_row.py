@@ -83,9 +83,9 @@ def _starts(folder: Path) -> Iterator[tuple[str, Start]]:
     # the size of a pattern's files is not known before Spark starts, so its Java has both compilers
     pattern, no_archive = folder / "pattern.sql", {"TVFSQL_CLASS_ARCHIVE": "off"}
     pattern.write_text(SCRIPT.format(path=folder / "bi[d].csv"))
-    yield "  without the archive of classes", Start((tvfsql, "run", str(script)), "2020-04-15", no_archive)
-    yield "  with the optimizing compiler", Start((tvfsql, "run", str(pattern)), "2020-04-15")
-    yield "  both", Start((tvfsql, "run", str(pattern)), "2020-04-15", no_archive)
+    yield "  no archive of classes", Start((tvfsql, "run", str(script)), "2020-04-15", no_archive)
+    yield "  both compilers of Java", Start((tvfsql, "run", str(pattern)), "2020-04-15")
+    yield "  no archive, both compilers", Start((tvfsql, "run", str(pattern)), "2020-04-15", no_archive)
     yield "tvfsql explain", Start((tvfsql, "explain", str(script)))
     yield "tvfsql --help", Start((tvfsql, "--help"))
 
