@@ -12,6 +12,7 @@ import pytest
 from tvfsql.plan.window import Cumulate, Hop, Tumble, Window
 from tvfsql.runtime import merge_slices
 from tvfsql.runtime.stream import local_slices, merge_slice_stream
+from tvfsql.runtime.stream.progress.key_groups import operator_counters
 from tvfsql.runtime.stream.state.chunk_keys import Kind
 from tvfsql.runtime.stream.time.control_channel import END_OF_INPUT
 
@@ -90,7 +91,8 @@ class Stream:
         )
         query.awaitTermination()
         observed = (progress["observedMetrics"].get("tvfsql") for progress in query.recentProgress)
-        return [row.asDict() for row in observed if row is not None and row.watermark is not None]
+        counters = (operator_counters(row.reports) for row in observed if row is not None)
+        return [each for each in counters if "watermark" in each]
 
     def rows(self) -> list[str]:
         return in_order(self.spark.read.parquet(str(self.folder / "out")))

@@ -68,7 +68,7 @@ class InProcess(Execution):
         sent: DataFrame,
         processor: StatefulProcessor,
         output: T.StructType,
-        observed: tuple[str, Sequence[Column]],
+        name: str,
         unpack: OfBatches,
         schema: T.StructType,
     ) -> DataFrame:

@@ -3,10 +3,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
-
-from pyspark.sql import Column, DataFrame
-from pyspark.sql import functions as F
+from pyspark.sql import DataFrame
 from pyspark.sql import types as T
 
 from tvfsql.plan.columns import CHANNEL, CONTROL, LATE, WATERMARK
@@ -28,13 +25,12 @@ def apply_operator(
     *,
     name: str,
     late: T.StructType | None = None,
-    more_counters: Sequence[Column] = (),
 ) -> DataFrame:
     """Exchange and operator: the rows that an operator emits for the messages of `local_phase`.
 
     Out: the columns of `schema`. With `marks` in the operator's context control rows follow, with its output watermark
     in the columns that `with_watermarks` adds. With `late` late rows follow, as control rows with a column `$late` of
-    that type. The query's progress reports observed metrics under `name`: `counters` and `more_counters`.
+    that type. The query's progress reports the operator's counters under `name` (`progress.key_groups`).
     """
     fields = [*schema.fields]
     if operator.context.marks:
@@ -44,30 +40,4 @@ def apply_operator(
         fields.append(T.StructField(LATE, late))
     result = T.StructType.fromJson(nullable_type(T.StructType(fields).jsonValue()))
     unpack = Unpack(operator, arrow_schema(result))
-    observed = name, [*counters(), *more_counters]
-    return execution().operate(sent, OperatorShell(operator, description), OUTPUT, observed, unpack, result)
-
-
-def counters() -> list[Column]:
-    """The metrics of every operator, aggregated from its reports: sums and times (epoch ms) over key groups.
-
-    rowsIn, numLateRecordsDropped, numLateRecordsAdjusted. windowsOut: the rows that it emitted. stateRows, stateBytes.
-    watermark. newestWindow: the end of the last open window. openSlices: the largest number in one key group. due: when
-    the operator must be called even without rows. firedEnd: the end of the oldest window that fired at its end.
-    channels: the same in all key groups, as JSON.
-    """
-    sums = {
-        "numLateRecordsDropped": "late",
-        "numLateRecordsAdjusted": "adjusted",
-        "rowsIn": "rows_in",
-        "windowsOut": "rows_out",
-        "stateRows": "state_rows",
-        "stateBytes": "state_bytes",
-    }
-    most = {"watermark": "watermark", "newestWindow": "newest_end", "openSlices": "open_slices", "channels": "channels"}
-    return [
-        *(F.sum(f"report.{of}").alias(name) for name, of in sums.items()),
-        *(F.max(f"report.{of}").alias(name) for name, of in most.items()),
-        F.min("report.due").alias("due"),
-        F.min("report.fired_end").alias("firedEnd"),
-    ]
+    return execution().operate(sent, OperatorShell(operator, description), OUTPUT, name, unpack, result)

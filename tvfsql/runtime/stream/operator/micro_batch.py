@@ -65,6 +65,7 @@ def _report(group: KeyGroup, context: StreamContext) -> Report:
         rows_in=counts.rows_in,
         late=counts.late,
         late_right=counts.late_right,
+        late_versions=counts.late_versions,
         adjusted=counts.adjusted,
         rows_out=counts.rows_out,
         watermark=_instant(group.watermark, zone),

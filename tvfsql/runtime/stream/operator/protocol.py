@@ -25,13 +25,14 @@ EMITTED_ROWS = 50_000  # the most rows in an emitted batch
 
 @dataclass
 class KeyGroupCounts:
-    """The rows of one micro-batch: how many came in, were late (`late_right`: from the second input) or adjusted, and
-    were emitted. `fired_end`: the end of the oldest window that fired at its end, in epoch ms on the operator's
-    clock; None: none did."""
+    """The rows of one micro-batch: how many came in, were late (`late_right`: from the second input), were late and not
+    dropped (`late_versions`) or adjusted, and were emitted. `fired_end`: the end of the oldest window that fired at its
+    end, in epoch ms on the operator's clock; None: none did."""
 
     rows_in: int = 0
     late: int = 0
     late_right: int = 0
+    late_versions: int = 0
     adjusted: int = 0
     rows_out: int = 0
     fired_end: int | None = None

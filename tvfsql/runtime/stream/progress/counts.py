@@ -15,8 +15,10 @@ from pyspark.sql.streaming.query import StreamingQuery
 
 from tvfsql.runtime.cluster.files import Place
 from tvfsql.runtime.stream.backfill.history import FOLDER as HISTORY
+from tvfsql.runtime.stream.progress.key_groups import operator_counters
 from tvfsql.runtime.stream.progress.operators import OperatorCounts
 from tvfsql.runtime.stream.time.control_channel import END_OF_INPUT
+from tvfsql.runtime.stream.time.execution import REPORTS
 
 OBSERVED = "tvfsql"  # prefix of the names of our observed metrics
 ADDED = (
@@ -26,6 +28,8 @@ ADDED = (
     "numNullRowTimeRecordsSkipped",
 )
 MISSING, DEAD_LETTERS, ADJUSTED = "numSourceFilesMissing", "numDeadLetters", "numLateRecordsAdjusted"
+LATE_RIGHT, LATE_VERSIONS = "numLateRecordsDroppedRight", "numLateVersions"
+IF_ANY = (MISSING, DEAD_LETTERS, ADJUSTED, LATE_RIGHT, LATE_VERSIONS)  # counters that are left out if they are 0
 LATEST = ("watermark", "newestWindow", "openSlices", "stateRows", "stateBytes", "due")
 
 Sent = dict[int, int]  # rows written to several tables by micro-batch, since the progress report lacks their number
@@ -56,7 +60,7 @@ class StreamCounts:
     """The counters of one stream. Those in LATEST are kept per operator, as of the last micro-batch."""
 
     def __init__(self) -> None:
-        self.added = dict.fromkeys(("rowsIn", *ADDED, MISSING, DEAD_LETTERS, ADJUSTED), 0)
+        self.added = dict.fromkeys(("rowsIn", *ADDED, *IF_ANY), 0)
         self.latest: dict[str, dict[str, int]] = {}
         self.operators = OperatorCounts()
         self.sent: Sent = {}
@@ -70,7 +74,8 @@ class StreamCounts:
         for operator, metrics in (progress["observedMetrics"] or {}).items():
             if operator.startswith(OBSERVED):
                 known = {name: value for name, value in _by_name(metrics).items() if value is not None}
-                for name in (*ADDED, DEAD_LETTERS, ADJUSTED):
+                known |= operator_counters(known.pop(REPORTS, ()))
+                for name in (*ADDED, *IF_ANY):
                     self.added[name] += int(known.get(name, 0))
                 self.operators.take(operator, known)
                 latest = {name: int(known[name]) for name in LATEST if name in known}
@@ -119,13 +124,13 @@ def is_own(source: str, control: Place) -> bool:
 def totals(counts: Iterable[StreamCounts]) -> dict[str, int]:
     """The combined counters of several streams.
 
-    These are rowsIn, those in ADDED, watermark, stateRows, stateBytes, and numSourceFilesMissing, numDeadLetters and
-    numLateRecordsAdjusted if they are not 0. `watermark` (epoch ms) is the lowest of all window operators. Without
-    window operators, it and the size of the state are left out. Source: semantics.md#counters.
+    These are rowsIn, those in ADDED, watermark, stateRows, stateBytes, and those in IF_ANY that are not 0. `watermark`
+    (epoch ms) is the lowest of all window operators. Without window operators, it and the size of the state are left
+    out. Source: semantics.md#counters.
     """
     every = list(counts)
     found = {name: sum(each.added[name] for each in every) for name in ("rowsIn", *ADDED)}
-    for name in (MISSING, DEAD_LETTERS, ADJUSTED):
+    for name in IF_ANY:
         if count := sum(each.added[name] for each in every):
             found[name] = count
     for name, merge in (("watermark", min), ("stateRows", sum), ("stateBytes", sum)):

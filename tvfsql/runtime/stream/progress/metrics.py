@@ -13,7 +13,15 @@ from datetime import UTC, datetime
 from typing import Any
 
 from tvfsql.runtime.cluster.files import Place
-from tvfsql.runtime.stream.progress.counts import ADJUSTED, DEAD_LETTERS, MISSING, StreamCounts, open_slices, totals
+from tvfsql.runtime.stream.progress.counts import (
+    ADJUSTED,
+    DEAD_LETTERS,
+    LATE_VERSIONS,
+    MISSING,
+    StreamCounts,
+    open_slices,
+    totals,
+)
 from tvfsql.runtime.stream.progress.operators import OperatorCounts
 from tvfsql.runtime.stream.time.control_channel import END_OF_INPUT
 
@@ -23,6 +31,7 @@ SUMS = {
     "rowsOut": "rows_out",
     "numLateRecordsDropped": "late_rows_dropped",
     ADJUSTED: "late_rows_adjusted",
+    LATE_VERSIONS: "late_versions",
     "numNullRowTimeRecordsDropped": "null_time_rows_dropped",
     "numNullRowTimeRecordsSkipped": "null_time_rows_skipped",
     MISSING: "source_files_missing",

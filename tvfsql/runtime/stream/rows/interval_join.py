@@ -34,7 +34,6 @@ from typing import Any, Unpack
 import numpy as np
 import pyarrow as pa
 from pyspark.sql import DataFrame
-from pyspark.sql import functions as F
 
 from tvfsql.plan.joins.equal_pair import KINDS
 from tvfsql.plan.joins.interval_join import bound
@@ -113,11 +112,8 @@ def interval_join_stream(
         zone=zone_of(left, times[LEFT]),
         inputs=tuple(context.inputs),
     )
-    right_late = F.sum("report.late_right").alias("numLateRecordsDroppedRight")
     late = late_type(left, context)
-    return apply_operator(
-        sides.exchanged(context), operator, description, sides.schema, name=name, late=late, more_counters=[right_late]
-    )
+    return apply_operator(sides.exchanged(context), operator, description, sides.schema, name=name, late=late)
 
 
 @dataclass(frozen=True)

@@ -24,7 +24,7 @@ In the end the state holds one version, EUR 116.
 Versions are in state in buckets of the hash of their key, rows that wait in slots of time. A micro-batch reads the
 slots that the watermark has reached, and the buckets of their keys and of new versions. Versions that count no more are
 dropped when their bucket is read. A late version is not dropped: it counts for rows that are still to come, as in
-Flink. It is counted as `late_right`.
+Flink. It is counted as `late_versions`.
 """
 
 from __future__ import annotations
@@ -37,7 +37,6 @@ from typing import Any, Unpack
 import numpy as np
 import pyarrow as pa
 from pyspark.sql import DataFrame
-from pyspark.sql import functions as F
 
 from tvfsql.plan.joins.equal_pair import KINDS
 from tvfsql.plan.stream import TWO_INPUTS, StreamContext, StreamOptions
@@ -110,17 +109,8 @@ def temporal_join_stream(
         zone=zone_of(left, times[LEFT]),
         inputs=tuple(context.inputs),
     )
-    late_versions = F.sum("report.late_right").alias("numLateVersions")
     late = late_type(left, context)
-    return apply_operator(
-        sides.exchanged(context),
-        operator,
-        description,
-        sides.schema,
-        name=name,
-        late=late,
-        more_counters=[late_versions],
-    )
+    return apply_operator(sides.exchanged(context), operator, description, sides.schema, name=name, late=late)
 
 
 @dataclass(frozen=True)
@@ -199,7 +189,7 @@ class VersionedRows(RowKeyGroup):
             if self.watermark is not None and side == LEFT:
                 rows = self.in_time(rows, self.spec.times[LEFT], self.watermark)
             elif self.watermark is not None:
-                self.counts.late_right += int((self.spec.micros(rows, RIGHT) // 1000 <= self.watermark).sum())
+                self.counts.late_versions += int((self.spec.micros(rows, RIGHT) // 1000 <= self.watermark).sum())
             rows = without_late(rows)
             if rows.num_rows:
                 self.fresh[side].append(rows)

@@ -5,7 +5,7 @@ Emitted code is the same for both. The runtime calls `execution()` for the four 
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from contextvars import ContextVar
 from pathlib import Path
@@ -22,6 +22,7 @@ from tvfsql.runtime.cluster.files import for_spark
 from tvfsql.runtime.host.stream_id import FOLDER
 
 SCHEMA = f"`{CONTROL}` BIGINT, `{CHANNEL}` STRING"  # the schema of control rows
+REPORTS = "reports"  # the observed metric of an operator: the reports of its key groups
 OfBatches = Callable[[Iterator[pa.RecordBatch]], Iterator[pa.RecordBatch]]
 
 
@@ -53,14 +54,14 @@ class Execution:
         sent: DataFrame,
         processor: StatefulProcessor,
         output: T.StructType,
-        observed: tuple[str, Sequence[Column]],
+        name: str,
         unpack: OfBatches,
         schema: T.StructType,
     ) -> DataFrame:
         """Run a processor on the rows for each `key_group`, and unpack what it emits.
 
-        `output` is the schema of the emitted rows. `observed` are a name and the metrics that are observed under it.
-        `schema` is the schema of the result.
+        `output` is the schema of the emitted rows, whose reports are observed under `name`. `schema` is the schema of
+        the result.
         """
         if (folder := _carried_by(sent.sparkSession)) is not None:
             from tvfsql.runtime.cluster.carried import carried_function, carried_processor
@@ -69,8 +70,8 @@ class Execution:
         outputs = sent.groupBy("key_group").transformWithState(
             statefulProcessor=processor, outputStructType=output, outputMode="append", timeMode="None"
         )
-        name, figures = observed
-        return outputs.observe(name, *figures).mapInArrow(unpack, schema)
+        reports = F.collect_list("report").alias(REPORTS)
+        return outputs.observe(name, reports).mapInArrow(unpack, schema)
 
 
 def _carried_by(spark: SparkSession) -> Path | None:
