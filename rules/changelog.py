@@ -8,12 +8,12 @@ from tvfsql.options import Options
 from tvfsql.plan.aggregate.call import counted, finished, holes, needs_slices, retractable, row_of, sum_of_list
 from tvfsql.plan.aggregate.collector import Collector
 from tvfsql.plan.aggregate.table import AGGREGATES, EACH
-from tvfsql.plan.columns import SIGN
+from tvfsql.plan.analysis.properties import is_changelog
 from tvfsql.plan.node import Node
 from tvfsql.plan.nodes import AggCall, Expand, Filter, Item, Project, Scan, SetOperation
-from tvfsql.plan.properties import is_changelog
-from tvfsql.plan.scalar import Scalar, column, free_name, template, text
-from tvfsql.plan.types import is_float, is_integer
+from tvfsql.plan.tables.internal_columns import SIGN
+from tvfsql.plan.values.scalar import Scalar, column, free_name, template, text
+from tvfsql.plan.values.types import is_float, is_integer
 from tvfsql.plan.window import Session
 from tvfsql.plan.window_nodes import WindowAggregate, WindowTableFunction
 from tvfsql.planner import rule

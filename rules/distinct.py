@@ -12,11 +12,11 @@ from tvfsql.plan.aggregate.call import counted, finished, holes, row_of
 from tvfsql.plan.aggregate.collector import Collector
 from tvfsql.plan.aggregate.function import Share
 from tvfsql.plan.aggregate.table import AGGREGATES
+from tvfsql.plan.analysis.properties import is_changelog
 from tvfsql.plan.node import Node
 from tvfsql.plan.nodes import AggCall, Aggregate, Expand, Item, Project
-from tvfsql.plan.properties import is_changelog
-from tvfsql.plan.scalar import Scalar, column, free_name, template
-from tvfsql.plan.types import SqlType, is_orderable
+from tvfsql.plan.values.scalar import Scalar, column, free_name, template
+from tvfsql.plan.values.types import SqlType, is_orderable
 from tvfsql.plan.window import Cumulate, Session, Window
 from tvfsql.plan.window_nodes import WindowAggregate
 from tvfsql.planner import rule

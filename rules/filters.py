@@ -7,7 +7,7 @@ from dataclasses import replace
 from tvfsql.options import Options
 from tvfsql.plan.node import Node
 from tvfsql.plan.nodes import Expand, Filter, SetOperation
-from tvfsql.plan.scalar import Scalar
+from tvfsql.plan.values.scalar import Scalar
 from tvfsql.planner import rule
 
 

@@ -7,13 +7,13 @@ from dataclasses import replace
 from tvfsql.options import Options
 from tvfsql.plan.aggregate.table import ROWS
 from tvfsql.plan.aggregate.top_rows import TopRows, top_rows
-from tvfsql.plan.columns import WINDOW_COLUMNS
+from tvfsql.plan.analysis.properties import is_changelog
 from tvfsql.plan.node import Field, Node
 from tvfsql.plan.nodes import AggCall, Filter, Project, Unnest, directions
-from tvfsql.plan.properties import is_changelog
 from tvfsql.plan.rank import WindowDeduplicate, WindowTopN
-from tvfsql.plan.scalar import column, free_name, quoted, template
-from tvfsql.plan.types import is_orderable
+from tvfsql.plan.tables.internal_columns import WINDOW_COLUMNS
+from tvfsql.plan.values.scalar import column, free_name, quoted, template
+from tvfsql.plan.values.types import is_orderable
 from tvfsql.plan.window import Session
 from tvfsql.plan.window_nodes import WindowAggregate, WindowProperty, WindowTableFunction
 from tvfsql.planner import rule

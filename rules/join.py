@@ -8,7 +8,7 @@ from tvfsql.options import Options
 from tvfsql.plan.joins.temporal_join import TemporalJoin
 from tvfsql.plan.node import Node
 from tvfsql.plan.nodes import Filter, Join, LookupJoin
-from tvfsql.plan.scalar import Scalar
+from tvfsql.plan.values.scalar import Scalar
 from tvfsql.planner import rule
 
 # The sides whose rows leave the join unchanged, so that a filter can move below it, by kind of join.

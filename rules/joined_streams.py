@@ -7,15 +7,15 @@ from dataclasses import dataclass, field, replace
 
 from tvfsql.options import Options
 from tvfsql.plan.aggregate.table import ROWS
-from tvfsql.plan.columns import WINDOW_COLUMNS
+from tvfsql.plan.analysis.properties import window_of
+from tvfsql.plan.analysis.sharing import of_shared
 from tvfsql.plan.joins.equal_pair import EqualPair
 from tvfsql.plan.joins.window_join import WindowJoin
 from tvfsql.plan.node import Field, Node
 from tvfsql.plan.nodes import AggCall, Filter, Item, Project, SetOperation, Unnest
-from tvfsql.plan.properties import window_of
-from tvfsql.plan.scalar import Scalar, column, free_name, quoted, template, text
-from tvfsql.plan.sharing import of_shared
-from tvfsql.plan.types import SqlType
+from tvfsql.plan.tables.internal_columns import WINDOW_COLUMNS
+from tvfsql.plan.values.scalar import Scalar, column, free_name, quoted, template, text
+from tvfsql.plan.values.types import SqlType
 from tvfsql.plan.window import Session, one_per_end
 from tvfsql.plan.window_nodes import AttachedWindow, WindowAggregate, WindowProperty, WindowTableFunction
 from tvfsql.planner import rule

@@ -6,7 +6,6 @@ from dataclasses import replace
 from functools import singledispatch
 
 from tvfsql.options import Options
-from tvfsql.plan.columns import WINDOW_COLUMNS
 from tvfsql.plan.deduplicate import Deduplicate
 from tvfsql.plan.joins.interval_join import IntervalJoin
 from tvfsql.plan.joins.temporal_join import TemporalJoin
@@ -28,7 +27,8 @@ from tvfsql.plan.nodes import (
     Unnest,
 )
 from tvfsql.plan.rank import Rank, WindowDeduplicate, WindowTopN
-from tvfsql.plan.scalar import Ref, Scalar, column
+from tvfsql.plan.tables.internal_columns import WINDOW_COLUMNS
+from tvfsql.plan.values.scalar import Ref, Scalar, column
 from tvfsql.plan.window_nodes import WindowAggregate, WindowTableFunction
 from tvfsql.planner import rule
 

@@ -6,13 +6,13 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 
 from tvfsql.options import Options
+from tvfsql.plan.analysis.properties import WindowColumns, is_changelog, window_of
+from tvfsql.plan.analysis.same_rows import Columns, same_rows
 from tvfsql.plan.node import Node
 from tvfsql.plan.nodes import AggCall, Aggregate, Filter, Item, Join, Order, Project
-from tvfsql.plan.properties import WindowColumns, is_changelog, window_of
 from tvfsql.plan.rank import Rank
-from tvfsql.plan.same_rows import Columns, same_rows
-from tvfsql.plan.scalar import Ref, Scalar, column, free_name, template
-from tvfsql.plan.types import UNKNOWN
+from tvfsql.plan.values.scalar import Ref, Scalar, column, free_name, template
+from tvfsql.plan.values.types import UNKNOWN
 from tvfsql.planner import rule
 
 # how a value compares with the MAX or MIN of its group if it is the MAX or MIN

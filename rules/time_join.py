@@ -8,7 +8,7 @@ from tvfsql.plan.joins.equal_pair import EqualPair
 from tvfsql.plan.joins.interval_join import IntervalJoin
 from tvfsql.plan.node import Node
 from tvfsql.plan.nodes import Filter, Item, Join, Project
-from tvfsql.plan.scalar import Scalar, free_name, text
+from tvfsql.plan.values.scalar import Scalar, free_name, text
 from tvfsql.planner import rule
 from tvfsql.rules.projection import passing
 

@@ -5,10 +5,10 @@ from __future__ import annotations
 from dataclasses import replace
 
 from tvfsql.options import Options
-from tvfsql.plan.columns import RANGE
 from tvfsql.plan.node import Node
 from tvfsql.plan.nodes import Item, Project
-from tvfsql.plan.scalar import column
+from tvfsql.plan.tables.internal_columns import RANGE
+from tvfsql.plan.values.scalar import column
 from tvfsql.plan.window import Cumulate, Hop, Tumble
 from tvfsql.plan.window_nodes import GlobalWindowAggregate, LocalWindowAggregate, TimeRanges
 from tvfsql.planner import rule

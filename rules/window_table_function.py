@@ -6,10 +6,10 @@ from collections.abc import Callable
 from dataclasses import replace
 
 from tvfsql.options import Options
-from tvfsql.plan.columns import WINDOW_COLUMNS
 from tvfsql.plan.node import Node
 from tvfsql.plan.nodes import Filter, Item, Project, Unnest
-from tvfsql.plan.scalar import Scalar, column, free_name
+from tvfsql.plan.tables.internal_columns import WINDOW_COLUMNS
+from tvfsql.plan.values.scalar import Scalar, column, free_name
 from tvfsql.plan.window import Session
 from tvfsql.plan.window_nodes import WindowTableFunction
 from tvfsql.planner import rule

@@ -13,7 +13,7 @@ from zoneinfo import ZoneInfo
 
 from tvfsql.api import Compiled, Result, Session
 from tvfsql.api.script import Analyze, Message, Outcome, Script, queries_of
-from tvfsql.bind.call import AdvanceWatermark
+from tvfsql.bind.statements.call import AdvanceWatermark
 from tvfsql.errors import UnsupportedError
 from tvfsql.options.known import ZONE
 from tvfsql.runtime.host.row_formats import write_rows

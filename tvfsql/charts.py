@@ -8,7 +8,7 @@ from datetime import UTC, date, datetime
 from typing import Any
 
 from tvfsql.errors import BindError, did_you_mean
-from tvfsql.plan.columns import WINDOW_COLUMNS
+from tvfsql.plan.tables.internal_columns import WINDOW_COLUMNS
 from tvfsql.runtime.host.row_formats import is_integer, is_number, visible
 
 LINES, BARS = "lines", "bars"

@@ -9,7 +9,7 @@ import pytest
 import tvfsql
 from tvfsql.cli import main
 from tvfsql.errors import UnsupportedError
-from tvfsql.plan.scalar import Ref, Scalar
+from tvfsql.plan.values.scalar import Ref, Scalar
 from tvfsql.syntax.time_bounds import time_bounds
 
 TABLE = (

@@ -6,7 +6,7 @@ from sqlglot import exp
 
 from tvfsql.bind.scalar import to_scalar
 from tvfsql.errors import Span
-from tvfsql.plan.scalar import PROCTIME, Ref
+from tvfsql.plan.values.scalar import PROCTIME, Ref
 
 
 def test_a_column_whose_name_looks_like_a_hole_stays_a_column() -> None:

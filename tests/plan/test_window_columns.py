@@ -5,7 +5,7 @@ from __future__ import annotations
 import pytest
 from golden import after_prelude
 
-from tvfsql.plan.properties import window_of
+from tvfsql.plan.analysis.properties import window_of
 from tvfsql.plan.window import Tumble
 
 TUMBLE = "TABLE(TUMBLE(TABLE bid, DESCRIPTOR(bidtime), INTERVAL '10' MINUTE))"

@@ -17,7 +17,7 @@ from syrupy.types import SnapshotIndex
 from tvfsql.api import Compiled
 from tvfsql.api.listings import Listing
 from tvfsql.api.script import Message, Outcome, Script, Text, queries_of
-from tvfsql.bind.call import AdvanceWatermark
+from tvfsql.bind.statements.call import AdvanceWatermark
 
 CASES = Path(__file__).parents[1] / "cases"
 GOLDENS = Path(__file__).parents[1] / "__snapshots__"

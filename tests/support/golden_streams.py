@@ -24,7 +24,7 @@ from tvfsql.api.program import code_of
 from tvfsql.api.script import Script, queries_of
 from tvfsql.catalog import Table
 from tvfsql.physical.operators import TableSourceScan
-from tvfsql.plan.sharing import shared_by
+from tvfsql.plan.analysis.sharing import shared_by
 from tvfsql.runtime.frames.print_table import OP
 
 if TYPE_CHECKING:

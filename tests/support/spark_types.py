@@ -5,7 +5,7 @@ from __future__ import annotations
 from pyspark.sql import types as T
 
 from tvfsql.plan.node import Field
-from tvfsql.plan.types import SqlType, fields, split_kinds
+from tvfsql.plan.values.types import SqlType, fields, split_kinds
 
 SIMPLE: dict[str, type[T.DataType]] = {
     "string": T.StringType,

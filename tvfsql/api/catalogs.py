@@ -6,13 +6,13 @@ from collections.abc import Callable
 from dataclasses import dataclass, field, replace
 from typing import TYPE_CHECKING
 
-from tvfsql.bind.statement import bind_table
+from tvfsql.bind.statements.table import bind_table
 from tvfsql.catalog import Table
 from tvfsql.catalog.catalog import refuse_columns
 from tvfsql.catalog.connectors import SparkCatalog
 from tvfsql.catalog.connectors.spark_catalog import TEMPORARY_VIEW, VIEW, options_of
 from tvfsql.errors import BindError, Span, did_you_mean
-from tvfsql.plan.scalar import quoted
+from tvfsql.plan.values.scalar import quoted
 from tvfsql.syntax import ast, statements
 
 if TYPE_CHECKING:

@@ -10,7 +10,7 @@ from tvfsql.api.display import folded, short_columns
 from tvfsql.api.explain import explain
 from tvfsql.api.program import Program, Stages
 from tvfsql.physical.row_operators import unbounded_state
-from tvfsql.plan.sharing import shared_by
+from tvfsql.plan.analysis.sharing import shared_by
 from tvfsql.room import with_room
 from tvfsql.secrets import stars, without
 

@@ -10,17 +10,17 @@ from dataclasses import dataclass, replace
 from tvfsql.api.compiled import Compiled
 from tvfsql.bind.flink.zone import in_local_zone
 from tvfsql.bind.query import QueryBinder
-from tvfsql.bind.statement import bind_insert
+from tvfsql.bind.statements.insert import bind_insert
 from tvfsql.catalog import Catalog, Table
 from tvfsql.errors import OptionError, Span, TvfSqlError, UnsupportedError
 from tvfsql.options import Options
 from tvfsql.options.known import REUSE, RUNTIME_MODE
 from tvfsql.physical import lower
 from tvfsql.physical.streams.micro_batch import goes_by_micro_batch
+from tvfsql.plan.analysis.sharing import Shared, common_trunks, over_shared, share, told_once, trunks
 from tvfsql.plan.function import UserFunction, functions_in
 from tvfsql.plan.node import Node
 from tvfsql.plan.nodes import Scan
-from tvfsql.plan.sharing import Shared, common_trunks, over_shared, share, told_once, trunks
 from tvfsql.planner import Planner
 from tvfsql.rules import PHASES
 from tvfsql.syntax import ast, statements

@@ -6,7 +6,7 @@ from collections.abc import Iterable, Mapping, Sequence
 from html import escape
 
 from tvfsql.catalog import Catalog, Table, View
-from tvfsql.plan.types import shown
+from tvfsql.plan.values.types import shown
 
 ROWS = 50  # the most rows of a table in a notebook
 COLUMNS = 30

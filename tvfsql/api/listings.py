@@ -6,11 +6,11 @@ from collections.abc import Iterable
 from dataclasses import dataclass
 
 from tvfsql.bind.flink import BY_NAME
-from tvfsql.bind.spark_functions import functions
+from tvfsql.bind.spark_text.functions import functions
 from tvfsql.catalog import Catalog, View
 from tvfsql.errors import BindError, did_you_mean
 from tvfsql.plan.aggregate.table import AGGREGATES
-from tvfsql.plan.types import shown
+from tvfsql.plan.values.types import shown
 from tvfsql.syntax import ast, statements
 
 OTHERS = ("columns", "user functions", "catalogs", "databases", "create table")  # which SHOW also knows

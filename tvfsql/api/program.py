@@ -16,10 +16,10 @@ from tvfsql.physical.checkpoint.manifest import manifest_of
 from tvfsql.physical.checkpoint.resume import with_old_names
 from tvfsql.physical.operators import TableSourceScan
 from tvfsql.physical.streams.input_tables import input_tables, last_operators
+from tvfsql.plan.analysis.sharing import by_itself, shared_by
 from tvfsql.plan.checkpoint.manifest import Known, Manifest
 from tvfsql.plan.function import functions_in
 from tvfsql.plan.node import Node
-from tvfsql.plan.sharing import by_itself, shared_by
 from tvfsql.planner import Step
 from tvfsql.room import with_room
 from tvfsql.syntax import ast, statements

@@ -17,12 +17,13 @@ from tvfsql.api.compiling import compile_set, compile_statement
 from tvfsql.api.explain import explain
 from tvfsql.api.listings import Listing, describe, show
 from tvfsql.api.warehouse import Warehouse
-from tvfsql.bind.call import AdvanceWatermark, bind_call
-from tvfsql.bind.definitions import altered, definition_of, derived, of_query
 from tvfsql.bind.flink.zone import in_local_zone
 from tvfsql.bind.function import bind_function
 from tvfsql.bind.query import QueryBinder
-from tvfsql.bind.statement import bind_table, bind_view
+from tvfsql.bind.statements.call import AdvanceWatermark, bind_call
+from tvfsql.bind.statements.definitions import altered, definition_of, derived, of_query
+from tvfsql.bind.statements.table import bind_table
+from tvfsql.bind.statements.view import bind_view
 from tvfsql.bind.user_function_calls import with_functions
 from tvfsql.catalog import Catalog, Table, View
 from tvfsql.catalog.connectors import Connector, Managed

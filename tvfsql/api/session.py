@@ -20,8 +20,8 @@ from tvfsql.api.script import Analyze, Message, Script, Text, queries_of
 from tvfsql.api.streams import Build, Streams
 from tvfsql.api.tables import register
 from tvfsql.api.warehouse import Warehouse
-from tvfsql.bind.call import AdvanceWatermark, epoch_ms, table_with_watermark
 from tvfsql.bind.function import function_of
+from tvfsql.bind.statements.call import AdvanceWatermark, epoch_ms, table_with_watermark
 from tvfsql.catalog import Catalog, Table, View
 from tvfsql.errors import BindError, DataError, OptionError, UnsupportedError
 from tvfsql.options import Options

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable
 from typing import TYPE_CHECKING, Any
 
-from tvfsql.bind.statement import bind_watermark
+from tvfsql.bind.statements.table import bind_watermark
 from tvfsql.catalog import Catalog, Table, TableColumn
 from tvfsql.catalog.changelog import op_column
 from tvfsql.emit.columns import reference

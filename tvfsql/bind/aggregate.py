@@ -11,7 +11,7 @@ from tvfsql.bind import scalar
 from tvfsql.bind.grouping_sets import GroupingSets
 from tvfsql.bind.scalar import Call, Resolved
 from tvfsql.bind.scope import Relation
-from tvfsql.bind.spark_functions import check_functions
+from tvfsql.bind.spark_text.functions import check_functions
 from tvfsql.bind.user_function_calls import check_arguments
 from tvfsql.errors import BindError, Span, UnsupportedError
 from tvfsql.plan.aggregate.function import Accepts
@@ -19,8 +19,8 @@ from tvfsql.plan.aggregate.table import AGGREGATES
 from tvfsql.plan.function import UserFunction
 from tvfsql.plan.node import Node
 from tvfsql.plan.nodes import AggCall, Aggregate, Item, Project
-from tvfsql.plan.scalar import Scalar, column, free_name, text
-from tvfsql.plan.types import UNKNOWN, SqlType, shown
+from tvfsql.plan.values.scalar import Scalar, column, free_name, text
+from tvfsql.plan.values.types import UNKNOWN, SqlType, shown
 
 EVENT_TIME = ("FIRST_VALUE", "LAST_VALUE", "LISTAGG", "COLLECT", "COLLECT_LIST", "ARRAY_AGG")
 

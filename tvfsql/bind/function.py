@@ -16,11 +16,11 @@ from datetime import date, datetime
 from decimal import Decimal
 from typing import Any
 
-from tvfsql.bind.spark_functions import is_known
+from tvfsql.bind.spark_text.functions import is_known
 from tvfsql.errors import BindError, Span, SqlSyntaxError, UnsupportedError, nearest
 from tvfsql.functions import DETERMINISTIC, RETURNS
 from tvfsql.plan.function import MANY, UserFunction
-from tvfsql.plan.types import SqlType
+from tvfsql.plan.values.types import SqlType
 from tvfsql.syntax import statements
 from tvfsql.syntax.type_words import parse_type
 

@@ -8,8 +8,8 @@ from tvfsql.bind.flink.common_type import of_values
 from tvfsql.bind.flink.lowered_call import USER, Made
 from tvfsql.bind.flink.rounding import rounded_type
 from tvfsql.errors import BindError
-from tvfsql.plan.arithmetic import arithmetic
-from tvfsql.plan.types import (
+from tvfsql.plan.values.arithmetic import arithmetic
+from tvfsql.plan.values.types import (
     UNKNOWN,
     SqlType,
     fields,

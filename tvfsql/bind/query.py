@@ -16,7 +16,7 @@ from tvfsql.bind.rank import Ranking, ranks_by_time, ranks_windows
 from tvfsql.bind.relation import Sources, filtered
 from tvfsql.bind.scalar import Resolved
 from tvfsql.bind.scope import Bound, Relation, resolve
-from tvfsql.bind.spark_queries import bind_ordinary
+from tvfsql.bind.spark_text.queries import bind_ordinary
 from tvfsql.catalog import Catalog
 from tvfsql.errors import BindError, Span, nearest, spanning
 from tvfsql.options import Options
@@ -24,8 +24,8 @@ from tvfsql.plan import nodes
 from tvfsql.plan.node import Node
 from tvfsql.plan.nodes import Item, Order, Project
 from tvfsql.plan.rank import RANK_TYPE
-from tvfsql.plan.scalar import Scalar, column, free_name
-from tvfsql.plan.types import SqlType
+from tvfsql.plan.values.scalar import Scalar, column, free_name
+from tvfsql.plan.values.types import SqlType
 from tvfsql.syntax import ast
 
 T = TypeVar("T")

@@ -8,13 +8,13 @@ from dataclasses import dataclass
 from tvfsql.bind import scalar
 from tvfsql.bind.scalar import Resolved
 from tvfsql.bind.scope import Relation
+from tvfsql.plan.analysis.proctime import is_proctime
+from tvfsql.plan.analysis.properties import unique_key, window_of
 from tvfsql.plan.node import Node
 from tvfsql.plan.nodes import Item, Order, Project
-from tvfsql.plan.proctime import is_proctime
-from tvfsql.plan.properties import unique_key, window_of
 from tvfsql.plan.rank import RANK_TYPE, Rank
-from tvfsql.plan.scalar import Scalar, column, free_name
-from tvfsql.plan.types import is_orderable
+from tvfsql.plan.values.scalar import Scalar, column, free_name
+from tvfsql.plan.values.types import is_orderable
 from tvfsql.syntax import ast
 
 

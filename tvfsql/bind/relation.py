@@ -17,14 +17,14 @@ from tvfsql.errors import BindError, UnsupportedError
 from tvfsql.options import Options
 from tvfsql.options.known import ZONE
 from tvfsql.plan import nodes
-from tvfsql.plan.columns import WINDOW_COLUMNS
+from tvfsql.plan.analysis.proctime import is_proctime
 from tvfsql.plan.joins.equal_pair import EqualPair
 from tvfsql.plan.node import Node
 from tvfsql.plan.nodes import Item, Project
-from tvfsql.plan.places import at, moved
-from tvfsql.plan.proctime import is_proctime
-from tvfsql.plan.scalar import Scalar, column, free_name
-from tvfsql.plan.types import is_time, shown
+from tvfsql.plan.spans import at, moved
+from tvfsql.plan.tables.internal_columns import WINDOW_COLUMNS
+from tvfsql.plan.values.scalar import Scalar, column, free_name
+from tvfsql.plan.values.types import is_time, shown
 from tvfsql.plan.window_nodes import WindowTableFunction
 from tvfsql.syntax import ast
 

@@ -14,7 +14,7 @@ from sqlglot import exp
 
 from tvfsql.bind.flink.lowered_call import made
 from tvfsql.bind.infer import infer
-from tvfsql.bind.spark_functions import (
+from tvfsql.bind.spark_text.functions import (
     function_name,
     functions,
     in_spark_words,
@@ -26,8 +26,8 @@ from tvfsql.bind.user_function_calls import user_of, users_in
 from tvfsql.errors import BindError, Span, TvfSqlError
 from tvfsql.plan.aggregate.table import AGGREGATES, ALIASES, multiset
 from tvfsql.plan.function import UserFunction
-from tvfsql.plan.scalar import Scalar
-from tvfsql.plan.types import UNKNOWN, SqlType, shown
+from tvfsql.plan.values.scalar import Scalar
+from tvfsql.plan.values.types import UNKNOWN, SqlType, shown
 from tvfsql.syntax import ast
 from tvfsql.syntax.places import span_of
 

@@ -10,9 +10,9 @@ from sqlglot import exp
 from tvfsql.bind import scalar
 from tvfsql.bind.scalar import Resolved
 from tvfsql.errors import BindError, Span, did_you_mean, nearest
-from tvfsql.plan.columns import WINDOW_COLUMNS
 from tvfsql.plan.node import Node
-from tvfsql.plan.types import SqlType
+from tvfsql.plan.tables.internal_columns import WINDOW_COLUMNS
+from tvfsql.plan.values.types import SqlType
 from tvfsql.syntax import ast
 from tvfsql.syntax.queries.group_windows import QUALIFIER
 

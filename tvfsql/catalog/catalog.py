@@ -10,10 +10,10 @@ from tvfsql.catalog.history import History
 from tvfsql.catalog.outside import Outside
 from tvfsql.errors import BindError, Span, did_you_mean, nearest
 from tvfsql.plan.function import UserFunction
-from tvfsql.plan.names import refused
 from tvfsql.plan.node import Field, Node
-from tvfsql.plan.scalar import Scalar
-from tvfsql.plan.types import SqlType, shown
+from tvfsql.plan.tables.refused_names import refused
+from tvfsql.plan.values.scalar import Scalar
+from tvfsql.plan.values.types import SqlType, shown
 from tvfsql.secrets import shown as shown_option
 
 

@@ -8,7 +8,7 @@ from collections.abc import Mapping, Sequence
 
 from tvfsql.errors import BindError, Span, did_you_mean
 from tvfsql.plan.node import Field
-from tvfsql.plan.types import shown
+from tvfsql.plan.values.types import shown
 
 OP = "changelog.op"
 

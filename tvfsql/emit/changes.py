@@ -7,7 +7,7 @@ from collections.abc import Sequence
 from tvfsql.catalog.connectors.changes import DEBEZIUM, Changes
 from tvfsql.emit.python_module import Call, Chain, PythonModule, literal
 from tvfsql.plan.node import Field
-from tvfsql.plan.types import ddl
+from tvfsql.plan.values.types import ddl
 
 
 def captured(messages: str, changes: Changes, fields: Sequence[Field], sign: str, module: PythonModule) -> Chain:

@@ -8,7 +8,7 @@ from collections.abc import Iterable
 from tvfsql.emit.python_module import Chain, literal
 from tvfsql.plan.aggregate.call import whole
 from tvfsql.plan.nodes import AggCall, Item, Order
-from tvfsql.plan.scalar import Scalar
+from tvfsql.plan.values.scalar import Scalar
 from tvfsql.plan.window_nodes import PartialColumn
 
 SIMPLE = re.compile(

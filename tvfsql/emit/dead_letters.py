@@ -6,10 +6,10 @@ from collections.abc import Iterable, Sequence
 
 from tvfsql.emit.python_module import PythonModule, literal
 from tvfsql.physical.operators import TableSourceScan
-from tvfsql.plan.columns import CHANNEL, TEXT
 from tvfsql.plan.node import Field
-from tvfsql.plan.scalar import quoted
-from tvfsql.plan.types import ddl
+from tvfsql.plan.tables.internal_columns import CHANNEL, TEXT
+from tvfsql.plan.values.scalar import quoted
+from tvfsql.plan.values.types import ddl
 
 RUNTIME = "tvfsql.runtime"
 OF_TEXT = f"{quoted(TEXT)} STRING"

@@ -11,7 +11,7 @@ from tvfsql.emit.python_module import PARAMETERS, Call, Chain, PythonModule, lit
 from tvfsql.plan import window
 from tvfsql.plan.function import UserFunction, functions_in
 from tvfsql.plan.node import Node
-from tvfsql.plan.scalar import free_name
+from tvfsql.plan.values.scalar import free_name
 from tvfsql.runtime import stream
 
 OF_SPARK = ("DataFrame", "SparkSession", "Window", "DataStreamWriter", "Callable")

@@ -13,8 +13,8 @@ from tvfsql.emit.python_module import literal
 from tvfsql.emit.sources import STREAM
 from tvfsql.options import StreamOptions
 from tvfsql.physical.operators import LateOutput, TableSourceScan
+from tvfsql.plan.analysis.sharing import by_itself, shared_by
 from tvfsql.plan.node import Node
-from tvfsql.plan.sharing import by_itself, shared_by
 from tvfsql.plan.start_mode import USUAL
 from tvfsql.runtime.stream.driver.idle_sources import Source
 

@@ -15,9 +15,9 @@ from tvfsql.emit.dead_letters import OF_TEXT, columns_ddl, parsing, tell_letters
 from tvfsql.emit.python_module import Call, Chain, PythonModule, literal, option_value
 from tvfsql.physical.operators import TableSourceScan
 from tvfsql.physical.streams.dead_letters import OF_MESSAGES, PARSED, stops_at_bad_rows
-from tvfsql.plan.columns import ADDED, CHANNEL, TEXT
 from tvfsql.plan.node import Field
-from tvfsql.plan.scalar import quoted
+from tvfsql.plan.tables.internal_columns import ADDED, CHANNEL, TEXT
+from tvfsql.plan.values.scalar import quoted
 
 # The metadata columns of Spark's messages.
 SPARK_TYPES = {"topic": "string", "partition": "int", "offset": "bigint", "timestamp": "timestamp", "key": "binary"}

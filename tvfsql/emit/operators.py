@@ -20,11 +20,11 @@ from tvfsql.physical.operators import (
     WatermarkAssigner,
 )
 from tvfsql.plan import nodes
-from tvfsql.plan.columns import CONTROL, WATERMARK
+from tvfsql.plan.analysis.sharing import Reused, Shared
 from tvfsql.plan.joins.window_join import WindowJoin
 from tvfsql.plan.node import Node
-from tvfsql.plan.scalar import column, template, text
-from tvfsql.plan.sharing import Reused, Shared
+from tvfsql.plan.tables.internal_columns import CONTROL, WATERMARK
+from tvfsql.plan.values.scalar import column, template, text
 
 
 @singledispatch

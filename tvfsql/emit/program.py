@@ -18,10 +18,10 @@ from tvfsql.emit.sinks import dead_letters, insert, late_output, stream_insert, 
 from tvfsql.emit.sources import STREAM
 from tvfsql.options import StreamOptions
 from tvfsql.physical.operators import LateOutput, TableSourceScan
+from tvfsql.plan.analysis.sharing import by_itself, shared_by
 from tvfsql.plan.function import UserFunction
 from tvfsql.plan.node import Node
 from tvfsql.plan.nodes import Sink
-from tvfsql.plan.sharing import by_itself, shared_by
 from tvfsql.secrets import OF_ENVIRONMENT
 
 

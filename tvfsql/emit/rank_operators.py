@@ -13,7 +13,7 @@ from tvfsql.physical.operators import (
 )
 from tvfsql.plan import nodes
 from tvfsql.plan.rank import Rank, WindowDeduplicate, WindowTopN
-from tvfsql.plan.scalar import free_name, quoted
+from tvfsql.plan.values.scalar import free_name, quoted
 
 
 @emit.register

@@ -14,10 +14,10 @@ from tvfsql.emit.kafka import as_messages
 from tvfsql.emit.python_module import Call, Chain, PythonModule, literal, option_value
 from tvfsql.emit.sources import STREAM, read_table
 from tvfsql.physical.operators import Calc, LateOutput, TableSourceScan
-from tvfsql.plan.columns import OP
 from tvfsql.plan.node import Node
 from tvfsql.plan.nodes import Limit, Sink, Sort
-from tvfsql.plan.scalar import quoted
+from tvfsql.plan.tables.internal_columns import OP
+from tvfsql.plan.values.scalar import quoted
 
 
 def with_op(table: Table, plan: Sink) -> Table:

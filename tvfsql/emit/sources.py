@@ -13,11 +13,11 @@ from tvfsql.emit.dead_letters import OF_TEXT, columns_ddl, parsing, tell_letters
 from tvfsql.emit.kafka import read_messages
 from tvfsql.emit.python_module import Chain, PythonModule, literal, option_value
 from tvfsql.physical.operators import TableSourceScan
-from tvfsql.plan.columns import TEXT
-from tvfsql.plan.delta_paths import folder_of
 from tvfsql.plan.node import Field
-from tvfsql.plan.scalar import quoted
-from tvfsql.plan.types import SqlType
+from tvfsql.plan.tables.delta_paths import folder_of
+from tvfsql.plan.tables.internal_columns import TEXT
+from tvfsql.plan.values.scalar import quoted
+from tvfsql.plan.values.types import SqlType
 
 RUNTIME = "tvfsql.runtime"
 STREAM = "tvfsql.runtime.stream"

@@ -12,8 +12,8 @@ from tvfsql.errors import Span
 from tvfsql.lint.walk import Seen, expressions, inner_queries, nodes, of_kind, tables_of
 from tvfsql.options.known import RUNTIME_MODE
 from tvfsql.options.words import Mode
-from tvfsql.plan.durations import duration
-from tvfsql.plan.scalar import PROCTIME
+from tvfsql.plan.values.durations import duration
+from tvfsql.plan.values.scalar import PROCTIME
 from tvfsql.syntax import ast, statements
 
 COMPARISONS = (exp.EQ, exp.NEQ, exp.GT, exp.GTE, exp.LT, exp.LTE)

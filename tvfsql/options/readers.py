@@ -10,8 +10,8 @@ from typing import Generic, TypeVar
 from zoneinfo import available_timezones
 
 from tvfsql.errors import OptionError, Span, did_you_mean, nearest
-from tvfsql.plan.durations import milliseconds
 from tvfsql.plan.start_mode import EXAMPLES, StartMode, start_mode
+from tvfsql.plan.values.durations import milliseconds
 
 T = TypeVar("T")
 E = TypeVar("E", bound=Enum)

@@ -46,17 +46,17 @@ from tvfsql.physical.streams.starting import started
 from tvfsql.physical.words import called
 from tvfsql.plan import nodes, window_nodes
 from tvfsql.plan.aggregate.call import mergeable
-from tvfsql.plan.columns import BEFORE, SIGN, WINDOW_COLUMNS
 from tvfsql.plan.deduplicate import Deduplicate
 from tvfsql.plan.joins.interval_join import IntervalJoin
 from tvfsql.plan.joins.temporal_join import TemporalJoin
 from tvfsql.plan.joins.window_join import WindowJoin
 from tvfsql.plan.node import Node
 from tvfsql.plan.nodes import Item
-from tvfsql.plan.places import placed
 from tvfsql.plan.rank import Rank, WindowDeduplicate, WindowTopN
-from tvfsql.plan.scalar import Ref, Scalar, column, free_name, quoted, template
-from tvfsql.plan.types import SqlType
+from tvfsql.plan.spans import placed
+from tvfsql.plan.tables.internal_columns import BEFORE, SIGN, WINDOW_COLUMNS
+from tvfsql.plan.values.scalar import Ref, Scalar, column, free_name, quoted, template
+from tvfsql.plan.values.types import SqlType
 from tvfsql.plan.window import Cumulate, Session, Window
 from tvfsql.plan.window_nodes import WindowProperty
 

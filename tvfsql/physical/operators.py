@@ -13,12 +13,12 @@ from typing import Self, Unpack
 from tvfsql.catalog import Table
 from tvfsql.options.words import NullTimes
 from tvfsql.plan.aggregate.function import MergeKind
-from tvfsql.plan.columns import BEFORE, LATE, MARKS, OP
 from tvfsql.plan.node import Field, Node, Schema
 from tvfsql.plan.nodes import AggCall, Item, Sort
 from tvfsql.plan.rank import WindowDeduplicate, WindowTopN
-from tvfsql.plan.scalar import Scalar
 from tvfsql.plan.stream import StreamContext, StreamOptions
+from tvfsql.plan.tables.internal_columns import BEFORE, LATE, MARKS, OP
+from tvfsql.plan.values.scalar import Scalar
 from tvfsql.plan.window import Window
 from tvfsql.plan.window_nodes import global_label, local_columns, local_labels, window_label
 

@@ -10,13 +10,13 @@ from tvfsql.errors import UnsupportedError
 from tvfsql.physical.operators import MARK_FIELDS, StreamOperator, own_fields
 from tvfsql.physical.words import origin
 from tvfsql.plan.deduplicate import Deduplicate
-from tvfsql.plan.durations import duration
 from tvfsql.plan.joins.interval_join import IntervalJoin
 from tvfsql.plan.joins.temporal_join import TemporalJoin
 from tvfsql.plan.node import Field, Node, Schema
 from tvfsql.plan.nodes import CurrentWatermark
-from tvfsql.plan.scalar import Scalar
 from tvfsql.plan.stream import ONE_INPUT, TWO_INPUTS, StreamContext
+from tvfsql.plan.values.durations import duration
+from tvfsql.plan.values.scalar import Scalar
 
 
 class RowOperator(StreamOperator):

@@ -10,7 +10,7 @@ from tvfsql.plan.joins.window_join import WindowJoin
 from tvfsql.plan.node import Node
 from tvfsql.plan.nodes import AggCall
 from tvfsql.plan.rank import Rank, WindowDeduplicate, WindowTopN
-from tvfsql.plan.scalar import Scalar
+from tvfsql.plan.values.scalar import Scalar
 
 NOUNS: dict[type[Node], str] = {
     nodes.Aggregate: "this aggregate",

@@ -7,7 +7,7 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 
-from tvfsql.plan.durations import duration
+from tvfsql.plan.values.durations import duration
 
 
 @dataclass(frozen=True)

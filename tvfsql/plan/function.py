@@ -6,7 +6,7 @@ from collections.abc import Iterator
 from dataclasses import dataclass, fields, is_dataclass, replace
 from typing import Any
 
-from tvfsql.plan.types import SqlType
+from tvfsql.plan.values.types import SqlType
 
 OF_ROWS = "_of_rows"  # suffix of a function that is only called for rows of the query
 MANY = 1 << 10  # the most arguments that a function with *arguments accepts

@@ -8,7 +8,7 @@ from functools import cached_property
 from typing import Any
 
 from tvfsql.errors import Span
-from tvfsql.plan.types import UNKNOWN, SqlType
+from tvfsql.plan.values.types import UNKNOWN, SqlType
 
 
 @dataclass(frozen=True)

@@ -10,8 +10,8 @@ from tvfsql.errors import Span
 from tvfsql.plan.aggregate.top_rows import TopRows
 from tvfsql.plan.function import UserFunction
 from tvfsql.plan.node import Field, Node, Schema
-from tvfsql.plan.scalar import Scalar, column, template
-from tvfsql.plan.types import UNKNOWN, SqlType, fields
+from tvfsql.plan.values.scalar import Scalar, column, template
+from tvfsql.plan.values.types import UNKNOWN, SqlType, fields
 
 
 @dataclass(frozen=True)
@@ -69,9 +69,9 @@ class AggCall:
 class Scan(Node):
     """The rows of a table of the catalog; `fields` are the columns that are read.
 
-    With `changelog` the rows are changes that no operator above has handled yet (`plan.properties.is_changelog`). With
-    `sign` the changes become plain rows, in which that column is 1 for an insert and -1 for a retraction. A table that
-    is `looked_up` is no stream: each micro-batch reads all of it.
+    With `changelog` the rows are changes that no operator above has handled yet
+    (`plan.analysis.properties.is_changelog`). With `sign` the changes become plain rows, in which that column is 1 for an
+    insert and -1 for a retraction. A table that is `looked_up` is no stream: each micro-batch reads all of it.
     """
 
     table: str

@@ -11,7 +11,7 @@ from dataclasses import dataclass
 from datetime import date
 from math import gcd
 
-from tvfsql.plan.durations import UNITS, calendar, duration
+from tvfsql.plan.values.durations import UNITS, calendar, duration
 
 SIZES_A_RANGE = 4  # the length of a time range of HOP in window sizes: at most a quarter of the slices is copied
 

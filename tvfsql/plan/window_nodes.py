@@ -7,14 +7,14 @@ from dataclasses import dataclass, field
 from functools import cached_property
 
 from tvfsql.plan.aggregate.function import MergeKind
-from tvfsql.plan.columns import INTERVAL_LAST, INTERVAL_START, RANGE, SLICE_END, WINDOW_COLUMNS
-from tvfsql.plan.durations import duration
+from tvfsql.plan.analysis.proctime import is_proctime
 from tvfsql.plan.function import UserFunction
 from tvfsql.plan.node import Field, Node, Schema
 from tvfsql.plan.nodes import AggCall, Item
-from tvfsql.plan.proctime import is_proctime
-from tvfsql.plan.scalar import Scalar
-from tvfsql.plan.types import SqlType
+from tvfsql.plan.tables.internal_columns import INTERVAL_LAST, INTERVAL_START, RANGE, SLICE_END, WINDOW_COLUMNS
+from tvfsql.plan.values.durations import duration
+from tvfsql.plan.values.scalar import Scalar
+from tvfsql.plan.values.types import SqlType
 from tvfsql.plan.window import Cumulate, Hop, Session, Tumble, Window, time_ranges
 
 

@@ -10,8 +10,8 @@ from tvfsql.errors import OptionError, did_you_mean
 from tvfsql.options import Options
 from tvfsql.options.known import DISABLED_RULES
 from tvfsql.plan.node import Node
-from tvfsql.plan.places import placed
 from tvfsql.plan.plan_text import tree
+from tvfsql.plan.spans import placed
 
 Rewrite = Callable[[Node, Options], Node | None]
 MAX_PASSES = 100

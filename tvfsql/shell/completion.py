@@ -9,7 +9,7 @@ from dataclasses import dataclass
 
 from tvfsql.api import Session
 from tvfsql.catalog import Table, View
-from tvfsql.plan.types import shown
+from tvfsql.plan.values.types import shown
 from tvfsql.shell.spark_names import SparkNames
 
 WORD = re.compile(r"[\w$]*$")

@@ -6,7 +6,7 @@ import re
 from dataclasses import dataclass
 
 from tvfsql.errors import Span
-from tvfsql.plan.declared_types import DeclaredType
+from tvfsql.plan.values.declared_types import DeclaredType
 from tvfsql.syntax import ast
 
 

@@ -6,7 +6,7 @@ import re
 from collections.abc import Iterator, Mapping
 from dataclasses import dataclass, field
 
-from tvfsql.plan.scalar import Ref, Scalar
+from tvfsql.plan.values.scalar import Ref, Scalar
 from tvfsql.syntax.interval import parse_interval, unit_of
 
 TOKENS = re.compile(r"'[^']*'|[<>=!]+|\w+|\S")

@@ -12,15 +12,15 @@ from lark.utils import TextSlice
 
 from tvfsql.errors import Span, SqlSyntaxError, UnsupportedError
 from tvfsql.folders import cache_folder, is_ours
-from tvfsql.plan.names import refused
+from tvfsql.plan.tables.refused_names import refused
 
 FUNCTIONS = ("TUMBLE", "HOP", "CUMULATE", "SESSION")
 # the older group windows in GROUP BY, and the functions about them
 GROUP_WINDOWS = frozenset(
     name + of for name in ("TUMBLE", "HOP", "SESSION") for of in ("", "_START", "_END", "_ROWTIME", "_PROCTIME")
 )
-# What no text contains: the first characters of ASCII (bind.holes relies on this), and surrogates: Python reads
-# bytes of a command line that are not UTF-8 as such.
+# What no text contains: the first characters of ASCII (bind.spark_text.holes relies on this), and surrogates: Python
+# reads bytes of a command line that are not UTF-8 as such.
 ODD = re.compile("[\x00-\x08\ud800-\udfff]")
 
 

@@ -11,9 +11,9 @@ from dataclasses import replace
 from lark import Token
 
 from tvfsql.errors import Span, SqlSyntaxError, UnsupportedError, nearest
-from tvfsql.plan.declared_types import DeclaredType
-from tvfsql.plan.scalar import quoted
-from tvfsql.plan.types import SqlType
+from tvfsql.plan.values.declared_types import DeclaredType
+from tvfsql.plan.values.scalar import quoted
+from tvfsql.plan.values.types import SqlType
 from tvfsql.syntax.tokens import place_of, tokens_of, unquote
 
 # by name: Spark's type

@@ -4,8 +4,8 @@ from __future__ import annotations
 
 from sqlglot import exp
 
-from tvfsql.plan.scalar import quoted
-from tvfsql.plan.types import SqlType
+from tvfsql.plan.values.scalar import quoted
+from tvfsql.plan.values.types import SqlType
 
 T = exp.DataType.Type
 

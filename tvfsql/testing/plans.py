@@ -11,10 +11,10 @@ from typing import Any, cast
 
 from tvfsql.catalog import Table, TableColumn
 from tvfsql.physical.operators import TableSourceScan
-from tvfsql.plan.columns import CHANNEL
+from tvfsql.plan.analysis.sharing import Reused, Shared
 from tvfsql.plan.node import Node
-from tvfsql.plan.scalar import Part, Proctime, Scalar, free_name
-from tvfsql.plan.sharing import Reused, Shared
+from tvfsql.plan.tables.internal_columns import CHANNEL
+from tvfsql.plan.values.scalar import Part, Proctime, Scalar, free_name
 
 _CLOCK = re.compile(r"'(?:[^'\\]|\\.|'')*'|\b(?:current_timestamp|now)\(\)", re.IGNORECASE)
 

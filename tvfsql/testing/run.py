@@ -8,7 +8,7 @@ from datetime import UTC, datetime
 from typing import TYPE_CHECKING
 from zoneinfo import ZoneInfo
 
-from tvfsql.bind.call import epoch_ms
+from tvfsql.bind.statements.call import epoch_ms
 from tvfsql.catalog import Table
 from tvfsql.emit.dead_letters import columns_ddl
 from tvfsql.errors import Span, TvfSqlError, did_you_mean

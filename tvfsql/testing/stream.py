@@ -12,7 +12,7 @@ from typing import TYPE_CHECKING
 from tvfsql.api.compiled import Compiled
 from tvfsql.api.program import Program
 from tvfsql.api.script import Script, queries_of
-from tvfsql.bind.call import AdvanceWatermark
+from tvfsql.bind.statements.call import AdvanceWatermark
 from tvfsql.catalog import Catalog, Table
 from tvfsql.catalog.history import HISTORY
 from tvfsql.errors import DataError, UnsupportedError

@@ -19,7 +19,7 @@ from registry import SchemaRegistry, schema_registry
 
 from tvfsql.catalog.connectors.avro_schema import Mapped, record_schema
 from tvfsql.errors import DataError
-from tvfsql.plan.declared_types import undeclared
+from tvfsql.plan.values.declared_types import undeclared
 from tvfsql.runtime.avro.messages import message_reader, write
 from tvfsql.runtime.avro.registry import Registry
 from tvfsql.runtime.messages.rows import read_messages

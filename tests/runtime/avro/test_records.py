@@ -17,7 +17,7 @@ from tvfsql import Session
 from tvfsql.catalog import Table
 from tvfsql.catalog.connectors import Kafka
 from tvfsql.errors import DataError, TvfSqlError
-from tvfsql.plan.columns import TEXT
+from tvfsql.plan.tables.internal_columns import TEXT
 from tvfsql.runtime.avro.records import record_reader, write
 from tvfsql.runtime.messages.rows import BadMessage, read_messages
 

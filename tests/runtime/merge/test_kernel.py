@@ -18,7 +18,7 @@ from hypothesis import example, given
 from hypothesis import strategies as st
 
 from examples import examples
-from tvfsql.plan.columns import RANGE
+from tvfsql.plan.tables.internal_columns import RANGE
 from tvfsql.plan.window import Cumulate, Hop, time_ranges
 from tvfsql.runtime.merge import kernel
 from tvfsql.runtime.merge.kernel import SliceKernel

@@ -18,7 +18,7 @@ from tvfsql.catalog import Catalog, Table
 from tvfsql.catalog.connectors import Kafka
 from tvfsql.errors import DataError, TvfSqlError
 from tvfsql.options import Options
-from tvfsql.plan.columns import TEXT
+from tvfsql.plan.tables.internal_columns import TEXT
 from tvfsql.runtime.messages.rows import BadMessage, read_messages
 from tvfsql.runtime.protobuf.messages import Reader, write
 

@@ -12,7 +12,7 @@ import pytest
 from examples import SOAK
 from tvfsql import Session
 from tvfsql.plan.synthetic.nexmark import TABLES
-from tvfsql.plan.types import ddl
+from tvfsql.plan.values.types import ddl
 from tvfsql.runtime import DatagenSource, NexmarkSource
 
 if TYPE_CHECKING:

@@ -9,8 +9,8 @@ from typing import Any
 
 from tvfsql.api.page.layout import places
 from tvfsql.api.program import Stages
-from tvfsql.plan.durations import duration
 from tvfsql.plan.node import Node
+from tvfsql.plan.values.durations import duration
 from tvfsql.plan.window import Cumulate, Hop, Tumble
 from tvfsql.rules import PHASES
 

@@ -8,7 +8,7 @@ from sqlglot import exp
 
 from tvfsql.bind.flink.lowered_call import made
 from tvfsql.bind.flink.times import INSTANT, in_utc, of_utc
-from tvfsql.plan.types import ORDER, SqlType, is_decimal, is_float, is_integer, is_number
+from tvfsql.plan.values.types import ORDER, SqlType, is_decimal, is_float, is_integer, is_number
 
 TypeOf = Callable[[exp.Expr], SqlType]
 SYMBOLS = {exp.Add: "+", exp.Sub: "-", exp.Mul: "*", exp.Mod: "%"}

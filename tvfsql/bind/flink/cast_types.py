@@ -8,7 +8,7 @@ from sqlglot import exp
 
 from tvfsql.bind.flink.digits import TIMES
 from tvfsql.errors import UnsupportedError
-from tvfsql.plan.types import SqlType
+from tvfsql.plan.values.types import SqlType
 from tvfsql.syntax.types import spark_type
 
 T = exp.DataType.Type

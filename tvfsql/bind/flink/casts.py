@@ -5,8 +5,8 @@ from __future__ import annotations
 from tvfsql.bind.flink.cast_types import Target
 from tvfsql.bind.flink.times import CLOCK, EPOCH, INSTANT, date_of, instant_at, read, read_date, wall_clock
 from tvfsql.errors import BindError, UnsupportedError
-from tvfsql.plan.scalar import quoted
-from tvfsql.plan.types import INTEGERS, UNKNOWN, SqlType, ddl, fields, is_decimal, is_number, shown, split_kinds
+from tvfsql.plan.values.scalar import quoted
+from tvfsql.plan.values.types import INTEGERS, UNKNOWN, SqlType, ddl, fields, is_decimal, is_number, shown, split_kinds
 
 OTHER = "[\\\\p{ASCII}&&[^.0-9]]"
 

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable
 
 from tvfsql.bind.flink.function import Function, literal_of, same
-from tvfsql.plan.types import UNKNOWN, SqlType, split_kinds
+from tvfsql.plan.values.types import UNKNOWN, SqlType, split_kinds
 
 ARRAYS = "array<"
 SEVERAL = "RAISE_ERROR('ELEMENT takes an array of one element')"

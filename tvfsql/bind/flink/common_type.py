@@ -11,7 +11,7 @@ from tvfsql.bind.flink.arithmetic import below_one
 from tvfsql.bind.flink.lowered_call import made
 from tvfsql.bind.flink.times import CLOCK, INSTANT, instant_at, wall_clock
 from tvfsql.bind.flink.zone import local_zone
-from tvfsql.plan.types import (
+from tvfsql.plan.values.types import (
     INTEGERS,
     ORDER,
     UNKNOWN,

@@ -9,7 +9,7 @@ from sqlglot import exp
 from tvfsql.bind.flink.lowered_call import Made, made
 from tvfsql.bind.flink.times import CLOCK, INSTANT, instant_at
 from tvfsql.errors import BindError, UnsupportedError
-from tvfsql.plan.types import SqlType, is_orderable, split_kinds
+from tvfsql.plan.values.types import SqlType, is_orderable, split_kinds
 
 TypeOf = Callable[[exp.Expr], SqlType]
 ENTRIES = "ARRAY_SORT(MAP_ENTRIES({}))"

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from tvfsql.bind.flink.common_type import common_type
 from tvfsql.bind.flink.function import Function
-from tvfsql.plan.types import SqlType
+from tvfsql.plan.values.types import SqlType
 
 
 def _common(*kinds: SqlType) -> SqlType:

@@ -8,7 +8,7 @@ from dataclasses import dataclass
 from functools import cached_property
 
 from tvfsql.errors import BindError
-from tvfsql.plan.types import UNKNOWN, SqlType, shown
+from tvfsql.plan.values.types import UNKNOWN, SqlType, shown
 
 # Spark SQL with {0}, {1}, ... for the arguments and {zone} for `table.local-time-zone` as a literal; or a function that
 # makes it from the `Argument`s, and returns None if it depends on an unknown type.

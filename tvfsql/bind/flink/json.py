@@ -9,7 +9,7 @@ from sqlglot import exp
 from tvfsql.bind.flink.function import Function, of_runtime, require_text, same
 from tvfsql.bind.flink.lowered_call import Made, made, runtime_call
 from tvfsql.errors import UnsupportedError
-from tvfsql.plan.types import SqlType
+from tvfsql.plan.values.types import SqlType
 from tvfsql.runtime.functions.paths import path_of
 from tvfsql.syntax.calls import Words
 

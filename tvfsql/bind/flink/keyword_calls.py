@@ -13,7 +13,7 @@ from tvfsql.bind.flink.function import holes
 from tvfsql.bind.flink.lowered_call import Made, made
 from tvfsql.bind.flink.times import months_between, on_clock
 from tvfsql.errors import UnsupportedError
-from tvfsql.plan.types import UNKNOWN, SqlType
+from tvfsql.plan.values.types import UNKNOWN, SqlType
 from tvfsql.syntax.calls import Words, decoded
 
 TypeOf = Callable[[exp.Expr], SqlType]

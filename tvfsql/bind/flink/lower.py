@@ -49,7 +49,7 @@ from tvfsql.bind.flink.times import (
 )
 from tvfsql.bind.flink.times_of_day import cast_to_time
 from tvfsql.bind.flink.types_of import type_name
-from tvfsql.plan.types import SqlType
+from tvfsql.plan.values.types import SqlType
 from tvfsql.syntax.calls import Words
 from tvfsql.syntax.types import spark_type
 

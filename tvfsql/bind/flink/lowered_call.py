@@ -9,7 +9,7 @@ from sqlglot import exp
 from sqlglot.generator import Generator
 
 from tvfsql.plan.function import MANY, UserFunction
-from tvfsql.plan.types import SqlType
+from tvfsql.plan.values.types import SqlType
 
 USER = "function"  # the key in `meta` under which a call has the function of the user or the runtime
 RUNTIME = "tvfsql.runtime.functions"

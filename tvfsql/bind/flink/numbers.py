@@ -8,7 +8,7 @@ from collections.abc import Callable
 from tvfsql.bind.flink.function import Function, literal_of, same
 from tvfsql.bind.flink.rounding import cut_to, precision, scaled
 from tvfsql.errors import UnsupportedError
-from tvfsql.plan.types import UNKNOWN, SqlType, is_decimal, is_float, is_integer, shown
+from tvfsql.plan.values.types import UNKNOWN, SqlType, is_decimal, is_float, is_integer, shown
 
 DOUBLES = (
     "SQRT EXP SIN SINH COS COSH TAN TANH COT ASIN ACOS ATAN DEGREES RADIANS".split()

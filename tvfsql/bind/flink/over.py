@@ -9,7 +9,7 @@ from sqlglot import exp
 from tvfsql.bind.flink.arithmetic import TypeOf
 from tvfsql.bind.flink.lowered_call import Made, made
 from tvfsql.plan.aggregate.table import AGGREGATES
-from tvfsql.plan.types import is_integer, is_number
+from tvfsql.plan.values.types import is_integer, is_number
 
 TYPED: dict[type[exp.Expr], str] = {
     exp.Sum: "SUM",

@@ -7,7 +7,7 @@ import re
 from tvfsql.bind.flink.function import literal_of
 from tvfsql.bind.flink.times import INSTANT, in_utc
 from tvfsql.errors import UnsupportedError
-from tvfsql.plan.types import UNKNOWN, SqlType, is_decimal, is_float, is_integer, shown
+from tvfsql.plan.values.types import UNKNOWN, SqlType, is_decimal, is_float, is_integer, shown
 
 CONVERSION = re.compile(r"%(?:(\d+)\$)?([-#+ 0,(<]*)(\d+)?(\.\d+)?([a-zA-Z%])")
 OF_ANY, OF_INTEGERS, OF_FLOATS, OF_NOTHING = "bBsS", "doxX", "eEfgGaA", "n%"

@@ -7,7 +7,7 @@ from collections.abc import Callable, Iterable
 from sqlglot import exp
 
 from tvfsql.errors import BindError
-from tvfsql.plan.types import SqlType, is_number, shown
+from tvfsql.plan.values.types import SqlType, is_number, shown
 
 TypeOf = Callable[[exp.Expr], SqlType]
 NUMBER, MOMENT = "number", "moment"

@@ -8,7 +8,7 @@ from sqlglot import exp
 
 from tvfsql.bind.flink.lowered_call import Made, made, runtime_call
 from tvfsql.errors import UnsupportedError
-from tvfsql.plan.types import UNKNOWN, SqlType, is_decimal, is_float, is_integer, is_number, scale_of, shown
+from tvfsql.plan.values.types import UNKNOWN, SqlType, is_decimal, is_float, is_integer, is_number, scale_of, shown
 
 TypeOf = Callable[[exp.Expr], SqlType]
 

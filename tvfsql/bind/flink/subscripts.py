@@ -8,7 +8,7 @@ from sqlglot import exp
 
 from tvfsql.bind.flink.lowered_call import Made, made
 from tvfsql.errors import BindError, UnsupportedError
-from tvfsql.plan.types import UNKNOWN, SqlType, split_kinds
+from tvfsql.plan.values.types import UNKNOWN, SqlType, split_kinds
 
 TypeOf = Callable[[exp.Expr], SqlType]
 

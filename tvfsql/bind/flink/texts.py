@@ -8,7 +8,7 @@ from tvfsql.bind.flink.function import Function, holes, literal_of, of_runtime, 
 from tvfsql.bind.flink.printf import printed
 from tvfsql.bind.flink.regex import Group, has_group, is_invalid
 from tvfsql.errors import UnsupportedError
-from tvfsql.plan.types import SqlType, is_integer, is_number
+from tvfsql.plan.values.types import SqlType, is_integer, is_number
 
 LITERAL = "CONCAT('\\\\Q', {1}, '\\\\E')"  # a separator as a regular expression that matches just it
 PARTS = f"SPLIT({{0}}, {LITERAL}, -1)"

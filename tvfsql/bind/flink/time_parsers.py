@@ -11,8 +11,8 @@ from sqlglot import exp
 from tvfsql.bind.flink.function import Argument, require_text
 from tvfsql.bind.flink.lowered_call import Made, made, runtime_call
 from tvfsql.bind.flink.times import CLOCK, DEFAULT, later, read, shown_as, to_millis, wall_clock
-from tvfsql.plan.types import is_number
-from tvfsql.plan.zone_names import known_zone
+from tvfsql.plan.values.types import is_number
+from tvfsql.plan.values.zone_names import known_zone
 from tvfsql.runtime.functions.time_patterns import pieces
 
 PLAIN = DEFAULT.strip("'")

@@ -10,7 +10,7 @@ from itertools import groupby
 
 from tvfsql.bind.flink.function import Function, literal_of, same
 from tvfsql.errors import UnsupportedError
-from tvfsql.plan.types import UNKNOWN, SqlType, is_decimal, is_integer, is_number
+from tvfsql.plan.values.types import UNKNOWN, SqlType, is_decimal, is_integer, is_number
 
 EPOCH = "TIMESTAMP_NTZ '1970-01-01 00:00:00'"
 INSTANT, CLOCK = "timestamp", "timestamp_ntz"

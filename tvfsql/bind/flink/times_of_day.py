@@ -9,7 +9,7 @@ from sqlglot import exp
 from tvfsql.bind.flink.lowered_call import Made, made
 from tvfsql.bind.flink.times import CLOCK, EPOCH, INSTANT, wall_clock
 from tvfsql.errors import UnsupportedError
-from tvfsql.plan.types import SqlType, shown
+from tvfsql.plan.values.types import SqlType, shown
 
 UNITS = ("HOUR", "MINUTE", "SECOND", "MILLISECOND")
 

@@ -6,7 +6,7 @@ from sqlglot import exp
 
 from tvfsql.bind.flink.lowered_call import Made
 from tvfsql.errors import UnsupportedError
-from tvfsql.plan.types import UNKNOWN, SqlType, fields, shown
+from tvfsql.plan.values.types import UNKNOWN, SqlType, fields, shown
 
 NEVER_NULL = exp.Coalesce | exp.Predicate | exp.Count | exp.Array | exp.Struct
 CLOCKS = ("NOW()", "CURRENT_TIMESTAMP()")

@@ -10,8 +10,8 @@ from tvfsql.bind.scalar import Resolved, condition
 from tvfsql.plan.joins.equal_pair import EqualPair
 from tvfsql.plan.node import Node
 from tvfsql.plan.nodes import Item, Project
-from tvfsql.plan.scalar import Scalar, column, free_name, template
-from tvfsql.plan.types import INTEGERS, SqlType, ddl
+from tvfsql.plan.values.scalar import Scalar, column, free_name, template
+from tvfsql.plan.values.types import INTEGERS, SqlType, ddl
 
 
 def with_computed_keys(

@@ -19,8 +19,8 @@ from tvfsql.plan.joins.temporal_join import TemporalJoin
 from tvfsql.plan.node import Node
 from tvfsql.plan.nodes import Filter, Item, Project, Scan, SparkSql
 from tvfsql.plan.rank import RANK_TYPE, Rank
-from tvfsql.plan.scalar import Scalar, column, template, text
-from tvfsql.plan.types import shown
+from tvfsql.plan.values.scalar import Scalar, column, template, text
+from tvfsql.plan.values.types import shown
 
 DEDUPLICATED = "a view with ROW_NUMBER() OVER (PARTITION BY k ORDER BY ts DESC) AS n and WHERE n = 1"
 

@@ -18,8 +18,8 @@ from tvfsql.errors import BindError, Span, UnsupportedError
 from tvfsql.plan import nodes
 from tvfsql.plan.node import Field, Node
 from tvfsql.plan.nodes import Item
-from tvfsql.plan.scalar import Scalar, column, free_name, quoted, template
-from tvfsql.plan.types import UNKNOWN, SqlType, fields, shown, split_kinds
+from tvfsql.plan.values.scalar import Scalar, column, free_name, quoted, template
+from tvfsql.plan.values.types import UNKNOWN, SqlType, fields, shown, split_kinds
 from tvfsql.syntax import ast
 from tvfsql.syntax.places import span_of
 

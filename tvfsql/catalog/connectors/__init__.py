@@ -19,9 +19,9 @@ from tvfsql.catalog.connectors.kafka import Kafka, UpsertKafka, kafka, upsert_ka
 from tvfsql.catalog.connectors.managed import Managed, managed
 from tvfsql.catalog.connectors.spark_catalog import SPARK_CATALOG, SparkCatalog, spark_catalog
 from tvfsql.errors import BindError, Span, nearest
-from tvfsql.plan.declared_types import DeclaredType
 from tvfsql.plan.node import Field
-from tvfsql.plan.table_options import TableOptions
+from tvfsql.plan.tables.options import TableOptions
+from tvfsql.plan.values.declared_types import DeclaredType
 
 __all__ = [
     "Connector",

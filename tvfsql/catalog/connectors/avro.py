@@ -9,8 +9,8 @@ from collections.abc import Mapping
 
 from tvfsql.catalog.connectors.avro_schema import LEGACY, LOCAL_MILLIS, MILLIS, Mapped, record_schema
 from tvfsql.errors import Span
-from tvfsql.plan.declared_types import DeclaredType
-from tvfsql.plan.table_options import TableOptions
+from tvfsql.plan.tables.options import TableOptions
+from tvfsql.plan.values.declared_types import DeclaredType
 
 AVRO, CONFLUENT = "avro", "avro-confluent"
 URL, OLD_URL = "url", "schema-registry.url"

@@ -10,8 +10,8 @@ from dataclasses import dataclass, field
 from typing import Any
 
 from tvfsql.errors import Span, UnsupportedError
-from tvfsql.plan.declared_types import DeclaredType
-from tvfsql.plan.types import SqlType, shown
+from tvfsql.plan.values.declared_types import DeclaredType
+from tvfsql.plan.values.types import SqlType, shown
 
 RECORD = "record"
 NAMESPACE = "org.apache.flink.avro.generated"

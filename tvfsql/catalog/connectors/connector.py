@@ -10,8 +10,8 @@ from dataclasses import dataclass
 from tvfsql.catalog.connectors.changes import Changes
 from tvfsql.catalog.connectors.ignored import ignored_names
 from tvfsql.errors import BindError, Span, did_you_mean
-from tvfsql.plan.conflicts import DEDUPLICATE
 from tvfsql.plan.start_mode import Place, StartMode
+from tvfsql.plan.tables.conflicts import DEDUPLICATE
 
 FORMATS = ("avro", "csv", "json", "orc", "parquet", "text")
 SINKS_ONLY = ("print", "blackhole")

@@ -11,8 +11,8 @@ from tvfsql.errors import BindError, Span, UnsupportedError, did_you_mean
 from tvfsql.plan.node import Field
 from tvfsql.plan.synthetic import datagen, faker, nexmark
 from tvfsql.plan.synthetic.tables import Rows
-from tvfsql.plan.table_options import TableOptions
-from tvfsql.plan.types import SqlType, fields, is_time, shown
+from tvfsql.plan.tables.options import TableOptions
+from tvfsql.plan.values.types import SqlType, fields, is_time, shown
 
 GENERATED = ("datagen", "faker", "nexmark")
 

@@ -11,9 +11,9 @@ from dataclasses import dataclass
 from tvfsql.catalog.connectors.connector import Connector
 from tvfsql.catalog.connectors.ignored import ignored_names
 from tvfsql.errors import BindError, Span, UnsupportedError
-from tvfsql.plan.conflicts import CONFLICTS
 from tvfsql.plan.node import Field
-from tvfsql.plan.table_options import TableOptions
+from tvfsql.plan.tables.conflicts import CONFLICTS
+from tvfsql.plan.tables.options import TableOptions
 
 JDBC, POSTGRES = "jdbc", "jdbc:postgresql:"
 OF_SPARK = ("dbtable", "query")

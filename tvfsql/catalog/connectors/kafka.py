@@ -18,11 +18,11 @@ from tvfsql.catalog.connectors.kafka_offsets import RESET, WITH_MODES, End, end_
 from tvfsql.catalog.connectors.protobuf import NAMES as OF_PROTOBUF
 from tvfsql.catalog.connectors.protobuf import PROTOBUF, protobuf_options
 from tvfsql.errors import BindError, Span, UnsupportedError, did_you_mean
-from tvfsql.plan.declared_types import DeclaredType, undeclared
 from tvfsql.plan.node import Field
 from tvfsql.plan.start_mode import Place, StartMode
-from tvfsql.plan.table_options import TableOptions
-from tvfsql.plan.types import SqlType, shown
+from tvfsql.plan.tables.options import TableOptions
+from tvfsql.plan.values.declared_types import DeclaredType, undeclared
+from tvfsql.plan.values.types import SqlType, shown
 
 FORMATS = ("json", "csv", "raw", AVRO, CONFLUENT, PROTOBUF)
 OF_FLINK = ("debezium-avro-confluent", "maxwell-json", "ogg-json")

@@ -6,7 +6,7 @@ import json
 import re
 from dataclasses import dataclass
 
-from tvfsql.plan.table_options import TableOptions
+from tvfsql.plan.tables.options import TableOptions
 
 STARTUP_MODES = ("earliest-offset", "latest-offset", "timestamp", "specific-offsets")
 BOUNDED_MODES = ("unbounded", "latest-offset", "timestamp", "specific-offsets")

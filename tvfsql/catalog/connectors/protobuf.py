@@ -8,8 +8,8 @@ from collections.abc import Iterator, Mapping
 from typing import TYPE_CHECKING
 
 from tvfsql.errors import BindError, Span, did_you_mean
-from tvfsql.plan.table_options import TableOptions
-from tvfsql.plan.types import SqlType, fields, shown, split_kinds
+from tvfsql.plan.tables.options import TableOptions
+from tvfsql.plan.values.types import SqlType, fields, shown, split_kinds
 
 if TYPE_CHECKING:
     from google.protobuf.descriptor import Descriptor, FieldDescriptor

@@ -11,8 +11,8 @@ from dataclasses import dataclass
 
 from tvfsql.catalog.connectors.connector import Connector
 from tvfsql.errors import BindError, Span, UnsupportedError
-from tvfsql.plan.conflicts import DEDUPLICATE, NOTHING
-from tvfsql.plan.scalar import quoted
+from tvfsql.plan.tables.conflicts import DEDUPLICATE, NOTHING
+from tvfsql.plan.values.scalar import quoted
 
 SPARK_CATALOG = "spark-catalog"
 TABLE, FORMAT = "table-name", "format"

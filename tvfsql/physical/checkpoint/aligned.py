@@ -16,13 +16,13 @@ from tvfsql.physical.checkpoint.manifest import found_in, manifest_of
 from tvfsql.physical.operators import Calc, StreamOperator, StreamSlices, StreamUnion, TableSourceScan
 from tvfsql.physical.streams.inputs import inputs_of
 from tvfsql.plan import nodes
+from tvfsql.plan.analysis.sharing import Reused, Shared, shared_by
+from tvfsql.plan.analysis.sharing import Source as Plan
 from tvfsql.plan.checkpoint.changes import changes, verdict_of
 from tvfsql.plan.checkpoint.manifest import Manifest, Source
 from tvfsql.plan.node import Node
 from tvfsql.plan.nodes import Item
-from tvfsql.plan.scalar import column
-from tvfsql.plan.sharing import Reused, Shared, shared_by
-from tvfsql.plan.sharing import Source as Plan
+from tvfsql.plan.values.scalar import column
 
 MOST = 50  # pairings of tables that are tried; there are several only if a table is read twice
 Table = tuple[str, str]

@@ -35,16 +35,16 @@ from tvfsql.physical.row_operators import (
 )
 from tvfsql.plan import nodes
 from tvfsql.plan.aggregate.top_rows import TopRows
+from tvfsql.plan.analysis.sharing import Reused, Shared, shared_by
 from tvfsql.plan.checkpoint.layout import LAYOUT
 from tvfsql.plan.checkpoint.manifest import PARALLELISM, Column, Input, Manifest, Sink, Source, State
-from tvfsql.plan.columns import CONTROL
-from tvfsql.plan.durations import duration
 from tvfsql.plan.function import UserFunction
 from tvfsql.plan.joins.equal_pair import KINDS
 from tvfsql.plan.joins.interval_join import bound
 from tvfsql.plan.node import Node
-from tvfsql.plan.scalar import Ref, Scalar, bare, column
-from tvfsql.plan.sharing import Reused, Shared, shared_by
+from tvfsql.plan.tables.internal_columns import CONTROL
+from tvfsql.plan.values.durations import duration
+from tvfsql.plan.values.scalar import Ref, Scalar, bare, column
 
 TIME = "$time"  # the operator's time column, among the traced columns
 PASSES = f"`{CONTROL}` IS NOT NULL OR ("  # the start of a condition that control rows satisfy too

@@ -9,10 +9,10 @@ from dataclasses import dataclass, field
 
 from tvfsql.physical.operators import Calc, StreamSliceMerge, StreamUnion
 from tvfsql.plan import nodes
+from tvfsql.plan.analysis.sharing import Reused, shared_by
 from tvfsql.plan.node import Node
 from tvfsql.plan.nodes import Unnest
-from tvfsql.plan.scalar import Scalar
-from tvfsql.plan.sharing import Reused, shared_by
+from tvfsql.plan.values.scalar import Scalar
 
 Partial = tuple[int, str]  # the identity of a StreamSliceMerge, and the name of a partial
 Origins = Mapping[str, frozenset[Partial]]  # the partials that columns are computed from; those from none are left out

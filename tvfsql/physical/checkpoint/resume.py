@@ -7,14 +7,14 @@ from dataclasses import dataclass, field, replace
 
 from tvfsql.physical.checkpoint.manifest import found_in
 from tvfsql.physical.operators import Calc, Exchange, StreamOperator, StreamSliceMerge, StreamSlices
+from tvfsql.plan.analysis.sharing import Reused, Source
 from tvfsql.plan.checkpoint.changes import can_change
 from tvfsql.plan.checkpoint.manifest import Manifest, State
 from tvfsql.plan.checkpoint.matching import matched, resolved
-from tvfsql.plan.columns import BEFORE
 from tvfsql.plan.node import Node
 from tvfsql.plan.nodes import Item
-from tvfsql.plan.scalar import Scalar, column, free_name, quoted, template
-from tvfsql.plan.sharing import Reused, Source
+from tvfsql.plan.tables.internal_columns import BEFORE
+from tvfsql.plan.values.scalar import Scalar, column, free_name, quoted, template
 
 
 def with_old_names(plans: Sequence[Node], old: Manifest, new: Manifest) -> list[Node]:

@@ -13,12 +13,12 @@ from tvfsql.physical.streams.proctime import is_proctime
 from tvfsql.physical.words import called, origin
 from tvfsql.plan import nodes, window_nodes
 from tvfsql.plan.aggregate.call import mergeable
+from tvfsql.plan.analysis.properties import window_of
+from tvfsql.plan.analysis.sharing import Shared, of_shared
 from tvfsql.plan.function import functions_in
 from tvfsql.plan.joins.window_join import NoWindowJoin, WindowJoin, window_join
 from tvfsql.plan.node import Node
-from tvfsql.plan.properties import window_of
 from tvfsql.plan.rank import Rank, WindowDeduplicate, WindowTopN
-from tvfsql.plan.sharing import Shared, of_shared
 from tvfsql.plan.window_nodes import LocalWindowAggregate
 from tvfsql.syntax import ast
 

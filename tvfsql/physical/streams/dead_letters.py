@@ -12,7 +12,7 @@ from tvfsql.catalog.connectors import Connector, Kafka
 from tvfsql.errors import OptionError, did_you_mean
 from tvfsql.options import Options
 from tvfsql.options.known import DEAD_LETTER
-from tvfsql.plan.types import is_time
+from tvfsql.plan.values.types import is_time
 
 PARSED = ("csv", "json")  # by Spark, in files and messages
 OF_MESSAGES = (*PARSED, "avro", "avro-confluent", "protobuf")

@@ -17,13 +17,13 @@ from tvfsql.options.words import LateResults
 from tvfsql.physical.operators import Calc, StreamSliceMerge
 from tvfsql.physical.words import noun, written
 from tvfsql.plan import nodes
-from tvfsql.plan.columns import BEFORE, OP, WINDOW_COLUMNS
-from tvfsql.plan.durations import duration
+from tvfsql.plan.analysis.sharing import Shared
 from tvfsql.plan.firing import Firing
 from tvfsql.plan.node import Node
 from tvfsql.plan.nodes import Item
-from tvfsql.plan.scalar import Scalar, column, free_name, template, text
-from tvfsql.plan.sharing import Shared
+from tvfsql.plan.tables.internal_columns import BEFORE, OP, WINDOW_COLUMNS
+from tvfsql.plan.values.durations import duration
+from tvfsql.plan.values.scalar import Scalar, column, free_name, template, text
 from tvfsql.plan.window import Cumulate, Session
 from tvfsql.plan.window_nodes import GlobalWindowAggregate
 

@@ -24,11 +24,11 @@ from tvfsql.physical.operators import (
     WindowExpand,
 )
 from tvfsql.plan import nodes
-from tvfsql.plan.columns import CHANNEL
 from tvfsql.plan.node import Node
 from tvfsql.plan.nodes import Item
-from tvfsql.plan.scalar import Scalar, column, template
-from tvfsql.plan.types import shown
+from tvfsql.plan.tables.internal_columns import CHANNEL
+from tvfsql.plan.values.scalar import Scalar, column, template
+from tvfsql.plan.values.types import shown
 
 
 def history_of(table: Table, catalog: Catalog) -> Table | None:

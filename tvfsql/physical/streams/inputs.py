@@ -34,10 +34,10 @@ from tvfsql.physical.row_operators import RowOperator
 from tvfsql.physical.streams.history import live_rows
 from tvfsql.physical.streams.proctime import is_proctime
 from tvfsql.plan import nodes
-from tvfsql.plan.columns import CHANNEL, CONTROL
 from tvfsql.plan.node import Field, Node
 from tvfsql.plan.nodes import Item
-from tvfsql.plan.scalar import PROCTIME, Scalar, column, free_name, template, text
+from tvfsql.plan.tables.internal_columns import CHANNEL, CONTROL
+from tvfsql.plan.values.scalar import PROCTIME, Scalar, column, free_name, template, text
 
 
 def inputs_of(node: Node) -> tuple[str, ...]:

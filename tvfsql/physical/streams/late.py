@@ -36,15 +36,15 @@ from tvfsql.physical.row_operators import RowOperator, StreamCurrentWatermark
 from tvfsql.physical.streams.inputs import handing_marks_on, mark_items
 from tvfsql.physical.words import noun
 from tvfsql.plan import nodes
-from tvfsql.plan.columns import CONTROL, LATE, MARKS, WINDOW_COLUMNS
+from tvfsql.plan.analysis.sharing import Shared
 from tvfsql.plan.deduplicate import Deduplicate
 from tvfsql.plan.joins.interval_join import IntervalJoin
 from tvfsql.plan.joins.temporal_join import TemporalJoin
 from tvfsql.plan.node import Field, Node
 from tvfsql.plan.nodes import Item, Scan, Sink
-from tvfsql.plan.scalar import Scalar, column, quoted, template, text
-from tvfsql.plan.sharing import Shared
-from tvfsql.plan.types import ddl, shown
+from tvfsql.plan.tables.internal_columns import CONTROL, LATE, MARKS, WINDOW_COLUMNS
+from tvfsql.plan.values.scalar import Scalar, column, quoted, template, text
+from tvfsql.plan.values.types import ddl, shown
 from tvfsql.plan.window import Session
 
 TABLE_NAME = "table_name"  # the column of a late table with the name of the row's table

@@ -11,13 +11,13 @@ from tvfsql.physical.operators import Calc, SliceMerge, StreamDeduplicate, Strea
 from tvfsql.physical.streams.firing import firing_of
 from tvfsql.physical.streams.inputs import inputs_of, mark_items, marked, on_event
 from tvfsql.physical.streams.proctime import is_proctime
-from tvfsql.plan.columns import CONTROL, LATE
 from tvfsql.plan.function import UserFunction, functions_in
 from tvfsql.plan.node import Node
 from tvfsql.plan.nodes import Item
 from tvfsql.plan.rank import WindowDeduplicate, WindowTopN
-from tvfsql.plan.scalar import Part, Ref, Scalar
 from tvfsql.plan.stream import StreamContext
+from tvfsql.plan.tables.internal_columns import CONTROL, LATE
+from tvfsql.plan.values.scalar import Part, Ref, Scalar
 from tvfsql.plan.window_nodes import LocalWindowAggregate
 
 

@@ -8,10 +8,10 @@ from typing import Any
 
 from tvfsql.physical.operators import Calc, Exchange, StreamDeduplicate, StreamTopN
 from tvfsql.plan import nodes
+from tvfsql.plan.analysis.sharing import Shared
 from tvfsql.plan.joins.window_join import WindowJoin
 from tvfsql.plan.node import Node
-from tvfsql.plan.scalar import Scalar
-from tvfsql.plan.sharing import Shared
+from tvfsql.plan.values.scalar import Scalar
 
 WITHOUT_STATE = (
     nodes.Sink,

@@ -4,8 +4,8 @@ from __future__ import annotations
 
 from tvfsql.physical.operators import Calc, StreamSliceMerge, WindowExpand
 from tvfsql.physical.row_operators import RowOperator
-from tvfsql.plan.proctime import is_proctime
-from tvfsql.plan.scalar import PROCTIME
+from tvfsql.plan.analysis.proctime import is_proctime
+from tvfsql.plan.values.scalar import PROCTIME
 
 __all__ = ["is_proctime"]
 

@@ -8,7 +8,7 @@ from dataclasses import replace
 from tvfsql.physical.operators import Calc, Exchange, StreamSlices, WatermarkAssigner
 from tvfsql.physical.row_operators import StreamKeepRow
 from tvfsql.physical.streams.history import histories
-from tvfsql.plan.scalar import Scalar
+from tvfsql.plan.values.scalar import Scalar
 
 UNITS = {"MILLISECOND": 1, "SECOND": 1_000, "MINUTE": 60_000, "HOUR": 3_600_000}
 DAY = 86_400_000

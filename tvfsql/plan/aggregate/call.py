@@ -7,8 +7,8 @@ from collections.abc import Mapping
 from tvfsql.plan.aggregate.function import AggregateFunction
 from tvfsql.plan.aggregate.table import FUNCTIONS, ONE, of_top, of_user
 from tvfsql.plan.nodes import AggCall
-from tvfsql.plan.scalar import Scalar, column, template, text
-from tvfsql.plan.types import SqlType, is_decimal, is_float, scale_of
+from tvfsql.plan.values.scalar import Scalar, column, template, text
+from tvfsql.plan.values.types import SqlType, is_decimal, is_float, scale_of
 
 
 def row_of(call: AggCall) -> AggregateFunction | None:

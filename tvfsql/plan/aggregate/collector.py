@@ -6,7 +6,7 @@ from dataclasses import dataclass, field, replace
 from typing import Generic, TypeVar
 
 from tvfsql.plan.nodes import AggCall
-from tvfsql.plan.scalar import Scalar, column, free_name
+from tvfsql.plan.values.scalar import Scalar, column, free_name
 from tvfsql.plan.window_nodes import PartialColumn
 
 Part = TypeVar("Part", AggCall, PartialColumn)

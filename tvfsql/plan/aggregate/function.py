@@ -19,7 +19,7 @@ from typing import NamedTuple
 
 from tvfsql.plan.aggregate.top_rows import TopRows
 from tvfsql.plan.function import UserFunction
-from tvfsql.plan.types import UNKNOWN, SqlType, is_decimal, is_float, is_integer, is_number, is_orderable
+from tvfsql.plan.values.types import UNKNOWN, SqlType, is_decimal, is_float, is_integer, is_number, is_orderable
 
 TypeRule = Callable[[SqlType], SqlType]
 Template = str | Callable[[SqlType], str]  # where it depends on the argument's type, made of that

@@ -12,7 +12,7 @@ from collections.abc import Callable
 from tvfsql.plan.aggregate.function import Accepts, AggregateFunction, MergeKind, Partial, Share, TypeRule
 from tvfsql.plan.aggregate.top_rows import TopRows
 from tvfsql.plan.function import UserFunction
-from tvfsql.plan.types import UNKNOWN, SqlType, is_decimal, is_float, is_integer, is_number, scale_of
+from tvfsql.plan.values.types import UNKNOWN, SqlType, is_decimal, is_float, is_integer, is_number, scale_of
 
 
 def _same(kind: SqlType) -> SqlType:

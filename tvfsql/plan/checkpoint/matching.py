@@ -11,7 +11,7 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
 
 from tvfsql.plan.checkpoint.manifest import Column, Input, Manifest, State
-from tvfsql.plan.scalar import bare
+from tvfsql.plan.values.scalar import bare
 
 # the literals and the names in an expression
 WORDS = re.compile(r"'(?:[^'\\]|\\.)*'|`(?:[^`]|``)*`|\b\w+\b(?!\()")

@@ -5,7 +5,7 @@ from __future__ import annotations
 from dataclasses import dataclass
 
 from tvfsql.plan.node import Node
-from tvfsql.plan.scalar import Ref, Scalar, column, template
+from tvfsql.plan.values.scalar import Ref, Scalar, column, template
 
 # Flink's names for the kinds of joins.
 KINDS = {

@@ -6,9 +6,9 @@ from collections.abc import Iterator
 from dataclasses import dataclass
 from functools import cached_property
 
-from tvfsql.plan.durations import duration
 from tvfsql.plan.joins.equal_pair import KINDS, EqualPair
 from tvfsql.plan.node import Node, Schema
+from tvfsql.plan.values.durations import duration
 
 TIMES = ("timestamp_ntz", "timestamp")
 

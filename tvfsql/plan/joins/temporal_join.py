@@ -8,7 +8,7 @@ from functools import cached_property
 
 from tvfsql.plan.joins.equal_pair import KINDS, EqualPair
 from tvfsql.plan.node import Node, Schema
-from tvfsql.plan.types import is_orderable
+from tvfsql.plan.values.types import is_orderable
 
 
 @dataclass(frozen=True)

@@ -6,11 +6,11 @@ from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from functools import cached_property
 
+from tvfsql.plan.analysis.properties import WindowColumns, unique_key, window_of
 from tvfsql.plan.joins.equal_pair import KINDS, EqualPair
 from tvfsql.plan.node import Node, Schema
 from tvfsql.plan.nodes import Join
-from tvfsql.plan.properties import WindowColumns, unique_key, window_of
-from tvfsql.plan.scalar import Scalar
+from tvfsql.plan.values.scalar import Scalar
 from tvfsql.plan.window_nodes import AttachedWindow
 
 BATCH = ", or --mode batch"

@@ -9,8 +9,8 @@ from decimal import Decimal
 from tvfsql.errors import BindError, Span
 from tvfsql.plan.node import Field
 from tvfsql.plan.synthetic.tables import PER_SECOND, START
-from tvfsql.plan.table_options import TableOptions
-from tvfsql.plan.types import is_decimal, is_float, is_integer, is_time, scale_of, shown
+from tvfsql.plan.tables.options import TableOptions
+from tvfsql.plan.values.types import is_decimal, is_float, is_integer, is_time, scale_of, shown
 
 RANDOM, SEQUENCE = "random", "sequence"
 DIGITS = 18  # an unscaled DECIMAL is generated as a 64-bit integer

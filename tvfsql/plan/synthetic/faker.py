@@ -15,8 +15,8 @@ from functools import partial
 from tvfsql.errors import BindError, Span, did_you_mean
 from tvfsql.plan.node import Field
 from tvfsql.plan.synthetic.tables import PER_SECOND, START
-from tvfsql.plan.table_options import TableOptions
-from tvfsql.plan.types import shown
+from tvfsql.plan.tables.options import TableOptions
+from tvfsql.plan.values.types import shown
 
 UNIT_MS = {"milliseconds": 1, "seconds": 1_000, "minutes": 60_000, "hours": 3_600_000, "days": 86_400_000}
 YEAR_MS = 31_557_600_000

@@ -9,7 +9,7 @@ from dataclasses import dataclass
 
 from tvfsql.plan.node import Field
 from tvfsql.plan.synthetic.tables import START, Rows
-from tvfsql.plan.table_options import TableOptions
+from tvfsql.plan.tables.options import TableOptions
 
 # Of every 50 events the first is a person, the next three are auctions and the others are bids.
 PROPORTIONS = {"person": 1, "auction": 3, "bid": 46}

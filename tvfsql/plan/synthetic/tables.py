@@ -7,7 +7,7 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 
-from tvfsql.plan.table_options import TableOptions
+from tvfsql.plan.tables.options import TableOptions
 
 START = "2024-01-01 00:00:00"  # the default start of event time
 PER_SECOND = 10_000  # the default of unbounded tables, as in Flink

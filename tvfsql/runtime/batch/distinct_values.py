@@ -18,7 +18,7 @@ from pyspark.sql import functions as F
 from pyspark.sql.types import IntegralType, LongType, StructField, StructType, TimestampNTZType
 
 from tvfsql.errors import DataError
-from tvfsql.plan.columns import SLICE_END
+from tvfsql.plan.tables.internal_columns import SLICE_END
 from tvfsql.plan.window import Cumulate, Hop, Session
 from tvfsql.runtime.arrow.columns import integers
 from tvfsql.runtime.batch.session_windows import MergeSessions, intervals_in_order, local_sessions

@@ -6,7 +6,7 @@ from collections.abc import Mapping, Sequence
 
 from pyspark.sql import Column, DataFrame
 
-from tvfsql.plan.columns import RANGE, SLICE_END
+from tvfsql.plan.tables.internal_columns import RANGE, SLICE_END
 from tvfsql.plan.window import Cumulate, Hop, Tumble, of_slices
 from tvfsql.runtime.frames.column_names import column_of
 from tvfsql.runtime.frames.window_schema import window_schema

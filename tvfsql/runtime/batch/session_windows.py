@@ -11,7 +11,7 @@ from pyspark.sql import Window as Over
 from pyspark.sql import functions as F
 from pyspark.sql import types as T
 
-from tvfsql.plan.columns import INTERVAL_LAST, INTERVAL_START
+from tvfsql.plan.tables.internal_columns import INTERVAL_LAST, INTERVAL_START
 from tvfsql.plan.window import Session
 from tvfsql.runtime.arrow.columns import normal
 from tvfsql.runtime.frames.assigned_windows import local_time

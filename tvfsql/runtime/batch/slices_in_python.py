@@ -9,7 +9,7 @@ import pyarrow as pa
 from pyspark.sql import DataFrame
 from pyspark.sql import types as T
 
-from tvfsql.plan.columns import SLICE_END
+from tvfsql.plan.tables.internal_columns import SLICE_END
 from tvfsql.plan.window import Cumulate, Hop, Tumble
 from tvfsql.runtime.arrow.columns import Ints, normal
 from tvfsql.runtime.frames.assigned_windows import local_time

@@ -10,7 +10,7 @@ from collections.abc import Mapping
 from pyspark.sql import Column, DataFrame
 from pyspark.sql import functions as F
 
-from tvfsql.plan.columns import SIGN
+from tvfsql.plan.tables.internal_columns import SIGN
 from tvfsql.runtime.frames.column_names import column_of
 
 ROW = "MAP<STRING, STRING>"  # a row's values as texts: a missing value differs from NULL

@@ -7,7 +7,7 @@ from collections.abc import Sequence
 from pyspark.sql import Column, DataFrame
 from pyspark.sql import functions as F
 
-from tvfsql.plan.columns import ADDED, REMOVED, TIMES
+from tvfsql.plan.tables.internal_columns import ADDED, REMOVED, TIMES
 from tvfsql.runtime.frames.column_names import column_of
 from tvfsql.runtime.frames.dropped_rows import counted
 

@@ -10,7 +10,7 @@ from collections.abc import Sequence
 from pyspark.sql import DataFrame
 from pyspark.sql import functions as F
 
-from tvfsql.plan.columns import TEXT
+from tvfsql.plan.tables.internal_columns import TEXT
 from tvfsql.runtime.host.bad_rows import SHOWN
 
 DEAD_LETTERS = "numDeadLetters"

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from pyspark.sql import DataFrame
 
-from tvfsql.plan.columns import OP
+from tvfsql.plan.tables.internal_columns import OP
 
 
 def print_rows(rows: DataFrame) -> None:

@@ -7,7 +7,7 @@ from collections.abc import Collection, Mapping, Sequence
 import pyarrow as pa
 from pyspark.sql import types as T
 
-from tvfsql.plan.columns import BEFORE
+from tvfsql.plan.tables.internal_columns import BEFORE
 from tvfsql.plan.window import Window
 from tvfsql.runtime.host.spark_versions import arrow_schema
 from tvfsql.runtime.merge.exact_sums import DIGITS

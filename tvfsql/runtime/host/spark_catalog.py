@@ -8,7 +8,7 @@ from dataclasses import dataclass
 from pyspark.errors import AnalysisException
 from pyspark.sql import SparkSession
 
-from tvfsql.plan.delta_paths import folder_of
+from tvfsql.plan.tables.delta_paths import folder_of
 
 # Spark's conditions for a name that no table has
 _ABSENT = (

@@ -17,7 +17,7 @@ import pyarrow as pa
 import pyarrow.compute as pc
 
 from tvfsql.errors import DataError
-from tvfsql.plan.columns import BEFORE, RANGE, SLICE_END
+from tvfsql.plan.tables.internal_columns import BEFORE, RANGE, SLICE_END
 from tvfsql.plan.window import Cumulate, Hop, time_ranges
 from tvfsql.runtime.arrow.columns import Ints, Mask, changes, flags
 from tvfsql.runtime.merge.partials import Merge, prepare

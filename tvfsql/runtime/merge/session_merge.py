@@ -14,7 +14,7 @@ from dataclasses import dataclass, replace
 import numpy as np
 import pyarrow as pa
 
-from tvfsql.plan.columns import INTERVAL_LAST, INTERVAL_START
+from tvfsql.plan.tables.internal_columns import INTERVAL_LAST, INTERVAL_START
 from tvfsql.runtime.arrow.batches import changes_in, joined, key_codes, sort_order
 from tvfsql.runtime.arrow.columns import Ints, Mask, changes
 from tvfsql.runtime.merge.partials import Merge, prepare

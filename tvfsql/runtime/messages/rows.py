@@ -14,7 +14,7 @@ from pyspark.sql import functions as F
 from pyspark.sql import types as T
 
 from tvfsql.errors import DataError
-from tvfsql.plan.columns import TEXT
+from tvfsql.plan.tables.internal_columns import TEXT
 from tvfsql.runtime.functions.of_rows import arrow_function
 from tvfsql.runtime.host.spark_versions import arrow_schema
 

@@ -10,7 +10,7 @@ from decimal import ROUND_HALF_UP, Decimal, InvalidOperation, localcontext
 from typing import Any
 
 from tvfsql.errors import DataError
-from tvfsql.plan.types import ddl, fields, is_decimal, is_float, is_integer, scale_of, shown
+from tvfsql.plan.values.types import ddl, fields, is_decimal, is_float, is_integer, scale_of, shown
 
 BITS = {"tinyint": 8, "smallint": 16, "int": 32, "bigint": 64}
 Convert = Callable[[Any], object]  # from a function's result to a value of its declared type

@@ -7,7 +7,7 @@ from bisect import bisect_left
 from collections.abc import Sequence
 from typing import Any
 
-from tvfsql.plan.columns import WINDOW_COLUMNS
+from tvfsql.plan.tables.internal_columns import WINDOW_COLUMNS
 from tvfsql.runtime.host.row_formats import cells
 
 INSERT, GOES = "+I", ("-U", "-D")

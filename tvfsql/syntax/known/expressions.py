@@ -7,7 +7,7 @@ from sqlglot import exp
 from tvfsql.syntax.calls import Words
 from tvfsql.syntax.known.known import Known, Table, known
 
-WORDS = "bind.spark_functions"
+WORDS = "bind.spark_text.functions"
 FLINK = "bind.flink"
 TYPES = "syntax.types"
 BINARY = known("this expression")

@@ -16,8 +16,8 @@ from pyspark.sql import Row
 from pyspark.sql.streaming.tws_tester import TwsTester
 from streams import EMITTED, LAYOUT, Event, operator, source
 
-from tvfsql.plan.columns import CHANNEL, CONTROL
 from tvfsql.plan.stream import StreamContext
+from tvfsql.plan.tables.internal_columns import CHANNEL, CONTROL
 from tvfsql.plan.window import Tumble
 from tvfsql.runtime.cluster.files import LocalPlace
 from tvfsql.runtime.stream.driver.processing_time_triggers import Triggers

@@ -6,8 +6,8 @@ from datetime import datetime
 
 import pyarrow as pa
 
-from tvfsql.plan.columns import LATE
 from tvfsql.plan.stream import StreamContext
+from tvfsql.plan.tables.internal_columns import LATE
 from tvfsql.plan.window import Hop
 from tvfsql.runtime.arrow.batches import from_bytes
 from tvfsql.runtime.stream.exchange.late_rows import missed_windows

@@ -13,7 +13,7 @@ from pyspark.sql import functions as F
 from pyspark.sql import types as T
 
 from tvfsql.plan.aggregate.top_rows import TopRows
-from tvfsql.plan.columns import WATERMARK
+from tvfsql.plan.tables.internal_columns import WATERMARK
 from tvfsql.plan.window import Session, TumbleMonths, Window
 from tvfsql.runtime.frames.assigned_windows import local_time, month_windows
 from tvfsql.runtime.frames.column_names import column_of

@@ -26,7 +26,7 @@ from pyspark.sql import functions as F
 from pyspark.sql import types as T
 
 from tvfsql.errors import DataError
-from tvfsql.plan.columns import CHANNEL, CONTROL
+from tvfsql.plan.tables.internal_columns import CHANNEL, CONTROL
 from tvfsql.plan.window import Window
 from tvfsql.runtime.cluster.code import of_connect
 from tvfsql.runtime.cluster.files import Place, for_spark

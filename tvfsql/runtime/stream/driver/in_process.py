@@ -19,7 +19,7 @@ from pyspark.sql import types as T
 from pyspark.sql.pandas.types import to_arrow_schema
 from pyspark.sql.streaming.stateful_processor import StatefulProcessor
 
-from tvfsql.plan.columns import CHANNEL, CONTROL
+from tvfsql.plan.tables.internal_columns import CHANNEL, CONTROL
 from tvfsql.runtime.frames.arrow_tables import frame_of_batches, local_arrow
 from tvfsql.runtime.stream.operator.messages import Report, decoded
 from tvfsql.runtime.stream.operator.micro_batch import micro_batch

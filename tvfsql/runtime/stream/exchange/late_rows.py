@@ -15,7 +15,7 @@ import numpy as np
 import pyarrow as pa
 from pyspark.sql import DataFrame
 
-from tvfsql.plan.columns import CONTROL, LATE, MARKS, WINDOW_COLUMNS
+from tvfsql.plan.tables.internal_columns import CONTROL, LATE, MARKS, WINDOW_COLUMNS
 from tvfsql.runtime.arrow.columns import Ints, lengths, lists, structs
 from tvfsql.runtime.frames.column_names import column_of
 from tvfsql.runtime.merge.kernel import TIMESTAMP

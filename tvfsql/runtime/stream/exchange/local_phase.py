@@ -17,8 +17,8 @@ from pyspark.sql import Column, DataFrame
 from pyspark.sql import functions as F
 from pyspark.sql import types as T
 
-from tvfsql.plan.columns import CHANNEL, CONTROL, LATE, MARKS
 from tvfsql.plan.stream import StreamContext
+from tvfsql.plan.tables.internal_columns import CHANNEL, CONTROL, LATE, MARKS
 from tvfsql.runtime.arrow.batches import changes_in, to_bytes
 from tvfsql.runtime.arrow.columns import Ints, Mask
 from tvfsql.runtime.frames.column_names import column_of

@@ -10,8 +10,8 @@ import pyarrow as pa
 from pyspark.sql import DataFrame
 from pyspark.sql import types as T
 
-from tvfsql.plan.columns import LATE, MARKS
 from tvfsql.plan.stream import StreamContext
+from tvfsql.plan.tables.internal_columns import LATE, MARKS
 from tvfsql.plan.window import Tumble
 from tvfsql.runtime.arrow.batches import joined, sort_order, with_nulls
 from tvfsql.runtime.arrow.columns import Ints

@@ -6,7 +6,7 @@ from __future__ import annotations
 from pyspark.sql import DataFrame
 from pyspark.sql import types as T
 
-from tvfsql.plan.columns import CHANNEL, CONTROL, LATE, WATERMARK
+from tvfsql.plan.tables.internal_columns import CHANNEL, CONTROL, LATE, WATERMARK
 from tvfsql.runtime.frames.nullable_types import nullable_type
 from tvfsql.runtime.host.spark_versions import arrow_schema
 from tvfsql.runtime.stream.operator.messages import OUTPUT

@@ -9,8 +9,8 @@ from typing import Any
 
 from pyspark.sql import Row
 
-from tvfsql.plan.columns import LATE
 from tvfsql.plan.stream import StreamContext
+from tvfsql.plan.tables.internal_columns import LATE
 from tvfsql.runtime.arrow.batches import from_bytes
 from tvfsql.runtime.stream.operator.messages import PassedLate, Report, encoded
 from tvfsql.runtime.stream.operator.protocol import KeyGroup, Operator

@@ -7,7 +7,7 @@ from dataclasses import dataclass
 
 import pyarrow as pa
 
-from tvfsql.plan.columns import CHANNEL, CONTROL, LATE
+from tvfsql.plan.tables.internal_columns import CHANNEL, CONTROL, LATE
 from tvfsql.runtime.stream.operator.messages import Emit, Fire, Late, PassedLate, Report, decoded
 from tvfsql.runtime.stream.operator.protocol import Operator
 from tvfsql.runtime.stream.time.channel_messages import SOURCE

@@ -14,8 +14,8 @@ import pyarrow as pa
 from pyspark.sql import DataFrame
 from pyspark.sql import types as T
 
-from tvfsql.plan.columns import LATE
 from tvfsql.plan.stream import ONE_INPUT, StreamContext, StreamOptions
+from tvfsql.plan.tables.internal_columns import LATE
 from tvfsql.runtime.arrow.batches import joined
 from tvfsql.runtime.merge.kernel import TIMESTAMP
 from tvfsql.runtime.stream.exchange.rows_by_key import own_columns, rows_by_key, zone_of

@@ -19,8 +19,8 @@ import pyarrow as pa
 from pyspark.sql import DataFrame
 from pyspark.sql import types as T
 
-from tvfsql.plan.durations import duration
 from tvfsql.plan.stream import ONE_INPUT, StreamContext, StreamOptions
+from tvfsql.plan.values.durations import duration
 from tvfsql.runtime.arrow.batches import changes_in, joined, key_codes, sort_order
 from tvfsql.runtime.arrow.columns import Ints, Mask
 from tvfsql.runtime.arrow.ranks import DIRECTIONS, sort_codes

@@ -6,8 +6,8 @@ from collections.abc import Iterator
 
 import pyarrow as pa
 
-from tvfsql.plan.columns import LATE
 from tvfsql.plan.stream import StreamContext
+from tvfsql.plan.tables.internal_columns import LATE
 from tvfsql.runtime.arrow.columns import Ints, Mask
 from tvfsql.runtime.merge.kernel import TIMESTAMP
 from tvfsql.runtime.stream.operator.messages import PassedLate

@@ -13,7 +13,7 @@ import pyarrow as pa
 from pyspark.sql import DataFrame
 from pyspark.sql import types as T
 
-from tvfsql.plan.columns import CONTROL
+from tvfsql.plan.tables.internal_columns import CONTROL
 from tvfsql.runtime.arrow.batches import joined, key_codes
 from tvfsql.runtime.arrow.columns import Ints
 from tvfsql.runtime.arrow.ranks import DIRECTIONS, ranked, sort_codes

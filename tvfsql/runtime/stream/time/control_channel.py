@@ -13,7 +13,7 @@ from pyspark.sql import DataFrame
 from pyspark.sql import functions as F
 
 from tvfsql.errors import DataError
-from tvfsql.plan.columns import CHANNEL, CONTROL
+from tvfsql.plan.tables.internal_columns import CHANNEL, CONTROL
 from tvfsql.runtime.cluster.files import Place
 from tvfsql.runtime.stream.time.execution import execution
 from tvfsql.runtime.stream.time.valve import IDLE, TRIGGER

@@ -16,7 +16,7 @@ from pyspark.sql import functions as F
 from pyspark.sql import types as T
 from pyspark.sql.streaming.stateful_processor import StatefulProcessor
 
-from tvfsql.plan.columns import CHANNEL, CONTROL
+from tvfsql.plan.tables.internal_columns import CHANNEL, CONTROL
 from tvfsql.runtime.cluster.code import of_connect
 from tvfsql.runtime.cluster.files import for_spark
 from tvfsql.runtime.host.stream_id import FOLDER

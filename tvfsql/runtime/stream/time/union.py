@@ -7,7 +7,7 @@ from functools import reduce
 from pyspark.sql import DataFrame
 from pyspark.sql import functions as F
 
-from tvfsql.plan.columns import CHANNEL, CONTROL
+from tvfsql.plan.tables.internal_columns import CHANNEL, CONTROL
 from tvfsql.runtime.stream.time.valve import ALL
 
 

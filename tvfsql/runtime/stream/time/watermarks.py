@@ -5,8 +5,8 @@ from __future__ import annotations
 from pyspark.sql import DataFrame
 from pyspark.sql import functions as F
 
-from tvfsql.plan.columns import CONTROL, WATERMARK
-from tvfsql.plan.scalar import bare
+from tvfsql.plan.tables.internal_columns import CONTROL, WATERMARK
+from tvfsql.plan.values.scalar import bare
 from tvfsql.runtime.frames.column_names import column_of
 from tvfsql.runtime.stream.time.control_channel import with_control
 

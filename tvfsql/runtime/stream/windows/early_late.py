@@ -14,8 +14,8 @@ from collections.abc import Iterable, Iterator, Sequence
 import numpy as np
 import pyarrow as pa
 
-from tvfsql.plan.columns import BEFORE
 from tvfsql.plan.firing import Firing
+from tvfsql.plan.tables.internal_columns import BEFORE
 from tvfsql.runtime.arrow.batches import joined, key_codes
 from tvfsql.runtime.arrow.columns import Ints
 from tvfsql.runtime.stream.operator.messages import Emit, Fire, Late

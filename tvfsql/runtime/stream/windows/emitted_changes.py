@@ -8,7 +8,7 @@ from dataclasses import dataclass
 import numpy as np
 import pyarrow as pa
 
-from tvfsql.plan.columns import BEFORE, OP
+from tvfsql.plan.tables.internal_columns import BEFORE, OP
 from tvfsql.plan.window import Sliced
 from tvfsql.runtime.arrow.columns import structs
 from tvfsql.runtime.merge.kernel import BATCH_ROWS, TIMESTAMP

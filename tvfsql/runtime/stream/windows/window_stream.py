@@ -10,8 +10,8 @@ from pyspark.sql import DataFrame
 from pyspark.sql import functions as F
 from pyspark.sql import types as T
 
-from tvfsql.plan.columns import BEFORE, LATE, OP
 from tvfsql.plan.stream import StreamContext, StreamOptions
+from tvfsql.plan.tables.internal_columns import BEFORE, LATE, OP
 from tvfsql.plan.window import Session, Window
 from tvfsql.runtime.frames.assigned_windows import local_time
 from tvfsql.runtime.frames.column_names import column_of

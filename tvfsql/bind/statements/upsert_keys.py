@@ -11,9 +11,9 @@ from collections.abc import Mapping
 from tvfsql.catalog import Table
 from tvfsql.errors import BindError, Span, UnsupportedError
 from tvfsql.plan import nodes
-from tvfsql.plan.conflicts import CONFLICTS, DEDUPLICATE
+from tvfsql.plan.analysis.properties import window_of
 from tvfsql.plan.node import Node
-from tvfsql.plan.properties import window_of
+from tvfsql.plan.tables.conflicts import CONFLICTS, DEDUPLICATE
 from tvfsql.syntax import ast
 
 

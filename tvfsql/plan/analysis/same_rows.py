@@ -7,7 +7,7 @@ from dataclasses import replace
 
 from tvfsql.plan.node import Node
 from tvfsql.plan.nodes import Aggregate, Filter, Project, Scan
-from tvfsql.plan.scalar import Scalar, column
+from tvfsql.plan.values.scalar import Scalar, column
 from tvfsql.plan.window_nodes import WindowTableFunction
 
 Columns = Mapping[str, str]

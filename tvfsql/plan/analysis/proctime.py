@@ -9,7 +9,7 @@ from functools import singledispatch
 
 from tvfsql.plan import nodes
 from tvfsql.plan.node import Node
-from tvfsql.plan.scalar import PROCTIME
+from tvfsql.plan.values.scalar import PROCTIME
 
 
 @singledispatch

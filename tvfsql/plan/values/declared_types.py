@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 
-from tvfsql.plan.types import SqlType, fields, split_kinds
+from tvfsql.plan.values.types import SqlType, fields, split_kinds
 
 
 @dataclass(frozen=True)

@@ -13,7 +13,7 @@ from itertools import count
 
 from tvfsql.errors import Span
 from tvfsql.plan.function import UserFunction
-from tvfsql.plan.types import UNKNOWN, SqlType
+from tvfsql.plan.values.types import UNKNOWN, SqlType
 
 # Words that Spark's parser does not read as a column in an expression.
 NOT_BARE = frozenset(

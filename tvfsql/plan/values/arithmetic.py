@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import re
 
-from tvfsql.plan.types import INTEGERS, ORDER, UNKNOWN, SqlType, is_decimal, is_float, is_integer, is_number
+from tvfsql.plan.values.types import INTEGERS, ORDER, UNKNOWN, SqlType, is_decimal, is_float, is_integer, is_number
 
 DIGITS = 38
 AS_DECIMAL = {"tinyint": (3, 0), "smallint": (5, 0), "int": (10, 0), "bigint": (20, 0)}

@@ -8,7 +8,7 @@ from typing import Any
 from tvfsql.errors import Span
 from tvfsql.plan.node import Node
 from tvfsql.plan.nodes import AggCall, Item, Order
-from tvfsql.plan.scalar import Scalar
+from tvfsql.plan.values.scalar import Scalar
 
 
 def placed(new: Node, old: Node) -> Node:

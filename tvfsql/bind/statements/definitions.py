@@ -8,7 +8,7 @@ from dataclasses import replace
 from tvfsql.bind.scope import Bound
 from tvfsql.catalog import Table, View
 from tvfsql.errors import BindError, Span, did_you_mean
-from tvfsql.plan.types import UNKNOWN
+from tvfsql.plan.values.types import UNKNOWN
 from tvfsql.syntax import ast, statements
 
 RULES = ("including", "excluding", "overwriting")

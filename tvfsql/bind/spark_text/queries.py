@@ -10,17 +10,17 @@ from sqlglot.errors import OptimizeError
 from sqlglot.optimizer.qualify import qualify
 
 from tvfsql.bind.flink.common_type import of_values
-from tvfsql.bind.holes import Holes
 from tvfsql.bind.infer import infer
 from tvfsql.bind.joins.unnest import with_views
 from tvfsql.bind.scalar import has_aggregate
-from tvfsql.bind.spark_functions import SparkText, in_spark_words, spark_text
+from tvfsql.bind.spark_text.functions import SparkText, in_spark_words, spark_text
+from tvfsql.bind.spark_text.holes import Holes
 from tvfsql.bind.user_function_calls import of_lists, users_in
 from tvfsql.errors import BindError, Span, did_you_mean
 from tvfsql.plan.node import Field, Node
 from tvfsql.plan.nodes import SparkSql
-from tvfsql.plan.scalar import free_name
-from tvfsql.plan.types import UNKNOWN, SqlType, shown
+from tvfsql.plan.values.scalar import free_name
+from tvfsql.plan.values.types import UNKNOWN, SqlType, shown
 from tvfsql.syntax import ast
 from tvfsql.syntax.places import span_of
 

@@ -12,11 +12,11 @@ from dataclasses import dataclass
 from functools import singledispatch
 
 from tvfsql.plan import nodes, window_nodes
-from tvfsql.plan.columns import WINDOW_COLUMNS
+from tvfsql.plan.analysis.sharing import Shared
 from tvfsql.plan.joins.temporal_join import TemporalJoin
 from tvfsql.plan.node import Node
 from tvfsql.plan.rank import Rank, WindowDeduplicate, WindowTopN
-from tvfsql.plan.sharing import Shared
+from tvfsql.plan.tables.internal_columns import WINDOW_COLUMNS
 from tvfsql.plan.window import Cumulate, Session, Window
 from tvfsql.plan.window_nodes import AttachedWindow
 

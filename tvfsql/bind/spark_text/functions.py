@@ -14,14 +14,14 @@ from tvfsql.bind.flink import BY_NAME
 from tvfsql.bind.flink.lower import lowered
 from tvfsql.bind.flink.lowered_call import Made, filled, made
 from tvfsql.bind.flink.zone import local_zone
-from tvfsql.bind.holes import Holes
 from tvfsql.bind.infer import KIND, infer
+from tvfsql.bind.spark_text.holes import Holes
 from tvfsql.bind.user_function_calls import USERS, check_arguments, user_of
 from tvfsql.errors import BindError, Span, TvfSqlError, UnsupportedError, nearest
 from tvfsql.plan.aggregate.table import AGGREGATES, ALIASES
 from tvfsql.plan.function import UserFunction
-from tvfsql.plan.scalar import PROCTIME, Part, Proctime, Ref
-from tvfsql.plan.types import SqlType
+from tvfsql.plan.values.scalar import PROCTIME, Part, Proctime, Ref
+from tvfsql.plan.values.types import SqlType
 from tvfsql.syntax.calls import Words
 from tvfsql.syntax.places import span_of
 from tvfsql.syntax.queries.reader import parse_scalar
@@ -256,4 +256,4 @@ def is_known(name: str) -> bool:
 @cache
 def functions() -> frozenset[str]:
     """The names of Spark's built-in functions."""
-    return frozenset(files("tvfsql.bind").joinpath("spark_functions.txt").read_text().split())
+    return frozenset(files("tvfsql.bind.spark_text").joinpath("functions.txt").read_text().split())

@@ -11,7 +11,7 @@ from datetime import UTC, datetime, timedelta
 from decimal import Decimal, InvalidOperation
 
 from tvfsql.errors import BindError, Span, did_you_mean
-from tvfsql.plan.durations import milliseconds
+from tvfsql.plan.values.durations import milliseconds
 
 EPOCH = datetime(1970, 1, 1, tzinfo=UTC)
 

@@ -1,0 +1,1 @@
+"""Spark SQL as text: of expressions, and of queries that Spark plans."""

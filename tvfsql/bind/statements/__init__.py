@@ -1,0 +1,1 @@
+"""Binds statements that are no queries."""

@@ -1,0 +1,149 @@
+"""Binds CREATE TABLE: to a table of the catalog, with its watermark."""
+
+from __future__ import annotations
+
+from dataclasses import replace
+
+from tvfsql.bind import scalar
+from tvfsql.bind.flink.zone import local_zone
+from tvfsql.bind.scope import Relation, Visible
+from tvfsql.bind.statements.column_lists import known_column, refuse_repeated
+from tvfsql.catalog import Table, TableColumn, Watermark
+from tvfsql.catalog.changelog import OP, changelog_option
+from tvfsql.catalog.connectors import Connector, connector_of, without_ignored
+from tvfsql.catalog.history import HISTORY, history_options
+from tvfsql.catalog.watermarks import watermark_options
+from tvfsql.errors import BindError, Span, did_you_mean
+from tvfsql.plan import nodes
+from tvfsql.plan.node import Field
+from tvfsql.plan.values.scalar import PROCTIME, Scalar
+from tvfsql.plan.values.types import is_time, shown
+from tvfsql.syntax import ast, statements
+
+# Metadata that differ between messages even if these describe the same row.
+OF_MESSAGE = ("offset", "timestamp")
+
+
+def bind_table(create: statements.CreateTable) -> Table:
+    """Return the table that a CREATE TABLE describes. Raises BindError."""
+    refuse_repeated([part.name for part in create.columns])
+    if create.names:
+        name = create.names[0]
+        raise BindError(f"column {name.text} has no type", span=name.span, hint=f"{name.text} STRING")
+    stored = [
+        TableColumn(part.name.text, part.type, None, part.comment, part.metadata, part.virtual)
+        for part in create.columns
+        if isinstance(part, statements.Column)
+    ]
+    options: dict[str, str] = {}
+    for option in create.options:
+        if options.get(option.key, option.value) != option.value:
+            raise BindError(f"option {option.key} is given twice", span=option.span)
+        options[option.key] = option.value
+    spans = {option.key: option.span for option in create.options}
+    of_rows = [Field(part.name, part.type) for part in stored if part.metadata is None]
+    op, others = changelog_option(options, spans, of_rows)
+    visible = tuple(Visible(create.name.text, part.name, part.name, part.type) for part in stored if part.name != op)
+    fields = tuple(Field(part.name, part.type) for part in stored)
+    relation = Relation(nodes.Scan(create.name.text, fields), visible)
+    columns = tuple(
+        next(known for known in stored if known.name == part.name.text)
+        if isinstance(part, statements.Column)
+        else _computed(part, relation)
+        for part in create.columns
+    )
+    places = {part.name.text: part.name.span for part in create.columns}
+    moves, others = watermark_options(others, spans)
+    timed = create.watermark is not None
+    history, of_connector = history_options(others, spans, create.name.text, local_zone(), timed=timed)
+    mark = bind_watermark(create.watermark, columns) if create.watermark else None
+    with_meaning, ignored = without_ignored(of_connector, spans)
+    key = tuple(known_column(name, columns) for name in create.primary_key)
+    declared = {part.name.text: part.declared for part in create.columns if isinstance(part, statements.Column)}
+    declared |= {name: replace(kind, nullable=False) for name in key if (kind := declared.get(name))}
+    connector = connector_of(
+        with_meaning, spans, create.name.span, of_rows, places, create.name.text, key, op, declared
+    )
+    if op and connector.changes:
+        problem = f"{OP} does not work with format {connector.changes.format}"
+        raise BindError(problem, span=spans[OP], hint=f"leave out {OP}")
+    if history is not None and (op or connector.is_changelog):
+        problem = f"{HISTORY} needs insert-only rows, but {create.name.text} is a changelog"
+        raise BindError(problem, span=spans[HISTORY], hint=f"leave out {HISTORY}")
+    for part in stored:
+        _check_metadata(part, connector, places[part.name])
+        if (op or connector.changes) and part.metadata in OF_MESSAGE:
+            problem = f"a changelog cannot have the metadata column {part.metadata}"
+            hint = f"leave out {part.name}"
+            raise BindError(problem, span=places[part.name], hint=hint)
+    for name in create.distributed_by:
+        known_column(name, columns)
+    return Table(
+        create.name.text,
+        columns,
+        connector,
+        replace(mark, on_event=moves.on_event) if mark else None,
+        tuple(known_column(name, columns) for name in create.partitioned_by),
+        tuple(options.items()),
+        moves.idle_timeout,
+        op,
+        (*ignored, *(["DISTRIBUTED"] if create.distributed else [])),
+        create,
+        history,
+        moves.late_output,
+        key,
+    )
+
+
+def _check_metadata(part: TableColumn, connector: Connector, span: Span) -> None:
+    """Raise BindError for a metadata column that the connector does not have."""
+    if part.metadata is None:
+        return
+    known = connector.metadata
+    if part.metadata not in known:
+        hint = did_you_mean(part.metadata, known) or "leave out METADATA; 'connector' = 'kafka' has some"
+        raise BindError(f"connector {connector.name} has no metadata {part.metadata}", span=span, hint=hint)
+    kinds = known[part.metadata]
+    if part.type not in kinds:
+        wanted = " or ".join(map(shown, kinds))
+        hint = f"{part.name} {shown(kinds[0])} METADATA FROM '{part.metadata}' VIRTUAL"
+        raise BindError(f"metadata {part.metadata} is {wanted}, not {shown(part.type)}", span=span, hint=hint)
+
+
+def bind_watermark(mark: statements.Watermark, columns: tuple[TableColumn, ...]) -> Watermark:
+    """Return the watermark of a table with these columns. Raises BindError if its column is missing or is not a
+    time.
+    """
+    name = known_column(mark.column, columns)
+    kind = next(part.type for part in columns if part.name == name)
+    if any(part.name == name and part.scalar == PROCTIME for part in columns):
+        raise BindError(
+            f"{name} is processing time, which needs no watermark",
+            span=mark.column.span,
+            hint=f"leave out WATERMARK FOR {name}",
+        )
+    if not is_time(kind):
+        raise BindError(
+            f"a watermark needs a TIMESTAMP(3) or TIMESTAMP_LTZ(3) column, but {name} is {shown(kind)}",
+            span=mark.column.span,
+            hint=f"rt AS CAST({name} AS TIMESTAMP(3)), WATERMARK FOR rt AS rt",
+        )
+    fields = tuple(Field(part.name, part.type) for part in columns)
+    relation = Relation.of(nodes.Scan("", fields), "")
+    return Watermark(name, _scalar(mark.expr, relation))
+
+
+def _computed(part: statements.ComputedColumn, relation: Relation) -> TableColumn:
+    value = _scalar(part.expr, relation)
+    return TableColumn(part.name.text, value.type, value, part.comment)
+
+
+def _scalar(expr: ast.Expr, relation: Relation) -> Scalar:
+    def lookup(table: str | None, name: str, span: Span | None) -> tuple[str, str]:
+        found = relation.lookup(table, name, span)
+        return found.plan, found.type
+
+    resolved = scalar.resolve(expr, lookup)
+    if scalar.has_aggregate(resolved.tree):
+        raise BindError("aggregates are not allowed in computed columns", span=expr.span)
+    return resolved.scalar()

@@ -1,0 +1,1 @@
+"""Names and options of tables and of their columns."""
