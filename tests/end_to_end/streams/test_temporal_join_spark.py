@@ -117,3 +117,22 @@ def test_streams_give_the_rows_of_batch_and_of_a_model(spark: SparkSession, tmp_
     assert rows(streamed, sql) == wanted
     assert (streamed.counts["numLateRecordsDropped"], streamed.counts["stateRows"]) == (0, 0)
     assert len(sums) > 20
+
+
+def test_late_rows_of_the_right_side_are_counted_by_the_stream(spark: SparkSession, tmp_path: Path) -> None:
+    """A late version counts for rows to come; a late row of an interval join is dropped."""
+    minutes = {"orders": (0, 10, 20), "rates": (0, 10, 1)}
+    for name, times in minutes.items():
+        write(tmp_path, name, [[("a", i, START + timedelta(minutes=at))] for i, at in enumerate(times)])
+    between = "o.ts BETWEEN r.ts - INTERVAL '1' MINUTE AND r.ts + INTERVAL '1' MINUTE"
+    interval = (
+        "SELECT 'near', o.k, o.`the.``number`, r.`the.``number`, r.ts "
+        f"FROM orders o JOIN rates r ON o.k = r.k AND {between}"
+    )
+    made = session(spark, "streaming", tmp_path)
+    found = rows(made, f"{LEFT.replace(' > 10', ' < 10')} UNION ALL {interval}")
+    assert sorted(row[:4] for row in found) == [
+        ("left", "a", 0, 0), ("left", "a", 1, 1), ("left", "a", 2, 1), ("near", "a", 0, 0), ("near", "a", 1, 1)
+    ]  # fmt: skip
+    assert (made.counts["numLateVersions"], made.counts["numLateRecordsDroppedRight"]) == (1, 1)
+    assert made.counts["numLateRecordsDropped"] == 1
