@@ -70,8 +70,8 @@ class Scan(Node):
     """The rows of a table of the catalog; `fields` are the columns that are read.
 
     With `changelog` the rows are changes that no operator above has handled yet
-    (`plan.analysis.properties.is_changelog`). With `sign` the changes become plain rows, in which that column is 1 for an
-    insert and -1 for a retraction. A table that is `looked_up` is no stream: each micro-batch reads all of it.
+    (`plan.analysis.properties.is_changelog`). With `sign` the changes become plain rows, in which that column is 1 for
+    an insert and -1 for a retraction. A table that is `looked_up` is no stream: each micro-batch reads all of it.
     """
 
     table: str
