@@ -147,10 +147,8 @@ def merge_slice_stream(
     channels of each input, as `union_streams` makes them. Windows wait for each input from the start. With `proctime`
     the watermark is the time of the micro-batch, and no row is late. Rows in state that lack partials, which the query
     did not have before, have NULL there, or 0 for the counts in `zeros`.
-    The query's progress reports counters as observed metrics under `name`: rowsIn, numLateRecordsDropped,
-    numLateRecordsAdjusted, windowsOut, watermark and newestWindow (epoch ms; the end of the last open window),
-    stateRows, stateBytes, openSlices (the maximum over key groups), due (epoch ms: when the operator needs a
-    micro-batch even without rows).
+    The query's progress has what each key group reports under `name`, as JSON, from which `progress.key_groups` makes
+    the counters: rows in, late and emitted, the watermark, open windows, and the size of the state.
     """
     context = StreamContext(**options)
     assert not isinstance(window, Session), window
