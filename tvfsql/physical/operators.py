@@ -37,7 +37,8 @@ class TableSourceScan(Node):
 
     Instants that are read as TIMESTAMP get the wall-clock time of `zone`. For a changelog `sign` names the column that
     is 1 for an insert and -1 for a retraction. Unreadable rows go into the table `dead_letters`; None: they are errors.
-    The rows of a stream follow those of the table `history`, which window aggregates read once (`physical.history`).
+    The rows of a stream follow those of the table `history`, which window aggregates read once
+    (`physical.streams.history`).
     """
 
     source: Table

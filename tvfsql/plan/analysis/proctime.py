@@ -1,6 +1,7 @@
 """Processing time: which columns hold the time at which a row is processed, instead of a time of its own.
 
-This module owns that knowledge, for logical operators and (registered in `physical.streams.proctime`) for physical ones.
+This module owns that knowledge, for logical operators and (registered in `physical.streams.proctime`) for physical
+ones.
 """
 
 from __future__ import annotations
