@@ -9,10 +9,10 @@ from dataclasses import dataclass, field
 import pytest
 
 from tvfsql import Session, compile
-from tvfsql.api.catalogs import SparkTables, table_of
 from tvfsql.api.listings import Listing
 from tvfsql.api.own_spark import OwnSpark
 from tvfsql.api.script import Message, Script, Text
+from tvfsql.api.tables.catalogs import SparkTables, table_of
 from tvfsql.catalog import Catalog, Table
 from tvfsql.errors import BindError, Span, UnsupportedError
 from tvfsql.runtime.host.spark_catalog import Described

@@ -19,7 +19,7 @@ import tvfsql
 from tvfsql.api.live_page import KEPT, LivePage, places, serve
 from tvfsql.api.page.layout import ACROSS, DOWN, HIGH, WIDE
 from tvfsql.api.program import Program
-from tvfsql.physical.operators import StreamSliceMerge
+from tvfsql.physical.window_operators import StreamSliceMerge
 from tvfsql.plan.window import Hop, Tumble
 from tvfsql.runtime.stream.progress.metrics import Metrics
 from tvfsql.runtime.stream.progress.operators import OperatorCounts

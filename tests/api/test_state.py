@@ -20,7 +20,7 @@ from streams import WINDOWS, Event, Operator, micro_batches
 
 from examples import examples
 from tvfsql import Session
-from tvfsql.api.state import GLANCE, read_streams, write_tables
+from tvfsql.api.streams.state import GLANCE, read_streams, write_tables
 from tvfsql.cli import main
 from tvfsql.errors import DataError
 from tvfsql.plan.checkpoint.layout import READ

@@ -11,8 +11,8 @@ from pathlib import Path
 import pytest
 from small_spark import environment
 
-from tvfsql.arguments import build_parser
 from tvfsql.cli import COMMANDS, main
+from tvfsql.cli.arguments import build_parser
 
 TABLE = """CREATE TABLE bid (ts TIMESTAMP(3), price DECIMAL(10, 2), item STRING)
 WITH ('connector' = 'filesystem', 'path' = 'bid.csv', 'format' = 'csv');

@@ -8,9 +8,9 @@ from pathlib import Path
 
 import pytest
 
-from tvfsql.arguments import GROUPS, build_parser
 from tvfsql.cli import COMMANDS, main
-from tvfsql.completion import commands, script
+from tvfsql.cli.arguments import GROUPS, build_parser
+from tvfsql.cli.completion import commands, script
 
 
 def test_every_command_is_in_one_group_of_the_help() -> None:

@@ -22,8 +22,8 @@ from examples import SOAK
 from tvfsql import Session, TvfSqlError
 from tvfsql.api import Compiled
 from tvfsql.api.script import Outcome
-from tvfsql.arguments import build_parser
 from tvfsql.cli import main
+from tvfsql.cli.arguments import build_parser
 
 if TYPE_CHECKING:
     from pyspark.sql import SparkSession

@@ -9,8 +9,8 @@ import pytest
 
 from tvfsql import Session
 from tvfsql.api.program import Program, streams_of
-from tvfsql.api.resuming import check_checkpoint
 from tvfsql.api.script import Script, queries_of
+from tvfsql.api.streams.resuming import check_checkpoint
 from tvfsql.catalog.connectors import Kafka
 from tvfsql.errors import DataError, OptionError, UnsupportedError
 from tvfsql.options import Options

@@ -7,16 +7,16 @@ from __future__ import annotations
 from collections.abc import Iterator
 from pathlib import Path
 
-from tvfsql.bind.flink import collections, conditions, json, numbers, texts, times
-from tvfsql.bind.flink.function import Function
+from tvfsql.bind.flink.functions import collections, conditions, json, numbers, texts, times
+from tvfsql.bind.flink.functions.function import Function
 
 PAGE = Path(__file__).parents[2] / "docs" / "functions.md"
 HEAD = """\
 # Flink's functions
 
-This page is generated from the table in `tvfsql/bind/flink/` by `make golden`. A function without a note is meant to
-return the same as in Flink. `tests/end_to_end/batch/test_flink_functions.py` compares more than 2,900 expressions,
-which call all of these functions, with the results of Flink 2.3.
+This page is generated from the table in `tvfsql/bind/flink/functions/` by `make golden`. A function without a note is
+meant to return the same as in Flink. `tests/end_to_end/batch/test_flink_functions.py` compares more than 2,900
+expressions, which call all of these functions, with the results of Flink 2.3.
 
 A function that is not listed here is passed to Spark under its own name, if Spark has it (`NVL`, `LENGTH`, `DATEDIFF`),
 and follows Spark's rules. A function that neither has is rejected.

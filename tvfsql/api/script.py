@@ -16,7 +16,7 @@ from tvfsql.api.compiled import Compiled
 from tvfsql.api.compiling import compile_set, compile_statement
 from tvfsql.api.explain import explain
 from tvfsql.api.listings import Listing, describe, show
-from tvfsql.api.warehouse import Warehouse
+from tvfsql.api.tables.warehouse import Warehouse
 from tvfsql.bind.flink.zone import in_local_zone
 from tvfsql.bind.function import bind_function
 from tvfsql.bind.query import QueryBinder

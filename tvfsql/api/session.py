@@ -3,30 +3,28 @@
 from __future__ import annotations
 
 import os
-import time
 from collections.abc import Callable, Mapping
 from datetime import datetime, timedelta
 from pathlib import Path
-from tempfile import TemporaryDirectory
 from typing import TYPE_CHECKING, Any, Self
 
-from tvfsql.api.catalogs import SparkTables
 from tvfsql.api.compiled import Compiled
 from tvfsql.api.display import html_catalog
 from tvfsql.api.own_spark import Needs, OwnSpark
 from tvfsql.api.program import Program, run_inserts, streams_of
 from tvfsql.api.result import Result, Rows
 from tvfsql.api.script import Analyze, Message, Script, Text, queries_of
-from tvfsql.api.streams import Build, Streams
-from tvfsql.api.tables import register
-from tvfsql.api.warehouse import Warehouse
+from tvfsql.api.streams.running import Build, Streams, wait_for
+from tvfsql.api.streams.select import each_micro_batch
+from tvfsql.api.tables.catalogs import SparkTables
+from tvfsql.api.tables.dataframes import register
+from tvfsql.api.tables.warehouse import Warehouse
 from tvfsql.bind.function import function_of
 from tvfsql.bind.statements.call import AdvanceWatermark, epoch_ms, table_with_watermark
 from tvfsql.catalog import Catalog, Table, View
 from tvfsql.errors import BindError, DataError, OptionError, UnsupportedError
 from tvfsql.options import Options
 from tvfsql.options.known import START_MODE, ZONE
-from tvfsql.physical.operators import LateOutput
 from tvfsql.runtime.cluster.asked import MASTER, REMOTE
 from tvfsql.runtime.cluster.files import place_of
 
@@ -162,7 +160,7 @@ class Session:
                     results += [Result(self, query, running) for query in inserts]
                 else:
                     results += [Result(self, query) for query in inserts]
-                    self._wait(running)
+                    wait_for(running)
         return results
 
     def sql(self, sql: str) -> Result:
@@ -177,7 +175,7 @@ class Session:
 
         Raises DataError, and KeyboardInterrupt (Ctrl-C) after all streams have stopped.
         """
-        self._wait(self.start(*queries))
+        wait_for(self.start(*queries))
 
     def start(self, *queries: Compiled) -> Running | None:
         """Run the batch INSERTs, and start the streaming ones. Returns their handle, None without streams.
@@ -238,7 +236,7 @@ class Session:
         self.streams.reports.append(report)
         try:
             running = self.streams.run(self.spark, [(Program((query,)), build)])
-            self._wait(running)
+            wait_for(running)
         finally:
             self.streams.reports.remove(report)
         return str(running.started()[0].id)
@@ -262,7 +260,7 @@ class Session:
                 f"table {query.unbounded} is unbounded, so collect() would never return",
                 hint="INSERT INTO a table, or --mode batch",
             )
-        self._each(query, each)
+        each_micro_batch(query, self.streams, self.spark, each)
 
     def follow(self, query: Compiled, take: Callable[[Rows], None]) -> None:
         """Run a streaming SELECT until it ends or KeyboardInterrupt stops it.
@@ -277,75 +275,7 @@ class Session:
             if rows := local.collect():
                 take((batch.columns, [kind for _, kind in batch.dtypes], rows))
 
-        self._each(query, each)
-
-    def _each(self, query: Compiled, each: Callable[[DataFrame], None]) -> None:
-        """Run a streaming SELECT, and call `each` with every micro-batch. Raises whatever `each` raises."""
-        from tvfsql.runtime.cluster.code import of_connect
-        from tvfsql.runtime.host.failures import translated
-        from tvfsql.runtime.stream import counted_out
-
-        if of_connect(self.spark):
-            self._each_of_server(query, each)
-            return
-        raised: list[BaseException] = []
-
-        def take(batch: DataFrame, number: int) -> None:
-            try:
-                each(batch)
-            except BaseException as error:  # kept, because Spark would only keep its text
-                raised.append(error)
-                raise
-
-        def build(program: Program, spark: SparkSession) -> Any:
-            rows = program.run("query", spark)
-            if isinstance(query.physical, LateOutput):
-                return rows.writeStream.foreachBatch(program.function("late_output")(take))
-            return counted_out(rows).writeStream.foreachBatch(take)
-
-        try:
-            self._wait(self.streams.run(self.spark, [(Program((query,)), build)]))
-        except Exception:
-            if not raised:
-                raise
-            with translated():
-                raise raised[0] from None
-
-    def _each_of_server(self, query: Compiled, each: Callable[[DataFrame], None]) -> None:
-        """The same over Spark Connect: the rows come through files in the checkpoint."""
-        from tvfsql.runtime.host.failures import translated
-        from tvfsql.runtime.stream import counted_out
-        from tvfsql.runtime.stream.sinks.collected import Collected
-
-        if isinstance(query.physical, LateOutput):
-            raise UnsupportedError("late rows go into no table over Spark Connect", hint="RESET 'tvfsql.late-output'")
-
-        def build(program: Program, spark: SparkSession) -> Any:
-            return collected.writer(counted_out(program.run("query", spark)))
-
-        with TemporaryDirectory(prefix="select-", dir=self.streams.parent(), ignore_cleanup_errors=True) as folder:
-            collected = Collected(Path(folder))
-            running = self.streams.run(self.spark, [(Program((query,)), build)])
-            try:
-                while running.active:
-                    time.sleep(0.1)
-                    with translated():
-                        for batch in collected.batches(self.spark):
-                            each(batch)
-            except BaseException:
-                running.stop()
-                raise
-            self._wait(running)
-            with translated():
-                for batch in collected.batches(self.spark):
-                    each(batch)
-
-    def _wait(self, running: Running | None) -> None:
-        from tvfsql.runtime.host.failures import translated
-
-        if running is not None:
-            with translated():
-                running.wait()
+        each_micro_batch(query, self.streams, self.spark, each)
 
     def table(self, name: str) -> Result:
         """All rows of a table or view, such as `bid` or `shop.bid`. Raises BindError if it does not exist."""

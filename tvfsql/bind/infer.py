@@ -4,9 +4,9 @@ from __future__ import annotations
 
 from sqlglot import exp
 
-from tvfsql.bind.flink.common_type import of_values
+from tvfsql.bind.flink.functions.rounding import rounded_type
 from tvfsql.bind.flink.lowered_call import USER, Made
-from tvfsql.bind.flink.rounding import rounded_type
+from tvfsql.bind.flink.operators.common_type import of_values
 from tvfsql.errors import BindError
 from tvfsql.plan.values.arithmetic import arithmetic
 from tvfsql.plan.values.types import (

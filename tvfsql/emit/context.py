@@ -5,9 +5,9 @@ from __future__ import annotations
 from dataclasses import fields
 
 from tvfsql.emit.python_module import PythonModule, literal
-from tvfsql.physical.operators import StreamSlices
 from tvfsql.physical.row_operators import StreamKeepRow
 from tvfsql.physical.streams.sent_columns import delay_of
+from tvfsql.physical.window_operators import StreamSlices
 from tvfsql.plan.firing import Firing
 from tvfsql.plan.node import Node
 from tvfsql.plan.stream import ONE_INPUT, StreamContext

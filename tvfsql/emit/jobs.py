@@ -10,7 +10,7 @@ from tvfsql.catalog.connectors import Kafka, Managed
 from tvfsql.catalog.connectors.connector import FORMATS
 from tvfsql.catalog.connectors.generated import Generated
 from tvfsql.emit.python_module import literal
-from tvfsql.emit.sources import STREAM
+from tvfsql.emit.tables.sources import STREAM
 from tvfsql.options import StreamOptions
 from tvfsql.physical.operators import LateOutput, TableSourceScan
 from tvfsql.plan.analysis.sharing import by_itself, shared_by

@@ -10,12 +10,12 @@ from dataclasses import dataclass, field
 from typing import Any
 
 from tvfsql.catalog import Table
-from tvfsql.emit.emitter import emit
 from tvfsql.emit.functions import declare, imported
 from tvfsql.emit.jobs import CHECKPOINT, OF_LETTERS, imports, job_arguments, job_text, letter_arguments, letter_scans
+from tvfsql.emit.operators import emit
 from tvfsql.emit.python_module import PARAMETERS, Chain, PythonModule, literal, module_text, option_value
-from tvfsql.emit.sinks import dead_letters, insert, late_output, stream_insert, stream_inserts, take, with_op
-from tvfsql.emit.sources import STREAM
+from tvfsql.emit.tables.sinks import dead_letters, insert, late_output, stream_insert, stream_inserts, take, with_op
+from tvfsql.emit.tables.sources import STREAM
 from tvfsql.options import StreamOptions
 from tvfsql.physical.operators import LateOutput, TableSourceScan
 from tvfsql.plan.analysis.sharing import by_itself, shared_by

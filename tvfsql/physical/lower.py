@@ -15,19 +15,7 @@ from tvfsql.errors import TvfSqlError, UnsupportedError
 from tvfsql.options import Options
 from tvfsql.options.known import LATE_RECORDS, NULL_TIMES, START_MODE, ZONE
 from tvfsql.options.words import LateRecords
-from tvfsql.physical.operators import (
-    AppliedChanges,
-    BatchSlices,
-    Calc,
-    Exchange,
-    GroupByWindow,
-    RowTimeCheck,
-    SliceMerge,
-    StreamSliceMerge,
-    StreamSort,
-    TableSourceScan,
-    WindowExpand,
-)
+from tvfsql.physical.operators import AppliedChanges, Calc, Exchange, RowTimeCheck, StreamSort, TableSourceScan
 from tvfsql.physical.refused.operators import refuse_unbounded
 from tvfsql.physical.refused.retractions import refuse_changes
 from tvfsql.physical.refused.row_level import (
@@ -43,6 +31,7 @@ from tvfsql.physical.streams.late import refuse_adjusting, with_late_output
 from tvfsql.physical.streams.lower import calling_for_rows, stream_merge, stream_rank, stream_slices
 from tvfsql.physical.streams.proctime import is_proctime
 from tvfsql.physical.streams.starting import started
+from tvfsql.physical.window_operators import BatchSlices, GroupByWindow, SliceMerge, StreamSliceMerge, WindowExpand
 from tvfsql.physical.words import called
 from tvfsql.plan import nodes, window_nodes
 from tvfsql.plan.aggregate.call import mergeable

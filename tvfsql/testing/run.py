@@ -10,7 +10,7 @@ from zoneinfo import ZoneInfo
 
 from tvfsql.bind.statements.call import epoch_ms
 from tvfsql.catalog import Table
-from tvfsql.emit.dead_letters import columns_ddl
+from tvfsql.emit.tables.dead_letters import columns_ddl
 from tvfsql.errors import Span, TvfSqlError, did_you_mean
 from tvfsql.plan.node import Field, Schema
 from tvfsql.testing.compare import Given, differences

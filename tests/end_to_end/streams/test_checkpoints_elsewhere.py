@@ -18,8 +18,8 @@ from small_spark import environment
 
 from examples import SOAK
 from tvfsql import Session
-from tvfsql.api.resuming import check_checkpoint
-from tvfsql.api.state import read_streams, rescale_streams
+from tvfsql.api.streams.resuming import check_checkpoint
+from tvfsql.api.streams.state import read_streams, rescale_streams
 from tvfsql.errors import DataError, OptionError
 from tvfsql.runtime.cluster.files import place_of
 

@@ -15,7 +15,7 @@ from old_checkpoints import CASES, run, unpack
 
 from examples import SOAK
 from tvfsql import Session
-from tvfsql.api.state import rescale_streams
+from tvfsql.api.streams.state import rescale_streams
 from tvfsql.cli import main
 from tvfsql.errors import DataError, OptionError, TvfSqlError, UnsupportedError
 from tvfsql.plan.checkpoint.changes import changes

@@ -8,13 +8,13 @@ from __future__ import annotations
 from collections.abc import Mapping
 from itertools import groupby
 
-from tvfsql.bind.flink.collections import COLLECTIONS
-from tvfsql.bind.flink.conditions import CONDITIONS
-from tvfsql.bind.flink.function import Function
-from tvfsql.bind.flink.json import JSON
-from tvfsql.bind.flink.numbers import NUMBERS
-from tvfsql.bind.flink.texts import TEXTS
-from tvfsql.bind.flink.times import TIMES
+from tvfsql.bind.flink.functions.collections import COLLECTIONS
+from tvfsql.bind.flink.functions.conditions import CONDITIONS
+from tvfsql.bind.flink.functions.function import Function
+from tvfsql.bind.flink.functions.json import JSON
+from tvfsql.bind.flink.functions.numbers import NUMBERS
+from tvfsql.bind.flink.functions.texts import TEXTS
+from tvfsql.bind.flink.functions.times import TIMES
 
 TABLE = (*TEXTS, *NUMBERS, *TIMES, *COLLECTIONS, *CONDITIONS, *JSON)
 BY_NAME: Mapping[str, tuple[Function, ...]] = {

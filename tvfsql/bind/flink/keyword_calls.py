@@ -8,10 +8,11 @@ from itertools import chain
 
 from sqlglot import exp
 
-from tvfsql.bind.flink.common_type import in_common_type, of_values
-from tvfsql.bind.flink.function import holes
+from tvfsql.bind.flink.functions.function import holes
 from tvfsql.bind.flink.lowered_call import Made, made
-from tvfsql.bind.flink.times import months_between, on_clock
+from tvfsql.bind.flink.operators.common_type import in_common_type, of_values
+from tvfsql.bind.flink.time.fields import months_between
+from tvfsql.bind.flink.time.wall_clock import on_clock
 from tvfsql.errors import UnsupportedError
 from tvfsql.plan.values.types import UNKNOWN, SqlType
 from tvfsql.syntax.calls import Words, decoded

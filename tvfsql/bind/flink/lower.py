@@ -6,12 +6,19 @@ from collections.abc import Callable
 
 from sqlglot import exp
 
-from tvfsql.bind.flink import find, times_of_day
-from tvfsql.bind.flink.arithmetic import below_one, computed
-from tvfsql.bind.flink.cast_types import Target
-from tvfsql.bind.flink.casts import cast
-from tvfsql.bind.flink.common_type import FUNCTIONS, in_common_type, unify
-from tvfsql.bind.flink.comparisons import (
+from tvfsql.bind.flink import find
+from tvfsql.bind.flink.functions.function import Argument, require_text
+from tvfsql.bind.flink.functions.json import is_json, of_json, raw
+from tvfsql.bind.flink.functions.rounding import rounded, truncated
+from tvfsql.bind.flink.functions.texts import overlaid, part_of, unmatched
+from tvfsql.bind.flink.functions.types_of import type_name
+from tvfsql.bind.flink.keyword_calls import overlaps, similar, unicode_text, with_words
+from tvfsql.bind.flink.lowered_call import Made, made, runtime_call
+from tvfsql.bind.flink.operators.arithmetic import below_one, computed
+from tvfsql.bind.flink.operators.cast_types import Target
+from tvfsql.bind.flink.operators.casts import cast
+from tvfsql.bind.flink.operators.common_type import FUNCTIONS, in_common_type, unify
+from tvfsql.bind.flink.operators.comparisons import (
     among_floats,
     compared,
     exact_floats,
@@ -23,32 +30,15 @@ from tvfsql.bind.flink.comparisons import (
     refuse_float_literals,
     tuples,
 )
-from tvfsql.bind.flink.digits import DIGITS, TIMES, digits_of, digits_of_cast
-from tvfsql.bind.flink.function import Argument, require_text
-from tvfsql.bind.flink.json import is_json, of_json, raw
-from tvfsql.bind.flink.keyword_calls import overlaps, similar, unicode_text, with_words
-from tvfsql.bind.flink.lowered_call import Made, made, runtime_call
+from tvfsql.bind.flink.operators.subscripts import element_of
 from tvfsql.bind.flink.over import AGGREGATE, aggregated, without_nulls
 from tvfsql.bind.flink.refused_operands import require_types
-from tvfsql.bind.flink.rounding import rounded, truncated
-from tvfsql.bind.flink.subscripts import element_of
-from tvfsql.bind.flink.texts import overlaid, part_of, unmatched
-from tvfsql.bind.flink.time_parsers import from_text
-from tvfsql.bind.flink.times import (
-    BUCKETS,
-    CLOCK,
-    INSTANT,
-    ceil_to,
-    field_of,
-    floor_to,
-    in_utc,
-    is_time_of_day,
-    months_between,
-    of_utc,
-    on_clock,
-)
-from tvfsql.bind.flink.times_of_day import cast_to_time
-from tvfsql.bind.flink.types_of import type_name
+from tvfsql.bind.flink.time import times_of_day
+from tvfsql.bind.flink.time.digits import DIGITS, TIMES, digits_of, digits_of_cast
+from tvfsql.bind.flink.time.fields import BUCKETS, ceil_to, field_of, floor_to, is_time_of_day, months_between
+from tvfsql.bind.flink.time.parsers import from_text
+from tvfsql.bind.flink.time.times_of_day import cast_to_time
+from tvfsql.bind.flink.time.wall_clock import CLOCK, INSTANT, in_utc, of_utc, on_clock
 from tvfsql.plan.values.types import SqlType
 from tvfsql.syntax.calls import Words
 from tvfsql.syntax.types import spark_type

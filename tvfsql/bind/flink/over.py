@@ -6,8 +6,8 @@ import re
 
 from sqlglot import exp
 
-from tvfsql.bind.flink.arithmetic import TypeOf
 from tvfsql.bind.flink.lowered_call import Made, made
+from tvfsql.bind.flink.operators.arithmetic import TypeOf
 from tvfsql.plan.aggregate.table import AGGREGATES
 from tvfsql.plan.values.types import is_integer, is_number
 

@@ -9,7 +9,7 @@ from sqlglot import exp
 from sqlglot.errors import OptimizeError
 from sqlglot.optimizer.qualify import qualify
 
-from tvfsql.bind.flink.common_type import of_values
+from tvfsql.bind.flink.operators.common_type import of_values
 from tvfsql.bind.infer import infer
 from tvfsql.bind.joins.unnest import with_views
 from tvfsql.bind.scalar import has_aggregate

@@ -13,8 +13,9 @@ from dataclasses import dataclass, field, replace
 from itertools import islice, permutations, product
 
 from tvfsql.physical.checkpoint.manifest import found_in, manifest_of
-from tvfsql.physical.operators import Calc, StreamOperator, StreamSlices, StreamUnion, TableSourceScan
+from tvfsql.physical.operators import Calc, StreamOperator, StreamUnion, TableSourceScan
 from tvfsql.physical.streams.inputs import inputs_of
+from tvfsql.physical.window_operators import StreamSlices
 from tvfsql.plan import nodes
 from tvfsql.plan.analysis.sharing import Reused, Shared, shared_by
 from tvfsql.plan.analysis.sharing import Source as Plan

@@ -19,8 +19,6 @@ from tvfsql.physical.operators import (
     ProcessingTimeAssigner,
     RowTimeCheck,
     StreamOperator,
-    StreamSliceMerge,
-    StreamSlices,
     StreamUnion,
     TableSourceScan,
     WatermarkAssigner,
@@ -33,6 +31,7 @@ from tvfsql.physical.row_operators import (
     StreamKeepRow,
     StreamTemporalJoin,
 )
+from tvfsql.physical.window_operators import StreamSliceMerge, StreamSlices
 from tvfsql.plan import nodes
 from tvfsql.plan.aggregate.top_rows import TopRows
 from tvfsql.plan.analysis.sharing import Reused, Shared, shared_by

@@ -7,7 +7,8 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 
-from tvfsql.physical.operators import Calc, StreamSliceMerge, StreamUnion
+from tvfsql.physical.operators import Calc, StreamUnion
+from tvfsql.physical.window_operators import StreamSliceMerge
 from tvfsql.plan import nodes
 from tvfsql.plan.analysis.sharing import Reused, shared_by
 from tvfsql.plan.node import Node

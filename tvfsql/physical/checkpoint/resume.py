@@ -6,7 +6,8 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field, replace
 
 from tvfsql.physical.checkpoint.manifest import found_in
-from tvfsql.physical.operators import Calc, Exchange, StreamOperator, StreamSliceMerge, StreamSlices
+from tvfsql.physical.operators import Calc, Exchange, StreamOperator
+from tvfsql.physical.window_operators import StreamSliceMerge, StreamSlices
 from tvfsql.plan.analysis.sharing import Reused, Source
 from tvfsql.plan.checkpoint.changes import can_change
 from tvfsql.plan.checkpoint.manifest import Manifest, State

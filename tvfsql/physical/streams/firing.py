@@ -14,7 +14,8 @@ from tvfsql.errors import OptionError, Span, UnsupportedError
 from tvfsql.options import Options
 from tvfsql.options.known import EARLY_DELAY, EARLY_FIRE, LATE_DELAY, LATE_FIRE, LATE_RESULTS, LATENESS
 from tvfsql.options.words import LateResults
-from tvfsql.physical.operators import Calc, StreamSliceMerge
+from tvfsql.physical.operators import Calc
+from tvfsql.physical.window_operators import StreamSliceMerge
 from tvfsql.physical.words import noun, written
 from tvfsql.plan import nodes
 from tvfsql.plan.analysis.sharing import Shared

@@ -17,12 +17,11 @@ from tvfsql.physical.operators import (
     Exchange,
     ProcessingTimeAssigner,
     RowTimeCheck,
-    StreamSlices,
     StreamUnion,
     TableSourceScan,
     WatermarkAssigner,
-    WindowExpand,
 )
+from tvfsql.physical.window_operators import StreamSlices, WindowExpand
 from tvfsql.plan import nodes
 from tvfsql.plan.node import Node
 from tvfsql.plan.nodes import Item

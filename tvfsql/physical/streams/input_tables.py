@@ -4,7 +4,8 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
 
-from tvfsql.physical.operators import StreamOperator, StreamSlices, StreamUnion, TableSourceScan
+from tvfsql.physical.operators import StreamOperator, StreamUnion, TableSourceScan
+from tvfsql.physical.window_operators import StreamSlices
 from tvfsql.plan import nodes
 from tvfsql.plan.node import Node
 

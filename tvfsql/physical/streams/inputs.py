@@ -22,17 +22,16 @@ from tvfsql.physical.operators import (
     RowTimeCheck,
     StreamDeduplicate,
     StreamOperator,
-    StreamSliceMerge,
     StreamSort,
     StreamTopN,
     StreamUnion,
     TableSourceScan,
     WatermarkAssigner,
-    WindowExpand,
 )
 from tvfsql.physical.row_operators import RowOperator
 from tvfsql.physical.streams.history import live_rows
 from tvfsql.physical.streams.proctime import is_proctime
+from tvfsql.physical.window_operators import StreamSliceMerge, WindowExpand
 from tvfsql.plan import nodes
 from tvfsql.plan.node import Field, Node
 from tvfsql.plan.nodes import Item

@@ -23,17 +23,15 @@ from tvfsql.physical.operators import (
     RowTimeCheck,
     StreamDeduplicate,
     StreamOperator,
-    StreamSliceMerge,
-    StreamSlices,
     StreamSort,
     StreamTopN,
     StreamUnion,
     TableSourceScan,
     WatermarkAssigner,
-    WindowExpand,
 )
 from tvfsql.physical.row_operators import RowOperator, StreamCurrentWatermark
 from tvfsql.physical.streams.inputs import handing_marks_on, mark_items
+from tvfsql.physical.window_operators import StreamSliceMerge, StreamSlices, WindowExpand
 from tvfsql.physical.words import noun
 from tvfsql.plan import nodes
 from tvfsql.plan.analysis.sharing import Shared

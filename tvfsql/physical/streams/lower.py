@@ -7,10 +7,11 @@ from dataclasses import fields, replace
 from tvfsql.options import Options
 from tvfsql.options.known import KEY_GROUPS, LATE_RECORDS
 from tvfsql.options.words import LateRecords
-from tvfsql.physical.operators import Calc, SliceMerge, StreamDeduplicate, StreamSliceMerge, StreamSlices, StreamTopN
+from tvfsql.physical.operators import Calc, StreamDeduplicate, StreamTopN
 from tvfsql.physical.streams.firing import firing_of
 from tvfsql.physical.streams.inputs import inputs_of, mark_items, marked, on_event
 from tvfsql.physical.streams.proctime import is_proctime
+from tvfsql.physical.window_operators import SliceMerge, StreamSliceMerge, StreamSlices
 from tvfsql.plan.function import UserFunction, functions_in
 from tvfsql.plan.node import Node
 from tvfsql.plan.nodes import Item

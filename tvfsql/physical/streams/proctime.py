@@ -2,8 +2,9 @@
 
 from __future__ import annotations
 
-from tvfsql.physical.operators import Calc, StreamSliceMerge, WindowExpand
+from tvfsql.physical.operators import Calc
 from tvfsql.physical.row_operators import RowOperator
+from tvfsql.physical.window_operators import StreamSliceMerge, WindowExpand
 from tvfsql.plan.analysis.proctime import is_proctime
 from tvfsql.plan.values.scalar import PROCTIME
 

@@ -5,9 +5,10 @@ from __future__ import annotations
 import re
 from dataclasses import replace
 
-from tvfsql.physical.operators import Calc, Exchange, StreamSlices, WatermarkAssigner
+from tvfsql.physical.operators import Calc, Exchange, WatermarkAssigner
 from tvfsql.physical.row_operators import StreamKeepRow
 from tvfsql.physical.streams.history import histories
+from tvfsql.physical.window_operators import StreamSlices
 from tvfsql.plan.values.scalar import Scalar
 
 UNITS = {"MILLISECOND": 1, "SECOND": 1_000, "MINUTE": 60_000, "HOUR": 3_600_000}

@@ -20,6 +20,7 @@ from pyspark.sql import Row
 from small_spark import environment
 
 from tvfsql import Session, TvfSqlError
+from tvfsql.api.streams.running import wait_for
 from tvfsql.runtime.cluster.files import LocalPlace
 from tvfsql.runtime.host.status_line import Line, working
 from tvfsql.runtime.stream.driver.idle_sources import Source
@@ -182,7 +183,7 @@ def test_the_inserts_of_a_set_run_at_once_and_one_that_fails_stops_the_others(
     running = session.execute(sets.format("SELECT CAST(item AS INT) FROM bid"))[0]
     with pytest.raises(TvfSqlError, match="cannot be cast to INT"):
         assert running.running is not None
-        session._wait(running.running)
+        wait_for(running.running)
     assert not spark.streams.active
 
 

@@ -1,0 +1,130 @@
+"""The streams of a session: their checkpoint folders, which ones are running, and their counters."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator, Sequence
+from dataclasses import dataclass, field
+from functools import partial
+from typing import TYPE_CHECKING, Any
+
+from tvfsql.api.program import Program
+from tvfsql.api.streams.metrics import by_table
+from tvfsql.emit.jobs import OF_LETTERS
+
+if TYPE_CHECKING:
+    from pyspark.sql import SparkSession
+
+    from tvfsql.runtime.cluster.files import Place
+    from tvfsql.runtime.stream.driver.jobs import Job
+    from tvfsql.runtime.stream.driver.running import Running
+    from tvfsql.runtime.stream.progress.metrics import Metrics, Report
+
+Build = Callable[[Program, "SparkSession"], Any]  # makes a DataStreamWriter
+
+
+@dataclass
+class Streams:
+    """The first stream of the session keeps its state in `checkpoint`/1, the second in `checkpoint`/2, and so on.
+
+    Without a checkpoint, the state is deleted with the stream. `flush`: the end of a bounded input fires every window.
+    `changed_input`: resume from state even if open windows will mix results of the old and the new query.
+    """
+
+    checkpoint: Place | None
+    flush: bool
+    changed_input: bool = False
+    runs: list[Running] = field(default_factory=list)
+    metrics: dict[str, Metrics] = field(default_factory=dict)  # the latest metrics of each stream
+    reports: list[Report] = field(default_factory=list)  # functions that are called with them
+    programs: dict[str, Program] = field(default_factory=dict)  # the program of each stream with metrics
+    begun: int = 0
+
+    def run(self, spark: SparkSession, programs: Sequence[tuple[Program, Build]]) -> Running:
+        """Start streams, all at the same time. Raises the errors of `start_streams`."""
+        from tvfsql.runtime.stream import start_streams
+
+        jobs = [job for program, build in programs for job in self._jobs(program, build)]
+        running = start_streams(spark, *jobs, flush=self.flush, changed_input=self.changed_input)
+        self.runs = [*(run for run in self.runs if run.active), running]
+        return running
+
+    def _jobs(self, program: Program, build: Build) -> Iterator[Job]:
+        """The job of the next stream, over the state in its folder, and the job of its dead letters."""
+        from tvfsql.runtime.stream import Job
+        from tvfsql.runtime.stream.driver.checkpoints import manifest_in
+
+        folder = self.folder()
+        resumed = program.over(manifest_in(folder)) if folder is not None else program
+        yield Job(
+            partial(build, resumed),
+            **resumed.job,
+            checkpoint=folder,
+            program=resumed.code,
+            manifest=resumed.manifest if folder is not None else None,
+            label=str(self.begun),
+            report=partial(self._report, resumed),
+        )
+        if (letters := resumed.letters) is not None:
+            beside = folder and folder.parent / f"{folder.name}{OF_LETTERS}"
+            yield Job(
+                partial(resumed.run, "dead_letters"),
+                **letters,
+                checkpoint=beside,
+                program=resumed.code,
+                manifest=resumed.letters_manifest(manifest_in(beside)) if beside is not None else None,
+                label=f"{self.begun}{OF_LETTERS}",
+                report=partial(self._report, None),
+            )
+
+    def _report(self, program: Program | None, metrics: Metrics) -> None:
+        if program is not None:
+            self.programs[metrics.stream] = program
+            metrics = by_table(metrics, program, self.metrics.get(metrics.stream))
+        self.metrics[metrics.stream] = metrics
+        for report in self.reports:
+            report(metrics)
+
+    @property
+    def counts(self) -> dict[str, int]:
+        """The counters of the running streams, or of the last ones."""
+        from tvfsql.runtime.stream.progress.counts import totals
+
+        return totals(each for run in self.runs for each in run.counts) if self.runs else {}
+
+    def advance(self, watermark: int, table: str | None) -> int:
+        """Advance the watermark of `table`, or of all tables, to `watermark` (epoch ms).
+
+        Affects the running streams, and all streams of the checkpoint, in any process. Returns how many have not ended.
+        """
+        from tvfsql.runtime.stream.time.control_channel import advance, ended
+
+        folders = {folder for run in self.runs if run.active for folder in run.controls(table)}
+        if self.checkpoint is not None:
+            checkpoint = self.checkpoint.resolved()
+            found = (checkpoint / name / "control" for name in checkpoint.names() if not name.endswith(OF_LETTERS))
+            folders |= {folder for folder in found if folder.exists()}
+        told = [folder for folder in sorted(folders, key=str) if not ended(folder)]
+        for folder in told:
+            advance(folder, watermark, table)
+        return len(told)
+
+    def parent(self) -> str | None:
+        """The checkpoint, which is created; None without one."""
+        if self.checkpoint is not None:
+            self.checkpoint.make()
+            return str(self.checkpoint.resolved())
+        return None
+
+    def folder(self) -> Place | None:
+        """The checkpoint folder of the next stream; None without a checkpoint."""
+        self.begun += 1
+        return None if self.checkpoint is None else self.checkpoint / str(self.begun)
+
+
+def wait_for(running: Running | None) -> None:
+    """Wait until streams have ended. Raises DataError if one fails."""
+    from tvfsql.runtime.host.failures import translated
+
+    if running is not None:
+        with translated():
+            running.wait()

@@ -1,0 +1,107 @@
+"""Flink's array and map functions."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+
+from tvfsql.bind.flink.functions.function import Function, literal_of, same
+from tvfsql.plan.values.types import UNKNOWN, SqlType, split_kinds
+
+ARRAYS = "array<"
+SEVERAL = "RAISE_ERROR('ELEMENT takes an array of one element')"
+
+
+def element(kind: SqlType, *_: SqlType) -> SqlType:
+    """The type of an array's elements."""
+    return kind.removeprefix(ARRAYS).removesuffix(">") if kind.startswith(ARRAYS) else UNKNOWN
+
+
+def _sliced(array: SqlType, start: SqlType, end: SqlType = "") -> str:
+    """ARRAY_SLICE: the elements from one position to another, inclusive. Negative positions count from the end; 0 means
+    1, and so does the end before the first element.
+    """
+    first = "CASE WHEN {1} = 0 THEN 1 WHEN {1} < 0 THEN GREATEST({1} + SIZE({0}) + 1, 1) ELSE {1} END"
+    last = "IF({2} IN (0, -1 - SIZE({0})), 1, {2} + IF({2} < 0, SIZE({0}) + 1, 0))" if end else "SIZE({0})"
+    if (literal_of(start) or "").isdecimal() and literal_of(start) != "0":
+        first = "{1}"
+    if end and (literal_of(end) or "").isdecimal() and literal_of(end) != "0":
+        last = "{2}"
+    return f"IF({last} < {first}, SLICE({{0}}, 1, 0), SLICE({{0}}, {first}, {last} - {first} + 1))"
+
+
+def _sorted(array: SqlType, ascending: SqlType, nulls_first: SqlType) -> str:
+    """ARRAY_SORT with a choice where NULLs go."""
+    held, nulls = "SORT_ARRAY(ARRAY_COMPACT({0}), {1})", "FILTER({0}, item -> item IS NULL)"
+    return f"IF({{2}}, CONCAT({nulls}, {held}), CONCAT({held}, {nulls}))"
+
+
+def _row(*kinds: SqlType) -> str:
+    fields = [f"'EXPR${i}', {{{i}}}" for i in range(len(kinds))]
+    return f"NAMED_STRUCT({', '.join(fields)})"
+
+
+def _row_type(*kinds: SqlType) -> SqlType:
+    return f"struct<{','.join(f'`EXPR${i}`:{kind}' for i, kind in enumerate(kinds))}>" if all(kinds) else UNKNOWN
+
+
+def _part_of_map(at: int) -> Callable[..., SqlType]:
+    """The type of keys or values as an array."""
+
+    def of(kind: SqlType, *_: SqlType) -> SqlType:
+        return f"array<{split_kinds(kind[4:-1])[at]}>" if kind.startswith("map<") else UNKNOWN
+
+    return of
+
+
+def _entries(kind: SqlType) -> SqlType:
+    """The type of a map's entries."""
+    if not kind.startswith("map<"):
+        return UNKNOWN
+    key, value = split_kinds(kind[4:-1])
+    return f"array<struct<key:{key},value:{value}>>"
+
+
+def _map_of(keys: SqlType, values: SqlType) -> SqlType:
+    """The type of a map made from two arrays."""
+    key, value = element(keys), element(values)
+    return f"map<{key},{value}>" if key and value else UNKNOWN
+
+
+def itself(kind: SqlType, *_: SqlType) -> SqlType:
+    return kind
+
+
+COLLECTIONS = (
+    same("CARDINALITY(collection)", "int"),
+    Function("ELEMENT(array)", f"IF(CARDINALITY({{0}}) > 1, {SEVERAL}, GET({{0}}, 0))", element),
+    same("ARRAY_APPEND(array, element)", itself),
+    same("ARRAY_CONCAT(array, ...)", itself, spark="CONCAT"),
+    Function("ARRAY_CONTAINS(array, element)", "EXISTS({0}, item -> item <=> {1})", "boolean"),
+    same("ARRAY_DISTINCT(array)", itself),
+    same("ARRAY_EXCEPT(array, other)", itself),
+    same("ARRAY_INTERSECT(array, other)", itself),
+    same("ARRAY_JOIN(array, separator)", "string"),
+    same("ARRAY_JOIN(array, separator, null)", "string"),
+    same("ARRAY_MAX(array)", element),
+    same("ARRAY_MIN(array)", element),
+    Function("ARRAY_POSITION(array, element)", "CAST(ARRAY_POSITION({0}, {1}) AS INT)", "int"),
+    same("ARRAY_PREPEND(array, element)", itself),
+    Function("ARRAY_REMOVE(array, element)", "FILTER({0}, item -> NOT item <=> {1})", itself),
+    Function("ARRAY_REVERSE(array)", "REVERSE({0})", itself),
+    Function("ARRAY_SORT(array)", "SORT_ARRAY({0})", itself),
+    Function("ARRAY_SORT(array, ascending)", "SORT_ARRAY({0}, {1})", itself),
+    same("ARRAY_UNION(array, other)", itself),
+    Function("ARRAY_SLICE(array, start)", _sliced, itself),
+    Function("ARRAY_SLICE(array, start, end)", _sliced, itself),
+    Function("ARRAY_SORT(array, ascending, nulls_first)", _sorted, itself),
+    same("MAP_KEYS(map)", _part_of_map(0)),
+    same("MAP_VALUES(map)", _part_of_map(1)),
+    same("MAP_ENTRIES(map)", _entries),
+    same("MAP_FROM_ARRAYS(keys, values)", _map_of, note="fails if a key occurs twice"),
+    Function(
+        "MAP_UNION(map, other)",
+        "MAP_CONCAT({1}, MAP_FILTER({0}, (key, value) -> NOT MAP_CONTAINS_KEY({1}, key)))",
+        itself,
+    ),
+    Function("ROW(value, ...)", _row, _row_type),
+)

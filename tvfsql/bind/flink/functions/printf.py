@@ -1,0 +1,79 @@
+"""PRINTF: Java's formats, over the values that Flink passes to them."""
+
+from __future__ import annotations
+
+import re
+
+from tvfsql.bind.flink.functions.function import literal_of
+from tvfsql.bind.flink.time.wall_clock import INSTANT, in_utc
+from tvfsql.errors import UnsupportedError
+from tvfsql.plan.values.types import UNKNOWN, SqlType, is_decimal, is_float, is_integer, shown
+
+CONVERSION = re.compile(r"%(?:(\d+)\$)?([-#+ 0,(<]*)(\d+)?(\.\d+)?([a-zA-Z%])")
+OF_ANY, OF_INTEGERS, OF_FLOATS, OF_NOTHING = "bBsS", "doxX", "eEfgGaA", "n%"
+WITHOUT_SECONDS = "(:00)?[.]000000$|000$"
+
+
+def printed(*kinds: SqlType) -> str:
+    """PRINTF. A format that does not fit its arguments gives NULL; one in a column fails."""
+    arguments = [_value(i, kind) for i, kind in enumerate(kinds) if i]
+    call = f"PRINTF({', '.join(['{0}', *arguments])})"
+    pattern = literal_of(kinds[0])
+    if pattern is None:
+        return call
+    wrong = _misfits(pattern, kinds[1:])
+    if wrong is None:
+        return "CAST(NULL AS STRING)"
+    # every conversion prints NULL
+    return f"IF({' AND '.join(f'{{{i}}} IS NULL' for i in wrong)}, {call}, NULL)" if wrong else call
+
+
+def _misfits(pattern: str, kinds: tuple[SqlType, ...]) -> list[int] | None:
+    """The arguments, from 1, whose types their conversions do not take. None if no value fits the format."""
+    wrong: list[int] = []
+    following = 0
+    if "%" in CONVERSION.sub("", pattern):
+        return None
+    for place, flags, _, precision, letter in CONVERSION.findall(pattern):
+        if letter in OF_NOTHING:
+            continue
+        if letter not in OF_ANY + OF_INTEGERS + OF_FLOATS + "cC":
+            if letter in "hHtT":
+                raise UnsupportedError(f"PRINTF cannot take %{letter}", hint="PRINTF('%s', x)")
+            return None
+        if "<" in flags:
+            raise UnsupportedError("PRINTF cannot take %<", hint="PRINTF('%1$s %1$s', x)")
+        following += not place
+        at = int(place) if place else following
+        if not 1 <= at <= len(kinds) or (precision and letter in OF_INTEGERS + "cC"):
+            return None
+        if not _fits(letter, kinds[at - 1]) and at not in wrong:
+            wrong.append(at)
+    return wrong
+
+
+def _fits(letter: str, kind: SqlType) -> bool:
+    if letter in OF_INTEGERS:
+        return is_integer(kind) or kind in ("date", UNKNOWN) or kind.startswith(("interval", "time("))
+    if letter in OF_FLOATS:
+        return is_float(kind) or kind == UNKNOWN
+    if letter in "cC":
+        return (is_integer(kind) and kind != "bigint") or kind in ("date", UNKNOWN)
+    return True
+
+
+def _value(i: int, kind: SqlType) -> str:
+    """What Flink passes to Java: times as text in ISO 8601, instants in UTC; dates as days, TIME as milliseconds."""
+    hole = f"{{{i}}}"
+    if kind in ("string", "boolean", UNKNOWN) or is_integer(kind) or is_float(kind):
+        return hole
+    if is_decimal(kind):
+        return f"CAST({hole} AS STRING)"
+    if kind == "date":
+        return f"UNIX_DATE({hole})"
+    if kind.startswith("time("):
+        return f"CAST(TIME_DIFF('MILLISECOND', TIME '00:00:00', {hole}) AS INT)"
+    if kind.startswith("timestamp"):
+        clock = in_utc(hole) if kind == INSTANT else hole
+        return f"REGEXP_REPLACE(DATE_FORMAT({clock}, 'yyyy-MM-dd\\'T\\'HH:mm:ss.SSSSSS'), '{WITHOUT_SECONDS}', '')"
+    raise UnsupportedError(f"PRINTF cannot take {shown(kind)}", hint="PRINTF('%s', CAST(x AS STRING))")

@@ -1,0 +1,255 @@
+"""Flink's text functions."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+
+from tvfsql.bind.flink.functions.function import Function, holes, literal_of, of_runtime, same
+from tvfsql.bind.flink.functions.printf import printed
+from tvfsql.bind.flink.functions.regex import Group, has_group, is_invalid
+from tvfsql.errors import UnsupportedError
+from tvfsql.plan.values.types import SqlType, is_integer, is_number
+
+LITERAL = "CONCAT('\\\\Q', {1}, '\\\\E')"  # a separator as a regular expression that matches just it
+PARTS = f"SPLIT({{0}}, {LITERAL}, -1)"
+# Flink sees a character beyond U+FFFF as two units, neither of which is a character by itself
+IN_UNITS = "REGEXP_REPLACE({0}, '[^\\\\u0000-\\\\uFFFF]', '??')"
+BY_UNITS = f"WHEN {{1}} = '' THEN SPLIT({IN_UNITS}, '')"
+SPLIT = f"CASE WHEN {{1}} IS NULL THEN NULL WHEN {{0}} = '' THEN ARRAY() {BY_UNITS} ELSE {PARTS} END"
+GROUP = "TRY_ELEMENT_AT(REGEXP_EXTRACT_ALL({0}, {1}, %s), 1)"  # NULL if nothing matches
+# before, between and after all characters
+BETWEEN = f"ARRAY_JOIN(CONCAT(ARRAY(''), SPLIT({IN_UNITS}, ''), ARRAY('')), {{2}})"
+DECIMAL = "^\\\\s*[+-]?(NaN|Infinity|([0-9]+\\\\.?[0-9]*|\\\\.[0-9]+)([eE][+-]?[0-9]+)?[fFdD]?)\\\\s*$"  # Java's Double
+FIRST_BYTE = "CAST(CONV(LEFT(HEX({0}), 2), 16, 10) AS INT)"
+UNITS = "'UTF-16BE'"  # two bytes per unit, as Flink counts here
+URL = "^[ ]*(?i)(https?|ftp|file|jar|mailto):"
+INVALID = "fails for an invalid regular expression in a column"
+NO_GROUP = f"{INVALID}, and for a group that does not exist"
+WORDS = (
+    "ARRAY_JOIN(TRANSFORM(REGEXP_EXTRACT_ALL({0}, '([A-Za-z0-9]+|[^A-Za-z0-9]+)', 1), "
+    "word -> IF(word RLIKE '^[A-Za-z0-9]', CONCAT(UPPER(LEFT(word, 1)), LOWER(SUBSTRING(word, 2))), word)), '')"
+)
+TWICE = "fails if a key occurs twice"
+NO_URL = "fails for a URL with characters that must be escaped"
+NO_PAIRS = "CAST(MAP() AS MAP<STRING, STRING>)"
+
+
+def _part_of_url(_: SqlType, part: SqlType) -> str:
+    """PARSE_URL(url, part). Spark finds no host, and no user, in an authority that is no valid one: http://a_b.de."""
+    authority = "PARSE_URL({0}, 'AUTHORITY')"
+    patterns = {"HOST": r"^(?:[^@]*@)?(\\[.*\\]|[^:@]*)(?::[0-9]*)?$", "USERINFO": "^([^@]*)@[^@]*$"}
+    own = {
+        name: f"COALESCE(PARSE_URL({{0}}, '{name}'), NULLIF(REGEXP_EXTRACT({authority}, '{pattern}', 1), ''))"
+        for name, pattern in patterns.items()
+    }
+    other = "PARSE_URL({0}, {1})"
+    if literal_of(part) is not None:
+        found = own.get(str(literal_of(part)), other)
+    else:
+        cases = " ".join(f"WHEN '{name}' THEN {text}" for name, text in own.items())
+        found = f"CASE {{1}} {cases} ELSE {other} END"
+    return f"IF({{0}} RLIKE '{URL}', {found}, NULL)"
+
+
+def _padded(name: str) -> str:
+    """LPAD and RPAD to a length in UTF-16 units."""
+    padded = f"DECODE({name}(ENCODE({{0}}, {UNITS}), 2 * {{1}}, ENCODE({{2}}, {UNITS})), {UNITS})"
+    return f"IF({{2}} = '' OR {{1}} < 0, NULL, {padded})"
+
+
+def _in_case(name: str) -> Callable[[SqlType], str]:
+    """UPPER and LOWER. The result of a literal keeps its length, as in Flink."""
+
+    def template(text: SqlType) -> str:
+        literal = literal_of(text)
+        grows = literal is not None and len(getattr(literal, name.lower())()) > len(literal)
+        return f"LEFT({name}({{0}}), {len(literal or '')})" if grows else f"{name}({{0}})"
+
+    return template
+
+
+def _matches(text: SqlType, regex: SqlType) -> str:
+    """REGEXP: an empty regular expression matches nothing."""
+    literal = literal_of(regex)
+    return "({0} RLIKE {1})" if literal else "IF({1} = '', {0} <> {0}, {0} RLIKE {1})"
+
+
+def unmatched(name: str, kinds: Sequence[SqlType]) -> str | None:
+    """Return the result of a call whose regular expression or group does not exist; None if they may exist."""
+    regex = literal_of(kinds[1])
+    group = None
+    if name.startswith("REGEXP_EXTRACT"):
+        group = literal_of(kinds[2]) if len(kinds) == 3 else "1" if name == "REGEXP_EXTRACT_ALL" else None
+    if not is_invalid(regex) and has_group(regex, group):
+        return None
+    result = {"REGEXP_EXTRACT_ALL": "ARRAY<STRING>", "REGEXP_COUNT": "INT", "REGEXP_INSTR": "INT"}.get(name, "STRING")
+    return "({0} <> {0})" if name == "REGEXP" else f"CAST(NULL AS {result})"
+
+
+def _extracted(text: SqlType, regex: SqlType, group: SqlType) -> str:
+    """REGEXP_EXTRACT: NULL if nothing matches, and also for a group that is not in the match, where Spark has ''."""
+    pattern, number = literal_of(regex), literal_of(group)
+    found = GROUP % "{2}"
+    if pattern is None or not (number or "").isdecimal():
+        return found
+    group_of = Group.of(pattern, int(number or 0))
+    if group_of is None or not group_of.optional:
+        return found
+    if group_of.may_be_empty:
+        raise UnsupportedError(
+            f"group {number} of this regular expression may be empty or missing, and Spark cannot tell which",
+            hint="a group that every match has, and that is at least one character long",
+        )
+    return f"NULLIF({found}, '')"
+
+
+def _index_of(kind: SqlType) -> str:
+    """The separator of SPLIT_INDEX, which can also be the code of a character."""
+    return PARTS.replace("{1}", "CHR({1})") if is_integer(kind) else PARTS
+
+
+def _split_index(text: SqlType, separator: SqlType, index: SqlType) -> str:
+    literal, at = literal_of(separator), literal_of(index)
+    parts = f"IF({{0}} = '', ARRAY(), {_index_of(separator)})"
+    if literal is None or literal == "":  # without a separator: white space
+        parts = f"CASE WHEN {{0}} = '' THEN ARRAY() WHEN {{1}} = '' THEN SPLIT({{0}}, '\\\\s', -1) ELSE {PARTS} END"
+        parts = f"IF({{0}} = '', ARRAY(), {_index_of(separator)})" if is_integer(separator) else parts
+    found = f"GET({parts}, {{2}})"
+    return found if (at or "").isdecimal() else f"IF({{2}} < 0, NULL, {found})"
+
+
+def _decoded(_: SqlType, charset: SqlType) -> str:
+    """DECODE: bytes that are not UTF-8 become replacement characters."""
+    is_utf_8 = (literal_of(charset) or "").upper() in ("UTF-8", "UTF8")
+    return "MAKE_VALID_UTF8(CAST({0} AS STRING))" if is_utf_8 else "DECODE({0}, {1})"
+
+
+def _encoded(text: SqlType, charset: SqlType) -> str:
+    """ENCODE: a character that the charset lacks becomes a question mark."""
+    last = {"US-ASCII": "007F", "ISO-8859-1": "00FF"}.get((literal_of(charset) or "").upper())
+    known = f"REGEXP_REPLACE({{0}}, '[^\\\\u0000-\\\\u{last}]', '?')" if last else "{0}"
+    return f"ENCODE({known}, {{1}})"
+
+
+def _is_text(regex: str, always: Callable[[SqlType], bool]) -> Callable[[SqlType], str]:
+    """IS_DIGIT and IS_DECIMAL. `always` says for which types they are true, also for NULL."""
+
+    def template(kind: SqlType) -> str:
+        if always(kind):
+            return "({0} IS NULL OR TRUE)"
+        return "({0} IS NULL AND FALSE)" if is_number(kind) else f"COALESCE({{0}} RLIKE '{regex}', FALSE)"
+
+    return template
+
+
+def _replaced(text: SqlType, search: SqlType, _: SqlType) -> str:
+    """REPLACE. An empty search text matches before, between and after all characters."""
+    if literal_of(search):
+        return "REPLACE({0}, {1}, {2})"
+    between = f"IF({{0}} = '' OR {{2}} = '', CONCAT({{0}}, {{2}}), {BETWEEN})"
+    return f"IF({{1}} = '', {between}, REPLACE({{0}}, {{1}}, {{2}}))"
+
+
+def _pairs(*kinds: SqlType) -> str:
+    """STR_TO_MAP: an empty text has no pairs."""
+    between, within = ("{1}", "{2}") if len(kinds) == 3 else ("','", "'='")
+    for kind in kinds[1:]:
+        if literal_of(kind) == "":
+            raise UnsupportedError("the separators of STR_TO_MAP cannot be empty", hint="STR_TO_MAP(s, ',', '=')")
+    return f"IF({{0}} = '', {NO_PAIRS}, STR_TO_MAP({{0}}, {between}, {within}))"
+
+
+def overlaid(length: str) -> str:
+    """OVERLAY({0} PLACING {1} FROM {2} FOR length): a start outside the text changes nothing, and a length that is not
+    positive reaches to the end of the text.
+    """
+    inside = f"OVERLAY({{0}} PLACING {{1}} FROM {{2}} FOR {length})"
+    rest = f"IF({length} <= 0, CONCAT(LEFT({{0}}, {{2}} - 1), {{1}}), {inside})"
+    return f"IF({{2}} <= 0 OR {{2}} > CHAR_LENGTH({{0}}), {{0}}, {rest})"
+
+
+def part_of(start: SqlType, length: SqlType | None) -> str | None:
+    """SUBSTRING: empty if it starts before the first character; NULL if its length is negative. None if Spark's result
+    is the same.
+    """
+    at, of = literal_of(start), literal_of(length) if length is not None else "0"
+    taken = "SUBSTRING({0}, {1})" if length is None else "SUBSTRING({0}, {1}, {2})"
+    from_start, is_length = (at or "").isdecimal(), (of or "").isdecimal()
+    if from_start and is_length:
+        return None
+    if not from_start:
+        taken = f"IF({{1}} + CHAR_LENGTH({{0}}) < 0, '', {taken})"
+    return taken if is_length else f"IF({{2}} >= 0, {taken}, NULL)"
+
+
+TEXTS = (
+    same("CHAR_LENGTH(string)", "int"),
+    same("CHARACTER_LENGTH(string)", "int"),
+    Function("UPPER(string)", _in_case("UPPER"), "string"),
+    Function("LOWER(string)", _in_case("LOWER"), "string"),
+    same("BTRIM(string)", "string"),
+    Function("BTRIM(string, characters)", "BTRIM({0}, {1})", "string"),
+    same("LTRIM(string)", "string"),
+    Function("LTRIM(string, characters)", "TRIM(LEADING {1} FROM {0})", "string"),
+    same("RTRIM(string)", "string"),
+    Function("RTRIM(string, characters)", "TRIM(TRAILING {1} FROM {0})", "string"),
+    same("REPEAT(string, times)", "string"),
+    Function("REGEXP(string, regex)", _matches, "boolean", INVALID),
+    same("REGEXP_COUNT(string, regex)", "int", INVALID),
+    Function("REGEXP_EXTRACT(string, regex)", GROUP % "0", "string", INVALID),
+    Function("REGEXP_EXTRACT(string, regex, group)", _extracted, "string", NO_GROUP),
+    same("REGEXP_EXTRACT_ALL(string, regex)", "array<string>", INVALID),
+    same("REGEXP_EXTRACT_ALL(string, regex, group)", "array<string>", NO_GROUP),
+    same("REGEXP_INSTR(string, regex)", "int", INVALID),
+    Function(
+        "REGEXP_REPLACE(string, regex, replacement)",
+        # Flink takes the replacement literally: $1 is not a group
+        "REGEXP_REPLACE({0}, {1}, REPLACE(REPLACE({2}, '\\\\', '\\\\\\\\'), '$', '\\\\$'))",
+        "string",
+        INVALID,
+    ),
+    Function("REGEXP_SUBSTR(string, regex)", GROUP % "0", "string", INVALID),
+    same("TRANSLATE(string, from, to)", "string"),
+    same("TRANSLATE3(string, from, to)", "string", spark="TRANSLATE"),
+    Function("INITCAP(string)", WORDS, "string"),
+    Function("LPAD(string, length, pad)", _padded("LPAD"), "string"),
+    Function("RPAD(string, length, pad)", _padded("RPAD"), "string"),
+    Function("FROM_BASE64(string)", "MAKE_VALID_UTF8(CAST(UNBASE64({0}) AS STRING))", "string"),
+    Function("TO_BASE64(value)", "TRANSLATE(BASE64({0}), '\\r\\n', '')", "string"),
+    Function("ASCII(string)", f"IF({{0}} = '', 0, {FIRST_BYTE} - IF({FIRST_BYTE} > 127, 256, 0))", "int"),
+    same("CHR(integer)", "string"),
+    Function("DECODE(binary, charset)", _decoded, "string"),
+    Function("ENCODE(string, charset)", _encoded, "binary"),
+    same("INSTR(string, substring)", "int"),
+    same("LEFT(string, length)", "string"),
+    same("RIGHT(string, length)", "string"),
+    same("LOCATE(substring, string)", "int"),
+    Function(
+        "LOCATE(substring, string, position)", "IF({2} IS NULL, NULL, LOCATE({0}, {1}, IF({2} < 1, 1, {2})))", "int"
+    ),
+    same("URL_ENCODE(string)", "string"),
+    Function("URL_DECODE(string)", "TRY_URL_DECODE({0})", "string"),
+    Function("PARSE_URL(url, part)", _part_of_url, "string", NO_URL),
+    Function(
+        "PARSE_URL(url, part, key)", f"IF({{0}} RLIKE '{URL}', PARSE_URL({{0}}, {{1}}, {{2}}), NULL)", "string", NO_URL
+    ),
+    Function("PRINTF(format, ...)", printed, "string", "fails if a format in a column does not fit its arguments"),
+    Function("REPLACE(string, search, replacement)", _replaced, "string"),
+    same("REVERSE(string)", "string"),
+    Function("SPLIT(string, separator)", SPLIT, "array<string>"),
+    Function("SPLIT_INDEX(string, separator, index)", _split_index, "string"),
+    Function("STR_TO_MAP(string)", _pairs, "map<string,string>", TWICE),
+    Function("STR_TO_MAP(string, between, within)", _pairs, "map<string,string>", TWICE),
+    same("STARTSWITH(string, start)", "boolean"),
+    same("ENDSWITH(string, end)", "boolean"),
+    Function("ELT(index, ...)", lambda *kinds: f"GET(ARRAY({holes(1, len(kinds))}), {{0}} - 1)", "string"),
+    Function("IS_DIGIT(value)", _is_text("^\\\\p{Nd}+$", is_integer), "boolean"),
+    Function("IS_ALPHA(string)", "COALESCE({0} RLIKE '^\\\\p{L}+$', FALSE)", "boolean"),
+    Function("IS_DECIMAL(value)", _is_text(DECIMAL, is_number), "boolean"),
+    of_runtime("INET_ATON(address)", "bigint"),
+    of_runtime("INET_NTOA(number)", "string"),
+    same("MD5(string)", "string"),
+    same("SHA1(string)", "string"),
+    *(Function(f"SHA{bits}(string)", f"SHA2({{0}}, {bits})", "string") for bits in (224, 256, 384, 512)),
+    same("SHA2(string, bits)", "string"),
+)

@@ -1,0 +1,111 @@
+"""The type of several values that stand for one: the branches of CASE, the elements of an array."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterable, Sequence
+from functools import partial, reduce
+
+from sqlglot import exp
+
+from tvfsql.bind.flink.lowered_call import made
+from tvfsql.bind.flink.operators.arithmetic import below_one
+from tvfsql.bind.flink.time.wall_clock import CLOCK, INSTANT, instant_at, wall_clock
+from tvfsql.bind.flink.zone import local_zone
+from tvfsql.plan.values.types import (
+    INTEGERS,
+    ORDER,
+    UNKNOWN,
+    SqlType,
+    is_decimal,
+    is_float,
+    is_integer,
+    is_number,
+    split_kinds,
+)
+
+TypeOf = Callable[[exp.Expr], SqlType]
+# Flink's own functions; CASE, IF, ARRAY, MAP and VALUES have the common type of the SQL standard
+FUNCTIONS = ("COALESCE", "IFNULL", "GREATEST", "LEAST")
+AS_DECIMAL = {"tinyint": (3, 0), "smallint": (5, 0), "int": (10, 0), "bigint": (19, 0)}
+DIGITS = 38
+
+
+def common_type(kinds: Iterable[SqlType], of: str = "") -> SqlType:
+    """Flink's type for values of these types, in this order, in a call of the function `of`; UNKNOWN if it is not
+    certain.
+    """
+    known = [*kinds]
+    return reduce(partial(_wider, of_function=of in FUNCTIONS), known) if known else UNKNOWN
+
+
+def _wider(left: SqlType, right: SqlType, of_function: bool) -> SqlType:
+    if left == right:
+        return left
+    if {left, right} == {CLOCK, INSTANT}:
+        return INSTANT if of_function else left
+    if not is_number(left) or not is_number(right):
+        return _of_collections(left, right)
+    if is_integer(left) and is_integer(right):
+        return INTEGERS[max(ORDER[left], ORDER[right])]
+    if is_float(left) and is_float(right):
+        return "double" if of_function else left
+    if is_float(left) or is_float(right):
+        floating, other = (left, right) if is_float(left) else (right, left)
+        return floating if is_integer(other) or (of_function and other == left) else "double"
+    (p1, s1), (p2, s2) = _digits(left), _digits(right)
+    scale = max(s1, s2)
+    precision = max(p1 - s1, p2 - s2) + scale
+    return f"decimal({precision},{scale})" if precision <= DIGITS else UNKNOWN
+
+
+def _of_collections(left: SqlType, right: SqlType) -> SqlType:
+    """The type of two arrays, or two maps, whose elements have one type or are integers."""
+    (name, _, _), (other, _, _) = left.partition("<"), right.partition("<")
+    if name != other or name not in ("array", "map"):
+        return UNKNOWN
+    first, second = (split_kinds(kind[len(name) + 1 : -1]) for kind in (left, right))
+    if any(a != b and not (is_integer(a) and is_integer(b)) for a, b in zip(first, second, strict=True)):
+        return UNKNOWN
+    return f"{name}<{','.join(_wider(a, b, True) for a, b in zip(first, second, strict=True))}>"
+
+
+def _digits(kind: SqlType) -> tuple[int, int]:
+    if is_integer(kind):
+        return AS_DECIMAL[kind]
+    precision, scale = kind.removeprefix("decimal(").removesuffix(")").split(",")
+    return int(precision), int(scale)
+
+
+def of_values(values: Iterable[exp.Expr], type_of: TypeOf, of: str = "") -> SqlType:
+    """The common type of these values; NULL fits all."""
+    return common_type((type_of(value) for value in values if not isinstance(value, exp.Null)), of)
+
+
+def in_common_type(values: Sequence[exp.Expr], type_of: TypeOf, of: str = "") -> list[exp.Expr]:
+    """The values, cast where Spark would find another common type: numbers beside a FLOAT, a BIGINT beside a DECIMAL
+    (it has 19 digits, not 20), wall-clock times beside instants.
+    """
+    values = [below_one(value) for value in values]
+    kind, kinds = (
+        of_values(values, type_of, of),
+        {type_of(value) for value in values if not isinstance(value, exp.Null)},
+    )
+    differs = kind in ("float", CLOCK, INSTANT) or (is_decimal(kind) and "bigint" in kinds)
+    if not differs or len(kinds) == 1:
+        return values
+    return [value if type_of(value) in (kind, UNKNOWN) else _as(value, kind) for value in values]
+
+
+def _as(value: exp.Expr, kind: SqlType) -> exp.Expr:
+    if kind not in (CLOCK, INSTANT):
+        return exp.cast(value.copy(), kind)
+    template = wall_clock("{0}") if kind == CLOCK else instant_at("{0}")
+    zone = local_zone().replace("'", "''")
+    return made(template.replace("{zone}", f"'{zone}'"), [value.copy()], kind)
+
+
+def unify(values: Sequence[exp.Expr], type_of: TypeOf, of: str = "") -> None:
+    """Replace the values in their tree by those `in_common_type`."""
+    for value, same in zip(values, in_common_type(values, type_of, of), strict=True):
+        if same is not value:
+            value.replace(same)

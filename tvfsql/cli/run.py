@@ -1,0 +1,110 @@
+"""`tvfsql run`, and `tvfsql explain --analyze`, which runs queries too."""
+
+from __future__ import annotations
+
+import argparse
+import signal
+import sys
+from collections.abc import Callable, Sequence
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+from tvfsql.cli.exits import Exit
+from tvfsql.cli.output import Output
+from tvfsql.cli.scripts import open_session, scripts_of
+from tvfsql.errors import DataError
+from tvfsql.syntax.explain_words import ANALYZE_FORMATS
+
+if TYPE_CHECKING:
+    from tvfsql.api import Compiled, Session
+    from tvfsql.runtime.local_spark.early import EarlyStart
+
+
+def run(given: argparse.Namespace, parser: argparse.ArgumentParser) -> int:
+    signal.signal(signal.SIGTERM, signal.default_int_handler)  # SIGTERM stops as cleanly as Ctrl-C
+    early = _start_early(given)
+    try:
+        session = open_session(given)
+        session.own.early = early
+        return _run_in(session, given, parser)
+    finally:
+        if early is not None:
+            early.abandon()
+
+
+def _start_early(given: argparse.Namespace) -> EarlyStart | None:
+    """Start Spark while the scripts are read, unless they may need another one than that of this machine."""
+    files = [*(given.init or ()), *given.files]
+    if not given.as_program or given.master or given.remote or given.conf or given.set or "-" in files:
+        return None
+    from tvfsql.runtime.local_spark.early import start_early
+
+    try:
+        scripts = [(Path(file).read_text(encoding="utf-8"), Path(file).parent) for file in files]
+        return start_early([*scripts, *((sql, Path()) for sql in given.sql or ())])
+    except (OSError, UnicodeDecodeError):  # reported when the file is read as a script
+        return None
+
+
+def _run_in(session: Session, given: argparse.Namespace, parser: argparse.ArgumentParser) -> int:
+    from tvfsql.answers import Answers, tell_rest
+    from tvfsql.api.script import queries_of
+
+    _export_metrics(session, given)
+    show = _live_page(session) if given.ui else None
+    with Output(given.output) as out:
+        answers = Answers(session, given.format, out)
+        for sql, name, folder in scripts_of(given, parser):
+            session.script.folder = folder
+            for outcome in session.script.outcomes(sql, name):
+                if show is not None:
+                    show(queries_of(outcome))
+                answers.give(outcome)
+    tell_rest(session.script)
+    return Exit.OK
+
+
+def _live_page(session: Session) -> Callable[[Sequence[Compiled]], None]:
+    """Serve the page of the streams that run, and print its address. Returns a function that adds queries to it."""
+    from tvfsql.api.live_page import LivePage, serve
+
+    streams = session.streams
+    page = LivePage(lambda: any(run.active for run in streams.runs), streams.programs.get)
+    streams.reports.append(page.take)
+    print(f"page: {serve(page)}", file=sys.stderr)
+    return page.add
+
+
+def _export_metrics(session: Session, given: argparse.Namespace) -> None:
+    """Set up the export of stream metrics. Raises DataError for a file or a port that cannot be opened."""
+    streams = session.streams
+    if given.metrics is not None:
+        from tvfsql.runtime.stream.progress.metrics import to_file
+
+        try:
+            streams.reports.append(to_file(given.metrics))
+        except OSError as error:
+            raise DataError(f"{given.metrics} cannot be written: {error.strerror}") from error
+    if given.metrics_port is not None:
+        from tvfsql.runtime.stream.progress.prometheus import LOOPBACK, serve
+
+        port = serve(given.metrics_port, lambda: list(streams.metrics.values()))
+        print(f"metrics: http://{LOOPBACK}:{port}/metrics", file=sys.stderr)
+
+
+def analyze(given: argparse.Namespace, parser: argparse.ArgumentParser) -> int:
+    """Run each SELECT of the scripts and print its figures."""
+    from tvfsql.answers import Answers
+    from tvfsql.api import Compiled
+    from tvfsql.api.script import Analyze
+
+    if given.stage != "all" or given.format not in ANALYZE_FORMATS:
+        parser.error(f"--analyze takes no --stage, and --format {' or '.join(ANALYZE_FORMATS)}")
+    session = open_session(given)
+    answers = Answers(session)
+    for sql, name, folder in scripts_of(given, parser):
+        session.script.folder = folder
+        for outcome in session.script.outcomes(sql, name):
+            if isinstance(outcome, Compiled) and outcome.sink is None:
+                answers.give(Analyze(outcome, given.format))
+    return Exit.OK

@@ -1,0 +1,101 @@
+"""The scripts of a command, the session in which they run, and the outcome of each statement."""
+
+from __future__ import annotations
+
+import argparse
+import os
+import sys
+from collections.abc import Iterator, Sequence
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+from tvfsql.errors import DataError
+
+if TYPE_CHECKING:
+    from tvfsql.api import Compiled, Session
+    from tvfsql.api.script import Outcome
+
+
+def open_session(given: argparse.Namespace) -> Session:
+    """A session with the options of the command line, after the scripts of `-i` have run."""
+    from tvfsql.api import Compiled, Session
+
+    options = {}
+    for key in ("master", "remote"):
+        if url := getattr(given, key, None):
+            options[f"spark.{key}"] = url
+    for pair in (*(getattr(given, "conf", None) or ()), *(getattr(given, "set", None) or ())):
+        key, _, value = pair.partition("=")
+        options[key.strip()] = value.strip()
+    of_stream = given.command not in ("state", "rescale", "doctor", "package")
+    checkpoint = getattr(given, "checkpoint", None) if of_stream else None
+    flush = not getattr(given, "no_flush", False)
+    session = Session(
+        mode=given.mode,
+        options=options,
+        checkpoint=checkpoint,
+        flush=flush,
+        allow_changed_input=getattr(given, "allow_changed_input", False),
+        start_mode=getattr(given, "start_mode", None),
+    )
+    if not sys.stderr.isatty():  # a terminal has the progress line
+        session.own.tell_start = lambda master: print(f"starting Spark on {master}", file=sys.stderr)
+    for file in getattr(given, "init", None) or ():
+        for sql, name, folder in read_scripts([file], ()):
+            session.script.folder = folder
+            done = session.execute(sql, file=name)
+            if any(isinstance(result.outcome, Compiled) and result.outcome.sink is None for result in done):
+                session.script.notes.append(f"{file}: a SELECT in a script of -i is not run")
+    return session
+
+
+def scripts_of(given: argparse.Namespace, parser: argparse.ArgumentParser) -> list[tuple[str, str | None, str]]:
+    texts = given.sql or ()
+    if not given.files and not texts:
+        parser.error(f"{given.command} needs a FILE, -e SQL, or - for stdin")
+    return list(read_scripts(given.files, texts))
+
+
+def read_scripts(files: Sequence[str], texts: Sequence[str]) -> Iterator[tuple[str, str | None, str]]:
+    """(text, name, folder) of each script."""
+    for file in files:
+        if file == "-":
+            yield sys.stdin.read(), None, ""
+            continue
+        try:
+            yield Path(file).read_bytes().decode(), file, os.path.dirname(file)
+        except (OSError, UnicodeDecodeError) as error:
+            reason = error.strerror if isinstance(error, OSError) else "it is not UTF-8 text"
+            raise DataError(f"the script {file} cannot be read: {reason}") from error
+    for text in texts:
+        yield text, None, ""
+
+
+def outcomes_of(given: argparse.Namespace, parser: argparse.ArgumentParser) -> list[Outcome]:
+    """The outcome of every statement of the scripts, without Spark. Prints warnings to stderr."""
+    return outcomes_in(open_session(given), given, parser)
+
+
+def outcomes_in(session: Session, given: argparse.Namespace, parser: argparse.ArgumentParser) -> list[Outcome]:
+    from tvfsql.answers import tell_rest, tell_warnings
+    from tvfsql.api.script import queries_of
+
+    session.script.warehouse = None
+    outcomes: list[Outcome] = []
+    for sql, name, folder in scripts_of(given, parser):
+        session.script.folder = folder
+        for outcome in session.script.outcomes(sql, name):
+            outcomes.append(outcome)
+            tell_warnings(queries_of(outcome))
+    tell_rest(session.script)
+    return outcomes
+
+
+def statements_of(given: argparse.Namespace, parser: argparse.ArgumentParser) -> list[tuple[Compiled, ...]]:
+    """The queries of each statement that has any."""
+    from tvfsql.api.script import queries_of
+
+    statements = [queries for outcome in outcomes_of(given, parser) if (queries := queries_of(outcome))]
+    if not statements:
+        raise DataError("the script has no query", hint="add a SELECT or an INSERT")
+    return statements

@@ -1,0 +1,61 @@
+"""Commands for those who write scripts: init, fmt, lint, test, rewrite, package."""
+
+from __future__ import annotations
+
+import argparse
+import sys
+
+from tvfsql.cli.exits import Exit
+from tvfsql.cli.scripts import open_session, scripts_of, statements_of
+
+
+def init(given: argparse.Namespace, parser: argparse.ArgumentParser) -> int:
+    from tvfsql.cli.new_project import new_project
+
+    for path in new_project(given.folder):
+        print(path)
+    start = "" if given.folder == "." else f"cd {given.folder}; "
+    print(f"now: {start}tvfsql run totals.sql; tvfsql test", file=sys.stderr)
+    return Exit.OK
+
+
+def fmt(given: argparse.Namespace, parser: argparse.ArgumentParser) -> int:
+    from tvfsql.cli.format_files import format_files
+
+    formatted = format_files(given.files, given.check, sys.stdout)
+    return Exit.ERROR if given.check and not formatted else Exit.OK
+
+
+def lint(given: argparse.Namespace, parser: argparse.ArgumentParser) -> int:
+    from tvfsql.lint.command import run_lint
+
+    session = open_session(given)
+    session.script.warehouse = None
+    count = run_lint(scripts_of(given, parser), session.script, given.ignore or (), given.format, sys.stdout)
+    return Exit.ERROR if given.strict and count else Exit.OK
+
+
+def test(given: argparse.Namespace, parser: argparse.ArgumentParser) -> int:
+    from tvfsql.testing.command import run_tests
+
+    return run_tests(given.paths, given.only, given.update, sys.stdout)
+
+
+def rewrite(given: argparse.Namespace, parser: argparse.ArgumentParser) -> int:
+    from tvfsql.syntax.rewrite import rewrite as rewritten
+
+    for sql, name, _ in scripts_of(given, parser):
+        text = rewritten(sql, name)
+        print(text, end="" if text.endswith("\n") else "\n")
+    return Exit.OK
+
+
+def package(given: argparse.Namespace, parser: argparse.ArgumentParser) -> int:
+    from importlib import metadata
+
+    from tvfsql.api.package import write_package
+
+    spark = ".".join(metadata.version("pyspark").split(".")[:2])
+    for file in write_package(given.output, statements_of(given, parser), given.checkpoint, spark):
+        print(file)
+    return Exit.OK

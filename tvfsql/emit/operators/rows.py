@@ -1,0 +1,96 @@
+"""Emits the streaming operators that keep rows by key."""
+
+from __future__ import annotations
+
+from tvfsql.emit.context import delay, options, own_name
+from tvfsql.emit.operators.basic import emit
+from tvfsql.emit.python_module import Call, Chain, PythonModule, literal
+from tvfsql.emit.tables.sources import RUNTIME, STREAM
+from tvfsql.physical.row_operators import (
+    RowOperator,
+    StreamCurrentWatermark,
+    StreamIntervalJoin,
+    StreamKeepRow,
+    StreamTemporalJoin,
+)
+from tvfsql.plan.joins.temporal_join import TemporalJoin
+from tvfsql.plan.nodes import directions
+from tvfsql.plan.stream import TWO_INPUTS
+
+
+@emit.register
+def _(node: StreamKeepRow, module: PythonModule) -> str:
+    source = emit(node.input, module)
+    arguments = [
+        source,
+        f"keys={literal(list(node.partition))}",
+        f"time={literal(node.time)}",
+        f"keep={literal('last' if node.order.descending else 'first')}",
+        *([f"retention={node.retention:_}"] if node.retention else []),
+        *([f"ties={literal(directions(node.ties))}"] if node.ties else []),
+        *delay(node),
+        *options(node.context, "on_event", "inputs", module=module),
+    ]
+    return _called("deduplicate_stream", arguments, node, "kept", module)
+
+
+@emit.register
+def _(node: StreamCurrentWatermark, module: PythonModule) -> str:
+    arguments = [
+        emit(node.input, module),
+        f"time={literal(node.time)}",
+        f"column={literal(node.name)}",
+        *options(node.context, "on_event", "inputs", module=module),
+    ]
+    return _called("current_watermark_stream", arguments, node, "watermarks", module)
+
+
+@emit.register
+def _(node: StreamIntervalJoin, module: PythonModule) -> str:
+    sides = [emit(node.left, module), emit(node.right, module)]
+    null_safe = [pair.left for pair in node.pairs if pair.null_safe]
+    arguments = [
+        *sides,
+        f"on=[{', '.join(f'({literal(pair.left)}, {literal(pair.right)})' for pair in node.pairs)}]",
+        f"times=({literal(node.left_time)}, {literal(node.right_time)})",
+        f"between=({node.low:_}, {node.high:_})",
+        *([f"kind={literal(node.kind)}"] if node.kind != "inner" else []),
+        *([f"null_safe={literal(null_safe)}"] if null_safe else []),
+        *options(node.context, "inputs", module=module, usual=TWO_INPUTS),
+    ]
+    return _called("interval_join_stream", arguments, node, "joined", module)
+
+
+@emit.register
+def _(node: StreamTemporalJoin, module: PythonModule) -> str:
+    arguments = [*_of_versions(node, module), *options(node.context, "inputs", module=module, usual=TWO_INPUTS)]
+    return _called("temporal_join_stream", arguments, node, "joined", module)
+
+
+@emit.register
+def _(node: TemporalJoin, module: PythonModule) -> str:
+    arguments = tuple(_of_versions(node, module))
+    return module.assign(module.name("joined"), Chain("", (Call(module.need(RUNTIME, "temporal_join"), arguments),)))
+
+
+def _of_versions(node: TemporalJoin, module: PythonModule) -> list[str]:
+    """The arguments of a temporal join in batch and on streams."""
+    null_safe = [pair.left for pair in node.pairs if pair.null_safe]
+    return [
+        emit(node.left, module),
+        emit(node.right, module),
+        f"on=[{', '.join(f'({literal(pair.left)}, {literal(pair.right)})' for pair in node.pairs)}]",
+        f"times=({literal(node.left_time)}, {literal(node.right_time)})",
+        *([f"kind={literal(node.kind)}"] if node.kind != "inner" else []),
+        *([f"null_safe={literal(null_safe)}"] if null_safe else []),
+        *([f"ties={literal(list(node.ties))}"] if node.ties else []),
+    ]
+
+
+def _called(function: str, arguments: list[str], node: RowOperator, wanted: str, module: PythonModule) -> str:
+    """The call of a runtime function over the operator's rows, with the settings that all such operators share."""
+    name = module.name(wanted)
+    arguments += options(node.context, "key_groups", module=module)
+    arguments += own_name(node, name, wanted, module, f"tvfsql_{wanted}")
+    arguments += options(node.context, "marks", "late", "proctime", module=module)
+    return module.assign(name, Chain("", (Call(module.need(STREAM, function), tuple(arguments)),)))

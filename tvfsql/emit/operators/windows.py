@@ -1,0 +1,230 @@
+"""Emits the window operators: window functions and window aggregates."""
+
+from __future__ import annotations
+
+from tvfsql.emit import columns
+from tvfsql.emit.context import constructed, delay, options, own_name
+from tvfsql.emit.operators.basic import aggregated, emit
+from tvfsql.emit.python_module import Call, Chain, PythonModule, literal
+from tvfsql.emit.tables.sources import RUNTIME, STREAM
+from tvfsql.physical.streams.history import histories
+from tvfsql.physical.streams.sent_columns import without_repeated_partials
+from tvfsql.physical.window_operators import (
+    BatchSlices,
+    GroupByWindow,
+    RowSlices,
+    SliceMerge,
+    StreamSliceMerge,
+    StreamSlices,
+    WindowExpand,
+)
+from tvfsql.plan import window_nodes
+from tvfsql.plan.aggregate.function import MergeKind
+from tvfsql.plan.aggregate.top_rows import TopRows, top_rows
+from tvfsql.plan.function import UserFunction
+from tvfsql.plan.tables.internal_columns import CONTROL, RANGE, SLICE_END
+from tvfsql.plan.values.scalar import free_name, template
+from tvfsql.plan.window import Cumulate, Hop, Session, Tumble, TumbleMonths, Window, time_ranges
+
+UNITS = ((86_400_000, "day"), (3_600_000, "hour"), (60_000, "minute"), (1_000, "second"), (1, "millisecond"))
+
+
+@emit.register
+def _(node: WindowExpand, module: PythonModule) -> str:
+    name = emit(node.input, module)
+    if isinstance(node.window, Session):
+        arguments = (
+            name,
+            constructed(node.window, module),
+            f"time={literal(node.time)}",
+            f"keys={literal(list(node.partition))}",
+            f"name={literal(node.struct)}",
+            *([f"zone={literal(node.zone)}"] if node.zone else []),
+        )
+        return module.assign(name, Chain("", (Call(module.need(RUNTIME, "session_windows"), arguments),)))
+    if CONTROL in node.columns:
+        time = _time(node.time, node.zone, module).flat()
+        function = module.need(RUNTIME, "windows_or_null")
+        windows: str | Chain = f"{function}({time}, {constructed(node.window, module)})"
+    else:
+        windows = _window(node.window, node.time, node.zone, module)
+    return module.assign(name, Chain(name).then("withColumn", literal(node.struct), windows))
+
+
+@emit.register
+def _(node: GroupByWindow, module: PythonModule) -> str:
+    assert not isinstance(node.window, Cumulate), "Spark's window() knows no CUMULATE"
+    source = emit(node.input, module)
+    window = _window(node.window, node.time, node.zone, module).then("alias", literal(node.struct))
+    groups = Chain(source).then("groupBy", *columns.names(node.keys), window)
+    return module.assign(module.name("windows"), aggregated(groups, node.calls))
+
+
+@emit.register
+def _(node: window_nodes.LocalWindowAggregate, module: PythonModule) -> str:
+    source = emit(node.input, module)
+    slices = module.name("slices")
+    slice_of = _slice(node, module)
+    groups = Chain(source).then("groupBy", *columns.names(node.keys), slice_of)
+    module.assign(slices, groups.then("agg", *map(columns.partial, node.partials)))
+    for part in node.distincts:
+        values = module.name("values")
+        conditions = [
+            template("{x} IS NOT NULL", {"x": part.value}, atomic=False),
+            *([part.filter] if part.filter else []),
+        ]
+        seen = Chain(source).then("where", columns.condition(conditions))
+        value = columns.value(part.value).then("alias", '"value"')
+        seen = seen.then("select", *columns.names(node.keys), value, slice_of)
+        module.assign(values, seen)
+        changes = module.name("changes")
+        arguments = [
+            values,
+            constructed(node.window, module),
+            f"keys={literal(list(node.keys))}",
+            f"count={literal(part.count)}",
+        ]
+        arguments += [f"total={literal(part.sum)}"] if part.sum else []
+        module.assign(changes, f"{module.need(RUNTIME, 'distinct_changes')}({', '.join(arguments)})")
+        module.assign(slices, Chain(slices).then("unionByName", changes, "allowMissingColumns=True"))
+    return slices
+
+
+@emit.register
+def _(node: window_nodes.TimeRanges, module: PythonModule) -> str:
+    slices = emit(node.input, module)
+    range_of = _window(time_ranges(node.window), SLICE_END, "", module).then("getField", '"end"')
+    return module.assign(slices, Chain(slices).then("withColumn", literal(RANGE), range_of))
+
+
+@emit.register
+def _(node: StreamSlices, module: PythonModule) -> str:
+    rows, same, ones = without_repeated_partials(node)
+    arguments = (
+        *_of_rows(rows, module),
+        *([f"same={literal(same)}"] if same else []),
+        *([f"ones={literal(ones)}"] if ones else []),
+        *_of_history(node, module),
+        *delay(node),
+        *options(node.context, "on_event", "key_groups", "late", "zone", module=module),
+    )
+    name = "sessions" if isinstance(node.window, Session) else "slices"
+    return module.assign(module.name(name), Chain("", (Call(module.need(STREAM, f"local_{name}"), arguments),)))
+
+
+@emit.register
+def _(node: BatchSlices, module: PythonModule) -> str:
+    arguments = (
+        *_of_rows(node, module),
+        *([f"zone={literal(node.zone)}"] if node.zone else []),
+    )
+    made, name = ("local_sessions", "sessions") if isinstance(node.window, Session) else ("slice_rows", "slices")
+    return module.assign(module.name(name), Chain("", (Call(module.need(RUNTIME, made), arguments),)))
+
+
+@emit.register
+def _(node: SliceMerge, module: PythonModule) -> str:
+    arguments = _of_slices(node, module)
+    merge = module.need(RUNTIME, "merge_sessions" if isinstance(node.window, Session) else "merge_slices")
+    return module.assign(module.name("windows"), Chain("", (Call(merge, arguments),)))
+
+
+@emit.register
+def _(node: StreamSliceMerge, module: PythonModule) -> str:
+    arguments = _of_slices(node, module)
+    merge = f"merge_{'session' if isinstance(node.window, Session) else 'slice'}_stream"
+    windows = module.name("windows")
+    arguments += own_name(node, windows, "windows", module, "tvfsql")
+    arguments += (f"zeros={literal(list(node.zeros))}",) if node.zeros else ()
+    arguments += options(node.context, "marks", "late", "adjust", "firing", "zone", "inputs", "proctime", module=module)
+    return module.assign(windows, Chain("", (Call(module.need(STREAM, merge), arguments),)))
+
+
+def _of_slices(node: SliceMerge, module: PythonModule) -> tuple[str, ...]:
+    """Arguments for making windows from slices or intervals: the slices, the window and the merge kinds."""
+    return (
+        emit(node.input, module),
+        constructed(node.window, module),
+        f"keys={literal(list(node.keys))}",
+        f"merges={_merges(node.merges, module)}",
+        *([f"rows={literal(node.rows)}"] if node.rows else []),
+    )
+
+
+def _of_rows(node: RowSlices, module: PythonModule) -> tuple[str, ...]:
+    """Arguments for making slices or sessions from rows: the rows, the window and the merge kinds."""
+    return (
+        emit(node.input, module),
+        constructed(node.window, module),
+        f"time={literal(node.time)}",
+        f"keys={literal(list(node.keys))}",
+        f"merges={_merges(node.merges, module)}",
+    )
+
+
+def _of_history(node: StreamSlices, module: PythonModule) -> tuple[str, ...]:
+    """The argument for functions that return the rows of histories, by the channels of their streams. Writes them."""
+    made = {}
+    for channels, rows in histories(node):
+        name = free_name("history", lambda name: name in {*module.names, *module.beside})
+        body = PythonModule()
+        body.give_back(emit(rows, body))
+        module.imports |= body.imports
+        module.names.add(name)
+        module.beside[name] = "\n".join([f"def {name}(spark: SparkSession) -> DataFrame:", *body.lines])
+        made[channels] = name
+    if not made:
+        return ()
+    zeros = [f"zeros={literal(list(node.zeros))}"] if node.zeros else []
+    return (f"history={{{', '.join(f'{literal(key)}: {name}' for key, name in made.items())}}}", *zeros)
+
+
+def _merges(merges: tuple[tuple[str, MergeKind], ...], module: PythonModule) -> str:
+    """Partial columns with their merge kinds, as a dict."""
+    return "{" + ", ".join(f"{literal(name)}: {_merge(kind, module)}" for name, kind in merges) + "}"
+
+
+def _merge(kind: MergeKind, module: PythonModule) -> str:
+    if isinstance(kind, TopRows):
+        ties = [f"ties={literal(dict(kind.ties))}"] if kind.ties else []
+        arguments = (literal(kind.function), f"order={literal(dict(kind.order))}", *ties, f"last={kind.last}")
+        return f"{module.need(top_rows.__module__, top_rows.__name__)}({', '.join(arguments)})"
+    return module.functions[kind] if isinstance(kind, UserFunction) else literal(kind)
+
+
+def _slice(node: window_nodes.LocalWindowAggregate, module: PythonModule) -> Chain:
+    assert not isinstance(node.window, TumbleMonths | Session), "in batch they have no slices"
+    width = Tumble(node.window.slice_size, node.window.offset)
+    slice_of = _window(width, node.time, node.zone, module)
+    return slice_of.then("getField", '"end"').then("alias", literal(SLICE_END))
+
+
+def _window(window: Window, time: str, zone: str, module: PythonModule) -> Chain:
+    """The struct of a row's window. It uses Spark's window() with readable durations if Spark has that window."""
+    if isinstance(window, Cumulate | TumbleMonths):
+        function = module.need(RUNTIME, "cumulate_windows" if isinstance(window, Cumulate) else "month_windows")
+        return Chain(f"{function}({_time(time, zone, module).flat()}, {constructed(window, module)})")
+    column = columns.name(time) if not zone else _time(time, zone, module)
+    if isinstance(window, Session):  # Spark separates rows that are exactly the gap apart
+        return Chain("F").then("session_window", column, literal(f"{_duration(window.gap)} 1 microsecond"))
+    slide = window.slide if isinstance(window, Hop) else window.size
+    start = window.offset % slide
+    arguments = [_duration(window.size)]
+    if isinstance(window, Hop) or start:
+        arguments.append(_duration(slide))
+    if start:
+        arguments.append(_duration(start))
+    return Chain("F").then("window", column, *map(literal, arguments))
+
+
+def _duration(ms: int) -> str:
+    width, unit = next(each for each in UNITS if ms % each[0] == 0)
+    count = ms // width
+    return f"{count} {unit}{'s' if count != 1 else ''}"
+
+
+def _time(time: str, zone: str, module: PythonModule) -> Chain:
+    """The wall-clock time that windows follow."""
+    if not zone:
+        return Chain(columns.name(time))
+    return Chain(f"{module.need(RUNTIME, 'local_time')}({columns.name(time)}, {literal(zone)})")

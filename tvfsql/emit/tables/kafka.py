@@ -1,0 +1,216 @@
+"""Emits code for the `kafka` connector: rows from messages, and messages from rows."""
+
+from __future__ import annotations
+
+from tvfsql.catalog import Table
+from tvfsql.catalog.connectors import Kafka, UpsertKafka
+from tvfsql.catalog.connectors.avro import AVRO, CONFLUENT, LOGIN
+from tvfsql.catalog.connectors.changes import OPTIONS
+from tvfsql.catalog.connectors.kafka import RAW_BYTES, Part
+from tvfsql.catalog.connectors.kafka_offsets import End
+from tvfsql.catalog.connectors.protobuf import PROTOBUF
+from tvfsql.emit import columns
+from tvfsql.emit.python_module import Call, Chain, PythonModule, literal, option_value
+from tvfsql.emit.tables.changes import captured
+from tvfsql.emit.tables.dead_letters import OF_TEXT, columns_ddl, parsing, tell_letters
+from tvfsql.physical.operators import TableSourceScan
+from tvfsql.physical.streams.dead_letters import OF_MESSAGES, PARSED, stops_at_bad_rows
+from tvfsql.plan.node import Field
+from tvfsql.plan.tables.internal_columns import ADDED, CHANNEL, TEXT
+from tvfsql.plan.values.scalar import quoted
+
+# The metadata columns of Spark's messages.
+SPARK_TYPES = {"topic": "string", "partition": "int", "offset": "bigint", "timestamp": "timestamp", "key": "binary"}
+# Metadata that Spark has in another form, and headers as it writes them.
+OTHER_FORM = {
+    "headers": "coalesce(map_from_entries(headers), map())",  # the last one of a name, as in Flink
+    "timestamp-type": "CASE timestampType WHEN 0 THEN 'CreateTime' WHEN 1 THEN 'LogAppendTime' "
+    "ELSE 'NoTimestampType' END",
+}
+HEADERS = "array<struct<key: string, value: binary>>"
+
+
+def read_messages(node: TableSourceScan, source: Kafka, table: str, module: PythonModule) -> str:
+    """Load messages into the variable `table`, parse keys and values, and select the columns of the scan."""
+    read = {field.name for field in node.fields}
+    rows = Chain("spark.readStream" if node.streaming else "spark.read").then("format", literal(source.format))
+    end = source.end or End()
+    for option, value in (*source.options, *source.reading, *(() if node.streaming else end.options)):
+        rows = rows.then("option", literal(option), option_value(value, module))
+    if any(column.metadata == "headers" for name, column in node.source.metadata.items() if name in read):
+        rows = rows.then("option", literal("includeHeaders"), literal("true"))
+    rows = rows.then("load")
+    if end.kept and (node.streaming or not end.options):
+        rows = rows.then("where", literal(end.kept))
+    module.assign(table, rows)
+    if isinstance(source, UpsertKafka):
+        module.assign(table, f"{module.need('tvfsql.runtime', 'latest_messages')}({table})")
+    sides = {field.name: source.side_of(field.name) for field in node.fields}
+    parsed = Chain(table)
+    for side, part in source.parts.items():
+        if part.format not in ("raw", *OPTIONS) and side in sides.values():
+            parsed = parsed.then("withColumn", literal(side), _parsed(side, part, node, module))
+    if parsed.calls:
+        module.assign(table, parsed)
+        if node.dead_letters is not None:
+            told = [
+                side for side, part in source.parts.items() if part.format in OF_MESSAGES and side in sides.values()
+            ]
+            text = f"coalesce({', '.join(f'{side}.{quoted(TEXT)}' for side in told)})"
+            held = [field.name for field in node.fields if sides[field.name] in told]
+            paths = [f"{sides[name]}.{columns.reference(name)}" for name in held]
+            tell_letters(table, literal(text), node, module, paths)
+            if module.of_dead_letters:
+                return table
+        elif stopping := [side for side in source.parts if side in sides.values() and _stops(source.parts[side])]:
+            refuse = module.need("tvfsql.runtime", "refuse_unreadable")
+            module.assign(table, f"{refuse}({', '.join((table, *map(literal, stopping)))})")
+    if source.changes:
+        of_value = [field for field in node.fields if sides[field.name] == "value"]
+        module.assign(table, captured(table, source.changes, of_value, node.sign, module))
+    wanted = (_column(field, sides[field.name], node, source, module) for field in node.fields)
+    signs = [literal(node.sign)] if node.sign else []
+    return module.assign(table, Chain(table).then("select", *wanted, *signs))
+
+
+def as_messages(rows: Chain, table: Table, target: Kafka, module: PythonModule) -> Chain:
+    """The rows of an INSERT as messages: their columns are the key (if the table has one), the value and written
+    metadata. Where rows replace others by key, a retraction has no value: it is a tombstone.
+    """
+    parts = {side: _written(part, table, module) for side, part in target.parts.items()}
+    if table.op is not None and target.replaces_by:
+        added = _column_of(table.op).then("isin", *map(literal, ADDED))
+        parts["value"] = Chain("F").then("when", added.flat(), parts["value"].flat())
+    made = [part.then("alias", literal(side)) for side, part in parts.items()]
+    for column in table.written:
+        if column.metadata is not None:
+            value = _column_of(column.name)
+            if column.metadata == "headers":
+                value = _as(Chain("F").then("map_entries", columns.name(column.name)), HEADERS)
+            elif column.type == "bigint":
+                value = _as(value, "int")
+            made.append(value.then("alias", literal(column.metadata)))
+    return rows.then("select", *made)
+
+
+def _parsed(side: str, part: Part, node: TableSourceScan, module: PythonModule) -> Chain:
+    stored = _stored(part, node.source)
+    told = _stops(part) or (node.dead_letters is not None and part.format in OF_MESSAGES)
+    stored += f", {OF_TEXT}" if told else ""
+    if part.format in (AVRO, CONFLUENT):
+        return _avro("from_avro", _column_of(side), stored, part, module)
+    if part.format == PROTOBUF:
+        return _protobuf("from_protobuf", _column_of(side), stored, part, module)
+    text = _as(_column_of(side), "string").flat()
+    options = parsing(part.options) if told else part.options
+    return Chain("F").then(f"from_{part.format}", text, literal(stored), literal(dict(options)))
+
+
+def _stops(part: Part) -> bool:
+    """Whether Spark parses it, and a text that it cannot parse is an error or a dead letter."""
+    return part.format in PARSED and stops_at_bad_rows(part.options)
+
+
+def _stored(part: Part, table: Table) -> str:
+    """The columns of a part in their order there, as DDL."""
+    fields = {field.name: field for field in table.physical}
+    return columns_ddl(fields[name] for name in part.columns)
+
+
+def _avro(function: str, value: Chain, stored: str, part: Part, module: PythonModule) -> Chain:
+    """A call of `from_avro` or `to_avro`, which has the schema and the subject; without a registry both have the
+    schema.
+    """
+    given = dict(part.options)
+    arguments = [value.flat(), literal(stored)]
+    if part.format == AVRO:
+        arguments += [f"schema={literal(given['schema'])}"]
+        return Chain("", (Call(module.need("tvfsql.runtime", f"{function}_record"), tuple(arguments)),))
+    if function == "to_avro":
+        arguments += [f"{key}={literal(given[key])}" for key in ("schema", "subject")]
+    arguments += [f"url={option_value(given['url'], module)}"]
+    login = ", ".join(f"{literal(key)}: {option_value(given[key], module)}" for key in LOGIN if key in given)
+    arguments += [f"login={{{login}}}"] if login else []
+    return Chain("", (Call(module.need("tvfsql.runtime", function), tuple(arguments)),))
+
+
+def _protobuf(function: str, value: Chain, stored: str, part: Part, module: PythonModule) -> Chain:
+    """A call of `from_protobuf` or `to_protobuf`."""
+    given = dict(part.options)
+    arguments = [value.flat(), literal(stored)]
+    arguments += [f"descriptor={literal(given['descriptor'])}", f"name={literal(given['message'])}"]
+    if function == "from_protobuf" and given["defaults"] == "true":
+        arguments += ["defaults=True"]
+    if function == "to_protobuf" and given["null_text"]:
+        arguments += [f"null_text={literal(given['null_text'])}"]
+    return Chain("", (Call(module.need("tvfsql.runtime", function), tuple(arguments)),))
+
+
+def _written(part: Part, table: Table, module: PythonModule) -> Chain:
+    if part.format == "raw":
+        (name,) = part.columns
+        kind = next(column.type for column in table.columns if column.name == name)
+        return _bytes_of(name, RAW_BYTES[kind]) if kind in RAW_BYTES else _column_of(name)
+    options = {name: value for name, value in (*part.options, *part.written) if name != "mode"}  # the parser's mode
+    if part.format == "json":
+        options = {"ignoreNullFields": "false"} | options
+    struct = Chain("F").then("struct", *columns.names(part.columns))
+    if part.format in (AVRO, CONFLUENT):
+        return _avro("to_avro", struct, _stored(part, table), part, module)
+    if part.format == PROTOBUF:
+        return _protobuf("to_protobuf", struct, _stored(part, table), part, module)
+    return Chain("F").then(f"to_{part.format}", struct, *([literal(options)] if options else []))
+
+
+def _column(field: Field, side: str | None, node: TableSourceScan, source: Kafka, module: PythonModule) -> str | Chain:
+    """A column of the scan, from parsed messages. `side`: whether it is in the key or in the value."""
+    if field.name == CHANNEL:
+        channel = Chain("F").then("concat_ws", '"-"', '"topic"', '"partition"')
+        channel = channel if source.topic is None else _as(_column_of("partition"), "string")
+        return channel.then("alias", literal(CHANNEL))
+    if side is None:
+        return _metadata(field, node, module)
+    if source.parts[side].format == "raw":
+        value = _column_of(side) if field.type == "binary" else _as(_column_of(side), "string")
+        if field.type in RAW_BYTES:
+            value = _integer_of(side, field.type)
+        return value.then("alias", literal(field.name))
+    return literal(f"{side}.{columns.reference(field.name)}")
+
+
+def _metadata(field: Field, node: TableSourceScan, module: PythonModule) -> str | Chain:
+    key = node.source.metadata[field.name].metadata
+    assert key is not None, field.name
+    if key in OTHER_FORM:
+        return Chain("F").then("expr", literal(OTHER_FORM[key])).then("alias", literal(field.name))
+    if field.type == SPARK_TYPES[key]:
+        return literal(key) if field.name == key else _column_of(key).then("alias", literal(field.name))
+    if field.type == "timestamp_ntz":
+        clock = f"{module.need('tvfsql.runtime', 'local_time')}({literal(key)}, {literal(node.zone)})"
+        return Chain(clock).then("alias", literal(field.name))
+    return _as(_column_of(key), field.type).then("alias", literal(field.name))
+
+
+def _integer_of(side: str, kind: str) -> Chain:
+    """An integer from its bytes, the highest byte first."""
+    count = RAW_BYTES[kind]
+    number = f"CAST(CONV(HEX({side}), 16, -10) AS BIGINT)"
+    if count < 8:  # values in the upper half are negative
+        number = f"MOD({number} + {2 ** (8 * count - 1)}L, {2 ** (8 * count)}L) - {2 ** (8 * count - 1)}L"
+    wrong = f"RAISE_ERROR('the {side} of a message has no {count} bytes, as {kind.upper()} has in format raw')"
+    checked = f"CASE WHEN OCTET_LENGTH({side}) <> {count} THEN {wrong} ELSE CAST({number} AS {kind.upper()}) END"
+    return Chain("F").then("expr", literal(checked))
+
+
+def _bytes_of(name: str, count: int) -> Chain:
+    """The bytes of an integer, the highest byte first."""
+    digits = f"LPAD(HEX(CAST({quoted(name)} AS BIGINT)), 16, '0')"
+    return Chain("F").then("expr", literal(f"UNHEX(RIGHT({digits}, {2 * count}))"))
+
+
+def _column_of(name: str) -> Chain:
+    return Chain("F").then("col", columns.name(name))
+
+
+def _as(value: Chain, kind: str) -> Chain:
+    return value.then("cast", literal(kind))

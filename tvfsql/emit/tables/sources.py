@@ -1,0 +1,139 @@
+"""Emits code that reads tables, by connector."""
+
+from __future__ import annotations
+
+import re
+from dataclasses import replace
+
+from tvfsql.catalog.connectors import Connector, Generated, Kafka, Managed, SparkCatalog
+from tvfsql.catalog.connectors.spark_catalog import DELTA
+from tvfsql.emit import columns
+from tvfsql.emit.python_module import Chain, PythonModule, literal, option_value
+from tvfsql.emit.tables.changes import captured
+from tvfsql.emit.tables.dead_letters import OF_TEXT, columns_ddl, parsing, tell_letters
+from tvfsql.emit.tables.kafka import read_messages
+from tvfsql.physical.operators import TableSourceScan
+from tvfsql.plan.node import Field
+from tvfsql.plan.tables.delta_paths import folder_of
+from tvfsql.plan.tables.internal_columns import TEXT
+from tvfsql.plan.values.scalar import quoted
+from tvfsql.plan.values.types import SqlType
+
+RUNTIME = "tvfsql.runtime"
+STREAM = "tvfsql.runtime.stream"
+SMALL = re.compile(r"\b(?:tiny|small)int\b(?!:)")  # types, not names of fields
+SOURCES = {"datagen": "DatagenSource", "faker": "FakerSource", "nexmark": "NexmarkSource"}
+
+
+def read_table(node: TableSourceScan, module: PythonModule) -> str:
+    """Write the code that reads the columns of the scan. Returns the name of the variable that holds them."""
+    source = node.source.connector
+    if node.sign and node.source.op is not None:
+        return _signed(node, node.source.op, module)
+    table = module.name(node.source.name)
+    if source is None:
+        rows = Chain("spark").then("table", columns.name(node.source.name))
+        narrow = node.fields != node.source.physical  # set operations match columns by position
+        return module.assign(table, rows.then("select", *columns.names(node.columns)) if narrow else rows)
+    if isinstance(source, SparkCatalog):
+        return module.assign(table, _of_catalog(node, source, module))
+    if isinstance(source, Kafka):
+        return read_messages(node, source, table, module)
+    if source.changes:
+        module.assign(table, _loaded(node, source, _reader(node, source), module))
+        module.assign(table, captured(table, source.changes, node.fields, node.sign, module))
+        values = (literal(f"value.{columns.reference(field.name)}") for field in node.fields)
+        return module.assign(table, Chain(table).then("select", *values, literal(node.sign)))
+    fields = node.source.physical
+    if isinstance(source, Generated):
+        module.once(Chain("spark.dataSource").then("register", module.need(RUNTIME, SOURCES[source.format])))
+        fields = node.fields or fields[:1]  # only these are generated
+    rows = _reader(node, source)
+    if source.takes_schema:
+        stored = tuple(replace(field, type=_stored(field, source)) for field in fields)
+        rows = rows.then("schema", literal(", ".join([columns_ddl(stored), *([OF_TEXT] if node.dead_letters else [])])))
+    module.assign(table, _loaded(node, source, rows, module))
+    if node.dead_letters is not None:
+        tell_letters(table, literal(quoted(TEXT)), node, module)
+        if module.of_dead_letters:
+            return table
+    if not source.takes_schema:
+        wanted = (
+            Chain("F").then("col", columns.name(field.name)).then("cast", literal(field.type)) for field in node.fields
+        )
+        module.assign(table, Chain(table).then("select", *wanted))
+    elif any(_stored(field, source) != field.type for field in node.fields):
+        module.assign(table, Chain(table).then("select", *(_checked(field, source) for field in node.fields)))
+    elif node.fields != fields:
+        module.assign(table, Chain(table).then("select", *columns.names(node.columns)))
+    return table
+
+
+def _of_catalog(node: TableSourceScan, source: SparkCatalog, module: PythonModule) -> Chain:
+    """A table of Spark's catalogs, or its changes. If it may have other types than those declared, its columns are cast
+    to these.
+    """
+    feed = source.feed and source.reads_changes(node.streaming)
+    rows = Chain("spark")
+    if node.streaming or source.options:
+        rows = rows.get("readStream" if node.streaming else "read")
+    for key, value in source.options:
+        rows = rows.then("option", literal(key), literal(value))
+    if feed and source.format == DELTA:
+        rows = rows.then("option", '"readChangeFeed"', '"true"')
+    folder = folder_of(source.table) if node.streaming else None  # Delta's streams do not take such a name
+    if folder is not None:
+        rows = rows.then("format", '"delta"').then("load", literal(folder))
+    else:
+        rows = rows.then("changes" if feed and source.format != DELTA else "table", literal(source.table))
+    if source.exact and node.fields == node.source.physical and not node.source.is_changelog:
+        return rows
+    wanted: list[str | Chain] = [
+        columns.name(part.name)
+        if source.exact
+        else Chain("F").then("col", columns.name(part.name)).then("cast", literal(part.type))
+        for part in node.fields
+    ]
+    if node.sign:
+        sign = Chain(f'{module.need(RUNTIME, "feed_sign")}("_change_type")')
+        wanted.append(sign.then("alias", literal(node.sign)))
+    return rows.then("select", *wanted)
+
+
+def _stored(field: Field, source: Connector) -> SqlType:
+    """The type as which Spark is to read a column. From Parquet it would cut an INT to the bits of a smaller type."""
+    cut = source.format == "parquet" and not isinstance(source, Managed) and "`" not in field.type
+    return SMALL.sub("int", field.type) if cut else field.type
+
+
+def _checked(field: Field, source: Connector) -> str | Chain:
+    """A column of its own type. An error if it is read as a larger one, and a value does not fit."""
+    if _stored(field, source) == field.type:
+        return columns.name(field.name)
+    cast = Chain("F").then("col", columns.name(field.name)).then("cast", literal(field.type))
+    return cast.then("alias", columns.name(field.name))
+
+
+def _signed(node: TableSourceScan, op: str, module: PythonModule) -> str:
+    """The changes of a table, with their sign computed from the operation in column `op`."""
+    stored = node.source.physical
+    read = tuple(field for field in stored if field in node.fields or field.name == op)
+    read += tuple(field for field in node.fields if field not in stored)
+    table = read_table(replace(node, fields=read, sign=""), module)
+    sign = Chain(f"{module.need(RUNTIME, 'change_sign')}({columns.name(op)})").then("alias", literal(node.sign))
+    kept = (field.name for field in node.fields)
+    return module.assign(table, Chain(table).then("select", *columns.names(kept), sign))
+
+
+def _reader(node: TableSourceScan, source: Connector) -> Chain:
+    return Chain("spark.readStream" if node.streaming else "spark.read").then("format", literal(source.format))
+
+
+def _loaded(node: TableSourceScan, source: Connector, rows: Chain, module: PythonModule) -> Chain:
+    told = node.dead_letters is not None
+    for key, value in parsing(source.options, source.format) if told else source.options:
+        rows = rows.then("option", literal(key), option_value(value, module))
+    if isinstance(source, Managed):
+        return rows.then("load", f"{module.need(RUNTIME, 'managed_folder')}({literal(source.path)})")
+    path = source.streamed_path if node.streaming else source.path
+    return rows.then("load", *([literal(path)] if path else []))

@@ -1,0 +1,191 @@
+"""The physical operators of windows: rows as slices, windows from slices, and rows with their windows."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from dataclasses import dataclass
+from functools import cached_property
+
+from tvfsql.physical.operators import StreamOperator
+from tvfsql.plan.aggregate.function import MergeKind
+from tvfsql.plan.node import Field, Node, Schema
+from tvfsql.plan.nodes import AggCall
+from tvfsql.plan.stream import StreamContext
+from tvfsql.plan.tables.internal_columns import BEFORE, OP
+from tvfsql.plan.window import Window
+from tvfsql.plan.window_nodes import global_label, local_columns, local_labels, window_label
+
+
+@dataclass(frozen=True)
+class RowSlices(Node):
+    """LocalWindowAggregate in Python: partials of single rows, merged per key and slice. If times are instants, windows
+    follow the wall clock of `zone`.
+    """
+
+    input: Node
+    window: Window
+    time: str
+    keys: tuple[str, ...]
+    merges: tuple[tuple[str, MergeKind], ...]
+
+    operator = "LocalWindowAggregate"
+
+    @property
+    def zone(self) -> str:
+        raise AssertionError(type(self).__name__)
+
+    @cached_property
+    def schema(self) -> Schema:
+        of_keys = (Field(key, self.input.type_of(key)) for key in self.keys)
+        return (*of_keys, *local_columns(self.window), *(Field(name) for name, _ in self.merges))
+
+    def details(self) -> Iterator[tuple[str, str]]:
+        if self.keys:
+            yield "groupBy", ", ".join(self.keys)
+        yield "window", window_label(self.window, ("time_col", self.time), zone=self.zone, keys=self.keys)
+        merged = (f"{kind}({name}) AS {name}" for name, kind in self.merges)
+        yield "select", ", ".join((*self.keys, *merged, *local_labels(self.window)))
+
+
+@dataclass(frozen=True)
+class BatchSlices(RowSlices):
+    """The slices of all rows."""
+
+    zone: str = ""
+
+
+@dataclass(frozen=True)
+class StreamSlices(StreamOperator, RowSlices):
+    """The slices of one micro-batch, separated by key group. With `late` in its context each slice carries the rows of
+    the source. `counts` are the partials that are 0, not NULL, without rows; of these, a history that was read before a
+    change of the query may lack `zeros`.
+    """
+
+    context: StreamContext
+    counts: tuple[str, ...] = ()
+    zeros: tuple[str, ...] = ()
+
+    @property
+    def zone(self) -> str:
+        return self.context.zone
+
+    def details(self) -> Iterator[tuple[str, str]]:
+        yield from super().details()
+        if self.context.on_event:
+            yield "watermarks", "on-event"
+        if self.context.key_groups is not None:
+            yield "key groups", str(self.context.key_groups)
+
+
+@dataclass(frozen=True)
+class WindowExpand(Node):
+    """A window function: each row once per window, with the window's start and end in the struct column `struct`."""
+
+    input: Node
+    window: Window
+    time: str
+    struct: str
+    zone: str = ""
+    partition: tuple[str, ...] = ()
+
+    operator = "WindowTableFunction"
+
+    @cached_property
+    def schema(self) -> Schema:
+        return (*self.input.schema, Field(self.struct))
+
+    def details(self) -> Iterator[tuple[str, str]]:
+        yield "window", window_label(self.window, ("time_col", self.time), zone=self.zone, keys=self.partition)
+
+
+@dataclass(frozen=True)
+class GroupByWindow(Node):
+    """An aggregate per key and window in one phase; the struct column `struct` has the window's start and end."""
+
+    input: Node
+    window: Window
+    time: str
+    keys: tuple[str, ...]
+    calls: tuple[AggCall, ...]
+    struct: str
+    zone: str = ""
+
+    operator = "WindowAggregate"
+
+    @cached_property
+    def schema(self) -> Schema:
+        keys = tuple(Field(key, self.input.type_of(key)) for key in self.keys)
+        return (*keys, Field(self.struct), *(Field(call.name, call.type) for call in self.calls))
+
+    def details(self) -> Iterator[tuple[str, str]]:
+        if self.keys:
+            yield "groupBy", ", ".join(self.keys)
+        yield "window", window_label(self.window, ("time_col", self.time), zone=self.zone, keys=self.keys)
+        ends = (f"start('w$) AS {self.struct}.start", f"end('w$) AS {self.struct}.end")
+        yield "select", ", ".join((*self.keys, *map(str, self.calls), *ends))
+
+
+@dataclass(frozen=True)
+class SliceMerge(Node):
+    """Windows merged from slices, or sessions from intervals; partials are merged by their merge kinds.
+
+    With emit_only_on_change the column BEFORE holds the partials of the previous step.
+    """
+
+    input: Node
+    window: Window
+    keys: tuple[str, ...]
+    merges: tuple[tuple[str, MergeKind], ...]
+    rows: str
+
+    operator = "GlobalWindowAggregate"
+
+    @property
+    def zone(self) -> str:
+        """The zone whose wall clock windows follow. In batch it is "": slices are in wall-clock time already."""
+        return ""
+
+    @cached_property
+    def schema(self) -> Schema:
+        keys = tuple(Field(key, self.input.type_of(key)) for key in self.keys)
+        ends = (Field("window_start", "timestamp_ntz"), Field("window_end", "timestamp_ntz"))
+        before = (Field(BEFORE),) if self.window.emit_only_on_change else ()
+        return (*keys, *ends, *(Field(name) for name, _ in self.merges), *before)
+
+    def details(self) -> Iterator[tuple[str, str]]:
+        if self.keys:
+            yield "groupBy", ", ".join(self.keys)
+        yield "window", global_label(self.window, self.zone, self.keys)
+        merged = (f"{kind}({name}) AS {name}" for name, kind in self.merges)
+        ends = ("start('w$) AS window_start", "end('w$) AS window_end")
+        yield "select", ", ".join((*self.keys, *merged, *ends))
+
+
+@dataclass(frozen=True)
+class StreamSliceMerge(StreamOperator, SliceMerge):
+    """SliceMerge of a stream: each window fires when the watermark passes its end.
+
+    If it emits changes, OP has the operation. BEFORE holds the partials of the previous row in an inserted row, and
+    those of the next row in a retracted one. `zeros` are counts that some slices in state lack: there they are 0.
+    """
+
+    context: StreamContext
+    zeros: tuple[str, ...] = ()
+
+    @property
+    def zone(self) -> str:
+        return self.context.zone
+
+    @cached_property
+    def schema(self) -> Schema:
+        changes = (Field(BEFORE), Field(OP, "string")) if self.context.emits_changes else ()
+        return (*super().schema, *changes, *self.own_marks)
+
+    def details(self) -> Iterator[tuple[str, str]]:
+        yield from super().details()
+        if self.context.firing is not None:
+            yield "emit", self.context.firing.label
+        if self.context.adjust:
+            yield "late", "adjust"
+        if self.context.proctime:
+            yield "time", "PROCTIME"
