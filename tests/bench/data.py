@@ -52,7 +52,7 @@ class Bids:
         if not folder.exists():
             unfinished = folder.with_suffix(f".{os.getpid()}")  # so that an interrupted one is never taken for whole
             unfinished.mkdir(parents=True)
-            self._write(choose(self._table()), unfinished)
+            self._write(choose(self.table()), unfinished)
             unfinished.rename(folder)
         return str(folder)
 
@@ -61,7 +61,8 @@ class Bids:
         for i in range(FILES):
             pq.write_table(rows.slice(i * size, size), folder / f"{i}.parquet")
 
-    def _table(self) -> pa.Table:
+    def table(self) -> pa.Table:
+        """The rows, without the one that ends a stream."""
         draw = np.random.default_rng(SEED)
         ts = FIRST + np.arange(self.rows, dtype=np.int64) * 1_000_000 // ROWS_PER_SECOND
         return pa.table(

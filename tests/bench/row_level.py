@@ -43,19 +43,28 @@ CASES = (
 
 
 def run(rows: int, repeats: int) -> bool:
-    """Print what was found. Where no key is forgotten, the engines must keep as many rows, but for the row that ends
-    the input (data.py); else they keep other rows, and their numbers are told and not compared."""
+    """Print what was found. Where no key is forgotten, the engines must keep a row of each key; else they keep other
+    rows, and their numbers are told and not compared."""
     agree = True
     for case in CASES:
-        folder = StreamOfBids(rows, case.keys, format=case.format).whole()
+        bids = StreamOfBids(rows, case.keys, format=case.format)
+        folder = bids.whole()
         session = tvfsql.Session(mode="streaming", options={"table.exec.state.ttl": case.quiet})
         session.execute(tables(folder, case.format))
         kept = _compared(session, folder, case, repeats, rows)
-        if case.quiet == NEVER and len({count - (name != SPARK) for name, count in kept.items()}) > 1:
-            report.say(f"  ROWS DIFFER: {kept}")
+        expected = _one_of_each(bids)
+        if case.quiet == NEVER and kept != expected:
+            report.say(f"  ROWS DIFFER: {kept}, not {expected}")
             agree = False
     session.spark.stop()
     return agree
+
+
+def _one_of_each(bids: StreamOfBids) -> dict[str, int]:
+    """How many rows each engine must keep. The row that ends the input (data.py) is of key 0, and comes so late that
+    tvfsql has forgotten the key and keeps one more; Spark has not."""
+    keys = set(bids.table()["k"].unique().to_pylist())
+    return {"keep first": len(keys) + 1, "keep last": len(keys) + 1, SPARK: len(keys | {0})}
 
 
 def _compared(session: tvfsql.Session, folder: str, case: Case, repeats: int, rows: int) -> dict[str, int]:

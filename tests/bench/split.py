@@ -45,16 +45,16 @@ class HotBids(Bids):
     def _folder(self, name, choose):  # type: ignore[no-untyped-def]
         return super()._folder(f"hot-{name}", choose)
 
-    def _table(self) -> pa.Table:
-        return _heated(super()._table())
+    def table(self) -> pa.Table:
+        return _heated(super().table())
 
 
 class HotStream(StreamOfBids):
     def _folder(self, name, choose):  # type: ignore[no-untyped-def]
         return super()._folder(f"hot-{name}", choose)
 
-    def _table(self) -> pa.Table:
-        return _heated(super()._table())
+    def table(self) -> pa.Table:
+        return _heated(super().table())
 
 
 def _heated(rows: pa.Table) -> pa.Table:
