@@ -50,6 +50,7 @@ def open_session(given: argparse.Namespace) -> Session:
 
 
 def scripts_of(given: argparse.Namespace, parser: argparse.ArgumentParser) -> list[tuple[str, str | None, str]]:
+    """(text, name, folder) of each script of a command."""
     texts = given.sql or ()
     if not given.files and not texts:
         parser.error(f"{given.command} needs a FILE, -e SQL, or - for stdin")
@@ -71,12 +72,8 @@ def read_scripts(files: Sequence[str], texts: Sequence[str]) -> Iterator[tuple[s
         yield text, None, ""
 
 
-def outcomes_of(given: argparse.Namespace, parser: argparse.ArgumentParser) -> list[Outcome]:
-    """The outcome of every statement of the scripts, without Spark. Prints warnings to stderr."""
-    return outcomes_in(open_session(given), given, parser)
-
-
 def outcomes_in(session: Session, given: argparse.Namespace, parser: argparse.ArgumentParser) -> list[Outcome]:
+    """The outcome of every statement of the scripts, without Spark. Prints warnings to stderr."""
     from tvfsql.answers import tell_rest, tell_warnings
     from tvfsql.api.script import queries_of
 
@@ -92,10 +89,11 @@ def outcomes_in(session: Session, given: argparse.Namespace, parser: argparse.Ar
 
 
 def statements_of(given: argparse.Namespace, parser: argparse.ArgumentParser) -> list[tuple[Compiled, ...]]:
-    """The queries of each statement that has any."""
+    """The queries of each statement that has any. Raises DataError if none has."""
     from tvfsql.api.script import queries_of
 
-    statements = [queries for outcome in outcomes_of(given, parser) if (queries := queries_of(outcome))]
+    outcomes = outcomes_in(open_session(given), given, parser)
+    statements = [queries for outcome in outcomes if (queries := queries_of(outcome))]
     if not statements:
         raise DataError("the script has no query", hint="add a SELECT or an INSERT")
     return statements
