@@ -82,6 +82,8 @@ def _told(engine: str, made: Measured) -> Iterator[str]:
     yield _line((engine, f"{made.feed.rate:,}", *figures, *counts))
     if made.fell_behind:
         yield f"    THE FEEDER FELL BEHIND: {made.feed.reached:,.0f} rows/s"
+    if made.lost or made.late or made.unsent:
+        yield f"    {made.lost} rows lost, {made.late} dropped as late, {made.unsent} not in the topic"
     if made.missing:
         yield f"    {made.missing} of {len(made.ends)} window ends had not arrived when the engine was stopped"
     if made.grows:

@@ -22,6 +22,7 @@ from server_jars import SPARK_JARS, Unreachable, jars, jars_in, java  # noqa: E4
 __all__ = ["Kafka", "Unreachable", "flink_jar", "running", "spark_jars"]
 
 LINGER = 5  # ms that the producer waits for more rows
+PATIENCE = 30_000  # ms that the producer waits for an answer
 ALL_READ = 2_000  # ms without a row after which a topic is read to its end
 ARRIVAL = "LogAppendTime:"
 COLUMNS = {
@@ -60,13 +61,20 @@ class Kafka:
 
     @contextmanager
     def producer(self, topic: str) -> Iterator[IO[bytes]]:
-        """Takes lines `key;row`."""
+        """Takes lines `key;row`. It is idempotent, as Kafka's producers are unless `acks` is set: repeated requests
+        neither repeat rows nor change their order."""
         options = ("--property", "parse.key=true", "--property", "key.separator=;")
-        more = ("--timeout", str(LINGER), "--batch-size", str(1 << 17), "--request-required-acks", "1")
+        more = ("--timeout", str(LINGER), "--batch-size", str(1 << 17), "--request-timeout-ms", str(PATIENCE))
         with self._tool("ConsoleProducer", "--topic", topic, *options, *more, stdin=subprocess.PIPE) as command:
             assert command.stdin is not None
             yield command.stdin
             command.stdin.close()
+
+    def messages(self, topic: str) -> int:
+        """How many there are."""
+        with self._tool("GetOffsetShell", "--topic", topic, stdout=subprocess.PIPE) as command:
+            assert command.stdout is not None
+            return sum(int(line.rsplit(b":", 1)[1]) for line in command.stdout.read().splitlines())
 
     def arrived(self, topic: str) -> pa.Table:
         """The window rows of a topic: COLUMNS and their time of arrival (epoch ms), from the broker's clock."""

@@ -21,7 +21,9 @@ SMALL = 1_000  # ms: a lag below it at the end has not grown
 @dataclass(frozen=True)
 class Measured:
     """A run of an engine: its feed, the rows that arrived, the cores that it used, and the ms that each of its
-    micro-batches took. Windows that end in the first `warm_up` seconds and in the last one are left out."""
+    micro-batches took. Windows that end in the first `warm_up` seconds and in the last one are left out.
+
+    `late`: the rows that it dropped as late, if it says so. `sent`: the rows in its topic; None with files."""
 
     setup: Setup
     feed: Feed
@@ -29,6 +31,8 @@ class Measured:
     cores: float
     micro_batches: tuple[int, ...]
     warm_up: int
+    late: int | None = None
+    sent: int | None = None
 
     @cached_property
     def ends(self) -> dict[int, float]:
@@ -72,6 +76,11 @@ class Measured:
         counts = self.arrived["n"].to_numpy()
         fed = sum(self.feed.rows_between(end - size, end) for end in self.lags)
         return fed - int(counts[np.isin(self._ends, [*self.lags])].sum())
+
+    @property
+    def unsent(self) -> int:
+        """Rows of the feeder that are not in the topic."""
+        return 0 if self.sent is None else sum(tick.rows for tick in self.feed.ticks) - self.sent
 
     @property
     def micro_batch(self) -> float:

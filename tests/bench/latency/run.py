@@ -63,11 +63,13 @@ class Runner:
             time.sleep(AFTER)
         feed, arrived = Feed.of(folder / "ticks.csv", rate), self.kafka.arrived(setup.results)
         told = folder / TOLD
-        micro_batches = tuple(json.loads(told.read_text() or "[]")) if told.exists() else ()
+        told_by_spark = json.loads(told.read_text() or "{}") if told.exists() else {}
+        sent = None if from_files else self.kafka.messages(setup.source)
         for topic in filter(None, (setup.source, setup.results)):
             self.kafka.delete_topic(topic)
         shutil.rmtree(folder)
-        return Measured(setup, feed, arrived, cores, micro_batches, warm_up)
+        micro_batches = tuple(told_by_spark.get("micro_batches", ()))
+        return Measured(setup, feed, arrived, cores, micro_batches, warm_up, told_by_spark.get("late"), sent)
 
     def _feed(self, setup: Setup, rate: int, seconds: int, log: Path) -> None:
         command = [sys.executable, HERE / "feeder.py", "--rate", rate, "--seconds", seconds, "--keys", KEYS]

@@ -1,5 +1,5 @@
 """tvfsql or Spark's own windows, in a process of its own: says when the stream has started, stops it when stdin ends,
-and tells its micro-batches."""
+and tells its micro-batches and how many rows it dropped as late."""
 
 from __future__ import annotations
 
@@ -20,16 +20,19 @@ from latency.setup import Setup
 from tvfsql.runtime.local_spark.start import start_spark
 from tvfsql.runtime.stream import Job, Source, counted_out, start_streams
 
+Started = tuple[StreamingQuery, Callable[[], None], Callable[[], int]]  # with what stops it, and counts its late rows
+
 
 def main(setup: Setup) -> None:
-    query, stop = (of_tvfsql if setup.engine == "tvfsql" else of_spark)(setup)
+    query, stop, late = (of_tvfsql if setup.engine == "tvfsql" else of_spark)(setup)
     print("started", flush=True)
     sys.stdin.read()
-    print(json.dumps([each["durationMs"]["triggerExecution"] for each in query.recentProgress if ran(each)]))
+    times = [each["durationMs"]["triggerExecution"] for each in query.recentProgress if ran(each)]
+    print(json.dumps({"micro_batches": times, "late": late()}))
     stop()
 
 
-def of_tvfsql(setup: Setup) -> tuple[StreamingQuery, Callable[[], None]]:
+def of_tvfsql(setup: Setup) -> Started:
     """The writer is that of an INSERT into the table of results. An INSERT from files would end with them, this one
     waits for more."""
     session = tvfsql.Session(mode="streaming")
@@ -41,10 +44,14 @@ def of_tvfsql(setup: Setup) -> tuple[StreamingQuery, Callable[[], None]]:
 
     job = Job(lambda spark: to_results(rows(spark), setup), reads=[Source("bid")], endless=True)
     running = start_streams(session.spark, job)
-    return running.started()[0], running.stop
+
+    def late() -> int:
+        return sum(each.added["numLateRecordsDropped"] for each in running.counts)
+
+    return running.started()[0], running.stop, late
 
 
-def of_spark(setup: Setup) -> tuple[StreamingQuery, Callable[[], None]]:
+def of_spark(setup: Setup) -> Started:
     """Append mode; RocksDB and the settings of tvfsql's Spark."""
     spark = start_spark()
     spark.conf.set("spark.sql.session.timeZone", "UTC")
@@ -67,7 +74,11 @@ def of_spark(setup: Setup) -> tuple[StreamingQuery, Callable[[], None]]:
         query.stop()
         scratch.cleanup()
 
-    return query, stop
+    def late() -> int:
+        operators = (operator for progress in query.recentProgress for operator in progress["stateOperators"])
+        return sum(operator["numRowsDroppedByWatermark"] for operator in operators)
+
+    return query, stop, late
 
 
 def ran(progress: StreamingQueryProgress) -> bool:
