@@ -18,6 +18,8 @@ WINDOWS = {
     "tumble": Case("tumble", "TUMBLE 1 s", Tumble(SECOND)),
     "hop": Case("hop", "HOP 1 s/1 min", Hop(SECOND, 60 * SECOND)),
 }
+# many rows have the same millisecond, so one that follows with the same time must not be late
+ASCENDING = "WATERMARK FOR ts AS ts - INTERVAL '0.001' SECOND"
 COLUMNS = "window_start TIMESTAMP(3), window_end TIMESTAMP(3), k INT, total BIGINT, n BIGINT, top BIGINT"
 
 
@@ -50,7 +52,7 @@ class Setup:
             source = f"'connector' = 'filesystem', 'path' = '{self.folder}', 'format' = 'csv'{of_files}"
         else:
             source = f"{self._topic(self.source)}, 'scan.startup.mode' = 'earliest-offset'{of_kafka}"
-        bid = "ts TIMESTAMP(3), k INT, v BIGINT, WATERMARK FOR ts AS ts"
+        bid = f"ts TIMESTAMP(3), k INT, v BIGINT, {ASCENDING}"
         return [
             f"CREATE TABLE bid ({bid}) WITH ({source})",
             f"CREATE TABLE results ({COLUMNS}) WITH ({self._topic(self.results)})",
