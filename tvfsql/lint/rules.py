@@ -98,13 +98,13 @@ def limit_without_order(statement: statements.Statement, seen: Seen) -> Iterator
 
 
 def no_delay(statement: statements.Statement, seen: Seen) -> Iterator[Finding]:
-    """A watermark without a delay: on streams each row that is older than one before it can be late."""
+    """A watermark without a delay: on streams each row that is not newer than those before can be late."""
     for watermark in of_kind(statement, statements.Watermark):
         tree = watermark.expr.tree
         zero = isinstance(tree, exp.Sub) and isinstance(tree.right, exp.Interval) and _is_zero(tree.right)
         if isinstance(tree, exp.Column) or zero:
             name = watermark.column.text
-            message = "this watermark has no delay: on streams, rows that are out of order are late"
+            message = "this watermark has no delay: on streams, a row that is not newer than those before can be late"
             yield Finding(message, watermark.expr.span, f"{name} - INTERVAL '5' SECOND")
 
 
