@@ -1,6 +1,6 @@
 -- Early results: the mean delay of each airport in the hour that is under way, a minute after a departure.
 -- As a stream it gives changes: column op says whether a row comes (+I, +U) or is replaced (-U).
--- Rows change by the clock, so delays_so_far.tvfsql.yaml tests it with made time.
+-- Rows change by the clock, so delays_so_far.tvfsql.yaml tests it with simulated time.
 
 CREATE TABLE flights (
     sched_dep TIMESTAMP(3) NOT NULL,  -- scheduled departure, New York time

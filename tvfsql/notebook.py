@@ -186,7 +186,7 @@ def _session(name: str, space: dict[str, Any]) -> Session:
     if found is None and name == SESSION:
         found = space[name] = Session(mode=None)
     if not isinstance(found, Session):
-        raise BindError(f"the variable {name} is not a tvfsql.Session", hint=f"{name} = tvfsql.Session()")
+        raise BindError(f"the variable {name} is not a tvfsql.Session", hint=f"{name} = tvfsql.Session(mode=None)")
     return found
 
 

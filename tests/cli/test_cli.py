@@ -173,7 +173,7 @@ def test_a_script_gets_one_warning_of_options_that_do_nothing(capsys: pytest.Cap
     assert capsys.readouterr().err == f"{warning}, print-identifier\n"
     assert main(["check", "-e", table]) == 0
     assert (
-        capsys.readouterr().err == "warning: these options have no effect here: print-identifier\nfine: 1 statement\n"
+        capsys.readouterr().err == "warning: these options have no effect here: print-identifier\nok: 1 statement\n"
     )
 
 
@@ -189,7 +189,7 @@ def test_a_select_of_an_initial_script_is_not_run_and_that_is_told(
     (tmp_path / "tables.sql").write_text(f"{TABLE} CREATE VIEW v AS SELECT item FROM bid; SELECT item FROM v;")
     assert main(["check", "-i", str(tmp_path / "tables.sql"), "-e", "SELECT item FROM v"]) == 0
     told = f"warning: {tmp_path / 'tables.sql'}: a SELECT in a script of -i is not run\n"
-    assert capsys.readouterr().err == f"{told}fine: 1 statement\n"
+    assert capsys.readouterr().err == f"{told}ok: 1 statement\n"
 
 
 def test_a_stream_is_planned_with_watermarks(script: Path, capsys: pytest.CaptureFixture[str]) -> None:

@@ -103,8 +103,8 @@ def test_the_newest_windows_are_first_and_keys_page_and_sort() -> None:
     assert view.title() == "100 rows, by window_end  from row 84"
     assert shown(table(100), "\x1b[B\x1b[B")[1].top == 2
     assert shown(table(100), "\x1b[6~\x1b[6~\x1b[5~")[1].top == 17
-    assert "by item, falling" in shown(table(3), "s")[1].title()
-    assert "as they came, newest first" in shown(table(3), "S")[1].title()
+    assert "by item, descending" in shown(table(3), "s")[1].title()
+    assert "in order of arrival, newest first" in shown(table(3), "S")[1].title()
 
 
 def test_columns_move() -> None:

@@ -212,7 +212,7 @@ def test_what_is_known_to_be_refused_is_refused(sql: str) -> None:
     ("sql", "message"),
     [
         ("SELECT a FROM t FOR SYSTEM_TIME AS OF TIMESTAMP '2020-01-01 00:00:00'", "FOR SYSTEM_TIME AS OF"),
-        ("SELECT t.a FROM t JOIN s FOR SYSTEM_TIME AS OF t.ts ON t.a = s.a", "at an event time"),
+        ("SELECT t.a FROM t JOIN s FOR SYSTEM_TIME AS OF t.ts ON t.a = s.a", "a temporal join"),
         ("SELECT t.a FROM t JOIN s FOR SYSTEM_TIME AS OF t.proc ON t.a > s.a", "a condition that equates"),
         ("SELECT t.a FROM t RIGHT JOIN s FOR SYSTEM_TIME AS OF t.proc ON t.a = s.a", "RIGHT JOIN"),
         ("SELECT t.a FROM t, s FOR SYSTEM_TIME AS OF t.proc WHERE t.a = s.a", "CROSS JOIN"),

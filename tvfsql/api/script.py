@@ -98,6 +98,8 @@ class Script:
 
     def __post_init__(self) -> None:
         self._ignore(self.options.ignored)
+        if RUNTIME_MODE.key in self.options.values:
+            self._note_mode()
 
     def outcomes(self, sql: str, file: str | None = None) -> Iterator[Outcome]:
         """The outcome of each statement, in order. A statement is executed when its outcome is requested.
@@ -154,6 +156,8 @@ class Script:
             case statements.SetOption(str() as key, str() as value):
                 self.options = self.options.with_value(key, value, statement.span)
                 self._ignore((key,) if key in self.options.ignored else ())
+                if key == RUNTIME_MODE.key:
+                    self._note_mode()
                 return Message(f"set {key} = {shown_value(key, self.options.text(key))}")
             case statements.Reset(key):
                 self.options = self.options.without(key, statement.span)
@@ -205,6 +209,14 @@ class Script:
 
     def _ignore(self, names: tuple[str, ...]) -> None:
         self.ignored |= {name: False for name in names if name not in self.ignored}
+
+    def _note_mode(self) -> None:
+        """Note that the option has no effect if the mode is another one, fixed from outside."""
+        asked = self.options[RUNTIME_MODE].value
+        if self.mode not in (None, asked):
+            self.notes.append(
+                f"{RUNTIME_MODE.key} = {asked} has no effect: the mode is fixed to {self.mode} (--mode, or mode= in Python)"
+            )
 
     def _compile(self, statement: ast.Query | statements.Insert, sql: str) -> Compiled:
         return compile_statement(statement, sql, self.catalog, self._mode, self.options)

@@ -8,6 +8,7 @@ from dataclasses import dataclass, field, replace
 from sqlglot import exp
 
 from tvfsql.bind import scalar
+from tvfsql.bind.flink.refused_operands import require_known_argument
 from tvfsql.bind.grouping_sets import GroupingSets
 from tvfsql.bind.scalar import Call, Resolved
 from tvfsql.bind.scope import Relation
@@ -175,6 +176,7 @@ class Grouping:
                 span=span,
                 hint=f"{function}(CAST({arguments[0].sql} AS DOUBLE))" if row.accepts is Accepts.NUMBER else None,
             )
+        require_known_argument(function, kind, span)
         distinct = (call.distinct or approximate) and not row.ignores_distinct
         if distinct and not row.templates(kind).take_distinct:
             raise UnsupportedError(
@@ -196,11 +198,12 @@ class Grouping:
         """An aggregate that Spark computes by its own rules: its argument is the whole text of the call."""
         all_values = call.function in ("COLLECT", "COLLECT_LIST", "ARRAY_AGG")
         lists = all_values or (call.function == "LISTAGG" and call.distinct)
-        kind = UNKNOWN
         if lists and not call.as_in_spark:
             kind = AGGREGATES[str(call.function)].result(scalar.to_scalar(call.arguments[0], where.types, span).type)
-            call = replace(call, tree=scalar.listed(call))
-        whole = scalar.to_scalar(call.tree, where.types, span)
+            whole = scalar.to_scalar(scalar.listed(call), where.types, span)
+        else:
+            whole = scalar.to_scalar(call.tree, where.types, span)
+            kind = whole.type
         scalar.refuse_no_aggregate(call.tree, whole, span)
         name = self._name(wanted, call.function or "value", (whole,))
         return AggCall(name, "SPARK", (whole,), type=kind, span=span)

@@ -48,12 +48,18 @@ BY_NAME = {
 
 
 def infer(tree: exp.Expr, types: dict[str, SqlType]) -> SqlType:
-    """The type of an expression over columns of these types; UNKNOWN if it is not certain."""
+    """The type of an expression over columns of these types; UNKNOWN if it is not certain. `types` are by name, and may
+    have others by table and name (`t.name`).
+    """
     if KIND in tree.meta:
         return str(tree.meta[KIND])
     match tree:
         case exp.Column():
-            return types.get(tree.name, UNKNOWN)
+            return types.get(f"{tree.table}.{tree.name}") or types.get(tree.name, UNKNOWN)
+        case exp.Subquery():
+            return infer(tree.this, types)
+        case exp.Select() if len(tree.expressions) == 1:
+            return infer(tree.expressions[0].unalias(), types)
         case Made():
             return tree.kind
         case exp.Dot():

@@ -16,6 +16,7 @@ from tvfsql.bind.rank import Ranking, ranks_by_time, ranks_windows
 from tvfsql.bind.relation import Sources, filtered
 from tvfsql.bind.scalar import Resolved
 from tvfsql.bind.scope import Bound, Relation, resolve
+from tvfsql.bind.set_operation import in_common_types
 from tvfsql.bind.spark_text.queries import bind_ordinary
 from tvfsql.catalog import Catalog
 from tvfsql.errors import BindError, Span, nearest, spanning
@@ -285,7 +286,8 @@ class QueryBinder:
             a for a, b in zip(left.node.columns, right.node.columns, strict=True) if (a, b) == (left.time, right.time)
         ]
         time = of_both[0] if of_both and operation.kind == "union" else None
-        node = nodes.SetOperation(left.node, right.node, operation.kind, operation.all, span=operation.span)
+        sides = in_common_types(left.node, right.node)
+        node = nodes.SetOperation(*sides, operation.kind, operation.all, span=operation.span)
         return Bound(node, left.names, time)
 
     def _sorted(self, bound: Bound, order_by: Sequence[ast.OrderItem]) -> Bound:

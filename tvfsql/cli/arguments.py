@@ -97,6 +97,7 @@ def build_parser() -> argparse.ArgumentParser:
     explain.add_argument(
         "--format", choices=explain_words.FORMATS, default="text", help="output format (default: text)"
     )
+    _spark(explain, argparse.SUPPRESS)
 
     compiled = _command(commands, "compile", "print the PySpark program of a script's queries; does not start Java")
     _script(compiled)
@@ -121,9 +122,9 @@ def build_parser() -> argparse.ArgumentParser:
     of_check = "only name the scripts that are not formatted, and exit with 1"
     fmt.add_argument("--check", action="store_true", help=of_check)
 
-    lint = _command(commands, "lint", "warn of SQL that compiles, but is probably not meant; does not start Java")
+    lint = _command(commands, "lint", "warn about SQL that is valid but probably a mistake; does not start Java")
     _script(lint)
-    lint.add_argument("--ignore", metavar="RULE", action="append", help="a rule that is silent; repeatable")
+    lint.add_argument("--ignore", metavar="RULE", action="append", help="suppress this rule; repeatable")
     lint.add_argument("--strict", action="store_true", help="exit with 1 if there are warnings")
     lint.add_argument("--format", choices=("text", "json"), default="text", help="output format (default: text)")
 
@@ -135,7 +136,7 @@ def build_parser() -> argparse.ArgumentParser:
 
     _spark(state, argparse.SUPPRESS)
 
-    rescale = _command(commands, "rescale", "divide the state of stopped streams among other tasks and key groups")
+    rescale = _command(commands, "rescale", "change the number of tasks and key groups of stopped streams")
     rescale.add_argument("checkpoint", metavar="CHECKPOINT", help="the folder passed to run --checkpoint")
     rescale.add_argument("--tasks", metavar="N", type=int, help="how many tasks share the state")
     parts = "into how many key groups the state is divided, at least N"
@@ -166,7 +167,7 @@ def _grouped(commands: Mapping[str, argparse.ArgumentParser]) -> str:
     lines = []
     for title, names in GROUPS.items():
         lines += [f"{title}:", *(f"  {name:<12}{commands[name].description}" for name in names), ""]
-    return "\n".join([*lines, "tvfsql COMMAND --help tells the options of a command."])
+    return "\n".join([*lines, "tvfsql COMMAND --help shows the options of a command."])
 
 
 def _command(commands: Commands, name: str, summary: str) -> argparse.ArgumentParser:
@@ -210,14 +211,14 @@ def _pair(text: str) -> str:
     """Check for text of the form key=value."""
     key, equals, _ = text.partition("=")
     if not equals or not key.strip():
-        raise argparse.ArgumentTypeError(f"KEY=VALUE, not {text}")
+        raise argparse.ArgumentTypeError(f"must be KEY=VALUE, not {text}")
     return text
 
 
 def _setting(text: str) -> str:
     """A pair whose key is one of Spark's."""
     if not text.strip().startswith("spark."):
-        raise argparse.ArgumentTypeError(f"spark.KEY=VALUE, not {text}; options of tvfsql: --set")
+        raise argparse.ArgumentTypeError(f"must be spark.KEY=VALUE, not {text}; --set takes options of tvfsql")
     return _pair(text)
 
 
@@ -225,7 +226,7 @@ def _text_file(path: str) -> str:
     """Check that the name of a path does not imply a binary format."""
     form = path.rpartition(".")[2].lower()
     if form in BINARY:
-        raise argparse.ArgumentTypeError(f"rows are written as text; INSERT INTO a table with 'format' = '{form}'")
+        raise argparse.ArgumentTypeError(f"rows are written as text; for {form}, INSERT INTO a table with 'format' = '{form}'")
     return path
 
 

@@ -27,7 +27,7 @@ def rescale(given: argparse.Namespace, parser: argparse.ArgumentParser) -> int:
 
     for option, number in (("--tasks", given.tasks), ("--key-groups", given.key_groups)):
         if number is not None and number < 1:
-            parser.error(f"{option} takes a number from 1 on")
+            parser.error(f"{option} must be at least 1")
     if given.tasks is None and given.key_groups is None:
         parser.error("rescale needs --tasks N, --key-groups M, or both")
     session = open_session(given)

@@ -37,5 +37,5 @@ def check(given: argparse.Namespace, parser: argparse.ArgumentParser) -> int:
         from tvfsql.api.streams.resuming import check_checkpoint
 
         check_checkpoint(session.streams.checkpoint, outcomes, given.allow_changed_input, sys.stdout)
-    print(f"fine: {len(outcomes)} statement{'s' if len(outcomes) != 1 else ''}", file=sys.stderr)
+    print(f"ok: {len(outcomes)} statement{'s' if len(outcomes) != 1 else ''}", file=sys.stderr)
     return Exit.OK

@@ -158,7 +158,7 @@ def _keys(shell: Shell, word: str) -> None:
 
 def _chosen(word: str, words: Sequence[str], otherwise: str) -> str:
     if word and word.lower() not in words:
-        raise OptionError(f"{word} is no choice", hint=did_you_mean(word, words, otherwise="one of: "))
+        raise OptionError(f"there is no choice {word}", hint=did_you_mean(word, words, otherwise="one of: "))
     return word.lower() or otherwise
 
 

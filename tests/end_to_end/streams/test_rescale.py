@@ -182,8 +182,8 @@ def test_state_that_cannot_be_divided_is_refused_by_name(tmp_path: Path) -> None
 @pytest.mark.parametrize(
     ("arguments", "message"),
     [
-        (["--tasks", "0"], "--tasks takes a number from 1 on"),
-        (["--key-groups", "0"], "--key-groups takes a number from 1 on"),
+        (["--tasks", "0"], "--tasks must be at least 1"),
+        (["--key-groups", "0"], "--key-groups must be at least 1"),
         ([], "rescale needs --tasks N, --key-groups M, or both"),
     ],
 )

@@ -12,7 +12,7 @@ from tvfsql.bind.flink.functions.function import holes
 from tvfsql.bind.flink.lowered_call import Made, made
 from tvfsql.bind.flink.operators.common_type import in_common_type, of_values
 from tvfsql.bind.flink.time.fields import months_between
-from tvfsql.bind.flink.time.wall_clock import on_clock
+from tvfsql.bind.flink.time.wall_clock import INSTANT, in_utc, on_clock
 from tvfsql.errors import UnsupportedError
 from tvfsql.plan.values.types import UNKNOWN, SqlType
 from tvfsql.syntax.calls import Words, decoded
@@ -20,6 +20,7 @@ from tvfsql.syntax.calls import Words, decoded
 TypeOf = Callable[[exp.Expr], SqlType]
 MONTHS = ("YEAR", "MONTH")
 # parts of SIMILAR TO in a Java regular expression
+OPERATORS = {"%": "(?s:.*)", "_": ".", "$": "\\$", "\\": "\\\\"}
 CLASSES = {
     "[:ALPHA:]": "\\p{Alpha}",
     "[:alpha:]": "\\p{Alpha}",
@@ -58,8 +59,11 @@ def with_words(call: Words, type_of: TypeOf) -> Made:
 
 
 def _between(call: Words, kinds: list[SqlType]) -> Made:
-    clocks = [on_clock("{0}")(kind) for kind in kinds]
-    later, earlier = str(clocks[0]), str(clocks[1]).replace("{0}", "{1}")
+    if kinds == [INSTANT, INSTANT]:
+        later, earlier = in_utc("{0}"), in_utc("{1}")
+    else:
+        clocks = [on_clock("{0}")(kind) for kind in kinds]
+        later, earlier = str(clocks[0]), str(clocks[1]).replace("{0}", "{1}")
     if call.option("UNIT") in MONTHS:
         months = months_between(earlier, later)
         return made(f"MAKE_YM_INTERVAL(0, {months})", list(call.expressions), "interval year to month")
@@ -72,11 +76,13 @@ def similar(node: exp.SimilarTo, escape: exp.Expr | None) -> Made:
     if not isinstance(pattern, exp.Literal):
         raise UnsupportedError("the pattern of SIMILAR TO must be a literal", hint="REGEXP(x, '...')")
     regex = _regex(pattern.name, escape.name if escape is not None else None)
-    return made("({0} RLIKE {1})", [node.this, exp.Literal.string(f"^(?s:{regex})$")], "boolean")
+    return made("({0} RLIKE {1})", [node.this, exp.Literal.string(f"\\A(?:{regex})\\z")], "boolean")
 
 
 def _regex(pattern: str, escape: str | None) -> str:
-    """Turn the pattern of SIMILAR TO into a Java regular expression. % and _ mean the same as in LIKE."""
+    """Turn the pattern of SIMILAR TO into a Java regular expression. % and _ mean the same as in LIKE; $ and a backslash
+    are ordinary characters.
+    """
     made, at, inside = "", 0, False
     while at < len(pattern):
         char = pattern[at]
@@ -91,7 +97,7 @@ def _regex(pattern: str, escape: str | None) -> str:
             inside = char == "["
             made += char
         else:
-            made += char if inside else {"%": ".*", "_": "."}.get(char, char)
+            made += char if inside else OPERATORS.get(char, char)
         at += 1
     return made
 

@@ -199,7 +199,12 @@ def _argument(tree: exp.Expr, type_of: TypeOf) -> Argument:
 def _without_escape(node: exp.Expr) -> exp.Expr | None:
     """LIKE: a backslash is an ordinary character, unless ESCAPE says otherwise."""
     pattern = node.expression
-    if not isinstance(pattern, exp.Literal) or "\\" not in pattern.name:
+    if isinstance(pattern, exp.SubqueryPredicate | exp.Tuple):  # LIKE ANY (...), which only Spark has
+        return None
+    if not isinstance(pattern, exp.Literal):
+        doubled = made(r"REPLACE({0}, '\\', '\\\\')", [pattern.copy()], "string")
+        return type(node)(this=node.this.copy(), expression=doubled)
+    if "\\" not in pattern.name:
         return None
     unused = next(char for char in "!#~^|@" if char not in pattern.name)
     return exp.Escape(this=node.copy(), expression=exp.Literal.string(unused))
@@ -295,11 +300,10 @@ def _difference(node: exp.TimestampDiff, type_of: TypeOf) -> Made | None:
         return made(f"CAST((UNIX_MICROS({{1}}) - UNIX_MICROS({{0}})) DIV {MICROS[unit]} AS INT)", [start, end], "int")
     if unit not in CALENDAR:
         return made(f"CAST(TIMESTAMPDIFF({unit}, {{0}}, {{1}}) AS INT)", [start, end], "int")
-    clocks = [on_clock("{0}")(kind) for kind in kinds]
+    clocks = [in_utc("{0}")] * 2 if kinds == [INSTANT, INSTANT] else [on_clock("{0}")(kind) for kind in kinds]
     if None in clocks:
         return None
-    first, second = str(clocks[0]), str(clocks[1]).replace("{0}", "{1}")
-    months = months_between(first, second)
+    months = months_between(str(clocks[0]), str(clocks[1]).replace("{0}", "{1}"))
     return made(f"CAST({months} DIV {CALENDAR[unit]} AS INT)", [start, end], "int")
 
 

@@ -8,6 +8,7 @@ from sqlglot import exp
 
 from tvfsql.bind.flink.lowered_call import Made, made
 from tvfsql.bind.flink.operators.arithmetic import TypeOf
+from tvfsql.bind.flink.refused_operands import require_known_argument
 from tvfsql.plan.aggregate.table import AGGREGATES
 from tvfsql.plan.values.types import is_integer, is_number
 
@@ -39,11 +40,14 @@ def aggregated(node: exp.Expr, type_of: TypeOf) -> Made | None:
         rows = _with(node, made("COLLECT_LIST({0})", [made("STRUCT({0} AS x)", [call.this.copy()], "")], ""))
         kind = type_of(call.this)
         return made("IF(SIZE({0}) > 0, TRANSFORM({0}, item -> item.x), NULL)", [rows], f"array<{kind}>" if kind else "")
-    kind = type_of(call.this)
-    if not is_number(kind) or isinstance(call.this, exp.Distinct):
+    distinct = isinstance(call.this, exp.Distinct)
+    value = call.this.expressions[0] if distinct else call.this
+    kind = type_of(value)
+    require_known_argument(TYPED[type(call)], kind)
+    if not is_number(kind):
         return None
     row = AGGREGATES[TYPED[type(call)]]
-    template = (row.exact(kind) if row.exact else "") or row.templates(kind).whole
+    template = (row.exact(kind) if row.exact and not distinct else "") or row.templates(kind).whole
     if row.exact and is_integer(kind) and isinstance(node, exp.Window):
         template = _spread_of_integers(row.name)
     calls: list[str] = []
@@ -52,12 +56,12 @@ def aggregated(node: exp.Expr, type_of: TypeOf) -> Made | None:
         calls.append(found[1].replace("{x}", "{0}"))
         return f"{{{len(calls) - 1}}}"
 
-    text = ONE_CALL.sub(hole, template.replace("{d}", ""))
+    text = ONE_CALL.sub(hole, template.replace("{d}", "DISTINCT " if distinct else ""))
     if row.exact or (row.natural and row.natural(kind) != row.result(kind)):
         text = f"CAST({text} AS {row.result(kind).upper()})"
     if text == "{0}":
         return None
-    return made(text, [_with(node, made(one, [call.this.copy()], "")) for one in calls], row.result(kind))
+    return made(text, [_with(node, made(one, [value.copy()], "")) for one in calls], row.result(kind))
 
 
 def _spread_of_integers(name: str) -> str:

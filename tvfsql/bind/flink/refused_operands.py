@@ -6,8 +6,8 @@ from collections.abc import Callable, Iterable
 
 from sqlglot import exp
 
-from tvfsql.errors import BindError
-from tvfsql.plan.values.types import SqlType, is_number, shown
+from tvfsql.errors import BindError, Span, UnsupportedError
+from tvfsql.plan.values.types import UNKNOWN, SqlType, is_integer, is_number, shown
 
 TypeOf = Callable[[exp.Expr], SqlType]
 NUMBER, MOMENT = "number", "moment"
@@ -39,6 +39,8 @@ def require_types(node: exp.Expr, type_of: TypeOf) -> None:
             _require_condition(node.right, node.key.upper(), type_of)
         case exp.Not():
             _require_condition(node.this, "NOT", type_of)
+        case exp.Div():
+            _require_known(node, type_of)
         case exp.Case() if node.this is not None:
             _require_comparable(node.this, [branch.this for branch in node.args["ifs"]], type_of)
         case exp.If() if not isinstance(node.parent, exp.Case):
@@ -57,6 +59,27 @@ def _require_comparable(one: exp.Expr, others: Iterable[exp.Expr], type_of: Type
         if found and found != known and ("string" not in (found, known) or "boolean" in (found, known)):
             hint = HINTS.get(known) or HINTS.get(found)
             raise BindError(f"{_article(shown(kind))} cannot be compared with {_article(shown(second))}", hint=hint)
+
+
+def _require_known(node: exp.Div, type_of: TypeOf) -> None:
+    """Raise UnsupportedError if / may divide integers or not, because the type of an operand is not known."""
+    sides = [side for side in (node.left, node.right) if not isinstance(side.unnest(), exp.Null)]
+    kinds = [type_of(side) for side in sides]
+    if UNKNOWN in kinds and all(kind == UNKNOWN or is_integer(kind) for kind in kinds):
+        raise UnsupportedError(
+            "an integer divided by an integer is an integer, but the type of an operand is only known to Spark",
+            hint="CAST(x AS DOUBLE) / y, or CAST(x AS BIGINT) / y",
+        )
+
+
+def require_known_argument(function: str, kind: SqlType, span: Span | None = None) -> None:
+    """Raise UnsupportedError for an aggregate whose result depends on the type of its argument, if that is not known."""
+    if kind == UNKNOWN and function.startswith(("AVG", "STDDEV", "VAR")):
+        raise UnsupportedError(
+            f"the result of {function} depends on the type of its argument, which is only known to Spark",
+            span=span,
+            hint=f"{function}(CAST(x AS DOUBLE))",
+        )
 
 
 def _require_condition(value: exp.Expr, where: str, type_of: TypeOf) -> None:

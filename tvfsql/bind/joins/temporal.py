@@ -95,7 +95,7 @@ def temporal_join(
         raise UnsupportedError(
             f"the event times of both sides differ in type: {shown(kinds[0])} and {shown(kinds[1])}",
             span=span,
-            hint="the same type in both CREATE TABLE",
+            hint=f"declare both with one type: ts {shown(kinds[0])}",
         )
     made = TemporalJoin(left.node, right, kind, time, versions.time, tuple(pairs[name] for name in versions.key))
     return _meeting(replace(made, span=span), tuple(rest), span)
@@ -134,7 +134,7 @@ def _keyed(node: Node, catalog: Catalog, span: Span) -> Keyed:
         _refuse_changes(table, span)
         if not table.primary_key:
             raise UnsupportedError(
-                f"a join with the version at an event time needs a PRIMARY KEY of {table.name}",
+                f"a temporal join needs a PRIMARY KEY of {table.name}",
                 span=span,
                 hint=f"PRIMARY KEY (k) NOT ENFORCED in CREATE TABLE {table.name}, or {DEDUPLICATED}",
             )
@@ -167,7 +167,7 @@ def _keyed(node: Node, catalog: Catalog, span: Span) -> Keyed:
             by = names.get(ranked_by, ranked_by) if ranked_by is not None else None
             return replace(node, input=rows), tuple(names[name] for name in key), by
     raise UnsupportedError(
-        "a join with the version at an event time needs a table with PRIMARY KEY and WATERMARK, or a view of its rows",
+        "a temporal join needs a table with PRIMARY KEY and WATERMARK, or a view of its rows",
         span=span,
         hint=DEDUPLICATED,
     )
@@ -179,7 +179,7 @@ def _no_time(table: Table | None, span: Span) -> UnsupportedError:
         lacking = f"the view lacks {table.watermark.column}, the column of the WATERMARK of {table.name}"
         return UnsupportedError(lacking, span=span, hint="select it in the view, unchanged")
     return UnsupportedError(
-        f"a join with the version at an event time needs a WATERMARK of {table.name if table else 'the table'}",
+        f"a temporal join needs a WATERMARK of {table.name if table else 'the table'}",
         span=span,
         hint="WATERMARK FOR ts AS ts in CREATE TABLE, where ts is the time from which on a row is valid",
     )

@@ -11,7 +11,7 @@ from sqlglot.optimizer.qualify import qualify
 
 from tvfsql.bind.flink.operators.common_type import of_values
 from tvfsql.bind.infer import infer
-from tvfsql.bind.joins.unnest import with_views
+from tvfsql.bind.joins.unnest import elements_of, with_views
 from tvfsql.bind.scalar import has_aggregate
 from tvfsql.bind.spark_text.functions import SparkText, in_spark_words, spark_text
 from tvfsql.bind.spark_text.holes import Holes
@@ -121,17 +121,37 @@ def _check_columns(body: ast.Ordinary, sources: Mapping[str, Node]) -> None:
 
 
 def _types(tree: exp.Expr, sources: Mapping[str, Node], span: Span) -> dict[str, SqlType]:
-    """The types by name of the columns of sources and VALUES. A name with two types, or that the query also defines,
-    is left out.
+    """The types of the columns of sources, VALUES and UNNEST, by name and, for sources, also by table and name
+    (`t.name`). A name with two types, or that the query also defines, is UNKNOWN.
     """
     found: dict[str, SqlType] = {}
     of_sources = ((field.name, field.type) for node in sources.values() for field in node.schema)
+    of_tables = (
+        (f"{table.alias_or_name}.{field.name}", field.type)
+        for table in tree.find_all(exp.Table)
+        if table.name in sources
+        for field in sources[table.name].schema
+    )
     of_values = [column for values in tree.find_all(exp.Values) for column in _columns_of(values, span)]
-    for name, kind in (*of_sources, *of_values):
+    for name, kind in (*of_sources, *of_tables, *of_values):
+        found[name] = kind if found.get(name, kind) == kind else UNKNOWN
+    of_unnest = [*_of_unnest(tree, found)]
+    for name, kind in of_unnest:
         found[name] = kind if found.get(name, kind) == kind else UNKNOWN
     aliases = (alias for alias in tree.find_all(exp.TableAlias) if not isinstance(alias.parent, exp.Values))
-    given = {column.name for alias in aliases for column in alias.columns}
+    given = {column.name for alias in aliases for column in alias.columns} - {name for name, _ in of_unnest}
     return {name: UNKNOWN if name in given else kind for name, kind in found.items()}
+
+
+def _of_unnest(tree: exp.Expr, types: dict[str, SqlType]) -> Iterator[tuple[str, SqlType]]:
+    """The names and types of the columns of each UNNEST of an array or a map of a known type."""
+    for unnest in tree.find_all(exp.Unnest):
+        kinds = [infer(array, types) for array in unnest.expressions]
+        if len(kinds) == 1 and kinds[0].startswith(("array<", "map<")):
+            alias = unnest.args.get("alias") or exp.TableAlias()
+            elements = elements_of(kinds[0], alias.name, numbered=False)
+            names = [column.name for column in alias.columns] or [field.name for field in elements]
+            yield from zip(names, (field.type for field in elements), strict=False)
 
 
 def _columns_of(values: exp.Values, span: Span) -> Iterator[tuple[str, SqlType]]:

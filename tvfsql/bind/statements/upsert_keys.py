@@ -49,7 +49,7 @@ def conflict_of(conflict: ast.Name, query: Node, table: Table, given: Mapping[st
     keys = _keys(table)
     if not keys:
         raise BindError(
-            f"ON CONFLICT means nothing for {table.name}, whose rows are not replaced by PRIMARY KEY",
+            f"ON CONFLICT needs a table whose rows are replaced by PRIMARY KEY; {table.name} only appends",
             span=conflict.span,
             hint="PRIMARY KEY (k) NOT ENFORCED, with 'connector' = 'jdbc', 'spark-catalog' or 'upsert-kafka'",
         )

@@ -151,7 +151,7 @@ def _of_sort(node: nodes.Sort) -> Reason | None:
         return "ORDER BY works in batch only: a stream has no end", "leave it out, or use --mode batch", None
     named = [key.scalar.column for key in node.order if key.scalar.column is not None]
     if first.descending or len(named) < len(node.order) or not known.is_told_by(named[:1]):
-        reason = "ORDER BY works in batch only, unless it is by columns, the first of which is the time of a window"
+        reason = "on streams ORDER BY takes columns only, and the first is the time of a window, ascending"
         return reason, f"ORDER BY {(*known.times, *known.ends, *known.starts)[0]}, ...", None
     return None
 

@@ -126,7 +126,7 @@ def with_changes(plan: Node, catalog: Catalog) -> Node:
         raise UnsupportedError(
             f"ON CONFLICT does not work with windows that fire early or late: {table.name} replaces their rows by key",
             span=plan.span,
-            hint="GROUP BY the columns of the PRIMARY KEY, or no early and late results",
+            hint="GROUP BY the columns of the PRIMARY KEY, or leave out ON CONFLICT",
         )
     made = _passed_on(plan.input)
     if table.op is None and table.connector.replaces_by:

@@ -132,11 +132,11 @@ class LiveView:
         return self._rows
 
     def title(self) -> str:
-        """`12 rows, by window_end falling, 1-10`, and what was left out."""
+        """`12 rows, by window_end, descending  |  from row 1`, and what was left out."""
         rows, (by, falling) = self.rows(), self._order
-        order = "as they came" if by is None else f"by {self.kept.columns[by]}"
+        order = "in order of arrival" if by is None else f"by {self.kept.columns[by]}"
         parts = [f"{len(rows):,} {'changes' if self.kept.changes else 'rows'}, {order}"]
-        parts[0] += ", newest first" if by is None and falling else ", falling" if falling else ""
+        parts[0] += ", newest first" if by is None and falling else ", descending" if falling else ""
         if self.chart is None and rows:
             parts.append(f"from row {self.top + 1:,}")
         if self.left:

@@ -82,7 +82,7 @@ def cast(source: SqlType, digits: int, target: Target, *, attempt: bool) -> str 
             return None
         return f"RPAD({made}, {length}, X'00')" if target.fixed else f"LEFT({made}, {length})"
     if kind in (CLOCK, INSTANT):
-        return _time(source, target, word, attempt=attempt)
+        return _time(source, digits, target, word, attempt=attempt)
     if source in (CLOCK, INSTANT) and kind == "date":
         return f"CAST({wall_clock('{0}')} AS DATE)" if source == INSTANT else date_of("{0}")
     if source == "string":
@@ -175,8 +175,8 @@ def _read_decimal(kind: SqlType, word: str) -> str | None:
     return f"{word}(IF(OCTET_LENGTH({{0}}) > 18, {{0}}, {digits}) AS {kind.upper()})"
 
 
-def _time(source: SqlType, target: Target, word: str, *, attempt: bool) -> str | None:
-    """CAST to a TIMESTAMP or TIMESTAMP_LTZ."""
+def _time(source: SqlType, digits: int, target: Target, word: str, *, attempt: bool) -> str | None:
+    """CAST to a TIMESTAMP or TIMESTAMP_LTZ, of a time that has so many digits of a second."""
     made, length = "{0}", target.length
     text = source == "string"
     as_clock = "{0}" if source == CLOCK else f"{word}({{0}} AS TIMESTAMP_NTZ)"
@@ -188,8 +188,7 @@ def _time(source: SqlType, target: Target, word: str, *, attempt: bool) -> str |
         made = instant_at(as_clock)
     elif target.kind != source:
         made = as_clock
-    # a time in a column has milliseconds already
-    if length is not None and length < (6 if text else 3):
+    if length is not None and length < (6 if text else digits):
         width = "INTERVAL '1' SECOND" if length == 0 else f"INTERVAL '0.{'0' * (length - 1)}1' SECOND"
         cut = f"TIME_BUCKET({width}, {made})"
         if text or target.kind == INSTANT:

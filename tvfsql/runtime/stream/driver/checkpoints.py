@@ -122,7 +122,7 @@ def _read(file: Place, folder: Place) -> Manifest | None:
         text = file.read()
     except (OSError, UnicodeDecodeError) as error:
         raise DataError(
-            f"the checkpoint {folder} cannot be used: {file} cannot be read", hint="see the file"
+            f"the checkpoint {folder} cannot be used: {file} cannot be read", hint=f"restore {file}, or use a new folder"
         ) from error
     return Manifest.load(text) if text is not None else None
 

@@ -1,0 +1,48 @@
+"""Whole queries beside the rows and types of Flink 2.3 (tests/data/flink_queries.json): where types meet, and where
+Spark plans the query."""
+
+from __future__ import annotations
+
+import json
+from pathlib import Path
+from typing import Any
+
+import pytest
+from pyspark.sql import SparkSession
+
+import tvfsql
+from test_flink_functions import TABLE, TYPES, agrees, in_berlin, plain
+
+QUERIES = json.loads((Path(__file__).parents[2] / "data" / "flink_queries.json").read_text(encoding="utf-8"))
+CASES, DIFFERENT = QUERIES["cases"], QUERIES["different"]
+
+
+@pytest.mark.spark
+@pytest.mark.usefixtures("generated_code")
+def test_queries_are_those_of_flink(spark: SparkSession) -> None:
+    session = in_berlin(spark)
+    session.execute(TABLE.replace("CREATE TABLE t (", "CREATE TABLE t2 ("))
+    assert {case["sql"]: wrong for case in CASES if (wrong := _wrong(session, case))} == {}
+
+
+def test_queries_whose_types_differ_on_purpose_are_refused() -> None:
+    for sql, message in DIFFERENT.items():
+        with pytest.raises(tvfsql.TvfSqlError, match=message):
+            tvfsql.compile(f"{TABLE}; {TABLE.replace('CREATE TABLE t (', 'CREATE TABLE t2 (')}; {sql}")
+
+
+def _wrong(session: tvfsql.Session, case: dict[str, Any]) -> str:
+    """What is wrong with the rows or types of a query; "" if nothing is."""
+    frame = session.sql(case["sql"]).dataframe()
+    kinds = [kind.removesuffix(" NOT NULL") for kind in case["types"]]
+    wanted = [TYPES.get(kind, kind.lower().replace(" ", "")) for kind in kinds]
+    got = [kind for _, kind in frame.dtypes]
+    if got != wanted:
+        return f"types {got}, in Flink {wanted}"
+    rows, expected = sorted(map(plain, frame.collect()), key=str), sorted(case["rows"], key=str)
+    same = len(rows) == len(expected) and all(
+        agrees(one, other, kind)
+        for row, answer in zip(rows, expected, strict=True)
+        for one, other, kind in zip(row, answer, kinds, strict=True)
+    )
+    return "" if same else f"rows {rows}, in Flink {expected}"
