@@ -11,6 +11,7 @@ from pathlib import Path
 import pytest
 from small_spark import environment
 
+import tvfsql
 from tvfsql.cli import COMMANDS, main
 from tvfsql.cli.arguments import build_parser
 
@@ -172,15 +173,26 @@ def test_a_script_gets_one_warning_of_options_that_do_nothing(capsys: pytest.Cap
     assert main(["compile", "--set", "rest.port=80", "-e", sql]) == 0
     assert capsys.readouterr().err == f"{warning}, print-identifier\n"
     assert main(["check", "-e", table]) == 0
-    assert (
-        capsys.readouterr().err == "warning: these options have no effect here: print-identifier\nok: 1 statement\n"
-    )
+    assert capsys.readouterr().err == "warning: these options have no effect here: print-identifier\nok: 1 statement\n"
+
+
+def test_a_mode_that_is_fixed_warns_of_a_set_of_another_one(capsys: pytest.CaptureFixture[str]) -> None:
+    key = "execution.runtime-mode"
+    warning = f"warning: {key} = streaming has no effect: the mode is fixed to batch (--mode, or mode= in Python)\n"
+    sql = f"SET '{key}' = 'streaming'; SELECT 1"
+    assert main(["compile", "--mode", "batch", "-e", sql]) == 0
+    assert capsys.readouterr().err == warning
+    assert main(["compile", "--mode", "batch", "--set", f"{key}=streaming", "-e", "SELECT 1"]) == 0
+    assert capsys.readouterr().err == warning
+    assert main(["check", "-e", f"SET '{key}' = 'batch'; SELECT 1"]) == 0
+    assert capsys.readouterr().err == "ok: 2 statements\n"
+    assert tvfsql.compile("SET 'execution.runtime-mode' = 'batch'; SELECT 1").warnings == ()
 
 
 def test_an_initial_script_makes_tables_for_the_next(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
     (tmp_path / "init.sql").write_text(TABLE)
     assert main(["check", "-i", str(tmp_path / "init.sql"), "-e", HOP]) == 0
-    assert "fine" in capsys.readouterr().err
+    assert capsys.readouterr().err == "ok: 1 statement\n"
 
 
 def test_a_select_of_an_initial_script_is_not_run_and_that_is_told(

@@ -20,8 +20,8 @@ expressions, which call all of these functions, with the results of Flink 2.3.
 
 A function that is not listed here is passed to Spark under its own name, if Spark has it (`NVL`, `LENGTH`, `DATEDIFF`),
 and follows Spark's rules. The type of some of them is only known to Spark: dividing one by an integer, and AVG, STDDEV
-and VARIANCE of one, are rejected, because Flink's result depends on the type. `CAST(x AS DOUBLE)` says it. A function that
-neither has is rejected.
+and VARIANCE of one, are rejected, because Flink's result depends on the type. `CAST(x AS DOUBLE)` says it. A function
+that neither has is rejected.
 
 ## What differs everywhere
 
@@ -36,13 +36,15 @@ neither has is rejected.
 - **Strings** are parsed as times as in Flink, including days and hours that carry over. The exception is `TO_TIMESTAMP`
   with a format that has more than numbers (`MMM`, `a`), which follows Spark.
 - **`TIMESTAMP_LTZ`** is shown in the zone `table.local-time-zone`, as in Flink, whatever zone Spark's session has.
-  `DATE_FORMAT` is the exception: it shifts times in an hour that the zone of Spark's session skips. To avoid this, set
-  `spark.sql.session.timeZone` to `UTC`; tvfsql's own Spark does so.
+  There are exceptions if the zone of Spark's session changes its clocks: around such an hour `DATE_FORMAT`,
+  `TIMESTAMPDIFF`, comparisons with a TIMESTAMP, and adding an interval of a day or more follow that zone. To avoid this,
+  set `spark.sql.session.timeZone` to `UTC`; tvfsql's own Spark does so.
 - **Casts** to `CHAR(n)`, `VARCHAR(n)`, `BINARY(n)`, `VARBINARY(n)` and `TIMESTAMP(p)` cut and pad as in Flink, with at
   most 6 fractional digits of a second, inside arrays, maps and rows too. A time as text has the digits of its type;
-  times in columns have milliseconds. `TRY_CAST` of an array, map or row is NULL if a text inside cannot be read.
-- **Strings cast to DECIMAL** of up to 18 digits may lack digits, and may have one other character behind them, as in Flink:
-  `CAST('5%' AS DECIMAL)` is 5, and `CAST('T' AS DECIMAL)` is 0.
+  times in columns count as milliseconds, so a CAST of one to TIMESTAMP(3) keeps the microseconds that it has.
+  `TRY_CAST` of an array, map or row is NULL if a text inside cannot be read.
+- **Strings cast to DECIMAL** of up to 18 digits may lack digits, and may have one other character behind them, as in
+  Flink: `CAST('5%' AS DECIMAL)` is 5, and `CAST('T' AS DECIMAL)` is 0.
 - `array[i]` counts from 1. It is NULL beyond the end, and so is `map[key]` if the key is missing.
 - `TIME` is Spark's type of that name. In a Spark session of your own it must be enabled with
   `spark.sql.timeType.enabled`. Casting a `TIMESTAMP` before 1970 to `TIME` fails. Spark cannot pass a `TIME` to Python

@@ -215,7 +215,8 @@ class Script:
         asked = self.options[RUNTIME_MODE].value
         if self.mode not in (None, asked):
             self.notes.append(
-                f"{RUNTIME_MODE.key} = {asked} has no effect: the mode is fixed to {self.mode} (--mode, or mode= in Python)"
+                f"{RUNTIME_MODE.key} = {asked} has no effect: "
+                f"the mode is fixed to {self.mode} (--mode, or mode= in Python)"
             )
 
     def _compile(self, statement: ast.Query | statements.Insert, sql: str) -> Compiled:

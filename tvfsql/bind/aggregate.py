@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass, field, replace
+from dataclasses import dataclass, field
 
 from sqlglot import exp
 
@@ -21,7 +21,7 @@ from tvfsql.plan.function import UserFunction
 from tvfsql.plan.node import Node
 from tvfsql.plan.nodes import AggCall, Aggregate, Item, Project
 from tvfsql.plan.values.scalar import Scalar, column, free_name, text
-from tvfsql.plan.values.types import UNKNOWN, SqlType, shown
+from tvfsql.plan.values.types import SqlType, shown
 
 EVENT_TIME = ("FIRST_VALUE", "LAST_VALUE", "LISTAGG", "COLLECT", "COLLECT_LIST", "ARRAY_AGG")
 

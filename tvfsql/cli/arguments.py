@@ -226,7 +226,9 @@ def _text_file(path: str) -> str:
     """Check that the name of a path does not imply a binary format."""
     form = path.rpartition(".")[2].lower()
     if form in BINARY:
-        raise argparse.ArgumentTypeError(f"rows are written as text; for {form}, INSERT INTO a table with 'format' = '{form}'")
+        raise argparse.ArgumentTypeError(
+            f"rows are written as text; for {form}, INSERT INTO a table with 'format' = '{form}'"
+        )
     return path
 
 

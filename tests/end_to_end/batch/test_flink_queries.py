@@ -9,9 +9,9 @@ from typing import Any
 
 import pytest
 from pyspark.sql import SparkSession
+from test_flink_functions import TABLE, TYPES, agrees, in_berlin, plain
 
 import tvfsql
-from test_flink_functions import TABLE, TYPES, agrees, in_berlin, plain
 
 QUERIES = json.loads((Path(__file__).parents[2] / "data" / "flink_queries.json").read_text(encoding="utf-8"))
 CASES, DIFFERENT = QUERIES["cases"], QUERIES["different"]

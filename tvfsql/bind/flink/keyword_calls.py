@@ -80,8 +80,8 @@ def similar(node: exp.SimilarTo, escape: exp.Expr | None) -> Made:
 
 
 def _regex(pattern: str, escape: str | None) -> str:
-    """Turn the pattern of SIMILAR TO into a Java regular expression. % and _ mean the same as in LIKE; $ and a backslash
-    are ordinary characters.
+    """Turn the pattern of SIMILAR TO into a Java regular expression. % and _ mean the same as in LIKE; $ and a
+    backslash are ordinary characters.
     """
     made, at, inside = "", 0, False
     while at < len(pattern):

@@ -73,7 +73,7 @@ def _require_known(node: exp.Div, type_of: TypeOf) -> None:
 
 
 def require_known_argument(function: str, kind: SqlType, span: Span | None = None) -> None:
-    """Raise UnsupportedError for an aggregate whose result depends on the type of its argument, if that is not known."""
+    """Raise UnsupportedError for an aggregate whose result depends on the type of its argument, if it is UNKNOWN."""
     if kind == UNKNOWN and function.startswith(("AVG", "STDDEV", "VAR")):
         raise UnsupportedError(
             f"the result of {function} depends on the type of its argument, which is only known to Spark",

@@ -64,7 +64,12 @@ def cluster_checks(spark: SparkSession, folder: str | None = None) -> Iterator[C
         lacks = f", without {', '.join(worker.missing)}" if worker.missing else ""
         yield Check(f"worker {worker.host}", not worker.missing, f"{shown}; {packages}{lacks}", hint)
         if mounted:
-            yield Check(f"  {folder}", worker.sees is True, "seen" if worker.sees else "not seen", f"mount {folder} on {worker.host}")
+            yield Check(
+                f"  {folder}",
+                worker.sees is True,
+                "seen" if worker.sees else "not seen",
+                f"mount {folder} on {worker.host}",
+            )
 
 
 @contextmanager

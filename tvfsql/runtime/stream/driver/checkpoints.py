@@ -122,7 +122,8 @@ def _read(file: Place, folder: Place) -> Manifest | None:
         text = file.read()
     except (OSError, UnicodeDecodeError) as error:
         raise DataError(
-            f"the checkpoint {folder} cannot be used: {file} cannot be read", hint=f"restore {file}, or use a new folder"
+            f"the checkpoint {folder} cannot be used: {file} cannot be read",
+            hint=f"restore {file}, or use a new folder",
         ) from error
     return Manifest.load(text) if text is not None else None
 
