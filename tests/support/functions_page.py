@@ -37,8 +37,8 @@ that neither has is rejected.
   with a format that has more than numbers (`MMM`, `a`), which follows Spark.
 - **`TIMESTAMP_LTZ`** is shown in the zone `table.local-time-zone`, as in Flink, whatever zone Spark's session has.
   There are exceptions if the zone of Spark's session changes its clocks: around such an hour `DATE_FORMAT`,
-  `TIMESTAMPDIFF`, comparisons with a TIMESTAMP, and adding an interval of a day or more follow that zone. To avoid this,
-  set `spark.sql.session.timeZone` to `UTC`; tvfsql's own Spark does so.
+  `TIMESTAMPDIFF`, comparisons with a TIMESTAMP, and adding an interval of a day or more follow that zone. To avoid
+  this, set `spark.sql.session.timeZone` to `UTC`; tvfsql's own Spark does so.
 - **Casts** to `CHAR(n)`, `VARCHAR(n)`, `BINARY(n)`, `VARBINARY(n)` and `TIMESTAMP(p)` cut and pad as in Flink, with at
   most 6 fractional digits of a second, inside arrays, maps and rows too. A time as text has the digits of its type;
   times in columns count as milliseconds, so a CAST of one to TIMESTAMP(3) keeps the microseconds that it has.

@@ -286,7 +286,8 @@ class QueryBinder:
             a for a, b in zip(left.node.columns, right.node.columns, strict=True) if (a, b) == (left.time, right.time)
         ]
         time = of_both[0] if of_both and operation.kind == "union" else None
-        sides = in_common_types(left.node, right.node)
+        called = f"{operation.kind.upper()}{' ALL' if operation.all else ''}"
+        sides = in_common_types(left.node, right.node, called, operation.span)
         node = nodes.SetOperation(*sides, operation.kind, operation.all, span=operation.span)
         return Bound(node, left.names, time)
 

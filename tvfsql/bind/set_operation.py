@@ -1,21 +1,37 @@
-"""UNION, INTERSECT and EXCEPT: both sides get Flink's common type of each column of numbers."""
+"""UNION, INTERSECT and EXCEPT: both sides get Flink's common type of each column.
+
+Source: Flink 2.3 (tests/data/flink_queries.json). Numbers meet as in CASE, and a TIMESTAMP and a TIMESTAMP_LTZ become
+what the left side has. Other types do not meet.
+"""
 
 from __future__ import annotations
 
 from tvfsql.bind.flink.operators.common_type import common_type
+from tvfsql.bind.flink.time.wall_clock import CLOCK, INSTANT, instant_at, wall_clock
+from tvfsql.bind.flink.zone import local_zone
+from tvfsql.errors import BindError, Span
 from tvfsql.plan.node import Field, Node
 from tvfsql.plan.nodes import Item, Project
 from tvfsql.plan.values.scalar import column, template
-from tvfsql.plan.values.types import UNKNOWN, SqlType, ddl, is_number
+from tvfsql.plan.values.types import UNKNOWN, SqlType, ddl, is_number, shown
 
 NULL = "NULL"
 
 
-def in_common_types(left: Node, right: Node) -> tuple[Node, Node]:
-    """Both sides, with casts where their numbers differ in type and where one side has the literal NULL."""
-    sides = (left, right)
-    kinds = [_kind(pair) for pair in zip(_typed(left), _typed(right), strict=True)]
-    return tuple(_cast(side, kinds) for side in sides)  # type: ignore[return-value]
+def in_common_types(left: Node, right: Node, operation: str, span: Span) -> tuple[Node, Node]:
+    """Both sides, with casts where columns differ in type, and where one side has the literal NULL. `operation` is its
+    name in an error. Raises BindError for types that do not meet.
+    """
+    pairs = [*zip(_typed(left), _typed(right), strict=True)]
+    kinds = [_kind(one, other) for one, other in pairs]
+    for at, ((one, other), kind) in enumerate(zip(pairs, kinds, strict=True)):
+        if not kind and one and other and _class_of(one) != _class_of(other):
+            raise BindError(
+                f"column {at + 1} of {operation} is {shown(one)} on one side and {shown(other)} on the other",
+                span=span,
+                hint="CAST(x AS STRING) on both sides",
+            )
+    return _cast(left, kinds), _cast(right, kinds)
 
 
 def _typed(side: Node) -> list[SqlType | None]:
@@ -24,16 +40,18 @@ def _typed(side: Node) -> list[SqlType | None]:
     return [None if field.name in nulls else field.type for field in side.schema]
 
 
-def _kind(pair: tuple[SqlType | None, SqlType | None]) -> SqlType:
+def _kind(one: SqlType | None, other: SqlType | None) -> SqlType:
     """The type that both columns are cast to; UNKNOWN if they stay as they are."""
-    match pair:
-        case (None, None):
-            return UNKNOWN
-        case (str() as kind, None) | (None, str() as kind):
-            return kind
-        case (str() as one, str() as other) if is_number(one) and is_number(other):
-            return common_type(pair)
-    return UNKNOWN
+    if one is None or other is None:
+        return one or other or UNKNOWN
+    return common_type((one, other)) if one and other else UNKNOWN
+
+
+def _class_of(kind: SqlType) -> str:
+    """A name for the types that meet this one."""
+    if is_number(kind) or kind in (CLOCK, INSTANT):
+        return "number" if is_number(kind) else "timestamp"
+    return kind.partition("<")[0].partition("(")[0]
 
 
 def _cast(side: Node, kinds: list[SqlType]) -> Node:
@@ -45,6 +63,10 @@ def _cast(side: Node, kinds: list[SqlType]) -> Node:
 
 def _item(field: Field, kind: SqlType) -> Item:
     value = column(field.name, field.type)
-    if kind not in (UNKNOWN, field.type):
-        value = template(f"CAST({{x}} AS {ddl(kind)})", {"x": value}, kind)
-    return Item(field.name, value)
+    if kind in (UNKNOWN, field.type):
+        return Item(field.name, value)
+    pattern = f"CAST({{x}} AS {ddl(kind)})"
+    if {kind, field.type} == {CLOCK, INSTANT}:
+        zone = local_zone().replace("'", "''")
+        pattern = (wall_clock if kind == CLOCK else instant_at)("{x}").replace("{zone}", f"'{zone}'")
+    return Item(field.name, template(pattern, {"x": value}, kind))

@@ -135,7 +135,7 @@ def _types(tree: exp.Expr, sources: Mapping[str, Node], span: Span) -> dict[str,
     of_values = [column for values in tree.find_all(exp.Values) for column in _columns_of(values, span)]
     for name, kind in (*of_sources, *of_tables, *of_values):
         found[name] = kind if found.get(name, kind) == kind else UNKNOWN
-    of_unnest = [*_of_unnest(tree, found)]
+    of_unnest = [*_of_unnest(tree, found, span)]
     for name, kind in of_unnest:
         found[name] = kind if found.get(name, kind) == kind else UNKNOWN
     aliases = (alias for alias in tree.find_all(exp.TableAlias) if not isinstance(alias.parent, exp.Values))
@@ -143,10 +143,10 @@ def _types(tree: exp.Expr, sources: Mapping[str, Node], span: Span) -> dict[str,
     return {name: UNKNOWN if name in given else kind for name, kind in found.items()}
 
 
-def _of_unnest(tree: exp.Expr, types: dict[str, SqlType]) -> Iterator[tuple[str, SqlType]]:
+def _of_unnest(tree: exp.Expr, types: dict[str, SqlType], span: Span) -> Iterator[tuple[str, SqlType]]:
     """The names and types of the columns of each UNNEST of an array or a map of a known type."""
     for unnest in tree.find_all(exp.Unnest):
-        kinds = [infer(array, types) for array in unnest.expressions]
+        kinds = [infer(in_spark_words(array, types, span), types) for array in unnest.expressions]
         if len(kinds) == 1 and kinds[0].startswith(("array<", "map<")):
             alias = unnest.args.get("alias") or exp.TableAlias()
             elements = elements_of(kinds[0], alias.name, numbered=False)

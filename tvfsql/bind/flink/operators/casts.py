@@ -191,7 +191,7 @@ def _time(source: SqlType, digits: int, target: Target, word: str, *, attempt: b
     if length is not None and length < (6 if text else digits):
         width = "INTERVAL '1' SECOND" if length == 0 else f"INTERVAL '0.{'0' * (length - 1)}1' SECOND"
         cut = f"TIME_BUCKET({width}, {made})"
-        if text or target.kind == INSTANT:
+        if text or target.kind == INSTANT or length >= 3:
             return cut
         towards_1970 = f"TIME_BUCKET({width}, {made} + {width} - INTERVAL '0.000001' SECOND)"
         return f"IF({made} < {EPOCH}, {towards_1970}, {cut})"
