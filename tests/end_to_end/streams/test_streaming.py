@@ -255,7 +255,7 @@ def test_a_stream_without_end_is_not_awaited() -> None:
     ("query", "says"),
     [
         ("SELECT item, COUNT(*) FROM bid GROUP BY item", "an aggregate needs a window"),
-        (TOTALS.format(window=WINDOWS["hop"]) + " ORDER BY item", "ORDER BY works in batch only"),
+        (TOTALS.format(window=WINDOWS["hop"]) + " ORDER BY item", "on streams ORDER BY takes columns only"),
         (TOTALS.format(window=WINDOWS["hop"]) + " LIMIT 3", "LIMIT works in batch only"),
         ("SELECT DISTINCT item FROM bid", "SELECT DISTINCT works in batch only"),
         ("SELECT a.item FROM bid a JOIN bid b ON a.item = b.item", "this join has no time bounds"),
