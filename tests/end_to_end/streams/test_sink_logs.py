@@ -28,6 +28,10 @@ WITH ('connector' = 'filesystem', 'path' = '{folder}/in', 'format' = 'json', 'ma
 TOTALS = """CREATE TABLE totals (ends TIMESTAMP(3), item STRING, n BIGINT, s BIGINT)
 WITH ('connector' = 'filesystem', 'path' = '{folder}/{out}', 'format' = 'json');
 """
+LATE = """CREATE TABLE late (item STRING)
+WITH ('connector' = 'filesystem', 'path' = '{folder}/late', 'format' = 'json');
+SET 'tvfsql.late-output' = 'late';
+"""
 QUERY = """SELECT window_end, item, COUNT(*) AS n, SUM(price) AS s
 FROM TABLE(TUMBLE(TABLE bid, DESCRIPTOR(ts), INTERVAL '1' MINUTE)) GROUP BY window_start, window_end, item"""
 Rows = Counter[tuple[Any, ...]]
@@ -105,6 +109,19 @@ def test_a_folder_whose_log_only_has_entries_without_files_is_read(
     assert sum(stream.read("out").values()) == 2 * 3
 
 
+@pytest.mark.spark
+def test_late_output_is_switched_off_together_with_another_folder(
+    spark: SparkSession, every_third: None, tmp_path: Path
+) -> None:
+    """The first folder has no log, because each micro-batch is written on its own."""
+    stream = Bids(spark, tmp_path)
+    stream.run("out", 4, late=True)
+    assert stream.entries("out") == []
+    stream.run("more", 2)
+    assert stream.entries("more") == ["2.compact", "3", "4", "5.compact"]
+    assert [sum(stream.read(out).values()) for out in ("out", "more")] == [2 * 3, 2 * 2]
+
+
 def killed(*_: object) -> None:
     raise Killed
 
@@ -128,12 +145,13 @@ class Bids:
     def __init__(self, spark: SparkSession, folder: Path) -> None:
         self.spark, self.folder, self.files = spark, folder, 0
 
-    def run(self, out: str, files: int, *, flush: bool = False) -> None:
+    def run(self, out: str, files: int, *, flush: bool = False, late: bool = False) -> None:
         """Run it with some more files."""
         for _ in range(files):
             self._write()
         session = Session(self.spark, mode="streaming", checkpoint=self.folder / "checkpoint", flush=flush)
-        session.execute((BID + TOTALS).format(folder=self.folder, out=out) + f"INSERT INTO totals {QUERY}")
+        tables = (BID + TOTALS + LATE * late).format(folder=self.folder, out=out)
+        session.execute(f"{tables}INSERT INTO totals {QUERY}")
 
     def rescale(self, key_groups: int) -> None:
         rescale_streams(lambda: self.spark, str(self.folder / "checkpoint"), None, key_groups, io.StringIO())
