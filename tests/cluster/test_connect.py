@@ -33,6 +33,7 @@ SAMPLE = {
 # a process of its own, because one with a Spark in it cannot have a session of a server
 PROGRAM = """
 import json, sys
+from pathlib import Path
 from tvfsql import Session, TvfSqlError
 
 remote, folder = sys.argv[1:]
@@ -65,6 +66,18 @@ with Session(remote=remote, mode="streaming", checkpoint=f"{folder}/checkpoint")
     session.script.mode = "batch"
     told["batch"] = sorted(map(str, session.sql("SELECT * FROM windows").collect()))
     told["written"] = sorted(map(str, session.sql("SELECT * FROM totals").collect()))
+# a SELECT that resumes: Spark's log of its files has a compaction in every second micro-batch
+lines = f'''SET 'spark.sql.streaming.fileSink.log.compactInterval' = '2';
+CREATE TABLE lines (n BIGINT)
+WITH ('connector' = 'filesystem', 'path' = '{folder}/lines', 'format' = 'json', 'maxFilesPerTrigger' = '1');'''
+Path(folder, 'lines').mkdir()
+told["resumed"] = []
+for first in (0, 3):
+    for n in range(first, first + 3):
+        Path(folder, 'lines', f'{n}.json').write_text(json.dumps({'n': n}))
+    with Session(remote=remote, mode="streaming", checkpoint=f"{folder}/resumed") as session:
+        session.execute(lines)
+        told["resumed"].append(sorted(row.n for row in session.sql("SELECT n FROM lines").collect()))
 print(json.dumps(told))
 """
 
@@ -85,6 +98,7 @@ def test_streams_give_the_rows_of_batch_or_are_refused_by_name(server: ConnectSe
     assert told["written"] == told["batch"]
     assert len(told["batch"]) == 15
     assert told["selected"] == [[price, price] for price in range(300)]
+    assert told["resumed"] == [[0, 1, 2], [3, 4, 5]]
     assert (told["counts"]["rowsIn"], told["counts"]["rowsOut"], told["counts"]["stateRows"]) == (300, 15, 0)
     assert "over Spark Connect a stream fills one table" in told["INSERT INTO held SELECT item, n FROM windows"]
     assert "a stream with Python functions does not run over Spark Connect" in told["SELECT twice(price) FROM bids"]

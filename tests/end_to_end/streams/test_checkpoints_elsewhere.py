@@ -9,7 +9,7 @@ import sys
 from collections import Counter
 from collections.abc import Iterator
 from pathlib import Path
-from typing import TYPE_CHECKING, Protocol
+from typing import TYPE_CHECKING, Any, Protocol
 
 import pytest
 from bids import bag, some_batches, write_files
@@ -22,6 +22,7 @@ from tvfsql.api.streams.resuming import check_checkpoint
 from tvfsql.api.streams.state import read_streams, rescale_streams
 from tvfsql.errors import DataError, OptionError
 from tvfsql.runtime.cluster.files import place_of
+from tvfsql.runtime.stream.checkpoint.sink_log import complete_logs
 
 if TYPE_CHECKING:
     from hdfs_server import Hdfs
@@ -118,6 +119,22 @@ def test_a_stream_on_hdfs_is_stopped_and_resumes(spark: SparkSession, hdfs: Hdfs
     with pytest.raises(DataError, match="holds the output of another stream"):
         Session(spark, mode="streaming", checkpoint=f"{url}/other").execute(script)
     assert not any(":" in path.name for path in Path.cwd().iterdir()), "a folder with the name of a URL"
+
+
+def test_spark_reads_a_folder_on_hdfs_whose_log_begins_late(spark: SparkSession, hdfs: Hdfs) -> None:
+    """Without files so far, by whoever may read the folder."""
+    url = f"{hdfs.url}/begun"
+    for last in (20, 21):
+        complete_logs(spark, last, (), [url])
+    log = place_of(f"{url}/_spark_metadata", lambda: spark)
+    found = sorted(log.names(), key=lambda name: int(name.partition(".")[0]))
+    assert found == ["9.compact", *map(str, range(10, 19)), "19.compact", "20", "21"]
+    assert (log / "19.compact").read() == "v1"
+    assert spark.read.schema("n INT").json(url).collect() == []
+    java: Any = spark._jvm
+    path = java.org.apache.hadoop.fs.Path(str(log))
+    files = path.getFileSystem(spark._jsparkSession.sessionState().newHadoopConf())
+    assert str(files.getFileStatus(path).getPermission()) == "rwxr-xr-x"
 
 
 class Store(Protocol):

@@ -77,6 +77,10 @@ def test_a_rescale_that_is_killed_is_taken_back_or_finished(
     def killed(*_: object) -> None:
         raise Killed
 
+    def killed_when_written(*given: Any) -> None:
+        rewriter.rewrite(*given)
+        raise Killed
+
     def rescaled(tasks: int, key_groups: int) -> None:
         rescale_streams(lambda: spark, str(tmp_path / "checkpoint"), tasks, key_groups, io.StringIO())
 
@@ -86,7 +90,7 @@ def test_a_rescale_that_is_killed_is_taken_back_or_finished(
     assert (stream / "rescale.json").exists()
     assert len([*stream.glob("spark/state/0/*/2.zip")]) == 3
     with monkeypatch.context() as patch, pytest.raises(Killed):
-        patch.setattr(rescale, "settle", killed)  # takes back what the first one wrote; Spark commits this one
+        patch.setattr(rescale, "rewrite", killed_when_written)  # after what the first one wrote has been taken back
         rescaled(2, 3)
     assert size_in(tmp_path) == Size(2, 4)
     with monkeypatch.context() as patch, pytest.raises(Killed):

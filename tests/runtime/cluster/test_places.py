@@ -46,6 +46,8 @@ def test_a_local_file_is_replaced_at_once_and_only_its_owner_reads_it(tmp_path: 
     assert folder.names() == ["x"], "no draft is left"
     modes = [stat.S_IMODE(os.stat(path).st_mode) for path in (folder.path, folder.path / "x")]
     assert modes == [0o700, 0o600]
+    with pytest.raises(FileNotFoundError):
+        (folder / "nowhere" / "x").write("")
     for inside in ("k=1", "_k=2", "_aside", ".hidden"):
         (folder / inside).make()
         (folder / inside / inside).write("")

@@ -39,28 +39,33 @@ class Streams:
     programs: dict[str, Program] = field(default_factory=dict)  # the program of each stream with metrics
     begun: int = 0
 
-    def run(self, spark: SparkSession, programs: Sequence[tuple[Program, Build]]) -> Running:
-        """Start streams, all at the same time. Raises the errors of `start_streams`."""
+    def run(
+        self, spark: SparkSession, programs: Sequence[tuple[Program, Build]], logged: Sequence[str] = ()
+    ) -> Running:
+        """Start streams, all at the same time. `logged`: folders with a log of Spark's that `programs` do not know
+        about. Raises the errors of `start_streams`."""
         from tvfsql.runtime.stream import start_streams
 
-        jobs = [job for program, build in programs for job in self._jobs(program, build)]
+        jobs = [job for program, build in programs for job in self._jobs(program, build, logged)]
         running = start_streams(spark, *jobs, flush=self.flush, changed_input=self.changed_input)
         self.runs = [*(run for run in self.runs if run.active), running]
         return running
 
-    def _jobs(self, program: Program, build: Build) -> Iterator[Job]:
+    def _jobs(self, program: Program, build: Build, logged: Sequence[str]) -> Iterator[Job]:
         """The job of the next stream, over the state in its folder, and the job of its dead letters."""
         from tvfsql.runtime.stream import Job
         from tvfsql.runtime.stream.driver.checkpoints import manifest_in
 
         folder = self.folder()
         resumed = program.over(manifest_in(folder)) if folder is not None else program
+        manifest = resumed.manifest if folder is not None else None
         yield Job(
             partial(build, resumed),
             **resumed.job,
             checkpoint=folder,
             program=resumed.code,
-            manifest=resumed.manifest if folder is not None else None,
+            manifest=manifest,
+            logged=[*logged, *(sink.at for sink in (manifest.sinks if manifest is not None else ()) if sink.logged)],
             label=str(self.begun),
             report=partial(self._report, resumed),
         )

@@ -75,7 +75,7 @@ def _of_server(query: Compiled, streams: Streams, spark: SparkSession, each: Eac
 
     with TemporaryDirectory(prefix="select-", dir=streams.parent(), ignore_cleanup_errors=True) as folder:
         collected = Collected(Path(folder))
-        running = streams.run(spark, [(Program((query,)), build)])
+        running = streams.run(spark, [(Program((query,)), build)], [folder])
         try:
             while running.active:
                 time.sleep(0.1)

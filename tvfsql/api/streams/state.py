@@ -33,7 +33,8 @@ def show_state(
 def read_streams(start: Callable[[], SparkSession], checkpoint: str) -> list[StreamState]:
     """The state of the streams in a checkpoint. Raises DataError as `show_state` does."""
     from tvfsql.runtime.cluster.files import place_of
-    from tvfsql.runtime.stream.inspect.checkpoint import finished, stream_state, streams_of
+    from tvfsql.runtime.stream.driver.checkpoints import finished
+    from tvfsql.runtime.stream.inspect.checkpoint import stream_state, streams_of
 
     folders = streams_of(place_of(checkpoint, start))
     if all(finished(folder) is None for folder in folders):
@@ -70,13 +71,12 @@ def rescale_streams(
     UnsupportedError if the state of an operator cannot be divided.
     """
     from tvfsql.runtime.cluster.files import place_of
-    from tvfsql.runtime.stream.checkpoint.unfinished_rescale import settle
     from tvfsql.runtime.stream.inspect.checkpoint import streams_of
-    from tvfsql.runtime.stream.rescale.rescale import rescale, size_of, wanted_size
+    from tvfsql.runtime.stream.rescale.rescale import rescale, settle_rescale, size_of, wanted_size
 
     streams = streams_of(place_of(checkpoint, start))
     for stream in streams:
-        settle(stream)
+        settle_rescale(stream, start)
     before = [size_of(stream) for stream in streams]
     sizes = zip(streams, before, strict=True)
     after = [size and wanted_size(stream, size, tasks, key_groups) for stream, size in sizes]

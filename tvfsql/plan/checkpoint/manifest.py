@@ -20,6 +20,8 @@ from tvfsql.plan.firing import Firing
 from tvfsql.plan.window import Window
 
 FORMAT = 1  # of the manifest itself
+# connectors whose streams are written by Spark's sink for files
+OF_FILES = ("filesystem", "avro", "csv", "json", "orc", "parquet", "text", "xml")
 PARALLELISM = "pipeline.max-parallelism"  # a setting: the number of key groups, which checkpoints keep apart
 COUNTED = re.compile(r"sum\((?:CASE WHEN (.+) IS NOT NULL THEN 1L ELSE 0L END|1L)\)")
 IGNORING_NULL = re.compile(r"(\w+)\(CASE WHEN (.+) IS NOT NULL THEN (?:\2|array\(\2\)) END\)")
@@ -125,6 +127,11 @@ class Sink:
     connector: str
     at: str = ""
     by_batch: bool = False
+
+    @property
+    def logged(self) -> bool:
+        """Whether Spark keeps a log of its files in its folder."""
+        return self.connector in OF_FILES and bool(self.at) and not self.by_batch
 
 
 @dataclass(frozen=True)

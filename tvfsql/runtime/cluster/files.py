@@ -8,11 +8,12 @@ from __future__ import annotations
 
 import os
 import re
-import tempfile
 from abc import ABC, abstractmethod
 from collections.abc import Callable, Iterator
+from contextlib import suppress
 from dataclasses import dataclass
 from pathlib import Path
+from secrets import token_hex
 from typing import TYPE_CHECKING
 from urllib.parse import unquote, urlsplit
 
@@ -58,12 +59,13 @@ class Place(ABC):
         """The text of a file; None if there is no file. Raises UnicodeDecodeError."""
 
     @abstractmethod
-    def make(self) -> None:
-        """Make a folder that only its owner may look into, unless it is there."""
+    def make(self, *, shared: bool = False) -> None:
+        """Make a folder, unless it is there. Only its owner may look into it, unless it is `shared`."""
 
     @abstractmethod
-    def write(self, content: str | bytes) -> None:
-        """Write or replace a file. Others see all of it or nothing, even after a kill."""
+    def write(self, content: str | bytes, *, shared: bool = False) -> None:
+        """Write or replace a file. Others see all of it or nothing, even after a kill. On a local disk only its owner
+        may read it, unless it is `shared`."""
 
     @abstractmethod
     def delete(self) -> None:
@@ -115,17 +117,18 @@ class LocalPlace(Place):
         except (FileNotFoundError, NotADirectoryError):
             return None
 
-    def make(self) -> None:
-        self.path.mkdir(parents=True, exist_ok=True, mode=0o700)
+    def make(self, *, shared: bool = False) -> None:
+        self.path.mkdir(parents=True, exist_ok=True, mode=0o777 if shared else 0o700)
 
-    def write(self, content: str | bytes) -> None:
-        handle, draft = tempfile.mkstemp(prefix="_", dir=self.path.parent)  # Spark's file streams ignore names with _
+    def write(self, content: str | bytes, *, shared: bool = False) -> None:
+        draft = self.path.with_name(f"_{token_hex(8)}")  # Spark's file streams ignore names with _
         try:
-            with os.fdopen(handle, "wb") as file:
+            with open(draft, "xb", opener=None if shared else _private) as file:
                 file.write(as_bytes(content))
             os.replace(draft, self.path)
         except BaseException:
-            Path(draft).unlink(missing_ok=True)
+            with suppress(OSError):
+                draft.unlink()
             raise
 
     def delete(self) -> None:
@@ -168,6 +171,10 @@ def for_spark(place: Place | str) -> str:
     system."""
     text = str(place)
     return f"file:{text}" if text.startswith("/") else text
+
+
+def _private(path: str, flags: int) -> int:
+    return os.open(path, flags, 0o600)
 
 
 def as_bytes(content: str | bytes) -> bytes:

@@ -137,13 +137,14 @@ class HadoopPlace(Place):
             finally:
                 file.close()
 
-    def make(self) -> None:
+    def make(self, *, shared: bool = False) -> None:
         with self._errors():
             hadoop = self.hadoop.java.org.apache.hadoop.fs
+            rights = () if shared else (hadoop.permission.FsPermission("700"),)
             if not self.hadoop.files.exists(self._path):
-                self.hadoop.files.mkdirs(self._path, hadoop.permission.FsPermission("700"))
+                self.hadoop.files.mkdirs(self._path, *rights)
 
-    def write(self, content: str | bytes) -> None:
+    def write(self, content: str | bytes, *, shared: bool = False) -> None:
         with self._errors():
             if self.hadoop.files_appear_when_closed:
                 file = self.hadoop.files.create(self._path, True)

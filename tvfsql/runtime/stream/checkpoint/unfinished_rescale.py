@@ -7,6 +7,7 @@ written, a file in the checkpoint says what is to be done; at the end it is dele
 from __future__ import annotations
 
 import json
+from collections.abc import Callable
 from dataclasses import asdict, dataclass
 
 from tvfsql.errors import DataError
@@ -31,9 +32,10 @@ class Rescale:
         (stream / FILE).write(json.dumps(asdict(self)) + "\n")
 
 
-def settle(stream: Place) -> None:
+def settle(stream: Place, committed: Callable[[int], None] | None = None) -> None:
     """Finish a rescale of a stream that Spark has committed, or take back what it wrote; and finish adding sources.
-    Nothing happens if none was interrupted. Raises DataError if the file about it is damaged."""
+    Nothing happens if none was interrupted. `committed` does what else is to be done after a commit, whose micro-batch
+    it is given. Raises DataError if the file about it is damaged."""
     finish_adding(stream)
     file = stream / FILE
     text = file.read()
@@ -50,6 +52,8 @@ def settle(stream: Place) -> None:
         if rescale.key_groups is not None:
             keep_key_groups(stream, rescale.key_groups)
         without_gap(stream, rescale.micro_batch)
+        if committed is not None:
+            committed(rescale.micro_batch)
     else:
         _take_back(stream / "spark", rescale.micro_batch)
     file.delete()

@@ -10,7 +10,7 @@ from pathlib import Path
 
 from pyspark.sql import SparkSession
 
-from tvfsql.errors import DataError, OptionError
+from tvfsql.errors import DataError, OptionError, UnsupportedError
 from tvfsql.plan.checkpoint.changes import Change, Verdict, changes, verdict_of
 from tvfsql.plan.checkpoint.manifest import PARALLELISM, Manifest
 from tvfsql.plan.checkpoint.matching import following
@@ -19,13 +19,13 @@ from tvfsql.runtime.cluster.files import Place, table_place
 from tvfsql.runtime.stream.checkpoint.added_sources import BEFORE
 from tvfsql.runtime.stream.checkpoint.parallelism import FILE as KEY_GROUPS_KEPT
 from tvfsql.runtime.stream.checkpoint.parallelism import keep_key_groups, kept_key_groups
+from tvfsql.runtime.stream.checkpoint.sink_log import LOG
 from tvfsql.runtime.stream.checkpoint.unfinished_rescale import settle
 from tvfsql.runtime.stream.sinks.files import FILES
 from tvfsql.secrets import without
 
 PROGRAM, MANIFEST = "query.py", "manifest.json"
 MAIN = '\nif __name__ == "__main__":'  # the text from here on says how the program is run, and may change
-SPARKS = "_spark_metadata"
 
 
 def claim(folder: Place, program: str, manifest: Manifest | None = None, *, changed_input: bool = False) -> None:
@@ -157,6 +157,12 @@ def has_begun(folder: Place) -> bool:
     return any(name.isdigit() for name in (folder / "spark" / "offsets").names())
 
 
+def finished(folder: Place) -> int | None:
+    """The last micro-batch of a stream that has finished; None if none has."""
+    commits = (folder / "spark" / "commits").names()
+    return max((int(name) for name in commits if name.isdigit()), default=None)
+
+
 def refuse_start(folder: Place | None, mode: StartMode) -> None:
     """Raise OptionError if a stream with this checkpoint cannot start in this mode: RESUME needs state to resume from,
     and FROM_ a new folder, because state is never deleted.
@@ -192,11 +198,28 @@ def refuse_files_of_others(
     for path in (*writes, *late):
         if (folder := table_place(path, spark)) is None:
             continue
-        listed = any(name[:1].isdigit() for name in (folder / SPARKS).names())
+        listed = any(name[:1].isdigit() for name in (folder / LOG).names())
         if listed or (path in writes and any(fnmatch(name, f"{FILES}*") for name in folder.below())):
             raise DataError(
                 f"the folder {path} holds the output of another stream",
                 hint="use another path, or resume that stream with its --checkpoint",
+            )
+
+
+def refuse_unseen_logs(
+    spark: SparkSession, logged: Sequence[str], checkpoint: Place | None, before: Manifest | None
+) -> None:
+    """Raise UnsupportedError if a stream would go on in another folder in which only a Spark Connect server could begin
+    Spark's log of files (`logged`). `before` is the manifest of its checkpoint."""
+    if checkpoint is None or before is None or not has_begun(checkpoint):
+        return
+    known = {sink.at for sink in before.sinks}
+    for path in logged:
+        if path not in known and table_place(path, spark) is None:
+            raise UnsupportedError(
+                f"over Spark Connect a stream cannot go on in another folder at a URL, such as {path}: this process "
+                "has no JVM to begin Spark's log of files there",
+                hint="--master URL of the cluster, once; or use a new --checkpoint",
             )
 
 

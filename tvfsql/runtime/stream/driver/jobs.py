@@ -25,7 +25,13 @@ from tvfsql.runtime.cluster.places import require_streams
 from tvfsql.runtime.frames.print_table import print_rows
 from tvfsql.runtime.host.failures import require_settings, translated
 from tvfsql.runtime.stream.checkpoint.spark_sources import refuse_adding
-from tvfsql.runtime.stream.driver.checkpoints import claim, manifest_in, refuse_files_of_others, refuse_start
+from tvfsql.runtime.stream.driver.checkpoints import (
+    claim,
+    manifest_in,
+    refuse_files_of_others,
+    refuse_start,
+    refuse_unseen_logs,
+)
 from tvfsql.runtime.stream.driver.idle_sources import Source
 from tvfsql.runtime.stream.driver.progress_text import counter_lines
 from tvfsql.runtime.stream.driver.running import Running, Stream
@@ -41,7 +47,7 @@ class Job:
     """A stream to run. `build` makes its writer.
 
     `reads`: its streams, in order. `looks_up`: the tables that each micro-batch reads anew. `writes`, `late`: the
-    folders for files of its rows and of its late rows.
+    folders for files of its rows and of its late rows. `logged`: those in which Spark keeps a log of its files.
     `endless`: it runs until it is stopped. Otherwise it ends when all available input has been read.
     `idle_advance`: open windows fire when all sources are idle. `count_missing_files`: a file that is deleted before it
     is read is counted. Otherwise it is an error.
@@ -57,6 +63,7 @@ class Job:
     reads: Sequence[Source] = ()
     writes: Sequence[str] = ()
     late: Sequence[str] = ()
+    logged: Sequence[str] = ()
     endless: bool = False
     idle_advance: bool = True
     count_missing_files: bool = False
@@ -90,6 +97,7 @@ def start_streams(spark: SparkSession, *jobs: Job, flush: bool = True, changed_i
     for job, folder in zip(jobs, folders, strict=True):
         before = manifest_in(folder) if folder is not None else None
         refuse_files_of_others(spark, job.writes, job.late, folder, before)
+        refuse_unseen_logs(spark, job.logged, folder, before)
         if folder is not None:
             claim(folder, job.program, job.manifest, changed_input=changed_input)
     names = _free_names((query.name for query in spark.streams.active), [job.name for job in jobs])
@@ -108,6 +116,8 @@ def start_streams(spark: SparkSession, *jobs: Job, flush: bool = True, changed_i
             job.beside,
             job.report,
             tuple(job.looks_up),
+            tuple(job.writes),
+            tuple(job.logged),
         )
         for job, folder, name in zip(jobs, folders, names, strict=True)
     ]

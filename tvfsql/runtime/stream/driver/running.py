@@ -31,8 +31,9 @@ from tvfsql.runtime.stream.checkpoint.parallelism import (
     refuse_other_number,
     usual_key_groups,
 )
+from tvfsql.runtime.stream.checkpoint.sink_log import complete_logs
 from tvfsql.runtime.stream.checkpoint.spark_sources import add_tables
-from tvfsql.runtime.stream.driver.checkpoints import claimed_manifest, has_begun, manifest_in
+from tvfsql.runtime.stream.driver.checkpoints import claimed_manifest, finished, has_begun, manifest_in
 from tvfsql.runtime.stream.driver.end_of_input import (
     EndOfInput,
     are_generated,
@@ -80,7 +81,8 @@ class Stream:
     fire too if `idle_advance` is set. Micro-batches start `interval` ms apart; 0: as soon as there are rows. `name` is
     the name of its query; "": none. `report` receives its metrics after each micro-batch, under its name or `label`. A
     stream `beside` another one has no counters and no manual watermarks of its own: both belong to the other. Each
-    micro-batch reads the tables `looks_up` anew.
+    micro-batch reads the tables `looks_up` anew. `writes` are the folders for files of its rows, `logged` those in
+    which Spark keeps a log of its files.
     """
 
     build: Callable[[], DataStreamWriter]
@@ -96,6 +98,8 @@ class Stream:
     beside: bool = False
     report: Report | None = None
     looks_up: tuple[str, ...] = ()
+    writes: tuple[str, ...] = ()
+    logged: tuple[str, ...] = ()
 
     def ends_at_once(self, writer: DataStreamWriter) -> bool:
         """Whether its input ends in the run that reads it. `writer` is its own."""
@@ -247,6 +251,9 @@ class StreamDriver:
                 history.finish()
             except Interrupted:
                 return
+            last = finished(checkpoint)
+            if last is not None:
+                complete_logs(spark, last, self.stream.writes, self.stream.logged)
             self.began = time.time()
             with _tasks(spark, max(groups.used, default=0)):
                 query = writer.start()

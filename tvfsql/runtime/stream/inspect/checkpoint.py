@@ -19,6 +19,7 @@ from tvfsql.errors import DataError
 from tvfsql.plan.window import Session
 from tvfsql.runtime.cluster.files import Place, for_spark
 from tvfsql.runtime.host.failures import translated
+from tvfsql.runtime.stream.driver.checkpoints import finished
 from tvfsql.runtime.stream.inspect.state_reader import KeyGroupState, Snapshot, TimerSnapshot, key_group_state
 from tvfsql.runtime.stream.state.chunk_keys import ChunkKey
 from tvfsql.runtime.stream.state.chunk_store import Index
@@ -72,12 +73,6 @@ def streams_of(checkpoint: Place) -> list[Place]:
             hint="pass the folder of tvfsql run --checkpoint",
         )
     return sorted(found, key=lambda folder: (len(folder.name), folder.name))
-
-
-def finished(stream: Place) -> int | None:
-    """The last micro-batch of a stream that has finished; None if none has."""
-    commits = (stream / "spark" / "commits").names()
-    return max((int(name) for name in commits if name.isdigit()), default=None)
 
 
 def stream_state(spark: SparkSession, stream: Place) -> StreamState:

@@ -17,10 +17,11 @@ from tvfsql.runtime.cluster.code import of_connect, prepare
 from tvfsql.runtime.cluster.files import Place, place_of
 from tvfsql.runtime.host.failures import translated
 from tvfsql.runtime.stream.checkpoint.parallelism import TASKS, kept_key_groups
+from tvfsql.runtime.stream.checkpoint.sink_log import complete_logs
 from tvfsql.runtime.stream.checkpoint.unfinished_rescale import Rescale, settle
-from tvfsql.runtime.stream.driver.checkpoints import manifest_in
+from tvfsql.runtime.stream.driver.checkpoints import finished, manifest_in
 from tvfsql.runtime.stream.exchange.key_groups import key_group_labels
-from tvfsql.runtime.stream.inspect.checkpoint import Indexes, finished, indexes
+from tvfsql.runtime.stream.inspect.checkpoint import Indexes, indexes
 from tvfsql.runtime.stream.rescale.division import JOIN, OPERATORS, Division, is_divided
 from tvfsql.runtime.stream.rescale.rewriter import rewrite, schemas_of
 from tvfsql.runtime.stream.state.description import Description
@@ -98,7 +99,19 @@ def rescale(spark: SparkSession, stream: Place, before: Size, after: Size) -> No
     planned.announce(stream)
     with translated():
         rewrite(spark, stream, planned, division)
-    settle(stream)
+    settle_rescale(stream, lambda: spark)
+
+
+def settle_rescale(stream: Place, spark: Callable[[], SparkSession]) -> None:
+    """`settle`, and give the tables of files that the stream writes an entry for the micro-batch in Spark's logs.
+    Without a manifest the next run does that."""
+
+    def committed(micro_batch: int) -> None:
+        manifest = manifest_in(stream)
+        if manifest is not None and (folders := [sink.at for sink in manifest.sinks if sink.logged]):
+            complete_logs(spark(), micro_batch, folders)
+
+    settle(stream, committed)
 
 
 def refuse_unready(stream: Place, spark: Callable[[], SparkSession]) -> int:
