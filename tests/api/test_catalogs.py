@@ -90,9 +90,9 @@ def test_the_program_is_what_a_person_writes(script: Script) -> None:
     read = "SELECT item FROM shop.orders WHERE price > 1"
     code = str(run(script, read))
     assert 'spark.table("shop.orders").select("item", "price")' in code
-    assert 'spark.readStream.table("shop.orders")' in str(
-        run(script, f"SET 'execution.runtime-mode' = 'streaming'; {read}")
-    )
+    streamed = str(run(script, f"SET 'execution.runtime-mode' = 'streaming'; {read}"))
+    assert ".readStream" in streamed and '.table("shop.orders")' in streamed
+    assert '.option("maxFileAge", "1000000d")' in streamed
     whole = compile("SELECT * FROM shop.orders", script.catalog).code
     assert 'return spark.table("shop.orders")\n' in whole
     insert = compile("INSERT INTO shop.orders (item) SELECT item FROM shop.recent", script.catalog).code
@@ -119,7 +119,8 @@ def test_a_watermark_is_declared_by_alter_table_or_like(script: Script) -> None:
     for table in ("mine", "shop.orders"):
         code = str(run(script, window.format(table)))
         assert "watermark=\"ts - INTERVAL '5' SECOND\"" in code
-        assert 'spark.readStream.table("shop.orders").select("ts")' in code
+        read = 'spark.readStream.option("maxFileAge", "1000000d").table("shop.orders").select("ts")'
+        assert read in code
     run(script, "DROP TABLE shop.orders")  # only the declaration
     assert columns(script, "SELECT * FROM shop.orders") == ("item", "price", "ts")
 

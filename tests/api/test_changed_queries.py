@@ -33,6 +33,7 @@ from tvfsql.plan.checkpoint.matching import following, resolved
 FREE, WORD, REFUSED = Verdict
 ALSO_BID2 = "UNION ALL SELECT item, price, ts FROM bid2"
 FIRST_OF = FIRST.replace("FROM bid WHERE", "FROM (SELECT item, price, ts FROM bid) WHERE")
+FIRST_OF_TWO = FIRST.replace("PARTITION BY item", "PARTITION BY item, shop")
 TURNED = (
     "SELECT k, ts FROM page UNION ALL SELECT item, ts FROM sale",
     "SELECT item AS k, ts FROM sale UNION ALL SELECT k, ts FROM page",
@@ -297,11 +298,21 @@ CASES = [
     ),
     Case("last row", FIRST, "ORDER BY ts)", "ORDER BY ts DESC)", REFUSED, "ORDER BY"),
     Case("key of rows", FIRST, "PARTITION BY item", "PARTITION BY shop", REFUSED, "PARTITION BY"),
+    Case("order of the keys of rows", FIRST_OF_TWO, "BY item, shop", "BY shop, item", FREE),
+    Case("fewer keys of rows", FIRST_OF_TWO, "BY item, shop", "BY shop", REFUSED, "PARTITION BY"),
     Case(
         "ttl", FIRST, "SELECT item", "SET 'table.exec.state.ttl' = '1 d'; SELECT item", REFUSED, "table.exec.state.ttl"
     ),
     Case("bounds of a join", PAIRS, "'5' MINUTE", "'6' MINUTE", REFUSED, "BETWEEN"),
     Case("kind of a join", PAIRS, "bid JOIN", "bid LEFT JOIN", REFUSED, "JOIN"),
+    Case(
+        "order of the keys of a join",
+        PAIRS.replace("bid.item = sale.item", "bid.item = sale.item AND bid.shop = sale.item"),
+        "bid.item = sale.item AND bid.shop = sale.item",
+        "bid.shop = sale.item AND bid.item = sale.item",
+        REFUSED,
+        "ON",
+    ),
     Case("projection of a join", PAIRS, "bid.price FROM", "bid.price + 1 AS p FROM", FREE),
     Case("condition above a join", PAIRS, "AND sale.ts;", "AND sale.ts WHERE bid.price > 3;", WORD),
     Case("place of a history", HISTORY, "'path' = 'past'", "'path' = 'elsewhere'", FREE),
@@ -360,6 +371,13 @@ def test_a_new_count_is_zero_in_slices_of_a_history_that_was_read_before() -> No
     before, after = (stream(TABLES + each) for each in (HISTORY, HISTORY.replace("MAX(item)", "COUNT(item)")))
     code = after.over(before.manifest).code
     assert code.count('zeros=["most0"]') == 2
+
+
+def test_a_deduplication_hashes_its_keys_in_the_order_of_the_state() -> None:
+    before = stream(TABLES + FIRST_OF_TWO)
+    after = stream(TABLES + FIRST_OF_TWO.replace("BY item, shop", "BY shop, item"))
+    assert 'keys=["shop", "item"]' in after.code
+    assert 'keys=["item", "shop"]' in after.over(before.manifest).code
 
 
 def test_names_between_windows_do_not_matter() -> None:

@@ -93,3 +93,19 @@ def test_a_changed_query_goes_on_with_open_windows(spark: SparkSession, tmp_path
     assert metrics["micro_batches_unreported"] == 0
     assert read(tmp_path / "out") == Counter()
     assert read(tmp_path / "changed") == Counter([("2024-01-01T00:01:00.000", "a", "x", 2, -11)])
+
+
+@pytest.mark.spark
+def test_swapped_keys_of_a_deduplication_find_the_rows_that_were_emitted(spark: SparkSession, tmp_path: Path) -> None:
+    """20 keys, which are in several key groups, come in both runs, and a new one only in the second."""
+    first = """INSERT INTO totals SELECT ts, item, shop, price, 0 FROM (
+      SELECT *, ROW_NUMBER() OVER (PARTITION BY {} ORDER BY ts) AS n FROM bid
+    ) WHERE n = 1"""
+    keys = [(f"i{number}", f"s{number % 3}", number) for number in range(20)]
+    early, late = ([(*key, f"2024-01-0{day} 00:00:01") for key in keys] for day in (1, 3))
+    write(tmp_path / "in" / "1.json", *early, ("z", "z", 21, "2024-01-02 00:00:00"))
+    run(spark, tmp_path, first.format("item, shop"))
+    write(tmp_path / "in" / "2.json", *late, ("new", "s", 22, "2024-01-03 00:00:00"))
+    run(spark, tmp_path, first.format("shop, item"), flush=True)
+    found = read(tmp_path / "out").elements()
+    assert sorted(row[1:4] for row in found) == sorted([*keys, ("z", "z", 21), ("new", "s", 22)])

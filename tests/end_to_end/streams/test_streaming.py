@@ -2,6 +2,9 @@
 
 from __future__ import annotations
 
+import json
+import os
+import time
 from collections import Counter
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
@@ -206,6 +209,30 @@ def test_a_stopped_stream_goes_on_where_it_was(spark: SparkSession, tmp_path: Pa
         seen += bag(rows)
         assert flush or seen != expected, "the last windows should wait for the next run"
     assert seen == expected
+
+
+@pytest.mark.spark
+def test_a_file_is_read_however_old_it_is(spark: SparkSession, tmp_path: Path) -> None:
+    """Spark alone passes over files that are a week older than the newest one that it has read."""
+    folder = tmp_path / "in"
+    folder.mkdir()
+
+    def add(n: int, modified: float) -> None:
+        (folder / f"{n}.json").write_text(json.dumps({"n": n}), encoding="utf-8")
+        os.utime(folder / f"{n}.json", (modified, modified))
+
+    def read(options: str = "") -> list[int]:
+        session = Session(spark, mode="streaming", checkpoint=tmp_path / "checkpoint")
+        files = f"'connector' = 'filesystem', 'path' = '{folder}', 'format' = 'json'"
+        session.execute(f"CREATE TABLE t (n INT) WITH ({files}{options})")
+        return sorted(row["n"] for row in session.sql("SELECT n FROM t").collect())
+
+    add(1, time.time())
+    assert read() == [1]
+    add(2, time.time() - 30 * 86_400)
+    add(3, 0)
+    assert read(", 'maxFileAge' = '7d'") == []
+    assert read() == [2, 3]
 
 
 @pytest.mark.spark

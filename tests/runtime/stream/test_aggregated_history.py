@@ -46,3 +46,21 @@ def test_rows_without_a_time_are_left_out_but_their_watermarks_count(spark: Spar
             if not zone:
                 assert found == wanted
             assert seen.get == {"rows": 4, "watermark": latest}
+
+
+@pytest.mark.spark
+def test_a_session_keeps_its_last_row_in_the_hour_that_clocks_repeat(spark: SparkSession) -> None:
+    """Clocks in Berlin show 02:50, and then 02:10 and 02:20. Both 02:50 and 02:10 are borders of the part."""
+    from pyspark.sql import Observation
+    from pyspark.sql import functions as F
+
+    from tvfsql.runtime.stream.backfill.aggregated import aggregated
+
+    times = ("2024-10-27T00:50:00Z", "2024-10-27T01:10:00Z", "2024-10-27T01:20:00Z")
+    values = ", ".join(f"(TIMESTAMP_LTZ '{at}', 'a', {number})" for number, at in enumerate(times, 1))
+    rows = spark.sql(f"SELECT *, ts AS `$watermark` FROM VALUES {values} AS r(ts, k, n)")
+    merges = {"n": "sum"}
+    made = aggregated(rows, Session(HOUR), Observation(), time="ts", keys=["k"], merges=merges, zone="Europe/Berlin")
+    found = {(row.at, row.n) for row in made.select(F.unix_seconds("ts").alias("at"), "n").collect()}
+    first, last = (int(datetime.fromisoformat(times[i]).timestamp()) for i in (1, 0))
+    assert found == {(first, 6), (last, None)}

@@ -47,9 +47,14 @@ class Connector:
         return os.path.join(folder, f"{{{name}}}")
 
     @property
+    def of_files(self) -> bool:
+        """Whether Spark reads it from files, and lists them itself."""
+        return self.format in (*FORMATS, "xml")
+
+    @property
     def takes_schema(self) -> bool:
         """Whether Spark reads it with a given schema; other sources have a schema of their own."""
-        return self.format in (*FORMATS, "xml")
+        return self.of_files
 
     @property
     def endless(self) -> bool:

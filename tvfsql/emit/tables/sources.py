@@ -23,6 +23,9 @@ RUNTIME = "tvfsql.runtime"
 STREAM = "tvfsql.runtime.stream"
 SMALL = re.compile(r"\b(?:tiny|small)int\b(?!:)")  # types, not names of fields
 SOURCES = {"datagen": "DatagenSource", "faker": "FakerSource", "nexmark": "NexmarkSource"}
+# A stream passes over files that are older than the newest one by more than this, by default 7 days. Unless a table has
+# the option, files of any age are read: Spark then remembers the names of all, which are in its log anyway.
+AGE, ANY_AGE = "maxFileAge", "1000000d"
 
 
 def read_table(node: TableSourceScan, module: PythonModule) -> str:
@@ -77,7 +80,7 @@ def _of_catalog(node: TableSourceScan, source: SparkCatalog, module: PythonModul
     rows = Chain("spark")
     if node.streaming or source.options:
         rows = rows.get("readStream" if node.streaming else "read")
-    for key, value in source.options:
+    for key, value in (*source.options, *_of_any_age(node, source)):
         rows = rows.then("option", literal(key), literal(value))
     if feed and source.format == DELTA:
         rows = rows.then("option", '"readChangeFeed"', '"true"')
@@ -131,9 +134,16 @@ def _reader(node: TableSourceScan, source: Connector) -> Chain:
 
 def _loaded(node: TableSourceScan, source: Connector, rows: Chain, module: PythonModule) -> Chain:
     told = node.dead_letters is not None
-    for key, value in parsing(source.options, source.format) if told else source.options:
+    options = parsing(source.options, source.format) if told else source.options
+    for key, value in (*options, *_of_any_age(node, source)):
         rows = rows.then("option", literal(key), option_value(value, module))
     if isinstance(source, Managed):
         return rows.then("load", f"{module.need(RUNTIME, 'managed_folder')}({literal(source.path)})")
     path = source.streamed_path if node.streaming else source.path
     return rows.then("load", *([literal(path)] if path else []))
+
+
+def _of_any_age(node: TableSourceScan, source: Connector) -> tuple[tuple[str, str], ...]:
+    """The option by which a stream reads files of any age."""
+    own = any(key.lower() == AGE.lower() for key, _ in source.options)
+    return ((AGE, ANY_AGE),) if node.streaming and source.of_files and not own else ()

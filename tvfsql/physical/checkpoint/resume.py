@@ -7,9 +7,10 @@ from dataclasses import dataclass, field, replace
 
 from tvfsql.physical.checkpoint.manifest import found_in
 from tvfsql.physical.operators import Calc, Exchange, StreamOperator
+from tvfsql.physical.row_operators import StreamKeepRow
 from tvfsql.physical.window_operators import StreamSliceMerge, StreamSlices
 from tvfsql.plan.analysis.sharing import Reused, Source
-from tvfsql.plan.checkpoint.changes import can_change
+from tvfsql.plan.checkpoint.changes import alike, can_change
 from tvfsql.plan.checkpoint.manifest import Manifest, State
 from tvfsql.plan.checkpoint.matching import matched, resolved
 from tvfsql.plan.node import Node
@@ -20,15 +21,16 @@ from tvfsql.plan.values.scalar import Scalar, column, free_name, quoted, templat
 
 def with_old_names(plans: Sequence[Node], old: Manifest, new: Manifest) -> list[Node]:
     """Return the physical plans of a stream with manifest `new` such that they can read the state of manifest `old`.
-    Plans with other keys, and those whose aggregates cannot be added or dropped, are returned unchanged; their
+    Plans with other keys or rows, and those whose aggregates cannot be added or dropped, are returned unchanged; their
     checkpoint will be refused.
     """
     old, new = resolved(old), resolved(new)
     operators = [node for node in found_in(plans) if isinstance(node, StreamOperator)]
-    pairs = zip(operators, old.operators, new.operators, strict=False)
+    pairs = [*zip(operators, old.operators, new.operators, strict=False)]
     renaming = {id(node): made for node, before, now in pairs if (made := _renaming(before, now))}
-    renamer = _Renamer(renaming)
-    return [renamer.visit(plan) for plan in plans] if renaming else [*plans]
+    keys = {id(node): order for node, before, now in pairs if (order := _keys_in_order(before, now))}
+    renamer = _Renamer(renaming, keys)
+    return [renamer.visit(plan) for plan in plans] if renaming or keys else [*plans]
 
 
 @dataclass(frozen=True)
@@ -68,11 +70,24 @@ def _renaming(old: State, new: State) -> _Renaming | None:
     return None if same and made.same and not later else made
 
 
+def _keys_in_order(old: State, new: State) -> tuple[str, ...] | None:
+    """The keys of a deduplication in the order of the state: the hash that sends a row to its key group depends on it.
+    None if the query has that order, or cannot use the state.
+    """
+    found = matched(old.keys, new.keys)
+    if (old.kind, new.kind) != ("ROW_NUMBER", "ROW_NUMBER") or found.lost or found.more:
+        return None
+    names = tuple(before.name for before, _ in found.pairs)
+    same = names == tuple(one.name for one in new.keys)
+    return None if same or not alike(old.columns, new.columns) else names
+
+
 @dataclass
 class _Renamer:
-    """`renaming` is by the identity of an operator. A shared part is rewritten once."""
+    """`renaming` and `keys` (of deduplications) are by the identity of an operator. A shared part is rewritten once."""
 
     renaming: Mapping[int, _Renaming]
+    keys: Mapping[int, tuple[str, ...]]
     made: dict[int, Node] = field(default_factory=dict)
 
     def visit(self, node: Node) -> Node:
@@ -82,6 +97,8 @@ class _Renamer:
                 new = replace(new, of=Source(self.visit(new.of.plan)))
             if isinstance(new, StreamSliceMerge) and id(node) in self.renaming:
                 new = _renamed(new, self.renaming[id(node)])
+            if isinstance(new, StreamKeepRow) and id(node) in self.keys:
+                new = _with_keys(new, self.keys[id(node)])
             self.made[id(node)] = new
         return self.made[id(node)]
 
@@ -106,6 +123,12 @@ def _renamed(node: StreamSliceMerge, names: _Renaming) -> Node:
         scalar = column(old.get(part.name, part.name), part.type)
         above.append(Item(part.name, _before(scalar, names) if part.name == BEFORE else scalar))
     return Calc(made, tuple(above))
+
+
+def _with_keys(node: StreamKeepRow, keys: tuple[str, ...]) -> Node:
+    """A deduplication by the same keys, in another order."""
+    assert isinstance(node.input, Exchange), node.label()
+    return replace(node, input=replace(node.input, keys=keys), partition=keys)
 
 
 def _before(before: Scalar, names: _Renaming) -> Scalar:

@@ -87,6 +87,7 @@ def with_late_output(plan: Node, catalog: Catalog, options: Options) -> Node:
     rows = _LateRows(tuple((name, tables[table]) for name, table in names.items() if table))
     if not rows.tables:
         return plan
+    rows.refuse_one_place()
     rows.refuse_missing_columns(scans)
     return _apart(plan, rows)
 
@@ -105,9 +106,14 @@ def _table(name: str, plan: Node, catalog: Catalog) -> Table:
         raise OptionError(f"table {name} of {LATE_OUTPUT.key} {known}", hint=hint)
     for sink in (node for node in plan.walk() if isinstance(node, Sink)):
         target = catalog.get(sink.table)
-        if isinstance(target, Table) and target.connector and target.connector.path == found.connector.path is not None:
+        if not isinstance(target, Table) or target.connector is None:
+            continue
+        if target.connector.path == found.connector.path is not None:
             hint = f"CREATE TABLE ... WITH ('path' = '{found.connector.path}-late', ...)"
             raise OptionError(f"table {found.name} of {LATE_OUTPUT.key} has the same path as {target.name}", hint=hint)
+        if target.connector.by_number == found.connector.by_number != "":  # it would pass for a repeated micro-batch
+            reason = f"table {found.name} of {LATE_OUTPUT.key} is where INSERT INTO {target.name} writes"
+            raise OptionError(reason, hint="another table for late rows")
     for part in found.physical:
         if part.name in WINDOW_COLUMNS and part.type not in _WINDOW_TIMES[part.name]:
             hint = f"{part.name} TIMESTAMP(3) in CREATE TABLE {found.name}"
@@ -152,6 +158,17 @@ class _LateRows:
     def distinct(self) -> tuple[Table, ...]:
         """The tables, each once."""
         return tuple(dict.fromkeys(table for _, table in self.tables))
+
+    def refuse_one_place(self) -> None:
+        """Raise OptionError if two tables are stored at one place. A micro-batch is written there once: the rows of the
+        second table would replace those of the first, or pass for a repetition.
+        """
+        known = dict[str, Table]()
+        for table in self.distinct:
+            place = (table.connector.path or table.connector.by_number) if table.connector else ""
+            if place and known.setdefault(place, table) is not table:
+                both = f"{known[place].name} and {table.name} of {LATE_OUTPUT.key}"
+                raise OptionError(f"tables {both} are stored at the same place", hint="one table for both")
 
     def refuse_missing_columns(self, scans: Sequence[TableSourceScan]) -> None:
         """Raise OptionError if a table has a column that none of its sources can fill."""

@@ -118,7 +118,7 @@ def _columns(old: State, new: State) -> Iterator[Change]:
     """Yield changes of an aggregate's columns, or of row columns, whose order in state counts too."""
     if old.kind == "GROUP BY window":
         yield from _aggregates(old, new, matched(old.columns, new.columns))
-    elif not _alike(old.columns, new.columns):
+    elif not alike(old.columns, new.columns):
         why = "state keeps whole rows of the old columns"
         yield _refused("columns of its rows", _listed(old.columns, named=True), _listed(new.columns, named=True), why)
 
@@ -261,7 +261,7 @@ def _files(sink: Sink) -> bool:
     return sink.connector in ("filesystem", "managed")
 
 
-def _alike(old: Sequence[Column], new: Sequence[Column]) -> bool:
+def alike(old: Sequence[Column], new: Sequence[Column]) -> bool:
     """Whether the columns agree one by one, including their names."""
     return len(old) == len(new) and all(a.name == b.name and a.same_as(b) for a, b in zip(old, new, strict=True))
 

@@ -22,3 +22,10 @@ def stream_name(spark: SparkSession) -> str:
     """The same as a short text, which tables store."""
     query, control = stream_id(spark)
     return f"{crc32(control.encode()):08x} {query}"
+
+
+def run_id(spark: SparkSession) -> str | None:
+    """The id of the run of the query whose micro-batch is being written: a restart is another run. None if no query
+    writes. Spark runs the jobs of a run as a group of that name.
+    """
+    return spark.sparkContext.getLocalProperty("spark.jobGroup.id")

@@ -9,6 +9,7 @@ import subprocess
 import sys
 import time
 from collections.abc import Callable
+from contextlib import nullcontext
 from datetime import datetime
 from pathlib import Path
 from types import SimpleNamespace
@@ -25,7 +26,7 @@ from tvfsql.runtime.cluster.files import LocalPlace
 from tvfsql.runtime.host.status_line import Line, working
 from tvfsql.runtime.stream.driver.idle_sources import Source
 from tvfsql.runtime.stream.driver.progress_text import ProgressText, duration_text, size_text
-from tvfsql.runtime.stream.driver.running import Running, Stream
+from tvfsql.runtime.stream.driver.running import Running, Stream, StreamDriver
 from tvfsql.runtime.stream.progress.counts import (
     ADDED,
     StreamCounts,
@@ -208,6 +209,42 @@ def test_an_insert_without_end_runs_until_it_is_stopped(spark: SparkSession, tmp
     assert sorted(query.name for query in queries) == ["ticks", "ticks-2"]
     assert {query.lastProgress["batchId"] for query in queries} == {0}
     running.stop()
+
+
+@pytest.mark.spark
+@pytest.mark.parametrize("fails", ["at its start", "later"])
+def test_a_failure_of_the_driver_stops_the_query(
+    spark: SparkSession, fails: str, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    def full(*_: Any) -> None:
+        raise OSError(28, "No space left on device")
+
+    session = Session(spark, mode=None)
+    session.execute(TICKS)
+    compiled = session.sql("SELECT `value` FROM ticks").query
+    report = full if fails == "later" else None
+    if report is None:
+        monkeypatch.setattr("tvfsql.runtime.stream.driver.running.repeated_tasks", full)
+    stream = Stream(lambda: compiled.dataframe(spark).writeStream.format("noop"), endless=True, report=report)
+    running = Running(spark, [stream])
+    with pytest.raises(OSError, match="No space left"):
+        running.wait()
+    assert not spark.streams.active
+
+
+def test_a_failure_is_reported_even_if_the_query_cannot_be_stopped(monkeypatch: pytest.MonkeyPatch) -> None:
+    """As if Java had ended."""
+
+    def failing(driver: StreamDriver, _: object) -> None:
+        driver.query = query
+        raise OSError("first")
+
+    query: Any = SimpleNamespace(stop=lambda: 1 / 0)
+    monkeypatch.setattr(StreamDriver, "_to_end", failing)
+    monkeypatch.setattr("tvfsql.runtime.stream.driver.running.quiet_java", lambda spark: nullcontext())
+    spark: Any = None
+    with pytest.raises(OSError, match="first"):
+        Running(spark, [Stream(lambda: query)]).wait()
 
 
 @pytest.mark.spark

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 from collections.abc import Iterator, Sequence
 from dataclasses import replace
 
@@ -20,6 +21,7 @@ from timers import Memory as TimerMemory
 
 from examples import examples
 from tvfsql.errors import DataError, UnsupportedError
+from tvfsql.plan.checkpoint.layout import READ
 from tvfsql.plan.firing import Firing
 from tvfsql.plan.stream import StreamContext
 from tvfsql.plan.window import Hop, Session, Sliced, Tumble, Window
@@ -207,6 +209,19 @@ def test_key_groups_that_differ_in_their_watermark_are_not_joined() -> None:
     first.index = (7, *first.index[1:])
     with pytest.raises(DataError, match="different watermarks"):
         divided(Description("GlobalWindowAggregate", ("key",), Tumble(100)), (2, 3), states)
+
+
+def test_a_key_group_may_have_the_description_of_an_earlier_query() -> None:
+    """It has had nothing to write since the query changed. An earlier release wrote it."""
+    window = Tumble(100)
+    states = busy(window, 4)
+    first = next(iter(states.values()))
+    assert first.index is not None
+    old = json.loads(Description("GlobalWindowAggregate", ("name",), window).dump()) | {"layout": min(READ)}
+    first.index = (*first.index[:3], json.dumps(old))
+    description = Description("GlobalWindowAggregate", ("key",), window)
+    after = divided(description, (4, 3), states)
+    assert {state.index and state.index[3] for state in after.values()} == {description.dump()}
 
 
 @given(EVEN | SESSIONS, micro_batches(), NUMBERS, CUTS, CUTS)

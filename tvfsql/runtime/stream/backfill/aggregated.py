@@ -59,7 +59,8 @@ def aggregated(
     ends = (F.min_by(column_of(time), clock).alias(FIRST), F.max_by(column_of(time), clock).alias(LAST))
     found = _seen(groups.agg(*ends, *merged), observed, F.sum(ROWS)).where(~column_of(TIMELESS))
     first, last = column_of(FIRST), column_of(LAST)
-    both = F.when(first < last, F.array(first, last)).otherwise(F.array(first))
+    # in the hour that clocks repeat, the first one on the clock may be the later instant
+    both = F.when(first != last, F.array(first, last)).otherwise(F.array(first))
     partials = (F.when(column_of(time) == first, column_of(name)).alias(name) for name in merges)
     return found.withColumn(time, F.explode(both)).select(*map(column_of, keys), column_of(time), *partials)
 

@@ -5,7 +5,7 @@ from __future__ import annotations
 import threading
 import time
 from collections.abc import Callable, Iterator, Sequence
-from contextlib import contextmanager
+from contextlib import contextmanager, suppress
 from dataclasses import dataclass
 from datetime import datetime
 from pathlib import Path
@@ -210,7 +210,11 @@ class StreamDriver:
                 quiet_java(self.running.spark),
                 TemporaryDirectory(prefix="tvfsql-", ignore_cleanup_errors=True) as scratch,
             ):
-                self._to_end(self.stream.checkpoint or LocalPlace(Path(scratch)))
+                try:
+                    self._to_end(self.stream.checkpoint or LocalPlace(Path(scratch)))
+                except BaseException:
+                    self._give_up()
+                    raise
         except BaseException as error:
             self.running.failures.append(error)
             self.running.stopping.set()
@@ -256,31 +260,27 @@ class StreamDriver:
                 complete_logs(spark, last, self.stream.writes, self.stream.logged)
             self.began = time.time()
             with _tasks(spark, max(groups.used, default=0)):
-                query = writer.start()
+                self.query = query = writer.start()
         if self.end and any(source.snapshot for source in self.stream.sources):
             fix_ends(query)
         self.counts.added["rowsIn"] += history.rows
-        self.query, self.seen = query, None
+        self.seen = None
         self.repeated = repeated_tasks(spark, query.runId)
         self.started.set()
         if self.stream.endless and any(source.timeout for source in self.stream.sources):
             self.idleness = Idleness(self.stream.sources, time.time())
         looked = 0.0
-        try:
-            while not query.awaitTermination(BOUNDED if self.end else POLL):  # type: ignore[arg-type]  # seconds
-                files.list_again()
-                # a look takes milliseconds, and while a micro-batch runs there is seldom anything new
-                if not self.end or time.monotonic() - looked >= POLL or not query.status["isTriggerActive"]:
-                    self._look(query, control)
-                    if self.end and self._has_ended(query, self.end):
-                        query.stop()
-                    looked = time.monotonic()
-                if self.running.stopping.is_set():
-                    self._halt(query)
-            self._look(query, control)
-        except DataError:
-            query.stop()
-            raise
+        while not query.awaitTermination(BOUNDED if self.end else POLL):  # type: ignore[arg-type]  # seconds
+            files.list_again()
+            # a look takes milliseconds, and while a micro-batch runs there is seldom anything new
+            if not self.end or time.monotonic() - looked >= POLL or not query.status["isTriggerActive"]:
+                self._look(query, control)
+                if self.end and self._has_ended(query, self.end):
+                    query.stop()
+                looked = time.monotonic()
+            if self.running.stopping.is_set():
+                self._halt(query)
+        self._look(query, control)
 
     def _has_ended(self, query: StreamingQuery, end: EndOfInput) -> bool:
         """Whether all input is read and every window has fired. Spark makes the first report after it has looked for
@@ -338,6 +338,12 @@ class StreamDriver:
         if all_idle and self.stream.idle_advance and newest is not None and newest != self.advanced:
             advance(control, newest - 1)
             self.advanced = newest
+
+    def _give_up(self) -> None:
+        """Stop the query after a failure. That one is reported, whatever becomes of the query."""
+        if self.query is not None:
+            with suppress(Exception):
+                self.query.stop()
 
     def _halt(self, query: StreamingQuery) -> None:
         """Stop the query once its current micro-batch has ended."""

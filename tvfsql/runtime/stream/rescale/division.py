@@ -9,7 +9,7 @@ one new key group, in their order.
 from __future__ import annotations
 
 import json
-from collections import defaultdict
+from collections import Counter, defaultdict
 from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass
 from typing import Any, NamedTuple
@@ -47,7 +47,7 @@ SINCE = (Kind.EARLY_SINCE, Kind.LATE_SINCE)
 
 class Part(NamedTuple):
     """What the key group `target` gets from the key group `source`: an index, a chunk of rows, or timers. `name` is
-    JSON, `data` an Arrow IPC stream."""
+    JSON, `data` an Arrow IPC stream, or the description of the operator in an index."""
 
     target: int
     source: int
@@ -73,7 +73,7 @@ class Division:
         description = Description.load(text)
         labels = key_group_labels(self.after if is_divided(description) else 1)
         for target in labels:
-            yield Part(target, label, "index", json.dumps([watermark, channels, text]))
+            yield Part(target, label, "index", json.dumps([watermark, channels]), text.encode())
             for kind, number in _marks(description, chunks):
                 yield Part(target, label, "mark", json.dumps([kind, number]))
             for name, (now, _) in state.queues.items():
@@ -101,8 +101,8 @@ class Division:
         heads = {part.name for part in found["index"]}
         if len(heads) != 1:
             raise DataError(f"the key groups of an operator have different watermarks: {sorted(heads)}")
-        watermark, channels, text = json.loads(heads.pop())
-        description, state = Description.load(text), MemoryState()
+        watermark, channels = json.loads(heads.pop())
+        description, state = _description(found["index"]), MemoryState()
         store = _rows_together(description, state, found["chunk"])
         for kind in SINCE:
             times = [number for one, number in map(_loaded, found["mark"]) if one == kind]
@@ -112,7 +112,7 @@ class Division:
         assert state.kept is not None, label
         timers = _timers_together(found["queue"], found["timers"], store)
         return GroupState(
-            (watermark, channels, state.kept[2], text),
+            (watermark, channels, state.kept[2], description.dump()),
             dict(state.chunks),
             dict(timers.queues),
             [SetTimers(name, number, data) for (name, number), data in timers.chunks.items()],
@@ -165,6 +165,14 @@ def _marks(description: Description, index: bytes) -> Iterator[tuple[int, int]]:
     for kind, number, *_ in np.frombuffer(index, dtype=np.int64).reshape(_fields(description), -1).T.tolist():
         if kind in SINCE:
             yield kind, number
+
+
+def _description(indexes: Sequence[Part]) -> Description:
+    """The description of the operator that most key groups have. One that has had nothing to write since a change of
+    the query has an earlier one, with other names, until its next message.
+    """
+    ((text, _),) = Counter(part.data for part in indexes).most_common(1)
+    return Description.load(text.decode())
 
 
 def _fields(description: Description) -> int:

@@ -9,9 +9,12 @@ from zlib import crc32
 from pyspark.sql import DataFrame, SparkSession
 
 from tvfsql.errors import DataError
-from tvfsql.runtime.host.stream_id import stream_id
+from tvfsql.runtime.host.stream_id import run_id, stream_id
 
 FILES = "batch-????????-?????????-"  # prefix of a micro-batch's files: a hash of the stream, and the number
+
+# By stream and folder: the run that writes there, and the last micro-batch that had files there when the run began to.
+_last: dict[tuple[int, str], tuple[str, int]] = {}
 
 
 def write_files(
@@ -28,6 +31,10 @@ def write_files(
 
     File names begin with a hash of the stream's query and control folder, and the number. Files are written to a
     folder that readers ignore, and then moved.
+
+    A query that fails ends, so within a run no micro-batch is repeated: the files of an earlier try are of an earlier
+    run. So the folder is listed when a run first writes to it; and after that as long as it had files of this number
+    then, which are those of several micro-batches if an older checkpoint was put back.
     """
     spark = rows.sparkSession
     stream = crc32(" ".join(stream_id(spark)).encode())
@@ -38,7 +45,7 @@ def write_files(
     files = folder.getFileSystem(rows.sparkSession._jsparkSession.sessionState().newHadoopConf())
     writer = rows.write.format(format).options(**dict(options or {})).mode("overwrite")
     writer.partitionBy(*partition_by).save(str(aside.toString()))
-    for file in _files(files, folder, before):
+    for file in _of_earlier_runs(spark, files, folder, stream, number):
         files.delete(file, False)
     root = aside.makeQualified(files.getUri(), files.getWorkingDirectory()).toUri()
     for file in _files(files, aside, "part-"):
@@ -55,6 +62,19 @@ def exists(spark: SparkSession, path: str, name: str) -> bool:
     jvm: Any = spark._jvm
     place = jvm.org.apache.hadoop.fs.Path(path, name)
     return bool(place.getFileSystem(spark._jsparkSession.sessionState().newHadoopConf()).exists(place))
+
+
+def _of_earlier_runs(spark: SparkSession, files: Any, folder: Any, stream: int, number: int) -> list[Any]:
+    """The paths of the files of a micro-batch that an earlier run of the stream has left in a folder."""
+    run, place = run_id(spark), (stream, str(folder.toString()))
+    known, last = _last.get(place, (None, number))
+    if run is not None and known == run and last < number:
+        return []
+    prefix = f"batch-{stream:08x}-"
+    found = [(int(file.getName().split("-")[2]), file) for file in _files(files, folder, prefix)]
+    if run is not None:
+        _last[place] = run, max((of for of, _ in found), default=-1)
+    return [file for of, file in found if of == number]
 
 
 def _files(files: Any, folder: Any, prefix: str) -> list[Any]:
