@@ -1,4 +1,4 @@
-"""The highest rate at which lag does not grow: doubled until it grows, then bisected."""
+"""The highest rate at which lag does not grow and no row is lost: doubled until it does, then bisected."""
 
 from __future__ import annotations
 
@@ -18,13 +18,15 @@ def searched(runner: Runner, engine: str, window: str, transport: str, seconds: 
         made = runner.run(engine, window, transport, rate, seconds, seconds // 3)
         lags = [*made.lags.values()]
         lag = f"lag {lags[0] / 1000:.1f} s, {lags[-1] / 1000:.1f} s at the end" if lags else "nothing arrived"
-        yield f"    {engine}, {rate:,} rows/s: {lag}{', grows' if made.grows else ''}"
+        lost = f", {made.lost:,} rows lost" if made.lost else ""
+        yield f"    {engine}, {rate:,} rows/s: {lag}{', grows' if made.grows else ''}{lost}"
         if made.fell_behind:
             yield f"    {engine}: the feeder fell behind, {made.feed.reached:,.0f} rows/s"
         steps -= bool(grown)
-        if made.grows or made.fell_behind:
+        if made.grows or made.fell_behind or made.lost:
             grown = rate
-            limit = f"{'the feeder is too slow' if made.fell_behind else 'lag grows'} at {rate:,}"
+            reason = "the feeder is too slow" if made.fell_behind else "lag grows" if made.grows else "rows are lost"
+            limit = f"{reason} at {rate:,}"
         else:
             sustained = rate
         rate = (sustained + grown) // 2000 * 1000 if grown else rate * 2
