@@ -6,9 +6,8 @@ what the left side has. Other types do not meet.
 
 from __future__ import annotations
 
-from tvfsql.bind.flink.operators.common_type import common_type
-from tvfsql.bind.flink.time.wall_clock import CLOCK, INSTANT, instant_at, wall_clock
-from tvfsql.bind.flink.zone import local_zone
+from tvfsql.bind.flink.operators.common_type import common_type, other_time
+from tvfsql.bind.flink.time.wall_clock import CLOCK, INSTANT
 from tvfsql.errors import BindError, Span
 from tvfsql.plan.node import Field, Node
 from tvfsql.plan.nodes import Item, Project
@@ -65,8 +64,5 @@ def _item(field: Field, kind: SqlType) -> Item:
     value = column(field.name, field.type)
     if kind in (UNKNOWN, field.type):
         return Item(field.name, value)
-    pattern = f"CAST({{x}} AS {ddl(kind)})"
-    if {kind, field.type} == {CLOCK, INSTANT}:
-        zone = local_zone().replace("'", "''")
-        pattern = (wall_clock if kind == CLOCK else instant_at)("{x}").replace("{zone}", f"'{zone}'")
+    pattern = other_time("{x}", kind) if {kind, field.type} == {CLOCK, INSTANT} else f"CAST({{x}} AS {ddl(kind)})"
     return Item(field.name, template(pattern, {"x": value}, kind))

@@ -99,9 +99,13 @@ def in_common_type(values: Sequence[exp.Expr], type_of: TypeOf, of: str = "") ->
 def _as(value: exp.Expr, kind: SqlType) -> exp.Expr:
     if kind not in (CLOCK, INSTANT):
         return exp.cast(value.copy(), kind)
-    template = wall_clock("{0}") if kind == CLOCK else instant_at("{0}")
+    return made(other_time("{0}", kind), [value.copy()], kind)
+
+
+def other_time(value: str, kind: SqlType) -> str:
+    """SQL for the wall-clock time of an instant, or the instant of a wall-clock time, in the local zone."""
     zone = local_zone().replace("'", "''")
-    return made(template.replace("{zone}", f"'{zone}'"), [value.copy()], kind)
+    return (wall_clock if kind == CLOCK else instant_at)(value).replace("{zone}", f"'{zone}'")
 
 
 def unify(values: Sequence[exp.Expr], type_of: TypeOf, of: str = "") -> None:
