@@ -14,6 +14,7 @@ from datetime import datetime
 from pathlib import Path
 from types import SimpleNamespace
 from typing import TYPE_CHECKING, Any
+from uuid import UUID
 
 import pytest
 from bids import create_table, some_batches, write_files
@@ -111,6 +112,30 @@ def test_each_micro_batch_is_counted_once_and_none_is_passed_over() -> None:
     assert ids([*batches, idle], 2) == []
     assert ids([*batches, idle], 1) == [2]
     assert ids([idle, progress(3), idle | {"batchId": 4}, progress(4)], 2) == [3, 4]
+
+
+def test_only_reports_that_are_new_are_taken_out_of_java() -> None:
+    taken = []
+
+    class Reported:
+        def __init__(self, number: int) -> None:
+            self.number = number
+
+        def batchId(self) -> int:  # noqa: N802  # Spark's name
+            return self.number
+
+        def json(self) -> str:
+            taken.append(self.number)
+            told = {"id": str(UUID(int=1)), "runId": str(UUID(int=2)), "name": None, "timestamp": "", "batchDuration": 5}
+            sink = {"description": "Noop", "numOutputRows": -1}
+            return json.dumps(progress(self.number) | told | {"stateOperators": [], "sources": [], "sink": sink})
+
+    java = SimpleNamespace(recentProgress=lambda: [Reported(number) for number in range(100)])
+    query: Any = SimpleNamespace(_jsq=java, lastProgress=progress(99))
+    for seen, new in ((99, []), (98, [99]), (96, [97, 98, 99]), (None, [*range(100)])):
+        assert [each["batchId"] for each in new_reports(query, seen)] == new
+        assert sorted(taken) == (new if seen != 98 else [])  # the last one is there already
+        taken.clear()
 
 
 def test_the_line_tells_rates_watermark_and_state() -> None:

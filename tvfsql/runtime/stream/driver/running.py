@@ -46,6 +46,7 @@ from tvfsql.runtime.stream.driver.end_of_input import (
 from tvfsql.runtime.stream.driver.idle_sources import Idleness, Source
 from tvfsql.runtime.stream.driver.processing_time_triggers import Triggers
 from tvfsql.runtime.stream.driver.quiet_worker import quiet_java
+from tvfsql.runtime.stream.driver.read_messages import ReadMessages
 from tvfsql.runtime.stream.driver.source_files import came_after, files_looked_up, missing_files
 from tvfsql.runtime.stream.exchange.key_groups import KeyGroups, key_groups
 from tvfsql.runtime.stream.progress.counts import (
@@ -197,6 +198,7 @@ class StreamDriver:
         self.repeated: RepeatedTasks | None = None  # None: Spark repeats no task, or does not tell
         self.idleness: Idleness | None = None
         self.triggers = Triggers()
+        self.read: ReadMessages | None = None  # None: the stream ends
         self.end: EndOfInput | None = None  # None: this run does not announce the end
         self.only_run = False  # whether the end was announced before the run began
         self.began = 0.0  # when the run began, in epoch seconds
@@ -226,7 +228,9 @@ class StreamDriver:
         control = checkpoint / "control"
         control.make()
         self.control = control
-        ended(control)  # a damaged folder is reported before any row is read
+        end = ended(control)  # a damaged folder is reported before any row is read
+        if self.stream.endless:
+            self.read = ReadMessages(control, end)
         self._run(checkpoint, control)
         ends = self.stream.flush and not self.stream.endless and not self.only_run
         if ends and self.end is None and not self.running.stopping.is_set():
@@ -315,6 +319,8 @@ class StreamDriver:
             self._announce(turned, self.idleness.all_idle, control)
         if self.stream.endless and at_rest and self.triggers.wanted(due([self.counts]), self.seen, looked * 1000):
             trigger(control)
+        if self.read is not None:
+            self.read.look(query, self.seen)
 
     def _find_missing(self, progress: StreamingQueryProgress, control: Place) -> None:
         """Count the files that were deleted before they could be read. Raises DataError unless the stream may count

@@ -2,10 +2,12 @@
 
 from __future__ import annotations
 
+import json
 from collections.abc import Iterable, Iterator, Mapping
 from contextlib import contextmanager
 from contextvars import ContextVar
 from datetime import UTC, datetime
+from itertools import takewhile
 from typing import Any
 
 from pyspark.sql import DataFrame, Row
@@ -102,7 +104,18 @@ def new_reports(query: StreamingQuery, seen: int | None) -> list[StreamingQueryP
         return []
     if _ran(last) and newest - 1 == seen:
         return [last]
-    return [each for each in query.recentProgress if _ran(each) and (seen is None or each["batchId"] > seen)]
+    return [each for each in _since(query, seen) if _ran(each)]
+
+
+def _since(query: StreamingQuery, seen: int | None) -> list[StreamingQueryProgress]:
+    """The reports after that of micro-batch `seen`. Spark keeps 100 or more of them, and to take one out of Java costs
+    milliseconds: if all were, the next micro-batches would have ended meanwhile, and all would be taken again.
+    """
+    if (java := getattr(query, "_jsq", None)) is None:  # Spark Connect
+        return [each for each in query.recentProgress if seen is None or each["batchId"] > seen]
+    kept = java.recentProgress()
+    new = takewhile(lambda each: seen is None or each.batchId() > seen, (kept[-i] for i in range(1, len(kept) + 1)))
+    return [StreamingQueryProgress.fromJson(json.loads(each.json())) for each in new][::-1]
 
 
 def _ran(progress: StreamingQueryProgress) -> bool:

@@ -7,6 +7,7 @@ the same. Source: architecture.md#watermarks-and-the-control-channel.
 from __future__ import annotations
 
 import json
+import time
 from uuid import uuid4
 
 from pyspark.sql import DataFrame
@@ -45,14 +46,14 @@ def with_control(rows: DataFrame, table: str) -> DataFrame:
     )
 
 
-def with_now(messages: DataFrame) -> DataFrame:
+def with_now(sent: DataFrame) -> DataFrame:
     """The messages of a micro-batch to an operator, with its time (`now`, bigint, epoch ms), the same for all.
 
     Spark writes the time into the code that it generates, so each micro-batch would compile its own. Spark interprets
     `zip_with` and what is inside it, so there the time changes no code.
     """
     now = F.array(execution().now())
-    return messages.withColumn(NOW, F.zip_with(now, now, lambda time, _: F.unix_millis(time))[0])
+    return sent.withColumn(NOW, F.zip_with(now, now, lambda time, _: F.unix_millis(time))[0])
 
 
 def advance(folder: Place, watermark: int, channel: str | None = None) -> None:
@@ -62,23 +63,29 @@ def advance(folder: Place, watermark: int, channel: str | None = None) -> None:
     """
     message = {CONTROL: watermark} | ({CHANNEL: channel} if channel else {})
     # a name of its own: another process may write at the same time, and not every file system would notice
-    name = f"{len(_messages(folder)):09d}-{uuid4().hex[:12]}.json"
+    name = f"{time.time_ns()}-{uuid4().hex[:12]}.json"
     (folder / name).write(json.dumps(message))
 
 
-def ended(folder: Place) -> bool:
-    """Whether the end of the input has been announced. Raises DataError if a message cannot be read."""
-    return END_OF_INPUT in [_message(file) for file in _messages(folder)]
+def ended(folder: Place) -> list[str]:
+    """The messages that announce the end of the input; none: it has not ended. Raises DataError if a message cannot be
+    read."""
+    return [name for name in messages(folder) if _watermark(folder / name) == END_OF_INPUT]
 
 
-def _messages(folder: Place) -> list[Place]:
-    return [folder / name for name in folder.names() if name.endswith(".json")]
+def messages(folder: Place) -> list[str]:
+    """The names of the messages that are in the folder, the oldest first."""
+    return [name for name in folder.names() if name.endswith(".json")]
 
 
-def _message(file: Place) -> int:
-    """The watermark in a control file, or IDLE or TRIGGER. Raises DataError if the file is empty or truncated."""
+def _watermark(file: Place) -> int:
+    """The watermark in a control file, or IDLE or TRIGGER; TRIGGER if the file has just been deleted. Raises DataError
+    if it is empty or truncated."""
+    text = file.read()
+    if text is None:
+        return TRIGGER
     try:
-        watermark = json.loads(file.read() or "")[CONTROL]
+        watermark = json.loads(text)[CONTROL]
     except (ValueError, KeyError, TypeError) as error:
         raise DataError(
             f"the checkpoint is damaged: {file} is not a control message",
