@@ -38,7 +38,7 @@ class Query:
         self.lists = 0  # how many of them have listed the folder
 
     @property
-    def lastProgress(self) -> dict[str, Any] | None:  # noqa: N802  # Spark's name
+    def lastProgress(self) -> dict[str, Any] | None:  # Spark's name
         return {"batchId": self.number - 1} if self.number else None
 
     def goes_on(self) -> None:

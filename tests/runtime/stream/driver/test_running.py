@@ -121,14 +121,14 @@ def test_only_reports_that_are_new_are_taken_out_of_java() -> None:
         def __init__(self, number: int) -> None:
             self.number = number
 
-        def batchId(self) -> int:  # noqa: N802  # Spark's name
+        def batchId(self) -> int:  # Spark's name
             return self.number
 
         def json(self) -> str:
             taken.append(self.number)
-            told = {"id": str(UUID(int=1)), "runId": str(UUID(int=2)), "name": None, "timestamp": "", "batchDuration": 5}
-            sink = {"description": "Noop", "numOutputRows": -1}
-            return json.dumps(progress(self.number) | told | {"stateOperators": [], "sources": [], "sink": sink})
+            told = {"id": str(UUID(int=1)), "runId": str(UUID(int=2)), "name": None, "timestamp": "", "sources": []}
+            told |= {"batchDuration": 5, "stateOperators": [], "sink": {"description": "Noop", "numOutputRows": -1}}
+            return json.dumps(progress(self.number) | told)
 
     java = SimpleNamespace(recentProgress=lambda: [Reported(number) for number in range(100)])
     query: Any = SimpleNamespace(_jsq=java, lastProgress=progress(99))

@@ -46,7 +46,7 @@ class EndOfInput:
 
     def __init__(self, control: Place) -> None:
         self.control = control
-        self.announced = ended(control)  # by an earlier run
+        self.announced = bool(ended(control))  # by an earlier run
         self.before = -2  # the last micro-batch that had ended when the end was announced
 
     def look(self, seen: int | None, at_rest: bool, all_read: bool) -> bool:
