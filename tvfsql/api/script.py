@@ -245,31 +245,39 @@ class Script:
     def _create_table(self, create: statements.CreateTable) -> Message:
         if create.if_not_exists and self.catalog.find(create.name.text):
             return Message(f"table {create.name.text} exists")
+        old = self.catalog.find(create.name.text)
+        table = self._added(create)
+        self._delete_rows(old)
+        return Message(f"created table {table.name}")
+
+    def _added(self, create: statements.CreateTable) -> Table:
+        """Add a table to the catalog. Rows of a table that it replaces stay."""
         if create.like:
             name = create.like.table
             create = derived(create, definition_of(self.catalog.get(name.text, name.span), name.span))
         table = self._bound(create)
-        if create.or_replace:
-            self._delete_rows(table.name)
         self.catalog.add(table, replace=create.or_replace, span=create.name.span)
-        return Message(f"created table {table.name}")
+        return table
 
     def _create_table_as(self, create: statements.CreateTable, sql: str) -> Outcome:
         """CREATE TABLE ... AS: the table, then an INSERT into it."""
         if create.if_not_exists and self.catalog.find(create.name.text):
             return Message(f"table {create.name.text} exists")
         assert create.query is not None
-        before = self.catalog.copy()
+        before, old = self.catalog.copy(), self.catalog.find(create.name.text)
         with in_local_zone(self.options):
             bound = QueryBinder(self.catalog, self.options).bind(create.query)
-        self._create_table(of_query(create, bound))
+        table = self._added(of_query(create, bound))
         names = tuple(ast.Name(name, create.name.span) for name in bound.names)
         insert = statements.Insert(create.name, names, create.query, span=create.span)
         try:
-            return replace(self._compile(insert, sql), of_script=self.take_warnings())
+            compiled = self._compile(insert, sql)
+            _refuse_own_rows(compiled, table, create.name.span)
         except TvfSqlError:
             self.catalog = before
             raise
+        self._delete_rows(old)
+        return replace(compiled, of_script=self.take_warnings())
 
     def _bound(self, create: statements.CreateTable) -> Table:
         """Bind a CREATE TABLE, and collect the notes on its table."""
@@ -296,12 +304,13 @@ class Script:
         root = resolved_path(root, self.folder) if root else ""
         return self.warehouse.folder(root, path) if self.warehouse else os.path.join(root or "warehouse", path)
 
-    def _delete_rows(self, name: str) -> None:
+    def _delete_rows(self, entry: Table | View | None) -> None:
         """Delete the files of a table without a connector."""
-        entry = self.catalog.find(name)
         connector = entry.connector if isinstance(entry, Table) else None
-        if self.warehouse and isinstance(connector, Managed) and not self.warehouse.delete(connector.path or ""):
-            self.notes.append(f"the rows of {name} stay in {connector.path}")
+        if not entry or not self.warehouse or not isinstance(connector, Managed):
+            return
+        if not self.warehouse.delete(connector.path or ""):
+            self.notes.append(f"the rows of {entry.name} stay in {connector.path}")
 
     def _alter_table(self, alter: statements.AlterTable) -> Message:
         name = alter.table
@@ -357,9 +366,21 @@ class Script:
         if drop.if_exists and self.catalog.look_up(drop.name.text) is None:
             return Message(f"there is no {drop.kind} {drop.name.text}")
         if drop.kind == "table":
-            self._delete_rows(drop.name.text)
+            self._delete_rows(self.catalog.find(drop.name.text))
         self.catalog.drop(drop.name.text, drop.kind, span=drop.name.span)
         return Message(f"dropped {drop.kind} {drop.name.text}")
+
+
+def _refuse_own_rows(compiled: Compiled, table: Table, span: Span) -> None:
+    """Raise UnsupportedError if the query of a CREATE TABLE AS reads the new table, which has no rows yet, in the place
+    of an old one.
+    """
+    if any(isinstance(node, Scan) and node.table == table.name for node in compiled.logical.walk()):
+        raise UnsupportedError(
+            f"the query of the new table {table.name} reads the table that it would replace",
+            span=span,
+            hint=f"INSERT OVERWRITE {table.name} SELECT ..., or CREATE TABLE with another name",
+        )
 
 
 def _refuse_read(table: str, catalog: Catalog, span: Span) -> None:

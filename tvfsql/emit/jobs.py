@@ -89,7 +89,9 @@ def _source(table: Table, usual: int) -> Source:
 
 
 def _folders(tables: Iterable[Table | None]) -> list[str]:
-    return [table.connector.path for table in tables if table and table.connector and table.connector.path is not None]
+    """The folders of the tables that are files."""
+    connectors = (table.connector for table in tables if table and table.connector and table.connector.of_files)
+    return [connector.path for connector in connectors if connector.path is not None]
 
 
 def _is_managed(table: Table | None) -> bool:

@@ -83,9 +83,9 @@ class PythonModule:
         self.lines += laid_out(f"{name} = {_flat(value)}")
         return name
 
-    def statement(self, value: Chain) -> list[str]:
+    def statement(self, value: Chain, indent: int = 4) -> list[str]:
         """A statement that is only an expression."""
-        return laid_out(value.flat())
+        return laid_out(value.flat(), indent)
 
     def once(self, value: Chain) -> None:
         """Write a statement that is only an expression, unless it has been written."""

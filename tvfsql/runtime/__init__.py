@@ -11,6 +11,8 @@ if TYPE_CHECKING:
     from tvfsql.runtime.avro.records import from_avro_record as from_avro_record
     from tvfsql.runtime.avro.records import to_avro_record as to_avro_record
     from tvfsql.runtime.batch.distinct_values import distinct_changes as distinct_changes
+    from tvfsql.runtime.batch.file_tables import refuse_file_log as refuse_file_log
+    from tvfsql.runtime.batch.file_tables import replaced_files as replaced_files
     from tvfsql.runtime.batch.merge_slices import merge_slices as merge_slices
     from tvfsql.runtime.batch.session_windows import local_sessions as local_sessions
     from tvfsql.runtime.batch.session_windows import merge_sessions as merge_sessions
@@ -76,12 +78,14 @@ _MODULE_OF = {
     "print_rows": "frames.print_table",
     "readable": "frames.dead_letters",
     "refuse_null_times": "frames.assigned_windows",
+    "replaced_files": "batch.file_tables",
     "session_windows": "batch.session_windows",
     "slice_rows": "batch.slices_in_python",
     "temporal_join": "batch.temporal_join",
     "to_avro": "avro.messages",
     "to_avro_record": "avro.records",
     "to_protobuf": "protobuf.messages",
+    "refuse_file_log": "batch.file_tables",
     "refuse_unreadable": "frames.dead_letters",
     "unreadable": "frames.dead_letters",
     "windows_or_null": "frames.assigned_windows",

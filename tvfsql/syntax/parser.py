@@ -64,7 +64,7 @@ REFUSED = {
     "LOAD": None,
     "REMOVE": None,
     "STOP": "Ctrl-C stops streams",
-    "TRUNCATE": "INSERT OVERWRITE t SELECT ... WHERE FALSE",
+    "TRUNCATE": "INSERT OVERWRITE t SELECT ... WHERE FALSE, if t is not PARTITIONED BY",
     "UNLOAD": None,
     "UPDATE": None,
 }

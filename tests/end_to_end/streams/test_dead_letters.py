@@ -91,13 +91,14 @@ def test_messages_that_cannot_be_read_are_told_by_their_offset(
     )
     options = {"kafka.bootstrap.servers": broker.servers, "topic": topic}
     messages.coalesce(1).write.format("kafka").options(**options).save()
-    script = tables(tmp_path, topic, broker.servers, format) + TOTALS.format(table="TABLE pages")
+    insert = TOTALS.format(table="TABLE pages")
     for mode in ("streaming", "batch"):
         stops = Session(spark, mode=mode)
+        script = tables(tmp_path / mode, topic, broker.servers, format) + insert
         with pytest.raises(DataError, match=rf"a message cannot be read: {topic}-0@1: hello\nhint"):
             stops.execute(script.replace("'bad'", "''", 1))
     session = Session(spark, mode="streaming", checkpoint=tmp_path / "checkpoint")
-    session.execute(script)
+    session.execute(tables(tmp_path, topic, broker.servers, format) + insert)
     assert read(tmp_path / "totals") == [{"item": "a", "total": 6}]
     assert [(row["place"], row["text"]) for row in read(tmp_path / "bad")] == [(f"{topic}-0@1", "hello")]
     assert session.counts["numDeadLetters"] == 1

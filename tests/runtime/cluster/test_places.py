@@ -51,7 +51,7 @@ def test_a_local_file_is_replaced_at_once_and_only_its_owner_reads_it(tmp_path: 
     for inside in ("k=1", "_k=2", "_aside", ".hidden"):
         (folder / inside).make()
         (folder / inside / inside).write("")
-    assert sorted(folder.below()) == ["_k=2", "k=1", "x"], "as readers of tables see a folder"
+    assert sorted(file.name for file in folder.below()) == ["_k=2", "k=1", "x"], "as readers of tables see a folder"
     (folder / "x").delete()
     assert not (folder / "x").exists()
 

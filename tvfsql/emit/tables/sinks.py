@@ -32,8 +32,17 @@ def with_op(table: Table, plan: Sink) -> Table:
 
 def insert(number: str, plan: Sink, table: Table, module: PythonModule) -> list[str]:
     """`insert(spark)`: writes the rows once."""
-    mode = "overwrite" if plan.overwrite else "append"
-    body = _write(f"query{number}(spark)", mode, table, module, ordered=_is_sorted(plan.input))
+    target = table.connector
+    assert target is not None, table.name
+    files = target.path if target.of_files else None
+    swaps = files is not None and plan.overwrite and not table.partitioned_by
+    mode = "overwrite" if plan.overwrite and not swaps else "append"
+    write = _write(f"query{number}(spark)", mode, table, module, ordered=_is_sorted(plan.input))
+    body = PythonModule().statement(write, 8 if swaps else 4)
+    if files is not None and (swaps or not target.by_number):  # by number, a stream writes without Spark's log
+        name = module.need("tvfsql.runtime", "replaced_files" if swaps else "refuse_file_log")
+        call = Chain("", (Call(name, ("spark", literal(files))),))
+        body = [f"    with {call.flat()}:", *body] if swaps else [*PythonModule().statement(call), *body]
     return ["\n".join([f"def insert{number}(spark: SparkSession) -> None:", *body])]
 
 
@@ -42,26 +51,26 @@ def _is_sorted(node: Node) -> bool:
     return isinstance(node, Sort) or (isinstance(node, Calc | Limit) and _is_sorted(node.input))
 
 
-def _write(rows: str, mode: str, table: Table, module: PythonModule, ordered: bool = False) -> list[str]:
+def _write(rows: str, mode: str, table: Table, module: PythonModule, ordered: bool = False) -> Chain:
     """The statement that writes a DataFrame into a table."""
     target = table.connector
     assert target is not None, table.name
     if target.name == "print":
-        return [f"    {module.need('tvfsql.runtime', 'print_rows')}({rows})"]
+        return Chain("", (Call(module.need("tvfsql.runtime", "print_rows"), (rows,)),))
     if isinstance(target, Jdbc):
-        return PythonModule().statement(Chain("", (_to_postgres(rows, "None", target, table, module, ordered),)))
+        return Chain("", (_to_postgres(rows, "None", target, table, module, ordered),))
     if isinstance(target, SparkCatalog) and target.keys:
-        return PythonModule().statement(Chain("", (_merged(rows, "None", target, table, module, ordered),)))
+        return Chain("", (_merged(rows, "None", target, table, module, ordered),))
     if isinstance(target, SparkCatalog):  # insertInto matches columns by position
         stored = Chain("spark").then("table", literal(target.table)).get("columns")
         chain = Chain(rows).then("select", f"*{stored.flat()}").get("write")
         overwrite = ["overwrite=True"] if mode == "overwrite" else []
-        return PythonModule().statement(chain.then("insertInto", literal(target.table), *overwrite))
+        return chain.then("insertInto", literal(target.table), *overwrite)
     mode = "overwrite" if target.name == "blackhole" else mode
-    chain = _options(
-        _format(_writer(rows, "write", table, module), target).then("mode", literal(mode)), target, table, module
-    )
-    return PythonModule().statement(chain.then("save", *([literal(target.path)] if target.path else [])))
+    chain = _format(_writer(rows, "write", table, module), target).then("mode", literal(mode))
+    if mode == "overwrite" and target.of_files and table.partitioned_by:  # as in Flink, other partitions stay
+        chain = chain.then("option", '"partitionOverwriteMode"', '"dynamic"')
+    return _options(chain, target, table, module).then("save", *([literal(target.path)] if target.path else []))
 
 
 def stream_insert(number: str, plan: Sink, table: Table, module: PythonModule) -> list[str]:
@@ -184,7 +193,7 @@ def take(name: str, table: Table, module: PythonModule) -> str:
         arguments += [f"partition_by={literal(list(table.partitioned_by))}"] if table.partitioned_by else []
         body = PythonModule().statement(Chain("", (Call(module.need(STREAM, "write_files"), tuple(arguments)),)))
     else:
-        body = _write("rows", "append", table, module)
+        body = PythonModule().statement(_write("rows", "append", table, module))
     return "\n".join([f"def {name}(rows: DataFrame, number: int) -> None:", *body])
 
 

@@ -40,6 +40,8 @@ def _refusal(node: Node, options: Options) -> Reason | None:
     if _in_micro_batches(node):
         return None
     match node:
+        case nodes.Sink(overwrite=True):
+            return "INSERT OVERWRITE works in batch only: a stream adds rows", "INSERT INTO, or --mode batch", None
         case nodes.Join():
             return _of_join(node)
         case nodes.LookupJoin(conditions=conditions) if called := next(functions_in(conditions), None):

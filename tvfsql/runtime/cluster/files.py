@@ -23,6 +23,8 @@ if TYPE_CHECKING:
     from pyspark.sql import SparkSession
 
 URL = re.compile(r"[a-zA-Z][a-zA-Z0-9+.-]+:/")
+LOG = "_spark_metadata"  # in the folder of a stream's table: Spark's log of its files, and readers see no others
+WITHOUT_LOG = "use another path, or a table without a connector, which batch and streams can both fill"
 
 
 class Place(ABC):
@@ -51,8 +53,8 @@ class Place(ABC):
         """The names of the entries of a folder, in order; none if there is no folder."""
 
     @abstractmethod
-    def below(self) -> Iterator[str]:
-        """The names of the files in a folder, and in those of its folders that readers do not ignore."""
+    def below(self) -> Iterator[Place]:
+        """The files in a folder, and in those of its folders that readers do not ignore."""
 
     @abstractmethod
     def read(self) -> str | None:
@@ -106,10 +108,10 @@ class LocalPlace(Place):
     def names(self) -> list[str]:
         return sorted(os.listdir(self.path)) if self.path.is_dir() else []
 
-    def below(self) -> Iterator[str]:
-        for _, folders, files in os.walk(self.path):
+    def below(self) -> Iterator[LocalPlace]:
+        for folder, folders, files in os.walk(self.path):
             folders[:] = [name for name in folders if not is_ignored(name)]
-            yield from files
+            yield from (LocalPlace(Path(folder, name)) for name in files)
 
     def read(self) -> str | None:
         try:
@@ -181,6 +183,6 @@ def as_bytes(content: str | bytes) -> bytes:
     return content.encode("utf-8") if isinstance(content, str) else content
 
 
-def is_ignored(folder: str) -> bool:
-    """Whether readers ignore a folder of this name. Names of partition folders may begin with an underscore."""
-    return folder.startswith(("_", ".")) and "=" not in folder
+def is_ignored(name: str) -> bool:
+    """Whether readers ignore a file or folder of this name. Names of partition folders may begin with an underscore."""
+    return name.startswith(("_", ".")) and "=" not in name

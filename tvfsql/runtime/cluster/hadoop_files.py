@@ -113,15 +113,14 @@ class HadoopPlace(Place):
         with self._errors():
             return sorted(str(entry.getPath().getName()) for entry in self._entries(self._path))
 
-    def below(self) -> Iterator[str]:
+    def below(self) -> Iterator[HadoopPlace]:
         with self._errors():
             folders = [self._path]
             while folders:
                 for entry in self._entries(folders.pop()):
-                    name = str(entry.getPath().getName())
                     if entry.isFile():
-                        yield name
-                    elif not is_ignored(name):
+                        yield HadoopPlace(str(entry.getPath().toString()), self.hadoop)
+                    elif not is_ignored(str(entry.getPath().getName())):
                         folders.append(entry.getPath())
 
     def read(self) -> str | None:

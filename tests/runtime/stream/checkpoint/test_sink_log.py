@@ -229,6 +229,25 @@ def test_over_spark_connect_no_log_begins_at_a_url(tmp_path: Path, monkeypatch: 
         checkpoints.refuse_unseen_logs(spark, ["hdfs://host/u"], checkpoint, before)
 
 
+def test_a_new_stream_takes_no_folder_with_files_that_its_log_would_hide(tmp_path: Path) -> None:
+    """Also when it goes on in another folder. Files of its own folder, and those beside late rows, are all seen."""
+    spark: Any = None
+    folder, checkpoint = f"file:{tmp_path}/out", LocalPlace(tmp_path / "checkpoint")
+    for name in ("_SUCCESS", ".part-0.crc", "day=1/part-0.json"):
+        checkpoints.refuse_files_of_others(spark, [folder], [], None)
+        (tmp_path / "out" / name).parent.mkdir(parents=True, exist_ok=True)
+        (tmp_path / "out" / name).touch()
+    with pytest.raises(DataError, match=r"/out has other files, such as part-0\.json"):
+        checkpoints.refuse_files_of_others(spark, [folder], [], None)
+    checkpoints.refuse_files_of_others(spark, [], [folder], None)
+    (tmp_path / "checkpoint" / "spark" / "offsets").mkdir(parents=True)
+    (tmp_path / "checkpoint" / "spark" / "offsets" / "0").touch()
+    own, other = (Manifest((), (), (Sink("t", "filesystem", at),), (), (), 1, "") for at in (folder, "/other"))
+    checkpoints.refuse_files_of_others(spark, [folder], [], checkpoint, own)
+    with pytest.raises(DataError, match="/out has other files"):
+        checkpoints.refuse_files_of_others(spark, [folder], [], checkpoint, other)
+
+
 @pytest.mark.spark
 def test_spark_finds_the_same_intervals_and_reads_such_logs(spark: SparkSession, tmp_path: Path) -> None:
     """Spark's own log, without a stream."""

@@ -18,9 +18,8 @@ from collections.abc import Collection, Iterable, Sequence
 from pyspark.sql import SparkSession
 
 from tvfsql.errors import DataError
-from tvfsql.runtime.cluster.files import Place, table_place
+from tvfsql.runtime.cluster.files import LOG, Place, table_place
 
-LOG = "_spark_metadata"  # in the folder of a table
 INTERVAL, USUAL = "spark.sql.streaming.fileSink.log.compactInterval", "10"  # a setting of the session, its default
 COMPACT = ".compact"
 ENTRY = re.compile(rf"[0-9]+({re.escape(COMPACT)})?")

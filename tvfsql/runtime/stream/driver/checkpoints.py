@@ -15,11 +15,10 @@ from tvfsql.plan.checkpoint.changes import Change, Verdict, changes, verdict_of
 from tvfsql.plan.checkpoint.manifest import PARALLELISM, Manifest
 from tvfsql.plan.checkpoint.matching import following
 from tvfsql.plan.start_mode import StartMode
-from tvfsql.runtime.cluster.files import Place, table_place
+from tvfsql.runtime.cluster.files import LOG, WITHOUT_LOG, Place, is_ignored, table_place
 from tvfsql.runtime.stream.checkpoint.added_sources import BEFORE
 from tvfsql.runtime.stream.checkpoint.parallelism import FILE as KEY_GROUPS_KEPT
 from tvfsql.runtime.stream.checkpoint.parallelism import keep_key_groups, kept_key_groups
-from tvfsql.runtime.stream.checkpoint.sink_log import LOG
 from tvfsql.runtime.stream.checkpoint.unfinished_rescale import settle
 from tvfsql.runtime.stream.sinks.files import FILES
 from tvfsql.secrets import without
@@ -183,7 +182,7 @@ def refuse_files_of_others(
     checkpoint: Place | None,
     before: Manifest | None = None,
 ) -> None:
-    """Raise DataError if a folder that a stream writes to holds the output of another stream.
+    """Raise DataError if a folder that a stream writes to holds files of another stream, or of batch.
 
     Spark lists a sink's files by micro-batch, and skips micro-batches that are already listed. A new stream starts at 0
     again, so its first rows would be lost silently. Files outside Spark's list would be lost too: readers that use
@@ -199,10 +198,16 @@ def refuse_files_of_others(
         if (folder := table_place(path, spark)) is None:
             continue
         listed = any(name[:1].isdigit() for name in (folder / LOG).names())
-        if listed or (path in writes and any(fnmatch(name, f"{FILES}*") for name in folder.below())):
+        names = [file.name for file in folder.below() if not is_ignored(file.name)] if path in writes else []
+        if listed or any(fnmatch(name, f"{FILES}*") for name in names):
             raise DataError(
                 f"the folder {path} holds the output of another stream",
                 hint="use another path, or resume that stream with its --checkpoint",
+            )
+        if names:
+            raise DataError(
+                f"the folder {path} has other files, such as {names[0]}, but a stream needs a folder of its own",
+                hint=WITHOUT_LOG,
             )
 
 

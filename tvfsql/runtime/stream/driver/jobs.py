@@ -85,7 +85,7 @@ def start_streams(spark: SparkSession, *jobs: Job, flush: bool = True, changed_i
     With `flush` the end of a bounded input fires every window. With `changed_input` the state is reused although open
     windows will mix results of the old and the new query. On a cluster each job has a checkpoint. Raises OptionError if
     a checkpoint belongs to another program or Spark's ANSI mode is off, and DataError if a checkpoint cannot be used or
-    the files of a sink belong to another stream.
+    the folder of a sink has files of others.
     """
     require_settings(spark)
     folders = [None if job.checkpoint is None else place_of(job.checkpoint, lambda: spark).resolved() for job in jobs]

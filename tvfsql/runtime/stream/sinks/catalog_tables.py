@@ -12,6 +12,7 @@ from pyspark.sql import DataFrame, SparkSession
 from pyspark.sql import functions as F
 
 from tvfsql.errors import DataError
+from tvfsql.runtime.cluster.files import LOG
 from tvfsql.runtime.databases.lakehouse import append_rows
 from tvfsql.runtime.host.spark_catalog import format_of
 from tvfsql.runtime.stream.sinks.files import exists, write_files
@@ -45,7 +46,7 @@ def write_table(rows: DataFrame, number: int, table: str) -> None:
     if files is None:
         append_rows(stored, number, table, format_of(spark, table))
         return
-    if exists(spark, files.path, "_spark_metadata"):
+    if exists(spark, files.path, LOG):
         raise DataError(
             f"the folder of table {table} has a file log of Spark's streams, which hides other files",
             hint="another table",

@@ -10,7 +10,7 @@ from urllib.parse import unquote, urlsplit
 from pyspark.sql import DataFrame, SparkSession
 from pyspark.sql.streaming.readwriter import DataStreamWriter
 
-LOG = "_spark_metadata"
+from tvfsql.runtime.cluster.files import LOG
 
 
 class Collected:
