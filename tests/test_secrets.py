@@ -10,11 +10,12 @@ from pathlib import Path
 import pytest
 
 from tvfsql import TvfSqlError, compile
+from tvfsql.api.program import Program
 from tvfsql.api.script import Script, Text
 from tvfsql.errors import DataError, SqlSyntaxError
 from tvfsql.folders import is_ours
 from tvfsql.runtime import from_environment
-from tvfsql.secrets import without
+from tvfsql.secrets import stars, without
 
 SECRET = "hunter\"2 ''x"
 TABLE = f"""CREATE TABLE t (k STRING) WITH ('connector' = 'kafka', 'topic' = 't', 'format' = 'json',
@@ -53,6 +54,46 @@ def test_errors_show_no_password() -> None:
     with pytest.raises(TvfSqlError) as caught:
         compile("CREATE TABLE t (k STRING) WITH ('connector' = 'kafka', 'properties.ssl.key.password' = 'hunter2')")
     assert "hunter" not in str(caught.value)
+
+
+URLS = {
+    "jdbc:postgresql://h:5432/db?user=me&password={}": "jdbc:postgresql://h:5432/db?user=me&password=******",
+    "jdbc:mysql://me:{}@h:3306/db?a=b@c": "jdbc:mysql://me:******@h:3306/db?a=b@c",
+    "jdbc:sqlserver://h:1433;Password={};database=db": "jdbc:sqlserver://h:1433;Password=******;database=db",
+    "jdbc:oracle:thin:me/{}@h:1521/db": "jdbc:oracle:thin:me/******@h:1521/db",
+    "jdbc:oracle:thin:@//h:1521/db": "jdbc:oracle:thin:@//h:1521/db",
+}
+
+
+@pytest.mark.parametrize("url", URLS)
+def test_passwords_in_urls_do_not_show(url: str) -> None:
+    table = f"CREATE TABLE t (k STRING) WITH ('connector' = 'jdbc', 'table-name' = 't', 'url' = '{url}')"
+    given, hidden = table.format("hunter2"), table.replace(url, URLS[url])
+    (of_table,) = (out for out in Script().outcomes(f"{given}; SHOW CREATE TABLE t") if isinstance(out, Text))
+    assert URLS[url] in of_table.text
+    query = compile(f"{given}; SELECT k FROM t")
+    assert url.format("hunter2") in query.code
+    assert without(query.code) == query.code.replace(url.format("hunter2"), URLS[url])
+    assert without(without(query.code)) == without(query.code)
+    assert stars(given) == hidden.replace("******", "*******")
+    of_environment = compile(table.format("${ENV:PW}") + "; SELECT k FROM t").code
+    assert without(of_environment) == of_environment
+
+
+def test_a_written_table_and_its_manifest_show_no_password_of_a_url() -> None:
+    table = "CREATE TABLE t (k STRING) WITH ('connector' = 'jdbc', 'table-name' = 't', 'url' = '{}')"
+    source = "CREATE TABLE s (k STRING) WITH ('connector' = 'rate')"
+    url = "jdbc:postgresql://h/db?password=hunter2"
+    made = compile(f"{table.format(url)}; {source}; INSERT INTO t SELECT k FROM s", mode="streaming")
+    assert "hunter2" in made.code and "hunter2" not in without(made.code)
+    assert "hunter2" not in Program((made,)).manifest.dump()
+
+
+def test_set_shows_no_key_of_an_account() -> None:
+    key = "spark.hadoop.fs.azure.account.key.me.dfs.core.windows.net"
+    script = Script()
+    shown = [*script.outcomes(f"SET '{key}' = 'hunter2'; SET")]
+    assert "hunter2" not in str(shown) and "hunter2" not in str([*script.options.listed()])
 
 
 def test_a_column_called_password_is_no_secret() -> None:

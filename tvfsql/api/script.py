@@ -292,7 +292,7 @@ class Script:
         if table.connector and table.connector.path:
             table = replace(table, connector=replace(table.connector, path=self._path(table.connector)))
         self._ignore(table.ignored)
-        self.notes += table.connector.notes(table.name) if table.connector else ()
+        self.notes += table.notes
         return table
 
     def _path(self, connector: Connector) -> str:

@@ -99,6 +99,16 @@ class Table:
         return tuple(column for column in self.columns if column.scalar is None and not column.virtual)
 
     @property
+    def notes(self) -> tuple[str, ...]:
+        """Lines to tell the user who creates the table."""
+        if self.connector is None:
+            return ()
+        found = () if self.partitioned_by else self.connector.columns_of_folders
+        lost = ", ".join(_name(field.name) for field in self.physical if field.name in found)
+        line = f"table {self.name} reads {lost} from its files, not from names of folders: PARTITIONED BY ({lost})"
+        return (*self.connector.notes(self.name), *((line,) if lost else ()))
+
+    @property
     def metadata(self) -> dict[str, TableColumn]:
         """The metadata columns by name."""
         return {column.name: column for column in self.columns if column.metadata is not None}

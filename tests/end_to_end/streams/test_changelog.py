@@ -178,11 +178,17 @@ def test_a_batch_reads_the_rows_that_are_left(spark: SparkSession) -> None:
 
 # ------------------------------------------------------------------------------------------ messages
 
-PRODUCTS = "id BIGINT, item STRING, price DECIMAL(10, 2), weight DECIMAL(30, 2), tags ARRAY<STRING>, ts TIMESTAMP(3)"
-PEN = {"id": 101, "item": "pen", "price": "3.14", "tags": ["a"], "ts": "2020-05-13 12:01:00"}
+PRODUCTS = (
+    "id BIGINT, item STRING, price DECIMAL(10, 2), weight DECIMAL(30, 2), tags ARRAY<STRING>, ts TIMESTAMP(3), "
+    "made DATE"
+)
+PEN = {"id": 101, "item": "pen", "price": "3.14", "tags": ["a"], "ts": "2020-05-13 12:01:00", "made": "2020-01-31"}
 INK = {"id": 102, "item": "ink", "price": 8, "weight": 0.5, "tags": None, "ts": "2020-05-13T12:02:00"}
 RED = {**INK, "item": "red", "price": None, "weight": 12345678901234567890.25}
-LEFT = [(102, "red", None, "2020-05-13 12:02:00"), (103, "pen", "1.50", "2020-05-13 12:03:00")]
+LEFT = [
+    (102, "red", None, "2020-05-13 12:02:00", "None"),
+    (103, "pen", "1.50", "2020-05-13 12:03:00", "2020-02-29"),
+]
 
 
 def debezium(op: str, before: object, after: object) -> dict[str, Any]:
@@ -201,7 +207,7 @@ def texts(row: Mapping[str, Any]) -> dict[str, Any]:
     return {k: v if v is None or isinstance(v, str) else json.dumps(v) for k, v in row.items()}
 
 
-LAST = {"id": 103, "item": "pen", "price": "1.50", "tags": [], "ts": "2020-05-13 12:03:00"}
+LAST = {"id": 103, "item": "pen", "price": "1.50", "tags": [], "ts": "2020-05-13 12:03:00", "made": "2020-02-29"}
 DEBEZIUM = [
     debezium("r", None, PEN),
     debezium("c", None, INK),
@@ -239,7 +245,8 @@ ON_STREAMS = ("debezium", "canal")  # the windows, in `make test`; those of the 
 def test_messages_of_debezium_and_canal_are_changes(form: str, spark: SparkSession, tmp_path: Path) -> None:
     messages, options = FORMATS[form]
     (tmp_path / "in").mkdir()
-    (tmp_path / "in" / "1.json").write_text("".join(json.dumps(message) + "\n\n" for message in messages))
+    text = "".join(json.dumps(message) + "\n\n" for message in messages)
+    (tmp_path / "in" / "1.json").write_text(text.replace("1.2345678901234567e+19", "12345678901234567890.25"))
     query = """SELECT window_end, item, COUNT(*) AS n, SUM(price) AS total, MAX(weight) AS most, MAX(tags) AS tags
         FROM TABLE(TUMBLE(TABLE products, DESCRIPTOR(ts), INTERVAL '10' MINUTE))
         GROUP BY window_start, window_end, item"""
@@ -253,13 +260,13 @@ def test_messages_of_debezium_and_canal_are_changes(form: str, spark: SparkSessi
         pen, red = (found[0], found[1]) if found[0][0] == "pen" else (found[1], found[0])
         assert len(found) == 2
         assert (pen[1], str(pen[2]), pen[3], pen[4]) == (1, "1.50", None, [])
-        assert (red[1], red[2], str(red[3]), red[4]) == (1, None, "12345678901234567000.00", None)
+        assert (red[1], red[2], str(red[3]), red[4]) == (1, None, "12345678901234567890.25", None)
     session = Session(spark)
     session.execute(
         f"CREATE TABLE products ({PRODUCTS}) WITH ('connector' = 'filesystem', 'path' = '{tmp_path / 'in'}', {options})"
     )
-    rows = session.sql("SELECT id, item, price, ts FROM products").collect()
-    assert sorted((row.id, row.item, row.price and str(row.price), str(row.ts)) for row in rows) == LEFT
+    rows = session.sql("SELECT id, item, price, ts, made FROM products").collect()
+    assert sorted((row.id, row.item, row.price and str(row.price), str(row.ts), str(row.made)) for row in rows) == LEFT
 
 
 @pytest.mark.spark
@@ -273,6 +280,8 @@ def test_messages_of_debezium_and_canal_are_changes(form: str, spark: SparkSessi
         (canal("UPDATE", [texts(PEN)]), "canal-json", "lacks rows, of type UPDATE"),
         (debezium("c", None, {**PEN, "id": "no number"}), "debezium-json", "'no number' cannot be cast to BIGINT"),
         ("no object", "canal-json", "a row cannot be read"),
+        (debezium("c", None, {**PEN, "made": 19000}), "debezium-json", "made is no DATE: 19000"),
+        (debezium("c", None, {**PEN, "ts": "12:30:00"}), "debezium-json", r"ts is no TIMESTAMP\(3\): 12:30:00"),
     ],
 )
 def test_messages_that_say_too_little_stop_the_query(

@@ -6,6 +6,7 @@ import os
 import re
 from collections.abc import Mapping
 from dataclasses import dataclass
+from pathlib import Path
 
 from tvfsql.catalog.connectors.changes import Changes
 from tvfsql.catalog.connectors.ignored import ignored_names
@@ -16,6 +17,7 @@ from tvfsql.plan.tables.conflicts import DEDUPLICATE
 FORMATS = ("avro", "csv", "json", "orc", "parquet", "text")
 SINKS_ONLY = ("print", "blackhole")
 ENDLESS = ("rate", "socket")
+OF_A_FILE = re.compile(r"\.(?:avro|csv|tsv|jsonl?|ndjson|orc|parquet|text|txt|gz|bz2|zst|lz4|snappy)$", re.IGNORECASE)
 IN_PARTS = ("filesystem", "kafka", "managed", "spark-catalog", "upsert-kafka", *SINKS_ONLY)
 
 
@@ -45,6 +47,21 @@ class Connector:
             return self.path
         folder, name = os.path.split(self.path)
         return os.path.join(folder, f"{{{name}}}")
+
+    @property
+    def is_folder(self) -> bool:
+        """Whether its path is that of a folder: it is one on this machine, or its name is not that of a file."""
+        path = (self.path or "").removeprefix("file:")
+        named = os.path.isfile(path) or OF_A_FILE.search(path)
+        return self.name == "filesystem" and (os.path.isdir(path) or not named)
+
+    @property
+    def columns_of_folders(self) -> frozenset[str]:
+        """The names before `=` in the names of its subfolders on this machine, such as `day` of `day=1`."""
+        path = (self.path or "").removeprefix("file:")
+        if not (self.is_folder and os.path.isdir(path)):
+            return frozenset()
+        return frozenset(found.name.partition("=")[0] for found in Path(path).glob("*=*") if found.is_dir())
 
     @property
     def of_files(self) -> bool:
@@ -122,7 +139,7 @@ class Connector:
     @property
     def writing(self) -> tuple[tuple[str, str], ...]:
         """Spark's options for writing."""
-        return (*self.options, *self.written)
+        return tuple((dict(self.options) | dict(self.written)).items())
 
     @property
     def metadata(self) -> Mapping[str, tuple[str, ...]]:

@@ -36,6 +36,11 @@ STANDARDS = {
     },
     "iso-8601": {},
 }
+# How Flink writes, unless a table has the option: blanks around a text and NULL fields stay.
+WRITTEN = {
+    "csv": {"ignoreLeadingWhiteSpace": "false", "ignoreTrailingWhiteSpace": "false"},
+    "json": {"ignoreNullFields": "false"},
+}
 SPARK_CSV = (
     "sep", "delimiter", "quote", "escape", "comment", "nullValue", "nanValue", "mode", "dateFormat", "timestampFormat",
     "timestampNTZFormat", "ignoreLeadingWhiteSpace", "ignoreTrailingWhiteSpace", "emptyValue", "locale", "maxColumns",
@@ -99,13 +104,19 @@ def spark_options(
         )
     if form == "csv" and found.get("header", "").lower() == "true":
         found.setdefault("enforceSchema", "false")  # else the names of the header would not matter
+    if form == "csv" and (quote := found.get("quote", '"')):
+        found.setdefault("escape", quote)  # RFC 4180, as in Flink; Spark alone has a backslash
     return tuple(found.items())
 
 
 def written_options(form: str, given: Mapping[str, str]) -> tuple[tuple[str, str], ...]:
     """Return Spark's options of a format that only apply to writing; `given` as in `spark_options`."""
-    standard = given.get(f"{form}.{STANDARD}", "iso-8601").lower()
-    return tuple(STANDARDS[standard].items()) if form == "json" else ()
+    known = known_options(form, of_files=True)
+    own = {known[key] for key in given}
+    written = {name: value for name, value in WRITTEN.get(form, {}).items() if name not in own}
+    if form == "json":
+        written |= STANDARDS[given.get(f"{form}.{STANDARD}", "iso-8601").lower()]
+    return tuple(written.items())
 
 
 def _word(key: str, value: str, words: Collection[str], spans: Mapping[str, Span]) -> str:

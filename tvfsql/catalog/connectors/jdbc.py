@@ -14,6 +14,7 @@ from tvfsql.errors import BindError, Span, UnsupportedError
 from tvfsql.plan.node import Field
 from tvfsql.plan.tables.conflicts import CONFLICTS
 from tvfsql.plan.tables.options import TableOptions
+from tvfsql.secrets import without_passwords
 
 JDBC, POSTGRES = "jdbc", "jdbc:postgresql:"
 OF_SPARK = ("dbtable", "query")
@@ -89,7 +90,8 @@ def jdbc(
     """
     url = options.text("url", example=f"{POSTGRES}//localhost:5432/db")
     if not url.startswith("jdbc:"):
-        raise options.error("url", f"is no URL of JDBC: {url}", f"'url' = '{POSTGRES}//localhost:5432/db'")
+        problem = f"is no URL of JDBC: {without_passwords(url)}"
+        raise options.error("url", problem, f"'url' = '{POSTGRES}//localhost:5432/db'")
     table = options.text("table-name", example="totals")
     login = {"user": "username", "password": "password"}
     given = tuple((theirs, options.text(ours)) for theirs, ours in login.items() if ours in options)

@@ -152,8 +152,6 @@ def _written(part: Part, table: Table, module: PythonModule) -> Chain:
         kind = next(column.type for column in table.columns if column.name == name)
         return _bytes_of(name, RAW_BYTES[kind]) if kind in RAW_BYTES else _column_of(name)
     options = {name: value for name, value in (*part.options, *part.written) if name != "mode"}  # the parser's mode
-    if part.format == "json":
-        options = {"ignoreNullFields": "false"} | options
     struct = Chain("F").then("struct", *columns.names(part.columns))
     if part.format in (AVRO, CONFLUENT):
         return _avro("to_avro", struct, _stored(part, table), part, module)

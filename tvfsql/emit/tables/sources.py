@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import re
+from collections.abc import Sequence
 from dataclasses import replace
 
 from tvfsql.catalog.connectors import Connector, Generated, Kafka, Managed, SparkCatalog
@@ -26,6 +27,7 @@ SOURCES = {"datagen": "DatagenSource", "faker": "FakerSource", "nexmark": "Nexma
 # A stream passes over files that are older than the newest one by more than this, by default 7 days. Unless a table has
 # the option, files of any age are read: Spark then remembers the names of all, which are in its log anyway.
 AGE, ANY_AGE = "maxFileAge", "1000000d"
+SUBFOLDERS = "recursiveFileLookup"
 
 
 def read_table(node: TableSourceScan, module: PythonModule) -> str:
@@ -48,13 +50,13 @@ def read_table(node: TableSourceScan, module: PythonModule) -> str:
         values = (literal(f"value.{columns.reference(field.name)}") for field in node.fields)
         return module.assign(table, Chain(table).then("select", *values, literal(node.sign)))
     fields = node.source.physical
+    parts = node.source.partitioned_by if source.of_files else ()
     if isinstance(source, Generated):
         module.once(Chain("spark.dataSource").then("register", module.need(RUNTIME, SOURCES[source.format])))
         fields = node.fields or fields[:1]  # only these are generated
     rows = _reader(node, source)
     if source.takes_schema:
-        stored = tuple(replace(field, type=_stored(field, source)) for field in fields)
-        rows = rows.then("schema", literal(", ".join([columns_ddl(stored), *([OF_TEXT] if node.dead_letters else [])])))
+        rows = rows.then("schema", literal(_schema(fields, parts, node, source)))
     module.assign(table, _loaded(node, source, rows, module))
     if node.dead_letters is not None:
         tell_letters(table, literal(quoted(TEXT)), node, module)
@@ -67,9 +69,19 @@ def read_table(node: TableSourceScan, module: PythonModule) -> str:
         module.assign(table, Chain(table).then("select", *wanted))
     elif any(_stored(field, source) != field.type for field in node.fields):
         module.assign(table, Chain(table).then("select", *(_checked(field, source) for field in node.fields)))
-    elif node.fields != fields:
+    elif node.fields != fields or parts:  # Spark has the columns of folders last
         module.assign(table, Chain(table).then("select", *columns.names(node.columns)))
     return table
+
+
+def _schema(fields: Sequence[Field], parts: Sequence[str], node: TableSourceScan, source: Connector) -> str:
+    """The columns as Spark is to read them, as DDL. Those of folders (`parts`) come last, where Spark puts them once it
+    knows the folders: a stream that starts without files takes columns by position.
+    """
+    stored = {field.name: replace(field, type=_stored(field, source)) for field in fields}
+    of_files = columns_ddl(field for name, field in stored.items() if name not in parts)
+    text = OF_TEXT if node.dead_letters else ""
+    return ", ".join(filter(None, (of_files, text, columns_ddl(stored[name] for name in parts if name in stored))))
 
 
 def _of_catalog(node: TableSourceScan, source: SparkCatalog, module: PythonModule) -> Chain:
@@ -135,7 +147,7 @@ def _reader(node: TableSourceScan, source: Connector) -> Chain:
 def _loaded(node: TableSourceScan, source: Connector, rows: Chain, module: PythonModule) -> Chain:
     told = node.dead_letters is not None
     options = parsing(source.options, source.format) if told else source.options
-    for key, value in (*options, *_of_any_age(node, source)):
+    for key, value in (*options, *_of_any_age(node, source), *_with_subfolders(node, source)):
         rows = rows.then("option", literal(key), option_value(value, module))
     if isinstance(source, Managed):
         return rows.then("load", f"{module.need(RUNTIME, 'managed_folder')}({literal(source.path)})")
@@ -147,3 +159,10 @@ def _of_any_age(node: TableSourceScan, source: Connector) -> tuple[tuple[str, st
     """The option by which a stream reads files of any age."""
     own = any(key.lower() == AGE.lower() for key, _ in source.options)
     return ((AGE, ANY_AGE),) if node.streaming and source.of_files and not own else ()
+
+
+def _with_subfolders(node: TableSourceScan, source: Connector) -> tuple[tuple[str, str], ...]:
+    """The option by which Spark reads files in subfolders too. Without it folders with names like `day=1` would make
+    columns that the table does not have."""
+    own = any(key.lower() == SUBFOLDERS.lower() for key, _ in source.options)
+    return ((SUBFOLDERS, "true"),) if source.is_folder and not node.source.partitioned_by and not own else ()

@@ -44,6 +44,7 @@ from tvfsql.plan.node import Node
 from tvfsql.plan.tables.internal_columns import CONTROL
 from tvfsql.plan.values.durations import duration
 from tvfsql.plan.values.scalar import Ref, Scalar, bare, column
+from tvfsql.secrets import stars, without_passwords
 
 TIME = "$time"  # the operator's time column, among the traced columns
 PASSES = f"`{CONTROL}` IS NOT NULL OR ("  # the start of a condition that control rows satisfy too
@@ -113,7 +114,7 @@ class _Tracer:
             tuple(map(source_of, sources)),
             tuple(_sink(table, how) for table, how in tables if table is not None),
             tuple(self._input(branch) for plan in shared or self.plans for branch in _branches(plan, {})),
-            tuple(sql),
+            tuple(map(stars, sql)),
             LAYOUT,
             metadata.version("tvfsql"),
         )
@@ -305,7 +306,7 @@ def _sink(table: Table, by_batch: bool) -> Sink:
     if connector is None:
         return Sink(table.name, "")
     at = connector.table if isinstance(connector, SparkCatalog) else connector.path
-    at = f"{connector.url} {connector.table}" if isinstance(connector, Jdbc) else at
+    at = f"{without_passwords(connector.url)} {connector.table}" if isinstance(connector, Jdbc) else at
     at = connector.topic if isinstance(connector, Kafka) else at
     return Sink(table.name, connector.name, at or "", by_batch or bool(connector.by_number))
 

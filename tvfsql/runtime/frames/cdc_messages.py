@@ -11,11 +11,14 @@ from pyspark.sql import Column, DataFrame
 from pyspark.sql import functions as F
 
 from tvfsql.plan.tables.internal_columns import SIGN
+from tvfsql.plan.values.types import shown
 from tvfsql.runtime.frames.column_names import column_of
 
-ROW = "MAP<STRING, STRING>"  # a row's values as texts: a missing value differs from NULL
 VALUE, CHANGES = "value", "$changes"
 NO_ROWS = ("CREATE", "ALTER", "CINDEX", "DINDEX")  # Canal's messages about a table's schema, without rows
+# the text of a time, as in Flink: Spark alone takes the number 19000 for a year, and 12:30 for a time of today
+DAY = {"DATE": r"^\d{4}-\d\d-\d\d$", "TIMESTAMP": r"^\d{4}-\d\d-\d\d", "TIMESTAMP_NTZ": r"^\d{4}-\d\d-\d\d"}
+OF_NUMBERS = "declare a number of days as INT, of milliseconds as BIGINT, and compute the time from it"
 
 
 def debezium_changes(
@@ -28,7 +31,8 @@ def debezium_changes(
     are unchanged. Reads (`r`) and creates (`c`) are inserts, deletes (`d`) are deletes, an update (`u`) is one of each.
     An unreadable message fails the query with DataError.
     """
-    envelope = f"before {ROW}, after {ROW}, op STRING"
+    row = _row(columns)
+    envelope = f"before {row}, after {row}, op STRING"
     parsed = _parsed(messages, f"payload STRUCT<{envelope}>" if schema_include else envelope)
     if schema_include:
         parsed = parsed.withColumn(VALUE, F.col(f"{VALUE}.payload")).where(F.col(VALUE).isNotNull())
@@ -60,7 +64,8 @@ def canal_changes(
     Columns are as in `debezium_changes`. `database` and `table` are patterns that match the whole name. Messages of
     other databases and tables are skipped, and so are messages without changes of rows.
     """
-    schema = f"data ARRAY<{ROW}>, old ARRAY<{ROW}>, type STRING, database STRING, `table` STRING"
+    row = _row(columns)
+    schema = f"data ARRAY<{row}>, old ARRAY<{row}>, type STRING, database STRING, `table` STRING"
     parsed = _parsed(messages, schema)
     for name, pattern in (("database", database), ("table", table)):
         if pattern is not None:
@@ -86,6 +91,14 @@ def canal_changes(
     return _rows(parsed, changes, columns, sign)
 
 
+def _row(columns: Mapping[str, str]) -> str:
+    """The type of a row: values by name, since a missing one differs from NULL. A number that becomes text goes through
+    a DOUBLE, unless it is a VARIANT, which takes longer to read.
+    """
+    exact = any("DECIMAL" in kind for kind in columns.values())
+    return f"MAP<STRING, {'VARIANT' if exact else 'STRING'}>"
+
+
 def _parsed(messages: DataFrame, schema: str) -> DataFrame:
     text = column_of(VALUE).cast("string")
     there = messages.where(F.trim(text) != "")
@@ -105,9 +118,12 @@ def _rows(parsed: DataFrame, changes: Column, columns: Mapping[str, str], sign: 
 
 
 def _typed(row: Column, name: str, kind: str) -> Column:
-    text = F.try_element_at(row, F.lit(name))
+    text = F.try_element_at(row, F.lit(name)).cast("string")
     if kind.startswith(("ARRAY<", "MAP<", "STRUCT<")):
         return F.from_json(text, kind, {"mode": "FAILFAST"})
+    if kind in DAY:
+        wrong = F.concat(F.lit(f"{name} is no {shown(kind.lower())}: "), text)
+        return F.when(text.rlike(DAY[kind]), text.cast(kind)).when(text.isNotNull(), _refused(wrong, OF_NUMBERS))
     return F.unbase64(text) if kind == "BINARY" else text.cast(kind)
 
 

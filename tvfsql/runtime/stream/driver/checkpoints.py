@@ -84,7 +84,7 @@ def has_text(folder: Place, program: str) -> bool | None:
     """Whether a checkpoint holds this program's text, ignoring the part that says how it is run. None: it holds no
     text."""
     kept = (folder / PROGRAM).read()
-    return _identity(kept) == _identity(without(program)) if kept is not None else None
+    return _identity(without(kept)) == _identity(without(program)) if kept is not None else None
 
 
 def refuse_other_text(folder: Place, program: str) -> bool:
