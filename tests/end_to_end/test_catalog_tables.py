@@ -44,8 +44,8 @@ def test_both_modes_read_and_fill_them_by_the_names_of_their_columns(shop: Spark
     assert totals == [("apple", 4), ("apple", 4), ("pear", 2), ("pear", 2)]
 
     stream = Session(shop, mode="streaming", catalog=batch.catalog)
-    set_of_two = f"{insert}; INSERT INTO shop.by_item (item, price) SELECT item, CAST(n AS INT) FROM ({PER_MINUTE})"
-    stream.execute(f"USE shop; EXECUTE STATEMENT SET BEGIN {set_of_two}; END")
+    by_item = f"INSERT INTO shop.by_item (item, price) SELECT item, CAST(n AS SMALLINT) FROM ({PER_MINUTE})"
+    stream.execute(f"USE shop; EXECUTE STATEMENT SET BEGIN {insert}; {by_item}; END")
     assert rows(batch, "SELECT item, n FROM totals") == sorted(totals * 2)  # not what was listed before the stream
     assert rows(batch, "SELECT item, price FROM by_item") == totals
     batch.execute(f"INSERT OVERWRITE totals (window_end, item, n) {PER_MINUTE}")
@@ -55,7 +55,7 @@ def test_both_modes_read_and_fill_them_by_the_names_of_their_columns(shop: Spark
 def test_a_micro_batch_that_is_repeated_after_a_kill_is_there_once(shop: SparkSession, tmp_path: Path) -> None:
     """The kill: Spark has not logged that the last micro-batch was written."""
     bids = "shop.bid /*+ OPTIONS('maxFilesPerTrigger' = '1') */"
-    insert = f"INSERT INTO shop.by_item (item, price) SELECT item, price FROM {bids}"
+    insert = f"INSERT INTO shop.by_item (item, price) SELECT item, CAST(price AS SMALLINT) FROM {bids}"
     once = [(price, item) for price, item in shop.sql("SELECT price, item FROM shop.bid").collect()]
     for _ in range(2):
         Session(shop, mode="streaming", checkpoint=tmp_path / "checkpoint").execute(insert)

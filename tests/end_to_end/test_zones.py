@@ -21,6 +21,7 @@ from streams import at
 
 from examples import SOAK
 from tvfsql import Session
+from tvfsql.runtime.local_spark.start import start_spark
 
 if TYPE_CHECKING:
     from pathlib import Path
@@ -194,3 +195,14 @@ def test_the_machines_zone_changes_nothing(spark: SparkSession, tmp_path: Path) 
     there = subprocess.run(command, env={**environment(), "TZ": another}, capture_output=True, check=True, text=True)
     assert there.stdout == here
     assert len(here.splitlines()) > 150
+
+
+@pytest.mark.spark
+def test_a_spark_that_runs_keeps_its_zone(spark: SparkSession) -> None:
+    zone = "spark.sql.session.timeZone"
+    assert spark.conf.get(zone) == "UTC"
+    try:
+        spark.conf.set(zone, "Asia/Tokyo")
+        assert start_spark().conf.get(zone) == "Asia/Tokyo"
+    finally:
+        spark.conf.set(zone, "UTC")

@@ -103,9 +103,10 @@ class Grouping:
             if item.name == plan:
                 return item.scalar.sql
         for part in self.relation.visible:
-            if part.plan == plan:
-                alone = len(self.relation.matches(None, part.name)) == 1
-                return part.name if alone else f"{part.qualifier}.{part.name}"
+            if part.plan == plan and len(self.relation.matches(None, part.name)) == 1:
+                return part.name
+            if part.plan == plan and part.qualifier:
+                return f"{part.qualifier}.{part.name}"
         return plan
 
     @property

@@ -256,16 +256,44 @@ class QueryBinder:
         return next((i for i, item in enumerate(items) if item.alias and item.alias.text == name), None)
 
     def _order_target(self, item: ast.OrderItem, items: list[ast.SelectItem], relation: Relation) -> Resolved | int:
-        """The target of ORDER BY: an item by number or name, else an expression over the input."""
+        """The target of ORDER BY: an item, by number, name or expression, else an expression over items and the input.
+
+        An item takes precedence over a column of the input, but an aggregate does not inside an aggregate.
+        """
         number = scalar.ordinal(item.expr)
         if number is not None:
             return self._position(number, items, item.expr.span)
         name = scalar.bare_name(item.expr)
-        for i, known in enumerate(items):
-            shown_as = known.alias.text if known.alias else scalar.output_name(known.expr) if known.expr else None
-            if (name is not None and shown_as == name) or (known.expr and known.expr.tree == item.expr.tree):
-                return i
-        return resolve(item.expr, relation)
+        at = self._item_named(name, items, relation) if name is not None else None
+        if at is not None:
+            return at
+        calls = scalar.aggregate_calls(item.expr.tree, item.expr.span)
+        aggregated = {name for call in calls for name, _ in scalar.columns_of(call.tree)}
+
+        def meaning(name: str) -> ast.Expr | None:
+            at = self._item_named(name, items, relation)
+            found = items[at].expr if at is not None else None
+            return None if found and name in aggregated and scalar.has_aggregate(found.tree) else found
+
+        meant = scalar.spelled_out(item.expr, meaning)
+        same = (i for i, known in enumerate(items) if known.expr and known.expr.tree == meant.tree)
+        at = next(same, None)
+        return resolve(meant, relation) if at is None else at
+
+    @staticmethod
+    def _item_named(name: str, items: list[ast.SelectItem], relation: Relation) -> int | None:
+        """The position of the first item with that name in the same case, else in any case. A column of the input with
+        the name in the same case comes between.
+        """
+        names = [
+            item.alias.text if item.alias else scalar.output_name(item.expr) if item.expr else None for item in items
+        ]
+        if name in names:
+            return names.index(name)
+        if any(part.name == name for part in relation.matches(None, name)):
+            return None
+        lowered = [known and known.lower() for known in names]
+        return lowered.index(name.lower()) if name.lower() in lowered else None
 
     @staticmethod
     def _position(number: int, items: list[ast.SelectItem], span: Span) -> int:

@@ -161,8 +161,9 @@ class Sources:
                 for name in join.using
             ]
             conditions = tuple(EqualPair(a.plan, b.plan).condition for a, b in pairs)
-            merged = {b.plan for _, b in pairs}
-            visible = (*left.visible, *(replace(v, hidden=v.plan in merged) for v in right.visible))
+            merged = {part.plan for pair in pairs for part in pair}
+            first = (Visible("", a.name, a.plan, a.type) for a, _ in pairs)
+            visible = (*first, *(replace(part, hidden=part.hidden or part.plan in merged) for part in visible))
         elif join.kind not in ("cross",):
             raise BindError(f"this {join.kind.upper()} JOIN has no condition", span=join.span, hint="ON l.key = r.key")
         span = join.condition.span if join.condition else join.span

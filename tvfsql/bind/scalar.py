@@ -8,7 +8,7 @@ from __future__ import annotations
 
 import re
 from collections.abc import Callable, Iterator
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
 from sqlglot import exp
 
@@ -211,6 +211,17 @@ def replace_parts(tree: exp.Expr, parts: dict[exp.Expr, exp.Expr]) -> exp.Expr:
 def column_tree(plan: str) -> exp.Expr:
     """A tree for a column of the plan."""
     return exp.Column(this=exp.to_identifier(plan, quoted=True))
+
+
+def cast_column(name: str, source: SqlType, target: SqlType) -> Scalar:
+    """A CAST of a column of the plan, as of one that is written in a query."""
+    tree = exp.Cast(this=column_tree(name), to=exp.DataType.build(target, dialect="spark"))
+    return replace(to_scalar(tree, {name: source}, Span(0, 0)), type=target, span=None)
+
+
+def text_literal(value: str) -> Scalar:
+    """A literal that Spark reads as that text."""
+    return to_scalar(exp.Literal.string(value), {}, Span(0, 0))
 
 
 def is_grouping(tree: exp.Expr) -> bool:

@@ -21,8 +21,9 @@ CURRENT_WATERMARK = "CURRENT_WATERMARK"  # a function, and the qualifier of the 
 
 @dataclass(frozen=True)
 class Visible:
-    """A column as the query sees it: `qualifier.name`; its name in the plan is `plan`. A hidden column (of the right
-    side of USING) is only found with its qualifier.
+    """A column as the query sees it: `qualifier.name`; its name in the plan is `plan`. A hidden column is only found
+    with its qualifier. The columns of USING are hidden on both sides, and come first without one, as in Flink and
+    Spark.
     """
 
     qualifier: str
@@ -52,7 +53,8 @@ class Relation:
         if not found:
             raise self._missing(table, name, span)
         if len({column.plan for column in found}) > 1:
-            where = " or ".join(sorted(f"{column.qualifier}.{column.name}" for column in found))
+            alike = (part for part in self.visible if part.qualifier and part.name in {each.name for each in found})
+            where = " or ".join(sorted(f"{part.qualifier}.{part.name}" for part in alike))
             several = len({column.qualifier for column in found}) > 1
             hint = where if several else f"rename one of them in its query: {name} AS ..."
             raise BindError(f"column {name} is ambiguous", span=span, hint=hint)

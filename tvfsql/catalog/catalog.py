@@ -22,6 +22,7 @@ class TableColumn:
     """A column of a table: read from the source, or computed from other columns (`scalar`).
 
     `metadata` is the connector's name for a column that is not part of the row itself; `virtual`: it is never written.
+    `nullable`: it is not declared NOT NULL.
     """
 
     name: str
@@ -30,6 +31,7 @@ class TableColumn:
     comment: str | None = None
     metadata: str | None = None
     virtual: bool = False
+    nullable: bool = True
 
     def ddl(self) -> str:
         """The column as written in CREATE TABLE."""

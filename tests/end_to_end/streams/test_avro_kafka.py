@@ -106,7 +106,7 @@ def test_records_without_a_registry_come_back(spark: SparkSession, broker: Broke
     # without a header; the key has its columns in the order of key.fields
     assert found[bytes.fromhex("02" + "020261" + "02040096" + "80c8aedbaf5c")] == bytes.fromhex("020261" + "02")
 
-    with pytest.raises(TvfSqlError, match="id is NOT NULL, and a row has NULL there"):
+    with pytest.raises(TvfSqlError, match="id of records is NOT NULL, and a row has NULL there"):
         session.execute("INSERT INTO records SELECT CAST(NULL AS BIGINT), item, p, ts FROM given")
 
     _send(spark, broker, b'{"price": 1}', "records")

@@ -30,7 +30,7 @@ def test_rows_know_the_watermark_also_after_a_restart(spark: SparkSession, tmp_p
         write_files(tmp_path / "in", batches[:until])
         session = Session(spark, mode="streaming", checkpoint=tmp_path / "checkpoint", flush=until == 3)
         create_table(session, "bid", BIDS.format(delay=5), tmp_path / "in")
-        create_table(session, "seen", "second INT, mark TIMESTAMP(3), in_time BOOLEAN", tmp_path / "seen")
+        create_table(session, "seen", "second BIGINT, mark TIMESTAMP(3), in_time BOOLEAN", tmp_path / "seen")
         create_table(session, "counted", "window_end TIMESTAMP(3), n BIGINT", tmp_path / "counted")
         session.execute(ROWS)
         session.execute(WINDOWS)

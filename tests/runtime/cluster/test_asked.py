@@ -51,6 +51,7 @@ def test_a_cluster_gets_none_of_the_settings_of_one_machine() -> None:
         "spark.sql.execution.arrow.maxBytesPerBatch",
         "spark.sql.execution.arrow.maxRecordsPerBatch",
         "spark.sql.mapKeyDedupPolicy",
+        "spark.sql.session.timeZone",
         "spark.sql.timeType.enabled",
     }
 

@@ -73,3 +73,10 @@ def test_the_environment_is_the_users_again_after_the_start(monkeypatch: pytest.
         assert os.environ["JAVA_HOME"] == "ours"
         raise KeyError
     assert dict(os.environ) == before
+
+
+def test_spark_reads_and_writes_times_in_utc_unless_the_user_says_otherwise(monkeypatch: pytest.MonkeyPatch) -> None:
+    zone = "spark.sql.session.timeZone"
+    assert settings()[zone] == settings(local=False)[zone] == "UTC"
+    monkeypatch.setenv("PYSPARK_SUBMIT_ARGS", f"--conf {zone}=Europe/Berlin pyspark-shell")
+    assert (settings() | requested())[zone] == "Europe/Berlin"

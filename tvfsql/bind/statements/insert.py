@@ -2,19 +2,22 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Collection, Mapping
 
+from tvfsql.bind import scalar
+from tvfsql.bind.flink.operators.implicit_casts import is_implicit
 from tvfsql.bind.query import QueryBinder
 from tvfsql.bind.statements.column_lists import known_column, refuse_repeated
 from tvfsql.bind.statements.upsert_keys import conflict_of, refuse_other_keys
 from tvfsql.catalog import Catalog, Table, TableColumn
 from tvfsql.catalog.changelog import OP
-from tvfsql.errors import BindError
+from tvfsql.errors import BindError, spanning
 from tvfsql.options import Options
 from tvfsql.plan import nodes
-from tvfsql.plan.node import Field
+from tvfsql.plan.analysis.properties import window_of
+from tvfsql.plan.node import Field, Node
 from tvfsql.plan.nodes import Item, Project
-from tvfsql.plan.values.scalar import column, template, text
+from tvfsql.plan.values.scalar import Scalar, column, template, text
 from tvfsql.plan.values.types import SqlType, ddl, is_number, is_time, shown
 from tvfsql.syntax import ast, statements
 
@@ -46,6 +49,7 @@ def bind_insert(insert: statements.Insert, catalog: Catalog, options: Options) -
             span=insert.query.span,
             hint=f"INSERT INTO {table.name} ({', '.join(wanted)}) SELECT ...",
         )
+    _refuse_missing(insert, table, stored, wanted)
     given = dict(zip(wanted, bound.node.schema, strict=True))
     from_query = {name: field.name for name, field in given.items()}
     if insert.conflict:
@@ -54,30 +58,65 @@ def bind_insert(insert: statements.Insert, catalog: Catalog, options: Options) -
         refuse_other_keys(bound.node, table, from_query, insert.query.span)
         conflict = ""
     for part in stored:
-        if part.name in given and not _castable(given[part.name].type, part.type):
+        if part.name in given and not is_implicit(given[part.name].type, part.type):
             expr = _expression_of(insert.query, wanted.index(part.name))
             raise BindError(
                 f"column {part.name} of {table.name} is {shown(part.type)}, but the query gives "
                 f"{shown(given[part.name].type)}",
                 span=expr.span if expr else insert.query.span,
-                hint=f"CAST({expr} AS {shown(part.type)})" if expr and given[part.name].type == "string" else None,
+                hint=_cast_of(expr, given[part.name].type, part.type) if expr else None,
             )
-    items = tuple(
-        Item(part.name, text("'+I'", "string")) if part.name == table.op else _stored(part, given)
-        for part in table.written
-    )
-    rows = Project(bound.node, items, span=insert.query.span)
+    of_windows = _window_columns(bound.node)
+
+    def item(part: TableColumn) -> Item:
+        if part.name == table.op:
+            return Item(part.name, text("'+I'", "string"))
+        value = _stored(part, given)
+        if part.nullable or from_query.get(part.name) in of_windows:
+            return Item(part.name, value)
+        return Item(part.name, _not_null(value, f"{part.name} of {table.name}"))
+
+    rows = Project(bound.node, tuple(map(item, table.written)), span=insert.query.span)
     return nodes.Sink(rows, table.name, insert.overwrite, conflict, span=insert.table.span)
 
 
-def _stored(part: TableColumn, given: Mapping[str, Field]) -> Item:
+def _refuse_missing(
+    insert: statements.Insert, table: Table, stored: tuple[TableColumn, ...], wanted: Collection[str]
+) -> None:
+    """Raise BindError if the INSERT leaves out a column that cannot be NULL."""
+    for part in stored:
+        if part.name not in wanted and (not part.nullable or part.name in table.primary_key):
+            why = "is NOT NULL" if not part.nullable else "belongs to the PRIMARY KEY"
+            raise BindError(
+                f"column {part.name} of {table.name} {why}, but the INSERT leaves it out",
+                span=spanning([name.span for name in insert.columns]),
+                hint=f"INSERT INTO {table.name} ({', '.join([*wanted, part.name])}) SELECT ...",
+            )
+
+
+def _stored(part: TableColumn, given: Mapping[str, Field]) -> Scalar:
+    """The value of a column. A time is converted as by CAST; a DECIMAL that does not fit is an error, not NULL."""
     if part.name not in given:
-        return Item(part.name, text(f"CAST(NULL AS {ddl(part.type)})", part.type))
+        return text(f"CAST(NULL AS {ddl(part.type)})", part.type)
     source = given[part.name]
     value = column(source.name, source.type)
     if source.type == part.type:
-        return Item(part.name, value)
-    return Item(part.name, template(f"CAST({{x}} AS {ddl(part.type)})", {"x": value}, part.type))
+        return value
+    if "timestamp" in source.type:
+        return scalar.cast_column(source.name, source.type, part.type)
+    return template(f"CAST({{x}} AS {ddl(part.type)})", {"x": value}, part.type)
+
+
+def _not_null(value: Scalar, of: str) -> Scalar:
+    """The value; Spark fails if it is NULL."""
+    failure = scalar.text_literal(f"[TVFSQL_NOT_NULL] {of}")
+    return template("COALESCE({x}, RAISE_ERROR({y}))", {"x": value, "y": failure}, value.type)
+
+
+def _window_columns(query: Node) -> Collection[str]:
+    """The columns of a query that hold its windows, which are never NULL."""
+    window = window_of(query)
+    return (*window.starts, *window.ends, *window.times) if window else ()
 
 
 def _expression_of(query: ast.Query, position: int) -> ast.Expr | None:
@@ -89,17 +128,12 @@ def _expression_of(query: ast.Query, position: int) -> ast.Expr | None:
     return items[position].expr if items and all(item.expr for item in items) else None
 
 
-def _castable(given: SqlType, wanted: SqlType) -> bool:
-    """Whether values of one type can be stored in a column of another; Spark decides finally. As in Flink, text is not
-    converted implicitly.
-    """
-    if given == "string" and wanted != "string":
-        return False
-    families = [
-        (is_time(kind), is_number(kind), kind == "boolean", "<" in kind)  # other types can be stored in any column
-        for kind in (given, wanted)
-    ]
-    return families[0] == families[1] or not all(map(any, families))
+def _cast_of(expr: ast.Expr, given: SqlType, wanted: SqlType) -> str | None:
+    """The explicit CAST to write instead; None if there is none."""
+    of_numbers = is_number(given) and is_number(wanted)
+    of_times = is_time(given) and wanted.partition("(")[0] in ("date", "time")
+    known = of_numbers or of_times or wanted == "string" or (given == "string" and "<" not in wanted)
+    return f"CAST({expr} AS {shown(wanted)})" if known else None
 
 
 def _columns(count: int) -> str:

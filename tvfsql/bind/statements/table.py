@@ -30,11 +30,7 @@ def bind_table(create: statements.CreateTable) -> Table:
     if create.names:
         name = create.names[0]
         raise BindError(f"column {name.text} has no type", span=name.span, hint=f"{name.text} STRING")
-    stored = [
-        TableColumn(part.name.text, part.type, None, part.comment, part.metadata, part.virtual)
-        for part in create.columns
-        if isinstance(part, statements.Column)
-    ]
+    stored = [_column(part) for part in create.columns if isinstance(part, statements.Column)]
     options: dict[str, str] = {}
     for option in create.options:
         if options.get(option.key, option.value) != option.value:
@@ -93,6 +89,11 @@ def bind_table(create: statements.CreateTable) -> Table:
         moves.late_output,
         key,
     )
+
+
+def _column(part: statements.Column) -> TableColumn:
+    nullable = part.declared is None or part.declared.nullable
+    return TableColumn(part.name.text, part.type, None, part.comment, part.metadata, part.virtual, nullable)
 
 
 def _check_metadata(part: TableColumn, connector: Connector, span: Span) -> None:

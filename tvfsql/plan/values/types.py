@@ -69,6 +69,14 @@ def fields(kind: SqlType) -> dict[str, SqlType]:
     return {found[1].strip("`").replace("``", "`"): found[2] for found in named if found}
 
 
+def parts_of(kind: SqlType) -> list[SqlType]:
+    """The types inside an array, map or struct; [] for other types."""
+    if kind.startswith("struct<"):
+        return [*fields(kind).values()]
+    inside = kind.partition("<")[2].removesuffix(">")
+    return split_kinds(inside) if inside else []
+
+
 def ddl(kind: SqlType) -> str:
     """The type in upper case; the field names of a struct keep their case."""
     return _with_words(kind, str.upper)

@@ -88,6 +88,11 @@ KNOWN = (
         "column {0} contains {1}, which is not a kind of change",
         "use +I, -U, +U or -D",
     ),
+    Failure(
+        r"USER_RAISED_EXCEPTION\] \[TVFSQL_NOT_NULL\] (.*?)(?: SQLSTATE|\n|$)",
+        "column {0} is NOT NULL, and a row has NULL there",
+        "COALESCE(x, 0), or WHERE x IS NOT NULL, in the query",
+    ),
     Failure(r"USER_RAISED_EXCEPTION\] \[TVFSQL_CHANGE\] (.*?) \((.*?)\)(?: SQLSTATE|\n|$)", "{0}", "{1}"),
     Failure(
         r"USER_RAISED_EXCEPTION\] \[TVFSQL_UNREADABLE\] (.*?)(?: SQLSTATE|$)",

@@ -44,11 +44,13 @@ STREAMS = {
     "spark.sql.streaming.stateStore.rocksdb.changelogCheckpointing.enabled": "true",
     "spark.sql.streaming.stateStore.rocksdb.trackTotalNumberOfRows": "false",  # counting reads before each write
 }
+SESSION_ZONE = "spark.sql.session.timeZone"
 # settings that results depend on, and the size of the batches that our kernels get
 MEANING = {
     "spark.sql.ansi.enabled": "true",
     "spark.sql.mapKeyDedupPolicy": "LAST_WIN",  # as in Flink; the default raises an error
     "spark.sql.timeType.enabled": "true",
+    SESSION_ZONE: "UTC",  # the default is the machine's, in which texts without a zone would be read
     "spark.sql.execution.arrow.maxRecordsPerBatch": "50000",
     # the maximum means no limit: with any other value Spark computes the batch's size again for each row
     "spark.sql.execution.arrow.maxBytesPerBatch": str(2**31 - 1),
@@ -62,8 +64,9 @@ def start_spark(
     """The running Spark, or a new one, which takes 3 to 6 seconds. With `spark.remote`, a session of that server.
 
     `own`: the user's settings from the command line and from SET. A SparkContext that already runs in this process is
-    reused; only its SQL settings change. A new one has Spark's own `packages` (`spark-sql-kafka-0-10_2.13`), which
-    Spark downloads once. Raises DataError if there is no Java, if Spark does not start, or if a download fails.
+    reused; only its SQL settings change, except its zone. A new one has Spark's own `packages`
+    (`spark-sql-kafka-0-10_2.13`), which Spark downloads once. Raises DataError if there is no Java, if Spark does not
+    start, or if a download fails.
     """
     _quiet_python()
     asked = requested(own)
@@ -74,7 +77,10 @@ def start_spark(
     java = find_java()
     home = _spark_home(local)
     ours = f"{archive_options(java, home)} {LATE_OPTIMIZATION}" if local else ""
-    given = settings(f"{ours} {java_options}", local=local) | asked
+    given = settings(f"{ours} {java_options}", local=local)
+    if is_running():
+        del given[SESSION_ZONE]  # the user may have set it
+    given |= asked
     builder = SparkSession.builder
     for key, value in with_packages(given, packages).items():
         builder = builder.config(key, value)

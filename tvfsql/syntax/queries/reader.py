@@ -161,12 +161,12 @@ class _Reader:
 
     def _item(self, tree: exp.Expr) -> ast.SelectItem:
         span = span_of(tree, self.span)
-        if isinstance(tree, exp.Star):
-            if any(tree.args.get(key) for key in ("except_", "replace", "rename", "except")):
+        star = tree.this if isinstance(tree, exp.Column) else tree
+        if isinstance(star, exp.Star):
+            if any(star.args.get(key) for key in ("except_", "replace", "rename", "except")):
                 raise UnsupportedError("* EXCEPT is not supported", span=span, hint="list the columns")
-            return ast.SelectItem(None, span=span)
-        if isinstance(tree, exp.Column) and isinstance(tree.this, exp.Star):
-            return ast.SelectItem(None, table=tree.table, span=span)
+            table = tree.table if isinstance(tree, exp.Column) else None
+            return ast.SelectItem(None, table=table, span=span)
         if isinstance(tree, exp.Alias):
             alias = tree.args["alias"]
             name = ast.Name(alias.name, span_of(alias, span))

@@ -8,7 +8,18 @@ from tvfsql.bind.flink.time.formats import read, read_date
 from tvfsql.bind.flink.time.wall_clock import CLOCK, EPOCH, INSTANT, instant_at, wall_clock
 from tvfsql.errors import BindError, UnsupportedError
 from tvfsql.plan.values.scalar import quoted
-from tvfsql.plan.values.types import INTEGERS, UNKNOWN, SqlType, ddl, fields, is_decimal, is_number, shown, split_kinds
+from tvfsql.plan.values.types import (
+    INTEGERS,
+    UNKNOWN,
+    SqlType,
+    ddl,
+    fields,
+    is_decimal,
+    is_number,
+    parts_of,
+    shown,
+    split_kinds,
+)
 
 OTHER = "[\\\\p{ASCII}&&[^.0-9]]"
 
@@ -97,7 +108,7 @@ def cast(source: SqlType, digits: int, target: Target, *, attempt: bool) -> str 
 
 def _inside(source: SqlType, digits: int, target: Target, *, attempt: bool) -> str | None:
     """CAST of an array, map or row to another: each value inside is cast. If TRY_CAST cannot read one, all is NULL."""
-    olds = _parts(source)
+    olds = parts_of(source)
     if source.partition("<")[0] != target.kind.partition("<")[0]:
         return None
     if len(olds) != len(target.parts):
@@ -126,14 +137,6 @@ def _inside(source: SqlType, digits: int, target: Target, *, attempt: bool) -> s
         nothing = " OR ".join(filter(None, ("{0} IS NULL", unread(*names))))
         return f"IF({nothing}, NULL, STRUCT({', '.join(parts)}))"
     return f"IF(EXISTS({values}, item -> {failed}), NULL, {made})" if failed else made
-
-
-def _parts(kind: SqlType) -> list[SqlType]:
-    """The types inside an array, map or row."""
-    if kind.startswith("struct<"):
-        return [*fields(kind).values()]
-    inside = kind.partition("<")[2].removesuffix(">")
-    return split_kinds(inside) if inside else []
 
 
 def _read(kind: SqlType, word: str) -> str | None:

@@ -1,0 +1,1 @@
+SELECT b.* EXCEPT (price) FROM bid AS b;

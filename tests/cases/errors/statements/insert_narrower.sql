@@ -1,0 +1,1 @@
+INSERT INTO screen SELECT item, SUM(price) FROM bid GROUP BY item;

@@ -1,0 +1,1 @@
+INSERT INTO screen SELECT bidtime, bidder FROM bid;
