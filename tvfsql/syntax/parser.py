@@ -8,6 +8,7 @@ user's text. The cost of a statement does not depend on the statements before it
 from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
+from copy import deepcopy
 from dataclasses import replace
 from itertools import pairwise
 
@@ -78,11 +79,11 @@ GROUP_ARGUMENTS = {"TUMBLE": ("size",), "HOP": ("slide", "size"), "SESSION": ("g
 
 
 def parse(sql: str, databases: Databases | None = None) -> tuple[statements.Statement, ...]:
-    """Return the statements of a script, in order; those about `databases` are executed. Raises SqlSyntaxError with its
-    place in `sql`.
+    """Return the statements of a script, in order. Each sees `databases` as those before it leave them; `databases`
+    itself does not change. Raises SqlSyntaxError with its place in `sql`.
     """
     text = without_hints(sql)
-    with known_databases(databases):
+    with known_databases(deepcopy(databases)):
         spans = [*statement_spans(text)]
         starts = [
             0,
