@@ -80,7 +80,7 @@ def _codes(queries: Sequence[Stages]) -> Codes:
     for program in streams_of(query for query in queries if query.mode == "streaming"):
         first, *others = program.queries
         codes[id(first)] = without(program.code)
-        codes |= {id(other): f"# in the program of {first.sql.splitlines()[0]}" for other in others}
+        codes |= {id(other): f"# in the program of {first.shown_sql.splitlines()[0]}" for other in others}
     return codes
 
 
