@@ -46,8 +46,11 @@ def test_show_create_shows_no_password_and_the_program_has_it() -> None:
 
 def test_a_notebook_shows_no_password() -> None:
     hint = "/*+ OPTIONS('properties.ssl.keystore.password'='hunter3') */"
-    page = compile(f"{TABLE}; SELECT k FROM t {hint}")._repr_html_()
-    assert "hunter" not in page and "def query(spark" in page
+    for where in ("", " WHERE k > 'a'"):
+        query = compile(f"{TABLE}; SELECT k FROM t {hint}{where}")
+        page = query._repr_html_()
+        assert "hunter" not in page and "def query(spark" in page
+        assert "hunter" not in query.explain("all", "html") and query.sql.count("hunter") == 1
 
 
 def test_errors_show_no_password() -> None:

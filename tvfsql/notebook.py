@@ -15,10 +15,12 @@ from weakref import WeakKeyDictionary
 
 from tvfsql.api import Compiled, Session
 from tvfsql.api.display import ROWS, html_table, preformatted
+from tvfsql.api.hints import with_set_mode
 from tvfsql.api.program import Stages
 from tvfsql.api.script import queries_of
 from tvfsql.charts import Chart, Size, draw_chart, read_chart
-from tvfsql.errors import BindError, OptionError, Span, SqlSyntaxError, TvfSqlError, did_you_mean
+from tvfsql.errors import BindError, OptionError, Span, SqlSyntaxError, TvfSqlError, UnsupportedError, did_you_mean
+from tvfsql.syntax import statements
 from tvfsql.syntax.explain_words import STAGES
 from tvfsql.syntax.tokens import place_of, tokens_of
 
@@ -26,6 +28,7 @@ USAGE = "%%tvfsql [NAME <<] [--explain [STAGE]] [--chart ...] [--stream] [--sess
 FLAGS = ("--chart", "--explain", "--stream", "--session")
 CHARTED = 10_000  # rows of a result that a chart draws
 OF_CHART = Size(100, 24)
+NOT_FINITE = {"nan": "'NaN'", "inf": "'Infinity'", "-inf": "'-Infinity'"}  # as texts that CAST reads
 SESSION = "tvfsql_session"  # the variable that holds the session of the magics
 
 _registered: WeakKeyDictionary[Session, dict[str, Any]] = WeakKeyDictionary()
@@ -62,6 +65,14 @@ def run(line: str, cell: str | None, space: dict[str, Any]) -> Any:
     """Run a magic; `space` has the notebook's variables. Returns the last result, which the notebook displays."""
     asked = read_line(line, whole=cell is None)
     sql, session = with_values(cell if cell is not None else asked.text, space), _session(asked.session, space)
+    try:
+        return _run(asked, sql, session, space)
+    except TvfSqlError as error:
+        with_set_mode(error, session.script)
+        raise
+
+
+def _run(asked: Asked, sql: str, session: Session, space: dict[str, Any]) -> Any:
     _register_frames(sql, session, space)
     if asked.explain:
         found = [query for outcome in session.script.outcomes(sql) for query in queries_of(outcome)]
@@ -166,10 +177,13 @@ def _literal(value: object, at: Span, sql: str) -> str:
             return "NULL"
         case bool():
             return str(value).upper()
-        case int() | Decimal():
-            return f"({value:f})" if isinstance(value, Decimal) else f"({value})"
+        case int():
+            return f"({value})"
+        case Decimal() if value.is_finite():
+            return f"({value:f})"
         case float():
-            return f"CAST({value!r} AS DOUBLE)"
+            number = repr(float(value))  # that of numpy's subclass is no number
+            return f"CAST({NOT_FINITE.get(number, number)} AS DOUBLE)"
         case str():
             return "'" + value.replace("'", "''") + "'"
         case dt.datetime() if value.tzinfo is None:
@@ -214,6 +228,7 @@ def _follow(sql: str, session: Session, chart: Chart | None = None) -> Any:
 
     from tvfsql.runtime.host.row_formats import cells
 
+    _refuse_others(session.script.parsed(sql), sql)
     outcomes = [*session.script.outcomes(sql)]
     query = outcomes[-1] if outcomes else None
     if not isinstance(query, Compiled) or query.sink is not None or query.mode != "streaming":
@@ -243,3 +258,13 @@ def _follow(sql: str, session: Session, chart: Chart | None = None) -> Any:
     except KeyboardInterrupt:
         print("stopped", file=sys.stderr)
     return None
+
+
+def _refuse_others(found: Sequence[statements.Statement], sql: str) -> None:
+    """Raise UnsupportedError for a statement before the last one that would have to run too."""
+    for each in found[:-1]:
+        inner = each.statement if isinstance(each, statements.Hinted) else each
+        fills = isinstance(inner, statements.CreateTable) and inner.query is not None
+        if fills or isinstance(inner, statements.Insert | statements.StatementSet | statements.Call):
+            problem = "--stream runs a SELECT alone, without this statement"
+            raise UnsupportedError(problem, span=inner.span, hint="a cell of its own, without --stream").within(sql)

@@ -14,7 +14,7 @@ from tvfsql.api.own_spark import OwnSpark
 from tvfsql.api.script import Message, Script, Text
 from tvfsql.api.tables.catalogs import SparkTables, table_of
 from tvfsql.catalog import Catalog, Table
-from tvfsql.errors import BindError, Span, UnsupportedError
+from tvfsql.errors import BindError, Span, SqlSyntaxError, UnsupportedError
 from tvfsql.runtime.host.spark_catalog import Described
 from tvfsql.shell.completion import candidates
 
@@ -76,6 +76,19 @@ def test_names_of_one_two_and_three_parts_are_those_of_spark(script: Script) -> 
     assert columns(script, "USE shop; SELECT * FROM orders") == ("item", "price", "ts")
     assert columns(script, "USE lake.raw; SELECT * FROM orders") == ("b",)
     assert run(script, "USE default_catalog.default_database") == Message("using default_catalog.default_database")
+
+
+def test_databases_change_when_their_statement_is_executed() -> None:
+    script = Script()
+    with pytest.raises(SqlSyntaxError):
+        run(script, "CREATE DATABASE shop; SELEC 1")
+    run(script, "CREATE DATABASE shop; CREATE VIEW one AS SELECT 1 AS a")
+    with pytest.raises(BindError, match="nope"):
+        run(script, "SELECT nope FROM one; CREATE DATABASE other; USE shop")
+    assert names(script, "SHOW CURRENT DATABASE") == ["default_database"]
+    assert names(script, "SHOW DATABASES") == ["default_database", "shop"]
+    assert columns(script, "SELECT * FROM one") == ("a",)
+    assert names(script, "USE shop; CREATE VIEW two AS SELECT 2 AS b; SHOW VIEWS") == ["two"]
 
 
 def test_tables_of_statements_hide_those_of_spark(script: Script) -> None:

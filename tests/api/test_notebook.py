@@ -7,6 +7,7 @@ from collections.abc import Iterator
 from decimal import Decimal
 from typing import TYPE_CHECKING, Any
 
+import numpy as np
 import pyarrow as pa
 import pytest
 from IPython.core.interactiveshell import InteractiveShell
@@ -103,6 +104,31 @@ def test_values_of_variables_are_literals() -> None:
         with_values("SELECT :nam", space)
     with pytest.raises(TvfSqlError, match="a list has no SQL literal"):
         with_values("SELECT :many", {"many": [1]})
+
+
+def test_numbers_of_numpy_and_those_that_are_not_finite_are_literals() -> None:
+    space = {"x": np.float64(1.5), "nan": np.float64("nan"), "least": float("-inf"), "d": Decimal("NaN")}
+    literals = "CAST(1.5 AS DOUBLE), CAST('NaN' AS DOUBLE), CAST('-Infinity' AS DOUBLE)"
+    assert with_values(":x, :nan, :least", space) == literals
+    assert tvfsql.compile(f"SELECT {literals}").code
+    with pytest.raises(TvfSqlError, match="a Decimal has no SQL literal"):
+        with_values(":d", space)
+
+
+@pytest.mark.parametrize("other", ["INSERT INTO t SELECT 1", "CALL advance_watermark(TIMESTAMP '2020-04-15 08:20:00')"])
+def test_a_streamed_cell_runs_nothing_but_its_select(other: str, notebook: Any) -> None:
+    table = "CREATE TABLE t (a INT) WITH ('connector' = 'print')"
+    with pytest.raises(TvfSqlError, match="--stream runs a SELECT alone") as caught:
+        run("--stream", f"{table}; {other}; SELECT 1", notebook.user_ns)
+    assert caught.value.span is not None and caught.value.span.start == len(table) + 2
+    assert not notebook.user_ns["tvfsql_session"].catalog.entries
+
+
+def test_a_hint_about_the_mode_can_be_run_in_a_cell(notebook: Any) -> None:
+    key = "execution.runtime-mode"
+    with pytest.raises(TvfSqlError) as caught:
+        run("", f"SET '{key}' = 'streaming'; {BID} SELECT item FROM bid ORDER BY item", notebook.user_ns)
+    assert caught.value.hint == f"leave it out, or use SET '{key}' = 'batch'"
 
 
 @pytest.mark.spark

@@ -61,6 +61,37 @@ def test_paths_of_a_named_script_start_at_its_folder() -> None:
     assert "scripts" not in session.sql("SELECT * FROM here").query.code
 
 
+def test_a_table_keeps_the_folder_of_its_path() -> None:
+    session = tvfsql.Session()
+    session.execute(BID, file="scripts/bid.sql")
+    comma = "'csv.field-delimiter' = ';'"
+    session.execute(f"CREATE TABLE alike LIKE bid; ALTER TABLE bid SET ({comma})", file="other/alter.sql")
+    for table in ("bid", "alike", f"bid /*+ OPTIONS({comma}) */"):
+        assert '.load("scripts/bid.csv")' in session.sql(f"SELECT item FROM {table}").query.code, table
+    assert "'path' = 'bid.csv'" in session.sql("SHOW CREATE TABLE alike").text()
+    session.execute("ALTER TABLE bid SET ('path' = 'new.csv')", file="other/alter.sql")
+    assert '.load("other/new.csv")' in session.sql("SELECT item FROM bid").query.code
+
+
+def test_several_results_are_refused_before_anything_runs() -> None:
+    session = tvfsql.Session()
+    inserts = "INSERT INTO a SELECT 1; INSERT INTO b SELECT 2;"
+    for sql in (inserts, f"EXECUTE STATEMENT SET BEGIN {inserts} END", f"{BID} SELECT 1"):
+        with pytest.raises(BindError, match="one statement with one result, but this has 2"):
+            session.sql(sql)
+    assert not session.catalog.entries
+
+
+def test_reset_restores_what_the_session_was_opened_with() -> None:
+    zone, given = "table.local-time-zone", {"table.local-time-zone": "Europe/Berlin", "spark.app.name": "bids"}
+    session = tvfsql.Session(options=given, start_mode="FROM_NOW")
+    opened = session.options
+    session.execute(f"SET '{zone}' = 'UTC'; SET 'pipeline.name' = 'a'; RESET '{zone}'")
+    assert dict(session.options.values) == {**opened.values, "pipeline.name": "a"}
+    session.execute(f"SET '{zone}' = 'UTC'; RESET")
+    assert session.options == opened and opened.spark == {"spark.app.name": "bids"}
+
+
 def test_listings_are_rows_too() -> None:
     session = tvfsql.Session()
     session.execute(BID)

@@ -12,6 +12,7 @@ import pytest
 from small_spark import environment
 
 import tvfsql
+from tvfsql.api.own_spark import OwnSpark
 from tvfsql.cli import COMMANDS, main
 from tvfsql.cli.arguments import build_parser
 
@@ -123,6 +124,7 @@ def test_the_file_is_named_in_the_error(script: Path, capsys: pytest.CaptureFixt
         ["explain", "--stage", "none", "-e", "SELECT 1"],
         ["check", "--set", "nonsense", "-e", "SELECT 1"],
         ["run", "--output", "rows.parquet", "-e", "SELECT 1"],
+        ["rewrite", "-i", "tables.sql", "-e", "SELECT 1"],
     ],
 )
 def test_wrong_usage_exits_2(arguments: list[str]) -> None:
@@ -202,6 +204,22 @@ def test_a_select_of_an_initial_script_is_not_run_and_that_is_told(
     assert main(["check", "-i", str(tmp_path / "tables.sql"), "-e", "SELECT item FROM v"]) == 0
     told = f"warning: {tmp_path / 'tables.sql'}: a SELECT in a script of -i is not run\n"
     assert capsys.readouterr().err == f"{told}ok: 1 statement\n"
+
+
+@pytest.mark.parametrize("command", ["check", "compile", "explain", "lint", "package"])
+def test_planning_only_reads_the_definitions_of_an_initial_script(
+    command: str, tmp_path: Path, capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    init, rows, out = tmp_path / "init.sql", tmp_path / "kept" / "t" / "rows", tmp_path / "out"
+    rows.parent.mkdir(parents=True)
+    rows.touch()
+    init.write_text("""SET 'tvfsql.warehouse' = 'kept'; CREATE TABLE t (a INT); CREATE OR REPLACE TABLE t (a INT);
+        INSERT INTO t SELECT 1; CREATE TABLE u AS SELECT a FROM t; SELECT * FROM u""")
+    monkeypatch.setattr(OwnSpark, "get", lambda self: pytest.fail("Spark starts"))
+    arguments = ["-o", str(out)] if command == "package" else []
+    assert main([command, "-i", str(init), "-e", "SELECT a FROM u", *arguments]) == 0
+    told = "".join(f"warning: {init}: {what} in a script of -i is not run\n" for what in ("a SELECT", "an INSERT"))
+    assert capsys.readouterr().err.startswith(told) and rows.exists()
 
 
 def test_a_stream_is_planned_with_watermarks(script: Path, capsys: pytest.CaptureFixture[str]) -> None:

@@ -63,7 +63,7 @@ def test_options_of_flink_that_change_no_row_are_kept_and_named() -> None:
     options = Options.of({**given, "table.exec.sink.not-null-enforcer": "ERROR", "pipeline.name": "bids"})
     assert options.ignored == tuple(given)
     assert {*given.items()} <= {*options.listed()}
-    assert options.without("parallelism.default").ignored == tuple(given)[1:]
+    assert options.reset("parallelism.default", Options()).ignored == tuple(given)[1:]
 
 
 @pytest.mark.parametrize("key", sorted(ignored.SETTLED))

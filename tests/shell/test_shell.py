@@ -27,6 +27,8 @@ from tvfsql.shell.drawing import Screen, draw
 from tvfsql.shell.files import history_file, start_file
 from tvfsql.shell.interrupts import interruptible
 from tvfsql.shell.pager import pager
+from tvfsql.shell.printing import last_query
+from tvfsql.shell.splitting import chunks
 from tvfsql.shell.state import Shell
 from tvfsql.shell.terminal import PrivateHistory, run_terminal
 
@@ -87,6 +89,22 @@ def test_a_piped_script_without_an_error_exits_with_0(
     assert piped("SET 'table.local-time-zone' = 'UTC';\nSHOW TABLES\n", monkeypatch) == 0
     assert piped("SHOW TABLES;\nquit;\nSELECT nothing;\n", monkeypatch) == 0
     assert "nothing" not in capsys.readouterr().err
+
+
+@pytest.mark.parametrize(
+    "begin",
+    [
+        "EXECUTE STATEMENT SET BEGIN",
+        "BEGIN STATEMENT SET;",
+        "EXPLAIN STATEMENT SET BEGIN",
+        "EXPLAIN PHYSICAL EXECUTE STATEMENT SET BEGIN",
+        "EXPLAIN PLAN FOR STATEMENT SET BEGIN",
+        "EXPLAIN BEGIN STATEMENT SET;",
+    ],
+)
+def test_a_statement_set_is_one_piece(begin: str) -> None:
+    lines = [begin, "INSERT INTO a SELECT CASE WHEN b THEN 1 END;", "INSERT INTO b SELECT 2;", "END;", "SHOW TABLES;"]
+    assert [text.splitlines() for _, text in chunks(lines)] == [lines[:4], lines[4:]]
 
 
 # ------------------------------------------------------------------------------------------ commands
@@ -162,6 +180,25 @@ def test_results_go_to_a_file_and_back(shell: Shell, tmp_path: Path, capsys: pyt
     assert "bid" in (tmp_path / "out.txt").read_text()
     assert "bid" in said(shell, "SHOW TABLES;", capsys)
     assert "cannot be written" in said(shell, f"\\o {tmp_path}/no/folder", capsys)
+
+
+def test_the_last_query_keeps_a_hint_at_its_end_and_is_then_no_view(
+    shell: Shell, capsys: pytest.CaptureFixture[str]
+) -> None:
+    query = "SELECT item FROM bid /*+ OPTIONS('path' = 'other.csv') */ /*+ BROADCAST(bid) */"
+    (outcome,) = shell.session.script.outcomes(f"{query} -- so\n;")
+    shell.last = last_query(outcome) or ""
+    assert shell.last == query
+    assert '.load("other.csv")' in said(shell, "\\explain code", capsys)
+    told = said(shell, "SELECT COUNT(*) FROM _;", capsys)
+    assert "the last query cannot be the view _: OPTIONS hints are only allowed in queries" in told
+
+
+def test_a_hint_about_the_mode_can_be_typed(capsys: pytest.CaptureFixture[str]) -> None:
+    for mode, hint in ((None, "SET 'execution.runtime-mode' = 'batch'"), ("streaming", "--mode batch")):
+        shell = Shell(Session(mode=mode, options={"execution.runtime-mode": "streaming"}))
+        told = said(shell, f"{BID}SELECT item FROM bid ORDER BY item;", capsys)
+        assert f"hint: leave it out, or use {hint}\n" in told
 
 
 # ------------------------------------------------------------------------------------------ on a terminal

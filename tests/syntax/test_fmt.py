@@ -230,3 +230,9 @@ def test_the_command_takes_stdin(monkeypatch: pytest.MonkeyPatch, capsys: pytest
     assert main(["fmt", "--check", "-"]) == 1
     with pytest.raises(SystemExit):
         main(["fmt"])
+
+
+def test_each_insert_of_a_statement_set_has_lines_of_its_own() -> None:
+    for begin in ("EXECUTE STATEMENT SET\nBEGIN", "BEGIN STATEMENT SET;", "EXPLAIN BEGIN STATEMENT SET;"):
+        neat = f"{begin}\n    INSERT INTO a SELECT 1;\n    INSERT INTO b SELECT CASE WHEN c THEN 1 END;\nEND;\n"
+        assert format_script(" ".join(neat.split())) == neat

@@ -244,6 +244,8 @@ def test_a_cast_of_a_text_is_no_literal() -> None:
         ("SELECT ';' AS a; -- one; more\nSELECT `;` FROM t /* ; */ ;", 2),
         ("SELECT 'it''s; fine' AS a;SELECT 2", 2),
         ("EXECUTE STATEMENT SET BEGIN INSERT INTO a SELECT 1; INSERT INTO b SELECT 2; END; SELECT 3", 2),
+        ("EXECUTE STATEMENT SET BEGIN INSERT INTO a SELECT CASE WHEN b THEN 1 END; END; SELECT 3", 2),
+        ("EXPLAIN BEGIN STATEMENT SET; INSERT INTO a SELECT CASE b WHEN 1 THEN 2 END; END; SELECT 3", 2),
         ("SET 'a' = 'b;c'; RESET; SHOW TABLES; DESC t;", 4),
     ],
 )

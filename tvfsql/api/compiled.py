@@ -12,7 +12,7 @@ from tvfsql.api.program import Program, Stages
 from tvfsql.physical.row_operators import unbounded_state
 from tvfsql.plan.analysis.sharing import shared_by
 from tvfsql.room import with_room
-from tvfsql.secrets import stars, without
+from tvfsql.secrets import without
 
 if TYPE_CHECKING:
     from pyspark.sql import DataFrame, SparkSession
@@ -51,7 +51,7 @@ class Compiled(Stages):
 
         title = f"{self.mode} {self._kind}: {short_columns(self.names_and_types)}"
         physical = self.explain("physical").strip()
-        texts = {"SQL": stars(self.sql), "Physical plan": physical, "PySpark": without(self.code)}
+        texts = {"SQL": self.shown_sql, "Physical plan": physical, "PySpark": without(self.code)}
         return folded(title, texts, picture(self.physical))
 
     @property

@@ -12,6 +12,7 @@ from tvfsql.bind.flink.zone import in_local_zone
 from tvfsql.bind.query import QueryBinder
 from tvfsql.bind.statements.insert import bind_insert
 from tvfsql.catalog import Catalog, Table
+from tvfsql.catalog.connectors import Managed
 from tvfsql.errors import OptionError, Span, TvfSqlError, UnsupportedError
 from tvfsql.options import Options
 from tvfsql.options.known import REUSE, RUNTIME_MODE
@@ -37,7 +38,7 @@ def compile_statement(
 def compile_set(
     inserts: Sequence[statements.Insert], source: str, catalog: Catalog, mode: str, options: Options
 ) -> tuple[Compiled, ...]:
-    """Compile the INSERTs of a set, which share common parts, in the same way."""
+    """Compile the INSERTs of a set, which share common parts, in the same way. Raises TvfSqlError."""
     bound = []
     for insert in inserts:
         with _placed(insert.span, source):
@@ -50,8 +51,27 @@ def compile_set(
         numbers = {node.number for each in batch for node in each.logical.walk() if isinstance(node, Shared)}
         made = _of_one_stream([each for each in bound if each.mode == "streaming"], source, len(numbers) + 1)
     compiled = [made.get(id(each)) or each.compiled(source) for each in bound]
+    _refuse_shared_folders(compiled)
     physical = told_once([each.physical for each in compiled])
     return tuple(replace(each, physical=plan) for each, plan in zip(compiled, physical, strict=True))
+
+
+def _refuse_shared_folders(inserts: Sequence[Compiled]) -> None:
+    """Raise UnsupportedError if two streams of a set write to one folder, because Spark keeps one file log per
+    folder.
+    """
+    written: set[str] = set()
+    for insert in inserts:
+        path = insert.sink.connector.path if insert.sink and insert.sink.connector else None
+        shared = insert.sink is not None and isinstance(insert.sink.connector, Managed)
+        if insert.mode == "streaming" and path is not None and not shared:
+            if path in written:
+                raise UnsupportedError(
+                    f"two streams of a statement set cannot both write to {path}",
+                    span=insert.ast.table.span if isinstance(insert.ast, statements.Insert) else insert.ast.span,
+                    hint="one INSERT with UNION ALL",
+                )
+            written.add(path)
 
 
 def _of_one_stream(bound: Sequence[_Bound], source: str, number: int) -> dict[int, Compiled]:

@@ -7,13 +7,13 @@ from collections.abc import Sequence
 from typing import TYPE_CHECKING, Any
 
 from tvfsql.api.program import Program, Stages, streams_of
-from tvfsql.errors import OptionError, did_you_mean
+from tvfsql.errors import BindError, OptionError, did_you_mean
 from tvfsql.plan.node import Node
 from tvfsql.plan.nodes import Sink
 from tvfsql.plan.plan_text import tree
 from tvfsql.secrets import without
-from tvfsql.syntax import show
-from tvfsql.syntax.explain_words import FORMATS, STAGES
+from tvfsql.syntax import show, statements
+from tvfsql.syntax.explain_words import ANALYZE, DETAILS, FORMATS, JSON_PLAN, STAGES
 
 if TYPE_CHECKING:
     from tvfsql.api.page.contents import Figures
@@ -27,6 +27,22 @@ TITLES = {
     "physical": "Optimized Physical Plan",
     "code": "PySpark",
 }
+
+
+def stage_and_format(asked: statements.Explain) -> tuple[str, str]:
+    """The stage and the format between EXPLAIN and its statement, as in EXPLAIN PHYSICAL JSON SELECT ..."""
+    stage, form = "all", "text"
+    for word in asked.stages:
+        if word == JSON_PLAN:
+            stage, form = "physical", "json"
+        elif word in STAGES:
+            stage = word
+        elif word in FORMATS:
+            form = word
+        elif word not in ("plan", "for", ANALYZE, *DETAILS):
+            hint = did_you_mean(word.upper(), [known.upper() for known in (ANALYZE, *STAGES, *FORMATS)])
+            raise BindError(f"EXPLAIN does not know {word.upper()}", span=asked.span, hint=hint)
+    return stage, form
 
 
 def explain(queries: Sequence[Stages], stage: str, format: str) -> str:
@@ -64,7 +80,7 @@ def _codes(queries: Sequence[Stages]) -> Codes:
     for program in streams_of(query for query in queries if query.mode == "streaming"):
         first, *others = program.queries
         codes[id(first)] = without(program.code)
-        codes |= {id(other): f"# in the program of {first.sql.splitlines()[0]}" for other in others}
+        codes |= {id(other): f"# in the program of {first.shown_sql.splitlines()[0]}" for other in others}
     return codes
 
 

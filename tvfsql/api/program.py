@@ -22,6 +22,7 @@ from tvfsql.plan.function import functions_in
 from tvfsql.plan.node import Node
 from tvfsql.planner import Step
 from tvfsql.room import with_room
+from tvfsql.secrets import stars
 from tvfsql.syntax import ast, statements
 
 if TYPE_CHECKING:
@@ -44,6 +45,11 @@ class Stages:
     options: StreamOptions = field(default_factory=StreamOptions)
     spark: Mapping[str, str] = field(default_factory=dict)  # Spark's own settings that are set
     of_script: tuple[str, ...] = ()  # warnings about the statements before it
+
+    @property
+    def shown_sql(self) -> str:
+        """Its text with secrets hidden."""
+        return stars(self.sql)
 
     @property
     def awaits_start(self) -> bool:
@@ -102,7 +108,7 @@ class Program:
     def _letters(self, scans: Sequence[Node]) -> Manifest:
         first = scans[0]
         assert isinstance(first, TableSourceScan)
-        return manifest_of(scans, [first.dead_letters], [query.sql for query in self.queries])
+        return manifest_of(scans, [first.dead_letters], [query.shown_sql for query in self.queries])
 
     @cached_property
     def manifest(self) -> Manifest:
@@ -112,7 +118,7 @@ class Program:
 
     def _manifest(self, plans: Sequence[Node]) -> Manifest:
         sinks = [query.sink for query in self.queries]
-        return with_room(lambda: manifest_of(plans, sinks, [query.sql for query in self.queries]))
+        return with_room(lambda: manifest_of(plans, sinks, [query.shown_sql for query in self.queries]))
 
     def aligned(self, kept: Manifest) -> Program:
         """Return the same stream with its tables in the order of a checkpoint, and those that it lacks told apart."""
@@ -162,7 +168,7 @@ def code_of(script: Iterable[Iterable[Stages]], checkpoint: str = CHECKPOINT) ->
 
 def _emitted(script: Iterable[Iterable[Stages]]) -> list[Query]:
     return [
-        Query(query.sql, query.physical, query.sink, i, query.options, query.spark)
+        Query(query.shown_sql, query.physical, query.sink, i, query.options, query.spark)
         for i, statement in enumerate(script)
         for query in statement
     ]

@@ -7,14 +7,13 @@ from __future__ import annotations
 import os
 import re
 from collections.abc import Iterator
-from copy import deepcopy
 from dataclasses import dataclass, field, replace
 from functools import partial
 
 from tvfsql.api.analyze.refused import no_insert, refuse_endless
 from tvfsql.api.compiled import Compiled
 from tvfsql.api.compiling import compile_set, compile_statement
-from tvfsql.api.explain import explain
+from tvfsql.api.explain import explain, stage_and_format
 from tvfsql.api.listings import Listing, describe, show
 from tvfsql.api.tables.warehouse import Warehouse
 from tvfsql.bind.flink.zone import in_local_zone
@@ -28,7 +27,7 @@ from tvfsql.bind.user_function_calls import with_functions
 from tvfsql.catalog import Catalog, Table, View
 from tvfsql.catalog.connectors import Connector, Managed
 from tvfsql.catalog.connectors.protobuf import FILE
-from tvfsql.errors import BindError, Span, TvfSqlError, UnsupportedError, did_you_mean, nearest
+from tvfsql.errors import BindError, Span, TvfSqlError, nearest
 from tvfsql.options import Options
 from tvfsql.options.known import RUNTIME_MODE, WAREHOUSE
 from tvfsql.plan.nodes import Scan
@@ -36,7 +35,7 @@ from tvfsql.room import with_room
 from tvfsql.secrets import shown as shown_value
 from tvfsql.syntax import ast, statements
 from tvfsql.syntax.databases import Databases
-from tvfsql.syntax.explain_words import ANALYZE, ANALYZE_FORMATS, DETAILS, FORMATS, JSON_PLAN, STAGES
+from tvfsql.syntax.explain_words import ANALYZE, ANALYZE_FORMATS, DETAILS
 from tvfsql.syntax.parser import parse
 
 
@@ -69,6 +68,7 @@ class Analyze:
     format: str
 
 
+PATH = "path"  # the option of a table
 Outcome = Analyze | Message | Listing | Text | Compiled | Inserts | AdvanceWatermark
 
 
@@ -84,7 +84,9 @@ def queries_of(outcome: Outcome) -> tuple[Compiled, ...]:
 
 @dataclass
 class Script:
-    """The state that statements share. `folder` is the script's own folder, where relative paths start."""
+    """The state that statements share. `folder` is the script's own folder, where relative paths start; `opened` are
+    the options that RESET restores: those at the start.
+    """
 
     catalog: Catalog = field(default_factory=Catalog)
     options: Options = field(default_factory=Options)
@@ -95,8 +97,10 @@ class Script:
 
     warehouse: Warehouse | None = None  # None: nothing will run
     databases: Databases = field(default_factory=Databases)
+    opened: Options | None = None
 
     def __post_init__(self) -> None:
+        self.opened = self.opened or self.options
         self._ignore(self.options.ignored)
         if RUNTIME_MODE.key in self.options.values:
             self._note_mode()
@@ -106,14 +110,18 @@ class Script:
 
         Raises TvfSqlError with the place in `sql`; `file` is the name that it shows.
         """
-        before = deepcopy(self.databases)
         try:
-            for statement in with_room(lambda: parse(sql, self.databases)):
-                if isinstance(statement, statements.InDatabases) and statement.outside:
-                    self._require_database(statement.outside, before)
+            for statement in self.parsed(sql, file):
                 if self.catalog.outside:
                     self.catalog.outside.forget()
                 yield with_room(partial(self._outcome, statement, sql))
+        except TvfSqlError as error:
+            raise error.within(sql, file) from error.__cause__
+
+    def parsed(self, sql: str, file: str | None = None) -> tuple[statements.Statement, ...]:
+        """The statements of a script, none of which is executed. Raises TvfSqlError as `outcomes` does."""
+        try:
+            return with_room(lambda: parse(sql, self.databases))
         except TvfSqlError as error:
             raise error.within(sql, file) from error.__cause__
 
@@ -126,7 +134,7 @@ class Script:
                 first, *others = self._compile_set(inserts, sql)
                 return Inserts((replace(first, of_script=self.take_warnings()), *others))
             case statements.Explain(inner, words):
-                stage, form = _explain_words(words, statement)
+                stage, form = stage_and_format(statement)
                 self._ignore(tuple(word.upper() for word in words if word in DETAILS))
                 if ANALYZE in words:
                     return self._analyze(statement, stage, form, sql)
@@ -160,10 +168,12 @@ class Script:
                     self._note_mode()
                 return Message(f"set {key} = {shown_value(key, self.options.text(key))}")
             case statements.Reset(key):
-                self.options = self.options.without(key, statement.span)
+                self.options = self.options.reset(key, self.opened or Options(), statement.span)
                 return Message(f"reset {key or 'all options'}")
-            case statements.InDatabases(done):
-                # executed by the parser
+            case statements.InDatabases(done, after):
+                if statement.outside:
+                    self._require_database(statement.outside)
+                self.databases = after
                 return Message(done)
             case statements.Show():
                 return show(statement, self.catalog)
@@ -174,12 +184,11 @@ class Script:
             case _:
                 raise AssertionError(f"no way to carry out {type(statement).__name__}")
 
-    def _require_database(self, name: ast.Name, before: Databases) -> None:
-        """Raise BindError, with the databases of `before` in use again, if Spark has no database of that name."""
+    def _require_database(self, name: ast.Name) -> None:
+        """Raise BindError if Spark has no database of that name."""
         catalog, _, database = name.text.rpartition(".")
         known = self.catalog.outside.databases(catalog) if self.catalog.outside else ()
         if database.lower() not in map(str.lower, known):
-            self.databases = before
             own = () if catalog else self.databases.shown("databases") or ()
             close = nearest(database, (*own, *known))
             hint = f"did you mean {close}?" if close else f"CREATE DATABASE {name.text}"
@@ -223,9 +232,7 @@ class Script:
         return compile_statement(statement, sql, self.catalog, self._mode, self.options)
 
     def _compile_set(self, inserts: tuple[statements.Insert, ...], sql: str) -> tuple[Compiled, ...]:
-        queries = compile_set(inserts, sql, self.catalog, self._mode, self.options)
-        _refuse_shared_folders(queries)
-        return queries
+        return compile_set(inserts, sql, self.catalog, self._mode, self.options)
 
     def _analyze(self, statement: statements.Explain, stage: str, form: str, sql: str) -> Analyze:
         if stage != "all" or form not in ANALYZE_FORMATS:
@@ -280,26 +287,33 @@ class Script:
         return replace(compiled, of_script=self.take_warnings())
 
     def _bound(self, create: statements.CreateTable) -> Table:
-        """Bind a CREATE TABLE, and collect the notes on its table."""
-        options = tuple(
-            replace(option, value=resolved_path(option.value, self.folder)) if option.key.endswith(FILE) else option
-            for option in create.options
+        """Bind a CREATE TABLE, and collect the notes on its table. Its definition keeps where its paths start."""
+        written = tuple(
+            option if option.folder is not None else replace(option, folder=self.folder) for option in create.options
+        )
+        resolved = tuple(
+            replace(option, value=resolved_path(option.value, option.folder or ""))
+            if option.key.endswith(FILE)
+            else option
+            for option in written
         )
         with in_local_zone(self.options):
-            table = bind_table(replace(create, options=options))
+            table = bind_table(replace(create, options=resolved))
+        table = replace(table, definition=replace(create, options=written))
         if self.catalog.outside:
             table = self.catalog.outside.checked(table, create.name.span)
         if table.connector and table.connector.path:
-            table = replace(table, connector=replace(table.connector, path=self._path(table.connector)))
+            folder = next((option.folder or "" for option in written if option.key == PATH), "")
+            table = replace(table, connector=replace(table.connector, path=self._path(table.connector, folder)))
         self._ignore(table.ignored)
         self.notes += table.notes
         return table
 
-    def _path(self, connector: Connector) -> str:
-        """The folder or file of a table."""
+    def _path(self, connector: Connector, folder: str) -> str:
+        """The folder or file of a table whose option 'path' starts at `folder`."""
         path = connector.path or ""
         if not isinstance(connector, Managed):
-            return resolved_path(path, self.folder)
+            return resolved_path(path, folder)
         root = self.options[WAREHOUSE]
         root = resolved_path(root, self.folder) if root else ""
         return self.warehouse.folder(root, path) if self.warehouse else os.path.join(root or "warehouse", path)
@@ -399,37 +413,3 @@ def resolved_path(path: str, folder: str) -> str:
     if not folder or os.path.isabs(path) or re.match(r"[a-zA-Z][\w+.-]*:", path):
         return path
     return os.path.normpath(os.path.join(folder, path))
-
-
-def _refuse_shared_folders(inserts: tuple[Compiled, ...]) -> None:
-    """Raise UnsupportedError if two streams of a set write to one folder, because Spark keeps one file log per
-    folder.
-    """
-    written: set[str] = set()
-    for insert in inserts:
-        path = insert.sink.connector.path if insert.sink and insert.sink.connector else None
-        shared = insert.sink is not None and isinstance(insert.sink.connector, Managed)
-        if insert.mode == "streaming" and path is not None and not shared:
-            if path in written:
-                raise UnsupportedError(
-                    f"two streams of a statement set cannot both write to {path}",
-                    span=insert.ast.table.span if isinstance(insert.ast, statements.Insert) else insert.ast.span,
-                    hint="one INSERT with UNION ALL",
-                )
-            written.add(path)
-
-
-def _explain_words(words: tuple[str, ...], statement: statements.Explain) -> tuple[str, str]:
-    """The stage and the format given between EXPLAIN and the statement, as in EXPLAIN PHYSICAL JSON SELECT ..."""
-    stage, form = "all", "text"
-    for word in words:
-        if word == JSON_PLAN:
-            stage, form = "physical", "json"
-        elif word in STAGES:
-            stage = word
-        elif word in FORMATS:
-            form = word
-        elif word not in ("plan", "for", ANALYZE, *DETAILS):
-            hint = did_you_mean(word.upper(), [known.upper() for known in (ANALYZE, *STAGES, *FORMATS)])
-            raise BindError(f"EXPLAIN does not know {word.upper()}", span=statement.span, hint=hint)
-    return stage, form

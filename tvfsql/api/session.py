@@ -22,11 +22,12 @@ from tvfsql.api.tables.warehouse import Warehouse
 from tvfsql.bind.function import function_of
 from tvfsql.bind.statements.call import AdvanceWatermark, epoch_ms, table_with_watermark
 from tvfsql.catalog import Catalog, Table, View
-from tvfsql.errors import BindError, DataError, OptionError, UnsupportedError
+from tvfsql.errors import BindError, DataError, OptionError, Span, UnsupportedError
 from tvfsql.options import Options
 from tvfsql.options.known import START_MODE, ZONE
 from tvfsql.runtime.cluster.asked import MASTER, REMOTE
 from tvfsql.runtime.cluster.files import place_of
+from tvfsql.syntax import statements
 
 if TYPE_CHECKING:
     from pyspark.sql import DataFrame, Row, SparkSession
@@ -164,11 +165,15 @@ class Session:
         return results
 
     def sql(self, sql: str) -> Result:
-        """Run one statement. Raises BindError if `sql` has none or several, and the errors of `execute`."""
-        results = self.execute(sql)
-        if len(results) != 1:
-            raise BindError(f"sql() takes one statement, not {len(results)}", hint="use execute()")
-        return results[0]
+        """Run one statement. Raises BindError, before anything runs, if `sql` has none, several, or a set of several
+        INSERTs; and the errors of `execute`.
+        """
+        count = sum(map(_results, self.script.parsed(sql)))
+        if count != 1:
+            problem = f"sql() takes one statement with one result, but this has {count}"
+            raise BindError(problem, span=Span(0, len(sql)), hint="use execute()").within(sql)
+        (result,) = self.execute(sql)
+        return result
 
     def insert(self, *queries: Compiled) -> None:
         """Run INSERTs until they have completed: batch INSERTs one after the other, then all streams together.
@@ -302,6 +307,12 @@ class Session:
         type is unknown, or if `name` is a built-in function.
         """
         self.catalog.add_function(function_of(name, object), replace=True)
+
+
+def _results(statement: statements.Statement) -> int:
+    """The number of results of a statement: one, or one for each INSERT of a set."""
+    inner = statement.statement if isinstance(statement, statements.Hinted) else statement
+    return len(inner.inserts) if isinstance(inner, statements.StatementSet) else 1
 
 
 def _insert(program: Program, spark: SparkSession) -> Any:

@@ -115,7 +115,7 @@ def build_parser() -> argparse.ArgumentParser:
     )
     _allow(check)
     _spark(check, argparse.SUPPRESS)
-    _script(_command(commands, "rewrite", "convert GROUP BY TUMBLE(...) to window functions"))
+    _texts(_command(commands, "rewrite", "convert GROUP BY TUMBLE(...) to window functions"))
 
     fmt = _command(commands, "fmt", "format scripts in place: blanks, line ends and the case of keywords")
     fmt.add_argument("files", nargs="+", metavar="FILE", help="a script; - reads stdin and writes stdout")
@@ -180,7 +180,7 @@ def _common(parser: argparse.ArgumentParser, default: str | None = None) -> None
     modes = ("batch", "streaming")
     of_mode = "plan for batch or for streams (default: streaming only if a source is unbounded)"
     of_set = "set an option, as SET does; repeatable"
-    of_init = "run this script first; repeatable"
+    of_init = "run this script first; a command that runs nothing only reads its definitions; repeatable"
     parser.add_argument("--mode", choices=modes, default=default, help=of_mode)
     parser.add_argument("--set", metavar="KEY=VALUE", type=_pair, action="append", default=default, help=of_set)
     parser.add_argument("-i", metavar="INIT.sql", dest="init", action="append", default=default, help=of_init)
@@ -233,6 +233,11 @@ def _text_file(path: str) -> str:
 
 
 def _script(parser: argparse.ArgumentParser) -> None:
+    """Scripts, and the session in which they are read."""
+    _texts(parser)
+    _common(parser, argparse.SUPPRESS)
+
+
+def _texts(parser: argparse.ArgumentParser) -> None:
     parser.add_argument("files", nargs="*", metavar="FILE", help="a script; - reads stdin")
     parser.add_argument("-e", metavar="SQL", dest="sql", action="append", help="a script as text; repeatable")
-    _common(parser, argparse.SUPPRESS)

@@ -6,7 +6,7 @@ import argparse
 import sys
 
 from tvfsql.cli.exits import Exit
-from tvfsql.cli.scripts import open_session
+from tvfsql.cli.scripts import planning_session
 from tvfsql.runtime.stream.inspect import STATE_TABLES
 
 
@@ -17,7 +17,7 @@ def state(given: argparse.Namespace, parser: argparse.ArgumentParser) -> int:
     if given.show == "all" and given.format not in APART:
         parser.error(f"--format {given.format} is for one table: --show {' or '.join(STATE_TABLES)}")
     tables = STATE_TABLES if given.show == "all" else (given.show,)
-    session = open_session(given)
+    session = planning_session(given)
     show_state(lambda: session.spark, given.checkpoint, tables, given.format, sys.stdout)
     return Exit.OK
 
@@ -30,6 +30,6 @@ def rescale(given: argparse.Namespace, parser: argparse.ArgumentParser) -> int:
             parser.error(f"{option} must be at least 1")
     if given.tasks is None and given.key_groups is None:
         parser.error("rescale needs --tasks N, --key-groups M, or both")
-    session = open_session(given)
+    session = planning_session(given)
     rescale_streams(lambda: session.spark, given.checkpoint, given.tasks, given.key_groups, sys.stdout)
     return Exit.OK

@@ -17,8 +17,42 @@ if TYPE_CHECKING:
 
 
 def open_session(given: argparse.Namespace) -> Session:
-    """A session with the options of the command line, after the scripts of `-i` have run."""
-    from tvfsql.api import Compiled, Session
+    """A session with the options of the command line, after the scripts of `-i` have run, but for their SELECTs."""
+    from tvfsql.api import Compiled
+
+    session = _session(given)
+    for sql, name, folder in read_scripts(given.init or (), ()):
+        session.script.folder = folder
+        done = session.execute(sql, file=name)
+        if any(isinstance(result.outcome, Compiled) and result.outcome.sink is None for result in done):
+            session.script.notes.append(f"{name or '-'}: a SELECT in a script of -i is not run")
+    return session
+
+
+def planning_session(given: argparse.Namespace) -> Session:
+    """The same for commands that run nothing: the scripts of `-i` only define tables, views, functions and options.
+    A warning says what they leave out.
+    """
+    from tvfsql.answers import tell_warnings
+    from tvfsql.api.script import queries_of
+
+    session = _session(given)
+    session.script.warehouse = None
+    for sql, name, folder in read_scripts(given.init or (), ()):
+        session.script.folder = folder
+        left_out = set()
+        for outcome in session.script.outcomes(sql, name):
+            queries = queries_of(outcome)
+            tell_warnings(queries)
+            left_out |= {"a SELECT" if query.sink is None else "an INSERT" for query in queries}
+        for what in sorted(left_out):
+            print(f"warning: {name or '-'}: {what} in a script of -i is not run", file=sys.stderr)
+    return session
+
+
+def _session(given: argparse.Namespace) -> Session:
+    """A session with the options of the command line."""
+    from tvfsql.api import Session
 
     options = {}
     for key in ("master", "remote"):
@@ -40,12 +74,6 @@ def open_session(given: argparse.Namespace) -> Session:
     )
     if not sys.stderr.isatty():  # a terminal has the progress line
         session.own.tell_start = lambda master: print(f"starting Spark on {master}", file=sys.stderr)
-    for file in getattr(given, "init", None) or ():
-        for sql, name, folder in read_scripts([file], ()):
-            session.script.folder = folder
-            done = session.execute(sql, file=name)
-            if any(isinstance(result.outcome, Compiled) and result.outcome.sink is None for result in done):
-                session.script.notes.append(f"{file}: a SELECT in a script of -i is not run")
     return session
 
 
@@ -73,11 +101,10 @@ def read_scripts(files: Sequence[str], texts: Sequence[str]) -> Iterator[tuple[s
 
 
 def outcomes_in(session: Session, given: argparse.Namespace, parser: argparse.ArgumentParser) -> list[Outcome]:
-    """The outcome of every statement of the scripts, without Spark. Prints warnings to stderr."""
+    """The outcome of every statement of the scripts in a session that runs nothing. Prints warnings to stderr."""
     from tvfsql.answers import tell_rest, tell_warnings
     from tvfsql.api.script import queries_of
 
-    session.script.warehouse = None
     outcomes: list[Outcome] = []
     for sql, name, folder in scripts_of(given, parser):
         session.script.folder = folder
@@ -92,7 +119,7 @@ def statements_of(given: argparse.Namespace, parser: argparse.ArgumentParser) ->
     """The queries of each statement that has any. Raises DataError if none has."""
     from tvfsql.api.script import queries_of
 
-    outcomes = outcomes_in(open_session(given), given, parser)
+    outcomes = outcomes_in(planning_session(given), given, parser)
     statements = [queries for outcome in outcomes if (queries := queries_of(outcome))]
     if not statements:
         raise DataError("the script has no query", hint="add a SELECT or an INSERT")

@@ -5,14 +5,14 @@ from __future__ import annotations
 import argparse
 
 from tvfsql.cli.exits import Exit
-from tvfsql.cli.scripts import open_session
+from tvfsql.cli.scripts import planning_session
 
 
 def doctor(given: argparse.Namespace, parser: argparse.ArgumentParser) -> int:
     from tvfsql.runtime.cluster.asked import MASTER, REMOTE, is_local, requested
     from tvfsql.runtime.host.doctor import checks
 
-    asked = requested(open_session(given).options.spark)
+    asked = requested(planning_session(given).options.spark)
     found = [*checks()]
     if REMOTE in asked or not is_local(asked.get(MASTER, "local")):
         from tvfsql.runtime.host.doctor import cluster_checks

@@ -8,7 +8,7 @@ import sys
 from tvfsql.cli.exits import Exit
 from tvfsql.cli.output import Output
 from tvfsql.cli.run import analyze
-from tvfsql.cli.scripts import open_session, outcomes_in, statements_of
+from tvfsql.cli.scripts import outcomes_in, planning_session, statements_of
 
 
 def explain(given: argparse.Namespace, parser: argparse.ArgumentParser) -> int:
@@ -31,7 +31,7 @@ def compile_to_code(given: argparse.Namespace, parser: argparse.ArgumentParser) 
 
 
 def check(given: argparse.Namespace, parser: argparse.ArgumentParser) -> int:
-    session = open_session(given)
+    session = planning_session(given)
     outcomes = outcomes_in(session, given, parser)
     if session.streams.checkpoint is not None:
         from tvfsql.api.streams.resuming import check_checkpoint

@@ -6,7 +6,7 @@ import argparse
 import sys
 
 from tvfsql.cli.exits import Exit
-from tvfsql.cli.scripts import open_session, scripts_of, statements_of
+from tvfsql.cli.scripts import planning_session, scripts_of, statements_of
 
 
 def init(given: argparse.Namespace, parser: argparse.ArgumentParser) -> int:
@@ -29,8 +29,7 @@ def fmt(given: argparse.Namespace, parser: argparse.ArgumentParser) -> int:
 def lint(given: argparse.Namespace, parser: argparse.ArgumentParser) -> int:
     from tvfsql.lint.command import run_lint
 
-    session = open_session(given)
-    session.script.warehouse = None
+    session = planning_session(given)
     count = run_lint(scripts_of(given, parser), session.script, given.ignore or (), given.format, sys.stdout)
     return Exit.ERROR if given.strict and count else Exit.OK
 

@@ -8,7 +8,6 @@ from __future__ import annotations
 
 import re
 from collections.abc import Collection, Iterator
-from copy import deepcopy
 from dataclasses import dataclass
 
 from tvfsql.api.script import Script, queries_of
@@ -44,7 +43,7 @@ def lint_script(sql: str, script: Script, file: str | None = None, ignore: Colle
 
     `ignore`: the rules that are silent. Raises TvfSqlError for a script that does not compile.
     """
-    databases = deepcopy(script.databases)
+    databases = script.databases
     outcomes = [*script.outcomes(sql, file)]
     seen = Seen(script, parse(sql, databases))
     found: list[tuple[str, Finding]] = []

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import json
 from collections.abc import Collection, Iterable
-from copy import deepcopy
 from dataclasses import replace
 from typing import TextIO
 
@@ -28,7 +27,7 @@ def run_lint(
             raise OptionError(f"there is no rule {rule}", hint=did_you_mean(rule, RULES))
     found = []
     for sql, name, folder in scripts:
-        own = replace(script, catalog=script.catalog.copy(), databases=deepcopy(script.databases), folder=folder)
+        own = replace(script, catalog=script.catalog.copy(), folder=folder)
         for each in lint_script(sql, own, name, ignore):
             place = {"file": name, "line": each.line, "column": each.column}
             found.append(place | {"rule": each.rule, "message": each.message, "hint": each.hint})

@@ -93,13 +93,14 @@ class Options:
         shown = read.value if isinstance(read, Enum) else str(read).lower() if isinstance(read, bool) else value
         return Options({**self.values, key: shown})
 
-    def without(self, key: str | None, span: Span | None = None) -> Options:
-        """Return the same options with one (None: every one) reset to its default. Raises OptionError."""
+    def reset(self, key: str | None, opened: Options, span: Span | None = None) -> Options:
+        """Return the same options with one (None: every one) as it is in `opened`. Raises OptionError."""
         if key is None:
-            return Options()
+            return opened
         if not ignored.is_ignored(key) and not key.startswith(OF_SPARK):
             _option(key, span)
-        return Options({k: v for k, v in self.values.items() if k != key})
+        values = {k: v for k, v in self.values.items() if k != key}
+        return Options(values | ({key: opened.values[key]} if key in opened.values else {}))
 
     def listed(self) -> Iterator[tuple[str, str]]:
         """Every key that has a meaning, and those that are set, with their values in order."""

@@ -17,24 +17,17 @@ def is_command(text: str) -> bool:
 
 def is_complete(text: str) -> bool:
     """Whether the text ends with a semicolon that ends a statement: no string, comment or statement set is open."""
-    if not text.rstrip().endswith(";") and ";" not in text:
+    if ";" not in text:
         return False
+    from tvfsql.syntax.parser import split_statements
     from tvfsql.syntax.tokens import tokens_of
 
     try:
         tokens = tokens_of(text)
     except TvfSqlError as error:
         return "is not closed" not in error.message and text.rstrip().endswith(";")
-    words = [token.upper() for token in tokens]
-    if words[-1:] != [";"]:
-        return False
-    depth = 0  # 1 within the statements of a set; END also ends CASE
-    for i, word in enumerate(words):
-        if word == "STATEMENT" and words[i + 1 : i + 2] == ["SET"] and words[max(0, i - 1)] in ("BEGIN", "EXECUTE"):
-            depth = 1
-        elif word == "END" and words[i + 1 : i + 2] == [";"] and words[i - 1] in (";", "BEGIN"):
-            depth = 0
-    return depth == 0
+    ended, rest = split_statements(tokens)
+    return bool(ended) and not rest
 
 
 def mentions(text: str, name: str) -> bool:

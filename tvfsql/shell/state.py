@@ -12,7 +12,8 @@ from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, TextIO
 
 from tvfsql.api import Session
-from tvfsql.errors import DataError, TvfSqlError
+from tvfsql.api.hints import with_set_mode
+from tvfsql.errors import DataError, TvfSqlError, UnsupportedError
 from tvfsql.runtime.host.status_line import working
 from tvfsql.shell.drawing import DIM, PLAIN, Screen
 from tvfsql.shell.interrupts import interruptible
@@ -95,7 +96,7 @@ class Shell:
             else:
                 self._statements(text, file, again)
         except TvfSqlError as error:
-            print(error, file=sys.stderr)
+            print(with_set_mode(error, self.session.script), file=sys.stderr)
             self.failed = True
         except KeyboardInterrupt:
             print("interrupted", file=sys.stderr)
@@ -114,10 +115,17 @@ class Shell:
         from tvfsql.answers import tell_rest
 
         if self.last and not again and mentions(text, LAST):
-            list(self.session.script.outcomes(f"CREATE OR REPLACE VIEW {LAST} AS {self.last}"))
+            self._make_last_a_view()
         for outcome in self.session.script.outcomes(text, file):
             self.give(outcome)
         tell_rest(self.session.script)
+
+    def _make_last_a_view(self) -> None:
+        try:
+            list(self.session.script.outcomes(f"CREATE OR REPLACE VIEW {LAST} AS {self.last}"))
+        except UnsupportedError as error:
+            problem = f"the last query cannot be the view {LAST}: {error.message}"
+            raise UnsupportedError(problem, hint=error.hint) from error
 
     def give(self, outcome: Outcome) -> None:
         """Execute a statement and print its result."""

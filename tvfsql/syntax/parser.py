@@ -8,6 +8,7 @@ user's text. The cost of a statement does not depend on the statements before it
 from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
+from copy import deepcopy
 from dataclasses import replace
 from itertools import pairwise
 
@@ -78,11 +79,11 @@ GROUP_ARGUMENTS = {"TUMBLE": ("size",), "HOP": ("slide", "size"), "SESSION": ("g
 
 
 def parse(sql: str, databases: Databases | None = None) -> tuple[statements.Statement, ...]:
-    """Return the statements of a script, in order; those about `databases` are executed. Raises SqlSyntaxError with its
-    place in `sql`.
+    """Return the statements of a script, in order. Each sees `databases` as those before it leave them; `databases`
+    itself does not change. Raises SqlSyntaxError with its place in `sql`.
     """
     text = without_hints(sql)
-    with known_databases(databases):
+    with known_databases(deepcopy(databases)):
         spans = [*statement_spans(text)]
         starts = [
             0,
@@ -247,31 +248,34 @@ def _refuse_unbalanced(tokens: Sequence[Token]) -> None:
 
 def statement_spans(sql: str) -> Iterator[Span]:
     """Yield the statements between semicolons. A STATEMENT SET includes those between its BEGIN and END."""
-    start: Token | None = None
-    last: Token | None = None
-    words: list[str] = []
-    for token in tokens_of(sql):
-        in_set = words[-1:] != ["END"] and _begins_set(words)
-        if token.type == "SEMICOLON" and not in_set:
-            if start is not None and last is not None:
-                yield Span(start.start_pos or 0, last.end_pos or 0)
-            start, words = None, []
-            continue
-        start, last = start or token, token
-        words.append(token.upper())
-    if start is not None and last is not None:
-        yield Span(start.start_pos or 0, last.end_pos or 0)
+    ended, rest = split_statements(tokens_of(sql))
+    for tokens in (*ended, rest):
+        if tokens:
+            yield Span(place_of(tokens[0]).start, place_of(tokens[-1]).end)
 
 
-def _begins_set(words: Sequence[str]) -> bool:
-    """Whether these first words begin a STATEMENT SET, or the EXPLAIN of one."""
-    start = ["STATEMENT", "SET", "BEGIN"]
-    if words[:1] == ["BEGIN"]:
-        return words[1:3] == start[:2]
-    if words[:1] != ["EXPLAIN"]:
-        return words[:4] == ["EXECUTE", *start]
-    begin = words.index("BEGIN") if "BEGIN" in words[:12] else 0
-    return words[max(0, begin - 2) : begin + 1] == start
+def split_statements(tokens: Sequence[Token]) -> tuple[list[list[Token]], list[Token]]:
+    """The statements that a semicolon ends, and the words after the last of these semicolons."""
+    ended: list[list[Token]] = []
+    held: list[Token] = []
+    for token in tokens:
+        if token.type == "SEMICOLON" and not _in_set(held):
+            ended.append(held)
+            held = []
+        else:
+            held.append(token)
+    return ended, held
+
+
+def _in_set(tokens: Sequence[Token]) -> bool:
+    """Whether these words begin a STATEMENT SET, or the EXPLAIN of one, and do not end it."""
+    words = [token.upper() for token in tokens[:16]]
+    if words[:1] not in (["BEGIN"], ["EXECUTE"], ["EXPLAIN"]) or "STATEMENT" not in words:
+        return False
+    at = words.index("STATEMENT")
+    begins = words[at + 1 : at + 2] == ["SET"] and "BEGIN" in (words[at - 1], *words[at + 2 : at + 3])
+    before, last = tokens[-2].upper(), tokens[-1].upper()
+    return begins and not (last == "END" and before in (";", "BEGIN"))  # END of CASE follows neither
 
 
 def _lark(name: str, sql: str, span: Span, hint: str | None) -> Tree[Token]:

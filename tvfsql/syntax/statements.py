@@ -3,11 +3,12 @@
 from __future__ import annotations
 
 import re
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 
 from tvfsql.errors import Span
 from tvfsql.plan.values.declared_types import DeclaredType
 from tvfsql.syntax import ast
+from tvfsql.syntax.databases import Databases
 
 
 @dataclass(frozen=True)
@@ -39,9 +40,12 @@ class Watermark:
 
 @dataclass(frozen=True)
 class Option:
+    """`folder` is where a relative path in `value` starts; None: the folder of the script that is executed."""
+
     key: str
     value: str
     span: Span = ast.place()
+    folder: str | None = field(default=None, compare=False)
 
 
 @dataclass(frozen=True)
@@ -250,11 +254,12 @@ class Show:
 
 @dataclass(frozen=True)
 class InDatabases:
-    """CREATE CATALOG, CREATE DATABASE, USE: executed during parsing, because later names depend on it. `done` says what
-    it did; `outside` is the database now in use if it must be Spark's.
+    """CREATE CATALOG, CREATE DATABASE, USE. `after` are the databases as it leaves them, on which the names in later
+    statements depend. `done` says what it does; `outside` is the database then in use if it must be Spark's.
     """
 
     done: str
+    after: Databases
     span: Span = ast.place()
     outside: ast.Name | None = None
 

@@ -7,12 +7,13 @@ from __future__ import annotations
 
 import re
 from collections.abc import Iterator
-from dataclasses import fields, is_dataclass
+from dataclasses import fields, is_dataclass, replace
 from typing import Any
 
 from tvfsql.errors import Span, SqlSyntaxError, UnsupportedError, did_you_mean
 from tvfsql.syntax import ast, statements
 from tvfsql.syntax.databases import current
+from tvfsql.syntax.tokens import tokens_of
 
 # Flink's hints about joins and state; here Spark's planner and table.exec.state.ttl decide
 IDLE = (
@@ -38,12 +39,17 @@ def without_hints(sql: str) -> str:
 
 
 def with_hints(statement: statements.Statement, sql: str, span: Span) -> statements.Statement:
-    """Attach the hints at `span` of a text to the statement. Raises SqlSyntaxError or UnsupportedError."""
+    """Attach the hints at `span` of a text to the statement, whose own span then includes one at its end.
+
+    Raises SqlSyntaxError or UnsupportedError.
+    """
     tables: list[statements.TableHint] = []
     idle: list[str] = []
     for hint, at in _hints(sql) if "/*+" in sql else ():
         if not span.start <= at.start < span.end:
             continue
+        if at.end > statement.span.end and not tokens_of(sql, Span(statement.span.end, at.start)):
+            statement = replace(statement, span=Span(statement.span.start, at.end))
         if re.match(r"\s*OPTIONS\b", hint, re.IGNORECASE):
             tables.append(_of_table(sql, hint, at))
         else:

@@ -38,7 +38,7 @@ def query_data(query: Stages, code: str, ast: str, figures: Figures | None = Non
     windows = [_strip(node) for node in query.physical.walk()]
     return {
         "mode": query.mode,
-        "sql": query.sql,
+        "sql": query.shown_sql,
         "code": code.rstrip(),
         "ast": ast,
         "steps": [*steps, physical],

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterator
+from copy import deepcopy
 
 from lark import Token, Tree
 
@@ -93,7 +94,7 @@ class StatementBuilder(TableBuilder):
         return statements.Show(what, self.span(tree), place, rows, of, exists, like)
 
     def in_databases(self, tree: Node) -> statements.InDatabases:
-        """Execute a statement about catalogs and databases, because later names depend on it."""
+        """A statement about catalogs and databases. Those of this parse change, because later names depend on it."""
         databases, exists = current(), child(tree, "if_not_exists") is not None
         span, outside = self.span(tree), None
         if tree.data == "create_catalog":
@@ -101,7 +102,7 @@ class StatementBuilder(TableBuilder):
             texts = [list(self.strings(option)) for option in children(child(tree, "options"), "option")]
             given = {text[0]: text[1] for text in texts}
             databases.create_catalog(name, given, exists=exists)
-            return statements.InDatabases(f"created catalog {name.text}", span)
+            return statements.InDatabases(f"created catalog {name.text}", deepcopy(databases), span)
         if tree.data == "use_catalog":
             databases.use_catalog(self.name(found(tree, "identifier")))
         elif tree.data == "use":
@@ -111,9 +112,9 @@ class StatementBuilder(TableBuilder):
         else:
             parts = self.name_parts(found(tree, "path"))
             databases.create_database(parts, exists=exists)
-            return statements.InDatabases(f"created database {parts[-1].text}", span)
+            return statements.InDatabases(f"created database {parts[-1].text}", deepcopy(databases), span)
         used = outside.text if outside is not None else f"{databases.catalog}.{databases.database}"
-        return statements.InDatabases(f"using {used}", span, outside)
+        return statements.InDatabases(f"using {used}", deepcopy(databases), span, outside)
 
     def constant(self, tree: Node) -> statements.Constant | ast.Other:
         match tree.children:

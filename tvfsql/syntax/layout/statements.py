@@ -44,8 +44,8 @@ def _statement(nodes: Sequence[Node], page: Page) -> None:
 
 
 def _is_set(nodes: Sequence[Node], i: int) -> bool:
-    around = [upper(node) for node in nodes[max(0, i - 2) : i + 3]]
-    return around[:3] == ["STATEMENT", "SET", "BEGIN"] or around[:3] == ["BEGIN", "STATEMENT", "SET"]
+    words = [upper(node) for node in nodes[: i + 3]]
+    return ["STATEMENT", "SET"] in (words[max(0, i - 2) : i], words[i + 1 :])
 
 
 def _head_and_query(nodes: Sequence[Node], page: Page) -> None:
@@ -120,7 +120,7 @@ def _is_column(nodes: Sequence[Node]) -> bool:
 def _statement_set(nodes: Sequence[Node], begin: int, page: Page) -> None:
     """The INSERTs between BEGIN and END, each indented."""
     indent = page.indent
-    if upper(nodes[0]) == "BEGIN":  # BEGIN STATEMENT SET;
+    if upper(nodes[begin + 1]) == "STATEMENT":  # BEGIN STATEMENT SET;
         begin = next(i for i, node in enumerate(nodes) if isinstance(node, Word) and node.kind == "SEMICOLON")
         page.put(nodes[: begin + 1])
     else:
