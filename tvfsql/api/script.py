@@ -27,7 +27,7 @@ from tvfsql.bind.user_function_calls import with_functions
 from tvfsql.catalog import Catalog, Table, View
 from tvfsql.catalog.connectors import Connector, Managed
 from tvfsql.catalog.connectors.protobuf import FILE
-from tvfsql.errors import BindError, Span, TvfSqlError, nearest
+from tvfsql.errors import BindError, Span, TvfSqlError, UnsupportedError, nearest
 from tvfsql.options import Options
 from tvfsql.options.known import RUNTIME_MODE, WAREHOUSE
 from tvfsql.plan.nodes import Scan

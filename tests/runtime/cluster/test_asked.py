@@ -108,8 +108,10 @@ def test_settings_of_spark_are_set_reset_and_shown() -> None:
     assert session.options.spark["spark.sql.shuffle.partitions"] == "8"
     shown = session.sql("SET").text("csv")
     assert "spark.executor.memory,4g" in shown and "spark.hadoop.fs.s3a.secret.key,******" in shown
-    session.sql("RESET 'spark.executor.memory'")
-    assert [*session.options.spark] == ["spark.sql.shuffle.partitions", "spark.hadoop.fs.s3a.secret.key"]
+    session.execute(
+        "SET 'spark.executor.memory' = '8g'; RESET 'spark.executor.memory'; RESET 'spark.hadoop.fs.s3a.secret.key'"
+    )
+    assert session.options.spark == {"spark.executor.memory": "4g", "spark.sql.shuffle.partitions": "8"}
     with pytest.raises(OptionError, match="one of spark, master and remote"):
         Session(master="yarn", remote="sc://a")
 

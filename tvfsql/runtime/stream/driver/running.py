@@ -31,6 +31,7 @@ from tvfsql.runtime.stream.checkpoint.parallelism import (
     refuse_other_number,
     usual_key_groups,
 )
+from tvfsql.runtime.stream.checkpoint.read_messages import ReadMessages
 from tvfsql.runtime.stream.checkpoint.sink_log import complete_logs
 from tvfsql.runtime.stream.checkpoint.spark_sources import add_tables
 from tvfsql.runtime.stream.driver.checkpoints import claimed_manifest, finished, has_begun, manifest_in
@@ -46,7 +47,6 @@ from tvfsql.runtime.stream.driver.end_of_input import (
 from tvfsql.runtime.stream.driver.idle_sources import Idleness, Source
 from tvfsql.runtime.stream.driver.processing_time_triggers import Triggers
 from tvfsql.runtime.stream.driver.quiet_worker import quiet_java
-from tvfsql.runtime.stream.driver.read_messages import ReadMessages
 from tvfsql.runtime.stream.driver.source_files import came_after, files_looked_up, missing_files
 from tvfsql.runtime.stream.exchange.key_groups import KeyGroups, key_groups
 from tvfsql.runtime.stream.progress.counts import (

@@ -81,10 +81,9 @@ def messages(folder: Place) -> list[str]:
 def _watermark(file: Place) -> int:
     """The watermark in a control file, or IDLE or TRIGGER; TRIGGER if the file has just been deleted. Raises DataError
     if it is empty or truncated."""
-    text = file.read()
-    if text is None:
-        return TRIGGER
     try:
+        if (text := file.read()) is None:
+            return TRIGGER
         watermark = json.loads(text)[CONTROL]
     except (ValueError, KeyError, TypeError) as error:
         raise DataError(

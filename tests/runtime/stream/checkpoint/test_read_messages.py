@@ -13,8 +13,8 @@ from bids import create_table
 
 from tvfsql import Session
 from tvfsql.runtime.cluster.files import LocalPlace
-from tvfsql.runtime.stream.driver import read_messages
-from tvfsql.runtime.stream.driver.read_messages import AT_ONCE, KEPT, ReadMessages
+from tvfsql.runtime.stream.checkpoint import read_messages
+from tvfsql.runtime.stream.checkpoint.read_messages import AT_ONCE, KEPT, ReadMessages
 from tvfsql.runtime.stream.driver.running import Running, Stream
 from tvfsql.runtime.stream.time.control_channel import END_OF_INPUT, advance, ended, messages
 
