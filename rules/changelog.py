@@ -10,7 +10,7 @@ from tvfsql.plan.aggregate.collector import Collector
 from tvfsql.plan.aggregate.table import AGGREGATES, EACH
 from tvfsql.plan.analysis.properties import is_changelog
 from tvfsql.plan.node import Node
-from tvfsql.plan.nodes import AggCall, Expand, Filter, Item, Project, Scan, SetOperation
+from tvfsql.plan.nodes import AggCall, Expand, Filter, Item, Project, Scan, SetOperation, Unnest
 from tvfsql.plan.tables.internal_columns import SIGN
 from tvfsql.plan.values.scalar import Scalar, column, free_name, template, text
 from tvfsql.plan.values.types import is_float, is_integer
@@ -138,7 +138,7 @@ def with_sign(node: Node, sign: str) -> Node:
             return replace(node, changelog=False, sign=sign)
         case Project(source, items):
             return Project(with_sign(source, sign), (*items, signs))
-        case Filter() | WindowTableFunction() | Expand():
+        case Filter() | WindowTableFunction() | Expand() | Unnest():
             return replace(node, input=with_sign(node.input, sign))
         case SetOperation(left, right):
             first, second = (with_sign(side, sign) for side in (left, right))  # their columns correspond by position

@@ -73,12 +73,12 @@ def split_distinct(node: Node, options: Options) -> Node | None:
                     value: template(f"{{e}} = {number}", {"e": column(below.id)}, "boolean", atomic=False)
                     for value, number in zip(values, each, strict=True)
                 }
-            split = _Split(copy, copy.get(values[0]), taken)
+            keys = (*node.keys, *(part.name for part in node.properties))
+            split = _Split(copy, copy.get(values[0]), taken, {key.lower() for key in keys})
             results = {call.name: split.result(call) for call in node.calls}
             inner = replace(
                 node, input=below, keys=(*node.keys, *names), calls=tuple(split.inner.parts), buckets=tuple(names)
             )
-            keys = (*node.keys, *(part.name for part in node.properties))
             outer = Aggregate(inner, keys, tuple(split.outer.parts))
             kept = (
                 Item(part.name, results[part.name] if part.name in results else column(part.name, part.type))
@@ -107,13 +107,16 @@ def can_be_joined(call: AggCall) -> bool:
 
 class _Split:
     """Collects the calls of both steps. `copy` has the condition for the rows of each DISTINCT argument, `plain` the
-    condition for calls without DISTINCT. Both are empty if rows are not copied.
+    condition for calls without DISTINCT. Both are empty if rows are not copied. `taken` and `keys` are the other names
+    of the inner and of the outer step.
     """
 
-    def __init__(self, copy: dict[Scalar | None, Scalar], plain: Scalar | None, taken: set[str]) -> None:
+    def __init__(
+        self, copy: dict[Scalar | None, Scalar], plain: Scalar | None, taken: set[str], keys: set[str]
+    ) -> None:
         self.copy, self.plain = copy, plain
         self.inner: Collector[AggCall] = Collector(taken)
-        self.outer: Collector[AggCall] = Collector(set())
+        self.outer: Collector[AggCall] = Collector(keys)
 
     def result(self, call: AggCall) -> Scalar:
         """The call's result, over the columns of the outer step."""

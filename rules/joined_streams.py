@@ -337,7 +337,9 @@ class _Pairing:
         return Filter(node, (found,))
 
     def _matching(self) -> Scalar:
-        """The right rows that match the current left row."""
+        """The right rows that match the current left row. All of them meet the conditions of their own side already."""
+        if not self.rest:
+            return column(RIGHTS)
         row = self.names.free("r")
         met = self._rest({**self.left.shown(), **self.right.shown(row)})
         return template(f"filter({{rows}}, {row} -> {{c}})", {"rows": column(RIGHTS), "c": met})

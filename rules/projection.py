@@ -159,7 +159,8 @@ def prune_columns(node: Node, options: Options) -> Node | None:
       Aggregate(groupBy=[k], select=[k, SUM(a) AS s])
       +- Scan(table=[t], fields=[k, a])
 
-    Holds because a column that no operator above reads does not affect the result.
+    Holds because a column that no operator above reads does not affect the result. Does not apply to a changelog that
+    is read as changes: a deletion removes a row that is equal in all columns.
     """
     match node:
         case Project(source, items):
@@ -183,6 +184,8 @@ def narrow(node: Node, needed: frozenset[str]) -> Node:
 
 @narrow.register
 def _(node: Scan, needed: frozenset[str]) -> Node:
+    if node.changelog:
+        return node
     kept = tuple(field for field in node.fields if field.name in needed) or node.fields[:1]
     return replace(node, fields=kept) if kept != node.fields else node
 

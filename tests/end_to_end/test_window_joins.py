@@ -148,6 +148,33 @@ def test_rows_are_those_of_a_plain_join(form: str, spark: SparkSession, tmp_path
     assert stream.counts["numLateRecordsDropped"] == stream.counts["stateRows"] == 0
 
 
+@pytest.mark.spark
+def test_a_semi_join_with_some_windows_of_the_other_side(spark: SparkSession, tmp_path: Path) -> None:
+    draw, windows = random.Random(7), Tumbling(10_000)
+    both = Session(spark), Session(spark, mode="streaming")
+    held = []
+    for table, value in (("l", "x"), ("r", "y")):
+        batches = random_rows(draw, value, rows=20)
+        write_files(tmp_path / table, batches)
+        held.append(in_windows(with_times(batches), windows, value))
+        for session in both:
+            create_table(session, table, COLUMNS.format(value, 6), tmp_path / table)
+    later = {window: rows for window, rows in held[1].items() if str(window[0]) >= "2020-04-15 08:00:10"}
+    kinds = {"left semi": "EXISTS", "left anti": "NOT EXISTS"}
+    expected = Counter(
+        (kind, *row[:3]) for kind in kinds for row in joined(held[0], later, kind, CONDITIONS["l.k = r.k"])
+    )
+    other = f"""SELECT 1 FROM TABLE({windows.call("r")}) r WHERE r.window_start = l.window_start
+        AND r.window_end = l.window_end AND r.k = l.k AND r.window_start >= TIMESTAMP '2020-04-15 08:00:10'"""
+    query = " UNION ALL ".join(
+        f"SELECT '{kind}', window_end, k, x FROM TABLE({windows.call('l')}) l WHERE {word} ({other})"
+        for kind, word in kinds.items()
+    )
+    for session in both:
+        assert Counter(map(tuple, session.sql(query).collect())) == expected
+    assert {kind for kind, *_ in expected} == {*kinds}
+
+
 def test_an_input_that_said_nothing_yet_holds_the_others_up() -> None:
     valve = Valve(inputs=("1/", "2/"))
     valve.receive("1/", 5000)

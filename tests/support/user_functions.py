@@ -89,6 +89,12 @@ def plus_one(value: int) -> int:
     return value + 1  # no NULL comes here, it thinks
 
 
+def only_some(value: int) -> int:
+    if value not in (2, 3):
+        raise ValueError(f"the filter drops {value}")
+    return value
+
+
 class MeanOfSome:
     """Has no value without rows."""
 

@@ -28,10 +28,18 @@ from tvfsql.physical.streams.dead_letters import dead_letter_table
 from tvfsql.physical.streams.firing import firing_of, refuse_firing, with_changes
 from tvfsql.physical.streams.history import history_of, refuse_history, with_history
 from tvfsql.physical.streams.late import refuse_adjusting, with_late_output
-from tvfsql.physical.streams.lower import calling_for_rows, stream_merge, stream_rank, stream_slices
+from tvfsql.physical.streams.lower import stream_merge, stream_rank, stream_slices
+from tvfsql.physical.streams.other_rows import calling_for_rows
 from tvfsql.physical.streams.proctime import is_proctime
 from tvfsql.physical.streams.starting import started
-from tvfsql.physical.window_operators import BatchSlices, GroupByWindow, SliceMerge, StreamSliceMerge, WindowExpand
+from tvfsql.physical.window_operators import (
+    BatchSlices,
+    GroupByWindow,
+    SliceMerge,
+    StreamSliceMerge,
+    WindowExpand,
+    window_time,
+)
 from tvfsql.physical.words import called
 from tvfsql.plan import nodes, window_nodes
 from tvfsql.plan.aggregate.call import mergeable
@@ -260,16 +268,6 @@ def _properties(properties: tuple[WindowProperty, ...], ends: dict[str, Scalar],
         Item(part.name, window_time(ends["end"], zone) if part.kind == "time" else ends[part.kind])
         for part in properties
     )
-
-
-def window_time(window_end: Scalar, zone: str) -> Scalar:
-    """The last millisecond of a window; an instant if windows follow the wall clock of a zone."""
-    last = template("{end} - INTERVAL '0.001' SECOND", {"end": window_end}, "timestamp_ntz", atomic=False)
-    if not zone:
-        return last
-    parts = ", ".join(f"{unit}({{t}})" for unit in ("year", "month", "day", "hour", "minute"))
-    # from its fields and the zone's name, so that Spark's session zone has no influence
-    return template(f"make_timestamp({parts}, extract(SECOND FROM {{t}}), '{zone}')", {"t": last}, "timestamp")
 
 
 def calc(source: Node, items: tuple[Item, ...]) -> Node:

@@ -12,6 +12,7 @@ from tvfsql.plan.node import Field, Node, Schema
 from tvfsql.plan.nodes import AggCall
 from tvfsql.plan.stream import StreamContext
 from tvfsql.plan.tables.internal_columns import BEFORE, OP
+from tvfsql.plan.values.scalar import Scalar, template
 from tvfsql.plan.window import Window
 from tvfsql.plan.window_nodes import global_label, local_columns, local_labels, window_label
 
@@ -189,3 +190,13 @@ class StreamSliceMerge(StreamOperator, SliceMerge):
             yield "late", "adjust"
         if self.context.proctime:
             yield "time", "PROCTIME"
+
+
+def window_time(window_end: Scalar, zone: str) -> Scalar:
+    """The last millisecond of a window; an instant if windows follow the wall clock of a zone."""
+    last = template("{end} - INTERVAL '0.001' SECOND", {"end": window_end}, "timestamp_ntz", atomic=False)
+    if not zone:
+        return last
+    parts = ", ".join(f"{unit}({{t}})" for unit in ("year", "month", "day", "hour", "minute"))
+    # from its fields and the zone's name, so that Spark's session zone has no influence
+    return template(f"make_timestamp({parts}, extract(SECOND FROM {{t}}), '{zone}')", {"t": last}, "timestamp")

@@ -160,6 +160,23 @@ def test_late_changes_are_counted_and_can_be_kept(spark: SparkSession, tmp_path:
 
 
 @pytest.mark.spark
+@pytest.mark.parametrize("mode", ["batch", "streaming"])
+def test_the_elements_of_rows_that_go_are_subtracted(mode: str, spark: SparkSession, tmp_path: Path) -> None:
+    changes = [("+I", 1, "ab"), ("+I", 2, "bc"), ("-U", 2, "bc"), ("+U", 2, "cc"), ("+I", 3, ""), ("-D", 1, "ab")]
+    rows = [{"op": op, "ts": f"2020-04-15 08:00:0{n}", "n": n, "tags": [*tags]} for op, n, tags in changes]
+    write_files(tmp_path, [rows[:3], rows[3:]])
+    session = Session(spark, mode=mode)
+    columns = "op STRING, ts TIMESTAMP(3), n INT, tags ARRAY<STRING>, WATERMARK FOR ts AS ts - INTERVAL '5' SECOND"
+    create_changelog(session, "posts", columns, tmp_path)
+    sql = """SELECT tag, COUNT(*), SUM(n), MAX(n)
+        FROM TABLE(TUMBLE(TABLE posts, DESCRIPTOR(ts), INTERVAL '10' SECOND)) {}
+        GROUP BY window_start, window_end, tag"""
+    assert [*map(tuple, session.sql(sql.format("CROSS JOIN UNNEST(tags) AS t (tag)")).collect())] == [("c", 2, 4, 2)]
+    kept = session.sql(sql.format("LEFT JOIN UNNEST(tags) AS t (tag) ON TRUE")).collect()
+    assert sorted(map(tuple, kept), key=repr) == [("c", 2, 4, 2), (None, 1, 3, 3)]
+
+
+@pytest.mark.spark
 def test_a_batch_reads_the_rows_that_are_left(spark: SparkSession) -> None:
     """Also rows that are there several times; those that go and never came are counted, and unknown changes named."""
     from tvfsql.runtime.frames.dropped_rows import counting_dropped
@@ -171,6 +188,10 @@ def test_a_batch_reads_the_rows_that_are_left(spark: SparkSession) -> None:
         rows = session.sql("SELECT * FROM stock").collect()
     assert sorted(row.asDict()["item"] for row in rows) == ["a", "a", "b"]
     assert dropped.counts == {"numRowsDeletedUnseen (stock)": 1}
+    users = [("+I", 1, "Rome"), ("-D", 2, "Rome"), ("+I", 3, "Oslo"), ("-D", 3, "Oslo")]
+    session.register("users", spark.createDataFrame(users, "op STRING, id INT, city STRING"), changelog_op="op")
+    assert session.sql("SELECT city FROM users").collect() == [("Rome",)]
+    assert session.sql("SELECT city, COUNT(*) FROM users GROUP BY city").collect() == [("Rome", 1)]
     session.register("odd", spark.createDataFrame([("UPDATE", "a")], "op STRING, item STRING"), changelog_op="op")
     with pytest.raises(DataError, match="column op contains 'UPDATE', which is not a kind of change"):
         session.sql("SELECT * FROM odd").collect()

@@ -36,6 +36,8 @@ IN_OTHER_WORDS = {
     "json_objectagg": "TO_JSON(MAP_FROM_ENTRIES(COLLECT_LIST(STRUCT(key, value))))",
     "single_value": "ANY_VALUE(x), which takes one of several",
 }
+# Where an identifier is the name of a field, not a value.
+NAMED = {(exp.Dot, "expression"), (exp.PropertyEQ, "this"), (exp.Alias, "alias")}
 # Functions that rank rows, or read neighbouring rows.
 OF_ROWS = "lead lag ntile cume_dist percent_rank rank dense_rank row_number nth_value".split()
 
@@ -105,6 +107,16 @@ class SparkTextWithHoles(SparkText):
     def proctime(self) -> str:
         return self.holes.leave(Proctime())
 
+    def lambda_sql(self, expression: exp.Lambda, arrow_sep: str = "->", wrap: bool = True) -> str:
+        """Name its parameters as no column is named: rules can put other columns into its body."""
+        made = expression.copy()
+        names = {parameter.name for parameter in made.expressions}
+        for part in [*made.find_all(exp.Identifier)]:
+            named = isinstance(part.parent, exp.Column) or (type(part.parent), part.arg_key) in NAMED
+            if part.name in names and not named:
+                part.replace(exp.to_identifier(f"${part.name}", quoted=True))
+        return super().lambda_sql(made, arrow_sep, wrap)
+
 
 class Written(SparkTextWithHoles):
     """The same, with Flink's words as they were written."""
@@ -132,6 +144,7 @@ class Written(SparkTextWithHoles):
         exp.JSON: lambda self, kind: f"JSON {kind.name}".strip(),
         exp.UnicodeString: lambda self, text: f"U&'{text.name}'",
     }
+    lambda_sql = SparkText.lambda_sql
 
     def rounded(self, name: str, call: exp.Expr) -> str:
         unit = call.args.get("to")

@@ -197,10 +197,10 @@ class _Tracer:
 
     def _column(self, name: str, node: Node, branches: Sequence[_Branch], merge: str = "") -> Column:
         read = {
-            f"{part} {branch.end.type_of(part)}".strip()
+            f"{part.name} {branch.end.type_of(part.name)}".strip()
             for branch in branches
-            for part in branch.columns[name].columns
-            if part in branch.end.columns
+            for part in branch.columns[name].shown
+            if isinstance(part, Ref) and part.name in branch.end.columns
         }
         of = tuple(str(branch.columns[name]) for branch in branches)
         return Column(name, node.type_of(name), of, merge, ", ".join(sorted(read)))

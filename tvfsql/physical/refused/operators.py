@@ -16,6 +16,8 @@ from tvfsql.plan.aggregate.call import mergeable
 from tvfsql.plan.analysis.properties import window_of
 from tvfsql.plan.analysis.sharing import Shared, of_shared
 from tvfsql.plan.function import functions_in
+from tvfsql.plan.joins.interval_join import IntervalJoin
+from tvfsql.plan.joins.temporal_join import TemporalJoin
 from tvfsql.plan.joins.window_join import NoWindowJoin, WindowJoin, window_join
 from tvfsql.plan.node import Node
 from tvfsql.plan.rank import Rank, WindowDeduplicate, WindowTopN
@@ -52,6 +54,8 @@ def _refusal(node: Node, options: Options) -> Reason | None:
             return _of_window_aggregate(node, options)
         case window_nodes.GlobalWindowAggregate():
             return _of_other_time(node)
+        case IntervalJoin():
+            return _of_joined_time(node)
         case WindowJoin():
             return "on streams both sides of a window join must be window functions", BY_WINDOW, None
         case WindowTopN() | WindowDeduplicate() if not comes_by_window(node.input):
@@ -188,9 +192,20 @@ def _of_other_time(node: window_nodes.GlobalWindowAggregate) -> Reason | None:
     )
 
 
+def _of_joined_time(node: IntervalJoin) -> Reason | None:
+    """The error for a side of an interval join whose rows come from windows, but whose time is not window_time."""
+    for side, time in ((node.left, node.left_time), (node.right, node.right_time)):
+        if not node.proctime and not all(_goes_by_window_time(*leg) for leg in _legs(side, time)):
+            reason = f"on streams a join over windows cannot use {origin(side, time)}: it is not their window_time"
+            return reason, "--mode batch", None
+    return None
+
+
 def _legs(node: Node, time: str) -> Iterator[tuple[Node, str]]:
-    """The inputs of a UNION ALL below projections, each with its own name for a column."""
+    """The inputs of a UNION ALL below projections and temporal joins, each with its own name for a column."""
     match node:
+        case TemporalJoin(left) if time in left.columns:
+            yield from _legs(left, time)
         case nodes.Project(source, items) if renamed := next(i.scalar.column for i in items if i.name == time):
             yield from _legs(source, renamed)
         case nodes.SetOperation(left, right):

@@ -17,7 +17,7 @@ from tvfsql.physical.row_operators import (
     StreamKeepRow,
     StreamTemporalJoin,
 )
-from tvfsql.physical.streams.inputs import inputs_of, mark_items, marked, on_event
+from tvfsql.physical.streams.inputs import inputs_of, mark_items, on_event, with_marks
 from tvfsql.plan.deduplicate import Deduplicate
 from tvfsql.plan.joins.interval_join import IntervalJoin
 from tvfsql.plan.joins.temporal_join import TemporalJoin
@@ -106,7 +106,7 @@ def _over_marked(node: J, options: Options) -> tuple[J, tuple[str, ...]]:
 
 def marked_rows(node: Node, time: str, options: Options) -> Node:
     """All columns of the rows, and MARKS. Rows that a filter drops have NULL as their time."""
-    calc = marked(node, time, options)
+    calc = with_marks(node, time, options).calc
     items = (*calc.items, *mark_items())
     idle = calc.input.columns == tuple(item.name for item in items) == tuple(item.scalar.column for item in items)
     return calc.input if idle else Calc(calc.input, items)

@@ -6,8 +6,8 @@ into the rows' time: a row that the filter drops gets NULL as its time and only 
 
 from __future__ import annotations
 
-from collections.abc import Iterator
-from dataclasses import replace
+from collections.abc import Iterable, Iterator, Mapping
+from dataclasses import dataclass, replace
 
 from tvfsql.catalog import Table
 from tvfsql.catalog.connectors import SparkCatalog
@@ -30,13 +30,16 @@ from tvfsql.physical.operators import (
 )
 from tvfsql.physical.row_operators import RowOperator
 from tvfsql.physical.streams.history import live_rows
+from tvfsql.physical.streams.other_rows import all_of, guarded, in_rows
 from tvfsql.physical.streams.proctime import is_proctime
-from tvfsql.physical.window_operators import StreamSliceMerge, WindowExpand
+from tvfsql.physical.window_operators import StreamSliceMerge, WindowExpand, window_time
+from tvfsql.physical.words import origin
 from tvfsql.plan import nodes
+from tvfsql.plan.function import functions_in
 from tvfsql.plan.node import Field, Node
 from tvfsql.plan.nodes import Item
 from tvfsql.plan.tables.internal_columns import CHANNEL, CONTROL
-from tvfsql.plan.values.scalar import PROCTIME, Scalar, column, free_name, template, text
+from tvfsql.plan.values.scalar import PROCTIME, Ref, Scalar, column, free_name, template, text
 
 
 def inputs_of(node: Node) -> tuple[str, ...]:
@@ -52,7 +55,43 @@ def inputs_of(node: Node) -> tuple[str, ...]:
     return inputs_of(source)
 
 
-def marked(node: Node, time: str, options: Options) -> Calc:
+@dataclass(frozen=True)
+class MarkedRows:
+    """The rows of an operator, computed by `items` from those of `source`, which has MARKS.
+
+    `drops`: a filter drops some of them. These stay, with NULL as their `time`. `passes` is a condition that holds for
+    all others.
+    """
+
+    source: Node
+    items: Mapping[str, Scalar]
+    time: str
+    drops: bool
+    passes: Scalar | None
+
+    def computing(self, items: Iterable[Item]) -> Calc:
+        """The rows with these columns over those of `source`. Rows that are dropped may lack them."""
+        made = (Item(one.name, guarded(one.scalar, self.passes)) if one.name != self.time else one for one in items)
+        return Calc(self.source, tuple(made))
+
+    @property
+    def calc(self) -> Calc:
+        """The rows without MARKS."""
+        return self.computing(Item(name, scalar) for name, scalar in self.items.items())
+
+    @property
+    def calc_with_marks(self) -> Calc:
+        """The rows with MARKS."""
+        return Calc(self.source, (*self.calc.items, *mark_items()))
+
+    @property
+    def kept(self) -> tuple[Scalar, ...]:
+        """The condition over the rows for those that are not dropped; empty if none are."""
+        is_kept = template("{t} IS NOT NULL", {"t": column(self.time)}, "boolean", atomic=False)
+        return (is_kept,) if self.drops else ()
+
+
+def with_marks(node: Node, time: str, options: Options) -> MarkedRows:
     """Return a stream's rows as the input of a window operator, computed from an input that has MARKS.
 
     A row that a filter drops may carry a watermark. It stays, with NULL as its `time`, and is in no window; so do
@@ -62,50 +101,87 @@ def marked(node: Node, time: str, options: Options) -> Calc:
     calc = node if isinstance(node, Calc) else Calc(node, ())
     kept = calc.items or tuple(Item(part.name, column(part.name, part.type)) for part in calc.schema)
     items = {item.name: item.scalar for item in kept}
+    below: tuple[Scalar, ...] = ()
     match calc.input:
-        case below if items[time] == PROCTIME:
-            source: Node = handing_marks_on(below)
+        case rows if items[time] == PROCTIME:
+            source: Node = handing_marks_on(rows)
             items[time] = in_rows(PROCTIME, template(f"`{CONTROL}` IS NULL", {}, "boolean", atomic=False))
         case TableSourceScan() as scan:
             source = assigned(scan, items[time], options)
-        case RowTimeCheck(below):  # the watermark assigner checks times too
-            return marked(replace(calc, input=below), time, options)
-        case RowOperator() as kept_rows:
-            kept_rows.refuse_other_time(items[time])
-            source = kept_rows.told(marks=True)
-        case Calc() as below if (inner := items[time].column) is not None:
-            computed = marked(below, inner, options)
-            source = Calc(computed.input, (*computed.items, *mark_items()))
+        case RowTimeCheck(rows):  # the watermark assigner checks times too
+            return with_marks(replace(calc, input=rows), time, options)
+        case RowOperator() as operator:
+            operator.refuse_other_time(items[time])
+            source = operator.told(marks=True)
+        case Calc() as rows if (inner := items[time].column) is not None:
+            source, below = _below(rows, inner, options)
         case nodes.Expand() as expand if (inner := items[time].column) is not None:
-            computed = marked(expand.input, inner, options)
-            source = replace(expand, input=Calc(computed.input, (*computed.items, *mark_items())))
+            rows, below = _below(expand.input, inner, options)
+            source = replace(expand, input=rows)
         case nodes.Unnest() as unnest if (inner := items[time].column) in unnest.input.columns:
-            computed = marked(_unnested(unnest), inner or "", options)
-            source = replace(unnest, input=Calc(computed.input, (*computed.items, *mark_items())), outer=True)
+            rows_below = with_marks(_unnested(unnest), inner or "", options)
+            # rows without elements are dropped after their columns are computed
+            rows_below = replace(rows_below, passes=with_marks(unnest.input, inner or "", options).passes)
+            source, below = replace(unnest, input=rows_below.calc_with_marks, outer=True), rows_below.kept
         case WindowExpand() as expand:  # rows that are in no window stay, because they carry watermarks
+            _refuse_other_time(expand, items[time], time)
             rows = expand.input.input if isinstance(expand.input, RowTimeCheck) else expand.input
-            computed = marked(rows, expand.time, options)
-            source = replace(expand, input=Calc(computed.input, (*computed.items, *mark_items())))
+            rows, below = _below(rows, expand.time, options)
+            source = replace(expand, input=rows)
             if expand.struct not in items[time].columns:
                 within = template("{w} IS NOT NULL", {"w": column(expand.struct)}, "boolean", atomic=False)
                 items[time] = in_rows(items[time], within)
         case nodes.LookupJoin() as join if items[time].column in join.left.columns:
             if join.kind == "inner":
-                return marked(replace(calc, input=_of_all_rows(join)), time, options)
-            computed = marked(join.left, items[time].column or "", options)
-            source = replace(join, left=Calc(computed.input, (*computed.items, *mark_items())))
-        case nodes.SetOperation() as union if len(items[time].columns) == 1:
-            (inner,) = items[time].columns  # if it is NULL, so is the time
+                return with_marks(replace(calc, input=_of_all_rows(join)), time, options)
+            rows, below = _below(join.left, items[time].column or "", options)
+            source = replace(join, left=rows)
+        case nodes.SetOperation() as union if (inner := items[time].column) is not None:
             _refuse_two_clocks(union, inner)
-            source = StreamUnion(tuple(_marked_sides(union, union.columns.index(inner), options)))
+            sides = [*_sides(union, union.columns.index(inner), options)]
+            source = StreamUnion(tuple(side.calc_with_marks for side in sides))
+            below = next((replace(side, time=inner).kept for side in sides if side.drops), ())
+        case nodes.SetOperation() as union:
+            return with_marks(_computed_in_sides(union, items, time, calc.conditions), time, options)
         case windows if _of_windows(windows):
             source = handing_marks_on(windows)
         case other:
             raise UnsupportedError(
                 "on streams a window function cannot read this input", span=other.span, hint="--mode batch"
             )
-    return Calc(
-        source, tuple(Item(n, in_rows(s, all_of(calc.conditions)) if n == time else s) for n, s in items.items())
+    conditions = _in_order(calc.conditions, below)
+    items[time] = in_rows(items[time], all_of(conditions))
+    steady = (one for one in conditions if one.deterministic)
+    return MarkedRows(source, items, time, bool(conditions or below), all_of((*below, *steady)))
+
+
+def _below(node: Node, time: str, options: Options) -> tuple[Calc, tuple[Scalar, ...]]:
+    """The rows of an operator below, with MARKS, and the condition for those that are not dropped, if some are."""
+    rows = with_marks(node, time, options)
+    return rows.calc_with_marks, rows.kept
+
+
+def _in_order(conditions: tuple[Scalar, ...], below: tuple[Scalar, ...]) -> tuple[Scalar, ...]:
+    """The conditions on rows that meet those `below`. Users' functions are only called for rows that meet the others
+    too.
+    """
+    plain = tuple(one for one in conditions if one.deterministic and not any(functions_in(one.parts)))
+    first = all_of(below), all_of((*below, *plain))
+    return tuple(guarded(one, first[any(functions_in(one.parts))]) for one in conditions)
+
+
+def _refuse_other_time(expand: WindowExpand, time: Scalar, name: str) -> None:
+    """Raise UnsupportedError for a time of a window function's rows that watermarks do not follow."""
+    end = Scalar((Ref(expand.struct), ".end"), "timestamp_ntz")
+    own = time.column
+    if own == expand.time or time in (window_time(end, expand.zone), window_time(end, "")):
+        return
+    if own is not None and is_proctime(expand, own):
+        return
+    raise UnsupportedError(
+        f"on streams the time attribute of a window function's rows is window_time, not "
+        f"{origin(expand, own) if own else name}",
+        hint="DESCRIPTOR(window_time)",
     )
 
 
@@ -141,14 +217,35 @@ def _refuse_two_clocks(union: nodes.SetOperation, time: str) -> None:
         )
 
 
-def _marked_sides(node: Node, at: int, options: Options) -> Iterator[Calc]:
+def _sides(node: Node, at: int, options: Options) -> Iterator[MarkedRows]:
     """The inputs of a UNION ALL with MARKS; the time is the column at position `at`."""
     if isinstance(node, nodes.SetOperation):
-        yield from _marked_sides(node.left, at, options)
-        yield from _marked_sides(node.right, at, options)
+        yield from _sides(node.left, at, options)
+        yield from _sides(node.right, at, options)
     else:
-        computed = marked(node, node.columns[at], options)
-        yield Calc(computed.input, (*computed.items, *mark_items()))
+        yield with_marks(node, node.columns[at], options)
+
+
+def _computed_in_sides(
+    union: nodes.SetOperation, items: Mapping[str, Scalar], time: str, conditions: tuple[Scalar, ...]
+) -> Calc:
+    """The columns `items` of a UNION ALL, whose sides compute the time: each of them must have a watermark for it."""
+    taken = {name.lower() for node in union.walk() for name in node.columns}
+    own = Item(free_name("rowtime", lambda name: name in taken), items[time])
+    moved = (Item(name, column(own.name, one.type) if name == time else one) for name, one in items.items())
+    return Calc(_with_item(union, own), tuple(moved), conditions)
+
+
+def _with_item(node: Node, item: Item) -> Node:
+    """The rows with one more column, which each side of a UNION ALL computes."""
+    if isinstance(node, nodes.SetOperation):
+        names = dict(zip(node.left.columns, node.right.columns, strict=True))
+        right = replace(item, scalar=item.scalar.renamed(names))
+        return replace(node, left=_with_item(node.left, item), right=_with_item(node.right, right))
+    calc = node if isinstance(node, Calc) else Calc(node, ())
+    kept = calc.items or tuple(Item(part.name, column(part.name, part.type)) for part in calc.schema)
+    computed = {each.name: each.scalar for each in kept}
+    return replace(calc, items=(*kept, Item(item.name, item.scalar.substitute(computed))))
 
 
 def _of_windows(node: Node) -> bool:
@@ -240,18 +337,3 @@ def on_event(node: Node) -> bool:
     marks = [part.source.watermark for part in parts if isinstance(part, TableSourceScan)]
     together = any(isinstance(part, StreamSliceMerge | WindowExpand | nodes.LookupJoin) for part in parts)
     return not together and any(mark and mark.on_event for mark in marks)
-
-
-def all_of(conditions: tuple[Scalar, ...]) -> Scalar | None:
-    """The conjunction of all conditions; None if there are none."""
-    whole: Scalar | None = None
-    for one in conditions:
-        whole = one if whole is None else template("{a} AND {b}", {"a": whole, "b": one}, "boolean", atomic=False)
-    return whole
-
-
-def in_rows(value: Scalar, passes: Scalar | None) -> Scalar:
-    """The value in rows that pass the filters, NULL in the others."""
-    if passes is None:
-        return value
-    return template("CASE WHEN {p} THEN {v} END", {"p": passes, "v": value}, value.type)

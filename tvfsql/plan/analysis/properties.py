@@ -207,8 +207,8 @@ def is_changelog(node: Node) -> bool:
     """Whether the rows of a logical operator are changes, some of which retract earlier ones.
 
     Operators that treat a change like its row pass the changelog on: projections, filters, window functions, grouping
-    sets and UNION ALL. Any other operator must make sure that its input has plain rows: `plan.nodes.Scan.sign` makes
-    them.
+    sets, UNNEST and UNION ALL. Any other operator must make sure that its input has plain rows: `plan.nodes.Scan.sign`
+    makes them.
     """
     return False
 

@@ -9,6 +9,8 @@ from tvfsql.plan.values.types import UNKNOWN, SqlType, split_kinds
 
 ARRAYS = "array<"
 SEVERAL = "RAISE_ERROR('ELEMENT takes an array of one element')"
+# parameters of lambda functions around an argument, in which such a name must not hide a column: no column has it
+ITEM, VALUE = "`$item`", "`$value`"
 
 
 def element(kind: SqlType, *_: SqlType) -> SqlType:
@@ -76,7 +78,7 @@ COLLECTIONS = (
     Function("ELEMENT(array)", f"IF(CARDINALITY({{0}}) > 1, {SEVERAL}, GET({{0}}, 0))", element),
     same("ARRAY_APPEND(array, element)", itself),
     same("ARRAY_CONCAT(array, ...)", itself, spark="CONCAT"),
-    Function("ARRAY_CONTAINS(array, element)", "EXISTS({0}, item -> item <=> {1})", "boolean"),
+    Function("ARRAY_CONTAINS(array, element)", f"EXISTS({{0}}, {ITEM} -> {ITEM} <=> {{1}})", "boolean"),
     same("ARRAY_DISTINCT(array)", itself),
     same("ARRAY_EXCEPT(array, other)", itself),
     same("ARRAY_INTERSECT(array, other)", itself),
@@ -86,7 +88,7 @@ COLLECTIONS = (
     same("ARRAY_MIN(array)", element),
     Function("ARRAY_POSITION(array, element)", "CAST(ARRAY_POSITION({0}, {1}) AS INT)", "int"),
     same("ARRAY_PREPEND(array, element)", itself),
-    Function("ARRAY_REMOVE(array, element)", "FILTER({0}, item -> NOT item <=> {1})", itself),
+    Function("ARRAY_REMOVE(array, element)", f"FILTER({{0}}, {ITEM} -> NOT {ITEM} <=> {{1}})", itself),
     Function("ARRAY_REVERSE(array)", "REVERSE({0})", itself),
     Function("ARRAY_SORT(array)", "SORT_ARRAY({0})", itself),
     Function("ARRAY_SORT(array, ascending)", "SORT_ARRAY({0}, {1})", itself),
@@ -100,7 +102,7 @@ COLLECTIONS = (
     same("MAP_FROM_ARRAYS(keys, values)", _map_of, note="fails if a key occurs twice"),
     Function(
         "MAP_UNION(map, other)",
-        "MAP_CONCAT({1}, MAP_FILTER({0}, (key, value) -> NOT MAP_CONTAINS_KEY({1}, key)))",
+        f"MAP_CONCAT({{1}}, MAP_FILTER({{0}}, ({ITEM}, {VALUE}) -> NOT MAP_CONTAINS_KEY({{1}}, {ITEM})))",
         itself,
     ),
     Function("ROW(value, ...)", _row, _row_type),

@@ -1,0 +1,103 @@
+"""Expressions over the other rows of a stream, which the query does not have but which carry watermarks or messages:
+rows that a filter drops, control rows, late rows on their way to a table.
+
+An expression must not fail for such a row, and a user's function must not be called.
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Sequence
+from dataclasses import replace
+
+from tvfsql.physical.operators import Calc
+from tvfsql.plan.function import UserFunction, functions_in
+from tvfsql.plan.node import Node
+from tvfsql.plan.nodes import Item
+from tvfsql.plan.tables.internal_columns import CONTROL, LATE
+from tvfsql.plan.values.scalar import Part, Ref, Scalar, column, template
+
+# Words before a parenthesis that cannot fail: keywords of SQL, and functions without an error in ANSI mode.
+SAFE = frozenset(
+    "and array between case coalesce char_length concat concat_ws else exists filter from greatest hash if in "
+    "isnotnull isnull least length like lower ltrim not nullif nvl or rtrim size startswith struct "
+    "named_struct substring then transform trim try_cast upper when".split()
+)
+TEXTS = re.compile(r"'(?:[^'\\]|\\.)*'|`(?:[^`]|``)*`")  # literals and names
+SHIFTED = re.compile(r"[+-] INTERVAL\b", re.IGNORECASE)  # a time stays in its range
+NEGATIVE = re.compile(r"(?<=[(,=<>] )-(?=\d)|(?<=\()-(?=\d)")  # a literal
+CALLS = re.compile(r"(\w+)\s*\(")
+OPERATORS = re.compile(r"-(?!>)|[+*/%\[]|\bdiv\b", re.IGNORECASE)
+
+
+def all_of(conditions: Sequence[Scalar]) -> Scalar | None:
+    """The conjunction of all conditions; None if there are none."""
+    whole: Scalar | None = None
+    for one in conditions:
+        whole = one if whole is None else template("{a} AND {b}", {"a": whole, "b": one}, "boolean", atomic=False)
+    return whole
+
+
+def in_rows(value: Scalar, passes: Scalar | None) -> Scalar:
+    """The value in rows that pass the filters, NULL in the others."""
+    if passes is None:
+        return value
+    return template("CASE WHEN {p} THEN {v} END", {"p": passes, "v": value}, value.type)
+
+
+def guarded(value: Scalar, passes: Scalar | None) -> Scalar:
+    """The value in rows that pass the filters. In other rows it is anything, but is not computed if that could fail or
+    call a user's function. EXPLAIN and manifests show the value alone.
+    """
+    calls, fails = [*functions_in(value.parts)], can_fail(value)
+    if passes is None or not (calls or fails):
+        return value
+    made = value
+    if calls and (fails or any(call.of_flink for call in calls)):  # Spark calls Python for every row, even within CASE
+        made = made.substitute({name: in_rows(column(name), passes) for name in made.columns})
+    if any(not call.of_flink for call in calls):
+        excluded = template(f"CASE WHEN {{p}} AND `{CONTROL}` IS NULL THEN NULL ELSE TRUE END", {"p": passes})
+        made = _with_first_argument(made, excluded.parts)
+    if fails:
+        made = in_rows(made, passes)
+    return replace(made, type=value.type, span=value.span, written=value.shown)
+
+
+def can_fail(scalar: Scalar) -> bool:
+    """Whether an expression could fail for values that a filter leaves out: unless it is known that it cannot. Users'
+    functions do not count.
+    """
+    text = "".join(TEXTS.sub("x", part) if isinstance(part, str) else "x" for part in _without_functions(scalar))
+    text = NEGATIVE.sub("", SHIFTED.sub("", text))
+    return bool(OPERATORS.search(text)) or any(name.lower() not in SAFE for name in CALLS.findall(text))
+
+
+def _without_functions(scalar: Scalar) -> list[Part]:
+    return ["coalesce" if isinstance(part, UserFunction) else part for part in scalar.parts]
+
+
+def calling_for_rows(node: Node) -> Node:
+    """Make the operator call users' functions only for rows of the query: not for control rows, nor for late rows on
+    their way to a table, in which all columns of the query are NULL.
+    """
+    if not isinstance(node, Calc) or not any(functions_in((node.items, node.conditions))):
+        return node
+    others = next((name for name in (CONTROL, LATE) if name in node.input.columns), None)
+    if others is None:
+        return node
+    items = tuple(Item(item.name, _with_first_argument(item.scalar, (Ref(others),))) for item in node.items)
+    return Calc(node.input, items, tuple(_with_first_argument(one, (Ref(others),)) for one in node.conditions))
+
+
+def _with_first_argument(scalar: Scalar, first: Sequence[Part]) -> Scalar:
+    """Call users' functions only in rows in which `first` is NULL."""
+    parts: list[Part] = []
+    called = False
+    for part in scalar.parts:
+        if called:
+            assert isinstance(part, str) and part.startswith("("), scalar.sql
+            part = part.removeprefix("(")
+            parts += ["(", *first, "" if part.startswith(")") else ", "]
+        called = isinstance(part, UserFunction) and part.for_rows != part
+        parts.append(part.for_rows if isinstance(part, UserFunction) else part)
+    return replace(scalar, parts=tuple(part for part in parts if part != ""))
