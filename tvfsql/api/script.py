@@ -22,16 +22,15 @@ from tvfsql.bind.function import bind_function
 from tvfsql.bind.query import QueryBinder
 from tvfsql.bind.statements.call import AdvanceWatermark, bind_call
 from tvfsql.bind.statements.definitions import altered, definition_of, derived, of_query
-from tvfsql.bind.statements.table import bind_table
+from tvfsql.bind.statements.table import bind_table, bound_anew
 from tvfsql.bind.statements.view import bind_view
 from tvfsql.bind.user_function_calls import with_functions
 from tvfsql.catalog import Catalog, Table, View
 from tvfsql.catalog.connectors import Connector, Managed
 from tvfsql.catalog.connectors.protobuf import FILE
-from tvfsql.errors import BindError, Span, TvfSqlError, UnsupportedError, did_you_mean, nearest
+from tvfsql.errors import BindError, TvfSqlError, UnsupportedError, did_you_mean, nearest
 from tvfsql.options import Options
-from tvfsql.options.known import RUNTIME_MODE, WAREHOUSE
-from tvfsql.plan.nodes import Scan
+from tvfsql.options.known import RUNTIME_MODE, WAREHOUSE, ZONE
 from tvfsql.room import with_room
 from tvfsql.secrets import shown as shown_value
 from tvfsql.syntax import ast, statements
@@ -118,7 +117,9 @@ class Script:
             raise error.within(sql, file) from error.__cause__
 
     def _outcome(self, statement: statements.Statement, sql: str) -> Outcome:
-        statement = with_functions(statement, self.catalog.functions)
+        self._take_zone()
+        if not isinstance(statement, statements.Hinted | statements.CreateView):  # each use of a view attaches its own
+            statement = with_functions(statement, self.catalog.functions)
         match statement:
             case ast.Query() | statements.Insert():
                 return replace(self._compile(statement, sql), of_script=self.take_warnings())
@@ -173,6 +174,13 @@ class Script:
                 return describe(name, self.catalog)
             case _:
                 raise AssertionError(f"no way to carry out {type(statement).__name__}")
+
+    def _take_zone(self) -> None:
+        """Bind the tables anew if the local time zone is another one, on which their computed columns may depend."""
+        if self.catalog.zone != self.options[ZONE]:
+            with in_local_zone(self.options):
+                self.catalog.entries = {name: bound_anew(each) for name, each in self.catalog.entries.items()}
+            self.catalog.zone = self.options[ZONE]
 
     def _require_database(self, name: ast.Name, before: Databases) -> None:
         """Raise BindError, with the databases of `before` in use again, if Spark has no database of that name."""
@@ -249,9 +257,9 @@ class Script:
             name = create.like.table
             create = derived(create, definition_of(self.catalog.get(name.text, name.span), name.span))
         table = self._bound(create)
-        if create.or_replace:
-            self._delete_rows(table.name)
+        before = self.catalog.find(table.name)
         self.catalog.add(table, replace=create.or_replace, span=create.name.span)
+        self._release(before)
         return Message(f"created table {table.name}")
 
     def _create_table_as(self, create: statements.CreateTable, sql: str) -> Outcome:
@@ -296,12 +304,13 @@ class Script:
         root = resolved_path(root, self.folder) if root else ""
         return self.warehouse.folder(root, path) if self.warehouse else os.path.join(root or "warehouse", path)
 
-    def _delete_rows(self, name: str) -> None:
-        """Delete the files of a table without a connector."""
-        entry = self.catalog.find(name)
-        connector = entry.connector if isinstance(entry, Table) else None
+    def _release(self, entry: Table | View | None) -> None:
+        """Delete the files of a dropped table without a connector."""
+        if not isinstance(entry, Table):
+            return
+        connector = entry.connector
         if self.warehouse and isinstance(connector, Managed) and not self.warehouse.delete(connector.path or ""):
-            self.notes.append(f"the rows of {name} stay in {connector.path}")
+            self.notes.append(f"the rows of {entry.name} stay in {connector.path}")
 
     def _alter_table(self, alter: statements.AlterTable) -> Message:
         name = alter.table
@@ -327,8 +336,6 @@ class Script:
             raise
         if own and isinstance(table.connector, Managed):
             table = replace(table, connector=own)
-        if not isinstance(alter.change, statements.Add | statements.SetOptions | statements.ResetOptions):
-            _refuse_read(old.name, self.catalog, name.span)
         self.catalog.add(table, replace=table.name == old.name, span=definition.name.span)
         if table.name != old.name:
             self.catalog.drop(old.name, "table")
@@ -338,7 +345,7 @@ class Script:
         if create.if_not_exists and self.catalog.find(create.name.text):
             return Message(f"view {create.name.text} exists")
         with in_local_zone(self.options):
-            view = bind_view(create, QueryBinder(self.catalog, self.options), sql)
+            view = bind_view(create, self.catalog, self.options, sql)
         self.catalog.add(view, replace=create.or_replace, span=create.name.span)
         return Message(f"created view {view.name}")
 
@@ -356,21 +363,10 @@ class Script:
             return Message(f"dropped function {drop.name.text}")
         if drop.if_exists and self.catalog.look_up(drop.name.text) is None:
             return Message(f"there is no {drop.kind} {drop.name.text}")
-        if drop.kind == "table":
-            self._delete_rows(drop.name.text)
+        found = self.catalog.find(drop.name.text)
         self.catalog.drop(drop.name.text, drop.kind, span=drop.name.span)
+        self._release(found)
         return Message(f"dropped {drop.kind} {drop.name.text}")
-
-
-def _refuse_read(table: str, catalog: Catalog, span: Span) -> None:
-    """Raise BindError if a view reads the table, because its plan has the table's old columns."""
-    for entry in catalog.entries.values():
-        if isinstance(entry, View) and any(
-            isinstance(node, Scan) and node.table == table for node in entry.plan.walk()
-        ):
-            raise BindError(
-                f"{table} cannot be altered while view {entry.name} reads it", span=span, hint=f"DROP VIEW {entry.name}"
-            )
 
 
 def resolved_path(path: str, folder: str) -> str:

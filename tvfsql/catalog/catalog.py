@@ -10,7 +10,7 @@ from tvfsql.catalog.history import History
 from tvfsql.catalog.outside import Outside
 from tvfsql.errors import BindError, Span, did_you_mean, nearest
 from tvfsql.plan.function import UserFunction
-from tvfsql.plan.node import Field, Node
+from tvfsql.plan.node import Field
 from tvfsql.plan.tables.refused_names import refused
 from tvfsql.plan.values.scalar import Scalar
 from tvfsql.plan.values.types import SqlType, shown
@@ -116,13 +116,16 @@ class Table:
 
 @dataclass(frozen=True)
 class View:
-    """A named query. `columns` are the names that its readers use for the columns of `plan`, in order."""
+    """A named query, which each statement that reads it binds anew. `fields` are its columns as of CREATE VIEW, `sql`
+    is the text of its query, and `definition` its CREATE VIEW. `tables` are the columns that the tables of a query with
+    an asterisk had then: the asterisk stands for no others.
+    """
 
     name: str
-    plan: Node
-    columns: tuple[str, ...]
+    fields: tuple[Field, ...]
     sql: str
-    time: str | None = None
+    definition: object = field(default=None, compare=False, repr=False)
+    tables: dict[str, tuple[str, ...]] = field(default_factory=dict, compare=False, repr=False)
 
     def ddl(self) -> str:
         return f"CREATE VIEW {_name(self.name)} AS\n{self.sql}"
@@ -131,16 +134,17 @@ class View:
 @dataclass
 class Catalog:
     """Names are looked up in the given case first, then in any case if only one matches, and then in Spark's catalogs
-    (`outside`; None: no Spark is at hand).
+    (`outside`; None: no Spark is at hand). `zone` is the local time zone to which expressions of its tables are bound.
     """
 
     entries: dict[str, Table | View] = field(default_factory=dict)
     functions: dict[str, UserFunction] = field(default_factory=dict)  # by name in lower case
     outside: Outside | None = None
+    zone: str = "UTC"
 
     def copy(self) -> Catalog:
         """Return an independent catalog with the same entries."""
-        return Catalog(dict(self.entries), dict(self.functions), self.outside)
+        return Catalog(dict(self.entries), dict(self.functions), self.outside, self.zone)
 
     def find(self, name: str) -> Table | View | None:
         """The table or view of that name that a statement or a program has made."""
@@ -171,15 +175,17 @@ class Catalog:
         return tuple(f"{database}{dot}{each}" for each in self.outside.tables(database)) if self.outside else ()
 
     def add(self, entry: Table | View, *, replace: bool = False, span: Span | None = None) -> None:
-        """Add a table or view. Raises BindError if the name is taken and not `replace`, or if a column's name cannot be
-        used.
+        """Add a table or view. Raises BindError if the name is taken and not `replace`, or by the other kind, or if
+        a column's name cannot be used.
         """
         if isinstance(entry, Table):
             refuse_columns(entry, span)
         found = self.find(entry.name)
+        kind, other = ("view", "table") if isinstance(found, View) else ("table", "view")
         if found is not None and not replace:
-            kind = "view" if isinstance(found, View) else "table"
             raise BindError(f"{kind} {found.name} already exists", span=span, hint=f"DROP {kind.upper()} {found.name}")
+        if found is not None and type(found) is not type(entry):
+            raise BindError(f"{found.name} is a {kind}, which no {other} replaces", span=span, hint="another name")
         if found is not None:
             del self.entries[found.name]
         self.entries[entry.name] = entry

@@ -8,7 +8,7 @@ from tvfsql.bind import scalar
 from tvfsql.bind.flink.zone import local_zone
 from tvfsql.bind.scope import Relation, Visible
 from tvfsql.bind.statements.column_lists import known_column, refuse_repeated
-from tvfsql.catalog import Table, TableColumn, Watermark
+from tvfsql.catalog import Table, TableColumn, View, Watermark
 from tvfsql.catalog.changelog import OP, changelog_option
 from tvfsql.catalog.connectors import Connector, connector_of, without_ignored
 from tvfsql.catalog.history import HISTORY, history_options
@@ -93,6 +93,14 @@ def bind_table(create: statements.CreateTable) -> Table:
         moves.late_output,
         key,
     )
+
+
+def bound_anew(entry: Table | View) -> Table | View:
+    """A table with its expressions bound again, in the local time zone of now. Views are bound at each use anyway."""
+    if not isinstance(entry, Table) or not isinstance(entry.definition, statements.CreateTable):
+        return entry
+    now = bind_table(entry.definition)
+    return replace(entry, columns=now.columns, watermark=now.watermark, history=now.history)
 
 
 def _check_metadata(part: TableColumn, connector: Connector, span: Span) -> None:
