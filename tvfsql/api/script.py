@@ -22,6 +22,7 @@ from tvfsql.bind.function import bind_function
 from tvfsql.bind.query import QueryBinder
 from tvfsql.bind.statements.call import AdvanceWatermark, bind_call
 from tvfsql.bind.statements.definitions import altered, definition_of, derived, of_query
+from tvfsql.bind.statements.show_create import create_statement
 from tvfsql.bind.statements.table import bind_table, bound_anew
 from tvfsql.bind.statements.view import bind_view
 from tvfsql.bind.user_function_calls import with_functions
@@ -169,7 +170,7 @@ class Script:
             case statements.Show():
                 return show(statement, self.catalog)
             case statements.ShowCreate(name):
-                return Text(self.catalog.get(name.text, name.span).ddl())
+                return Text(create_statement(self.catalog.get(name.text, name.span)))
             case statements.Describe(name):
                 return describe(name, self.catalog)
             case _:

@@ -13,8 +13,7 @@ from tvfsql.plan.function import UserFunction
 from tvfsql.plan.node import Field
 from tvfsql.plan.tables.refused_names import refused
 from tvfsql.plan.values.scalar import Scalar
-from tvfsql.plan.values.types import SqlType, shown
-from tvfsql.secrets import shown as shown_option
+from tvfsql.plan.values.types import SqlType
 
 
 @dataclass(frozen=True)
@@ -30,14 +29,6 @@ class TableColumn:
     comment: str | None = None
     metadata: str | None = None
     virtual: bool = False
-
-    def ddl(self) -> str:
-        """The column as written in CREATE TABLE."""
-        if self.scalar is not None:
-            return f"{_name(self.name)} AS {self.scalar}"
-        virtual = " VIRTUAL" if self.virtual else ""
-        metadata = f" METADATA FROM {_text(self.metadata)}{virtual}" if self.metadata is not None else ""
-        return f"{_name(self.name)} {shown(self.type)}{metadata}"
 
 
 @dataclass(frozen=True)
@@ -103,16 +94,6 @@ class Table:
         """The metadata columns by name."""
         return {column.name: column for column in self.columns if column.metadata is not None}
 
-    def ddl(self) -> str:
-        """The CREATE TABLE statement of this table, with passwords replaced by asterisks."""
-        lines = [f"  {column.ddl()}" for column in self.columns]
-        if self.watermark:
-            lines.append(f"  WATERMARK FOR {_name(self.watermark.column)} AS {self.watermark.scalar.sql}")
-        body = ",\n".join(lines)
-        by = f" PARTITIONED BY ({', '.join(map(_name, self.partitioned_by))})" if self.partitioned_by else ""
-        options = ",\n".join(f"  {_text(key)} = {_text(shown_option(key, value))}" for key, value in self.options)
-        return f"CREATE TABLE {_name(self.name)} (\n{body}\n){by}" + (f" WITH (\n{options}\n)" if options else "")
-
 
 @dataclass(frozen=True)
 class View:
@@ -126,9 +107,6 @@ class View:
     sql: str
     definition: object = field(default=None, compare=False, repr=False)
     tables: dict[str, tuple[str, ...]] = field(default_factory=dict, compare=False, repr=False)
-
-    def ddl(self) -> str:
-        return f"CREATE VIEW {_name(self.name)} AS\n{self.sql}"
 
 
 @dataclass
@@ -239,11 +217,3 @@ def _outside_hint(name: str, known: Iterable[str]) -> str:
         return f"did you mean {close}?"
     own = name.rpartition(".")[2]
     return f"CREATE TABLE {own} (...) WITH ('connector' = 'spark-catalog', 'table-name' = '{name}')"
-
-
-def _name(name: str) -> str:
-    return name if name.isidentifier() else "`" + name.replace("`", "``") + "`"
-
-
-def _text(text: str) -> str:
-    return "'" + text.replace("'", "''") + "'"
