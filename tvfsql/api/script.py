@@ -306,9 +306,11 @@ class Script:
         return self.warehouse.folder(root, path) if self.warehouse else os.path.join(root or "warehouse", path)
 
     def _release(self, entry: Table | View | None) -> None:
-        """Delete the files of a dropped table without a connector."""
+        """Delete what a dropped table without a connector has elsewhere: its files, or the view of its DataFrame."""
         if not isinstance(entry, Table):
             return
+        if entry.registered is not None and self.catalog.outside:
+            self.catalog.outside.drop_view(entry)
         connector = entry.connector
         if self.warehouse and isinstance(connector, Managed) and not self.warehouse.delete(connector.path or ""):
             self.notes.append(f"the rows of {entry.name} stay in {connector.path}")

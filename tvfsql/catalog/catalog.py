@@ -48,7 +48,8 @@ class Table:
     """A table. `connector` is None for a registered DataFrame. `op` is the column with the operation if the table is a
     changelog; queries do not see it. `ignored` are options without effect. `definition` is the CREATE TABLE, which LIKE
     and ALTER TABLE start from; None for tables made otherwise. `history` is the table whose rows come before its own.
-    `late_output` names the table for its late rows; "": none; None: the one that SET names.
+    `late_output` names the table for its late rows; "": none; None: the one that SET names. `registered` is the
+    identity of the catalog that a DataFrame was registered in.
     """
 
     name: str
@@ -64,6 +65,7 @@ class Table:
     history: History | None = None
     late_output: str | None = None
     primary_key: tuple[str, ...] = ()
+    registered: object = field(default=None, compare=False, repr=False)
 
     @property
     def physical(self) -> tuple[Field, ...]:
@@ -119,10 +121,11 @@ class Catalog:
     functions: dict[str, UserFunction] = field(default_factory=dict)  # by name in lower case
     outside: Outside | None = None
     zone: str = "UTC"
+    identity: object = field(default_factory=object, compare=False, repr=False)  # copies have the same one
 
     def copy(self) -> Catalog:
         """Return an independent catalog with the same entries."""
-        return Catalog(dict(self.entries), dict(self.functions), self.outside, self.zone)
+        return Catalog(dict(self.entries), dict(self.functions), self.outside, self.zone, self.identity)
 
     def find(self, name: str) -> Table | View | None:
         """The table or view of that name that a statement or a program has made."""
