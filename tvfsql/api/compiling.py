@@ -160,6 +160,8 @@ def _bound(statement: ast.Query | statements.Insert, catalog: Catalog, mode: str
     endless = _unbounded(logical, catalog)
     if mode == "automatic":
         mode = "streaming" if endless else "batch"
+        if endless:
+            return _bound(statement, catalog, mode, options)  # which reads the changes of tables, not their rows
         options = options.with_value(RUNTIME_MODE.key, mode)
     return _Bound(statement, logical, table, catalog, mode, options, endless)
 
@@ -177,13 +179,13 @@ def _placed(statement: Span, source: str) -> Iterator[None]:
 
 
 def _refuse_namesakes(plan: Node) -> None:
-    """Raise UnsupportedError for two functions with the same name: a view may use one that was dropped since."""
+    """Raise UnsupportedError for two functions with the same name: a table may use one that was dropped since."""
     known: dict[str, UserFunction] = {}
     for function in functions_in(plan):
         other = known.setdefault(function.name.lower(), function)
         if other != function:
             message = f"two functions are named {function.name}: {other.path} and {function.path}"
-            raise UnsupportedError(message, hint="DROP the view that uses the old one, and CREATE it again")
+            raise UnsupportedError(message, hint="DROP the table that uses the old one, and CREATE it again")
 
 
 def _unbounded(plan: Node, catalog: Catalog) -> str | None:

@@ -72,7 +72,7 @@ def html_catalog(title: str, catalog: Catalog) -> str:
 def _columns(entry: Table | View) -> list[tuple[str, str]]:
     if isinstance(entry, Table):
         return [(column.name, column.type) for column in entry.visible]
-    return [(name, part.type) for name, part in zip(entry.columns, entry.plan.schema, strict=True)]
+    return [(part.name, part.type) for part in entry.fields]
 
 
 def folded(title: str, texts: Mapping[str, str], picture: str = "") -> str:

@@ -62,8 +62,7 @@ def describe(name: ast.Name, catalog: Catalog) -> Listing:
     entry = catalog.get(name.text, name.span)
     header = ("name", "type", "computed as", "watermark")
     if isinstance(entry, View):
-        pairs = zip(entry.columns, entry.plan.schema, strict=True)
-        return Listing(header, tuple((column, shown(part.type), None, None) for column, part in pairs))
+        return Listing(header, tuple((part.name, shown(part.type), None, None) for part in entry.fields))
     mark = entry.watermark
     return Listing(
         header,

@@ -7,6 +7,7 @@ from dataclasses import dataclass, field, replace
 from functools import cached_property
 from typing import TYPE_CHECKING, Any
 
+from tvfsql.api.tables.dataframes import refuse_replaced
 from tvfsql.catalog import Table
 from tvfsql.emit import Query, observed_operators, program
 from tvfsql.emit.jobs import CHECKPOINT, job_arguments, letter_arguments, letter_scans
@@ -148,6 +149,7 @@ class Program:
         from tvfsql.runtime.host.failures import require_settings
 
         require_settings(spark)
+        refuse_replaced([query.physical for query in self.queries], spark)
         used = [*functions_in(tuple(query.physical for query in self.queries))]
         if used and self.queries[0].mode == "streaming":
             refuse_user_functions(spark)

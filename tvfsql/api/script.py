@@ -21,6 +21,7 @@ from tvfsql.bind.function import bind_function
 from tvfsql.bind.query import QueryBinder
 from tvfsql.bind.statements.call import AdvanceWatermark, bind_call
 from tvfsql.bind.statements.definitions import altered, definition_of, derived, of_query
+from tvfsql.bind.statements.show_create import create_statement
 from tvfsql.bind.statements.table import bind_table
 from tvfsql.bind.statements.view import bind_view
 from tvfsql.bind.user_function_calls import with_functions
@@ -29,7 +30,7 @@ from tvfsql.catalog.connectors import Connector, Managed
 from tvfsql.catalog.connectors.protobuf import FILE
 from tvfsql.errors import BindError, Span, TvfSqlError, UnsupportedError, nearest
 from tvfsql.options import Options
-from tvfsql.options.known import RUNTIME_MODE, WAREHOUSE
+from tvfsql.options.known import RUNTIME_MODE, WAREHOUSE, ZONE
 from tvfsql.plan.nodes import Scan
 from tvfsql.room import with_room
 from tvfsql.secrets import shown as shown_value
@@ -126,7 +127,9 @@ class Script:
             raise error.within(sql, file) from error.__cause__
 
     def _outcome(self, statement: statements.Statement, sql: str) -> Outcome:
-        statement = with_functions(statement, self.catalog.functions)
+        self._take_zone()
+        if not isinstance(statement, statements.Hinted | statements.CreateView):  # each use of a view attaches its own
+            statement = with_functions(statement, self.catalog.functions)
         match statement:
             case ast.Query() | statements.Insert():
                 return replace(self._compile(statement, sql), of_script=self.take_warnings())
@@ -178,11 +181,18 @@ class Script:
             case statements.Show():
                 return show(statement, self.catalog)
             case statements.ShowCreate(name):
-                return Text(self.catalog.get(name.text, name.span).ddl())
+                return Text(create_statement(self.catalog.get(name.text, name.span)))
             case statements.Describe(name):
                 return describe(name, self.catalog)
             case _:
                 raise AssertionError(f"no way to carry out {type(statement).__name__}")
+
+    def _take_zone(self) -> None:
+        """Bind the tables anew if the local time zone is another one, on which their computed columns may depend."""
+        if self.catalog.zone != self.options[ZONE]:
+            with in_local_zone(self.options):
+                self.catalog.entries = {name: _bound_anew(each) for name, each in self.catalog.entries.items()}
+            self.catalog.zone = self.options[ZONE]
 
     def _require_database(self, name: ast.Name) -> None:
         """Raise BindError if Spark has no database of that name."""
@@ -254,7 +264,7 @@ class Script:
             return Message(f"table {create.name.text} exists")
         old = self.catalog.find(create.name.text)
         table = self._added(create)
-        self._delete_rows(old)
+        self._release(old)
         return Message(f"created table {table.name}")
 
     def _added(self, create: statements.CreateTable) -> Table:
@@ -283,7 +293,7 @@ class Script:
         except TvfSqlError:
             self.catalog = before
             raise
-        self._delete_rows(old)
+        self._release(old)
         return replace(compiled, of_script=self.take_warnings())
 
     def _bound(self, create: statements.CreateTable) -> Table:
@@ -291,15 +301,9 @@ class Script:
         written = tuple(
             option if option.folder is not None else replace(option, folder=self.folder) for option in create.options
         )
-        resolved = tuple(
-            replace(option, value=resolved_path(option.value, option.folder or ""))
-            if option.key.endswith(FILE)
-            else option
-            for option in written
-        )
+        definition = replace(create, options=written)
         with in_local_zone(self.options):
-            table = bind_table(replace(create, options=resolved))
-        table = replace(table, definition=replace(create, options=written))
+            table = replace(bind_table(_of_found_files(definition)), definition=definition)
         if self.catalog.outside:
             table = self.catalog.outside.checked(table, create.name.span)
         if table.connector and table.connector.path:
@@ -318,12 +322,14 @@ class Script:
         root = resolved_path(root, self.folder) if root else ""
         return self.warehouse.folder(root, path) if self.warehouse else os.path.join(root or "warehouse", path)
 
-    def _delete_rows(self, entry: Table | View | None) -> None:
-        """Delete the files of a table without a connector."""
-        connector = entry.connector if isinstance(entry, Table) else None
-        if not entry or not self.warehouse or not isinstance(connector, Managed):
+    def _release(self, entry: Table | View | None) -> None:
+        """Delete what a dropped table without a connector has elsewhere: its files, or the view of its DataFrame."""
+        if not isinstance(entry, Table):
             return
-        if not self.warehouse.delete(connector.path or ""):
+        if entry.registered is not None and self.catalog.outside:
+            self.catalog.outside.drop_view(entry)
+        connector = entry.connector
+        if self.warehouse and isinstance(connector, Managed) and not self.warehouse.delete(connector.path or ""):
             self.notes.append(f"the rows of {entry.name} stay in {connector.path}")
 
     def _alter_table(self, alter: statements.AlterTable) -> Message:
@@ -350,8 +356,6 @@ class Script:
             raise
         if own and isinstance(table.connector, Managed):
             table = replace(table, connector=own)
-        if not isinstance(alter.change, statements.Add | statements.SetOptions | statements.ResetOptions):
-            _refuse_read(old.name, self.catalog, name.span)
         self.catalog.add(table, replace=table.name == old.name, span=definition.name.span)
         if table.name != old.name:
             self.catalog.drop(old.name, "table")
@@ -361,7 +365,7 @@ class Script:
         if create.if_not_exists and self.catalog.find(create.name.text):
             return Message(f"view {create.name.text} exists")
         with in_local_zone(self.options):
-            view = bind_view(create, QueryBinder(self.catalog, self.options), sql)
+            view = bind_view(create, self.catalog, self.options, sql)
         self.catalog.add(view, replace=create.or_replace, span=create.name.span)
         return Message(f"created view {view.name}")
 
@@ -379,10 +383,27 @@ class Script:
             return Message(f"dropped function {drop.name.text}")
         if drop.if_exists and self.catalog.look_up(drop.name.text) is None:
             return Message(f"there is no {drop.kind} {drop.name.text}")
-        if drop.kind == "table":
-            self._delete_rows(self.catalog.find(drop.name.text))
+        found = self.catalog.find(drop.name.text)
         self.catalog.drop(drop.name.text, drop.kind, span=drop.name.span)
+        self._release(found)
         return Message(f"dropped {drop.kind} {drop.name.text}")
+
+
+def _of_found_files(create: statements.CreateTable) -> statements.CreateTable:
+    """A CREATE TABLE whose options that name a file to bind it are paths from here."""
+    options = (
+        replace(option, value=resolved_path(option.value, option.folder or "")) if option.key.endswith(FILE) else option
+        for option in create.options
+    )
+    return replace(create, options=tuple(options))
+
+
+def _bound_anew(entry: Table | View) -> Table | View:
+    """A table with its expressions bound again, in the local time zone of now. Views are bound at each use anyway."""
+    if not isinstance(entry, Table) or not isinstance(entry.definition, statements.CreateTable):
+        return entry
+    now = bind_table(_of_found_files(entry.definition))
+    return replace(entry, columns=now.columns, watermark=now.watermark, history=now.history)
 
 
 def _refuse_own_rows(compiled: Compiled, table: Table, span: Span) -> None:
@@ -395,17 +416,6 @@ def _refuse_own_rows(compiled: Compiled, table: Table, span: Span) -> None:
             span=span,
             hint=f"INSERT OVERWRITE {table.name} SELECT ..., or CREATE TABLE with another name",
         )
-
-
-def _refuse_read(table: str, catalog: Catalog, span: Span) -> None:
-    """Raise BindError if a view reads the table, because its plan has the table's old columns."""
-    for entry in catalog.entries.values():
-        if isinstance(entry, View) and any(
-            isinstance(node, Scan) and node.table == table for node in entry.plan.walk()
-        ):
-            raise BindError(
-                f"{table} cannot be altered while view {entry.name} reads it", span=span, hint=f"DROP VIEW {entry.name}"
-            )
 
 
 def resolved_path(path: str, folder: str) -> str:

@@ -19,6 +19,7 @@ from tvfsql.api.streams.select import each_micro_batch
 from tvfsql.api.tables.catalogs import SparkTables
 from tvfsql.api.tables.dataframes import register
 from tvfsql.api.tables.warehouse import Warehouse
+from tvfsql.bind.flink.zone import in_local_zone
 from tvfsql.bind.function import function_of
 from tvfsql.bind.statements.call import AdvanceWatermark, epoch_ms, table_with_watermark
 from tvfsql.catalog import Catalog, Table, View
@@ -291,14 +292,16 @@ class Session:
         self, name: str, dataframe: Any, watermark: str | None = None, changelog_op: str | None = None
     ) -> None:
         """Register a DataFrame of Spark or pandas, an Arrow table, or any other object that exports Arrow data (polars,
-        duckdb) as a table. Replaces any table of that name.
+        duckdb) as a table. Replaces any table of that name, and what another session has registered in the same Spark.
 
         In data of pandas, polars and Arrow, times without a zone become TIMESTAMP, others TIMESTAMP_LTZ; an index is
         dropped. `watermark`: the expression of WATERMARK FOR, over the time column, such as "bidtime - INTERVAL '5'
         SECOND". `changelog_op`: if the rows are changes, the STRING column with +I, -U, +U or -D. Raises BindError if
-        such a column is missing or has the wrong type, and DataError if the data cannot become a table.
+        such a column is missing or has the wrong type, or if the program has made a temporary view of that name, and
+        DataError if the data cannot become a table.
         """
-        register(self.catalog, lambda: self.spark, name, dataframe, watermark, changelog_op)
+        with in_local_zone(self.options):
+            register(self.catalog, lambda: self.spark, name, dataframe, watermark, changelog_op)
 
     def create_function(self, name: str, object: Any) -> None:
         """Register a Python function or class under a SQL name, and replace any other function of that name.

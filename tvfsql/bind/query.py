@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field, replace
+from functools import partial
 from itertools import count, repeat, zip_longest
 from typing import Generic, TypeVar
 
@@ -18,6 +19,7 @@ from tvfsql.bind.scalar import Resolved
 from tvfsql.bind.scope import Bound, Relation, resolve
 from tvfsql.bind.set_operation import in_common_types
 from tvfsql.bind.spark_text.queries import bind_ordinary
+from tvfsql.bind.views import bound_view
 from tvfsql.catalog import Catalog
 from tvfsql.errors import BindError, Span, nearest, spanning
 from tvfsql.options import Options
@@ -62,11 +64,15 @@ class SelectParts(Generic[T]):
 
 @dataclass(frozen=True)
 class QueryBinder:
-    """Binds queries against a catalog and the CTEs in scope."""
+    """Binds queries against a catalog and the CTEs in scope. `views` are the names of the views around the query;
+    `tables` is `View.tables` of the innermost one, None if it has no asterisk.
+    """
 
     catalog: Catalog
     options: Options
     ctes: Mapping[str, Bound] = field(default_factory=dict)
+    views: tuple[str, ...] = ()
+    tables: dict[str, tuple[str, ...]] | None = None
 
     def bind(self, query: ast.Query) -> Bound:
         """Return the plan of a query. Raises BindError and UnsupportedError with their spans."""
@@ -81,7 +87,7 @@ class QueryBinder:
 
     @property
     def _sources(self) -> Sources:
-        return Sources(self.catalog, self.options, self.ctes, self.bind)
+        return Sources(self.catalog, self.options, self.ctes, self.bind, partial(bound_view, self), self.tables)
 
     # ---- bodies --------------------------------------------------------------------------------------
 

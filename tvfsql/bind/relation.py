@@ -12,8 +12,8 @@ from tvfsql.bind.joins.temporal import temporal_join, versions_of
 from tvfsql.bind.joins.unnest import unnested
 from tvfsql.bind.scope import Bound, Relation, Visible, resolve
 from tvfsql.bind.window_call import bind_window
-from tvfsql.catalog import Catalog, Table
-from tvfsql.errors import BindError, UnsupportedError
+from tvfsql.catalog import Catalog, View
+from tvfsql.errors import BindError, Span, UnsupportedError
 from tvfsql.options import Options
 from tvfsql.options.known import ZONE
 from tvfsql.plan import nodes
@@ -21,7 +21,7 @@ from tvfsql.plan.analysis.proctime import is_proctime
 from tvfsql.plan.joins.equal_pair import EqualPair
 from tvfsql.plan.node import Node
 from tvfsql.plan.nodes import Item, Project
-from tvfsql.plan.spans import at, moved
+from tvfsql.plan.spans import at
 from tvfsql.plan.tables.internal_columns import WINDOW_COLUMNS
 from tvfsql.plan.values.scalar import Scalar, column, free_name
 from tvfsql.plan.values.types import is_time, shown
@@ -31,12 +31,16 @@ from tvfsql.syntax import ast
 
 @dataclass(frozen=True)
 class Sources:
-    """Binds the inputs of a query, against a catalog and the CTEs in scope. `query` binds a subquery."""
+    """Binds the inputs of a query, against a catalog and the CTEs in scope. `query` binds a subquery, `view` a view at
+    the place of its name. `tables`: within a view, the columns that tables had when it was created (`View.tables`).
+    """
 
     catalog: Catalog
     options: Options
     ctes: Mapping[str, Bound]
     query: Callable[[ast.Query], Bound]
+    view: Callable[[View, Span], Bound]
+    tables: dict[str, tuple[str, ...]] | None = None
 
     def bind(self, relation: ast.Relation) -> Relation:
         match relation:
@@ -62,8 +66,9 @@ class Sources:
             return Relation.of(bound.node, short, bound.names, bound.time)
         entry = self.catalog.get(table.name, table.span, also=tuple(self.ctes))
         own_name = short if entry.name == table.name else entry.name
-        if not isinstance(entry, Table):
-            return Relation.of(moved(entry.plan, table.span), own_name, entry.columns, entry.time)
+        if isinstance(entry, View):
+            bound = self.view(entry, table.span)
+            return self._as_created(Relation.of(bound.node, own_name, bound.names, bound.time), table)
         if entry.connector is not None and not entry.connector.readable:
             raise BindError(f"{entry.name} is write-only: its connector is {entry.connector.name}", span=table.span)
         fields = tuple(part for part in entry.physical if part.name != entry.op)
@@ -72,7 +77,23 @@ class Sources:
         if any(part.scalar for part in entry.visible):
             items = (Item(c.name, at(c.scalar or column(c.name, c.type), table.span)) for c in entry.visible)
             node = Project(node, tuple(items), span=table.span)
-        return Relation.of(node, own_name, None, entry.watermark.column if entry.watermark else None)
+        time = entry.watermark.column if entry.watermark else None
+        return self._as_created(Relation.of(node, own_name, None, time), table)
+
+    def _as_created(self, found: Relation, table: ast.TableName) -> Relation:
+        """The columns that a table had when the view around it was created. Raises BindError if it has lost one."""
+        names = tuple(part.name for part in found.visible)
+        wanted = names if self.tables is None else self.tables.setdefault(table.name, names)
+        if wanted == names:
+            return found
+        by_name = {part.name: part for part in found.visible}
+        if lost := [name for name in wanted if name not in by_name]:
+            raise BindError(
+                f"table {table.name} has no column {lost[0]}, which it had at CREATE VIEW",
+                span=table.span,
+                hint="CREATE OR REPLACE VIEW",
+            )
+        return replace(found, visible=tuple(by_name[name] for name in wanted))
 
     def _aliased(self, found: Relation, relation: ast.TableName | ast.Derived | ast.WindowTable) -> Relation:
         alias = relation.alias

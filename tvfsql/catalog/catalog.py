@@ -10,11 +10,10 @@ from tvfsql.catalog.history import History
 from tvfsql.catalog.outside import Outside
 from tvfsql.errors import BindError, Span, did_you_mean, nearest
 from tvfsql.plan.function import UserFunction
-from tvfsql.plan.node import Field, Node
+from tvfsql.plan.node import Field
 from tvfsql.plan.tables.refused_names import refused
-from tvfsql.plan.values.scalar import Scalar
-from tvfsql.plan.values.types import SqlType, shown
-from tvfsql.secrets import shown as shown_option
+from tvfsql.plan.values.scalar import Scalar, quoted
+from tvfsql.plan.values.types import SqlType
 
 
 @dataclass(frozen=True)
@@ -32,14 +31,6 @@ class TableColumn:
     metadata: str | None = None
     virtual: bool = False
     nullable: bool = True
-
-    def ddl(self) -> str:
-        """The column as written in CREATE TABLE."""
-        if self.scalar is not None:
-            return f"{_name(self.name)} AS {self.scalar}"
-        virtual = " VIRTUAL" if self.virtual else ""
-        metadata = f" METADATA FROM {_text(self.metadata)}{virtual}" if self.metadata is not None else ""
-        return f"{_name(self.name)} {shown(self.type)}{metadata}"
 
 
 @dataclass(frozen=True)
@@ -59,7 +50,8 @@ class Table:
     """A table. `connector` is None for a registered DataFrame. `op` is the column with the operation if the table is a
     changelog; queries do not see it. `ignored` are options without effect. `definition` is the CREATE TABLE, which LIKE
     and ALTER TABLE start from; None for tables made otherwise. `history` is the table whose rows come before its own.
-    `late_output` names the table for its late rows; "": none; None: the one that SET names.
+    `late_output` names the table for its late rows; "": none; None: the one that SET names. `registered` is the
+    identity of the catalog that a DataFrame was registered in.
     """
 
     name: str
@@ -75,6 +67,7 @@ class Table:
     history: History | None = None
     late_output: str | None = None
     primary_key: tuple[str, ...] = ()
+    registered: object = field(default=None, compare=False, repr=False)
 
     @property
     def physical(self) -> tuple[Field, ...]:
@@ -106,7 +99,7 @@ class Table:
         if self.connector is None:
             return ()
         found = () if self.partitioned_by else self.connector.columns_of_folders
-        lost = ", ".join(_name(field.name) for field in self.physical if field.name in found)
+        lost = ", ".join(quoted(field.name) for field in self.physical if field.name in found)
         line = f"table {self.name} reads {lost} from its files, not from names of folders: PARTITIONED BY ({lost})"
         return (*self.connector.notes(self.name), *((line,) if lost else ()))
 
@@ -115,44 +108,36 @@ class Table:
         """The metadata columns by name."""
         return {column.name: column for column in self.columns if column.metadata is not None}
 
-    def ddl(self) -> str:
-        """The CREATE TABLE statement of this table, with passwords replaced by asterisks."""
-        lines = [f"  {column.ddl()}" for column in self.columns]
-        if self.watermark:
-            lines.append(f"  WATERMARK FOR {_name(self.watermark.column)} AS {self.watermark.scalar.sql}")
-        body = ",\n".join(lines)
-        by = f" PARTITIONED BY ({', '.join(map(_name, self.partitioned_by))})" if self.partitioned_by else ""
-        options = ",\n".join(f"  {_text(key)} = {_text(shown_option(key, value))}" for key, value in self.options)
-        return f"CREATE TABLE {_name(self.name)} (\n{body}\n){by}" + (f" WITH (\n{options}\n)" if options else "")
-
 
 @dataclass(frozen=True)
 class View:
-    """A named query. `columns` are the names that its readers use for the columns of `plan`, in order."""
+    """A named query, which each statement that reads it binds anew. `fields` are its columns as of CREATE VIEW, `sql`
+    is the text of its query, and `definition` its CREATE VIEW. `tables` are the columns that the tables of a query with
+    an asterisk had then: the asterisk stands for no others.
+    """
 
     name: str
-    plan: Node
-    columns: tuple[str, ...]
+    fields: tuple[Field, ...]
     sql: str
-    time: str | None = None
-
-    def ddl(self) -> str:
-        return f"CREATE VIEW {_name(self.name)} AS\n{self.sql}"
+    definition: object = field(default=None, compare=False, repr=False)
+    tables: dict[str, tuple[str, ...]] = field(default_factory=dict, compare=False, repr=False)
 
 
 @dataclass
 class Catalog:
     """Names are looked up in the given case first, then in any case if only one matches, and then in Spark's catalogs
-    (`outside`; None: no Spark is at hand).
+    (`outside`; None: no Spark is at hand). `zone` is the local time zone to which expressions of its tables are bound.
     """
 
     entries: dict[str, Table | View] = field(default_factory=dict)
     functions: dict[str, UserFunction] = field(default_factory=dict)  # by name in lower case
     outside: Outside | None = None
+    zone: str = "UTC"
+    identity: object = field(default_factory=object, compare=False, repr=False)  # copies have the same one
 
     def copy(self) -> Catalog:
         """Return an independent catalog with the same entries."""
-        return Catalog(dict(self.entries), dict(self.functions), self.outside)
+        return Catalog(dict(self.entries), dict(self.functions), self.outside, self.zone, self.identity)
 
     def find(self, name: str) -> Table | View | None:
         """The table or view of that name that a statement or a program has made."""
@@ -183,15 +168,17 @@ class Catalog:
         return tuple(f"{database}{dot}{each}" for each in self.outside.tables(database)) if self.outside else ()
 
     def add(self, entry: Table | View, *, replace: bool = False, span: Span | None = None) -> None:
-        """Add a table or view. Raises BindError if the name is taken and not `replace`, or if a column's name cannot be
-        used.
+        """Add a table or view. Raises BindError if the name is taken and not `replace`, or by the other kind, or if
+        a column's name cannot be used.
         """
         if isinstance(entry, Table):
             refuse_columns(entry, span)
         found = self.find(entry.name)
+        kind, other = ("view", "table") if isinstance(found, View) else ("table", "view")
         if found is not None and not replace:
-            kind = "view" if isinstance(found, View) else "table"
             raise BindError(f"{kind} {found.name} already exists", span=span, hint=f"DROP {kind.upper()} {found.name}")
+        if found is not None and type(found) is not type(entry):
+            raise BindError(f"{found.name} is a {kind}, which no {other} replaces", span=span, hint="another name")
         if found is not None:
             del self.entries[found.name]
         self.entries[entry.name] = entry
@@ -245,11 +232,3 @@ def _outside_hint(name: str, known: Iterable[str]) -> str:
         return f"did you mean {close}?"
     own = name.rpartition(".")[2]
     return f"CREATE TABLE {own} (...) WITH ('connector' = 'spark-catalog', 'table-name' = '{name}')"
-
-
-def _name(name: str) -> str:
-    return name if name.isidentifier() else "`" + name.replace("`", "``") + "`"
-
-
-def _text(text: str) -> str:
-    return "'" + text.replace("'", "''") + "'"

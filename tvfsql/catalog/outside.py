@@ -31,5 +31,8 @@ class Outside(Protocol):
     def checked(self, table: Table, span: Span) -> Table:
         """A table of CREATE TABLE. If it stands for one of Spark's that lacks a column, raises BindError at `span`."""
 
+    def drop_view(self, table: Table) -> None:
+        """Drop the temporary view of a registered DataFrame, whose table is dropped."""
+
     def forget(self) -> None:
         """Ask Spark again: a statement begins."""

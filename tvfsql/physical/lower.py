@@ -101,6 +101,7 @@ def _(node: nodes.Scan, catalog: Catalog, options: Options) -> Node:
         table = started(table, options[START_MODE])
     sign = free_name(SIGN, lambda name: name in {column.lower() for column in node.columns})
     changelog = node.changelog and table.reads_changes(streaming)
+    assert changelog or node.sign or not table.reads_changes(streaming), f"{node.table} was bound for another mode"
     scan = TableSourceScan(
         table,
         node.fields,

@@ -3,9 +3,10 @@
 from __future__ import annotations
 
 from collections.abc import Iterator
-from dataclasses import dataclass, fields, is_dataclass, replace
+from dataclasses import dataclass, replace
 from typing import Any
 
+from tvfsql.plan.node import instances
 from tvfsql.plan.values.types import SqlType
 
 OF_ROWS = "_of_rows"  # suffix of a function that is only called for rows of the query
@@ -54,14 +55,5 @@ class UserFunction:
 
 
 def functions_in(value: Any) -> Iterator[UserFunction]:
-    """Yield the functions that a plan, or a part of one, calls, in the order of its fields. A function can occur
-    repeatedly.
-    """
-    if isinstance(value, UserFunction):
-        yield value
-    elif isinstance(value, tuple):
-        for part in value:
-            yield from functions_in(part)
-    elif is_dataclass(value):
-        for field in fields(value):
-            yield from functions_in(getattr(value, field.name))
+    """Yield the functions that a plan, or a part of one, calls. A function can occur repeatedly."""
+    return instances(value, UserFunction)

@@ -3,9 +3,9 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Iterator
-from dataclasses import dataclass, field, fields, replace
+from dataclasses import dataclass, field, fields, is_dataclass, replace
 from functools import cached_property
-from typing import Any
+from typing import Any, TypeVar
 
 from tvfsql.errors import Span
 from tvfsql.plan.values.types import UNKNOWN, SqlType
@@ -20,6 +20,7 @@ class Field:
 
 
 Schema = tuple[Field, ...]
+T = TypeVar("T")
 
 
 @dataclass(frozen=True)
@@ -99,3 +100,15 @@ def _shown(value: Any) -> str:
     if isinstance(value, tuple):
         return ", ".join(_shown(item) for item in value)
     return str(value).lower() if isinstance(value, bool) else str(value)
+
+
+def instances(value: Any, kind: type[T]) -> Iterator[T]:
+    """Yield the values of a class in a plan, or in a part of one, in the order of its fields. One can occur twice."""
+    if isinstance(value, kind):
+        yield value
+    elif isinstance(value, tuple):
+        for part in value:
+            yield from instances(part, kind)
+    elif is_dataclass(value):
+        for each in fields(value):
+            yield from instances(getattr(value, each.name), kind)

@@ -214,7 +214,7 @@ def _fields(entry: Table | View, times: bool = False) -> list[tuple[str, str]]:
     if isinstance(entry, Table):
         pairs = [(column.name, column.type) for column in entry.visible]
     else:
-        pairs = [(name, part.type) for name, part in zip(entry.columns, entry.plan.schema, strict=True)]
+        pairs = [(part.name, part.type) for part in entry.fields]
     return [pair for pair in pairs if not times or pair[1] in ("timestamp", "timestamp_ntz")]
 
 

@@ -26,10 +26,13 @@ class Name:
 
 @dataclass(frozen=True)
 class Expr:
-    """A scalar expression as parsed by sqlglot. It is never changed in place; a caller that edits it must copy it."""
+    """A scalar expression as parsed by sqlglot. It is never changed in place; a caller that edits it must copy it.
+    `text` is how a column or a watermark writes it.
+    """
 
     tree: exp.Expr
     span: Span = place()
+    text: str = field(default="", compare=False, repr=False)
 
     def __str__(self) -> str:
         return self.tree.sql(dialect="spark")

@@ -14,7 +14,7 @@ from tvfsql.syntax.databases import Databases
 @dataclass(frozen=True)
 class Column:
     """A column with a Spark type. `metadata` is the key of METADATA FROM; `virtual`: it is only read, never written.
-    `declared` is its type as written; None if it is that of a query.
+    `declared` is its type with what Spark's lacks, and `written` its text; None and "" if it is that of a query.
     """
 
     name: ast.Name
@@ -23,6 +23,7 @@ class Column:
     metadata: str | None = None
     virtual: bool = False
     declared: DeclaredType | None = None
+    written: str = ""
 
 
 @dataclass(frozen=True)
@@ -71,7 +72,9 @@ class Like:
 
 @dataclass(frozen=True)
 class CreateTable:
-    """CREATE TABLE. `names` are columns without a type; `query` is the query after AS."""
+    """CREATE TABLE. `names` are columns without a type; `query` is the query after AS. `distributed` is the text of the
+    clause DISTRIBUTED, "" without it.
+    """
 
     name: ast.Name
     columns: tuple[Column | ComputedColumn, ...]
@@ -82,11 +85,12 @@ class CreateTable:
     span: Span = ast.place()
     primary_key: tuple[ast.Name, ...] = ()
     distributed_by: tuple[ast.Name, ...] = ()
-    distributed: bool = False
+    distributed: str = ""
     or_replace: bool = False
     like: Like | None = None
     names: tuple[ast.Name, ...] = ()
     query: ast.Query | None = None
+    comment: str | None = None
 
 
 @dataclass(frozen=True)

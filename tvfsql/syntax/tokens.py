@@ -123,6 +123,17 @@ def place_of(token: Token) -> Span:
     return Span(token.start_pos or 0, token.end_pos or 0)
 
 
+def is_keyword(word: str) -> bool:
+    """Whether statements read a word as a keyword, in some places at least."""
+    return _keywords().fullmatch(word) is not None
+
+
+@cache
+def _keywords() -> re.Pattern[str]:
+    terminals = (each for name in ("statement", "window_call") for each in grammar(name).terminals)
+    return re.compile("|".join(each.pattern.to_regexp() for each in terminals if each.priority > 0))
+
+
 @cache
 def grammar(name: str) -> Lark:
     """The parser of a file in grammar/. That of tokens.lark is used for its lexer only."""

@@ -6,6 +6,7 @@ from collections.abc import Callable
 from dataclasses import dataclass, field, replace
 from typing import TYPE_CHECKING
 
+from tvfsql.api.tables.dataframes import drop_view
 from tvfsql.bind.statements.table import bind_table
 from tvfsql.catalog import Table
 from tvfsql.catalog.catalog import refuse_columns
@@ -66,6 +67,10 @@ class SparkTables:
     def forget(self) -> None:
         self.known.clear()
         self.described.clear()
+
+    def drop_view(self, table: Table) -> None:
+        if spark := self.spark():
+            drop_view(table, spark)
 
     def checked(self, table: Table, span: Span) -> Table:
         """A declared table with what Spark says of it. `span` is the place of its name. Raises BindError."""

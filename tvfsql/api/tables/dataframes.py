@@ -1,19 +1,23 @@
-"""Registers DataFrames and tables of other libraries as tables of a catalog."""
+"""Registers DataFrames and tables of other libraries as tables of a catalog: temporary views of Spark by that name."""
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from typing import TYPE_CHECKING, Any
+from weakref import WeakKeyDictionary
 
 from tvfsql.bind.statements.table import bind_watermark
 from tvfsql.catalog import Catalog, Table, TableColumn
 from tvfsql.catalog.changelog import op_column
 from tvfsql.emit.columns import reference
 from tvfsql.errors import BindError, TvfSqlError
-from tvfsql.plan.node import Field
+from tvfsql.plan.node import Field, Node, instances
 
 if TYPE_CHECKING:
     from pyspark.sql import DataFrame, SparkSession
+
+# The catalogs (`Catalog.identity`) in which each Spark's temporary views were registered last, by names in lower case
+_VIEWS: WeakKeyDictionary[SparkSession, dict[str, object]] = WeakKeyDictionary()
 
 
 def register(
@@ -21,6 +25,7 @@ def register(
 ) -> None:
     """Add `data` to the catalog as `name`. See `Session.register` for accepted data and errors."""
     from tvfsql.runtime.frames.arrow_tables import arrow_of, frame_of
+    from tvfsql.runtime.host.spark_catalog import has_temporary_view
     from tvfsql.syntax.parser import parse_watermark
 
     if not all(part.strip() for part in name.split(".")):
@@ -37,6 +42,29 @@ def register(
             mark = bind_watermark(parse_watermark(watermark), columns)
         except TvfSqlError as error:
             raise error.within(watermark) from error.__cause__
-    frame.createOrReplaceTempView(reference(name))
     changes = op_column(op, [Field(part.name, part.type) for part in columns], None) if op else None
-    catalog.add(Table(name, columns, None, mark, op=changes), replace=True)
+    views = _VIEWS.setdefault(frame.sparkSession, {})
+    if name.lower() not in views and has_temporary_view(frame.sparkSession, reference(name)):
+        message = f"Spark has a temporary view {name} of the program, which register() does not replace"
+        raise BindError(message, hint=f'spark.catalog.dropTempView("{name}"), or another name')
+    made = Table(name, columns, None, mark, op=changes, registered=catalog.identity)
+    catalog.add(made, replace=True)
+    frame.createOrReplaceTempView(reference(name))
+    views[name.lower()] = made.registered
+
+
+def drop_view(table: Table, spark: SparkSession) -> None:
+    """Drop the temporary view of a registered table, unless another session has replaced it."""
+    views, name = _VIEWS.get(spark, {}), table.name.lower()
+    if views.get(name, table.registered) is table.registered:
+        views.pop(name, None)
+        spark.catalog.dropTempView(table.name)
+
+
+def refuse_replaced(plans: Sequence[Node], spark: SparkSession) -> None:
+    """Raise BindError if a plan reads a registered table whose temporary view is that of another session now."""
+    views = _VIEWS.get(spark, {})
+    for table in instances(tuple(plans), Table):
+        if table.registered is not None and views.get(table.name.lower(), table.registered) is not table.registered:
+            message = f"another session on this Spark has registered another DataFrame as {table.name}"
+            raise BindError(message, hint=f'register("{table.name}", ...) again, or under another name')

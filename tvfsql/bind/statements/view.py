@@ -2,20 +2,30 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
+
 from tvfsql.bind.query import QueryBinder
-from tvfsql.catalog import View
+from tvfsql.bind.views import fields_of, query_of
+from tvfsql.catalog import Catalog, View
 from tvfsql.errors import BindError
+from tvfsql.options import Options
 from tvfsql.syntax import statements
 
 
-def bind_view(create: statements.CreateView, binder: QueryBinder, source: str) -> View:
-    """Return the view that a CREATE VIEW describes; `source` is the script's text. Raises BindError."""
-    bound = binder.bind(create.query)
+def bind_view(create: statements.CreateView, catalog: Catalog, options: Options, source: str) -> View:
+    """Return the view that a CREATE VIEW describes; `source` is the script's text.
+
+    Raises BindError if its name is taken, and the errors of its query.
+    """
+    span = create.query.span
+    view = View(create.name.text, (), source[span.start : span.end], create)
+    known = catalog.copy()  # which has the view already, so that one that reads itself is found
+    known.add(view, replace=create.or_replace, span=create.name.span)
+    bound = query_of(view, QueryBinder(known, options))
     names = tuple(name.text for name in create.columns) or bound.names
     if len(names) != len(bound.names):
         raise BindError(
-            f"view {create.name.text} lists {len(names)} columns, but its query has {len(bound.names)}",
+            f"view {view.name} lists {len(names)} columns, but its query has {len(bound.names)}",
             span=create.name.span,
         )
-    span = create.query.span
-    return View(create.name.text, bound.node, names, source[span.start : span.end], bound.time)
+    return replace(view, fields=fields_of(names, bound))

@@ -91,3 +91,8 @@ def format_of(spark: SparkSession, name: str) -> str:
         return "delta"
     rows = spark.sql(f"DESCRIBE TABLE EXTENDED {name}").collect()
     return next((str(row[1]).lower() for row in reversed(rows) if row[0] == "Provider"), "")
+
+
+def has_temporary_view(spark: SparkSession, name: str) -> bool:
+    """Whether a program has made a temporary view of that name."""
+    return spark.catalog.tableExists(name) and spark.catalog.getTable(name).isTemporary

@@ -30,11 +30,12 @@ class TableBuilder(Builder):
             self.span(tree),
             parts.primary_key,
             self.names(child(distributed, "identifiers")) if distributed else (),
-            distributed is not None,
+            self.text(distributed) if distributed else "",
             has(tree, "REPLACE"),
             self.like(like) if like else None,
             parts.names,
             self.query(query) if query else None,
+            self.comment(tree),
         )
 
     def like(self, tree: Node) -> statements.Like:
@@ -99,7 +100,7 @@ class TableBuilder(Builder):
         declared = declared_type(tokens_of(self.sql, self.span(kind)), self.span(kind))
         if any(has(part, "NOT") for part in children(tree, "not_null")):
             declared = replace(declared, nullable=False)
-        return statements.Column(name, declared.kind, self.comment(tree), key, virtual, declared)
+        return statements.Column(name, declared.kind, self.comment(tree), key, virtual, declared, self.text(kind))
 
     def computed(self, tree: Node) -> statements.ComputedColumn:
         name = self.name(found(tree, "identifier"))

@@ -46,7 +46,7 @@ def parse_query(
 def parse_scalar(text: str, span: Span) -> ast.Expr:
     """The scalar expression whose text is at `span`."""
     refuse_misread(tokens_of(" " * span.start + text, Span(span.start, span.start + len(text))))
-    return ast.Expr(tree_of(text, span, exp.Expr), span)
+    return ast.Expr(tree_of(text, span, exp.Expr), span, text)
 
 
 def _argument_names(base: str) -> Iterator[str]:

@@ -1,0 +1,2 @@
+CREATE VIEW dear AS SELECT * FROM bid WHERE price > 1;
+CREATE OR REPLACE VIEW dear AS SELECT * FROM dear WHERE price > 2;

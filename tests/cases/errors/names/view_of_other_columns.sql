@@ -1,0 +1,3 @@
+CREATE VIEW everything AS SELECT * FROM person;
+ALTER TABLE person MODIFY city INT;
+SELECT name FROM everything;

@@ -1,1 +1,0 @@
-CREATE VIEW v AS SELECT item FROM bid; ALTER TABLE bid DROP item;

@@ -1,0 +1,1 @@
+CREATE OR REPLACE VIEW bid AS SELECT * FROM bid WHERE price > 1;
