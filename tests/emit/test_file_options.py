@@ -64,7 +64,7 @@ def test_columns_that_only_names_of_folders_have_are_told(tmp_path: Path) -> Non
     """Their values are not read unless the table is partitioned by them, as in Flink."""
     for folder in ("day=1", "hour=2", "_other=3"):
         (tmp_path / folder).mkdir()
-    for by, told in (("", ["table t reads day from its files"]), ("PARTITIONED BY (day)", [])):
+    for by, told in (("", ["table t reads `day` from its files"]), ("PARTITIONED BY (day)", [])):
         script = Script(mode="batch")
         assert [*script.outcomes(table("day INT, a INT", path=str(tmp_path), by=by))]
         assert [note.partition(", not")[0] for note in script.take_warnings()] == told

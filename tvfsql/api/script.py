@@ -31,6 +31,7 @@ from tvfsql.catalog.connectors.protobuf import FILE
 from tvfsql.errors import BindError, Span, TvfSqlError, UnsupportedError, nearest
 from tvfsql.options import Options
 from tvfsql.options.known import RUNTIME_MODE, WAREHOUSE, ZONE
+from tvfsql.plan.node import Node
 from tvfsql.plan.nodes import Scan
 from tvfsql.room import with_room
 from tvfsql.secrets import shown as shown_value
@@ -284,12 +285,13 @@ class Script:
         before, old = self.catalog.copy(), self.catalog.find(create.name.text)
         with in_local_zone(self.options):
             bound = QueryBinder(self.catalog, self.options).bind(create.query)
-        table = self._added(of_query(create, bound))
+        if old is not None:
+            _refuse_own_rows(bound.node, old.name, create.name.span)
+        self._added(of_query(create, bound))
         names = tuple(ast.Name(name, create.name.span) for name in bound.names)
         insert = statements.Insert(create.name, names, create.query, span=create.span)
         try:
             compiled = self._compile(insert, sql)
-            _refuse_own_rows(compiled, table, create.name.span)
         except TvfSqlError:
             self.catalog = before
             raise
@@ -406,15 +408,13 @@ def _bound_anew(entry: Table | View) -> Table | View:
     return replace(entry, columns=now.columns, watermark=now.watermark, history=now.history)
 
 
-def _refuse_own_rows(compiled: Compiled, table: Table, span: Span) -> None:
-    """Raise UnsupportedError if the query of a CREATE TABLE AS reads the new table, which has no rows yet, in the place
-    of an old one.
-    """
-    if any(isinstance(node, Scan) and node.table == table.name for node in compiled.logical.walk()):
+def _refuse_own_rows(query: Node, table: str, span: Span | None) -> None:
+    """Raise UnsupportedError if the query of a CREATE TABLE AS reads the old table that the new one replaces."""
+    if any(isinstance(node, Scan) and node.table == table for node in query.walk()):
         raise UnsupportedError(
-            f"the query of the new table {table.name} reads the table that it would replace",
+            f"the query of the new table {table} reads the table that it would replace",
             span=span,
-            hint=f"INSERT OVERWRITE {table.name} SELECT ..., or CREATE TABLE with another name",
+            hint=f"INSERT OVERWRITE {table} SELECT ..., or CREATE TABLE with another name",
         )
 
 
