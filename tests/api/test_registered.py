@@ -28,6 +28,9 @@ def test_each_session_reads_its_own_dataframe_or_says_that_it_is_gone(spark: Spa
     assert caught.value.hint == 'register("of_sessions", ...) again, or under another name'
     first.register("of_sessions", one)
     assert result.collect() == [(1,)]
+    second.register("of_sessions", one)  # the same DataFrame
+    assert result.collect() == second.sql(READ).collect() == [(1,)]
+    first.register("of_sessions", one)
     first.execute("DROP TABLE of_sessions")
     with pytest.raises(BindError, match="there is no table of_sessions"):
         first.sql(READ)

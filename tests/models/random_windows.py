@@ -159,10 +159,14 @@ def _case(source: random.Random, g: int, windows: Windows) -> Iterator[dict[str,
         }
 
 
-def register(session: Session, rows: Sequence[Mapping[str, Any]], name: str = "events") -> None:
+def register(sessions: Session | Sequence[Session], rows: Sequence[Mapping[str, Any]], name: str = "events") -> None:
+    """Register the rows in a session, or in several on one Spark."""
+    each = [sessions] if isinstance(sessions, Session) else sessions
     names = [part.split()[0] for part in COLUMNS.split(", ")]
     tuples = [tuple(naive.at(row[c]) if c == "ts" else row[c] for c in names) for row in rows]
-    session.register(name, session.spark.createDataFrame(tuples, COLUMNS).coalesce(2).localCheckpoint())
+    frame = each[0].spark.createDataFrame(tuples, COLUMNS).coalesce(2).localCheckpoint()
+    for session in each:
+        session.register(name, frame)
 
 
 def query(windows: Windows, aggregates: Sequence[str], keys: Sequence[str]) -> str:

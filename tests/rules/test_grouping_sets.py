@@ -42,8 +42,7 @@ def test_the_rows_are_those_of_sparks_own_grouping_sets_over_copies(
     rows = random_rows(random.Random(seed), windows)[:1000]
     ways = ({}, RULES_OFF)
     sessions = [Session(spark, options=options) for options in ways]
-    for session in sessions:
-        register(session, rows)
+    register(sessions, rows)
     for i, sets in SETS:
         copied(spark, rows, windows[i]).createOrReplaceTempView("copies")
         query = f"SELECT {WINDOW}, {', '.join(CALLS)} FROM {{}} GROUP BY {sets}"

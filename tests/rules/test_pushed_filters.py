@@ -44,8 +44,7 @@ def test_no_row_changes(spark: SparkSession) -> None:
     ways = [Session(spark), Session(spark, options=RULES_OFF)]
     for name, seed in (("events", 1), ("others", 2)):
         rows = random_rows(random.Random(seed), [Tumbling(60_000)])[:800]
-        for session in ways:
-            register(session, [{**row, "ts": row["ts"] % 600_000} for row in rows], name)
+        register(ways, [{**row, "ts": row["ts"] % 600_000} for row in rows], name)
     for rule, queries in QUERIES.items():
         for sql in queries:
             on, off = (session.sql(sql) for session in ways)

@@ -428,3 +428,7 @@ def test_rows_are_limited_and_the_last_query_is_a_view(spark: SparkSession, caps
     assert "|    7 |" in capsys.readouterr().out
     assert shell.run(f"{shell.last};", again=True)
     assert "|    7 |" in capsys.readouterr().out
+    assert not shell.run("SELECT nothing FROM _;")
+    for more in (8, 9, 10):
+        assert shell.run("WITH added AS (SELECT more + 1 AS more FROM _) SELECT * FROM added -- again\n;"), more
+        assert f"|{more:>5} |" in capsys.readouterr().out

@@ -50,8 +50,8 @@ class Table:
     """A table. `connector` is None for a registered DataFrame. `op` is the column with the operation if the table is a
     changelog; queries do not see it. `ignored` are options without effect. `definition` is the CREATE TABLE, which LIKE
     and ALTER TABLE start from; None for tables made otherwise. `history` is the table whose rows come before its own.
-    `late_output` names the table for its late rows; "": none; None: the one that SET names. `registered` is the
-    identity of the catalog that a DataFrame was registered in.
+    `late_output` names the table for its late rows; "": none; None: the one that SET names. `registered` tells
+    which DataFrame was registered, and in which catalog.
     """
 
     name: str

@@ -51,6 +51,8 @@ class Shell:
     settings: Settings = field(default_factory=Settings)
     out: TextIO | None = None  # the file of \o; None: stdout
     last: str = ""  # the text of the last query
+    view: str = ""  # the text of the view `_`
+    is_viewed: bool = False  # whether the view is the last query
     chart: Chart | None = None  # what the next result is drawn as, if not as a table
     text: str = ""
     failed: bool = False
@@ -113,16 +115,22 @@ class Shell:
 
     def _statements(self, text: str, file: str | None, again: bool) -> None:
         from tvfsql.answers import tell_rest
+        from tvfsql.shell.printing import last_query
 
-        if self.last and not again and mentions(text, LAST):
+        if self.last and not (again or self.is_viewed) and mentions(text, LAST):
             self._make_last_a_view()
         for outcome in self.session.script.outcomes(text, file):
             self.give(outcome)
+            self.is_viewed &= again or not last_query(outcome)
         tell_rest(self.session.script)
 
     def _make_last_a_view(self) -> None:
+        query = self.last
+        if self.view and mentions(query, LAST):  # a view cannot read itself: this one reads the query before
+            query = f"WITH {LAST} AS ({self.view}\n) SELECT * FROM ({self.last}\n)"
         try:
-            list(self.session.script.outcomes(f"CREATE OR REPLACE VIEW {LAST} AS {self.last}"))
+            list(self.session.script.outcomes(f"CREATE OR REPLACE VIEW {LAST} AS {query}"))
+            self.view, self.is_viewed = query, True
         except UnsupportedError as error:
             problem = f"the last query cannot be the view {LAST}: {error.message}"
             raise UnsupportedError(problem, hint=error.hint) from error

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
+from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 from weakref import WeakKeyDictionary
 
@@ -16,8 +17,21 @@ from tvfsql.plan.node import Field, Node, instances
 if TYPE_CHECKING:
     from pyspark.sql import DataFrame, SparkSession
 
-# The catalogs (`Catalog.identity`) in which each Spark's temporary views were registered last, by names in lower case
-_VIEWS: WeakKeyDictionary[SparkSession, dict[str, object]] = WeakKeyDictionary()
+
+@dataclass(frozen=True)
+class Registration:
+    """A DataFrame that was registered in a catalog, of which copies have the same `identity`."""
+
+    identity: object
+    frame: DataFrame
+
+    def is_replaced(self, by: Registration) -> bool:
+        """Whether its temporary view is now that of another catalog, with another DataFrame."""
+        return by.identity is not self.identity and by.frame is not self.frame
+
+
+# What each Spark's temporary views were registered for last, by names in lower case
+_VIEWS: WeakKeyDictionary[SparkSession, dict[str, Registration]] = WeakKeyDictionary()
 
 
 def register(
@@ -47,24 +61,27 @@ def register(
     if name.lower() not in views and has_temporary_view(frame.sparkSession, reference(name)):
         message = f"Spark has a temporary view {name} of the program, which register() does not replace"
         raise BindError(message, hint=f'spark.catalog.dropTempView("{name}"), or another name')
-    made = Table(name, columns, None, mark, op=changes, registered=catalog.identity)
-    catalog.add(made, replace=True)
+    registered = Registration(catalog.identity, frame)
+    catalog.add(Table(name, columns, None, mark, op=changes, registered=registered), replace=True)
     frame.createOrReplaceTempView(reference(name))
-    views[name.lower()] = made.registered
+    views[name.lower()] = registered
 
 
 def drop_view(table: Table, spark: SparkSession) -> None:
     """Drop the temporary view of a registered table, unless another session has replaced it."""
-    views, name = _VIEWS.get(spark, {}), table.name.lower()
-    if views.get(name, table.registered) is table.registered:
-        views.pop(name, None)
+    if not _is_replaced(table, spark):
+        _VIEWS.get(spark, {}).pop(table.name.lower(), None)
         spark.catalog.dropTempView(table.name)
 
 
 def refuse_replaced(plans: Sequence[Node], spark: SparkSession) -> None:
     """Raise BindError if a plan reads a registered table whose temporary view is that of another session now."""
-    views = _VIEWS.get(spark, {})
     for table in instances(tuple(plans), Table):
-        if table.registered is not None and views.get(table.name.lower(), table.registered) is not table.registered:
+        if table.registered is not None and _is_replaced(table, spark):
             message = f"another session on this Spark has registered another DataFrame as {table.name}"
             raise BindError(message, hint=f'register("{table.name}", ...) again, or under another name')
+
+
+def _is_replaced(table: Table, spark: SparkSession) -> bool:
+    now = _VIEWS.get(spark, {}).get(table.name.lower())
+    return now is not None and isinstance(table.registered, Registration) and table.registered.is_replaced(now)
