@@ -12,6 +12,7 @@ import pytest
 from bids import create_table
 
 from tvfsql import Session
+from tvfsql.errors import DataError
 from tvfsql.runtime.cluster.files import LocalPlace
 from tvfsql.runtime.stream.checkpoint import read_messages
 from tvfsql.runtime.stream.checkpoint.read_messages import AT_ONCE, KEPT, ReadMessages
@@ -113,6 +114,24 @@ def test_a_message_that_someone_else_has_deleted_does_no_harm(tmp_path: Path) ->
     (control / messages(control)[0]).delete()
     query.number = 3 * KEPT
     read.look(query, 3 * KEPT - 1)  # type: ignore[arg-type]
+    assert messages(control) == []
+
+
+def test_a_folder_that_cannot_be_listed_for_a_while_stops_no_stream(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    control = LocalPlace(tmp_path)
+    query, read = Query(control), ReadMessages(control, ())
+    advance(control, 0)
+
+    def fails(folder: LocalPlace) -> list[str]:
+        raise DataError(f"{folder} cannot be read")
+
+    for number, listed in ((KEPT, fails), (2 * KEPT, messages), (3 * KEPT, messages)):
+        monkeypatch.setattr(read_messages, "messages", listed)
+        assert len(messages(control)) == 1
+        query.number = number + 1
+        read.look(query, number)  # type: ignore[arg-type]
     assert messages(control) == []
 
 

@@ -29,8 +29,8 @@ class ReadMessages:
         self.until = KEPT  # the micro-batch after which they are deleted, or listed if there are none
 
     def look(self, query: StreamingQuery, seen: int | None) -> None:
-        """Delete messages, if it is time. `seen` is the last micro-batch that has ended. A message that cannot be
-        deleted does no harm, and is tried again."""
+        """Delete messages, if it is time. `seen` is the last micro-batch that has ended. Messages that cannot be listed
+        or deleted do no harm, and are tried again."""
         if seen is None or seen < self.until:
             return
         now, self.listed = self.listed[:AT_ONCE], self.listed[AT_ONCE:]
@@ -38,6 +38,7 @@ class ReadMessages:
             with suppress(OSError, DataError):
                 (self.control / name).delete()
         if not self.listed:
-            self.listed = [name for name in messages(self.control) if name not in self.end]
+            with suppress(OSError, DataError):
+                self.listed = [name for name in messages(self.control) if name not in self.end]
             last = query.lastProgress  # asked after the folder: the micro-batch after the next one lists all of them
             self.until = (seen if last is None else last["batchId"]) + KEPT
