@@ -1,4 +1,4 @@
-"""The user's cache folder, for files that tvfsql can create again."""
+"""Names of files for names of users, and the user's cache folder, for files that tvfsql can create again."""
 
 from __future__ import annotations
 
@@ -7,7 +7,27 @@ import os
 import shutil
 import tempfile
 from collections.abc import Callable
+from hashlib import sha256
 from pathlib import Path
+from urllib.parse import quote
+
+LONGEST = 200  # bytes of a file name; file systems take 255, and temporary files have a longer name
+
+
+def file_name(name: str) -> str:
+    """The name of a file or folder for a name that a user has chosen: the same on each file system, one for each name,
+    and always that of an entry directly below its folder. Readers do not ignore it, and nothing in it is a pattern.
+
+    Raises ValueError for an empty name.
+    """
+    if not name:
+        raise ValueError("an empty name has no file")
+    made = quote(name.encode("utf-8", "surrogatepass"), safe=" ")
+    if made[0] in "._":  # `.`, `..`, and what readers ignore
+        made = f"%{ord(made[0]):02X}{made[1:]}"
+    if len(made) > LONGEST:
+        made = f"{made[: LONGEST - 20].rstrip('%')}%-{sha256(made.encode()).hexdigest()[:16]}"
+    return made
 
 
 def cache_folder() -> Path:

@@ -10,6 +10,7 @@ from tvfsql.api.script import Script
 from tvfsql.api.tables.warehouse import Warehouse
 from tvfsql.errors import TvfSqlError
 from tvfsql.options import Options
+from tvfsql.runtime import managed_folder
 
 TABLES = """CREATE TABLE held (id INT, day STRING);
 CREATE TABLE more (id INT);
@@ -47,6 +48,5 @@ def filled(warehouse: Path) -> Script:
     """A script with a table whose rows are in a file."""
     script = Script(options=Options.of({"tvfsql.warehouse": str(warehouse)}), warehouse=Warehouse())
     list(script.outcomes(TABLES))
-    (warehouse / "held").mkdir()
-    (warehouse / "held" / "part-0").touch()
+    Path(managed_folder(str(warehouse / "held")), "part-0").touch()
     return script

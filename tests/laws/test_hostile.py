@@ -9,7 +9,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING
 
 import pytest
-from hostile import BATCH, faults, texts, through_spark
+from hostile import BATCH, dropped, faults, texts, through_spark
 
 from examples import SOAK
 from tvfsql import Session
@@ -23,6 +23,10 @@ TEXTS = 600 // int(os.environ.get("TVFSQL_EXAMPLES_ONE_IN", "1"))
 @pytest.mark.parametrize("part", range(2))
 def test_hostile_texts_are_refused_or_make_programs(part: int) -> None:
     assert [*faults(TEXTS // 2, seed=part)] == []
+
+
+def test_dropped_tables_of_hostile_names_leave_all_other_files(tmp_path: Path) -> None:
+    assert [*dropped([*islice(texts(1), TEXTS)], tmp_path)] == []
 
 
 @pytest.mark.spark

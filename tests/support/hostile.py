@@ -18,6 +18,11 @@ from itertools import islice
 from pathlib import Path
 
 from tvfsql import Session, TvfSqlError, compile
+from tvfsql.api.script import Script
+from tvfsql.api.tables.warehouse import Warehouse
+from tvfsql.catalog import Table
+from tvfsql.options import Options
+from tvfsql.runtime import managed_folder
 from tvfsql.runtime.local_spark.start import start_spark
 
 PIECES = (
@@ -155,6 +160,33 @@ def through_spark(session: Session, batch: Sequence[str], folder: Path, sent: Co
     session.execute("DROP TABLE named")
 
 
+def dropped(names: Sequence[str], folder: Path) -> Iterator[str]:
+    """What a table of each name, made, filled and dropped, has changed outside its own folder."""
+    warehouse = folder / "wh"
+    warehouse.mkdir()
+    (folder / "precious").write_text("precious")
+    (warehouse / "stranger").mkdir()
+    (warehouse / "stranger" / "part-0").write_text("precious")
+    script = Script(options=Options.of({"tvfsql.warehouse": str(warehouse)}), warehouse=Warehouse())
+    before = sorted(folder.rglob("*"))
+    for name in names:
+        made = quoted(name)
+        try:
+            list(script.outcomes(f"CREATE TABLE {made} (a INT)"))
+        except TvfSqlError:
+            continue
+        table = script.catalog.get(name)
+        assert isinstance(table, Table) and table.connector is not None and table.connector.path is not None
+        Path(managed_folder(table.connector.path), "part-0").touch()
+        if Path(table.connector.path).resolve().parent != warehouse.resolve():
+            yield f"table {name!r}: its folder is {table.connector.path}"
+            continue
+        list(script.outcomes(f"DROP TABLE {made}"))
+        if sorted(folder.rglob("*")) != before:
+            yield f"table {name!r}: DROP changes the files of others"
+            return
+
+
 def _differ(
     what: str, wanted: Sequence[object], found: Sequence[object], of: Sequence[str] | None = None
 ) -> Iterator[str]:
@@ -172,6 +204,10 @@ def main() -> int:
     arguments.add_argument("--spark", action="store_true", help="send those that are taken through Spark")
     given = arguments.parse_args()
     found, sent = 0, Counter[str]()
+    with tempfile.TemporaryDirectory() as folder:
+        for problem in dropped([*islice(texts(given.seed), given.count)], Path(folder)):
+            found += 1
+            print(problem, flush=True)
     for problem in sent_through(given.count, given.seed, sent) if given.spark else faults(given.count, given.seed):
         found += 1
         print(problem, flush=True)

@@ -331,8 +331,10 @@ class Script:
         if entry.registered is not None and self.catalog.outside:
             self.catalog.outside.drop_view(entry)
         connector = entry.connector
-        if self.warehouse and isinstance(connector, Managed) and not self.warehouse.delete(connector.path or ""):
-            self.notes.append(f"the rows of {entry.name} stay in {connector.path}")
+        if self.warehouse and isinstance(connector, Managed):
+            assert connector.path, entry.name
+            if reason := self.warehouse.delete(connector.path):
+                self.notes.append(f"the rows of {entry.name} stay in {connector.path}, {reason}")
 
     def _alter_table(self, alter: statements.AlterTable) -> Message:
         name = alter.table

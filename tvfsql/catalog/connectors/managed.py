@@ -4,10 +4,10 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 from dataclasses import dataclass
-from urllib.parse import quote
 
 from tvfsql.catalog.connectors.connector import Connector
 from tvfsql.errors import BindError, Span
+from tvfsql.folders import file_name
 
 
 @dataclass(frozen=True)
@@ -27,4 +27,4 @@ def managed(name: str, given: Mapping[str, str], spans: Mapping[str, Span]) -> M
         if old is not None:
             hint = f"'connector' = '{old}', and its options without prefix: 'topic' instead of 'connector.topic'"
         raise BindError(f"the option {key} needs a connector", span=spans[key], hint=hint)
-    return Managed("managed", "parquet", quote(name, safe=" "))
+    return Managed("managed", "parquet", file_name(name))

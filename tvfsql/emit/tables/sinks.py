@@ -12,7 +12,7 @@ from tvfsql.emit import columns as names
 from tvfsql.emit.python_module import Call, Chain, PythonModule, literal, option_value
 from tvfsql.emit.tables.dead_letters import columns_ddl
 from tvfsql.emit.tables.kafka import as_messages
-from tvfsql.emit.tables.sources import STREAM, read_table
+from tvfsql.emit.tables.sources import STREAM, path_of, read_table
 from tvfsql.physical.operators import Calc, LateOutput, TableSourceScan
 from tvfsql.plan.node import Node
 from tvfsql.plan.nodes import Limit, Sink, Sort
@@ -70,7 +70,7 @@ def _write(rows: str, mode: str, table: Table, module: PythonModule, ordered: bo
     chain = _format(_writer(rows, "write", table, module), target).then("mode", literal(mode))
     if mode == "overwrite" and target.of_files and table.partitioned_by:  # as in Flink, other partitions stay
         chain = chain.then("option", '"partitionOverwriteMode"', '"dynamic"')
-    return _options(chain, target, table, module).then("save", *([literal(target.path)] if target.path else []))
+    return _options(chain, target, table, module).then("save", *([path_of(target, module)] if target.path else []))
 
 
 def stream_insert(number: str, plan: Sink, table: Table, module: PythonModule) -> list[str]:
@@ -188,7 +188,7 @@ def take(name: str, table: Table, module: PythonModule) -> str:
     elif target.name in ("filesystem", "managed"):
         pairs = ((key, value) for key, value in target.writing if key != "mode")
         options = ", ".join(f"{literal(key)}: {option_value(value, module)}" for key, value in pairs)
-        arguments = ["rows", "number", literal(target.path), literal(target.format)]
+        arguments = ["rows", "number", path_of(target, module), literal(target.format)]
         arguments += [f"options={{{options}}}"] if options else []
         arguments += [f"partition_by={literal(list(table.partitioned_by))}"] if table.partitioned_by else []
         body = PythonModule().statement(Chain("", (Call(module.need(STREAM, "write_files"), tuple(arguments)),)))

@@ -150,9 +150,15 @@ def _loaded(node: TableSourceScan, source: Connector, rows: Chain, module: Pytho
     for key, value in (*options, *_of_any_age(node, source), *_with_subfolders(node, source)):
         rows = rows.then("option", literal(key), option_value(value, module))
     if isinstance(source, Managed):
-        return rows.then("load", f"{module.need(RUNTIME, 'managed_folder')}({literal(source.path)})")
+        return rows.then("load", path_of(source, module))
     path = source.streamed_path if node.streaming else source.path
     return rows.then("load", *([literal(path)] if path else []))
+
+
+def path_of(connector: Connector, module: PythonModule) -> str:
+    """The expression for the path of a table of files. The folder of a table without a connector is made there."""
+    path = literal(connector.path)
+    return f"{module.need(RUNTIME, 'managed_folder')}({path})" if isinstance(connector, Managed) else path
 
 
 def _of_any_age(node: TableSourceScan, source: Connector) -> tuple[tuple[str, str], ...]:
