@@ -13,13 +13,14 @@ from typing import Any
 
 class SchemaRegistry:
     """`schemas` are those registered, the first of which has number 1; `subjects` their subjects. Requests without the
-    right `login` (name:password) are refused; the next `failures` requests fail.
+    right `login` (name:password) are refused; the next `failures` requests fail with the status `failure`.
     """
 
     def __init__(self, login: str = "") -> None:
         self.schemas: list[dict[str, Any]] = []
         self.subjects: list[str] = []
-        self.login, self.failures, self.url = login, 0, ""
+        self.login, self.failures, self.failure, self.url = login, 0, 503, ""
+        self.requests = 0
 
     def add(self, subject: str, schema: str, **more: Any) -> int:
         entry = {"schema": schema, **more}
@@ -29,9 +30,10 @@ class SchemaRegistry:
         return self.schemas.index(entry) + 1
 
     def answer(self, path: str, sent: dict[str, Any] | None, login: str | None) -> tuple[int, Any]:
+        self.requests += 1
         if self.failures:
             self.failures -= 1
-            return 503, {"message": "down"}
+            return self.failure, {"message": "down"}
         if self.login and login != "Basic " + b64encode(self.login.encode()).decode():
             return 401, {"message": "Unauthorized"}
         match path.strip("/").split("/"):
@@ -39,7 +41,9 @@ class SchemaRegistry:
                 return 200, self.schemas[int(number) - 1]
             case ["subjects", subject, "versions"] if sent is not None:
                 return 200, {"id": self.add(subject, sent["schema"])}
-        return 404, {"message": f"there is no {path}"}
+            case ["schemas", "ids", _]:
+                return 404, {"error_code": 40403, "message": "Schema not found"}
+        return 404, {"error_code": 404, "message": f"there is no {path}"}
 
 
 @contextmanager

@@ -10,11 +10,13 @@ import pyarrow as pa
 from pyspark.sql import Column
 from pyspark.sql import types as T
 
+from tvfsql.runtime.avro.limits import Limits
 from tvfsql.runtime.avro.values import columns_of, reader, writer
 from tvfsql.runtime.functions.of_rows import arrow_function
 from tvfsql.runtime.messages.rows import BadMessage, Read, Row, read_column
 
 FORMAT = "avro"
+LIMITS: dict[int, Limits] = {}  # by the identity of the schema
 
 
 def from_avro_record(message: Column, columns: str, *, schema: str) -> Column:
@@ -48,10 +50,11 @@ def record_reader(columns: T.StructType, schema: str) -> Read:
 
 
 def record(message: bytes, schema: Any, called: str) -> Row:
-    """The record that the bytes are. Raises BadMessage, also if they go on after it."""
+    """The record that the bytes are. Raises BadMessage, also if they go on after it, or are beyond the limits."""
     import fastavro
 
     stream = BytesIO(message)
+    _limits(schema).check(message)
     try:
         found = fastavro.schemaless_reader(stream, schema, None)
     except Exception as error:  # fastavro has no class of its own for bad bytes
@@ -60,6 +63,14 @@ def record(message: bytes, schema: Any, called: str) -> Row:
         raise BadMessage(f"a message does not fit {called}: {left} bytes are left after its record")
     if not isinstance(found, dict):
         raise BadMessage(f"{called} is not one of a record")
+    return found
+
+
+def _limits(schema: Any) -> Limits:
+    """The limits of a schema, which a process keeps: schemas come from tables and registries, and are few."""
+    found = LIMITS.get(id(schema))
+    if found is None or found.schema is not schema:
+        found = LIMITS[id(schema)] = Limits(schema)
     return found
 
 

@@ -10,7 +10,7 @@ from uuid import UUID
 from pyspark.sql import types as T
 
 from tvfsql.errors import DataError
-from tvfsql.runtime.messages.rows import BadMessage
+from tvfsql.runtime.messages.rows import BadMessage, cut
 
 EPOCH = datetime(1970, 1, 1, tzinfo=UTC)
 FIRST, LAST = -62135596800000, 253402300799999  # the years 1 to 9999, in ms
@@ -32,13 +32,13 @@ def reader(kind: T.DataType) -> Convert:
     match kind:
         case T.StructType():
             parts = [(field.name, reader(field.dataType)) for field in kind.fields]
-            return lambda value: value and {name: convert(value.get(name)) for name, convert in parts}
+            return _of(dict, "ROW", lambda value: {name: convert(value.get(name)) for name, convert in parts})
         case T.ArrayType():
             item = reader(kind.elementType)
-            return lambda value: None if value is None else [item(one) for one in value]
+            return _of(list, "ARRAY", lambda value: [item(one) for one in value])
         case T.MapType():
             item = reader(kind.valueType)
-            return lambda value: None if value is None else [(key, item(one)) for key, one in value.items()]
+            return _of(dict, "MAP", lambda value: [(key, item(one)) for key, one in value.items()])
         case T.TimestampNTZType():
             return lambda value: _time(value).replace(tzinfo=None) if value is not None else None
         case T.TimestampType():
@@ -46,6 +46,19 @@ def reader(kind: T.DataType) -> Convert:
         case T.StringType():
             return lambda value: str(value) if isinstance(value, UUID) else value
     return lambda value: value
+
+
+def _of(made: type, word: str, convert: Convert) -> Convert:
+    """The same for values of one class; others are the values of a schema that has another type there."""
+
+    def converted(value: Any) -> Any:
+        if value is None:
+            return None
+        if not isinstance(value, made):
+            raise BadMessage(f"{cut(repr(value))} in a message is no {word}")
+        return convert(value)
+
+    return converted
 
 
 def _time(value: Any) -> datetime:

@@ -1,6 +1,8 @@
 """Rows from messages, one after the other, so that a message that cannot be read is known by its place.
 
-If the columns include TEXT, such a message is a row whose TEXT has its bytes, for the dead letters.
+An error has one of two causes. What a decoder raises is the fault of its message: if the columns include TEXT, the
+message is a row whose TEXT has its bytes, for the dead letters. DataError and MemoryError are the fault of the
+surroundings, such as a registry that does not answer: the query stops, and reads the same messages when it runs again.
 """
 
 from __future__ import annotations
@@ -20,12 +22,18 @@ from tvfsql.runtime.host.spark_versions import arrow_schema
 
 Row = dict[str, Any]
 Read = Callable[[bytes], Row | None]
-UNFIT = (pa.ArrowException, TypeError, ValueError, OverflowError)
+Places = tuple[pa.Array, pa.Array, pa.Array]
+SURROUNDINGS = (DataError, MemoryError)
+SHOWN = 100  # how many characters of a value are shown
 HINT = "on streams SET 'tvfsql.dead-letter' = 'TABLE' writes such messages to a table"
 
 
 class BadMessage(Exception):
     """A message that cannot be read, and why."""
+
+
+def cut(text: str) -> str:
+    return text if len(text) <= SHOWN else f"{text[:SHOWN]}..."
 
 
 def read_column(message: Column, columns: T.StructType, read: Read) -> Column:
@@ -40,34 +48,54 @@ def read_column(message: Column, columns: T.StructType, read: Read) -> Column:
     return arrow_function(over, columns)(message, *places)  # type: ignore[no-any-return]
 
 
-def read_messages(
-    messages: pa.Array, columns: T.StructType, read: Read, places: tuple[pa.Array, pa.Array, pa.Array] | None = None
-) -> pa.Array:
-    """A struct array from a binary array; `places` are topics, partitions and offsets. Raises DataError."""
+def read_messages(messages: pa.Array, columns: T.StructType, read: Read, places: Places | None = None) -> pa.Array:
+    """A struct array from a binary array; `places` are topics, partitions and offsets. Raises DataError for a message
+    that cannot be read, unless the columns include TEXT, and what the surroundings raise.
+    """
     arrow, tolerant = pa.struct(arrow_schema(columns)), TEXT in columns.names
     rows: list[Row | None] = []
     for i, message in enumerate(messages.to_pylist()):
         try:
             rows.append(None if message is None else read(message))
-        except BadMessage as error:
+        except SURROUNDINGS:
+            raise
+        except Exception as error:
             if not tolerant:
-                raise _placed(str(error), i, places) from error
+                problem = (
+                    str(error) if isinstance(error, BadMessage) else f"a message cannot be read: {cut(repr(error))}"
+                )
+                raise _placed(problem, i, places) from error
             rows.append({TEXT: message.hex()})
     try:
         return pa.array(rows, arrow)
-    except UNFIT:
-        pass
-    for i, row in enumerate(rows):  # one of them does not fit the columns
+    except SURROUNDINGS:
+        raise
+    except Exception:  # of the many that a conversion to Arrow raises
+        return _each(rows, arrow, columns, messages, tolerant, places)
+
+
+def _each(
+    rows: list[Row | None],
+    arrow: pa.DataType,
+    columns: T.StructType,
+    messages: pa.Array,
+    tolerant: bool,
+    places: Places | None,
+) -> pa.Array:
+    """The same rows, except those that do not fit the columns."""
+    for i, row in enumerate(rows):
         try:
             pa.array([row], arrow)
-        except UNFIT as error:
+        except SURROUNDINGS:
+            raise
+        except Exception as error:
             if not tolerant:
                 raise _placed(_misfit(row, columns), i, places) from error
             rows[i] = {TEXT: messages[i].as_py().hex()}
     return pa.array(rows, arrow)
 
 
-def _placed(problem: str, number: int, places: tuple[pa.Array, pa.Array, pa.Array] | None) -> DataError:
+def _placed(problem: str, number: int, places: Places | None) -> DataError:
     if places is None:
         return DataError(problem)
     topic, partition, offset = (part[number].as_py() for part in places)
@@ -80,6 +108,7 @@ def _misfit(row: Row | None, columns: T.StructType) -> str:
         value = row and row.get(field.name)
         try:
             pa.array([value], arrow_schema(T.StructType([field])).field(0).type)
-        except UNFIT:
-            return f"{value!r} in a message is no {field.dataType.simpleString().upper()}, the type of {field.name}"
+        except Exception:
+            kind = field.dataType.simpleString().upper()
+            return f"{cut(repr(value))} in a message is no {kind}, the type of {field.name}"
     return "a message does not fit the columns"

@@ -59,7 +59,10 @@ class Reader:
     defaults: bool = False
 
     def __call__(self, message: bytes) -> Row:
-        made, read = _reader(self)
+        try:
+            made, read = _reader(self)
+        except (KeyError, TypeError, DecodeError) as error:
+            raise DataError(f"the file of descriptors has no message {self.name} any more: {error!r}") from error
         try:
             found = made.FromString(message)
         except DecodeError as error:
