@@ -9,13 +9,13 @@ from contextlib import closing, redirect_stdout
 from dataclasses import dataclass, field
 from datetime import UTC, datetime
 from typing import TYPE_CHECKING, TextIO
-from zoneinfo import ZoneInfo
 
 from tvfsql.api import Compiled, Result, Session
 from tvfsql.api.script import Analyze, Message, Outcome, Script, queries_of
 from tvfsql.bind.statements.call import AdvanceWatermark
 from tvfsql.errors import UnsupportedError
 from tvfsql.options.known import ZONE
+from tvfsql.plan.values.zone_names import zone_of
 from tvfsql.runtime.host.row_formats import write_rows
 from tvfsql.runtime.host.status_line import working
 
@@ -134,7 +134,7 @@ class Answers:
 
     def _live(self) -> Callable[[], str | None]:
         """A function that returns the text of the progress line while streams run."""
-        zone = ZoneInfo(self.session.options[ZONE])
+        zone = zone_of(self.session.options[ZONE])
         texts: list[ProgressText] = []
 
         def say() -> str | None:

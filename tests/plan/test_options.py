@@ -6,7 +6,7 @@ import pytest
 
 from tvfsql.errors import OptionError
 from tvfsql.options import Options, ignored
-from tvfsql.options.known import DISABLED_RULES, IDLE_ADVANCE, KEY_GROUPS, KNOWN, LATENESS, NULL_TIMES, PHASES
+from tvfsql.options.known import DISABLED_RULES, IDLE_ADVANCE, KEY_GROUPS, KNOWN, LATENESS, NULL_TIMES, PHASES, ZONE
 from tvfsql.options.option import Option
 from tvfsql.options.words import NullTimes, Phases
 from tvfsql.plan.stream import StreamContext
@@ -28,6 +28,7 @@ def test_every_default_is_a_text_that_its_option_takes() -> None:
         (IDLE_ADVANCE, "FALSE", False, "false"),
         (LATENESS, "2 min", 120_000, "2 min"),
         (KEY_GROUPS, "7", 7, "7"),
+        (ZONE, "GMT+8", "+08:00", "GMT+8"),
         (DISABLED_RULES, "a, b,,", {"a", "b"}, "a, b,,"),
     ],
 )
@@ -48,6 +49,18 @@ def test_an_error_names_the_option_and_the_text_that_it_does_not_take(option: Op
         Options.of({option.key: text})
     assert option.key in str(caught.value)
     assert repr(text) in str(caught.value)
+
+
+@pytest.mark.parametrize("text", ["PST", "CST", "GMT+25:00", "UTC+8h", "Etc/GMT+25", "GMT+05:3"])
+def test_a_zone_that_is_unknown_gets_no_hint_to_one_of_another_offset(text: str) -> None:
+    with pytest.raises(OptionError) as caught:
+        Options.of({ZONE.key: text})
+    assert caught.value.hint == "a region such as 'Europe/Berlin', or an offset, 'GMT+08:00'"
+
+
+def test_a_region_that_is_misspelled_gets_a_hint() -> None:
+    with pytest.raises(OptionError, match=r"did you mean Europe/Berlin\?"):
+        Options.of({ZONE.key: "Europe/Berln"})
 
 
 def test_what_becomes_of_null_times_has_the_words_that_the_runtime_takes() -> None:

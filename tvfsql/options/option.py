@@ -6,7 +6,8 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import Generic, TypeVar
 
-from tvfsql.options.readers import Reader, flag, zone, zones
+from tvfsql.options.readers import Reader, flag, zone
+from tvfsql.plan.values.zone_names import regions
 
 T = TypeVar("T")
 
@@ -24,5 +25,5 @@ class Option(Generic[T]):
     def words(self) -> Sequence[str]:
         """Its possible values, if they are few: words, or zones."""
         if self.read is zone:
-            return sorted(zones())
+            return sorted(regions())
         return ("true", "false") if self.read is flag else getattr(self.read, "words", ())

@@ -5,13 +5,12 @@ from __future__ import annotations
 from collections.abc import Callable
 from dataclasses import dataclass
 from enum import Enum
-from functools import cache
 from typing import Generic, TypeVar
-from zoneinfo import available_timezones
 
 from tvfsql.errors import OptionError, Span, did_you_mean, nearest
 from tvfsql.plan.start_mode import EXAMPLES, StartMode, start_mode
 from tvfsql.plan.values.durations import milliseconds
+from tvfsql.plan.values.zone_names import regions, zone_name
 
 T = TypeVar("T")
 E = TypeVar("E", bound=Enum)
@@ -56,11 +55,16 @@ def count_or_unset(text: str, key: str, span: Span | None) -> int | None:
 
 
 def zone(text: str, key: str, span: Span | None) -> str:
-    if text not in zones():
-        close = nearest(text, zones())
-        hint = f"did you mean {close}?" if close else "'Europe/Berlin'"
+    """The name of a zone, as `zone_name` has it. A similar name is suggested only for one of a region (`Europe/Berln`):
+    one like PST or GMT+25:00 says how far it is from UTC, and its neighbours are elsewhere.
+    """
+    found = zone_name(text.strip())
+    if found is None:
+        area, _, place = text.partition("/")
+        close = nearest(text, regions(), 0.8) if place and area != "Etc" else None
+        hint = f"did you mean {close}?" if close else "a region such as 'Europe/Berlin', or an offset, 'GMT+08:00'"
         raise OptionError(f"there is no time zone {text}", span=span, hint=hint)
-    return text
+    return found
 
 
 def start(text: str, key: str, span: Span | None) -> StartMode:
@@ -89,8 +93,3 @@ def duration(text: str, key: str, span: Span | None = None) -> int:
     if ms is None:
         raise OptionError(f"{key} takes a duration, not {text!r}", span=span, hint="'10 s', '500 ms', '5 min' or '1 h'")
     return ms
-
-
-@cache
-def zones() -> frozenset[str]:
-    return frozenset(available_timezones())

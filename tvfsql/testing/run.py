@@ -6,13 +6,13 @@ from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from datetime import UTC, datetime
 from typing import TYPE_CHECKING
-from zoneinfo import ZoneInfo
 
 from tvfsql.bind.statements.call import epoch_ms
 from tvfsql.catalog import Table
 from tvfsql.emit.tables.dead_letters import columns_ddl
 from tvfsql.errors import Span, TvfSqlError, did_you_mean
 from tvfsql.plan.node import Field, Schema
+from tvfsql.plan.values.zone_names import zone_of
 from tvfsql.testing.compare import Given, differences
 from tvfsql.testing.plans import given, view_of
 from tvfsql.testing.stream import compiled
@@ -155,7 +155,7 @@ class _Run:
 
     def _instant(self, text: str) -> int:
         when = datetime.fromisoformat(text)
-        when = when if when.tzinfo else when.replace(tzinfo=ZoneInfo(self.script.zone))
+        when = when if when.tzinfo else when.replace(tzinfo=zone_of(self.script.zone))
         return epoch_ms(when.astimezone(UTC).replace(tzinfo=None))
 
     def _read(self, given: tuple[str, Span], reader: Callable[[str], int]) -> int:

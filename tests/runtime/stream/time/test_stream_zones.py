@@ -16,6 +16,7 @@ from hypothesis import strategies as st
 
 from examples import SOAK, examples
 from tvfsql import Session
+from tvfsql.plan.values.zone_names import zone_name, zone_of
 from tvfsql.runtime.stream.time.control_channel import END_OF_INPUT
 from tvfsql.runtime.stream.time.valve import IDLE
 from tvfsql.runtime.stream.time.zones import instant_of, times_of, wall_watermarks
@@ -76,6 +77,18 @@ def test_watermarks_of_several_years_at_once_and_such_that_are_no_times() -> Non
     assert found[:4] == [ms("2021-11-07T01:00") - 1, END_OF_INPUT, ms("2021-03-14T01:59"), IDLE]
     assert found[4] == ms("1900-12-31T16:00")
     assert instant_of(END_OF_INPUT, "America/Los_Angeles") == END_OF_INPUT
+
+
+@pytest.mark.parametrize("text, minutes", [("GMT+08:00", 480), ("UTC+8", 480), ("-0330", -210), ("+18:00", 1080)])
+def test_a_fixed_offset_is_a_zone_without_changes(text: str, minutes: int) -> None:
+    name = zone_name(text)
+    assert name is not None
+    assert zone_of(name).utcoffset(None) == timedelta(minutes=minutes)
+    instants = np.array([ms("2021-11-07T08:30"), ms("0001-01-03T00:00"), END_OF_INPUT])
+    walls = wall_watermarks(instants, name)
+    assert (walls - instants).tolist() == [minutes * MINUTE, minutes * MINUTE, 0]
+    assert times_of(walls[:1], name).tolist() == instants[:1].tolist()
+    assert instant_of(int(walls[0]), name) == instants[0]
 
 
 def test_a_window_in_the_gap_ends_with_the_gap() -> None:

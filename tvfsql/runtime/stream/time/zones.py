@@ -10,10 +10,10 @@ from bisect import bisect_left
 from datetime import UTC, datetime, timedelta
 from functools import lru_cache
 from itertools import pairwise
-from zoneinfo import ZoneInfo
 
 import numpy as np
 
+from tvfsql.plan.values.zone_names import zone_of
 from tvfsql.runtime.arrow.columns import Ints
 
 DAY = 86_400_000
@@ -57,7 +57,7 @@ def times_of(walls: Ints, zone: str) -> Ints:
 
     A repeated reading is its first instant. A skipped one moves later by the length of the gap.
     """
-    clock = ZoneInfo(zone)
+    clock = zone_of(zone)
     different, which = np.unique(walls, return_inverse=True)
     read = ((EPOCH + timedelta(milliseconds=wall)).replace(tzinfo=clock) for wall in different.tolist())
     return np.array([(time - EPOCH) // MILLISECOND for time in read], dtype=np.int64)[which]
@@ -66,7 +66,7 @@ def times_of(walls: Ints, zone: str) -> Ints:
 @lru_cache(maxsize=4096)
 def _offsets(zone: str, day: int) -> tuple[Ints, Ints]:
     """The UTC offsets of a zone on a day and the two after it, and the instants from which they apply; both in ms."""
-    clock = ZoneInfo(zone)
+    clock = zone_of(zone)
 
     def offset(second: int) -> timedelta:
         return (EPOCH + timedelta(seconds=second)).astimezone(clock).utcoffset() or timedelta()
