@@ -13,7 +13,7 @@ from tvfsql.catalog import Table
 from tvfsql.emit.functions import declare, imported
 from tvfsql.emit.jobs import CHECKPOINT, OF_LETTERS, imports, job_arguments, job_text, letter_arguments, letter_scans
 from tvfsql.emit.operators import emit
-from tvfsql.emit.python_module import PARAMETERS, Chain, PythonModule, literal, module_text, option_value
+from tvfsql.emit.python_module import PARAMETERS, PythonModule, literal, module_text, option_value
 from tvfsql.emit.tables.sinks import dead_letters, insert, late_output, stream_insert, stream_inserts, take, with_op
 from tvfsql.emit.tables.sources import STREAM
 from tvfsql.options import StreamOptions
@@ -172,7 +172,7 @@ class _Module:
         rows = emit(plan, module)
         if not stream:
             module.need("functools", "cache")
-            rows = module.assign(rows, Chain(rows).then("persist"))
+            rows = rows.then("persist")
         module.give_back(rows)
         head = f"def {name}(spark: SparkSession) -> DataFrame:"
         self._add(module, *([head, UNSTARTED] if stream else ["@cache", head]))

@@ -6,7 +6,7 @@ import ast
 import keyword
 import re
 from collections.abc import Iterable, Iterator, Mapping, Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from itertools import chain, count
 
 from tvfsql.emit.line_breaks import fits, laid_out
@@ -48,6 +48,52 @@ class Chain:
         return self.head + calls if self.head else calls[1:]
 
 
+def called(function: str, *arguments: str | Chain) -> Chain:
+    """`function(arguments)`"""
+    return Chain("", (Call(function, arguments),))
+
+
+@dataclass(frozen=True)
+class Rows:
+    """A DataFrame that no variable holds yet: the chain that makes it, and steps over it that keep its name.
+
+    Its variable is assigned only where a name is needed (`PythonModule.variable`), so rows that are used once are one
+    chain.
+    """
+
+    name: str  # of the variable, taken already
+    made: Chain
+    steps: tuple[Call, ...] = ()
+
+    def then(self, method: str, *arguments: str | Chain) -> Rows:
+        return replace(self, steps=(*self.steps, Call(method, arguments)))
+
+    def transform(self, function: str, *arguments: str) -> Rows:
+        """The rows that a function of the runtime makes of these."""
+        return self.then("transform", function, *arguments)
+
+    @property
+    def assigned(self) -> bool:
+        """Whether the variable has been assigned, so that steps need another one."""
+        return self.made == Chain(self.name)
+
+    @property
+    def chain(self) -> Chain:
+        return Chain(self.made.head, (*self.made.calls, *self.steps))
+
+
+# the variable for rows of one that several operators read, by the first step over it
+AFTER = {
+    "where": "filtered",
+    "select": "selected",
+    "distinct": "distinct_rows",
+    "orderBy": "sorted_rows",
+    "offset": "limited",
+    "limit": "limited",
+    "withColumn": "extended",
+}
+
+
 @dataclass
 class PythonModule:
     """The statements of one function, and the imports that they need. `shared` has the names of the rows of shared
@@ -58,8 +104,9 @@ class PythonModule:
     imports: set[tuple[str, str]] = field(default_factory=set)
     functions: dict[UserFunction, str] = field(default_factory=dict)  # the variables that hold them
     names: set[str] = field(default_factory=lambda: {*PARAMETERS})
-    last: tuple[str, Chain | str, int] | None = None
+    assigned: set[str] = field(default_factory=set)
     shared: Mapping[Node, str] = field(default_factory=dict)
+    read: dict[Node, Rows] = field(default_factory=dict)  # the shared rows that have a variable
     beside: dict[str, str] = field(default_factory=dict)
     observed: dict[str, Node] = field(default_factory=dict)  # stateful operators, by the name of their metrics
     of_dead_letters: bool = False  # whether tables are read for their unreadable rows
@@ -78,10 +125,23 @@ class PythonModule:
         return name
 
     def assign(self, name: str, value: Chain | str) -> str:
-        """Write `name = value` and return the name."""
-        self.last = (name, value, len(self.lines))
+        """Write `name = value` and return the name. Each is assigned once: plans share parts, so a second value of a
+        variable could reach an operator that was to read the first."""
+        assert name not in self.assigned, f"{name} is assigned twice"
+        self.assigned.add(name)
         self.lines += laid_out(f"{name} = {_flat(value)}")
         return name
+
+    def rows(self, wanted: str, made: Chain | str) -> Rows:
+        """Rows with a variable like `wanted`."""
+        return Rows(self.name(wanted), made if isinstance(made, Chain) else Chain(made))
+
+    def variable(self, rows: Rows) -> str:
+        """The variable that holds the rows; it is assigned unless it has been."""
+        if rows.assigned and not rows.steps:
+            return rows.name
+        name = self.name(AFTER.get(rows.steps[0].name, "rows_of_step")) if rows.assigned else rows.name
+        return self.assign(name, rows.chain)
 
     def statement(self, value: Chain, indent: int = 4) -> list[str]:
         """A statement that is only an expression."""
@@ -92,13 +152,13 @@ class PythonModule:
         lines = self.statement(value)
         self.lines += [] if lines[0] in self.lines else lines
 
-    def give_back(self, name: str) -> None:
-        """Write the final `return`; it returns the last value directly if that was just assigned to this name."""
-        if self.last and self.last[0] == name:
-            _, value, at = self.last
-            self.lines[at:] = laid_out(f"return {_flat(value)}")
-        else:
-            self.lines.append(f"    return {name}")
+    def give_back(self, value: Rows | Chain) -> None:
+        """Write the final `return`. What makes the rows and the steps over them are two statements."""
+        if isinstance(value, Rows):
+            if value.steps and not value.assigned:
+                value = replace(value, made=Chain(self.assign(value.name, value.made)))
+            value = value.chain
+        self.lines += laid_out(f"return {value.flat()}")
 
 
 def literal(value: object) -> str:

@@ -3,8 +3,8 @@
 from __future__ import annotations
 
 from tvfsql.emit.context import delay, options, own_name
-from tvfsql.emit.operators.basic import emit
-from tvfsql.emit.python_module import Call, Chain, PythonModule, literal
+from tvfsql.emit.operators.basic import emit, variable
+from tvfsql.emit.python_module import PythonModule, Rows, called, literal
 from tvfsql.emit.tables.sources import RUNTIME, STREAM
 from tvfsql.physical.row_operators import (
     RowOperator,
@@ -19,10 +19,9 @@ from tvfsql.plan.stream import TWO_INPUTS
 
 
 @emit.register
-def _(node: StreamKeepRow, module: PythonModule) -> str:
-    source = emit(node.input, module)
+def _(node: StreamKeepRow, module: PythonModule) -> Rows:
     arguments = [
-        source,
+        variable(node.input, module),
         f"keys={literal(list(node.partition))}",
         f"time={literal(node.time)}",
         f"keep={literal('last' if node.order.descending else 'first')}",
@@ -31,23 +30,23 @@ def _(node: StreamKeepRow, module: PythonModule) -> str:
         *delay(node),
         *options(node.context, "on_event", "inputs", module=module),
     ]
-    return _called("deduplicate_stream", arguments, node, "kept", module)
+    return _keeping("deduplicate_stream", arguments, node, "kept", module)
 
 
 @emit.register
-def _(node: StreamCurrentWatermark, module: PythonModule) -> str:
+def _(node: StreamCurrentWatermark, module: PythonModule) -> Rows:
     arguments = [
-        emit(node.input, module),
+        variable(node.input, module),
         f"time={literal(node.time)}",
         f"column={literal(node.name)}",
         *options(node.context, "on_event", "inputs", module=module),
     ]
-    return _called("current_watermark_stream", arguments, node, "watermarks", module)
+    return _keeping("current_watermark_stream", arguments, node, "watermarks", module)
 
 
 @emit.register
-def _(node: StreamIntervalJoin, module: PythonModule) -> str:
-    sides = [emit(node.left, module), emit(node.right, module)]
+def _(node: StreamIntervalJoin, module: PythonModule) -> Rows:
+    sides = [variable(node.left, module), variable(node.right, module)]
     null_safe = [pair.left for pair in node.pairs if pair.null_safe]
     arguments = [
         *sides,
@@ -58,27 +57,27 @@ def _(node: StreamIntervalJoin, module: PythonModule) -> str:
         *([f"null_safe={literal(null_safe)}"] if null_safe else []),
         *options(node.context, "inputs", module=module, usual=TWO_INPUTS),
     ]
-    return _called("interval_join_stream", arguments, node, "joined", module)
+    return _keeping("interval_join_stream", arguments, node, "joined", module)
 
 
 @emit.register
-def _(node: StreamTemporalJoin, module: PythonModule) -> str:
+def _(node: StreamTemporalJoin, module: PythonModule) -> Rows:
     arguments = [*_of_versions(node, module), *options(node.context, "inputs", module=module, usual=TWO_INPUTS)]
-    return _called("temporal_join_stream", arguments, node, "joined", module)
+    return _keeping("temporal_join_stream", arguments, node, "joined", module)
 
 
 @emit.register
-def _(node: TemporalJoin, module: PythonModule) -> str:
-    arguments = tuple(_of_versions(node, module))
-    return module.assign(module.name("joined"), Chain("", (Call(module.need(RUNTIME, "temporal_join"), arguments),)))
+def _(node: TemporalJoin, module: PythonModule) -> Rows:
+    arguments = _of_versions(node, module)
+    return module.rows("joined", called(module.need(RUNTIME, "temporal_join"), *arguments))
 
 
 def _of_versions(node: TemporalJoin, module: PythonModule) -> list[str]:
     """The arguments of a temporal join in batch and on streams."""
     null_safe = [pair.left for pair in node.pairs if pair.null_safe]
     return [
-        emit(node.left, module),
-        emit(node.right, module),
+        variable(node.left, module),
+        variable(node.right, module),
         f"on=[{', '.join(f'({literal(pair.left)}, {literal(pair.right)})' for pair in node.pairs)}]",
         f"times=({literal(node.left_time)}, {literal(node.right_time)})",
         *([f"kind={literal(node.kind)}"] if node.kind != "inner" else []),
@@ -87,10 +86,10 @@ def _of_versions(node: TemporalJoin, module: PythonModule) -> list[str]:
     ]
 
 
-def _called(function: str, arguments: list[str], node: RowOperator, wanted: str, module: PythonModule) -> str:
+def _keeping(function: str, arguments: list[str], node: RowOperator, wanted: str, module: PythonModule) -> Rows:
     """The call of a runtime function over the operator's rows, with the settings that all such operators share."""
     name = module.name(wanted)
     arguments += options(node.context, "key_groups", module=module)
     arguments += own_name(node, name, wanted, module, f"tvfsql_{wanted}")
     arguments += options(node.context, "marks", "late", "proctime", module=module)
-    return module.assign(name, Chain("", (Call(module.need(STREAM, function), tuple(arguments)),)))
+    return Rows(name, called(module.need(STREAM, function), *arguments))

@@ -4,8 +4,8 @@ from __future__ import annotations
 
 from tvfsql.emit import columns
 from tvfsql.emit.context import constructed, delay, options, own_name
-from tvfsql.emit.operators.basic import aggregated, emit
-from tvfsql.emit.python_module import Call, Chain, PythonModule, literal
+from tvfsql.emit.operators.basic import aggregated, emit, variable
+from tvfsql.emit.python_module import Chain, PythonModule, Rows, called, literal
 from tvfsql.emit.tables.sources import RUNTIME, STREAM
 from tvfsql.physical.streams.history import histories
 from tvfsql.physical.streams.sent_columns import without_repeated_partials
@@ -30,43 +30,41 @@ UNITS = ((86_400_000, "day"), (3_600_000, "hour"), (60_000, "minute"), (1_000, "
 
 
 @emit.register
-def _(node: WindowExpand, module: PythonModule) -> str:
-    name = emit(node.input, module)
+def _(node: WindowExpand, module: PythonModule) -> Rows:
+    rows = emit(node.input, module)
     if isinstance(node.window, Session):
         arguments = (
-            name,
             constructed(node.window, module),
             f"time={literal(node.time)}",
             f"keys={literal(list(node.partition))}",
             f"name={literal(node.struct)}",
             *([f"zone={literal(node.zone)}"] if node.zone else []),
         )
-        return module.assign(name, Chain("", (Call(module.need(RUNTIME, "session_windows"), arguments),)))
+        return rows.transform(module.need(RUNTIME, "session_windows"), *arguments)
     if CONTROL in node.columns:
         time = _time(node.time, node.zone, module).flat()
         function = module.need(RUNTIME, "windows_or_null")
         windows: str | Chain = f"{function}({time}, {constructed(node.window, module)})"
     else:
         windows = _window(node.window, node.time, node.zone, module)
-    return module.assign(name, Chain(name).then("withColumn", literal(node.struct), windows))
+    return rows.then("withColumn", literal(node.struct), windows)
 
 
 @emit.register
-def _(node: GroupByWindow, module: PythonModule) -> str:
+def _(node: GroupByWindow, module: PythonModule) -> Rows:
     assert not isinstance(node.window, Cumulate), "Spark's window() knows no CUMULATE"
-    source = emit(node.input, module)
+    source = variable(node.input, module)
     window = _window(node.window, node.time, node.zone, module).then("alias", literal(node.struct))
     groups = Chain(source).then("groupBy", *columns.names(node.keys), window)
-    return module.assign(module.name("windows"), aggregated(groups, node.calls))
+    return module.rows("windows", aggregated(groups, node.calls))
 
 
 @emit.register
-def _(node: window_nodes.LocalWindowAggregate, module: PythonModule) -> str:
-    source = emit(node.input, module)
-    slices = module.name("slices")
+def _(node: window_nodes.LocalWindowAggregate, module: PythonModule) -> Rows:
+    source = variable(node.input, module)
     slice_of = _slice(node, module)
     groups = Chain(source).then("groupBy", *columns.names(node.keys), slice_of)
-    module.assign(slices, groups.then("agg", *map(columns.partial, node.partials)))
+    slices = groups.then("agg", *map(columns.partial, node.partials))
     for part in node.distincts:
         values = module.name("values")
         conditions = [
@@ -86,19 +84,18 @@ def _(node: window_nodes.LocalWindowAggregate, module: PythonModule) -> str:
         ]
         arguments += [f"total={literal(part.sum)}"] if part.sum else []
         module.assign(changes, f"{module.need(RUNTIME, 'distinct_changes')}({', '.join(arguments)})")
-        module.assign(slices, Chain(slices).then("unionByName", changes, "allowMissingColumns=True"))
-    return slices
+        slices = slices.then("unionByName", changes, "allowMissingColumns=True")
+    return module.rows("slices", slices)
 
 
 @emit.register
-def _(node: window_nodes.TimeRanges, module: PythonModule) -> str:
-    slices = emit(node.input, module)
+def _(node: window_nodes.TimeRanges, module: PythonModule) -> Rows:
     range_of = _window(time_ranges(node.window), SLICE_END, "", module).then("getField", '"end"')
-    return module.assign(slices, Chain(slices).then("withColumn", literal(RANGE), range_of))
+    return emit(node.input, module).then("withColumn", literal(RANGE), range_of)
 
 
 @emit.register
-def _(node: StreamSlices, module: PythonModule) -> str:
+def _(node: StreamSlices, module: PythonModule) -> Rows:
     rows, same, ones = without_repeated_partials(node)
     arguments = (
         *_of_rows(rows, module),
@@ -109,41 +106,41 @@ def _(node: StreamSlices, module: PythonModule) -> str:
         *options(node.context, "on_event", "key_groups", "late", "zone", module=module),
     )
     name = "sessions" if isinstance(node.window, Session) else "slices"
-    return module.assign(module.name(name), Chain("", (Call(module.need(STREAM, f"local_{name}"), arguments),)))
+    return module.rows(name, called(module.need(STREAM, f"local_{name}"), *arguments))
 
 
 @emit.register
-def _(node: BatchSlices, module: PythonModule) -> str:
+def _(node: BatchSlices, module: PythonModule) -> Rows:
     arguments = (
         *_of_rows(node, module),
         *([f"zone={literal(node.zone)}"] if node.zone else []),
     )
     made, name = ("local_sessions", "sessions") if isinstance(node.window, Session) else ("slice_rows", "slices")
-    return module.assign(module.name(name), Chain("", (Call(module.need(RUNTIME, made), arguments),)))
+    return module.rows(name, called(module.need(RUNTIME, made), *arguments))
 
 
 @emit.register
-def _(node: SliceMerge, module: PythonModule) -> str:
+def _(node: SliceMerge, module: PythonModule) -> Rows:
     arguments = _of_slices(node, module)
     merge = module.need(RUNTIME, "merge_sessions" if isinstance(node.window, Session) else "merge_slices")
-    return module.assign(module.name("windows"), Chain("", (Call(merge, arguments),)))
+    return module.rows("windows", called(merge, *arguments))
 
 
 @emit.register
-def _(node: StreamSliceMerge, module: PythonModule) -> str:
+def _(node: StreamSliceMerge, module: PythonModule) -> Rows:
     arguments = _of_slices(node, module)
     merge = f"merge_{'session' if isinstance(node.window, Session) else 'slice'}_stream"
     windows = module.name("windows")
     arguments += own_name(node, windows, "windows", module, "tvfsql")
     arguments += (f"zeros={literal(list(node.zeros))}",) if node.zeros else ()
     arguments += options(node.context, "marks", "late", "adjust", "firing", "zone", "inputs", "proctime", module=module)
-    return module.assign(windows, Chain("", (Call(module.need(STREAM, merge), arguments),)))
+    return Rows(windows, called(module.need(STREAM, merge), *arguments))
 
 
 def _of_slices(node: SliceMerge, module: PythonModule) -> tuple[str, ...]:
     """Arguments for making windows from slices or intervals: the slices, the window and the merge kinds."""
     return (
-        emit(node.input, module),
+        variable(node.input, module),
         constructed(node.window, module),
         f"keys={literal(list(node.keys))}",
         f"merges={_merges(node.merges, module)}",
@@ -154,7 +151,7 @@ def _of_slices(node: SliceMerge, module: PythonModule) -> tuple[str, ...]:
 def _of_rows(node: RowSlices, module: PythonModule) -> tuple[str, ...]:
     """Arguments for making slices or sessions from rows: the rows, the window and the merge kinds."""
     return (
-        emit(node.input, module),
+        variable(node.input, module),
         constructed(node.window, module),
         f"time={literal(node.time)}",
         f"keys={literal(list(node.keys))}",

@@ -5,16 +5,14 @@ from __future__ import annotations
 from collections.abc import Sequence
 
 from tvfsql.catalog.connectors.changes import DEBEZIUM, Changes
-from tvfsql.emit.python_module import Call, Chain, PythonModule, literal
+from tvfsql.emit.python_module import PythonModule, Rows, literal
 from tvfsql.plan.node import Field
 from tvfsql.plan.values.types import ddl
 
 
-def captured(messages: str, changes: Changes, fields: Sequence[Field], sign: str, module: PythonModule) -> Chain:
-    """Expand the messages in the variable `messages` into the changes that each describes; the message value is the
-    row.
-    """
+def captured(messages: Rows, changes: Changes, fields: Sequence[Field], sign: str, module: PythonModule) -> Rows:
+    """Expand messages into the changes that each describes; the message value is the row."""
     read = module.need("tvfsql.runtime", "debezium_changes" if changes.format == DEBEZIUM else "canal_changes")
     kinds = literal({field.name: ddl(field.type) for field in fields})
     options = (f"{name}={literal(value)}" for name, value in changes.options)
-    return Chain("", (Call(read, (messages, kinds, f"sign={literal(sign)}", *options)),))
+    return messages.transform(read, kinds, f"sign={literal(sign)}", *options)

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Sequence
 
-from tvfsql.emit.python_module import PythonModule, literal
+from tvfsql.emit.python_module import PythonModule, Rows, literal
 from tvfsql.physical.operators import TableSourceScan
 from tvfsql.plan.node import Field
 from tvfsql.plan.tables.internal_columns import CHANNEL, TEXT
@@ -31,23 +31,21 @@ def parsing(options: Iterable[tuple[str, str]], form: str = "") -> list[tuple[st
 
 
 def tell_letters(
-    table: str, text: str, node: TableSourceScan, module: PythonModule, columns: Sequence[str] = ()
-) -> None:
-    """Keep the rows of the variable `table` that can be parsed; in a module of dead letters, keep the others. `text` is
-    Python code for the SQL of the text. `columns` hold the parsed values, if these are not the table's columns.
+    rows: Rows, text: str, node: TableSourceScan, module: PythonModule, columns: Sequence[str] = ()
+) -> Rows:
+    """Keep the rows of a table that can be parsed; in a module of dead letters, keep the others. `text` is Python code
+    for the SQL of the text. `columns` hold the parsed values, if these are not the table's columns.
     """
     if not module.of_dead_letters:
-        name = literal(f"tvfsql_dead_{table}")
-        module.assign(table, f"{module.need(RUNTIME, 'readable')}({table}, {text}, name={name})")
-        return
+        name = literal(f"tvfsql_dead_{rows.name}")
+        return rows.transform(module.need(RUNTIME, "readable"), text, f"name={name}")
     read = columns or [quoted(field.name) for field in node.fields if field.name != CHANNEL]
     place = MESSAGE if columns else FILE
     parts = (
-        table,
         literal(node.source.name),
         text,
         f"place={literal(place)}",
         f"columns={literal(list(read))}",
         f"kinds={literal(columns_ddl(node.source.physical))}",
     )
-    module.assign(table, f"{module.need(RUNTIME, 'unreadable')}({', '.join(parts)})")
+    return rows.transform(module.need(RUNTIME, "unreadable"), *parts)

@@ -10,7 +10,7 @@ from tvfsql.catalog.connectors.kafka import RAW_BYTES, Part
 from tvfsql.catalog.connectors.kafka_offsets import End
 from tvfsql.catalog.connectors.protobuf import PROTOBUF
 from tvfsql.emit import columns
-from tvfsql.emit.python_module import Call, Chain, PythonModule, literal, option_value
+from tvfsql.emit.python_module import Call, Chain, PythonModule, Rows, literal, option_value
 from tvfsql.emit.tables.changes import captured
 from tvfsql.emit.tables.dead_letters import OF_TEXT, columns_ddl, parsing, tell_letters
 from tvfsql.physical.operators import TableSourceScan
@@ -30,28 +30,27 @@ OTHER_FORM = {
 HEADERS = "array<struct<key: string, value: binary>>"
 
 
-def read_messages(node: TableSourceScan, source: Kafka, table: str, module: PythonModule) -> str:
-    """Load messages into the variable `table`, parse keys and values, and select the columns of the scan."""
+def read_messages(node: TableSourceScan, source: Kafka, module: PythonModule) -> Rows:
+    """Load messages, parse keys and values, and select the columns of the scan."""
     read = {field.name for field in node.fields}
-    rows = Chain("spark.readStream" if node.streaming else "spark.read").then("format", literal(source.format))
+    loaded = Chain("spark.readStream" if node.streaming else "spark.read").then("format", literal(source.format))
     end = source.end or End()
     for option, value in (*source.options, *source.reading, *(() if node.streaming else end.options)):
-        rows = rows.then("option", literal(option), option_value(value, module))
+        loaded = loaded.then("option", literal(option), option_value(value, module))
     if any(column.metadata == "headers" for name, column in node.source.metadata.items() if name in read):
-        rows = rows.then("option", literal("includeHeaders"), literal("true"))
-    rows = rows.then("load")
+        loaded = loaded.then("option", literal("includeHeaders"), literal("true"))
+    rows = module.rows(node.source.name, loaded.then("load"))
     if end.kept and (node.streaming or not end.options):
         rows = rows.then("where", literal(end.kept))
-    module.assign(table, rows)
     if isinstance(source, UpsertKafka):
-        module.assign(table, f"{module.need('tvfsql.runtime', 'latest_messages')}({table})")
+        rows = rows.transform(module.need("tvfsql.runtime", "latest_messages"))
     sides = {field.name: source.side_of(field.name) for field in node.fields}
-    parsed = Chain(table)
-    for side, part in source.parts.items():
-        if part.format not in ("raw", *OPTIONS) and side in sides.values():
-            parsed = parsed.then("withColumn", literal(side), _parsed(side, part, node, module))
-    if parsed.calls:
-        module.assign(table, parsed)
+    parsed = [
+        side for side, part in source.parts.items() if part.format not in ("raw", *OPTIONS) and side in sides.values()
+    ]
+    for side in parsed:
+        rows = rows.then("withColumn", literal(side), _parsed(side, source.parts[side], node, module))
+    if parsed:
         if node.dead_letters is not None:
             told = [
                 side for side, part in source.parts.items() if part.format in OF_MESSAGES and side in sides.values()
@@ -59,18 +58,18 @@ def read_messages(node: TableSourceScan, source: Kafka, table: str, module: Pyth
             text = f"coalesce({', '.join(f'{side}.{quoted(TEXT)}' for side in told)})"
             held = [field.name for field in node.fields if sides[field.name] in told]
             paths = [f"{sides[name]}.{columns.reference(name)}" for name in held]
-            tell_letters(table, literal(text), node, module, paths)
+            rows = tell_letters(rows, literal(text), node, module, paths)
             if module.of_dead_letters:
-                return table
+                return rows
         elif stopping := [side for side in source.parts if side in sides.values() and _stops(source.parts[side])]:
             refuse = module.need("tvfsql.runtime", "refuse_unreadable")
-            module.assign(table, f"{refuse}({', '.join((table, *map(literal, stopping)))})")
+            rows = rows.transform(refuse, *map(literal, stopping))
     if source.changes:
         of_value = [field for field in node.fields if sides[field.name] == "value"]
-        module.assign(table, captured(table, source.changes, of_value, node.sign, module))
+        rows = captured(rows, source.changes, of_value, node.sign, module)
     wanted = (_column(field, sides[field.name], node, source, module) for field in node.fields)
     signs = [literal(node.sign)] if node.sign else []
-    return module.assign(table, Chain(table).then("select", *wanted, *signs))
+    return rows.then("select", *wanted, *signs)
 
 
 def as_messages(rows: Chain, table: Table, target: Kafka, module: PythonModule) -> Chain:

@@ -9,7 +9,7 @@ from tvfsql.catalog import Table
 from tvfsql.catalog.connectors import Connector, Jdbc, Kafka, SparkCatalog
 from tvfsql.catalog.connectors.spark_catalog import MERGED
 from tvfsql.emit import columns as names
-from tvfsql.emit.python_module import Call, Chain, PythonModule, literal, option_value
+from tvfsql.emit.python_module import Call, Chain, PythonModule, called, literal, option_value
 from tvfsql.emit.tables.dead_letters import columns_ddl
 from tvfsql.emit.tables.kafka import as_messages
 from tvfsql.emit.tables.sources import STREAM, path_of, read_table
@@ -111,7 +111,7 @@ def stream_inserts(numbers: Sequence[str], rows: str, late: Sequence[Table], mod
 def _stream_insert(number: str, chain: Chain, module: PythonModule) -> str:
     module.need("pyspark.sql.streaming", "DataStreamWriter")
     body = PythonModule()
-    body.give_back(body.assign("writer", chain))
+    body.give_back(chain)
     return "\n".join([f"def insert{number}(spark: SparkSession) -> DataStreamWriter:", *body.lines])
 
 
@@ -124,7 +124,7 @@ def late_output(number: str, tables: Sequence[Table], module: PythonModule) -> l
     made, given = late_rows(number, tables, module)
     call = _to_tables([f"({module.need(STREAM, 'in_time')}, rest)", *given], module)
     body = PythonModule()
-    body.give_back(body.assign("write_all", Chain("", (call,))))
+    body.give_back(Chain("", (call,)))
     return [*made, "\n".join([f"def late_output{number}(rest: {write}) -> {write}:", *body.lines])]
 
 
@@ -137,8 +137,7 @@ def late_rows(number: str, tables: Sequence[Table], module: PythonModule) -> tup
         name = f"late{i if i > 1 else ''}{number}"
         body = PythonModule()
         columns = literal([part.name for part in table.physical])
-        call = f"{module.need(STREAM, 'late_rows')}(rows, {literal(table.name)}, {columns})"
-        body.give_back(body.assign("late", call))
+        body.give_back(called(module.need(STREAM, "late_rows"), "rows", literal(table.name), columns))
         made.append("\n".join([f"def {name}(rows: DataFrame) -> DataFrame:", *body.lines]))
         made.append(take(f"write_{name}", table, module))
         parts.append(f"({name}, write_{name})")
@@ -149,10 +148,10 @@ def dead_letters(number: str, scans: Sequence[TableSourceScan], module: PythonMo
     """`dead_letters(spark)`: a stream of the rows that a stream cannot read, and its writer."""
     table = scans[0].dead_letters
     assert table is not None
-    made = [read_table(scan, module) for scan in scans]
-    rows = Chain(made[0])
-    for other in made[1:]:
-        rows = rows.then("unionByName", other)
+    first, *others = (read_table(scan, module) for scan in scans)
+    rows = Chain(module.variable(first))
+    for other in others:
+        rows = rows.then("unionByName", module.variable(other))
     columns = (
         Chain("F").then("col", names.name(part.name)).then("cast", literal(part.type)).then("alias", literal(part.name))
         for part in table.physical
@@ -160,9 +159,7 @@ def dead_letters(number: str, scans: Sequence[TableSourceScan], module: PythonMo
     letters = module.assign(module.name("letters"), rows.then("select", *columns))
     counted = f"{module.need(STREAM, 'counted_out')}({letters})"
     write = f"write_dead_letters{number}"
-    module.give_back(
-        module.assign(module.name("writer"), Chain(counted).get("writeStream").then("foreachBatch", write))
-    )
+    module.give_back(Chain(counted).get("writeStream").then("foreachBatch", write))
     module.need("pyspark.sql.streaming", "DataStreamWriter")
     body = "\n".join([f"def dead_letters{number}(spark: SparkSession) -> DataStreamWriter:", *module.lines])
     return [take(write, table, module), body]

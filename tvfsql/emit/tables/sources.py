@@ -9,7 +9,7 @@ from dataclasses import replace
 from tvfsql.catalog.connectors import Connector, Generated, Kafka, Managed, SparkCatalog
 from tvfsql.catalog.connectors.spark_catalog import DELTA
 from tvfsql.emit import columns
-from tvfsql.emit.python_module import Chain, PythonModule, literal, option_value
+from tvfsql.emit.python_module import Chain, PythonModule, Rows, literal, option_value
 from tvfsql.emit.tables.changes import captured
 from tvfsql.emit.tables.dead_letters import OF_TEXT, columns_ddl, parsing, tell_letters
 from tvfsql.emit.tables.kafka import read_messages
@@ -30,48 +30,48 @@ AGE, ANY_AGE = "maxFileAge", "1000000d"
 SUBFOLDERS = "recursiveFileLookup"
 
 
-def read_table(node: TableSourceScan, module: PythonModule) -> str:
-    """Write the code that reads the columns of the scan. Returns the name of the variable that holds them."""
+def read_table(node: TableSourceScan, module: PythonModule) -> Rows:
+    """The rows of a table, with the columns of the scan."""
     source = node.source.connector
     if node.sign and node.source.op is not None:
         return _signed(node, node.source.op, module)
-    table = module.name(node.source.name)
+    table = node.source.name
     if source is None:
-        rows = Chain("spark").then("table", columns.name(node.source.name))
+        rows = module.rows(table, Chain("spark").then("table", columns.name(table)))
         narrow = node.fields != node.source.physical  # set operations match columns by position
-        return module.assign(table, rows.then("select", *columns.names(node.columns)) if narrow else rows)
+        return rows.then("select", *columns.names(node.columns)) if narrow else rows
     if isinstance(source, SparkCatalog):
-        return module.assign(table, _of_catalog(node, source, module))
+        return module.rows(table, _of_catalog(node, source, module))
     if isinstance(source, Kafka):
-        return read_messages(node, source, table, module)
+        return read_messages(node, source, module)
     if source.changes:
-        module.assign(table, _loaded(node, source, _reader(node, source), module))
-        module.assign(table, captured(table, source.changes, node.fields, node.sign, module))
+        messages = module.rows(table, _loaded(node, source, _reader(node, source), module))
         values = (literal(f"value.{columns.reference(field.name)}") for field in node.fields)
-        return module.assign(table, Chain(table).then("select", *values, literal(node.sign)))
+        changes = captured(messages, source.changes, node.fields, node.sign, module)
+        return changes.then("select", *values, literal(node.sign))
     fields = node.source.physical
     parts = node.source.partitioned_by if source.of_files else ()
     if isinstance(source, Generated):
         module.once(Chain("spark.dataSource").then("register", module.need(RUNTIME, SOURCES[source.format])))
         fields = node.fields or fields[:1]  # only these are generated
-    rows = _reader(node, source)
+    reader = _reader(node, source)
     if source.takes_schema:
-        rows = rows.then("schema", literal(_schema(fields, parts, node, source)))
-    module.assign(table, _loaded(node, source, rows, module))
+        reader = reader.then("schema", literal(_schema(fields, parts, node, source)))
+    rows = module.rows(table, _loaded(node, source, reader, module))
     if node.dead_letters is not None:
-        tell_letters(table, literal(quoted(TEXT)), node, module)
+        rows = tell_letters(rows, literal(quoted(TEXT)), node, module)
         if module.of_dead_letters:
-            return table
+            return rows
     if not source.takes_schema:
         wanted = (
             Chain("F").then("col", columns.name(field.name)).then("cast", literal(field.type)) for field in node.fields
         )
-        module.assign(table, Chain(table).then("select", *wanted))
-    elif any(_stored(field, source) != field.type for field in node.fields):
-        module.assign(table, Chain(table).then("select", *(_checked(field, source) for field in node.fields)))
-    elif node.fields != fields or parts:  # Spark has the columns of folders last
-        module.assign(table, Chain(table).then("select", *columns.names(node.columns)))
-    return table
+        return rows.then("select", *wanted)
+    if any(_stored(field, source) != field.type for field in node.fields):
+        return rows.then("select", *(_checked(field, source) for field in node.fields))
+    if node.fields != fields or parts:  # Spark has the columns of folders last
+        return rows.then("select", *columns.names(node.columns))
+    return rows
 
 
 def _schema(fields: Sequence[Field], parts: Sequence[str], node: TableSourceScan, source: Connector) -> str:
@@ -129,15 +129,15 @@ def _checked(field: Field, source: Connector) -> str | Chain:
     return cast.then("alias", columns.name(field.name))
 
 
-def _signed(node: TableSourceScan, op: str, module: PythonModule) -> str:
+def _signed(node: TableSourceScan, op: str, module: PythonModule) -> Rows:
     """The changes of a table, with their sign computed from the operation in column `op`."""
     stored = node.source.physical
     read = tuple(field for field in stored if field in node.fields or field.name == op)
     read += tuple(field for field in node.fields if field not in stored)
-    table = read_table(replace(node, fields=read, sign=""), module)
+    rows = read_table(replace(node, fields=read, sign=""), module)
     sign = Chain(f"{module.need(RUNTIME, 'change_sign')}({columns.name(op)})").then("alias", literal(node.sign))
     kept = (field.name for field in node.fields)
-    return module.assign(table, Chain(table).then("select", *columns.names(kept), sign))
+    return rows.then("select", *columns.names(kept), sign)
 
 
 def _reader(node: TableSourceScan, source: Connector) -> Chain:
