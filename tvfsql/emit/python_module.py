@@ -82,7 +82,7 @@ class Rows:
         return Chain(self.made.head, (*self.made.calls, *self.steps))
 
 
-# the variable for rows of one that several operators read, by the first step over it
+# the variable for rows that several operators read, by the first step over it
 AFTER = {
     "where": "filtered",
     "select": "selected",
@@ -106,7 +106,6 @@ class PythonModule:
     names: set[str] = field(default_factory=lambda: {*PARAMETERS})
     assigned: set[str] = field(default_factory=set)
     shared: Mapping[Node, str] = field(default_factory=dict)
-    read: dict[Node, Rows] = field(default_factory=dict)  # the shared rows that have a variable
     beside: dict[str, str] = field(default_factory=dict)
     observed: dict[str, Node] = field(default_factory=dict)  # stateful operators, by the name of their metrics
     of_dead_letters: bool = False  # whether tables are read for their unreadable rows

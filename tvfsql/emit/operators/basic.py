@@ -143,16 +143,10 @@ def _(node: LateOutput, module: PythonModule) -> Rows:
 
 @emit.register
 def _(node: Shared, module: PythonModule) -> Rows:
-    if node.input not in module.read:
-        shared = module.shared[node.input]
-        rows = Rows(shared, Chain(shared))
-        if isinstance(node.input, LateOutput):
-            rows = module.rows("in_time_rows", called(module.need(STREAM, "in_time"), shared))
-        elif not shared.isidentifier():
-            rows = module.rows("shared_rows", shared)
-        name = module.variable(rows)
-        module.read[node.input] = Rows(name, Chain(name))
-    return module.read[node.input]
+    rows = module.shared[node.input]
+    if isinstance(node.input, LateOutput):
+        return module.rows("in_time_rows", called(module.need(STREAM, "in_time"), rows))
+    return Rows(rows, Chain(rows)) if rows.isidentifier() else module.rows("shared_rows", rows)
 
 
 @emit.register
