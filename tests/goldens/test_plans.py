@@ -8,7 +8,7 @@ from functools import cache
 from pathlib import Path
 
 import pytest
-from golden import CASES, GOLDENS, Case, PlanExtension, answer, cases, outcomes
+from golden import CASES, GOLDENS, Case, PlanExtension, answer, assigned_again, cases, outcomes
 from syrupy.assertion import SnapshotAssertion
 
 from tvfsql.api import Compiled
@@ -73,10 +73,11 @@ def test_no_golden_is_left_without_its_case() -> None:
 
 
 def test_emitted_modules_look_hand_written(tmp_path: Path) -> None:
-    """They compile, import nothing that they do not use, and `ruff format` has nothing to change."""
+    """They compile, assign a variable once, import only what they use, and `ruff format` has nothing to change."""
     for case in ALL:
         for i, query in enumerate(compiled(case)):
             compile(query.code, str(case), "exec")
+            assert assigned_again(query.code) == []
             (tmp_path / f"{case.name.replace('/', '__')}_{i}.py").write_text(query.code, encoding="utf-8")
     for command in (["format", "--diff", "--line-length", "100"], ["check", "--select", "F"]):
         done = subprocess.run(

@@ -5,6 +5,7 @@ Goldens have folders of their own because `--snapshot-update` deletes every file
 
 from __future__ import annotations
 
+import ast
 from copy import deepcopy
 from dataclasses import dataclass
 from functools import cache
@@ -118,3 +119,16 @@ def _case(location: PyTestLocation) -> Case | None:
     callspec = getattr(location.item, "callspec", None)
     found = callspec.params.get("case") if callspec else None
     return found if isinstance(found, Case) else None
+
+
+def assigned_again(program: str) -> list[str]:
+    """The names that a function of a program assigns though they have a value."""
+    found = []
+    for function in ast.walk(ast.parse(program)):
+        if isinstance(function, ast.FunctionDef):
+            seen = {argument.arg for argument in function.args.args}
+            stored = (node for node in ast.walk(function) if isinstance(node, ast.Name))
+            for name in (node.id for node in stored if isinstance(node.ctx, ast.Store)):
+                found += [f"{function.name}: {name}"] if name in seen else []
+                seen.add(name)
+    return found
