@@ -126,9 +126,10 @@ class Answers:
     def _tell_counts(self, dropped: DroppedRows, streams: bool) -> None:
         lines = [f"{name}: {count}" for name, count in dropped.counts.items()]
         if streams:
-            from tvfsql.runtime.stream.driver.progress_text import counter_lines
+            from tvfsql.runtime.stream.driver.progress_text import counter_lines, open_lines
 
             lines += counter_lines(self.session.counts)
+            lines += (line for run in self.session.streams.runs for line in open_lines(run))
         for line in lines:
             print(line, file=sys.stderr)
 

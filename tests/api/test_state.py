@@ -251,7 +251,7 @@ def test_a_checkpoint_is_told_as_its_streams_counted(spark: SparkSession, tmp_pa
     page = (ROOT / "docs" / "cli.md").read_text(encoding="utf-8")
     query, shown = re.search(r'--checkpoint \S+ -e "(.*?)"\n.*?\n```\n(Streams\n.*?)```', page, re.DOTALL).groups()  # type: ignore[union-attr]
     groups = {"pipeline.max-parallelism": "4"}
-    session = Session(spark, "streaming", groups, checkpoint=tmp_path / "ck", flush=False)
+    session = Session(spark, "streaming", groups, checkpoint=tmp_path / "ck", final=False)
     session.script.folder = str(ROOT / "docs")
     session.execute((ROOT / "docs" / "tables.sql").read_text(encoding="utf-8"))
     session.sql(query).collect()

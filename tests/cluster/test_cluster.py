@@ -69,6 +69,7 @@ def twice(n: int) -> int:
         time.sleep(0.05)
     return 2 * n
 """
+KEPT = ("--final", "--checkpoint", "checkpoint")
 SCRIPTS = ("tables.sql", "batch.sql", "streaming.sql")
 START = datetime(2024, 1, 1)
 DONE = 5  # seconds without a call, after which a task has ended
@@ -135,7 +136,7 @@ def test_batch_and_a_stream_with_a_function_write_the_rows_of_this_machine(
     cluster: Cluster, spark: SparkSession, folder: Path
 ) -> None:
     """The workers are sent tvfsql and the module of the function, and read the state of the stream from its folder."""
-    told = tvfsql(folder, "run", *cluster.options, "--checkpoint", "checkpoint", *SCRIPTS)
+    told = tvfsql(folder, "run", *cluster.options, "--final", "--checkpoint", "checkpoint", *SCRIPTS)
     assert "rowsIn: 900" in told and "numLateRecordsDropped: 0" in told
     assert written(folder / "batch") == written(folder / "streaming") == expected(spark, folder)
     assert (folder / "checkpoint" / "1" / "spark" / "state").is_dir()
@@ -161,7 +162,7 @@ def test_a_stream_goes_on_when_an_executor_is_killed(cluster: Cluster, spark: Sp
         file.unlink()
         for part in range(2):
             (folder / "in" / f"{part}-{file.name}").write_text("\n".join(lines[part::2]))
-    stream = started(cluster, folder, "--checkpoint", "checkpoint", *SCRIPTS[::2])
+    stream = started(cluster, folder, "--final", "--checkpoint", "checkpoint", *SCRIPTS[::2])
     kill_an_executor(cluster, stream, folder / "checkpoint" / "1" / "spark" / "commits" / "1")
     told, _ = stream.communicate(timeout=PATIENCE)
     assert stream.returncode == 0, told
@@ -179,7 +180,7 @@ def test_rows_that_are_read_again_count_once(cluster: Cluster, spark: SparkSessi
     logged = {"enabled": "true", "dir": str(folder / "events"), "compress": "false", "rolling.enabled": "false"}
     settings = [f"--conf=spark.eventLog.{name}={value}" for name, value in logged.items()]
     a_task_per_file = "--conf=spark.sql.files.openCostInBytes=100000000"
-    stream = started(cluster, folder, a_task_per_file, *settings, "--checkpoint", "checkpoint", *SCRIPTS[::2])
+    stream = started(cluster, folder, a_task_per_file, *settings, *KEPT, *SCRIPTS[::2])
     until = time.monotonic() + PATIENCE
     while len(calls := {int(file.name): file.stat().st_mtime for file in (folder / "calls").iterdir()}) < 2 or (
         max(calls.values()) - min(calls.values()) < DONE

@@ -47,7 +47,7 @@ CREATE VIEW windows AS SELECT window_end, item, COUNT(*) AS n
 FROM TABLE(TUMBLE(TABLE bids, DESCRIPTOR(ts), INTERVAL '1' MINUTE)) GROUP BY window_start, window_end, item;
 '''
 told = {}
-with Session(remote=remote, mode="streaming", checkpoint=f"{folder}/checkpoint") as session:
+with Session(remote=remote, mode="streaming", checkpoint=f"{folder}/checkpoint", final=True) as session:
     session.spark.sql('''CREATE TABLE bids USING parquet AS SELECT TIMESTAMP_NTZ'2024-01-01' + make_interval(
         0, 0, 0, 0, 0, 0, id) AS ts, concat('i', id % 3) AS item, id AS price FROM range(0, 300, 1, 2)''')
     session.execute(CREATE, file=f"{folder}/tables.sql")
@@ -75,7 +75,7 @@ told["resumed"] = []
 for first in (0, 3):
     for n in range(first, first + 3):
         Path(folder, 'lines', f'{n}.json').write_text(json.dumps({'n': n}))
-    with Session(remote=remote, mode="streaming", checkpoint=f"{folder}/resumed") as session:
+    with Session(remote=remote, mode="streaming", checkpoint=f"{folder}/resumed", final=True) as session:
         session.execute(lines)
         told["resumed"].append(sorted(row.n for row in session.sql("SELECT n FROM lines").collect()))
 print(json.dumps(told))

@@ -58,11 +58,11 @@ def test_a_micro_batch_that_is_repeated_after_a_kill_is_there_once(shop: SparkSe
     insert = f"INSERT INTO shop.by_item (item, price) SELECT item, CAST(price AS SMALLINT) FROM {bids}"
     once = [(price, item) for price, item in shop.sql("SELECT price, item FROM shop.bid").collect()]
     for _ in range(2):
-        Session(shop, mode="streaming", checkpoint=tmp_path / "checkpoint").execute(insert)
+        Session(shop, mode="streaming", checkpoint=tmp_path / "checkpoint", final=True).execute(insert)
         assert sorted(map(tuple, shop.table("shop.by_item").collect())) == sorted(once)
         for commit in (tmp_path / "checkpoint" / "1" / "spark" / "commits").glob("*1*"):
             commit.unlink()
-    Session(shop, mode="streaming", checkpoint=tmp_path / "other").execute(insert)
+    Session(shop, mode="streaming", checkpoint=tmp_path / "other", final=True).execute(insert)
     assert shop.table("shop.by_item").count() == 2 * len(once)
 
 

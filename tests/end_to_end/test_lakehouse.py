@@ -136,7 +136,7 @@ def test_a_stream_reads_a_table_and_appends_to_another_one_once(lake: Lake, tmp_
         spark.sql(f"INSERT INTO {lake.name('source')} VALUES ({n}, 'a'), ({n}, NULL)")
     text = lake.create("source", "n INT, item STRING") + lake.create("target", "item STRING, n INT")
     for _ in range(2):
-        session = Session(spark, mode="streaming", checkpoint=tmp_path / "checkpoint")
+        session = Session(spark, mode="streaming", checkpoint=tmp_path / "checkpoint", final=True)
         session.execute(f"{text} INSERT INTO target (item, n) SELECT item, n FROM source")
         assert lake.rows("target") == Counter({(n, item): 1 for n in (1, 2) for item in ("a", None)})
         for commit in (tmp_path / "checkpoint" / "1" / "spark" / "commits").glob("*0*"):

@@ -107,7 +107,7 @@ def test_streams_give_what_the_model_gives_also_when_they_are_restarted(spark: S
         found: Counter[Any] = Counter()
         for upto in (draw.randrange(1, BATCHES), BATCHES):
             write_files(folder / "in", [[shown(event) for event in batch] for batch in batches[:upto]])
-            session = Session(spark, mode="streaming", checkpoint=folder / "checkpoint", flush=upto == BATCHES)
+            session = Session(spark, mode="streaming", checkpoint=folder / "checkpoint", final=upto == BATCHES)
             session.execute(CREATE)
             create_table(session, "bid", COLUMNS, folder / "in")
             found.update(map(tuple, session.sql(sql).collect()))

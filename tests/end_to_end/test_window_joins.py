@@ -281,8 +281,8 @@ def test_a_side_without_rows_holds_the_other_back_until_it_has_some(spark: Spark
     write_files(tmp_path / "l", [early])
     write_files(tmp_path / "r", [])
     seen = []
-    for flush in (False, False, True):
-        session = Session(spark, mode="streaming", checkpoint=tmp_path / "checkpoint", flush=flush)
+    for final in (False, False, True):
+        session = Session(spark, mode="streaming", checkpoint=tmp_path / "checkpoint", final=final)
         for table, value in (("l", "x"), ("r", "y")):
             create_table(session, table, COLUMNS.format(value, 1), tmp_path / table)
         seen.append(sorted(map(tuple, session.sql(query).collect())))

@@ -164,7 +164,7 @@ def test_a_checkpoint_goes_on_under_another_session_zone(spark: SparkSession, tm
                 mode="streaming",
                 options={"table.local-time-zone": zone},
                 checkpoint=tmp_path / "checkpoint",
-                flush=upto == len(rows),
+                final=upto == len(rows),
             )
             session.execute(TABLE.format(tmp_path / "in"))
             found.update(map(tuple, session.sql(query).collect()))

@@ -35,7 +35,7 @@ Rows = Counter[tuple[str, str | None, int]]
 @pytest.mark.soak
 def test_tables_of_a_set_agree_on_what_has_been_read_at_any_time(spark: SparkSession, tmp_path: Path) -> None:
     write_files(tmp_path / "in", some_batches(seed=11, disorder=20, batches=FILES, rows=60))
-    session = Session(spark, mode="streaming", checkpoint=tmp_path / "state", options=EARLY)
+    session = Session(spark, mode="streaming", checkpoint=tmp_path / "state", options=EARLY, final=True)
     create_table(session, "bid", BIDS.format(delay=30), tmp_path / "in")
     session.execute(HOT)
     inserts = []

@@ -55,7 +55,7 @@ def test_kills_lose_no_row_and_double_none(spark: SparkSession, tmp_path: Path) 
     """Late rows are dropped as without kills: a micro-batch that is run again has the same files. Spark lists them
     before it logs the micro-batch, so a kill between the two adds the next file; late rows are late either way."""
     write_bids(tmp_path / "bids", random.Random(1))
-    session = Session(spark, mode="streaming", checkpoint=tmp_path / "calm")
+    session = Session(spark, mode="streaming", checkpoint=tmp_path / "calm", final=True)
     session.execute(SCRIPT.format(bids=tmp_path / "bids", totals=tmp_path / "expected"))
     expected = Counter(spark.read.parquet(str(tmp_path / "expected")).collect())
     assert session.counts["numLateRecordsDropped"] > 0
@@ -65,7 +65,7 @@ def test_kills_lose_no_row_and_double_none(spark: SparkSession, tmp_path: Path) 
     (tmp_path / "script.sql").write_text(SCRIPT.format(bids=tmp_path / "bids", totals=totals))
     before = 0
     for moment in moments(random.Random(2)):
-        run = start(tmp_path / "script.sql", checkpoint)
+        run = start(tmp_path / "script.sql", checkpoint, "--final")
         try:
             wait_for(lambda moment=moment: moment.seen(checkpoint / "1", totals), run)
             time.sleep(moment.delay)
@@ -74,7 +74,7 @@ def test_kills_lose_no_row_and_double_none(spark: SparkSession, tmp_path: Path) 
             kill(run)
         assert commits(checkpoint / "1") >= before
         before = commits(checkpoint / "1")
-    last = start(tmp_path / "script.sql", checkpoint)
+    last = start(tmp_path / "script.sql", checkpoint, "--final")
     assert last.wait(PATIENCE) == 0
     assert commits(checkpoint / "1") <= FILES + 1
 

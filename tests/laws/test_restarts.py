@@ -44,7 +44,7 @@ def test_cuts_and_restarts_change_no_row(spark: SparkSession, tmp_path: Path, mo
         for upto in (*sorted(draw.sample(range(1, BATCHES), 2)), BATCHES):
             write_files(folder / "in", [[shown(event) for event in batch] for batch in batches[:upto]])
             spark.conf.set("spark.sql.shuffle.partitions", draw.randrange(1, 5))
-            session = Session(spark, mode="streaming", checkpoint=folder / "checkpoint", flush=upto == BATCHES)
+            session = Session(spark, mode="streaming", checkpoint=folder / "checkpoint", final=upto == BATCHES)
             create_table(session, "bid", COLUMNS, folder / "in")
             rows.update(map(plain, session.sql(query).collect()))
             dropped += session.counts["numLateRecordsDropped"]

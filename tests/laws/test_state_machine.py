@@ -79,22 +79,22 @@ def machine(spark: SparkSession) -> Any:
         def advance_watermark(self, ahead: int) -> None:
             """By hand, between two runs; it holds from the next micro-batch on."""
             when = self.now + ahead
-            session = Session(spark, mode="streaming", checkpoint=self.folder / "checkpoint", flush=False)
+            session = Session(spark, mode="streaming", checkpoint=self.folder / "checkpoint", final=False)
             assert session.advance_watermark(at(when)) == 1
             self.done["advanced"] += 1
             self.wanted.update(keys(self.model.batch([Event(None, None, when)])))
             self._run()
 
-        def _run(self, flush: bool = False) -> None:
+        def _run(self, final: bool = False) -> None:
             write_files(self.folder / "in", [[shown(event) for event in events] for events in self.files])
-            session = Session(spark, mode="streaming", checkpoint=self.folder / "checkpoint", flush=flush)
+            session = Session(spark, mode="streaming", checkpoint=self.folder / "checkpoint", final=final)
             create_table(session, "bid", COLUMNS, self.folder / "in")
             query = session.sql(self.query).query
             session.each_batch(query, lambda batch: self.found.update(map(plain, batch.collect())))
             for events in self.files[self.read :]:
                 self.wanted.update(keys(self.model.batch(events)))
             self.read = len(self.files)
-            if not flush:
+            if not final:
                 assert self.found == self.wanted
 
         def teardown(self) -> None:

@@ -163,9 +163,9 @@ def test_a_split_stream_goes_on_where_it_was(spark: SparkSession, tmp_path: Path
     whole = Session(spark, mode="streaming" if SOAK else "batch")
     create_table(whole, "bid", BIDS.format(delay=3), tmp_path / "whole")
     seen: Counter[str] = Counter()
-    for upto, flush in ((2, False), (3, True)):
+    for upto, final in ((2, False), (3, True)):
         write_files(tmp_path / "parts", batches[:upto])
-        session = Session(spark, mode="streaming", options=SPLIT, checkpoint=tmp_path / "checkpoint", flush=flush)
+        session = Session(spark, mode="streaming", options=SPLIT, checkpoint=tmp_path / "checkpoint", final=final)
         create_table(session, "bid", BIDS.format(delay=3), tmp_path / "parts")
         seen += bag(session.sql(sql).collect())
     assert seen == bag(whole.sql(sql).collect())

@@ -117,7 +117,7 @@ def test_one_stream_fills_several_tables_and_a_kill_between_two_doubles_nothing(
     write_files(tmp_path / "in", some_batches(seed=9, disorder=40, batches=3, rows=160))
 
     def session(checkpoint: str | None = "checkpoint") -> Session:
-        made = Session(spark, mode="streaming", checkpoint=tmp_path / checkpoint if checkpoint else None)
+        made = Session(spark, mode="streaming", checkpoint=tmp_path / checkpoint if checkpoint else None, final=True)
         create_table(made, "bid", "ts TIMESTAMP(3), item STRING, n INT, WATERMARK FOR ts AS ts", tmp_path / "in")
         for name in TABLES:
             columns = "item STRING, n INT" if name == "late" else "ends TIMESTAMP(3), item STRING, n BIGINT"

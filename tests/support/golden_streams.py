@@ -81,7 +81,7 @@ def fill(table: Table, spark: SparkSession, start: datetime) -> None:
 
 def run(queries: tuple[Compiled, ...], spark: SparkSession, checkpoint: Path | None = None) -> None:
     """Run a statement as its mode says; what a SELECT gives is printed."""
-    session = Session(spark, checkpoint=checkpoint)
+    session = Session(spark, checkpoint=checkpoint, final=True)
     if queries[0].sink is not None:
         session.insert(*queries)
     elif queries[0].mode == "batch":
@@ -93,7 +93,8 @@ def run(queries: tuple[Compiled, ...], spark: SparkSession, checkpoint: Path | N
 
 
 def run_program(queries: tuple[Compiled, ...], base: Path) -> None:
-    (base / "program.py").write_text(code_of([queries]), encoding="utf-8")
+    code = code_of([queries]).replace("checkpoint=", "final=True, checkpoint=")  # a program that is run once
+    (base / "program.py").write_text(code, encoding="utf-8")
     runpy.run_path(str(base / "program.py"), run_name="__main__")
 
 

@@ -202,7 +202,7 @@ def run(spark: SparkSession, name: str, folder: Path, *, last: bool, added: bool
             _write(folder / "change" / "deleted.json", DELETED, "-D")
             _write(folder / "change" / "after.json", AFTER, "+I")
     checkpoint = folder / "checkpoint"
-    session = Session(spark, "streaming", old.options, checkpoint=checkpoint, flush=last, allow_changed_input=added)
+    session = Session(spark, "streaming", old.options, checkpoint=checkpoint, final=last, allow_changed_input=added)
     session.execute((TABLES + old.before).format(folder=folder))
     return Counter(str(tuple(row)) for row in session.sql(old.query).collect())
 

@@ -133,7 +133,17 @@ class Run:
 
     @classmethod
     def start(cls, file: Path, checkpoint: Path, jars: str) -> Run:
-        command = [sys.executable, "-m", "tvfsql", "run", "--mode", "streaming", "--checkpoint", str(checkpoint)]
+        command = [
+            sys.executable,
+            "-m",
+            "tvfsql",
+            "run",
+            "--mode",
+            "streaming",
+            "--final",
+            "--checkpoint",
+            str(checkpoint),
+        ]
         quick = "--driver-java-options '-XX:TieredStopAtLevel=1 -XX:+UseSerialGC'"
         env = os.environ | {"PYSPARK_SUBMIT_ARGS": f"{quick}{jars} pyspark-shell"}
         log = file.with_suffix(".log").open("ab")

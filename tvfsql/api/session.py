@@ -25,7 +25,7 @@ from tvfsql.bind.statements.call import AdvanceWatermark, epoch_ms, table_with_w
 from tvfsql.catalog import Catalog, Table, View
 from tvfsql.errors import BindError, DataError, OptionError, Span, UnsupportedError
 from tvfsql.options import Options
-from tvfsql.options.known import START_MODE, ZONE
+from tvfsql.options.known import FINAL, START_MODE, ZONE
 from tvfsql.runtime.cluster.asked import MASTER, REMOTE
 from tvfsql.runtime.cluster.files import place_of
 from tvfsql.syntax import statements
@@ -48,7 +48,8 @@ class Session:
     Raises OptionError for an unknown key or an invalid value. `catalog`: tables, views and functions; the session adds
     to it. None starts with an empty one. `checkpoint`: the folder for the state of streams: the first one in its
     subfolder 1, the second in 2, and so on. None keeps the state in a temporary folder that is deleted with the query.
-    `flush`: whether the end of a bounded input fires every window. If not, open windows wait for the next run.
+    `final`: the option tvfsql.final: a bounded run over the checkpoint fires all windows and closes its tables. If not,
+    open windows wait for the next run (docs/streams.md#runs-ends-and-lulls).
     `allow_changed_input`: resume from a checkpoint even if open windows will mix results of the old and the new query,
     as after a change of WHERE, or with new aggregates or tables. See docs/streams.md#change-a-running-query.
     `start_mode`: the option tvfsql.start-mode (docs/streams.md#start-and-resume).
@@ -61,7 +62,7 @@ class Session:
         options: Mapping[str, str] | None = None,
         catalog: Catalog | None = None,
         checkpoint: str | Path | None = None,
-        flush: bool = True,
+        final: bool | None = None,
         allow_changed_input: bool = False,
         start_mode: str | None = None,
         master: str | None = None,
@@ -72,10 +73,12 @@ class Session:
             raise OptionError("a session has one of spark, master and remote")
         if start_mode is not None:
             asked[START_MODE.key] = start_mode
+        if final is not None:
+            asked[FINAL.key] = str(final).lower()
         options = {**(options or {}), **asked}
         self.own = OwnSpark(self._needs, spark)
         folder = place_of(checkpoint, lambda: self.spark) if checkpoint is not None else None
-        self.streams = Streams(folder, flush, allow_changed_input)
+        self.streams = Streams(folder, allow_changed_input)
         self.script = Script(catalog or Catalog(), Options.of(options), mode, warehouse=Warehouse())
         self.catalog.outside = SparkTables(self.own.with_catalogs)
 

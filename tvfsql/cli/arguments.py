@@ -85,7 +85,8 @@ def build_parser() -> argparse.ArgumentParser:
     run.add_argument("--metrics-port", metavar="PORT", type=int, help=of_port)
     of_ui = "serve a page of the plans and the running streams on this machine; its address is printed"
     run.add_argument("--ui", action="store_true", help=of_ui)
-    run.add_argument("--no-flush", action="store_true", help="keep a stream's last windows open in the checkpoint")
+    of_final = "with --checkpoint: fire the windows that are still open at the end, and let no later run add rows"
+    run.add_argument("--final", action="store_true", help=of_final)
 
     explain = _command(commands, "explain", "print the plans of a script's queries; starts Java with --analyze only")
     _script(explain)

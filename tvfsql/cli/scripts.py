@@ -63,12 +63,11 @@ def _session(given: argparse.Namespace) -> Session:
         options[key.strip()] = value.strip()
     of_stream = given.command not in ("state", "rescale", "doctor", "package")
     checkpoint = getattr(given, "checkpoint", None) if of_stream else None
-    flush = not getattr(given, "no_flush", False)
     session = Session(
         mode=given.mode,
         options=options,
         checkpoint=checkpoint,
-        flush=flush,
+        final=True if getattr(given, "final", False) else None,
         allow_changed_input=getattr(given, "allow_changed_input", False),
         start_mode=getattr(given, "start_mode", None),
     )

@@ -42,6 +42,7 @@ def job_arguments(plans: Sequence[Node], sinks: Iterable[Table | None], options:
         "count_missing_files": options.count_missing_files,
         "interval": options.interval if endless else 0,
         "name": options.name,
+        "final": options.final,
         "start": str(options.start) if options.start != USUAL else "",
     }
     found = {name: value for name, value in arguments.items() if value}

@@ -38,6 +38,12 @@ START_MODE = _known(
     str(USUAL),
     "where a stream starts: at its checkpoint, or at a place in its sources, in the words of Flink's START_MODE",
 )
+FINAL = _known(
+    "tvfsql.final",
+    flag,
+    "false",
+    "whether the end of a run over a checkpoint is the end of its tables: all windows fire, and no rows may follow",
+)
 NAME = _known("pipeline.name", text_of, "", "the name of a stream's query in Spark")
 PHASES = _known(
     "table.optimizer.agg-phase-strategy",

@@ -10,6 +10,7 @@ from typing import Any, TypeVar
 from tvfsql.errors import OptionError, Span, did_you_mean
 from tvfsql.options import ignored
 from tvfsql.options.known import (
+    FINAL,
     IDLE_ADVANCE,
     IDLE_TIMEOUT,
     INTERVAL,
@@ -34,7 +35,7 @@ class StreamOptions:
     never. `idle_advance`: whether open windows fire when all sources are idle. `count_missing_files`: whether files
     that are deleted before they are read are counted; otherwise they are an error. `interval`: ms between the starts of
     two micro-batches of an unbounded stream; 0: as soon as there are rows. `name`: the query's name; "": no name.
-    `start`: where it starts.
+    `start`: where it starts. `final`: whether a bounded run over a checkpoint closes its tables.
     """
 
     idle_timeout: int = 0
@@ -43,6 +44,7 @@ class StreamOptions:
     interval: int = 0
     name: str = ""
     start: StartMode = USUAL
+    final: bool = False
 
 
 @dataclass(frozen=True)
@@ -115,7 +117,7 @@ class Options:
     def of_streams(self) -> StreamOptions:
         counted = self[MISSING_FILES] is MissingFiles.COUNT
         return StreamOptions(
-            self[IDLE_TIMEOUT], self[IDLE_ADVANCE], counted, self[INTERVAL], self[NAME], self[START_MODE]
+            self[IDLE_TIMEOUT], self[IDLE_ADVANCE], counted, self[INTERVAL], self[NAME], self[START_MODE], self[FINAL]
         )
 
 

@@ -90,7 +90,7 @@ def _session(
     spark: SparkSession, folder: Path, path: str, *, last: bool = True, allowed: bool = False, stream: bool = True
 ) -> Session:
     mode, checkpoint = ("streaming", folder / "checkpoint") if stream else ("batch", None)
-    session = Session(spark, mode, checkpoint=checkpoint, flush=last, allow_changed_input=allowed)
+    session = Session(spark, mode, checkpoint=checkpoint, final=last, allow_changed_input=allowed)
     session.execute(TABLE.format(path=folder / path))
     return session
 

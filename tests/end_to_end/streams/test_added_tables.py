@@ -138,7 +138,13 @@ def test_a_kill_in_the_micro_batch_that_adds_a_table_loses_no_row(spark: SparkSe
     for number in range(2):
         write(tmp_path / "bid", number, rows_between(draw, number * BEHIND // 2, (number + 1) * BEHIND // 2))
     script.write_text(tables + sink + before)
-    assert start(script, tmp_path / "checkpoint", "--no-flush").wait(PATIENCE) == 0
+    assert (
+        start(
+            script,
+            tmp_path / "checkpoint",
+        ).wait(PATIENCE)
+        == 0
+    )
     done = commits(tmp_path / "checkpoint" / "1")
     for name in (f"{done - 1}", f".{done - 1}.crc"):
         (tmp_path / "checkpoint" / "1" / "spark" / "commits" / name).unlink()
@@ -148,13 +154,13 @@ def test_a_kill_in_the_micro_batch_that_adds_a_table_loses_no_row(spark: SparkSe
     offsets = tmp_path / "checkpoint" / "1" / "spark" / "offsets" / str(done)
     moments = [offsets.exists, lambda: offsets.exists() and is_written(tmp_path / "totals")]
     for seen in moments if SOAK else moments[1:]:
-        run = start(script, tmp_path / "checkpoint", "--allow-changed-input")
+        run = start(script, tmp_path / "checkpoint", "--final", "--allow-changed-input")
         try:
             wait_for(seen, run)
         finally:
             kill(run)
         assert commits(tmp_path / "checkpoint" / "1") == done
-    assert start(script, tmp_path / "checkpoint").wait(PATIENCE) == 0
+    assert start(script, tmp_path / "checkpoint", "--final").wait(PATIENCE) == 0
     whole = Session(spark, mode="batch")
     whole.execute(tables)
     expected = Counter(tuple(row) for row in whole.sql(after).collect())
@@ -171,9 +177,9 @@ def is_written(sink: Path) -> bool:
     return sum(1 for _ in sink.glob("part-*")) > named
 
 
-def stream(spark: SparkSession, folder: Path, *, allowed: bool = False, flush: bool = False) -> Session:
+def stream(spark: SparkSession, folder: Path, *, allowed: bool = False, final: bool = False) -> Session:
     session = Session(
-        spark, mode="streaming", checkpoint=folder / "checkpoint", flush=flush, allow_changed_input=allowed
+        spark, mode="streaming", checkpoint=folder / "checkpoint", final=final, allow_changed_input=allowed
     )
     create(session, folder)
     return session

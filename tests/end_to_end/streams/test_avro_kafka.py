@@ -112,7 +112,7 @@ def test_records_without_a_registry_come_back(spark: SparkSession, broker: Broke
     _send(spark, broker, b'{"price": 1}', "records")
     with pytest.raises(TvfSqlError, match=r"a message does not fit the schema of its table: .*, at records-0@2"):
         session.sql("SELECT price FROM records").collect()
-    session = Session(spark, mode="streaming", checkpoint=tmp_path / "checkpoint")
+    session = Session(spark, mode="streaming", checkpoint=tmp_path / "checkpoint", final=True)
     session.execute(RECORDS.format("records", broker.servers))
     session.execute(f"""CREATE TABLE bad (table_name STRING, place STRING, text STRING)
         WITH ('connector' = 'filesystem', 'path' = '{tmp_path}/bad', 'format' = 'json');

@@ -75,7 +75,7 @@ def tables(folder: Path, options: str = ", 'tvfsql.history' = 'past'") -> str:
 
 def run(spark: SparkSession, query: str, folder: Path, *, end: bool = True, options: str = "") -> Counter[str]:
     """The rows of a run with a checkpoint; the last windows fire at the `end`."""
-    session = Session(spark, mode="streaming", checkpoint=folder / "checkpoint", flush=end)
+    session = Session(spark, mode="streaming", checkpoint=folder / "checkpoint", final=end)
     session.execute(tables(folder, f", 'tvfsql.history' = 'past'{options}"))
     return Counter(map(shown, session.sql(query).collect()))
 
@@ -187,10 +187,10 @@ def test_kills_at_any_moment_leave_each_row_once(spark: SparkSession, tmp_path: 
         lambda: commits(checkpoint / "1") >= 3,
     )
     for moment in moments:
-        process = start(script, checkpoint)
+        process = start(script, checkpoint, "--final")
         wait_for(moment, process)
         kill(process)
-    assert start(script, checkpoint).wait() == 0
+    assert start(script, checkpoint, "--final").wait() == 0
     session = Session(spark)
     session.execute(sink)
     found = session.sql("SELECT * FROM sums").collect()
@@ -209,7 +209,7 @@ def test_the_live_end_is_a_topic(spark: SparkSession, broker: Broker, tmp_path: 
     text = [json.dumps({"ts": f"{ts}", "item": item, "price": price}) for ts, item, price in rows[80:]]
     messages = spark.createDataFrame([(i % 2, line) for i, line in enumerate(text)], "partition INT, value STRING")
     servers = {"kafka.bootstrap.servers": broker.servers, "topic": "live_bids"}
-    session = Session(spark, mode="streaming", checkpoint=tmp_path / "checkpoint")
+    session = Session(spark, mode="streaming", checkpoint=tmp_path / "checkpoint", final=True)
     topic = f"""'connector' = 'kafka', 'topic' = 'live_bids', 'properties.bootstrap.servers' = '{broker.servers}',
         'format' = 'json', 'scan.startup.mode' = 'earliest-offset', 'scan.bounded.mode' = 'latest-offset'"""
     files = FILES.format(tmp_path / "live")

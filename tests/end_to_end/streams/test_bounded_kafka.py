@@ -119,7 +119,7 @@ def test_what_is_sent_while_it_is_read_is_left_to_a_later_run(
         send(spark, broker, "growing", second)
 
     def read() -> tuple[list[str], int]:
-        session = Session(spark, mode="streaming", checkpoint=tmp_path / "state")
+        session = Session(spark, mode="streaming", checkpoint=tmp_path / "state", final=True)
         create(session, "growing", broker, maxOffsetsPerTrigger="4")
         return sorted(row.word for row in session.sql("SELECT word FROM growing").collect()), session.counts["rowsIn"]
 
@@ -153,12 +153,12 @@ def test_a_run_that_was_killed_before_the_end_was_read_ends_in_the_next_one(
     broker.make_topic(spark, "killed", 2)
     rows = [(n % 2, "a", n) for n in range(12)]
     send(spark, broker, "killed", rows)
-    session = Session(spark, mode="streaming", checkpoint=tmp_path / "state", flush=False)
+    session = Session(spark, mode="streaming", checkpoint=tmp_path / "state", final=False)
     create(session, "killed", broker)
     assert windows(session, "killed") == Counter()
     folder = LocalPlace(tmp_path / "state" / "1" / "control")
     control.advance(folder, control.END_OF_INPUT)  # announced, but not read
-    session = Session(spark, mode="streaming", checkpoint=tmp_path / "state")
+    session = Session(spark, mode="streaming", checkpoint=tmp_path / "state", final=True)
     create(session, "killed", broker)
     assert windows(session, "killed") == expected(rows)
     assert len(runs) == 2, "one for each session"

@@ -43,10 +43,10 @@ def run(
     query: str,
     out: str = "out",
     delay: int = 1,
-    flush: bool = False,
+    final: bool = False,
     start: str | None = None,
 ) -> Session:
-    session = Session(spark, mode="streaming", checkpoint=folder / "checkpoint", flush=flush, start_mode=start)
+    session = Session(spark, mode="streaming", checkpoint=folder / "checkpoint", final=final, start_mode=start)
     session.execute(TABLES.format(folder=folder, out=out, delay=delay) + query)
     return session
 

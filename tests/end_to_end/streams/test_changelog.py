@@ -144,7 +144,7 @@ def test_late_changes_are_counted_and_can_be_kept(spark: SparkSession, tmp_path:
     write_files(
         tmp_path / "in", [[change("+I", 1, 1), change("+I", 2, 5)], [change("+I", 30, 7)], [change("-D", 2, 5)]]
     )
-    session = Session(spark, mode="streaming", checkpoint=tmp_path / "checkpoint")
+    session = Session(spark, mode="streaming", checkpoint=tmp_path / "checkpoint", final=True)
     create_changelog(session, "stock", STOCK.format(0), tmp_path / "in")
     create_table(session, "out", "window_end TIMESTAMP(3), n BIGINT, total INT", tmp_path / "out")
     create_table(session, "late", "op STRING, ts TIMESTAMP(3), n INT, window_end TIMESTAMP(3)", tmp_path / "late")

@@ -77,12 +77,12 @@ def test_a_stream_on_hdfs_is_stopped_and_resumes(spark: SparkSession, hdfs: Hdfs
     for file in later:
         file.rename(tmp_path / file.name)
     script = tables(tmp_path / "bids", url) + INSERTS.partition("RESET")[0]
-    stopped = Session(spark, mode="streaming", checkpoint=f"{url}/checkpoint", flush=False)
+    stopped = Session(spark, mode="streaming", checkpoint=f"{url}/checkpoint", final=False)
     stopped.execute(script)
     for file in later:
         (tmp_path / file.name).rename(file)
     rescale_streams(lambda: spark, f"{url}/checkpoint", 2, 3, io.StringIO())
-    resumed = Session(spark, mode="streaming", checkpoint=f"{url}/checkpoint")
+    resumed = Session(spark, mode="streaming", checkpoint=f"{url}/checkpoint", final=True)
     resumed.execute(script)
 
     found = Session(spark)
@@ -117,7 +117,7 @@ def test_a_stream_on_hdfs_is_stopped_and_resumes(spark: SparkSession, hdfs: Hdfs
     with pytest.raises(OptionError, match=f"the checkpoint {url}/checkpoint/1 belongs to another query"):
         check(script.replace("'20' SECOND", "'10' SECOND"))
     with pytest.raises(DataError, match="holds the output of another stream"):
-        Session(spark, mode="streaming", checkpoint=f"{url}/other").execute(script)
+        Session(spark, mode="streaming", checkpoint=f"{url}/other", final=True).execute(script)
     assert not any(":" in path.name for path in Path.cwd().iterdir()), "a folder with the name of a URL"
 
 
@@ -176,13 +176,13 @@ def test_kills_lose_no_row_and_double_none_elsewhere(store: Store, tmp_path: Pat
         return len(metrics.read_text().splitlines())
 
     for more in (2, 3, 6):  # the third kill hits the second stream
-        run = start(script, checkpoint, "--metrics", str(metrics), submit=store.submit)
+        run = start(script, checkpoint, "--final", "--metrics", str(metrics), submit=store.submit)
         before = micro_batches()
         try:
             wait_for(lambda before=before, more=more: micro_batches() >= before + more, run)
         finally:
             kill(run)
-    assert start(script, checkpoint, submit=store.submit).wait(PATIENCE) == 0
+    assert start(script, checkpoint, "--final", submit=store.submit).wait(PATIENCE) == 0
 
     everything = tables(tmp_path / "bids", f"{store.url}/killed") + EARLY
     kept = "SELECT * FROM few; SELECT * FROM many; SELECT * FROM minutes; SELECT item FROM late;"

@@ -28,7 +28,7 @@ def test_rows_know_the_watermark_also_after_a_restart(spark: SparkSession, tmp_p
     batches = [[{"ts": f"2020-04-15 08:0{s // 60}:{s % 60:02}", "n": s} for s in file] for file in SECONDS]
     for until in (2, 3):
         write_files(tmp_path / "in", batches[:until])
-        session = Session(spark, mode="streaming", checkpoint=tmp_path / "checkpoint", flush=until == 3)
+        session = Session(spark, mode="streaming", checkpoint=tmp_path / "checkpoint", final=until == 3)
         create_table(session, "bid", BIDS.format(delay=5), tmp_path / "in")
         create_table(session, "seen", "second BIGINT, mark TIMESTAMP(3), in_time BOOLEAN", tmp_path / "seen")
         create_table(session, "counted", "window_end TIMESTAMP(3), n BIGINT", tmp_path / "counted")

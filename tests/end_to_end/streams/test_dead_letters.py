@@ -44,7 +44,7 @@ def read(folder: Path) -> list[dict[str, Any]]:
 
 def run(spark: SparkSession, script: str, folder: Path) -> dict[str, int]:
     """The counters of a run of a script with a checkpoint."""
-    session = Session(spark, mode="streaming", checkpoint=folder / "checkpoint", flush=False)
+    session = Session(spark, mode="streaming", checkpoint=folder / "checkpoint", final=False)
     session.execute(script)
     return session.counts
 
@@ -97,7 +97,7 @@ def test_messages_that_cannot_be_read_are_told_by_their_offset(
         script = tables(tmp_path / mode, topic, broker.servers, format) + insert
         with pytest.raises(DataError, match=rf"a message cannot be read: {topic}-0@1: hello\nhint"):
             stops.execute(script.replace("'bad'", "''", 1))
-    session = Session(spark, mode="streaming", checkpoint=tmp_path / "checkpoint")
+    session = Session(spark, mode="streaming", checkpoint=tmp_path / "checkpoint", final=True)
     session.execute(tables(tmp_path, topic, broker.servers, format) + insert)
     assert read(tmp_path / "totals") == [{"item": "a", "total": 6}]
     assert [(row["place"], row["text"]) for row in read(tmp_path / "bad")] == [(f"{topic}-0@1", "hello")]

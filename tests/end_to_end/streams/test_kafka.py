@@ -147,7 +147,7 @@ def test_a_stream_goes_on_at_its_offsets(spark: SparkSession, broker: Broker, tm
 
     def run(rows: list[tuple[int, str | None]]) -> list[str]:
         send(spark, broker, "source", rows)
-        session = Session(spark, mode="streaming", checkpoint=tmp_path / "state", flush=False)
+        session = Session(spark, mode="streaming", checkpoint=tmp_path / "state", final=False)
         create(session, "source", "word STRING, n INT", broker, **TO_THE_END, maxOffsetsPerTrigger="3")
         create(session, "target", "word STRING, n INT", broker, **{"key.format": "raw", "key.fields": "word"})
         session.execute("INSERT INTO target SELECT word, n FROM source")
@@ -166,7 +166,7 @@ def test_messages_that_are_gone_stop_a_stream_unless_it_may_lose_them(
     messages = [(0, f'{{"n": {n}}}') for n in range(4)]
 
     def run(**options: str) -> list[int]:
-        session = Session(spark, mode="streaming", checkpoint=tmp_path / "state", flush=False)
+        session = Session(spark, mode="streaming", checkpoint=tmp_path / "state", final=False)
         create(session, "aging", "n INT", broker, **TO_THE_END, **options)
         return sorted(row.n for row in session.sql("SELECT n FROM aging").collect())
 
@@ -194,7 +194,7 @@ def test_a_minimum_of_partitions_moves_the_watermark(spark: SparkSession, broker
         if offers:
             sent = [(p, json.dumps({"word": word, "ts": str(NOON + m * MINUTE)})) for p, word, m in offers]
             send(spark, broker, "offers", sent)
-        session = Session(spark, mode="streaming", checkpoint=tmp_path / "state", flush=False)
+        session = Session(spark, mode="streaming", checkpoint=tmp_path / "state", final=False)
         create(session, "offers", columns, broker, **TO_THE_END)
         rows = session.sql(query).collect()
         found = [((row.window_end - NOON) // MINUTE, row.word, row.n) for row in rows]
@@ -233,9 +233,9 @@ def test_a_topic_is_added_to_a_running_stream(spark: SparkSession, broker: Broke
     query = """SELECT window_end, COUNT(*) AS n FROM TABLE(TUMBLE(({rows}), DESCRIPTOR(ts), INTERVAL '1' MINUTE))
     GROUP BY window_start, window_end"""
 
-    def run(tables: str, allowed: bool = False, flush: bool = False) -> list[tuple[int, int]]:
+    def run(tables: str, allowed: bool = False, final: bool = False) -> list[tuple[int, int]]:
         session = Session(
-            spark, mode="streaming", checkpoint=tmp_path / "state", flush=flush, allow_changed_input=allowed
+            spark, mode="streaming", checkpoint=tmp_path / "state", final=final, allow_changed_input=allowed
         )
         for name in ("old", "new"):
             create(session, name, WATERMARKED, broker, **TO_THE_END, **{begin: "earliest-offset"})

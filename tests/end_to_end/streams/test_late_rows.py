@@ -220,7 +220,7 @@ def test_tables_of_their_own_for_late_rows_after_a_restart(tmp_path: Path, spark
                 file = tmp_path / source / f"{i}.json"
                 if not file.exists():
                     file.write_text("\n".join(as_json(step[source])), encoding="utf-8")
-        session = Session(spark, mode="streaming", checkpoint=tmp_path / "checkpoint", flush=upto == len(steps))
+        session = Session(spark, mode="streaming", checkpoint=tmp_path / "checkpoint", final=upto == len(steps))
         session.execute(tables)
         for row in session.sql(shape.sql).collect():
             found |= {n for n in row if n is not None}

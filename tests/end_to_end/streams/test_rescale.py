@@ -115,7 +115,7 @@ def test_a_new_stream_starts_as_many_tasks_as_asked_or_one_for_each_key_group(
     if asked:
         own.conf.set(TASKS, asked)
     groups = {"pipeline.max-parallelism": "6"}
-    session = Session(own, mode="streaming", checkpoint=tmp_path / "checkpoint", options=groups)
+    session = Session(own, mode="streaming", checkpoint=tmp_path / "checkpoint", options=groups, final=True)
     create_table(session, "bid", "ts TIMESTAMP(3), item STRING, WATERMARK FOR ts AS ts", tmp_path / "in")
     items = f"SELECT item, COUNT(*) FROM TABLE({WINDOWS['tumble']}) GROUP BY window_start, window_end, item"
     assert session.sql(items).collect()

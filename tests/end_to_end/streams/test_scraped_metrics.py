@@ -44,7 +44,7 @@ def run(spark: SparkSession, folder: Path, times: list[str]) -> list[Scrape]:
     rows = "".join(f'{{"ts": "2020-04-15 {time}", "item": "a"}}\n' for time in times)
     (folder / "in" / f"{len(times)}.json").write_text(rows)
     options = {"pipeline.name": "totals"}
-    session = Session(spark, mode="streaming", checkpoint=folder / "checkpoint", options=options, flush=False)
+    session = Session(spark, mode="streaming", checkpoint=folder / "checkpoint", options=options, final=False)
     create_table(session, "bid", "ts TIMESTAMP(3), item STRING, WATERMARK FOR ts AS ts", folder / "in")
     port, found = serve(0, lambda: [*session.streams.metrics.values()]), list[Scrape]()
 

@@ -154,7 +154,7 @@ def test_sessions_on_a_clock_that_is_put_back_with_late_rows_joined_and_run_agai
     for upto in (2, len(batches)):
         write_files(tmp_path / "in", batches[:upto])
         options = {"table.local-time-zone": ZONE}
-        session = Session(spark, "streaming", options, checkpoint=tmp_path / "ck", flush=upto == len(batches))
+        session = Session(spark, "streaming", options, checkpoint=tmp_path / "ck", final=upto == len(batches))
         session.execute(VISITS.format(folder=tmp_path))
         if upto < len(batches):
             for commit in (f"{upto - 1}", f".{upto - 1}.crc"):

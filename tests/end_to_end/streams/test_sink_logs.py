@@ -145,11 +145,11 @@ class Bids:
     def __init__(self, spark: SparkSession, folder: Path) -> None:
         self.spark, self.folder, self.files = spark, folder, 0
 
-    def run(self, out: str, files: int, *, flush: bool = False, late: bool = False) -> None:
+    def run(self, out: str, files: int, *, final: bool = False, late: bool = False) -> None:
         """Run it with some more files."""
         for _ in range(files):
             self._write()
-        session = Session(self.spark, mode="streaming", checkpoint=self.folder / "checkpoint", flush=flush)
+        session = Session(self.spark, mode="streaming", checkpoint=self.folder / "checkpoint", final=final)
         tables = (BID + TOTALS + LATE * late).format(folder=self.folder, out=out)
         session.execute(f"{tables}INSERT INTO totals {QUERY}")
 

@@ -200,14 +200,14 @@ def test_a_stopped_stream_goes_on_where_it_was(spark: SparkSession, tmp_path: Pa
     if SOAK:
         assert bag(unstopped.sql(query).collect()) == expected
     seen: Counter[str] = Counter()
-    for upto, flush in ((2, False), (3, False), (len(batches), True)):
+    for upto, final in ((2, False), (3, False), (len(batches), True)):
         write_files(tmp_path / "parts", batches[:upto])
-        session = Session(spark, mode="streaming", checkpoint=tmp_path / "checkpoint", flush=flush)
+        session = Session(spark, mode="streaming", checkpoint=tmp_path / "checkpoint", final=final)
         create_table(session, "bid", BIDS.format(delay=3), tmp_path / "parts")
         rows = session.sql(query).collect()
         assert rows
         seen += bag(rows)
-        assert flush or seen != expected, "the last windows should wait for the next run"
+        assert final or seen != expected, "the last windows should wait for the next run"
     assert seen == expected
 
 
@@ -222,7 +222,7 @@ def test_a_file_is_read_however_old_it_is(spark: SparkSession, tmp_path: Path) -
         os.utime(folder / f"{n}.json", (modified, modified))
 
     def read(options: str = "") -> list[int]:
-        session = Session(spark, mode="streaming", checkpoint=tmp_path / "checkpoint")
+        session = Session(spark, mode="streaming", checkpoint=tmp_path / "checkpoint", final=True)
         files = f"'connector' = 'filesystem', 'path' = '{folder}', 'format' = 'json'"
         session.execute(f"CREATE TABLE t (n INT) WITH ({files}{options})")
         return sorted(row["n"] for row in session.sql("SELECT n FROM t").collect())
@@ -242,7 +242,7 @@ def test_an_insert_writes_each_window_once_however_often_it_is_run(spark: SparkS
     _, batch = sessions(spark, tmp_path / "in", delay=30)
     expected = Counter(map(tuple, batch.sql(query).collect()))
     for _ in range(2):
-        session = Session(spark, mode="streaming", checkpoint=tmp_path / "checkpoint")
+        session = Session(spark, mode="streaming", checkpoint=tmp_path / "checkpoint", final=True)
         create_table(session, "bid", BIDS.format(delay=30), tmp_path / "in")
         sink = f"'connector' = 'filesystem', 'path' = '{tmp_path / 'out'}', 'format' = 'parquet'"
         session.execute(f"CREATE TABLE totals (ends TIMESTAMP(3), item STRING, bids BIGINT) WITH ({sink})")
@@ -255,7 +255,7 @@ def test_an_insert_writes_each_window_once_however_often_it_is_run(spark: SparkS
 def test_a_checkpoint_is_for_one_query(spark: SparkSession, tmp_path: Path) -> None:
     write_files(tmp_path / "in", some_batches(seed=5, disorder=3, batches=1, rows=20))
     for window, refused in (("tumble", False), ("hop", True)):
-        session = Session(spark, mode="streaming", checkpoint=tmp_path / "checkpoint")
+        session = Session(spark, mode="streaming", checkpoint=tmp_path / "checkpoint", final=True)
         create_table(session, "bid", BIDS.format(delay=3), tmp_path / "in")
         result = session.sql(TOTALS.format(window=WINDOWS[window]))
         if not refused:
@@ -337,7 +337,7 @@ def test_late_rows_go_into_a_table_and_nothing_is_lost(spark: SparkSession, tmp_
     expected = {(row.window_end, row.item): row.bids for row in batch.sql(query).collect()}
     for select in (True, False, False):
         checkpoint = tmp_path / ("select" if select else "insert")
-        session = Session(spark, mode="streaming", checkpoint=checkpoint)
+        session = Session(spark, mode="streaming", checkpoint=checkpoint, final=True)
         create_table(session, "bid", BIDS.format(delay=0), tmp_path / "in")
         for name, columns in (
             ("late", "n BIGINT, item STRING, window_start TIMESTAMP(3), window_end TIMESTAMP(3)"),

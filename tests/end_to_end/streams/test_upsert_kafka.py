@@ -75,12 +75,12 @@ def test_a_killed_stream_leaves_the_rows_of_batch(spark: SparkSession, broker: B
     script.write_text(f"{BIDS.format(tmp_path / 'in')}{create('killed', broker)}{EARLY}INSERT INTO killed {ODD};")
     submit = jars_in("kafka", "client")
     for wanted in range(20):
-        run = start(script, checkpoint, submit=f"--jars {submit}")
+        run = start(script, checkpoint, "--final", submit=f"--jars {submit}")
         try:
             wait_for(lambda wanted=wanted: commits(checkpoint / "1") >= wanted, run)
             time.sleep(draw.random() / 2)
             assert run.poll() is None, "too late to kill"
         finally:
             kill(run)
-    assert start(script, checkpoint, submit=f"--jars {submit}").wait() == 0
+    assert start(script, checkpoint, "--final", submit=f"--jars {submit}").wait() == 0
     assert table_of(messages(spark, broker, "killed")) == expected(spark, tmp_path / "in", ODD)

@@ -26,12 +26,11 @@ Build = Callable[[Program, "SparkSession"], Any]  # makes a DataStreamWriter
 class Streams:
     """The first stream of the session keeps its state in `checkpoint`/1, the second in `checkpoint`/2, and so on.
 
-    Without a checkpoint, the state is deleted with the stream. `flush`: the end of a bounded input fires every window.
+    Without a checkpoint, the state is deleted with the stream.
     `changed_input`: resume from state even if open windows will mix results of the old and the new query.
     """
 
     checkpoint: Place | None
-    flush: bool
     changed_input: bool = False
     runs: list[Running] = field(default_factory=list)
     metrics: dict[str, Metrics] = field(default_factory=dict)  # the latest metrics of each stream
@@ -47,7 +46,7 @@ class Streams:
         from tvfsql.runtime.stream import start_streams
 
         jobs = [job for program, build in programs for job in self._jobs(program, build, logged)]
-        running = start_streams(spark, *jobs, flush=self.flush, changed_input=self.changed_input)
+        running = start_streams(spark, *jobs, changed_input=self.changed_input)
         self.runs = [*(run for run in self.runs if run.active), running]
         return running
 

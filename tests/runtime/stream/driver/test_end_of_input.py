@@ -164,7 +164,7 @@ def test_files_without_a_limit_and_their_end_are_one_micro_batch_of_the_only_run
 ) -> None:
     """With a checkpoint another run may read more files."""
     write_files(tmp_path / "in", [[{"ts": f"2020-01-01 00:00:0{i}", "n": i}] for i in range(3)])
-    session = Session(spark, mode="streaming", checkpoint=checkpoint and str(tmp_path / checkpoint))
+    session = Session(spark, mode="streaming", checkpoint=checkpoint and str(tmp_path / checkpoint), final=True)
     reports: list[Any] = []
     session.streams.reports.append(reports.append)
     files = f"'connector' = 'filesystem', 'format' = 'json', 'path' = '{tmp_path}"

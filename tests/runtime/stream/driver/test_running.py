@@ -184,7 +184,7 @@ def test_the_inserts_of_a_set_run_at_once_and_one_that_fails_stops_the_others(
     spark: SparkSession, tmp_path: Path
 ) -> None:
     write_files(tmp_path / "in", some_batches(seed=1, disorder=3, batches=2))
-    session = Session(spark, mode="streaming", checkpoint=tmp_path / "checkpoint")
+    session = Session(spark, mode="streaming", checkpoint=tmp_path / "checkpoint", final=True)
     columns = "ts TIMESTAMP(3), item STRING, n INT, WATERMARK FOR ts AS ts - INTERVAL '3' SECOND"
     create_table(session, "bid", columns, tmp_path / "in")
     for name, column in (("totals", "ends TIMESTAMP(3), n BIGINT"), ("few", "item STRING")):

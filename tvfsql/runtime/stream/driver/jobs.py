@@ -33,7 +33,7 @@ from tvfsql.runtime.stream.driver.checkpoints import (
     refuse_unseen_logs,
 )
 from tvfsql.runtime.stream.driver.idle_sources import Source
-from tvfsql.runtime.stream.driver.progress_text import counter_lines
+from tvfsql.runtime.stream.driver.progress_text import counter_lines, open_lines
 from tvfsql.runtime.stream.driver.running import Running, Stream
 from tvfsql.runtime.stream.driver.statement_set import Write
 from tvfsql.runtime.stream.progress.counts import counted_out, totals
@@ -54,7 +54,7 @@ class Job:
     `interval`: for an `endless` stream, ms between the starts of two micro-batches; 0: as soon as there are rows.
     `name`: the name of its query. `checkpoint`: the folder of its state; None: a temporary folder. The folder belongs
     to the query that `manifest` describes, or without a manifest to the text `program`.
-    `start`: its start mode; "": RESUME_OR_FROM_BEGINNING.
+    `start`: its start mode; "": RESUME_OR_FROM_BEGINNING. `final`: a run that ends closes its tables.
     `report` receives its metrics after each micro-batch, under its name or `label`.
     `beside`: it writes what another stream cannot read (dead letters), so that stream counts its rows.
     """
@@ -77,15 +77,15 @@ class Job:
     report: Report | None = None
     looks_up: Sequence[str] = ()
     start: str = ""
+    final: bool = False
 
 
-def start_streams(spark: SparkSession, *jobs: Job, flush: bool = True, changed_input: bool = False) -> Running:
+def start_streams(spark: SparkSession, *jobs: Job, changed_input: bool = False) -> Running:
     """Start streams, all at the same time.
 
-    With `flush` the end of a bounded input fires every window. With `changed_input` the state is reused although open
-    windows will mix results of the old and the new query. On a cluster each job has a checkpoint. Raises OptionError if
-    a checkpoint belongs to another program or Spark's ANSI mode is off, and DataError if a checkpoint cannot be used or
-    the folder of a sink has files of others.
+    With `changed_input` the state is reused although open windows will mix results of the old and the new query. On a
+    cluster each job has a checkpoint. Raises OptionError if a checkpoint belongs to another program or Spark's ANSI
+    mode is off, and DataError if a checkpoint cannot be used or the folder of a sink has files of others.
     """
     require_settings(spark)
     folders = [None if job.checkpoint is None else place_of(job.checkpoint, lambda: spark).resolved() for job in jobs]
@@ -106,7 +106,7 @@ def start_streams(spark: SparkSession, *jobs: Job, flush: bool = True, changed_i
             partial(job.build, spark),
             folder,
             job.endless,
-            flush,
+            job.final,
             tuple(job.reads),
             job.idle_advance,
             job.count_missing_files,
@@ -153,7 +153,7 @@ def run_streams(spark: SparkSession, *jobs: Job, program: str) -> None:
         sys.exit(INTERRUPTED)
     finally:
         if running is not None:
-            print(*counter_lines(totals(running.counts)), sep="\n", file=sys.stderr)
+            print(*counter_lines(totals(running.counts)), *open_lines(running), sep="\n", file=sys.stderr)
 
 
 def printed(

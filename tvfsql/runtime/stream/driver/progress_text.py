@@ -7,7 +7,7 @@ from collections import deque
 from collections.abc import Callable, Mapping
 
 from tvfsql.runtime.stream.driver.running import Running
-from tvfsql.runtime.stream.progress.counts import open_slices, time_text, totals
+from tvfsql.runtime.stream.progress.counts import open_slices, time_text, totals, waits_until
 from tvfsql.runtime.stream.time.control_channel import END_OF_INPUT
 
 SPAN = 10.0  # seconds over which rates are averaged
@@ -54,6 +54,20 @@ class ProgressText:
         then, before_in, before_out = self.samples[0]
         seconds = max(now - then, 1.0)
         return round((rows_in - before_in) / seconds), round((rows_out - before_out) / seconds)
+
+
+def open_lines(running: Running) -> list[str]:
+    """What ended runs have left open in their checkpoints, a line per stream."""
+    lines = []
+    for driver in running.drivers:
+        until, rows = waits_until([driver.counts]), totals([driver.counts]).get("stateRows", 0)
+        if driver.stream.leaves_open and until is not None and rows:
+            named = f"the windows of {driver.stream.checkpoint}"
+            lines.append(
+                f"open: {named} stay open until {time_text(until)}, with {rows:,} row{'' if rows == 1 else 's'} in "
+                "state; the next run goes on, --final emits them"
+            )
+    return lines
 
 
 def counter_lines(counts: Mapping[str, int]) -> list[str]:

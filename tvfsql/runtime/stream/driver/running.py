@@ -73,10 +73,10 @@ _building = threading.Lock()  # while a query is built, its control folder is a 
 class Stream:
     """A stream to run. `build` makes its writer. Its state is in `checkpoint`; None: in a temporary folder.
 
-    A stream that is not `endless` ends when all available input has been read. With `flush` its input ends with it:
-    every window fires, and rows of a later run are late. Without `flush`, open windows wait for the next run. This
-    takes one run of the query if all sources are files, generated or Kafka, and two if another one can get rows at any
-    time.
+    A stream that is not `endless` ends when all available input has been read. With a checkpoint that is the end of
+    the run: open windows wait for the next one. Without a checkpoint, or if it is `final`, it is the end of time: every
+    window fires. This takes one run of the query if all sources are files, generated or Kafka, and two if another one
+    can get rows at any time.
 
     `sources` are the tables that it reads, in order. Windows do not wait for idle ones. When all are idle, open windows
     fire too if `idle_advance` is set. Micro-batches start `interval` ms apart; 0: as soon as there are rows. `name` is
@@ -89,7 +89,7 @@ class Stream:
     build: Callable[[], DataStreamWriter]
     checkpoint: Place | None = None
     endless: bool = False
-    flush: bool = True
+    final: bool = False
     sources: tuple[Source, ...] = ()
     idle_advance: bool = True
     count_missing_files: bool = False
@@ -102,10 +102,19 @@ class Stream:
     writes: tuple[str, ...] = ()
     logged: tuple[str, ...] = ()
 
+    @property
+    def closes(self) -> bool:
+        """Whether the end of its input is the end of time."""
+        return not self.endless and (self.final or self.checkpoint is None)
+
+    @property
+    def leaves_open(self) -> bool:
+        """Whether the end of its run leaves windows open."""
+        return not self.endless and not self.closes and not self.beside
+
     def ends_at_once(self, writer: DataStreamWriter) -> bool:
         """Whether its input ends in the run that reads it. `writer` is its own."""
-        ends = self.flush and not self.endless
-        return ends and (not any(source.snapshot for source in self.sources) or topics_can_end(writer))
+        return self.closes and (not any(source.snapshot for source in self.sources) or topics_can_end(writer))
 
     def ends_with_first(self, writer: DataStreamWriter) -> bool:
         """Whether the first micro-batch of its only run reads all input, and its end. `writer` is its own."""
@@ -232,16 +241,15 @@ class StreamDriver:
         if self.stream.endless:
             self.read = ReadMessages(control, end)
         self._run(checkpoint, control)
-        ends = self.stream.flush and not self.stream.endless and not self.only_run
-        if ends and self.end is None and not self.running.stopping.is_set():
+        if self.stream.closes and not self.only_run and self.end is None and not self.running.stopping.is_set():
             if not ended(control):
                 advance(control, END_OF_INPUT)
             self._run(checkpoint, control)
 
     def _run(self, checkpoint: Place, control: Place) -> None:
         spark = self.running.spark
-        if self.stream.endless and has_begun(checkpoint):
-            trigger(control)  # only the previous run knew what is due
+        if has_begun(checkpoint):
+            trigger(control)  # only the previous run knew what is due, and which windows are open
         history = Backfill(checkpoint / HISTORY, self.running.stopping.is_set)
         with _settings(spark, control), counting(self.counts.sent), backfilling(history):
             with _key_groups(spark, checkpoint) as groups:

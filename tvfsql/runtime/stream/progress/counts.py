@@ -158,6 +158,11 @@ def newest_window(counts: Iterable[StreamCounts]) -> int | None:
     return max(_latest(counts, "newestWindow"), default=None)
 
 
+def waits_until(counts: Iterable[StreamCounts]) -> int | None:
+    """The time (epoch ms) at which no operator waits for a time any more; None: none waits."""
+    return max((*_latest(counts := [*counts], "newestWindow"), *_latest(counts, "due")), default=None)
+
+
 def due(counts: Iterable[StreamCounts]) -> int | None:
     """The first time (epoch ms) at which an operator must be called even without rows; None: no operator waits for a
     time."""
