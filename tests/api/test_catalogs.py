@@ -209,7 +209,7 @@ def test_declared_columns_are_cast_if_spark_has_other_types(script: Script) -> N
 
 
 def test_a_column_that_has_no_name_here_is_refused() -> None:
-    with pytest.raises(BindError, match="reserved"):
+    with pytest.raises(BindError, match=r"the name \$watermark is reserved"):
         table_of("t", Described((("$watermark", "int"),), "MANAGED", "parquet"))
 
 

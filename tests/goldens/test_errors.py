@@ -12,6 +12,7 @@ from syrupy.assertion import SnapshotAssertion
 
 from tvfsql.errors import Span, TvfSqlError
 from tvfsql.plan.node import Node
+from tvfsql.plan.tables.refused_names import RESERVED
 from tvfsql.runtime.host.failures import failure
 from tvfsql.syntax.parser import STARTS
 
@@ -28,7 +29,8 @@ def operators(kind: type[Node] = Node) -> Iterator[str]:
 OPERATORS = sorted(set(operators()))
 LONG = "|".join(name for name in OPERATORS if sum(map(str.isupper, name)) > 1)
 # operators as EXPLAIN prints them, columns that tvfsql adds, classes of sqlglot and Python
-INTERNAL = re.compile(rf"\b(?:{LONG})\b|\b(?:{'|'.join(OPERATORS)})[(]|(?<!EXPR)[$]\w+|<Token|<class|\b[a-z]\w+=\[")
+NAMES = "|".join(["ROWS", *sorted(RESERVED)])
+INTERNAL = re.compile(rf"\b(?:{LONG})\b|\b(?:{'|'.join(OPERATORS)})[(]|[$](?:{NAMES})\b|<Token|<class|\b[a-z]\w+=\[")
 
 
 @pytest.fixture

@@ -15,6 +15,8 @@ from tvfsql.plan.tables.refused_names import refused
 from tvfsql.plan.values.scalar import Scalar, quoted
 from tvfsql.plan.values.types import SqlType
 
+FILES = ("avro", "csv", "json", "jsonl", "orc", "parquet", "tsv", "txt")  # the ends of names of files
+
 
 @dataclass(frozen=True)
 class TableColumn:
@@ -157,7 +159,7 @@ class Catalog:
         entry = self.look_up(name)
         if entry is None:
             known = (*self.entries, *also, *self._beside(name))
-            hint = _outside_hint(name, known) if "." in name else did_you_mean(name, known)
+            hint = _outside_hint(name, known) if "." in name or "/" in name else did_you_mean(name, known)
             hint = hint or f"CREATE TABLE {name} (...)"
             raise BindError(f"there is no table {name}", span=span, hint=hint)
         return entry
@@ -231,4 +233,8 @@ def _outside_hint(name: str, known: Iterable[str]) -> str:
     if close := nearest(name, known):
         return f"did you mean {close}?"
     own = name.rpartition(".")[2]
+    if own.lower() in FILES or "/" in name:
+        form = own.lower() if own.lower() in FILES else "parquet"
+        form = {"jsonl": "json", "tsv": "csv"}.get(form, form)
+        return f"CREATE TABLE t (...) WITH ('connector' = 'filesystem', 'path' = '{name}', 'format' = '{form}')"
     return f"CREATE TABLE {own} (...) WITH ('connector' = 'spark-catalog', 'table-name' = '{name}')"

@@ -19,6 +19,7 @@ from tvfsql.syntax import ast, statements
 from tvfsql.syntax.builders.statements import StatementBuilder
 from tvfsql.syntax.builders.window_calls import WindowCallBuilder
 from tvfsql.syntax.checks import refuse_misread
+from tvfsql.syntax.checks.dialects import misplaced, refuse_other_dialects
 from tvfsql.syntax.checks.near_misses import explained, refuse_no_columns
 from tvfsql.syntax.databases import Databases, known_databases
 from tvfsql.syntax.table_hints import with_hints, without_hints
@@ -110,6 +111,7 @@ def parse_watermark(text: str) -> statements.Watermark:
 def _statement(sql: str, span: Span) -> statements.Statement:
     tokens = tokens_of(sql, span)
     _refuse_unbalanced(tokens)
+    refuse_other_dialects(tokens)
     word = tokens[0].upper()
     if word in REFUSED and len(tokens) > 1:
         named = f"{word} {tokens[1].upper()}" if tokens[1].type == "NAME" and word not in ("DELETE", "UPDATE") else word
@@ -285,7 +287,10 @@ def _lark(name: str, sql: str, span: Span, hint: str | None) -> Tree[Token]:
     except UnexpectedInput as error:
         token: Token | None = getattr(error, "token", None)
         if token is not None and token.type != "$END":
-            token, better = _cause(token, tokens_of(sql, span), error)
+            tokens = tokens_of(sql, span)
+            if name == "window_call" and (why := misplaced(tokens, _index(tokens, token))):
+                raise SqlSyntaxError(why[1], span=why[0], hint=why[2]) from None
+            token, better = _cause(token, tokens, error)
             place, message, hint = place_of(token), f"unexpected {token}", hint or better
         elif token is None and isinstance(error, UnexpectedCharacters):
             at = error.pos_in_stream or 0
@@ -294,6 +299,10 @@ def _lark(name: str, sql: str, span: Span, hint: str | None) -> Tree[Token]:
             end = span.start + len(sql[span.start : span.end].rstrip())
             place, message = Span(end, end + 1), "the statement ends too early"
         raise SqlSyntaxError(message, span=place, hint=hint) from None
+
+
+def _index(tokens: Sequence[Token], token: Token) -> int:
+    return next(i for i, each in enumerate(tokens) if place_of(each).end > place_of(token).start)
 
 
 def _cause(token: Token, tokens: Sequence[Token], error: UnexpectedInput) -> tuple[Token, str | None]:

@@ -114,7 +114,7 @@ class SparkTextWithHoles(SparkText):
         for part in [*made.find_all(exp.Identifier)]:
             named = isinstance(part.parent, exp.Column) or (type(part.parent), part.arg_key) in NAMED
             if part.name in names and not named:
-                part.replace(exp.to_identifier(f"${part.name}", quoted=True))
+                part.replace(exp.to_identifier(f"$${part.name}", quoted=True))
         return super().lambda_sql(made, arrow_sep, wrap)
 
 

@@ -16,7 +16,7 @@ from tvfsql.catalog.watermarks import watermark_options
 from tvfsql.errors import BindError, Span, did_you_mean
 from tvfsql.plan import nodes
 from tvfsql.plan.node import Field
-from tvfsql.plan.values.scalar import PROCTIME, Scalar
+from tvfsql.plan.values.scalar import PROCTIME, Scalar, quoted
 from tvfsql.plan.values.types import is_time, shown
 from tvfsql.syntax import ast, statements
 
@@ -30,6 +30,10 @@ def bind_table(create: statements.CreateTable) -> Table:
     if create.names:
         name = create.names[0]
         raise BindError(f"column {name.text} has no type", span=name.span, hint=f"{name.text} STRING")
+    if not create.columns:
+        what = "a table of files" if any(option.key == "path" for option in create.options) else "a table"
+        hint = f"CREATE TABLE {quoted(create.name.text)} (id BIGINT, ts TIMESTAMP(3), ...) WITH (...)"
+        raise BindError(f"{what} needs columns", span=create.name.span, hint=hint)
     stored = [_column(part) for part in create.columns if isinstance(part, statements.Column)]
     options: dict[str, str] = {}
     for option in create.options:

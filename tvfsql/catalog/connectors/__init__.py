@@ -17,6 +17,7 @@ from tvfsql.catalog.connectors.ignored import without_ignored
 from tvfsql.catalog.connectors.jdbc import JDBC, OF_SPARK, Jdbc, jdbc
 from tvfsql.catalog.connectors.kafka import Kafka, UpsertKafka, kafka, upsert_kafka
 from tvfsql.catalog.connectors.managed import Managed, managed
+from tvfsql.catalog.connectors.of_flink import LAKES, note_on_package, refuse_connector_of_flink
 from tvfsql.catalog.connectors.spark_catalog import SPARK_CATALOG, SparkCatalog, spark_catalog
 from tvfsql.errors import BindError, Span, nearest
 from tvfsql.plan.node import Field
@@ -89,6 +90,7 @@ def connector_of(
         return upsert_kafka(TableOptions(given, spans, table), columns, places, key, op, declared)
     if name == JDBC and not any(each in given for each in OF_SPARK):
         return jdbc(TableOptions(given, spans, table), columns, places, key, op)
+    refuse_connector_of_flink(name, given, spans)
     known = (*KNOWN_CONNECTORS, *SPARK_SOURCES)
     if name not in (*SPARK_SOURCES, JDBC) and (close := nearest(name, known, cutoff=0.8)):
         raise BindError(f"there is no connector {name}", span=spans["connector"], hint=f"did you mean {close}?")
@@ -109,6 +111,5 @@ class SparkSource(Connector):
     """The Spark data source of that name; its options are passed on unchanged."""
 
     def notes(self, table: str) -> tuple[str, ...]:
-        if self.name in (*SPARK_SOURCES, JDBC) or "." in self.name:
-            return ()
-        return (f"table {table} needs a package with a Spark data source named {self.name}; its options are passed on",)
+        included = self.name in (*SPARK_SOURCES, JDBC) or "." in self.name
+        return () if included and self.name not in LAKES else (note_on_package(self.name, table),)

@@ -1,6 +1,7 @@
 """Names of internal columns, which physical operators, emitted code and the runtime share.
 
-They begin with $, as no name of a query does. A column that only one runtime module uses is named in that module.
+They begin with $. A column that only one runtime module uses is named in that module. No name of a query is one of
+them (refused_names.py).
 """
 
 from __future__ import annotations

@@ -2,11 +2,26 @@
 
 from __future__ import annotations
 
+import re
+
+# Names of internal columns: those of internal_columns.py, and of the modules that use one alone
+RESERVED = frozenset(
+    "bad changes channel control done emitted end first hash in last late lates met namespace op range rows session "
+    "slice span start text time timeless timer times watermark window".split()
+)
+NUMBERED = re.compile(r"\$(?:\d+|e\d*|\$.*)", re.DOTALL)  # keys, expansions of grouping sets, parameters of lambdas
+
 
 def refused(name: str) -> str | None:
-    """Return why a name cannot be used; None if it can."""
+    """Return why a name cannot be used; None if it can. Other names may begin with $, such as Confluent's $rowtime."""
     if "${" in name:
         return "Spark would replace ${...} in this name"
-    if name.startswith("$"):
-        return "names that begin with $ are reserved"
+    if is_internal(name):
+        return f"the name {name} is reserved"
     return None
+
+
+def is_internal(name: str) -> bool:
+    """Whether an internal column has that name."""
+    lower = name.lower()
+    return lower.startswith("$") and (lower[1:] in RESERVED or NUMBERED.fullmatch(lower) is not None)

@@ -70,6 +70,10 @@ def write_postgres(
             f"two rows for table {table} have the same primary key ({', '.join(keys)})",
             hint=f"ON CONFLICT DO {DEDUPLICATE}, the last one stays",
         ) from error
+    except psycopg.errors.UndefinedTable as error:
+        columns = [field for field in rows.schema.fields if field.name != op]
+        hint = f"in the database: {target.definition(columns)}"
+        raise DataError(f"PostgreSQL has no table {table}", hint=hint) from error
     except psycopg.Error as error:
         raise _refused(table, error) from error
 
@@ -99,6 +103,12 @@ class Target:
     def selected(self) -> str:
         return ", ".join(map(quoted, self.columns))
 
+    def definition(self, columns: Sequence[T.StructField]) -> str:
+        """The CREATE TABLE of PostgreSQL for a table with these columns."""
+        parts = [f"{quoted(field.name)} {type_of(field.dataType)}" for field in columns]
+        key = f", PRIMARY KEY ({', '.join(map(quoted, self.keys))})" if self.keys else ""
+        return f"CREATE TABLE {self.name} ({', '.join(parts)}{key})"
+
     @property
     def numbered(self) -> bool:
         """Whether one row of each key is picked, by the order in which the rows come."""
@@ -123,6 +133,25 @@ class Target:
         action = f"DO UPDATE SET {changed}" if changed and self.conflict != NOTHING else "DO NOTHING"
         upsert = f" ON CONFLICT ({key}) {action}" if key and self.conflict != ERROR else ""
         yield f"INSERT INTO {self.name} ({self.selected}) SELECT {self.selected} FROM {source}{upsert}"
+
+
+TYPES = {
+    "string": "text", "tinyint": "smallint", "int": "integer", "float": "real", "double": "double precision",
+    "binary": "bytea", "timestamp": "timestamptz", "timestamp_ntz": "timestamp",
+}  # fmt: skip
+
+
+def type_of(kind: T.DataType) -> str:
+    """PostgreSQL's type for values of a type of Spark."""
+    match kind:
+        case T.ArrayType():
+            return f"{type_of(kind.elementType)}[]"
+        case T.DecimalType():
+            return f"numeric({kind.precision}, {kind.scale})"
+        case T.StructType() | T.MapType():
+            return "jsonb"
+    name = kind.simpleString()
+    return TYPES.get(name, name)
 
 
 def quoted(name: str) -> str:

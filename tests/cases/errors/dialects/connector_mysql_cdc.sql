@@ -1,0 +1,1 @@
+CREATE TABLE d (a INT) WITH ('connector' = 'mysql-cdc', 'hostname' = 'h'); SELECT * FROM d;

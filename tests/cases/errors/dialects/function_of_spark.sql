@@ -1,0 +1,1 @@
+CREATE FUNCTION mask AS 'module.f' LANGUAGE PYTHON; SELECT mask(item) FROM bid;

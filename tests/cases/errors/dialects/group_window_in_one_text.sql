@@ -1,0 +1,1 @@
+SELECT COUNT(*) AS n FROM bid GROUP BY TUMBLE(bidtime, INTERVAL '90s');
