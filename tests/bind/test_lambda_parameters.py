@@ -62,7 +62,7 @@ def test_a_parameter_around_a_placeholder_has_a_name_that_no_column_has() -> Non
 def test_the_users_own_parameters_get_such_names() -> None:
     sql = """CREATE TABLE t (a ARRAY<ROW<x INT>>, x INT) WITH ('connector' = 'filesystem', 'path' = 't',
         'format' = 'json'); SELECT FILTER(a, x -> x.x > c) AS f FROM (SELECT a, x AS c FROM t)"""
-    assert "FILTER(a, `$x` -> `$x`.x > `x`)" in tvfsql.compile(sql).code
+    assert "FILTER(a, `$$x` -> `$$x`.x > `x`)" in tvfsql.compile(sql).code
 
 
 @pytest.mark.spark

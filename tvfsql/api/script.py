@@ -157,6 +157,10 @@ class Script:
                 return self._alter_table(statement)
             case statements.CreateView():
                 return self._create_view(statement, sql)
+            case statements.AlterView():
+                return self._alter_view(statement, sql)
+            case statements.UseModules(names):
+                return _use_modules(names)
             case statements.CreateFunction():
                 return self._create_function(statement)
             case statements.Drop():
@@ -265,7 +269,8 @@ class Script:
             return Message(f"table {create.name.text} exists")
         old = self.catalog.find(create.name.text)
         table = self._added(create)
-        self._release(old)
+        if table.name not in self.catalog.hidden:
+            self._release(old)
         return Message(f"created table {table.name}")
 
     def _added(self, create: statements.CreateTable) -> Table:
@@ -274,8 +279,15 @@ class Script:
             name = create.like.table
             create = derived(create, definition_of(self.catalog.get(name.text, name.span), name.span))
         table = self._bound(create)
-        self.catalog.add(table, replace=create.or_replace, span=create.name.span)
+        self._add(table, create)
         return table
+
+    def _add(self, entry: Table | View, create: statements.CreateTable | statements.CreateView) -> None:
+        if create.temporary and not create.or_replace:
+            self.catalog.hide(entry.name)
+        self.catalog.add(entry, replace=create.or_replace, span=create.name.span)
+        if create.temporary:
+            self.catalog.temporary |= {entry.name}
 
     def _create_table_as(self, create: statements.CreateTable, sql: str) -> Outcome:
         """CREATE TABLE ... AS: the table, then an INSERT into it."""
@@ -370,8 +382,22 @@ class Script:
             return Message(f"view {create.name.text} exists")
         with in_local_zone(self.options):
             view = bind_view(create, self.catalog, self.options, sql)
-        self.catalog.add(view, replace=create.or_replace, span=create.name.span)
+        self._add(view, create)
         return Message(f"created view {view.name}")
+
+    def _alter_view(self, alter: statements.AlterView, sql: str) -> Message:
+        name, change = alter.view, alter.change
+        old = self.catalog.get(name.text, name.span)
+        if not isinstance(old, View):
+            hint = f"ALTER TABLE {name.text} ..."
+            raise BindError(f"{old.name} is a table", span=name.span, hint=hint)
+        if isinstance(change, ast.Name):
+            self.catalog.add(replace(old, name=change.text), span=change.span)
+            self.catalog.drop(old.name, "view")
+            return Message(f"changed view {old.name}")
+        create = statements.CreateView(ast.Name(old.name, name.span), (), change, or_replace=True, span=alter.span)
+        self._create_view(create, sql)
+        return Message(f"changed view {old.name}")
 
     def _create_function(self, create: statements.CreateFunction) -> Message:
         if create.if_not_exists and create.name.text.lower() in self.catalog.functions:
@@ -388,6 +414,10 @@ class Script:
         if drop.if_exists and self.catalog.look_up(drop.name.text) is None:
             return Message(f"there is no {drop.kind} {drop.name.text}")
         found = self.catalog.find(drop.name.text)
+        if found is not None and found.name in self.catalog.hidden and not drop.temporary:
+            hint = f"DROP TEMPORARY {drop.kind.upper()} {drop.name.text} first"
+            problem = f"a temporary {drop.kind} hides {drop.name.text}"
+            raise BindError(problem, span=drop.name.span, hint=hint)
         self.catalog.drop(drop.name.text, drop.kind, span=drop.name.span)
         self._release(found)
         return Message(f"dropped {drop.kind} {drop.name.text}")
@@ -400,6 +430,14 @@ def _of_found_files(create: statements.CreateTable) -> statements.CreateTable:
         for option in create.options
     )
     return replace(create, options=tuple(options))
+
+
+def _use_modules(names: tuple[ast.Name, ...]) -> Message:
+    """The outcome of USE MODULES: there is only Flink's module `core`."""
+    for name in names:
+        if name.text.lower() != "core":
+            raise BindError(f"there is no module {name.text}", span=name.span, hint="USE MODULES core")
+    return Message("using modules core")
 
 
 def _bound_anew(entry: Table | View) -> Table | View:

@@ -128,7 +128,9 @@ class View:
 @dataclass
 class Catalog:
     """Names are looked up in the given case first, then in any case if only one matches, and then in Spark's catalogs
-    (`outside`; None: no Spark is at hand). `zone` is the local time zone to which expressions of its tables are bound.
+    (`outside`; None: no Spark is at hand). A temporary table or view hides another one of its name, until it is dropped
+    (`temporary` are their names, `hidden` what they hide). `zone` is the local time zone to which expressions of its
+    tables are bound.
     """
 
     entries: dict[str, Table | View] = field(default_factory=dict)
@@ -136,10 +138,13 @@ class Catalog:
     outside: Outside | None = None
     zone: str = "UTC"
     identity: object = field(default_factory=object, compare=False, repr=False)  # copies have the same one
+    temporary: frozenset[str] = frozenset()
+    hidden: dict[str, Table | View] = field(default_factory=dict)
 
     def copy(self) -> Catalog:
         """Return an independent catalog with the same entries."""
-        return Catalog(dict(self.entries), dict(self.functions), self.outside, self.zone, self.identity)
+        entries, functions = dict(self.entries), dict(self.functions)
+        return Catalog(entries, functions, self.outside, self.zone, self.identity, self.temporary, dict(self.hidden))
 
     def find(self, name: str) -> Table | View | None:
         """The table or view of that name that a statement or a program has made."""
@@ -185,6 +190,12 @@ class Catalog:
             del self.entries[found.name]
         self.entries[entry.name] = entry
 
+    def hide(self, name: str) -> None:
+        """Make room for a temporary table or view: what has that name comes back when that is dropped."""
+        found = self.find(name)
+        if found is not None and found.name not in self.temporary:
+            self.hidden[found.name] = self.entries.pop(found.name)
+
     def drop(self, name: str, kind: str, *, span: Span | None = None) -> None:
         """Remove a table or view. Raises BindError if it does not exist, is of the other kind, or is Spark's."""
         found = self.get(name, span)
@@ -198,6 +209,9 @@ class Catalog:
         if actual != kind:
             raise BindError(f"{found.name} is a {actual}", span=span, hint=f"DROP {actual.upper()} {found.name}")
         del self.entries[found.name]
+        self.temporary -= {found.name}
+        for key in [key for key in self.hidden if key.lower() == found.name.lower()]:
+            self.entries[key] = self.hidden.pop(key)
 
     def add_function(self, function: UserFunction, *, replace: bool = False, span: Span | None = None) -> None:
         """Add a function. Raises BindError if the name is taken and not `replace`."""

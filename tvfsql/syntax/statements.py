@@ -52,13 +52,22 @@ class Option:
 @dataclass(frozen=True)
 class Parts:
     """The parts between the parentheses of CREATE TABLE and ALTER TABLE. `names` are columns without a type, as in
-    CREATE TABLE ... AS, where they give the query's columns an order.
+    CREATE TABLE ... AS, where they give the query's columns an order. `places` has the columns with FIRST or AFTER.
     """
 
     columns: tuple[Column | ComputedColumn, ...] = ()
     watermark: Watermark | None = None
     primary_key: tuple[ast.Name, ...] = ()
     names: tuple[ast.Name, ...] = ()
+    places: tuple[Position, ...] = ()
+
+
+@dataclass(frozen=True)
+class Position:
+    """Where ALTER TABLE puts a column: after another one; None: first."""
+
+    column: ast.Name
+    after: ast.Name | None = None
 
 
 @dataclass(frozen=True)
@@ -91,6 +100,7 @@ class CreateTable:
     names: tuple[ast.Name, ...] = ()
     query: ast.Query | None = None
     comment: str | None = None
+    temporary: bool = False
 
 
 @dataclass(frozen=True)
@@ -151,6 +161,16 @@ class CreateView:
     or_replace: bool = False
     if_not_exists: bool = False
     span: Span = ast.place()
+    temporary: bool = False
+
+
+@dataclass(frozen=True)
+class AlterView:
+    """ALTER VIEW: a new name, or a new query."""
+
+    view: ast.Name
+    change: ast.Name | ast.Query
+    span: Span = ast.place()
 
 
 @dataclass(frozen=True)
@@ -167,7 +187,9 @@ class CreateFunction:
 
 @dataclass(frozen=True)
 class Insert:
-    """`conflict` is the clause ON CONFLICT; its text is its last word, in upper case."""
+    """`conflict` is the clause ON CONFLICT; its text is its last word, in upper case. `partition` are the columns that
+    PARTITION gives a value.
+    """
 
     table: ast.Name
     columns: tuple[ast.Name, ...]
@@ -175,6 +197,7 @@ class Insert:
     overwrite: bool = False
     span: Span = ast.place()
     conflict: ast.Name | None = None
+    partition: tuple[tuple[ast.Name, ast.Expr], ...] = ()
 
 
 @dataclass(frozen=True)
@@ -288,6 +311,15 @@ class Drop:
     name: ast.Name
     if_exists: bool = False
     span: Span = ast.place()
+    temporary: bool = False
+
+
+@dataclass(frozen=True)
+class UseModules:
+    """USE MODULES: where Flink finds functions, in this order."""
+
+    names: tuple[ast.Name, ...]
+    span: Span = ast.place()
 
 
 @dataclass(frozen=True)
@@ -315,6 +347,7 @@ Statement = (
     | CreateTable
     | AlterTable
     | CreateView
+    | AlterView
     | CreateFunction
     | Insert
     | StatementSet
@@ -327,4 +360,5 @@ Statement = (
     | ShowCreate
     | Describe
     | Drop
+    | UseModules
 )

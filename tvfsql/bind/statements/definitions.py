@@ -14,7 +14,8 @@ from tvfsql.syntax import ast, statements
 RULES = ("including", "excluding", "overwriting")
 FEATURES = ("all", "constraints", "distribution", "generated", "metadata", "options", "partitions", "watermarks")
 OVERWRITABLE = ("generated", "metadata", "options", "watermarks")
-Columns = tuple[statements.Column | statements.ComputedColumn, ...]
+Column = statements.Column | statements.ComputedColumn
+Columns = tuple[Column, ...]
 
 
 def definition_of(entry: Table | View, span: Span) -> statements.CreateTable:
@@ -140,7 +141,7 @@ def altered(table: statements.CreateTable, change: statements.Change) -> stateme
             columns = (changed.get(each.name.text.lower(), each) for each in table.columns)
             return replace(
                 table,
-                columns=tuple(columns),
+                columns=_placed(columns, parts.places),
                 watermark=parts.watermark or table.watermark,
                 primary_key=parts.primary_key or table.primary_key,
             )
@@ -160,10 +161,23 @@ def _with(table: statements.CreateTable, parts: statements.Parts) -> statements.
         raise BindError(f"{table.name.text} has a watermark already", span=span, hint=hint)
     return replace(
         table,
-        columns=(*table.columns, *parts.columns),
+        columns=_placed((*table.columns, *parts.columns), parts.places),
         watermark=parts.watermark or table.watermark,
         primary_key=parts.primary_key or table.primary_key,
     )
+
+
+def _placed(columns: Iterable[Column], places: Iterable[statements.Position]) -> Columns:
+    """The columns in the order that FIRST and AFTER ask for. Raises BindError."""
+    found = list(columns)
+    for place in places:
+        moved = next(each for each in found if _named(each, [place.column]))
+        found.remove(moved)
+        if place.after is not None:
+            _known(place.after, found)
+        before = [each for each in found if place.after is not None and _named(each, [place.after])]
+        found.insert(found.index(before[0]) + 1 if before else 0, moved)
+    return tuple(found)
 
 
 def _named(column: statements.Column | statements.ComputedColumn, names: Collection[ast.Name]) -> bool:

@@ -3,21 +3,24 @@
 from __future__ import annotations
 
 from collections.abc import Collection, Mapping
+from dataclasses import replace
+from typing import NoReturn
 
 from tvfsql.bind import scalar
 from tvfsql.bind.flink.operators.implicit_casts import is_implicit
 from tvfsql.bind.query import QueryBinder
+from tvfsql.bind.scope import Bound
 from tvfsql.bind.statements.column_lists import known_column, refuse_repeated
 from tvfsql.bind.statements.upsert_keys import conflict_of, refuse_other_keys
 from tvfsql.catalog import Catalog, Table, TableColumn
 from tvfsql.catalog.changelog import OP
-from tvfsql.errors import BindError, spanning
+from tvfsql.errors import BindError, Span, UnsupportedError, spanning
 from tvfsql.options import Options
 from tvfsql.plan import nodes
 from tvfsql.plan.analysis.properties import window_of
 from tvfsql.plan.node import Field, Node
 from tvfsql.plan.nodes import Item, Project
-from tvfsql.plan.values.scalar import Scalar, column, template, text
+from tvfsql.plan.values.scalar import Scalar, column, free_name, template, text
 from tvfsql.plan.values.types import SqlType, ddl, is_number, is_time, shown
 from tvfsql.syntax import ast, statements
 
@@ -40,9 +43,11 @@ def bind_insert(insert: statements.Insert, catalog: Catalog, options: Options) -
     stored = tuple(part for part in table.written if part.name != table.op)
     metadata = {name: part.metadata for name, part in table.metadata.items() if part in stored and part.metadata}
     table.connector.refuse_insert(table.name, metadata, insert.overwrite, insert.table.span)
-    bound = QueryBinder(catalog, options).bind(insert.query)
-    wanted = [known_column(name, stored) for name in insert.columns] or [part.name for part in stored]
-    refuse_repeated(list(insert.columns))
+    bound = _with_partition(QueryBinder(catalog, options).bind(insert.query), insert, table, stored)
+    fixed = [known_column(name, stored) for name, _ in insert.partition]
+    wanted = [known_column(name, stored) for name in insert.columns]
+    wanted = (wanted or [part.name for part in stored if part.name not in fixed]) + fixed
+    refuse_repeated([*insert.columns, *(name for name, _ in insert.partition)])
     if len(wanted) != len(bound.names):
         raise BindError(
             f"{table.name} has {_columns(len(wanted))}, but the query has {len(bound.names)}",
@@ -78,6 +83,30 @@ def bind_insert(insert: statements.Insert, catalog: Catalog, options: Options) -
 
     rows = Project(bound.node, tuple(map(item, table.written)), span=insert.query.span)
     return nodes.Sink(rows, table.name, insert.overwrite, conflict, span=insert.table.span)
+
+
+def _with_partition(bound: Bound, insert: statements.Insert, table: Table, stored: tuple[TableColumn, ...]) -> Bound:
+    """The query with a last column per column of PARTITION, which holds its value. Raises BindError."""
+    if not insert.partition:
+        return bound
+    names = [known_column(name, stored) for name, _ in insert.partition]
+    for name, (written, _) in zip(names, insert.partition, strict=True):
+        if name not in table.partitioned_by:
+            hint = f"SELECT ..., its value, or PARTITIONED BY ({name}) in CREATE TABLE {table.name}"
+            raise BindError(f"{table.name} is not partitioned by {name}", span=written.span, hint=hint)
+    if insert.overwrite:
+        hint = f"INSERT OVERWRITE {table.name} SELECT ..., which replaces the partitions that it has rows for"
+        raise UnsupportedError("PARTITION does not work with INSERT OVERWRITE", span=insert.table.span, hint=hint)
+
+    def constant(of: str | None, name: str, span: Span | None) -> NoReturn:
+        raise BindError(f"the value of a partition is a constant, not {name}", span=span, hint="PARTITION (p = 'k')")
+
+    values = [scalar.resolve(expr, constant).scalar() for _, expr in insert.partition]
+    taken = {field.name.lower() for field in bound.node.schema}
+    free = [free_name(name, lambda each: each.lower() in taken) for name in names]
+    own = tuple(Item(field.name, column(field.name, field.type)) for field in bound.node.schema)
+    node = Project(bound.node, (*own, *map(Item, free, values)), span=insert.query.span)
+    return replace(bound, node=node, names=(*bound.names, *free))
 
 
 def _refuse_missing(
@@ -125,7 +154,7 @@ def _expression_of(query: ast.Query, position: int) -> ast.Expr | None:
     while isinstance(body, ast.Query | ast.SetOperation):
         body = body.body if isinstance(body, ast.Query) else body.left.body
     items = body.items if isinstance(body, ast.Select) else ()
-    return items[position].expr if items and all(item.expr for item in items) else None
+    return items[position].expr if position < len(items) and all(item.expr for item in items) else None
 
 
 def _cast_of(expr: ast.Expr, given: SqlType, wanted: SqlType) -> str | None:

@@ -20,6 +20,8 @@ def bind_view(create: statements.CreateView, catalog: Catalog, options: Options,
     span = create.query.span
     view = View(create.name.text, (), source[span.start : span.end], create)
     known = catalog.copy()  # which has the view already, so that one that reads itself is found
+    if create.temporary and not create.or_replace:
+        known.hide(view.name)
     known.add(view, replace=create.or_replace, span=create.name.span)
     bound = query_of(view, QueryBinder(known, options))
     names = tuple(name.text for name in create.columns) or bound.names

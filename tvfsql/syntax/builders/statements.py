@@ -39,7 +39,12 @@ class StatementBuilder(TableBuilder):
                     has(tree, "REPLACE"),
                     child(tree, "if_not_exists") is not None,
                     span,
+                    has(tree, "TEMPORARY"),
                 )
+            case "alter_view":
+                old, *new = children(tree, "path")
+                change = self.made(new[0]) if new else self.query(found(tree, "query"))
+                return statements.AlterView(self.path(old), change, span)
             case "create_function":
                 (path,) = (part for part in tree.children if isinstance(part, Token) and part.type == "STRING")
                 words = (str(part).upper() for part in tree.children if isinstance(part, Token) and part.type == "NAME")
@@ -72,7 +77,9 @@ class StatementBuilder(TableBuilder):
             case "drop":
                 kind = next(kind for kind in ("table", "view", "function") if has(tree, kind.upper()))
                 name = (self.function if kind == "function" else self.path)(found(tree, "path"))
-                return statements.Drop(kind, name, child(tree, "if_exists") is not None, span)
+                return statements.Drop(kind, name, child(tree, "if_exists") is not None, span, has(tree, "TEMPORARY"))
+            case "use_modules":
+                return statements.UseModules(self.names(tree), span)
             case "create_catalog" | "create_database" | "use" | "use_catalog":
                 return self.in_databases(tree)
         raise AssertionError(f"the grammar gives {tree.data} and the builder does not know it")
@@ -132,6 +139,10 @@ class StatementBuilder(TableBuilder):
             has(tree, "OVERWRITE"),
             self.span(tree),
             self._conflict(tree),
+            tuple(
+                (self.name(found(part, "identifier")), self.expression(part))
+                for part in children(child(tree, "partition"), "fixed")
+            ),
         )
 
     def _conflict(self, tree: Node) -> ast.Name | None:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterator
 from dataclasses import replace
 
 from lark import Tree
@@ -17,6 +18,9 @@ from tvfsql.syntax.type_words import declared_type
 class TableBuilder(Builder):
     def create_table(self, tree: Node) -> statements.CreateTable:
         parts = self.parts(child(tree, "elements"))
+        if parts.places:
+            hint = "ALTER TABLE t ADD c INT FIRST"
+            raise SqlSyntaxError("FIRST and AFTER are of ALTER TABLE", span=parts.places[0].column.span, hint=hint)
         options = [self.option(part) for each in children(tree, "options") for part in children(each, "option")]
         partitioned, distributed = child(tree, "partitioned"), child(tree, "distributed")
         query, like = child(tree, "query"), child(tree, "like")
@@ -36,6 +40,7 @@ class TableBuilder(Builder):
             parts.names,
             self.query(query) if query else None,
             self.comment(tree),
+            has(tree, "TEMPORARY"),
         )
 
     def like(self, tree: Node) -> statements.Like:
@@ -87,9 +92,16 @@ class TableBuilder(Builder):
             for part in tree.children
             if isinstance(part, Tree) and part.data in ("column", "computed")
         )
-        return statements.Parts(
-            tuple(columns), self.watermark(marks[0]) if marks else None, keys[0][0] if keys else (), self.names(tree)
-        )
+        mark, key = self.watermark(marks[0]) if marks else None, keys[0][0] if keys else ()
+        return statements.Parts(tuple(columns), mark, key, self.names(tree), tuple(self.positions(tree)))
+
+    def positions(self, tree: Node) -> Iterator[statements.Position]:
+        """The places of columns with FIRST or AFTER."""
+        for part in children(tree, "column"):
+            position = child(part, "position")
+            if position is not None:
+                after = child(position, "identifier")
+                yield statements.Position(self.name(found(part, "identifier")), self.name(after) if after else None)
 
     def column(self, tree: Node) -> statements.Column:
         kind = found(tree, "type")
