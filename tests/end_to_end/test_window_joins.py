@@ -18,7 +18,7 @@ from streams import ms
 from examples import SOAK
 from tvfsql import Session, TvfSqlError, compile
 from tvfsql.rules import PHASES
-from tvfsql.runtime.arrow.batches import with_nulls
+from tvfsql.runtime.arrow.batches import in_stable_type
 from tvfsql.runtime.stream.time.valve import ALL, IDLE, Valve
 
 if TYPE_CHECKING:
@@ -342,6 +342,6 @@ def test_what_may_be_null_may_differ_between_micro_batches() -> None:
     """Spark takes an empty side of a UNION away, and with it the NULLs that the other side's rows would have."""
     never = pa.list_(pa.field("element", pa.struct([pa.field("x", pa.int32(), nullable=False)]), nullable=False))
     some = pa.list_(pa.struct([("x", pa.int32())]))
-    columns = [with_nulls(pa.array([[{"x": 1}]], kind)) for kind in (never, some)]
+    columns = [in_stable_type(pa.array([[{"x": 1}]], kind)) for kind in (never, some)]
     assert columns[0].type == columns[1].type
     assert columns[0].to_pylist() == [[{"x": 1}]]

@@ -3,15 +3,17 @@ order."""
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
 
 import numpy as np
 import pyarrow as pa
+import pyarrow.compute as pc
 
 from tvfsql.runtime.arrow.columns import Ints, Mask
 from tvfsql.runtime.arrow.order import codes, combined
 
 RADIX_ROWS = 5_000  # fewer rows are sorted as they are
+PIECE_ROWS, PIECE_BYTES = 50_000, 16 << 20  # the most rows and bytes of a piece; a single row may be larger
 
 
 def to_bytes(batch: pa.RecordBatch, *, compressed: bool = False) -> bytes:
@@ -29,26 +31,60 @@ def from_bytes(data: bytes) -> pa.RecordBatch:
         return reader.read_next_batch()
 
 
-def with_nulls(column: pa.Array) -> pa.Array:
-    """The column, cast so that its type allows NULL everywhere.
+def in_stable_type(column: pa.Array) -> pa.Array:
+    """The column, cast to the type that it has in every micro-batch: batches of several are concatenated.
 
     Spark infers in every micro-batch again which parts may be NULL (a UNION with an empty side is simplified), and
-    batches of several micro-batches are concatenated.
+    gives instants the zone of its session, which a later run may not have.
     """
-    kind = _with_nulls(column.type)
+    kind = stable_type(column.type)
     return column if column.type == kind else column.cast(kind)
 
 
-def _with_nulls(kind: pa.DataType) -> pa.DataType:
+def stable_type(kind: pa.DataType) -> pa.DataType:
+    """The type with NULL allowed everywhere, and instants in UTC."""
+    if pa.types.is_timestamp(kind) and kind.tz:
+        return pa.timestamp("us", "UTC")
     if pa.types.is_struct(kind):
-        return pa.struct([pa.field(part.name, _with_nulls(part.type)) for part in kind])
+        return pa.struct([pa.field(part.name, stable_type(part.type)) for part in kind])
     if pa.types.is_list(kind):
-        return pa.list_(pa.field(kind.value_field.name, _with_nulls(kind.value_type)))
+        return pa.list_(pa.field(kind.value_field.name, stable_type(kind.value_type)))
+    if pa.types.is_map(kind):
+        return pa.map_(stable_type(kind.key_type), stable_type(kind.item_type))
     return kind
 
 
 def joined(batches: Sequence[pa.RecordBatch]) -> pa.RecordBatch:
     return batches[0] if len(batches) == 1 else pa.concat_batches(batches)
+
+
+def in_pieces(batch: pa.RecordBatch) -> Iterator[pa.RecordBatch]:
+    """The batch, split into batches of bounded size: Spark passes each on as one value of less than 2 GiB."""
+    for start in range(0, batch.num_rows, PIECE_ROWS):
+        yield from _halves(batch.slice(start, PIECE_ROWS))
+
+
+def _halves(batch: pa.RecordBatch) -> Iterator[pa.RecordBatch]:
+    if batch.num_rows <= 1 or batch.nbytes <= PIECE_BYTES:
+        yield batch
+        return
+    middle = batch.num_rows // 2
+    for half in (batch.slice(0, middle), batch.slice(middle)):
+        yield from _halves(half)
+
+
+def rows_of_piece(batches: Sequence[pa.RecordBatch]) -> int:
+    """How many rows are a piece if each consists of a row of each batch: the longest text counts, for some rows may be
+    used often."""
+    size = sum(_widest(column) for batch in batches if batch.num_rows for column in batch.columns)
+    return max(1, min(PIECE_ROWS, PIECE_BYTES // max(size, 1)))
+
+
+def _widest(column: pa.Array) -> int:
+    """About the most bytes of a value."""
+    if pa.types.is_string(column.type) or pa.types.is_binary(column.type):
+        return int(pc.max(pc.binary_length(column)).as_py() or 0) + 4
+    return int(-(-column.nbytes // len(column)))
 
 
 def key_codes(columns: Sequence[pa.Array], rows: int) -> Ints:

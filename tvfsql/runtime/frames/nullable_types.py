@@ -6,7 +6,7 @@ from typing import Any
 
 
 def nullable_type(kind: Any) -> Any:
-    """A Spark type, as JSON, that allows NULL everywhere: the counterpart of `with_nulls` for columns."""
+    """A Spark type, as JSON, that allows NULL everywhere: the counterpart of `in_stable_type` for columns."""
     if isinstance(kind, list):
         return [nullable_type(part) for part in kind]
     if not isinstance(kind, dict):

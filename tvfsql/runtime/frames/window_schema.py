@@ -9,6 +9,7 @@ from pyspark.sql import types as T
 
 from tvfsql.plan.tables.internal_columns import BEFORE
 from tvfsql.plan.window import Window
+from tvfsql.runtime.arrow.batches import stable_type
 from tvfsql.runtime.host.spark_versions import arrow_schema
 from tvfsql.runtime.merge.exact_sums import DIGITS
 from tvfsql.runtime.merge.partials import Merge
@@ -39,21 +40,9 @@ def merged_type(kind: Merge, partial: T.DataType) -> T.DataType:
     return T.DoubleType()
 
 
-def neutral_partials(partials: T.StructType, zeros: Collection[str], zone: str) -> dict[str, pa.Array]:
-    """For each partial an array of one value, that of no rows: 0 for the counts in `zeros`, else NULL. Instants are in
-    Spark's session time zone."""
+def neutral_partials(partials: T.StructType, zeros: Collection[str]) -> dict[str, pa.Array]:
+    """For each partial an array of one value, that of no rows, as in state: 0 for the counts in `zeros`, else NULL."""
     return {
-        part.name: pa.array([0 if part.name in zeros else None], _in_zone(part.type, zone))
+        part.name: pa.array([0 if part.name in zeros else None], stable_type(part.type))
         for part in arrow_schema(partials)
     }
-
-
-def _in_zone(kind: pa.DataType, zone: str) -> pa.DataType:
-    """The type of a column as Spark passes it to Python: instants are in a time zone, and all parts may be NULL."""
-    if pa.types.is_timestamp(kind) and kind.tz:
-        return pa.timestamp("us", zone)
-    if pa.types.is_struct(kind):
-        return pa.struct([pa.field(part.name, _in_zone(part.type, zone)) for part in kind])
-    if pa.types.is_list(kind):
-        return pa.list_(pa.field(kind.value_field.name, _in_zone(kind.value_type, zone)))
-    return kind

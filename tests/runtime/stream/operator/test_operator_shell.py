@@ -23,9 +23,12 @@ from streams import (
 )
 
 from tvfsql.plan.window import Hop
+from tvfsql.runtime.arrow import batches as arrow_batches
+from tvfsql.runtime.merge.slice_rows import SliceRows
 from tvfsql.runtime.stream.exchange.key_groups import key_group_labels
 from tvfsql.runtime.stream.exchange.local_phase import LocalPhase
-from tvfsql.runtime.stream.operator.messages import Emit, Fire, Late, Report, decoded, encoded
+from tvfsql.runtime.stream.operator import messages as operator_messages
+from tvfsql.runtime.stream.operator.messages import Emit, Fire, Late, PassedLate, Report, decoded, encoded
 from tvfsql.runtime.stream.operator.shell import OperatorShell
 from tvfsql.runtime.stream.state.description import Description
 from tvfsql.runtime.stream.time.control_channel import END_OF_INPUT
@@ -61,6 +64,26 @@ def test_messages_come_through_spark_as_they_were() -> None:
     rows = LAYOUT.batch([pa.array(["a"])], np.array([4]), [pa.array([None], kind) for kind in TYPES])
     numbers = (1, 2, 0, 0, 4, 3, None, -5, 60_000, 7, None, 2**62, 0, None)
     sent = [Fire(rows, -1000, 2000), Emit(rows), Late(rows), Report(*numbers)]
-    assert [*messages(map(encoded, sent))] == sent
+    assert [*messages(row for message in sent for row in encoded(message))] == sent
     with pytest.raises(AssertionError, match="unknown kind of message"):
         [*decoded(pa.RecordBatch.from_pylist([{"kind": "Other"}], schema=EMITTED))]
+
+
+def test_bodies_are_of_bounded_size_and_a_fire_is_cut_between_keys(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(arrow_batches, "PIECE_BYTES", 2_000)
+    monkeypatch.setattr(operator_messages, "PIECE_BYTES", 2_000)
+    keys = [f"key {n // 7}" for n in range(700)]
+    layout = SliceRows(1, (("n", "sum"),))
+    rows = layout.batch([pa.array(keys)], np.arange(700), [pa.array(range(700))])
+    for message in (Fire(rows, -1000, 2000), Emit(rows), Late(rows), PassedLate(rows)):
+        sent = [*encoded(message)]
+        assert len(sent) > 5
+        assert all(len(row["body"]) < 4_000 for row in sent)
+        parts = [*messages(iter(sent))]
+        together = pa.concat_batches([one.slices if isinstance(one, Fire) else one.rows for one in parts])
+        assert together == rows
+        if isinstance(message, Fire):
+            assert {(one.first_end, one.last_end) for one in parts} == {(-1000, 2000)}
+            assert sum(len({*one.slices.column(0).to_pylist()}) for one in parts) == 100
+    few = [*encoded(Emit(rows.slice(0, 1)))]
+    assert len(few) == 1

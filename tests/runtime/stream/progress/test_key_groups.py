@@ -37,7 +37,7 @@ SECOND = replace(
 
 
 def told(*reports: Report) -> list[str]:
-    return [encoded(report)["report"] for report in reports]
+    return [row["report"] for report in reports for row in encoded(report)]
 
 
 def test_key_groups_add_up_and_what_none_of_them_has_is_left_out() -> None:

@@ -8,6 +8,7 @@ from itertools import groupby
 import pyarrow as pa
 import pytest
 
+from tvfsql.runtime.arrow import batches as arrow_batches
 from tvfsql.runtime.stream.rows import top_n as rank
 from tvfsql.runtime.stream.rows.top_n import Limit, TopN
 
@@ -54,7 +55,7 @@ def test_chunks_change_no_rank_and_control_rows_pass(
     function: str, chunk: int, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.setattr(rank, "CHUNK_ROWS", chunk)
-    monkeypatch.setattr(rank, "OUT_ROWS", 7)
+    monkeypatch.setattr(arrow_batches, "PIECE_ROWS", 7)
     given = batches(seed=1, count=12, rows=20)
     limit = Limit(function, (0,), ((1, True, True), (2, False, True)), 1, 4)
     out = list(TopN(limit, 3, 2, ranked=True)(given))

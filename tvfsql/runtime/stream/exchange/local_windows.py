@@ -11,7 +11,7 @@ import numpy as np
 import pyarrow as pa
 
 from tvfsql.plan.window import Sliced
-from tvfsql.runtime.arrow.batches import joined, sort_order, with_nulls
+from tvfsql.runtime.arrow.batches import in_stable_type, joined, sort_order
 from tvfsql.runtime.arrow.columns import Ints, normal
 from tvfsql.runtime.merge.kernel import TIMESTAMP
 from tvfsql.runtime.merge.session_merge import Intervals
@@ -47,11 +47,11 @@ class LocalWindows(Generic[Layout]):
         if time.null_count:
             rows, key_groups = rows.filter(time.is_valid()), key_groups.filter(time.is_valid())
         micros: Ints = rows.column(keys).cast(TIMESTAMP).view(pa.int64()).to_numpy()
-        of_keys = [with_nulls(normal(column)) for column in rows.columns[:keys]]
+        of_keys = [in_stable_type(normal(column)) for column in rows.columns[:keys]]
         columns = [*rows.columns[:keys], *rows.columns[keys + 1 :]]
         places = range(keys, len(columns)) if self.places is None else self.places
         one = pa.array(np.ones(len(micros) if None in places else 0, dtype=np.int64))
-        partials = [one if at is None else with_nulls(columns[at]) for at in places]
+        partials = [one if at is None else in_stable_type(columns[at]) for at in places]
         return self._at_times([*of_keys, key_groups], micros, partials)
 
     def payload(self, waiting: Sequence[pa.RecordBatch]) -> tuple[pa.RecordBatch, Ints]:

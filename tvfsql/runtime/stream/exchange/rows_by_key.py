@@ -13,7 +13,7 @@ from pyspark.sql import types as T
 from tvfsql.plan.stream import StreamContext
 from tvfsql.plan.tables.internal_columns import LATE, MARKS
 from tvfsql.plan.window import Tumble
-from tvfsql.runtime.arrow.batches import joined, sort_order, with_nulls
+from tvfsql.runtime.arrow.batches import in_stable_type, joined, sort_order
 from tvfsql.runtime.arrow.columns import Ints
 from tvfsql.runtime.frames.column_names import column_of
 from tvfsql.runtime.stream.exchange.local_phase import hash_of, local_phase
@@ -95,6 +95,6 @@ class LocalRows:
         groups: Ints = rows.column("key_group").to_numpy().astype(np.int64)
         order = sort_order([groups])
         names = [*map(str, range(self.columns)), HASH, *([LATE] if self.late else [])]
-        columns = [with_nulls(column) for column in rows.columns[: len(names)]]
+        columns = [in_stable_type(column) for column in rows.columns[: len(names)]]
         own = pa.RecordBatch.from_arrays(columns, names=names).take(pa.array(order))
         return own.replace_schema_metadata({SIDE: self.side}) if self.side else own, groups[order]

@@ -9,12 +9,16 @@ from __future__ import annotations
 import json
 from collections.abc import Iterator
 from dataclasses import dataclass
+from itertools import pairwise
 
+import numpy as np
 import pyarrow as pa
 from pyspark.sql import Row
 from pyspark.sql import types as T
 
-from tvfsql.runtime.arrow.batches import from_bytes, to_bytes
+from tvfsql.runtime.arrow.batches import PIECE_BYTES, from_bytes, in_pieces, to_bytes
+from tvfsql.runtime.arrow.columns import changes
+from tvfsql.runtime.merge.slice_rows import SLICE
 
 
 @dataclass(frozen=True)
@@ -94,17 +98,35 @@ OUTPUT = T.StructType(
 )
 
 
-def encoded(message: Output) -> Row:
-    """A message as a row of OUTPUT."""
+def encoded(message: Output) -> Iterator[Row]:
+    """A message as rows of OUTPUT, with bodies of bounded size."""
     kind = type(message).__name__
     match message:
         case Fire():
             bounds = {"first_end": str(message.first_end), "last_end": str(message.last_end)}
-            return Row(kind=kind, body=to_bytes(message.slices.replace_schema_metadata(bounds)), report=None)
+            for slices in _by_whole_keys(message.slices):
+                yield Row(kind=kind, body=to_bytes(slices.replace_schema_metadata(bounds)), report=None)
         case Emit() | Late() | PassedLate():
-            return Row(kind=kind, body=to_bytes(message.rows), report=None)
+            for rows in in_pieces(message.rows):
+                yield Row(kind=kind, body=to_bytes(rows), report=None)
         case Report():
-            return Row(kind=kind, body=None, report=json.dumps(vars(message)))
+            yield Row(kind=kind, body=None, report=json.dumps(vars(message)))
+
+
+def _by_whole_keys(slices: pa.RecordBatch) -> Iterator[pa.RecordBatch]:
+    """Slices by key, in pieces of about PIECE_BYTES. All slices of a key are needed to make its windows."""
+    parts = -(-slices.nbytes // PIECE_BYTES)
+    if parts <= 1:
+        yield slices
+        return
+    new_key = np.zeros(slices.num_rows, dtype=np.bool_)
+    for column in slices.columns[: slices.schema.names.index(SLICE)]:
+        new_key |= changes(column)
+    heads = np.append(np.flatnonzero(new_key), slices.num_rows)
+    wanted = np.arange(1, parts) * slices.num_rows // parts
+    cuts = heads[np.searchsorted(heads, wanted)].tolist()
+    for start, stop in pairwise(sorted({0, *cuts, slices.num_rows})):
+        yield slices.slice(start, stop - start)
 
 
 def decoded(batch: pa.RecordBatch) -> Iterator[Output]:

@@ -5,6 +5,7 @@ from __future__ import annotations
 import json
 from collections import defaultdict
 from collections.abc import Iterable, Iterator, Sequence
+from itertools import chain
 from typing import Any
 
 from pyspark.sql import Row
@@ -30,16 +31,16 @@ def micro_batch(operator: Operator, state: State, timers: TimerState | None, sen
     group = operator.open(state, timers, now)
     for row in sent:
         if row["channel"] == LATE:
-            yield encoded(PassedLate(from_bytes(row["payload"])))
+            yield from encoded(PassedLate(from_bytes(row["payload"])))
     for payloads, messages in by_seq(row for row in sent if row["channel"] != LATE):
         if payloads:
             group.add(payloads)
         if context.proctime:
             messages = by_clock(messages, operator.watermark_at(now), context.inputs)
-        yield from map(encoded, group.advance(messages))
-    yield from map(encoded, group.finish())
+        yield from chain.from_iterable(map(encoded, group.advance(messages)))
+    yield from chain.from_iterable(map(encoded, group.finish()))
     group.flush()
-    yield encoded(_report(group, context))
+    yield from encoded(_report(group, context))
 
 
 def by_seq(rows: Iterable[Row]) -> Iterator[tuple[list[Any], list[ChannelMessage]]]:

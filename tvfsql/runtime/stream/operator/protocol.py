@@ -20,8 +20,6 @@ from tvfsql.runtime.stream.state.chunk_store import ChunkStore, State
 from tvfsql.runtime.stream.state.timer_queue import TimerState
 from tvfsql.runtime.stream.time.channel_messages import ChannelMessage
 
-EMITTED_ROWS = 50_000  # the most rows in an emitted batch
-
 
 @dataclass
 class KeyGroupCounts:
@@ -118,15 +116,10 @@ class Operator(ABC):
         return now
 
     def unpack(self, emitted: Fire | Emit) -> Iterator[pa.RecordBatch]:
-        """The rows of a message in batches of bounded size, with the columns of the operator's result."""
+        """The rows of a message, with the columns of the operator's result."""
         assert isinstance(emitted, Emit), emitted
-        return in_pieces(emitted.rows)
+        yield emitted.rows
 
     def unpack_late(self, late: Late) -> pa.StructArray:
         """The late rows of a message as structs: each row once per window that it missed."""
         raise AssertionError(f"{type(self).__name__} has no late rows")
-
-
-def in_pieces(rows: pa.RecordBatch) -> Iterator[pa.RecordBatch]:
-    """A batch, split into batches of bounded size."""
-    return (rows.slice(start, EMITTED_ROWS) for start in range(0, rows.num_rows, EMITTED_ROWS))

@@ -8,6 +8,7 @@ from dataclasses import dataclass
 import pyarrow as pa
 
 from tvfsql.plan.tables.internal_columns import CHANNEL, CONTROL, LATE
+from tvfsql.runtime.arrow.batches import in_pieces
 from tvfsql.runtime.stream.operator.messages import Emit, Fire, Late, PassedLate, Report, decoded
 from tvfsql.runtime.stream.operator.protocol import Operator
 from tvfsql.runtime.stream.time.channel_messages import SOURCE
@@ -32,7 +33,7 @@ class Unpack:
                 match message:
                     case Fire() | Emit():
                         for rows in self.operator.unpack(message):
-                            yield self._rows(rows.num_rows, rows.columns)
+                            yield from (self._rows(piece.num_rows, piece.columns) for piece in in_pieces(rows))
                     case Late():
                         yield self._late(self.operator.unpack_late(message))
                     case PassedLate():

@@ -38,7 +38,7 @@ from pyspark.sql import DataFrame
 from tvfsql.plan.joins.equal_pair import KINDS
 from tvfsql.plan.joins.interval_join import bound
 from tvfsql.plan.stream import TWO_INPUTS, StreamContext, StreamOptions
-from tvfsql.runtime.arrow.batches import changes_in, joined, sort_order
+from tvfsql.runtime.arrow.batches import changes_in, joined, rows_of_piece, sort_order
 from tvfsql.runtime.arrow.columns import Ints, Mask
 from tvfsql.runtime.merge.kernel import TIMESTAMP
 from tvfsql.runtime.stream.exchange.rows_by_key import (
@@ -173,10 +173,10 @@ class IntervalJoin(Operator):
         own = ([left.column(i) for i in self.keys[LEFT]], [right.column(i) for i in self.keys[RIGHT]])
         return codes_of_sides(*own, self.null_safe, (left.num_rows, right.num_rows))
 
-    def pairs(self, left: Any, right: Any) -> tuple[Ints, Ints]:
-        """The positions of the rows of all pairs: on the left side, and on the right side."""
+    def pairs(self, left: Any, right: Any) -> Iterator[tuple[Ints, Ints]]:
+        """The positions of the rows of all pairs, on the left side and on the right side, in pieces of bounded size."""
         if not left.num_rows or not right.num_rows:
-            return np.zeros(0, dtype=np.int64), np.zeros(0, dtype=np.int64)
+            return
         mine, others = self.codes(left, right)
         at, times = self.micros(left, LEFT), self.micros(right, RIGHT)
         low, high = self.partners(LEFT)
@@ -189,8 +189,12 @@ class IntervalJoin(Operator):
         starts = np.searchsorted(found, mine * size + np.searchsorted(different, at + low, side="left"))
         stops = np.searchsorted(found, mine * size + np.searchsorted(different, at + high, side="right"))
         counts = np.maximum(stops - starts, 0)
-        first = np.repeat(starts - (np.cumsum(counts) - counts), counts)
-        return np.repeat(np.arange(len(mine)), counts), order[first + np.arange(len(first))]
+        ends = np.cumsum(counts)
+        shift, total, most = starts - (ends - counts), int(ends[-1]), rows_of_piece([left, right])
+        for start in range(0, total, most):
+            numbers = np.arange(start, min(start + most, total))
+            of_left = np.searchsorted(ends, numbers, side="right")
+            yield of_left, order[shift[of_left] + numbers]
 
 
 class JoinedRows(RowKeyGroup):
@@ -254,25 +258,26 @@ class JoinedRows(RowKeyGroup):
             for number in self._slots_near(rows, side):
                 slot = _slot(other, number)
                 stored = joined(self.store.read(slot))
-                mine, theirs = self._paired(rows, stored, side)
-                met[side][mine] = True
-                yield from self._pairs(rows, mine, stored, theirs, side)
-                self._note_met(slot, stored, theirs)
+                partners = np.zeros(stored.num_rows, dtype=np.bool_)
+                for mine, theirs in self._paired(rows, stored, side):
+                    met[side][mine], partners[theirs] = True, True
+                    yield self._pairs(rows, mine, stored, theirs, side)
+                self._note_met(slot, stored, partners)
         left, right = fresh
         if left is not None and right is not None:
-            mine, theirs = self.spec.pairs(left, right)
-            met[LEFT][mine], met[RIGHT][theirs] = True, True
-            yield from self._pairs(left, mine, right, theirs, LEFT)
+            for mine, theirs in self.spec.pairs(left, right):
+                met[LEFT][mine], met[RIGHT][theirs] = True, True
+                yield self._pairs(left, mine, right, theirs, LEFT)
         for side, rows in enumerate(fresh):
             if rows is not None:
                 self._keep(_with_met(rows, met[side]), side)
 
-    def _paired(self, rows: Any, stored: Any, side: int) -> tuple[Ints, Ints]:
-        """The positions of the new rows and of the stored rows that form pairs."""
+    def _paired(self, rows: Any, stored: Any, side: int) -> Iterator[tuple[Ints, Ints]]:
+        """The positions of the new rows and of the stored rows that form pairs, in pieces."""
         if side == LEFT:
-            return self.spec.pairs(rows, stored)
-        theirs, mine = self.spec.pairs(stored, rows)
-        return mine, theirs
+            yield from self.spec.pairs(rows, stored)
+        else:
+            yield from ((mine, theirs) for theirs, mine in self.spec.pairs(stored, rows))
 
     def _slots_near(self, rows: Any, side: int) -> list[int]:
         """The slots of the other side that can contain partners."""
@@ -282,13 +287,12 @@ class JoinedRows(RowKeyGroup):
         slots = (key.number for key in self.store.keys(Kind.JOIN_SLOT) if key.level == 1 - side)
         return sorted(number for number in slots if first <= number <= last)
 
-    def _note_met(self, slot: Key, stored: Any, theirs: Ints) -> None:
+    def _note_met(self, slot: Key, stored: Any, partners: Mask) -> None:
         """Remember which rows in state have had a partner, on sides whose rows are emitted without one."""
-        if slot.level not in self.spec.preserved or not len(theirs):
+        if slot.level not in self.spec.preserved:
             return
         met = _met(stored)
-        now = met.copy()
-        now[theirs] = True
+        now = met | partners
         if (now != met).any():
             self.store.replace(slot, _with_met(stored, now))
 
@@ -346,12 +350,10 @@ class JoinedRows(RowKeyGroup):
 
     # ---- what is emitted
 
-    def _pairs(self, rows: Any, mine: Ints, others: Any, theirs: Ints, side: int) -> Iterator[Emit]:
-        if not len(mine):
-            return
+    def _pairs(self, rows: Any, mine: Ints, others: Any, theirs: Ints, side: int) -> Emit:
         taken = {side: rows.take(pa.array(mine)), 1 - side: others.take(pa.array(theirs))}
         self.counts.rows_out += len(mine)
-        yield self._wide({of: batch.columns[: self.spec.columns[of]] for of, batch in taken.items()})
+        return self._wide({of: batch.columns[: self.spec.columns[of]] for of, batch in taken.items()})
 
     def _alone(self, rows: Any, side: int) -> Iterator[Emit]:
         self.counts.rows_out += rows.num_rows

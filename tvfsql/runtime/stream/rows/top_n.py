@@ -14,13 +14,12 @@ from pyspark.sql import DataFrame
 from pyspark.sql import types as T
 
 from tvfsql.plan.tables.internal_columns import CONTROL
-from tvfsql.runtime.arrow.batches import joined, key_codes
+from tvfsql.runtime.arrow.batches import in_pieces, joined, key_codes
 from tvfsql.runtime.arrow.columns import Ints
 from tvfsql.runtime.arrow.ranks import DIRECTIONS, ranked, sort_codes
 from tvfsql.runtime.stream.time.execution import execution
 
 CHUNK_ROWS = 200_000
-OUT_ROWS = 50_000
 ALL = 2**62  # as many ranks
 
 
@@ -127,5 +126,4 @@ class TopN:
         if self.ranked:
             column = pa.nulls(rows.num_rows, pa.int64()) if ranks is None else pa.array(ranks)
             rows = pa.RecordBatch.from_arrays([*rows.columns, column], [*rows.schema.names, "rank"])
-        for start in range(0, rows.num_rows, OUT_ROWS):
-            yield rows.slice(start, OUT_ROWS)
+        return in_pieces(rows)

@@ -30,7 +30,6 @@ from tvfsql.runtime.stream.windows.sessions import SessionOperator
 from tvfsql.runtime.stream.windows.slicing_operator import SlicingOperator
 
 COUNTERS = "tvfsql"  # the name of the counters in a query's progress
-SESSION_ZONE = "spark.sql.session.timeZone"
 ROWS = "tvfsql.rows"  # metadata of a payload column: the types of keys and partials
 
 
@@ -192,8 +191,8 @@ def _merged(
     description = Description("GlobalWindowAggregate", tuple(keys), window, ", ".join(about), context.zone, inputs)
     types = T.StructType.fromJson(sent.schema["payload"].metadata[ROWS])
     schema = window_schema(types, window, keys, merges)
-    partials, zone = T.StructType([schema[name] for name in merges]), sent.sparkSession.conf.get(SESSION_ZONE)
-    operator = replace(operator, lacking=neutral_partials(partials, zeros, str(zone)))
+    partials = T.StructType([schema[name] for name in merges])
+    operator = replace(operator, lacking=neutral_partials(partials, zeros))
     if context.emits_changes:
         schema = schema.add(BEFORE, T.StructType(schema.fields[len(keys) + 2 :])).add(OP, T.StringType())
     lates: Any = types[LATES].dataType if context.late else None
