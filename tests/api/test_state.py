@@ -23,7 +23,7 @@ from tvfsql import Session
 from tvfsql.api.streams.state import GLANCE, read_streams, write_tables
 from tvfsql.cli import main
 from tvfsql.errors import DataError
-from tvfsql.plan.checkpoint.layout import READ
+from tvfsql.plan.checkpoint.layout import LAYOUT
 from tvfsql.plan.firing import Firing
 from tvfsql.plan.window import Cumulate, Hop, Tumble, TumbleMonths
 from tvfsql.plan.window import Session as Sessions
@@ -69,7 +69,7 @@ def test_a_description_is_read_as_it_was_written(window: Any) -> None:
 
 @pytest.mark.parametrize("text", [None, "{}", '{"layout": 99}'])
 def test_state_of_another_layout_is_refused(text: str | None) -> None:
-    with pytest.raises(DataError, match=f"reads layout {READ[0]}") as refused:
+    with pytest.raises(DataError, match=f"reads layout {LAYOUT}") as refused:
         Description.load(text)
     assert refused.value.hint
 

@@ -38,7 +38,7 @@ GROUPS = {
     "latency": {*latency.CASES},
     "sustainable": {*latency.SUSTAINABLE},
     "first-row": {"first-row"},
-    "growth": {*growth.NAMES},
+    "growth": {*growth.NAMES, growth.WRITTEN},
 }
 ON_REQUEST = ("latency", "sustainable", "growth")  # hours
 
@@ -59,7 +59,7 @@ def main(arguments: Sequence[str] | None = None) -> int:
         (
             *GROUPS,
             *("memory", "one-of-each-key", "micro-batch", "sharing"),
-            *(*compare.CASES, *latency.CASES, *latency.SUSTAINABLE, *growth.NAMES),
+            *(*compare.CASES, *latency.CASES, *latency.SUSTAINABLE, *growth.NAMES, growth.WRITTEN),
             *(case.name for case in cases),
         )
     )

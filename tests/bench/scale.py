@@ -17,12 +17,12 @@ from pyspark.sql import Row
 from report import say
 
 from tvfsql.plan.window import Hop, Sliced, Tumble
-from tvfsql.runtime.arrow.batches import from_bytes
 from tvfsql.runtime.merge.slice_rows import SliceRows
 from tvfsql.runtime.stream.exchange.key_groups import key_group_labels
 from tvfsql.runtime.stream.exchange.local_phase import LocalPhase
 from tvfsql.runtime.stream.exchange.local_windows import LocalSlices
 from tvfsql.runtime.stream.operator.micro_batch import micro_batch
+from tvfsql.runtime.stream.state.chunk_blocks import unpacked
 from tvfsql.runtime.stream.state.memory import MemoryState
 from tvfsql.runtime.stream.windows.slicing_operator import SlicingOperator
 
@@ -126,7 +126,7 @@ def _global(cluster: Cluster, name: str, window: Sliced) -> None:
         spent.append(time.process_time() - started)
         calls.append(state.calls["all"] - before)
     report = reports[-1].report
-    slices = [from_bytes(chunk) for chunk in state.chunks.values()]
+    slices = [] if state.kept is None else [batch for _, batch in unpacked(state.kept[2], state.chunks)]
     of_slice = RATE * 60 // cluster.tasks
     kept = sum(batch.num_rows for batch in slices)
     each = report.state_bytes / kept if kept else 0.0

@@ -14,7 +14,6 @@ from pyspark.sql.pandas.types import to_arrow_schema
 
 from tvfsql.plan.stream import ONE_INPUT, StreamContext
 from tvfsql.plan.window import Cumulate, Hop, Session, Sliced, Tumble, TumbleMonths, Window
-from tvfsql.runtime.arrow.batches import from_bytes
 from tvfsql.runtime.merge.session_merge import Intervals
 from tvfsql.runtime.merge.slice_rows import SliceRows
 from tvfsql.runtime.stream.exchange.key_groups import key_group_labels
@@ -99,16 +98,16 @@ class Memory(MemoryState):
         super().remove_chunk(key)
 
     @property
-    def unpacked(self) -> dict[ChunkKey, bytes]:
+    def unpacked(self) -> dict[ChunkKey, pa.RecordBatch]:
         """All chunks of windows that consist of slices, also those in blocks."""
-        return {} if self.kept is None else dict(unpacked(self.kept[2], 5, self.chunks))
+        return {} if self.kept is None else dict(unpacked(self.kept[2], self.chunks))
 
     def slices(self) -> dict[int, list[tuple[Any, int]]]:
         """The keys of each slice with their numbers of rows; other entries are left out."""
         found: dict[int, list[tuple[Any, int]]] = defaultdict(list)
-        for key, data in self.unpacked.items():
+        for key, batch in self.unpacked.items():
             if key.kind == Kind.SLICE:
-                held = from_bytes(data).to_pydict()
+                held = batch.to_pydict()
                 found[key.number] += list(zip(held["$0"], held["rows"], strict=True))
         return {number: sorted(rows) for number, rows in sorted(found.items())}
 

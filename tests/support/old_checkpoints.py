@@ -1,4 +1,5 @@
-"""Checkpoints of each stateful operator as a release wrote them: small, kept in tests/data/checkpoints for ever.
+"""Checkpoints of each stateful operator as a release wrote them: small, kept in tests/data/checkpoints for ever. Those
+of the layouts of state before version 1 were not released, and are gone.
 
 `python tests/support/old_checkpoints.py` writes those that are missing, with the code that is checked out. It never
 rewrites an existing one, because users have such checkpoints.
@@ -14,6 +15,8 @@ from dataclasses import dataclass, replace
 from pathlib import Path
 from tempfile import TemporaryDirectory
 from typing import TYPE_CHECKING, Any
+
+import pytest
 
 if TYPE_CHECKING:
     from pyspark.sql import SparkSession
@@ -215,6 +218,8 @@ def _write(file: Path, rows: list[tuple[str, int, str]], op: str = "") -> None:
 
 def unpack(name: str, folder: Path) -> Counter[str]:
     """Unpack a checkpoint into `folder`, as if it had been made there. Returns the rows that its last run must emit."""
+    if not (KEPT / f"{name}.json").exists():
+        pytest.skip("its checkpoint has not been written yet: python tests/support/old_checkpoints.py")
     target = folder / "checkpoint"
     shutil.unpack_archive(KEPT / f"{name}.zip", target)
     log = json.loads((target / "1" / "spark" / "sources" / "0" / "0").read_text().splitlines()[1])

@@ -13,6 +13,8 @@ import report
 from growth.curves import CURVES, Curve
 from growth.measure import Measurer, Point
 from growth.picture import MIB, picture
+from growth.written import NAME as WRITTEN
+from growth.written import lines as written
 
 DOCS = Path(__file__).parents[3] / "docs"
 PAGE, PICTURES = DOCS / "growth.md", DOCS / "growth"
@@ -26,6 +28,10 @@ HEADER = ("", "rows out", "values", "s", "slope", "CPU s", "Python MiB", "JVM Mi
 def run(names: set[str], small: bool) -> bool:
     """Print what was found; whether batch and streams agree. Only whole curves, not `small` ones, change the
     documentation."""
+    if WRITTEN in names:
+        _written(small)
+    if not names & NAMES.keys():
+        return True
     measurer, agree = Measurer(), True
     for name, curve in NAMES.items():
         if name in names:
@@ -47,6 +53,14 @@ def run(names: set[str], small: bool) -> bool:
                 PAGE.write_text(_filled(PAGE.read_text(encoding="utf-8"), curve.name, shown), encoding="utf-8")
     measurer.spark.stop()
     return agree
+
+
+def _written(small: bool) -> None:
+    """Bytes of state that micro-batches read and write."""
+    table = [*written(small)]
+    report.say("\nBytes written", *(f"  {line}" for line in table))
+    if not small:
+        PAGE.write_text(_filled(PAGE.read_text(encoding="utf-8"), "written", table), encoding="utf-8")
 
 
 def _agrees(point: Point, points: Sequence[Point]) -> bool:

@@ -12,7 +12,7 @@ from dataclasses import dataclass
 from enum import IntEnum
 from itertools import zip_longest
 
-from tvfsql.plan.checkpoint.layout import READ
+from tvfsql.plan.checkpoint.layout import LAYOUT
 from tvfsql.plan.checkpoint.manifest import PARALLELISM, Column, Input, Manifest, Sink, Source, State
 from tvfsql.plan.checkpoint.matching import Matched, matched, resolved
 from tvfsql.plan.window import Window
@@ -76,7 +76,7 @@ def _refused(what: str, before: str, after: str, why: str) -> Change:
 
 
 def _layout(old: Manifest, new: Manifest) -> Iterator[Change]:
-    if old.layout not in (new.layout, *READ):
+    if old.layout not in (new.layout, LAYOUT):
         why = f"tvfsql {old.version} wrote it, and is the last known to read it"
         yield _refused("layout of the state", str(old.layout), str(new.layout), why)
 

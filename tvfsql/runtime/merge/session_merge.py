@@ -63,9 +63,13 @@ class Intervals:
             batch = batch.set_column(at, batch.schema.names[at], pa.array(np.maximum(times, first * 1000)))
         return batch
 
+    def least_ends(self, batch: pa.RecordBatch) -> Ints:
+        """A lower bound of the end of any window with each interval, in epoch ms."""
+        return self.ends(batch) if self.limit is None else self.starts(batch) // 1000
+
     def first_end(self, batch: pa.RecordBatch) -> int:
         """A lower bound of the ends of all windows with one of the intervals, in epoch ms."""
-        return int(self.ends(batch).min() if self.limit is None else self.starts(batch).min() // 1000)
+        return int(self.least_ends(batch).min())
 
     def windows(self, batch: pa.RecordBatch) -> pa.RecordBatch:
         """Keys, window_start, window_end, partials."""

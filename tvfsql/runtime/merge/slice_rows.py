@@ -68,6 +68,16 @@ class SliceRows:
         numbers = slices[order[starts]] if into is None else np.full(len(starts), into, dtype=np.int64)
         return self.batch(keys, numbers, partials)
 
+    def newest(self, batches: Sequence[pa.RecordBatch]) -> pa.RecordBatch:
+        """The last row of each key and slice."""
+        if len(batches) == 1:
+            return batches[0]
+        batch = joined(batches)
+        codes = key_codes([*batch.columns[: self.keys + 1]], batch.num_rows)
+        order = sort_order([codes])
+        last = np.append(codes[order][1:] != codes[order][:-1], True)
+        return batch.take(pa.array(np.sort(order[last])))
+
     def by_key(self, batches: Sequence[pa.RecordBatch]) -> pa.RecordBatch:
         """All rows, grouped by key and sorted by slice within a key, as the batch kernel expects them."""
         batch = joined(batches)

@@ -21,14 +21,14 @@ from timers import Memory as TimerMemory
 
 from examples import examples
 from tvfsql.errors import DataError, UnsupportedError
-from tvfsql.plan.checkpoint.layout import READ
+from tvfsql.plan.checkpoint.layout import LAYOUT
 from tvfsql.plan.firing import Firing
 from tvfsql.plan.stream import StreamContext
 from tvfsql.plan.window import Hop, Session, Sliced, Tumble, Window
+from tvfsql.runtime.arrow.spark_hash import xxhash64
 from tvfsql.runtime.stream.exchange.key_groups import key_group_labels
 from tvfsql.runtime.stream.operator.protocol import Operator as RowOperator
 from tvfsql.runtime.stream.rescale.division import Division, Part
-from tvfsql.runtime.stream.rescale.spark_hash import xxhash64
 from tvfsql.runtime.stream.rescale.state_rows import GroupState, SetTimers, read, written
 from tvfsql.runtime.stream.rows.deduplicate import FIRST, LAST, KeepRow
 from tvfsql.runtime.stream.rows.interval_join import PRESERVED, IntervalJoin
@@ -217,7 +217,7 @@ def test_a_key_group_may_have_the_description_of_an_earlier_query() -> None:
     states = busy(window, 4)
     first = next(iter(states.values()))
     assert first.index is not None
-    old = json.loads(Description("GlobalWindowAggregate", ("name",), window).dump()) | {"layout": min(READ)}
+    old = json.loads(Description("GlobalWindowAggregate", ("name",), window).dump()) | {"layout": LAYOUT}
     first.index = (*first.index[:3], json.dumps(old))
     description = Description("GlobalWindowAggregate", ("key",), window)
     after = divided(description, (4, 3), states)

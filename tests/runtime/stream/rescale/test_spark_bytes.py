@@ -12,7 +12,7 @@ import pyarrow as pa
 import pytest
 
 from tvfsql.errors import UnsupportedError
-from tvfsql.runtime.stream.rescale.spark_hash import xxhash64
+from tvfsql.runtime.arrow.spark_hash import xxhash64
 from tvfsql.runtime.stream.rescale.state_rows import read, written
 from tvfsql.runtime.stream.rescale.unsafe_rows import packed, unpacked
 

@@ -4,16 +4,16 @@ from __future__ import annotations
 
 from collections import defaultdict
 
-import numpy as np
 import pyarrow as pa
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 from streams import Memory
 
-from tvfsql.runtime.arrow.batches import from_bytes, joined
-from tvfsql.runtime.stream.state import chunk_blocks, chunk_store
+from tvfsql.runtime.arrow.batches import joined
+from tvfsql.runtime.stream.state import chunk_blocks, chunk_index, chunk_store
 from tvfsql.runtime.stream.state.chunk_blocks import unpacked
+from tvfsql.runtime.stream.state.chunk_index import listed
 from tvfsql.runtime.stream.state.chunk_keys import Key, Kind
 from tvfsql.runtime.stream.state.chunk_store import ChunkStore
 
@@ -49,6 +49,7 @@ def test_rows_are_those_of_a_dictionary(
         for name, value in {"FEWEST": 2, "MOST_ROWS": 20, "LARGE_ROWS": 8}.items():
             patched.setattr(chunk_blocks, name, value)
         patched.setattr(chunk_store, "SMALL_ROWS", 6)
+        patched.setattr(chunk_index, "INLINE", 3)
         for changes in micro_batches:
             store = ChunkStore(state, joined, times=times if with_times else None)
             for what, key, drawn in changes:
@@ -71,7 +72,7 @@ def test_rows_are_those_of_a_dictionary(
             assert read(kept, model) == model
             assert kept.rows == sum(map(len, model.values()))
             assert kept.times() == (extremes(model) if with_times else None)
-            assert_nothing_is_left_over(state, model, 7 if with_times else 5)
+            assert_nothing_is_left_over(state, model)
 
 
 def read(store: ChunkStore, model: Model) -> Model:
@@ -84,15 +85,14 @@ def extremes(model: Model) -> tuple[int, int] | None:
     return (min(values), max(values)) if values else None
 
 
-def assert_nothing_is_left_over(state: Memory, model: Model, fields: int) -> None:
+def assert_nothing_is_left_over(state: Memory, model: Model) -> None:
     """Every entry of state is in the index, which finds the rows of each key."""
     assert state.kept is not None
-    index = np.frombuffer(state.kept[2], dtype=np.int64).reshape(fields, -1).T.tolist()
-    entries = sum(1 for kind, _, _, _, size, *_ in index if size > 0)
-    assert len(state.chunks) == entries
+    entries = sum(1 for one in listed(state, state.kept[2]) if one.where > 0)
+    assert sum(1 for key in state.chunks if key.kind != Kind.INDEX) == entries
     found: dict[tuple[int, int, int], list[int]] = defaultdict(list)
-    for key, data in unpacked(state.kept[2], fields, state.chunks):
-        found[key.kind, key.number, key.level] += from_bytes(data).column("v").to_pylist()
+    for key, batch in unpacked(state.kept[2], state.chunks):
+        found[key.kind, key.number, key.level] += batch.column("v").to_pylist()
     assert found == {tuple(key): of for key, of in model.items()}
 
 
@@ -102,7 +102,7 @@ def test_many_small_chunks_take_few_state_calls_and_little_more_than_their_rows(
     for number in range(10_000):
         store.append(Key(Kind.SLICE, number), rows(WIDE, number, 5))
     store.flush()
-    assert state.calls == 13  # blocks of 4096 rows
+    assert state.calls == 13 + 1  # blocks of 4096 rows, and the index
     assert store.size < 10_000 * 5 * (8 + 4 + 5) * 1.1
     state.calls = 0
     store = ChunkStore(state, joined)
@@ -110,4 +110,4 @@ def test_many_small_chunks_take_few_state_calls_and_little_more_than_their_rows(
     for number in range(5000):
         store.drop(Key(Kind.SLICE, number))
     store.flush()
-    assert state.calls <= 7 + 7 + 2  # reads, removals, and the block that is half empty
+    assert state.calls <= 7 + 7 + 2 + 2  # reads, removals, the block that is half empty, and the index

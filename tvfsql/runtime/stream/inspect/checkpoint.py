@@ -10,9 +10,10 @@ from collections import defaultdict
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from functools import reduce
+from itertools import chain
 from typing import NamedTuple
 
-from pyspark.sql import DataFrame, Row, SparkSession
+from pyspark.sql import Column, DataFrame, Row, SparkSession
 from pyspark.sql import functions as F
 
 from tvfsql.errors import DataError
@@ -21,7 +22,7 @@ from tvfsql.runtime.cluster.files import Place, for_spark
 from tvfsql.runtime.host.failures import translated
 from tvfsql.runtime.stream.driver.checkpoints import finished
 from tvfsql.runtime.stream.inspect.state_reader import KeyGroupState, Snapshot, TimerSnapshot, key_group_state
-from tvfsql.runtime.stream.state.chunk_keys import ChunkKey
+from tvfsql.runtime.stream.state.chunk_keys import ChunkKey, Kind
 from tvfsql.runtime.stream.state.chunk_store import Index
 from tvfsql.runtime.stream.state.description import Description
 from tvfsql.runtime.stream.state.timer_queue import QueueName
@@ -112,9 +113,14 @@ class _Reader:
         queues: dict[Group, dict[QueueName, tuple[int | None, bytes]]] = defaultdict(dict)
         for row in self._rows("timer_queues", timed, "user_map_key.*", "user_map_value.*"):
             queues[row.operator, row.key_group][row.service, row.clock] = row.now, bytes(row.chunks)
-        merged = [number for number, of in descriptions.items() if isinstance(of.window, Session)]
         chunks: dict[Group, dict[ChunkKey, bytes]] = defaultdict(dict)
-        for row in self._rows("chunks", merged, "user_map_key.*", "user_map_value.*"):
+        whole = [number for number, of in descriptions.items() if isinstance(of.window, Session)]
+        listed = [number for number in descriptions if number not in whole]
+        parts = F.col("kind") == int(Kind.INDEX)
+        for row in chain(
+            self._rows("chunks", whole, "user_map_key.*", "user_map_value.*"),
+            self._rows("chunks", listed, "user_map_key.*", "user_map_value.*", where=parts),
+        ):
             chunks[row.operator, row.key_group][ChunkKey(row.kind, row.number, row.level, row.place)] = bytes(row.data)
         groups: dict[int, dict[int, KeyGroupState]] = defaultdict(dict)
         for (number, label), index in sorted(indexes.items()):
@@ -141,8 +147,10 @@ class _Reader:
             for number, properties in every
         }
 
-    def _rows(self, variable: str, operators: Sequence[int], *columns: str) -> Iterator[Row]:
-        """The rows of a state variable of some operators: `operator`, `key_group` and the given columns."""
+    def _rows(
+        self, variable: str, operators: Sequence[int], *columns: str, where: Column | None = None
+    ) -> Iterator[Row]:
+        """The rows of a variable of some operators, all or some: `operator`, `key_group` and the given columns."""
         if not operators:
             return iter(())
         read = self.spark.read.format("statestore").option("batchId", self.micro_batch)
@@ -150,6 +158,7 @@ class _Reader:
         def of(number: int) -> DataFrame:
             options: dict[str, int | str] = {"operatorId": number, "stateVarName": variable}
             rows = read.options(**options).load(self.folder)
-            return rows.select(F.lit(number).alias("operator"), "key.key_group", *columns)
+            chosen = rows.select(F.lit(number).alias("operator"), "key.key_group", *columns)
+            return chosen if where is None else chosen.where(where)
 
         return reduce(DataFrame.unionByName, map(of, operators)).toLocalIterator()

@@ -12,6 +12,7 @@ import json
 from collections import Counter, defaultdict
 from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass
+from itertools import groupby
 from typing import Any, NamedTuple
 
 import numpy as np
@@ -21,16 +22,17 @@ from tvfsql.errors import DataError, UnsupportedError
 from tvfsql.plan.window import Session
 from tvfsql.runtime.arrow.batches import from_bytes, joined, to_bytes
 from tvfsql.runtime.arrow.columns import Ints
+from tvfsql.runtime.arrow.spark_hash import xxhash64
 from tvfsql.runtime.merge.session_merge import Intervals
 from tvfsql.runtime.stream.exchange.key_groups import key_group_labels
 from tvfsql.runtime.stream.exchange.rows_by_key import HASH
-from tvfsql.runtime.stream.rescale.spark_hash import xxhash64
 from tvfsql.runtime.stream.rescale.state_rows import GroupState, SetTimers
-from tvfsql.runtime.stream.state.chunk_blocks import unpacked
+from tvfsql.runtime.stream.state.chunk_blocks import Stored, of_entry, unpacked
+from tvfsql.runtime.stream.state.chunk_index import listed
 from tvfsql.runtime.stream.state.chunk_keys import ChunkKey, Key, Kind
 from tvfsql.runtime.stream.state.chunk_store import ChunkStore
 from tvfsql.runtime.stream.state.description import Description
-from tvfsql.runtime.stream.state.hash_buckets import HashBuckets
+from tvfsql.runtime.stream.state.hash_buckets import BucketRows, HashBuckets
 from tvfsql.runtime.stream.state.memory import MemoryState, MemoryTimers
 from tvfsql.runtime.stream.state.timer_queue import QueueName, TimerQueue
 from tvfsql.runtime.stream.state.timer_rows import TimerRows
@@ -74,20 +76,19 @@ class Division:
         labels = key_group_labels(self.after if is_divided(description) else 1)
         for target in labels:
             yield Part(target, label, "index", json.dumps([watermark, channels]), text.encode())
-            for kind, number in _marks(description, chunks):
+            for kind, number in _marks(state, chunks):
                 yield Part(target, label, "mark", json.dumps([kind, number]))
             for name, (now, _) in state.queues.items():
                 yield Part(target, label, "queue", json.dumps([*name, now]))
-        for key, data in unpacked(chunks, _fields(description), state.chunks):
+        for key, rows in self._rows(description, state, chunks):
             if key.kind not in MADE_AGAIN:
-                rows = from_bytes(data)
                 hashes = self._hashes(description, key, rows) if is_divided(description) else None
                 for target, part in self._by_target(label, labels, rows, hashes):
                     yield Part(target, label, "chunk", json.dumps(key), to_bytes(part))
         for (service, clock), _, data in state.timers:
             if service not in TIMERS:
                 raise UnsupportedError(f"{description.operator} has timers of {service}, which cannot be divided")
-            rows = from_bytes(data)
+            rows = of_entry(data)
             to_all = ((target, rows) for target in labels)
             by_key = self._by_target(label, labels, rows, rows.column(0).to_numpy())
             for target, part in to_all if service == SLOTS else by_key:
@@ -117,6 +118,17 @@ class Division:
             dict(timers.queues),
             [SetTimers(name, number, data) for (name, number), data in timers.chunks.items()],
         )
+
+    def _rows(self, description: Description, state: GroupState, index: bytes) -> Iterator[tuple[ChunkKey, Any]]:
+        """The chunks of a key group, those of buckets without rows that have been replaced."""
+        for key, found in groupby(unpacked(index, state.chunks), key=lambda each: each[0][:3]):
+            chunks = [*found]
+            if key[0] in (Kind.BUCKET, Kind.SESSIONS):
+                first = chunks[0][0]
+                rows = BucketRows(lambda batch, first=first: self._hashes(description, first, batch))  # type: ignore[misc]
+                live = rows.live([batch for _, batch in chunks])
+                chunks = [(at, batch) for (at, _), batch in zip(chunks, live, strict=True)]
+            yield from chunks
 
     def _by_target(
         self, label: int, labels: Sequence[int], rows: pa.RecordBatch, hashes: Ints | None
@@ -160,11 +172,9 @@ def is_divided(description: Description) -> bool:
     return bool(description.keys) or description.operator == WATERMARK
 
 
-def _marks(description: Description, index: bytes) -> Iterator[tuple[int, int]]:
+def _marks(state: GroupState, index: bytes) -> Iterator[tuple[int, int]]:
     """The keys without rows in an index: (kind, number)."""
-    for kind, number, *_ in np.frombuffer(index, dtype=np.int64).reshape(_fields(description), -1).T.tolist():
-        if kind in SINCE:
-            yield kind, number
+    return ((one.kind, one.number) for one in listed(Stored(state.chunks), index) if one.kind in SINCE)
 
 
 def _description(indexes: Sequence[Part]) -> Description:
@@ -173,11 +183,6 @@ def _description(indexes: Sequence[Part]) -> Description:
     """
     ((text, _),) = Counter(part.data for part in indexes).most_common(1)
     return Description.load(text.decode())
-
-
-def _fields(description: Description) -> int:
-    """The number of fields of a chunk in an index."""
-    return 7 if isinstance(description.window, Session) else 5
 
 
 def _rows_together(description: Description, state: MemoryState, parts: Sequence[Part]) -> ChunkStore:
@@ -198,8 +203,7 @@ def _rows_together(description: Description, state: MemoryState, parts: Sequence
         return opened.store
     store = ChunkStore(state, joined, description.inputs)
     buckets = [batch for key, batches in together.items() if key.kind == Kind.BUCKET for batch in batches]
-    if buckets:
-        HashBuckets(store).replace(joined(buckets), [0])
+    HashBuckets(store).restore(buckets)
     for key, batches in together.items():
         if key.kind != Kind.BUCKET:
             store.restore(key, batches)

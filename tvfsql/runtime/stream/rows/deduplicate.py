@@ -191,10 +191,10 @@ class Deduplication(RowKeyGroup):
         if watermark is not None and watermark >= END_OF_INPUT:
             buckets = sorted({*buckets, *self.buckets.every()})
         if buckets:
-            stored = self.buckets.read(buckets)
-            count = sum(batch.num_rows for batch in stored)
+            stored = [batch for batch in self.buckets.read(buckets) if batch.num_rows]
             batches, self.waiting = [*stored, *self.waiting], []
-            yield from self._spans_over(joined(batches), count, watermark)
+            if batches:
+                yield from self._spans_over(joined(batches), stored, watermark)
 
     @property
     def output_watermark(self) -> int | None:
@@ -219,11 +219,12 @@ class Deduplication(RowKeyGroup):
         fired = [queue.pop(watermark).column(0).to_numpy() for queue in (self.final, self.clean_up)]
         return np.concatenate(fired)
 
-    def _spans_over(self, rows: Any, stored: int, watermark: int | None) -> Iterator[Emit]:
-        """Merge the spans of some buckets: those in state (the first `stored` rows) and new ones. Emit what is due,
-        forget what is over, and write the rest."""
+    def _spans_over(self, rows: Any, stored: Sequence[Any], watermark: int | None) -> Iterator[Emit]:
+        """Merge the spans of some buckets: those in state (`stored`, the first of the rows) and new ones. Emit what is
+        due, forget what is over, and write the rest."""
         spans, kept = self.spec.spans(rows)
-        changed = (kept >= stored) | _differ(spans, START, rows, kept) | _differ(spans, END, rows, kept)
+        is_new = kept >= sum(batch.num_rows for batch in stored)
+        changed = is_new | _differ(spans, START, rows, kept) | _differ(spans, END, rows, kept)
         gone = np.zeros(len(kept), dtype=np.bool_)
         if watermark is not None:
             out, gone = self._over(spans, watermark)
@@ -235,8 +236,9 @@ class Deduplication(RowKeyGroup):
                 spans = self._emptied(spans, out)
                 changed |= out
         spans, lacking = self._timed(spans, watermark, gone)
-        buckets = np.unique(self.buckets.numbers(hashes_of(spans)[changed | gone | lacking]))
-        self.buckets.replace(spans.filter(pa.array(~gone)), buckets.tolist())
+        hashes = hashes_of(spans)[changed | gone | lacking]
+        self.buckets.update(spans.filter(pa.array(~gone)), hashes, stored)
+        self.buckets.make_room()
 
     def _over(self, spans: Any, watermark: int) -> tuple[Mask, Mask]:
         """Which spans are emitted, and which are forgotten. At the end of the input all are forgotten."""

@@ -40,7 +40,7 @@ from pyspark.sql import DataFrame
 
 from tvfsql.plan.joins.equal_pair import KINDS
 from tvfsql.plan.stream import TWO_INPUTS, StreamContext, StreamOptions
-from tvfsql.runtime.arrow.batches import changes_in, joined, key_codes, sort_order
+from tvfsql.runtime.arrow.batches import changes_in, joined, key_codes, rows_of_piece, sort_order
 from tvfsql.runtime.arrow.columns import Ints, Mask
 from tvfsql.runtime.arrow.ranks import sort_codes
 from tvfsql.runtime.merge.kernel import TIMESTAMP
@@ -202,7 +202,7 @@ class VersionedRows(RowKeyGroup):
             rows = self._waiting(rows, watermark)
         due = [] if rows is None else [rows]
         if watermark is not None and watermark != before:
-            due += self._reached(watermark)
+            due += self._reached(before, watermark)
         if due or versions is not None:
             yield from self._join(joined(due) if due else None, versions, watermark)
         if watermark is not None and watermark >= END_OF_INPUT:
@@ -230,27 +230,26 @@ class VersionedRows(RowKeyGroup):
         for start, stop in pairwise([*heads, len(numbers)]):
             self.store.append(_slot(int(numbers[start])), rows.slice(start, stop - start))
 
-    def _reached(self, watermark: int) -> Iterator[Any]:
-        """Take the rows that the watermark has passed out of their slots."""
+    def _reached(self, before: int | None, watermark: int) -> Iterator[Any]:
+        """The rows that the watermark has passed now. A slot is dropped when it has passed all its rows."""
         for number in sorted(self.store.numbers(Kind.JOIN_SLOT)):
             if number * self.spec.slot > watermark:
                 return
             rows = joined(self.store.read(_slot(number)))
-            over: Mask = self.spec.micros(rows, LEFT) // 1000 <= watermark
-            if not over.any():
-                continue
-            rest = rows.filter(pa.array(~over))
-            if rest.num_rows:
-                self.store.replace(_slot(number), rest)
-            else:
+            times = self.spec.micros(rows, LEFT) // 1000
+            over: Mask = times <= watermark
+            if over.all():
                 self.store.drop(_slot(number))
-            yield rows.filter(pa.array(over))
+            if before is not None:
+                over &= times > before
+            if over.any():
+                yield rows.filter(pa.array(over))
 
     def _join(self, rows: Any, fresh: Any, watermark: int | None) -> Iterator[Emit]:
         """Emit rows with their versions, and take in new versions."""
         hashes = [hashes_of(batch) for batch in (rows, fresh) if batch is not None]
         buckets = np.unique(self.buckets.numbers(np.concatenate(hashes))).tolist()
-        stored = self.buckets.read(buckets)
+        stored = [batch for batch in self.buckets.read(buckets) if batch.num_rows]
         every = [*stored, *([fresh] if fresh is not None else [])]
         if not every:
             if self.spec.kind == "left":
@@ -263,16 +262,18 @@ class VersionedRows(RowKeyGroup):
             yield from self._paired(rows, versions)
         kept = self.spec.counting(versions, watermark)
         is_new = order >= sum(batch.num_rows for batch in stored)
-        changed = np.unique(self.buckets.numbers(hashes_of(versions)[is_new | ~kept]))
-        self.buckets.replace(versions.filter(pa.array(kept)), changed.tolist())
+        self.buckets.update(versions.filter(pa.array(kept)), hashes_of(versions)[is_new | ~kept], stored)
+        self.buckets.make_room()
 
     def _paired(self, rows: Any, versions: Any) -> Iterator[Emit]:
         found = self.spec.found(rows, versions)
         if self.spec.kind == "inner":
             rows, found = rows.filter(pa.array(found >= 0)), found[found >= 0]
-        if len(found):
-            others = versions.take(pa.array(found, mask=found < 0))
-            yield self._wide(rows, others.columns[: self.spec.columns[RIGHT]])
+        most = rows_of_piece([rows, versions])
+        for at in range(0, len(found), most):
+            of_rows = found[at : at + most]
+            others = versions.take(pa.array(of_rows, mask=of_rows < 0))
+            yield self._wide(rows.slice(at, most), others.columns[: self.spec.columns[RIGHT]])
 
     def _alone(self, rows: Any) -> Iterator[Emit]:
         yield self._wide(rows, [pa.nulls(rows.num_rows)] * self.spec.columns[RIGHT])

@@ -16,10 +16,11 @@ class Kind(IntEnum):
     EMITTED_WINDOW = 4  # of `FiringWindows`; number: the slice that the window ends on
     EARLY_SINCE = 5  # of `FiringWindows`, without rows; number: since when (epoch ms) rows wait for an early fire
     LATE_SINCE = 6  # the same for a late fire
-    SESSIONS = 7  # of `OpenSessions`; number: order of insertion
+    SESSIONS = 7  # of `OpenSessions`: a BUCKET of intervals
     BUCKET = 8  # of `HashBuckets`; level: how many bits of the hash are used, number: those bits
     JOIN_SLOT = 9  # of interval and temporal joins; level: the side, number: the slot
     BLOCK = 10  # of `ChunkBlocks`: small chunks of any other kind
+    INDEX = 11  # of `ChunkIndex`: a layer of the list of chunks
 
 
 PARTIALS = (Kind.SLICE, Kind.SLICE_RUN, Kind.SESSIONS)

@@ -4,7 +4,7 @@ A micro-batch reads the index and only the chunks that it needs, and writes its 
 go within a micro-batch never reach the state. The number of state calls depends on the keys here (slices, for example),
 never on the keys of the query; small chunks share calls (`ChunkBlocks`). New rows are merged with the last chunk if it
 has at most as many rows. So a key usually has one chunk, and at most log2(its rows). Each row is rewritten at most that
-often.
+often. What is written follows what changed, also of the index (`ChunkIndex`).
 """
 
 from __future__ import annotations
@@ -16,8 +16,16 @@ from typing import Protocol
 import numpy as np
 import pyarrow as pa
 
-from tvfsql.runtime.arrow.batches import from_bytes
-from tvfsql.runtime.stream.state.chunk_blocks import SMALL_BYTES, SMALL_ROWS, Block, ChunkBlocks, Entries, Placed, entry
+from tvfsql.runtime.stream.state.chunk_blocks import (
+    SMALL_BYTES,
+    SMALL_ROWS,
+    Block,
+    ChunkBlocks,
+    Placed,
+    entry,
+    of_entry,
+)
+from tvfsql.runtime.stream.state.chunk_index import ChunkIndex, Entries, Record
 from tvfsql.runtime.stream.state.chunk_keys import PARTIALS, ChunkKey, Key, Kind
 from tvfsql.runtime.stream.time.valve import Valve
 
@@ -34,7 +42,9 @@ class State(Entries, Protocol):
     def set_index(self, index: Index) -> None: ...
 
 
+Merge = Callable[[Sequence[pa.RecordBatch], bool], pa.RecordBatch]
 Times = tuple[int, int]  # the first and the last time of the rows of a chunk
+NO_TIMES: Times = (2**62, -(2**62))  # of a chunk whose rows have no time
 
 
 @dataclass(slots=True)
@@ -77,11 +87,13 @@ class ChunkStore:
         self.chunks: dict[Key, list[Chunk]] = {}
         self.blocks = ChunkBlocks(state)
         self.removed: list[ChunkKey] = []
+        self.changed: set[Key] = set()  # the keys whose records in the index change
         self.before = state.index()
+        watermark, channels, data = self.before or (None, "", b"")
         if self.before is not None:
-            watermark, channels, index = self.before
             self.valve = Valve.load(watermark, channels, inputs)
-            self._load_index(index)
+        self.index = ChunkIndex(state, data)
+        self._load_index()
 
     def __contains__(self, key: Key) -> bool:
         return key in self.chunks
@@ -94,16 +106,20 @@ class ChunkStore:
         """The numbers of the keys of a kind."""
         return (key.number for key in self.chunks if key.kind == kind)
 
-    def append(self, key: Key, batch: pa.RecordBatch) -> None:
-        """Add rows to a key."""
+    def append(self, key: Key, batch: pa.RecordBatch, merge: Merge | None = None, fan: int = 1) -> None:
+        """Add rows to a key. `merge` makes one batch of the last chunks and these rows, oldest first; it is also passed
+        whether these are all rows of the key. Chunks with up to `fan` times as many rows as those behind them are
+        merged with them: the larger, the fewer chunks a key has."""
         chunks = self.chunks.setdefault(key, [])
         rows, kept = batch.num_rows, len(chunks)
-        while kept and chunks[kept - 1].rows <= rows:
+        while kept and chunks[kept - 1].rows <= fan * rows:
             kept -= 1
             rows += chunks[kept].rows
         if kept < len(chunks):
             older = [self._load(key, place) for place in range(kept, len(chunks))]
-            batch = self.merge([*older, batch])
+            batch = self.merge([*older, batch]) if merge is None else merge([*older, batch], not kept)
+        elif merge is not None and not kept:
+            batch = merge([batch], True)
         self._put(key, kept, batch)
 
     def replace(self, key: Key, batch: pa.RecordBatch) -> None:
@@ -118,8 +134,24 @@ class ChunkStore:
             self._put(key, len(chunks), batch)
 
     def mark(self, key: Key) -> None:
-        """Add a key without rows. Only for stores without `times`."""
-        self.chunks.setdefault(key, [])
+        """Add a key without rows."""
+        if key not in self.chunks:
+            self.chunks[key] = []
+            self.changed.add(key)
+
+    def retime(self, key: Key, times: Times) -> None:
+        """Replace the times of the rows of a key, which are known better than those of its chunks."""
+        for chunk in self.chunks[key]:
+            if chunk.times != times:
+                chunk.times = times
+                self.changed.add(key)
+
+    def times_in(self, key: Key) -> Times:
+        """The first and the last time of the rows of a key; NO_TIMES if there are none."""
+        found = [chunk.times for chunk in self.chunks[key] if chunk.times is not None]
+        return min((first for first, _ in found), default=NO_TIMES[0]), max(
+            (last for _, last in found), default=NO_TIMES[1]
+        )
 
     def read(self, key: Key) -> list[pa.RecordBatch]:
         """The rows of a key, oldest first; empty if there is no such key."""
@@ -129,6 +161,7 @@ class ChunkStore:
         """Remove a key and its rows."""
         self._cut(key, 0)
         del self.chunks[key]
+        self.changed.add(key)
 
     def flush(self) -> None:
         """Write the changes to state."""
@@ -136,47 +169,59 @@ class ChunkStore:
             self.state.remove_chunk(removed)
         self._write_anew()
         self._write_together()
-        times = (0, 0) if self.times_of else ()
-        index: list[tuple[int, ...]] = [
-            (Kind.BLOCK, number, 0, block.rows, block.size, *times) for number, block in self.blocks.blocks.items()
-        ]
-        for key, chunks in self.chunks.items():
-            for place, chunk in enumerate(chunks):
-                if chunk.changed and chunk.placed is None:
-                    data = entry(self._load(key, place))
-                    chunk.size = len(data)
-                    self.state.set_chunk(_chunk_key(key, place), data)
-                where = chunk.placed.where if chunk.placed else chunk.size
-                index.append((*key, chunk.rows, where, *(chunk.times or ())))
-            if not chunks:
-                index.append((*key, 0, 0))
-        after = self.valve.watermark, self.valve.dump(), np.array(index, dtype=np.int64).T.tobytes()
+        records = {key: self._written(key) for key in sorted(self.changed)}
+        records |= self._block_records()
+        data = self.before[2] if self.before else b""
+        if records:
+            data = self.index.changed(records, len(self.chunks) + len(self.blocks.blocks))
+        after = self.valve.watermark, self.valve.dump(), data
         if after != self.before:
             self.state.set_index(after)
 
+    def _written(self, key: Key) -> list[Record]:
+        """Write the changed chunks of a key. Returns the records of all its chunks; none if it is gone."""
+        chunks = self.chunks.get(key)
+        if chunks is None:
+            return []
+        found = []
+        for place, chunk in enumerate(chunks):
+            if chunk.changed and chunk.placed is None:
+                data = entry(self._load(key, place))
+                chunk.size = len(data)
+                self.state.set_chunk(_chunk_key(key, place), data)
+            where = chunk.placed.where if chunk.placed else chunk.size
+            found.append(Record(*key, chunk.rows, where, *(chunk.times or (0, 0))))
+        return found or [Record(*key, 0, 0, 0, 0)]
+
+    def _block_records(self) -> dict[Key, list[Record]]:
+        """The records of the blocks that are new or gone."""
+        gone = {Key(Kind.BLOCK, number): list[Record]() for number in self.blocks.remove_empty()}
+        made = {
+            Key(Kind.BLOCK, number): [Record(Kind.BLOCK, number, 0, block.rows, block.size, 0, 0)]
+            for number, block in self.blocks.blocks.items()
+            if number not in self.stored_blocks
+        }
+        return gone | made
+
     def _write_anew(self) -> None:
-        """Chunks of blocks that are mostly gone become changed chunks. Removes the blocks without chunks."""
-        if not self.blocks.blocks:
+        """Chunks of blocks that are mostly gone become changed chunks."""
+        thin = self.blocks.thin()
+        if not thin:
             return
-        placed = [
-            (chunk.placed.block, key, place, chunk)
-            for key, chunks in self.chunks.items()
-            for place, chunk in enumerate(chunks)
-            if chunk.placed
-        ]
-        thin = self.blocks.thin((block, chunk.rows) for block, _, _, chunk in placed)
-        for block, key, place, chunk in placed:
-            if block in thin:
-                self._load(key, place)
-                chunk.placed, chunk.changed = None, True
-        self.blocks.keep({block for block, *_ in placed} - thin)
+        for key, chunks in self.chunks.items():
+            for place, chunk in enumerate(chunks):
+                if chunk.placed and chunk.placed.block in thin:
+                    self._load(key, place)
+                    self._leave_block(chunk)
+                    chunk.changed = True
+                    self.changed.add(key)
 
     def _write_together(self) -> None:
         """Write the small ones of the changed chunks into blocks."""
         small = [
             (key, place, chunk)
-            for key, chunks in self.chunks.items()
-            for place, chunk in enumerate(chunks)
+            for key in sorted(self.changed)
+            for place, chunk in enumerate(self.chunks.get(key, ()))
             if chunk.changed and 0 < chunk.rows <= SMALL_ROWS and chunk.size <= SMALL_BYTES
         ]
         together = self.blocks.write([self._load(key, place) for key, place, _ in small])
@@ -193,7 +238,8 @@ class ChunkStore:
     def times(self) -> Times | None:
         """The first and the last time of all rows; None if there are no rows."""
         found = [chunk.times for chunks in self.chunks.values() for chunk in chunks if chunk.times is not None]
-        return (min(first for first, _ in found), max(last for _, last in found)) if found else None
+        first, last = min((one for one, _ in found), default=0), max((one for _, one in found), default=-1)
+        return (first, last) if first <= last else None
 
     @property
     def rows(self) -> int:
@@ -205,20 +251,27 @@ class ChunkStore:
         """The approximate size of the rows in bytes."""
         return sum(chunk.size for chunks in self.chunks.values() for chunk in chunks)
 
-    def _load_index(self, index: bytes) -> None:
-        columns = 5 if self.times_of is None else 7
-        fields = np.frombuffer(index, dtype=np.int64).reshape(columns, -1).tolist()
-        for kind, number, level, rows, size, *times in zip(*fields, strict=True):
-            if kind == Kind.BLOCK:  # before all its chunks
-                self.blocks.blocks[number] = Block(rows, size)
-                continue
-            chunks = self.chunks.setdefault(Key(Kind(kind), number, level), [])
-            placed = Placed.at(size) if size < 0 else None
-            if placed:
-                size = self.blocks.size(placed, rows)
-            if size or placed:
-                of = (times[0], times[1]) if times else None
-                chunks.append(Chunk(rows, size, of, stored=placed is None, placed=placed))
+    def _load_index(self) -> None:
+        found = self.index.records()
+        blocks = [one for (one, *_) in found.values() if one.kind == Kind.BLOCK]
+        self.blocks.blocks = {one.number: Block(one.rows, one.where) for one in blocks}
+        self.stored_blocks = {*self.blocks.blocks}
+        for key, records in found.items():
+            if key.kind != Kind.BLOCK:
+                self.chunks[key] = [self._of_record(one) for one in records if one.where]
+
+    def _of_record(self, one: Record) -> Chunk:
+        times = (one.first, one.last) if self.times_of else None
+        if one.where > 0:
+            return Chunk(one.rows, one.where, times, stored=True)
+        placed = Placed.at(one.where)
+        self.blocks.blocks[placed.block].left += one.rows
+        return Chunk(one.rows, self.blocks.size(placed, one.rows), times, placed=placed)
+
+    def _leave_block(self, chunk: Chunk) -> None:
+        if chunk.placed:
+            self.blocks.blocks[chunk.placed.block].left -= chunk.rows
+            chunk.placed = None
 
     def _put(self, key: Key, place: int, batch: pa.RecordBatch) -> None:
         """Write rows as the chunk at `place`, and make it the last chunk of the key."""
@@ -227,8 +280,9 @@ class ChunkStore:
         if place == len(chunks):
             chunks.append(Chunk(0, 0))
         chunk = chunks[place]
+        self._leave_block(chunk)
+        self.changed.add(key)
         chunk.batch, chunk.rows, chunk.size, chunk.changed = batch, batch.num_rows, batch.nbytes, True
-        chunk.placed = None
         chunk.times = self.times_of(batch) if self.times_of else None
 
     def _load(self, key: Key, place: int) -> pa.RecordBatch:
@@ -237,7 +291,7 @@ class ChunkStore:
             if chunk.placed:
                 batch = self.blocks.rows(chunk.placed, chunk.rows)
             else:
-                batch = from_bytes(self.state.chunk(_chunk_key(key, place)))
+                batch = of_entry(self.state.chunk(_chunk_key(key, place)))
             chunk.batch = self._fitted(batch) if key.kind in PARTIALS and self.columns else batch
         return chunk.batch
 
@@ -254,6 +308,8 @@ class ChunkStore:
         """Remove the chunks of a key from place `kept` on."""
         chunks = self.chunks[key]
         self.removed += [_chunk_key(key, place) for place in range(kept, len(chunks)) if chunks[place].stored]
+        for chunk in chunks[kept:]:
+            self._leave_block(chunk)
         del chunks[kept:]
 
 

@@ -10,7 +10,7 @@ from dataclasses import asdict, dataclass
 from typing import get_args
 
 from tvfsql.errors import DataError
-from tvfsql.plan.checkpoint.layout import LAYOUT, READ
+from tvfsql.plan.checkpoint.layout import LAYOUT
 from tvfsql.plan.window import Window
 
 _WINDOWS: dict[str, type[Window]] = {kind.__name__: kind for kind in get_args(Window)}
@@ -40,10 +40,10 @@ class Description:
         """Parse a description. Raises DataError if the state has a layout that this version does not read."""
         parts = json.loads(text or "{}")
         layout = parts.pop("layout", None)
-        if layout not in READ:
+        if layout != LAYOUT:
             raise DataError(
                 f"this state has {'no known layout' if layout is None else f'layout {layout}'}, "
-                f"but this version of tvfsql reads layout {' and '.join(map(str, READ))}",
+                f"but this version of tvfsql reads layout {LAYOUT}",
                 hint="read it with the version that wrote it",
             )
         if parts["window"] is not None:

@@ -2,12 +2,12 @@
 
 Chunks of some thousand timers are in order of time, with one small index. So the number of state calls does not depend
 on the number of timers, and a micro-batch reads and writes only the chunks of the times that it touches. All timers of
-one time are in one chunk, so that duplicates are found.
+one time are in one chunk, so that duplicates are found. Timers behind a full chunk start another one.
 """
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Sequence
+from collections.abc import Callable, Iterable, Iterator, Sequence
 from dataclasses import dataclass
 from heapq import heappop, heappush
 from itertools import chain, count, groupby, pairwise
@@ -17,10 +17,11 @@ from typing import Protocol
 import numpy as np
 import pyarrow as pa
 
-from tvfsql.runtime.arrow.batches import changes_in, from_bytes, to_bytes
+from tvfsql.runtime.arrow.batches import changes_in
+from tvfsql.runtime.stream.state.chunk_blocks import entry, of_entry
 from tvfsql.runtime.stream.state.timer_rows import Timer, TimerRows, by_time, each, pieces, still_set, times_of
 
-CHUNK_ROWS = 8192
+CHUNK_ROWS = 2048
 
 QueueName = tuple[str, str]  # (service, clock)
 
@@ -42,10 +43,12 @@ class TimerState(Protocol):
 
 @dataclass(slots=True)
 class TimerChunk:
-    """Timers in order of time: the first time, their number, and the timers themselves, once they are loaded."""
+    """Timers in order of time: the first and the last time, their number, and the timers themselves, once they are
+    loaded."""
 
     number: int
     first: int
+    last: int
     rows: int
     timers: pa.RecordBatch | None = None
     changed: bool = False
@@ -65,8 +68,8 @@ class TimerQueue:
         self.before = state.queue(name)
         if self.before is not None:
             self.now, index = self.before
-            fields = np.frombuffer(index, dtype=np.int64).reshape(3, -1).tolist()
-            self.chunks = [TimerChunk(number, first, rows) for number, first, rows in zip(*fields, strict=True)]
+            fields = np.frombuffer(index, dtype=np.int64).reshape(4, -1).tolist()
+            self.chunks = [TimerChunk(*of_chunk) for of_chunk in zip(*fields, strict=True)]
         self.stored = [chunk.number for chunk in self.chunks]
         self.numbers = count(max(self.stored, default=-1) + 1)
         self.log: list[tuple[pa.RecordBatch, bool]] = []  # timers to set (False) or to delete (True)
@@ -130,7 +133,7 @@ class TimerQueue:
     def latest(self) -> int | None:
         """The time of the last timer (epoch ms); None without timers."""
         self._settle()
-        return int(times_of(self._load(self.chunks[-1]))[-1]) if self.chunks else None
+        return self.chunks[-1].last if self.chunks else None
 
     def restore(self, parts: Sequence[TimerQueue]) -> None:
         """Start a new queue with all timers of older ones. Its clock is the smallest of theirs, if all have one."""
@@ -153,8 +156,8 @@ class TimerQueue:
                 self.state.remove_chunk(self.name, number)
         for chunk in self.chunks:
             if chunk.changed:
-                self.state.set_chunk(self.name, chunk.number, to_bytes(self._load(chunk)))
-        index = [(chunk.number, chunk.first, chunk.rows) for chunk in self.chunks]
+                self.state.set_chunk(self.name, chunk.number, entry(self._load(chunk)))
+        index = [(chunk.number, chunk.first, chunk.last, chunk.rows) for chunk in self.chunks]
         after = self.now, np.array(index, dtype=np.int64).T.tobytes()
         stays_empty = self.before is not None and not self.before[1] and not after[1]
         if after != self.before and (clock_alone or not stays_empty):
@@ -190,25 +193,44 @@ class TimerQueue:
         places = np.searchsorted([chunk.first for chunk in self.chunks[1:]], times_of(timers), side="right")
         starts = np.flatnonzero(changes_in(places)).tolist()
         for start, stop in reversed(list(pairwise([*starts, len(places)]))):  # from last to first, so places stay valid
-            place, noted = int(places[start]), timers.slice(start, stop - start)
-            stored = [self._load(chunk) for chunk in self.chunks[place : place + 1]]
-            rows = self.rows.joined([*stored, noted])
-            undone = np.append(np.zeros(rows.num_rows - noted.num_rows, dtype=np.bool_), deletes[start:stop])
-            self._replace(place, by_time(still_set(rows, undone))[0])
+            place = int(places[start])
+            behind = start
+            if place < len(self.chunks) and self.chunks[place].rows < CHUNK_ROWS:
+                behind = stop
+            elif place < len(self.chunks):
+                last = self.chunks[place].last
+                behind += int(np.searchsorted(times_of(timers)[start:stop], last, side="right"))
+            if behind < stop:  # behind a full chunk, or the first timers
+                noted = still_set(timers.slice(behind, stop - behind), deletes[behind:stop])
+                self._insert(place + 1, noted)
+            if start < behind:
+                noted, stored = timers.slice(start, behind - start), self._load(self.chunks[place])
+                rows = self.rows.joined([stored, noted])
+                undone = np.append(np.zeros(stored.num_rows, dtype=np.bool_), deletes[start:behind])
+                self._replace(place, by_time(still_set(rows, undone))[0])
 
     def _load(self, chunk: TimerChunk) -> pa.RecordBatch:
         if chunk.timers is None:
-            chunk.timers = from_bytes(self.state.chunk(self.name, chunk.number))
+            chunk.timers = of_entry(self.state.chunk(self.name, chunk.number))
         return chunk.timers
 
     def _replace(self, place: int, timers: pa.RecordBatch) -> None:
         """Replace the chunk at `place` by timers, under its number, and under new numbers if it must be split."""
         numbers = chain((chunk.number for chunk in self.chunks[place : place + 1]), self.numbers)
-        self.chunks[place : place + 1] = [
-            TimerChunk(next(numbers), int(times_of(piece)[0]), piece.num_rows, piece, True)
-            for piece in pieces(timers, CHUNK_ROWS)
-            if piece.num_rows
-        ]
+        self.chunks[place : place + 1] = _chunks(timers, numbers)
+
+    def _insert(self, place: int, timers: pa.RecordBatch) -> None:
+        self.chunks[place:place] = _chunks(timers, self.numbers)
+
+
+def _chunks(timers: pa.RecordBatch, numbers: Iterator[int]) -> list[TimerChunk]:
+    """Timers in order of time as chunks with these numbers."""
+    found = []
+    for piece in pieces(timers, CHUNK_ROWS):
+        if piece.num_rows:
+            times = times_of(piece)
+            found.append(TimerChunk(next(numbers), int(times[0]), int(times[-1]), piece.num_rows, piece, True))
+    return found
 
 
 class DueTimers:

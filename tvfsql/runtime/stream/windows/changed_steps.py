@@ -23,6 +23,8 @@ from tvfsql.runtime.stream.state.chunk_store import ChunkStore
 from tvfsql.runtime.stream.time.slice_clock import Span
 from tvfsql.runtime.stream.windows.slice_tree import slice_key
 
+FAN = 4  # the emitted step is rewritten with the rows that a step changes if it has at most so many times the rows
+
 
 @dataclass(frozen=True)
 class ChangedSteps:
@@ -63,8 +65,10 @@ class ChangedSteps:
         for number in numbers[len(waiting) :]:
             self.store.drop(slice_key(number))
         emitted, key = self._emitted(), Key(Kind.EMITTED_STEP, self.span.opening(fired))
+        if emitted is not None:
+            emitted = emitted.filter(pa.array(self._has_key_of(emitted, joined(fresh))))
         parts = [*([emitted] if emitted is not None else []), *late, *fresh]
-        self.store.replace(key, self.layout.merged(parts, into=key.number))
+        self.store.append(key, self.layout.merged(parts, into=key.number), self._newest, FAN)
 
     def expire(self, expired: int) -> None:
         """Drop the emitted step of a cycle whose last window has fired."""
@@ -79,7 +83,10 @@ class ChangedSteps:
     def _emitted(self) -> pa.RecordBatch | None:
         """The rows of the previous step; None if the cycle has no step yet. At most one cycle is open."""
         batches = [batch for key in self.store.keys(Kind.EMITTED_STEP) for batch in self.store.read(key)]
-        return joined(batches) if batches else None
+        return self.layout.newest(batches) if batches else None
+
+    def _newest(self, batches: Sequence[pa.RecordBatch], every: bool) -> pa.RecordBatch:
+        return self.layout.newest(batches)
 
     def _has_key_of(self, rows: pa.RecordBatch, others: pa.RecordBatch) -> Mask:
         """Which rows have a key that is also in `others`."""

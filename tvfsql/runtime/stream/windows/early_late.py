@@ -27,6 +27,7 @@ from tvfsql.runtime.stream.windows.slice_tree import slice_key
 from tvfsql.runtime.stream.windows.slicing import SlicingWindows
 
 FIRE_ROWS = 500_000  # about how many rows are made at a time
+FAN = 4  # what was emitted is rewritten with what is emitted now if it has at most so many times the rows
 
 
 class FiringWindows(KeyGroup):
@@ -172,17 +173,16 @@ class FiringWindows(KeyGroup):
     def _accumulated(self, fresh: pa.RecordBatch) -> pa.RecordBatch:
         """The increments, added to what was emitted last. The result is kept while its window may change."""
         windows = np.unique(self.layout.slices(fresh)).tolist()
-        emitted = [batch for number in windows for batch in self.store.read(Key(Kind.EMITTED_WINDOW, number))]
+        keys = (Key(Kind.EMITTED_WINDOW, number) for number in windows)
+        emitted = [self.layout.newest(self.store.read(key)) for key in keys if key in self.store]
         before = joined(emitted) if emitted else fresh.slice(0, 0)
         old, new = self._codes(before, fresh)
         touched = np.isin(old, new)
         changed = before.filter(pa.array(touched))
         now = self.layout.merged([changed, fresh])
-        kept = self.layout.by_slice(before.filter(pa.array(~touched)))
         for number, batch in self.layout.by_slice(now).items():
             if self._closed is None or number > self._closed:
-                key = Key(Kind.EMITTED_WINDOW, number)
-                self.store.replace(key, joined([kept[number], batch]) if number in kept else batch)
+                self.store.append(Key(Kind.EMITTED_WINDOW, number), batch, self._newest, FAN)
         old, new = self._codes(changed, now)
         order = np.argsort(new)
         at = np.full(now.num_rows, -1)
@@ -190,6 +190,9 @@ class FiringWindows(KeyGroup):
         partials = changed.take(pa.array(at, mask=at < 0)).columns[self.layout.keys + 1 :]
         names = [name for name, _ in self.layout.merges]
         return now.append_column(BEFORE, pa.StructArray.from_arrays(partials, names=names, mask=pa.array(at < 0)))
+
+    def _newest(self, batches: Sequence[pa.RecordBatch], every: bool) -> pa.RecordBatch:
+        return self.layout.newest(batches)
 
     def _codes(self, one: pa.RecordBatch, other: pa.RecordBatch) -> tuple[Ints, Ints]:
         """Numbers for the rows of two batches, equal for equal keys and windows."""

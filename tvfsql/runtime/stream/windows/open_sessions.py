@@ -1,24 +1,28 @@
-"""The open sessions of one key group in state: a few batches of intervals of bounded size.
+"""The open sessions of one key group in state: intervals in buckets by the hash of their key.
 
-The intervals of a micro-batch are added as a new batch, and merged with those older batches that are not larger. The
-number of state calls depends on the size of the open sessions in bytes, never on keys.
+The intervals of a micro-batch are added to their buckets, and merged with others when chunks of a bucket are. The index
+has the first end of each bucket, so only buckets in which a session may be due are read. What is written follows the
+new intervals and the sessions that close, never the open ones.
 """
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 
+import numpy as np
 import pyarrow as pa
 
+from tvfsql.errors import UnsupportedError
+from tvfsql.runtime.arrow.columns import Ints, Mask
+from tvfsql.runtime.arrow.spark_hash import xxhash64
 from tvfsql.runtime.merge.session_merge import Intervals
-from tvfsql.runtime.stream.state.chunk_keys import Key, Kind
-from tvfsql.runtime.stream.state.chunk_store import ChunkStore, State
-
-BATCH_ROWS = 100_000
+from tvfsql.runtime.stream.state.chunk_keys import Kind
+from tvfsql.runtime.stream.state.chunk_store import NO_TIMES, ChunkStore, State, Times
+from tvfsql.runtime.stream.state.hash_buckets import BUCKET_ROWS, CHANGE, REMOVES, BucketRows, HashBuckets
 
 
 class OpenSessions:
-    """The batches are in `store`, one chunk each, under keys that are numbered in order of insertion."""
+    """The buckets are in `store`, under keys of the kind SESSIONS."""
 
     def __init__(
         self,
@@ -26,34 +30,44 @@ class OpenSessions:
         state: State,
         inputs: Sequence[str] = ("",),
         lacking: Mapping[str, pa.Array] | None = None,
+        bucket_rows: int = BUCKET_ROWS,
     ) -> None:
         self.layout = layout
-        self.store = ChunkStore(state, layout.kept.merged, inputs, self._ends, layout.names, lacking)
-        self.next = max(self.store.numbers(Kind.SESSIONS), default=-1) + 1
+        self.store = ChunkStore(state, layout.kept.merged, inputs, self._ends, [*layout.names, CHANGE], lacking)
+        rows = BucketRows(self._hashes, layout.kept.merged)
+        self.buckets = HashBuckets(self.store, bucket_rows, rows, Kind.SESSIONS)
 
     def add(self, batch: pa.RecordBatch) -> None:
         """Add intervals."""
-        older = self.store.keys(Kind.SESSIONS)
-        while older and self.store.rows_of(older[-1]) <= batch.num_rows:
-            key = older.pop()
-            batch = self.layout.kept.merged([*self.store.read(key), batch])
-            self.store.drop(key)
-        self._append(batch)
+        self.buckets.add(batch)
 
     def read(self) -> list[pa.RecordBatch]:
-        """All intervals, oldest first."""
-        return [batch for key in self.store.keys(Kind.SESSIONS) for batch in self.store.read(key)]
+        """All intervals."""
+        return self.buckets.read(self.buckets.every())
 
-    def replace(self, batch: pa.RecordBatch) -> None:
-        """Replace all intervals."""
-        for key in self.store.keys(Kind.SESSIONS):
-            self.store.drop(key)
-        self._append(batch)
+    def near(self, intervals: pa.RecordBatch) -> list[pa.RecordBatch]:
+        """All intervals with the keys of the given ones, and maybe others."""
+        numbers = np.unique(self.buckets.numbers(self._hashes(intervals))).tolist()
+        return self.buckets.read([number for number in numbers if self.buckets.key(number) in self.store])
+
+    def due(self, watermark: int) -> Iterator[tuple[int, list[pa.RecordBatch]]]:
+        """The buckets in which a session may have ended by the watermark (epoch ms), with their intervals."""
+        for number in self.buckets.every():
+            if self.store.times_in(self.buckets.key(number))[0] - 1 <= watermark:
+                yield number, self.buckets.read([number])
+
+    def close(self, number: int, opened: pa.RecordBatch, due: Mask, ends: Ints) -> None:
+        """Remove the intervals of a bucket that are `due`. `opened` are all its intervals, merged; `ends` are the ends
+        of the sessions that they form now (epoch ms)."""
+        rest = opened.filter(pa.array(~due))
+        self.buckets.update(rest, self._hashes(opened.filter(pa.array(due))), [opened])
+        if rest.num_rows:
+            left = ends[~due]
+            self.store.retime(self.buckets.key(number), (int(left.min()), int(left.max())))
 
     def restore(self, batches: Sequence[pa.RecordBatch]) -> None:
-        """Take over the intervals of earlier key groups, oldest first, without merging any."""
-        for batch in batches:
-            self._append(batch)
+        """Take over the intervals of earlier key groups, without merging any."""
+        self.buckets.restore(batches)
 
     @property
     def first_end(self) -> int | None:
@@ -67,10 +81,13 @@ class OpenSessions:
         ends = self.store.times()
         return None if ends is None else ends[1]
 
-    def _append(self, batch: pa.RecordBatch) -> None:
-        for start in range(0, batch.num_rows, BATCH_ROWS):
-            self.store.append(Key(Kind.SESSIONS, self.next), batch.slice(start, BATCH_ROWS))
-            self.next += 1
+    def _ends(self, batch: pa.RecordBatch) -> Times:
+        rows = batch.filter(pa.array(batch.column(CHANGE).to_numpy() != REMOVES))
+        return (self.layout.first_end(rows), int(self.layout.ends(rows).max())) if rows.num_rows else NO_TIMES
 
-    def _ends(self, batch: pa.RecordBatch) -> tuple[int, int]:
-        return self.layout.first_end(batch), int(self.layout.ends(batch).max())
+    def _hashes(self, batch: pa.RecordBatch) -> Ints:
+        """The hash of the key of each interval; one for all if their type has none."""
+        try:
+            return xxhash64(batch.columns[: self.layout.keys], batch.num_rows)
+        except UnsupportedError:
+            return np.zeros(batch.num_rows, dtype=np.int64)

@@ -1,10 +1,11 @@
 """The sessions of one key group of a stream: which rows join an open session, which sessions fire, which rows are late.
 
-State contains open sessions as intervals that may not be merged yet. The rows of a micro-batch are added, and all
-intervals are merged when a session is due: when the watermark reaches its end - 1 ms. A row is late if the session that
-it forms with other new rows and with open sessions was due before the micro-batch. A row that reaches an open session
-is never late, because that session was not due. With `on_event` each row is judged alone, in order of arrival. With
-`adjust` late rows count as rows of the first millisecond after the watermark. Source: semantics.md#sessions.
+State contains open sessions as intervals that may not be merged yet. The rows of a micro-batch are added, and the
+intervals of a bucket of keys are merged when a session there is due: when the watermark reaches its end - 1 ms. A row
+is late if the session that it forms with other new rows and with open sessions was due before the micro-batch. A row
+that reaches an open session is never late, because that session was not due. With `on_event` each row is judged alone,
+in order of arrival. With `adjust` late rows count as rows of the first millisecond after the watermark. Source:
+semantics.md#sessions.
 """
 
 from __future__ import annotations
@@ -16,12 +17,12 @@ import numpy as np
 import pyarrow as pa
 
 from tvfsql.plan.stream import ONE_INPUT, StreamContext
-from tvfsql.runtime.arrow.batches import joined
+from tvfsql.runtime.arrow.batches import PIECE_ROWS, joined
 from tvfsql.runtime.arrow.columns import Ints, lengths, lists, structs
 from tvfsql.runtime.merge.session_merge import Intervals
 from tvfsql.runtime.stream.exchange.late_rows import LATES, LateRows, with_window
 from tvfsql.runtime.stream.operator.messages import Emit, Fire, Late
-from tvfsql.runtime.stream.operator.protocol import KeyGroup, Operator, in_pieces
+from tvfsql.runtime.stream.operator.protocol import KeyGroup, Operator
 from tvfsql.runtime.stream.state.chunk_store import State
 from tvfsql.runtime.stream.state.timer_queue import TimerState
 from tvfsql.runtime.stream.time.channel_messages import ChannelMessage
@@ -50,7 +51,7 @@ class SessionOperator(Operator):
     def unpack(self, emitted: Fire | Emit) -> Iterator[pa.RecordBatch]:
         """Keys, window_start, window_end and merged partials."""
         assert isinstance(emitted, Emit)
-        return in_pieces(self.layout.windows(emitted.rows))
+        yield self.layout.windows(emitted.rows)
 
     def unpack_late(self, late: Late) -> pa.StructArray:
         """Each late row with the session that it formed with other late rows."""
@@ -85,7 +86,7 @@ class SessionWindows(KeyGroup):
         self.counts.rows_in += self._total(fresh)
         if watermark is not None and self.layout.first_end(fresh) - 1 <= watermark:
             adjusted = before + 1 if self.context.adjust and before is not None else None
-            opened = self.sessions.read()
+            opened = self.sessions.near(fresh.filter(pa.array(self.layout.least_ends(fresh) - 1 <= watermark)))
             if in_order:
                 kept = in_time(self.layout, fresh, opened, watermark, adjusted)
             else:
@@ -104,20 +105,32 @@ class SessionWindows(KeyGroup):
 
     def advance(self, messages: Iterable[ChannelMessage]) -> Iterator[Emit]:
         watermark = self.store.valve.advance(messages)
-        first = self.sessions.first_end
-        if watermark is None or first is None or first - 1 > watermark:
+        if watermark is None:
             return
-        opened = self.layout.kept.merged(self.sessions.read())
+        waiting: list[pa.RecordBatch] = []
+        for number, intervals in [*self.sessions.due(watermark)]:
+            closed = self._closed(number, self.layout.kept.merged(intervals), watermark)
+            waiting += [closed] if closed.num_rows else []
+            if sum(batch.num_rows for batch in waiting) > PIECE_ROWS:
+                yield self._emit(waiting)
+                waiting = []
+        if waiting:
+            yield self._emit(waiting)
+
+    def _closed(self, number: int, opened: pa.RecordBatch, watermark: int) -> pa.RecordBatch:
+        """Take the sessions that have ended out of a bucket with these intervals."""
         whole = self.layout.limit is None  # intervals are whole sessions, not rows of one time
-        due = (self.layout.ends(opened) if whole else self.layout.session_ends([opened])) - 1 <= watermark
-        self.sessions.replace(opened.filter(pa.array(~due)))
-        if not due.any():
-            return
+        ends = self.layout.ends(opened) if whole else self.layout.session_ends([opened])
+        due = ends - 1 <= watermark
+        self.sessions.close(number, opened, due, ends)
         closed = opened.filter(pa.array(due))
-        closed = closed if whole else self.layout.merged([closed])
-        self.counts.rows_out += closed.num_rows
-        self.counts.fired(int(self.layout.ends(closed).min()))
-        yield Emit(closed)
+        return closed if whole or not closed.num_rows else self.layout.merged([closed])
+
+    def _emit(self, closed: Sequence[pa.RecordBatch]) -> Emit:
+        rows = joined(closed)
+        self.counts.rows_out += rows.num_rows
+        self.counts.fired(int(self.layout.ends(rows).min()))
+        return Emit(rows)
 
     def finish(self) -> Iterator[Late]:
         if self.late_sessions:
@@ -130,7 +143,7 @@ class SessionWindows(KeyGroup):
     @property
     def next_end(self) -> int | None:
         """The end of the first open session, as of now; None: no session is open."""
-        if self.layout.limit is None or not self.store.rows:
+        if self.layout.limit is None or self.sessions.first_end is None:
             return self.sessions.first_end
         return int(self.layout.session_ends(self.sessions.read()).min())
 
