@@ -5,7 +5,7 @@ from __future__ import annotations
 import os
 import re
 from collections.abc import Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from pathlib import Path
 
 from tvfsql.catalog.connectors.changes import Changes
@@ -17,6 +17,9 @@ from tvfsql.plan.tables.conflicts import DEDUPLICATE
 FORMATS = ("avro", "csv", "json", "orc", "parquet", "text")
 SINKS_ONLY = ("print", "blackhole")
 ENDLESS = ("rate", "socket")
+LIMITS = ("maxfilespertrigger", "maxbytespertrigger")  # options that divide files among micro-batches
+VISIBLE = "[^._]*"  # the names that Spark reads, as a pattern
+IS_PATTERN = re.compile(r"[*?{}[\]\\,]")
 OF_A_FILE = re.compile(r"\.(?:avro|csv|tsv|jsonl?|ndjson|orc|parquet|text|txt|gz|bz2|zst|lz4|snappy)$", re.IGNORECASE)
 IN_PARTS = ("filesystem", "kafka", "managed", "spark-catalog", "upsert-kafka", *SINKS_ONLY)
 
@@ -25,7 +28,9 @@ IN_PARTS = ("filesystem", "kafka", "managed", "spark-catalog", "upsert-kafka", *
 class Connector:
     """Where a table's rows are stored: a Spark format, a path if it has one, and Spark's options, in order.
 
-    `written` are the options that only writing uses.
+    `written` are the options that only writing uses. Of files: a stream of them is endless if it looks for new ones
+    `every` so many ms (0: it ends), and only those whose absolute path matches `pattern` are read (a regular
+    expression; "": all).
     """
 
     name: str
@@ -33,20 +38,34 @@ class Connector:
     path: str | None = None
     options: tuple[tuple[str, str], ...] = ()
     written: tuple[tuple[str, str], ...] = ()
+    every: int = field(default=0, kw_only=True)
+    pattern: str = field(default="", kw_only=True)
 
     @property
     def streamed_path(self) -> str | None:
         """The path for a stream. Spark's file streams read folders and patterns, so a single file becomes a pattern
-        that only matches that file.
+        that only matches that file; and a folder whose files should be `in_order` one that matches all of them.
         """
-        if (
-            self.path is None
-            or not os.path.isfile(self.path.removeprefix("file:"))
-            or re.search(r"[*?{}[\]\\,]", self.path)
-        ):
+        if self.in_order:
+            return os.path.join(self.path or "", VISIBLE)
+        if self.path is None or not os.path.isfile(self.path.removeprefix("file:")) or IS_PATTERN.search(self.path):
             return self.path
         folder, name = os.path.split(self.path)
         return os.path.join(folder, f"{{{name}}}")
+
+    @property
+    def in_order(self) -> bool:
+        """Whether a stream should read its files in order of name where they were modified at the same time, as after
+        a copy. Spark lists the files of a pattern in that order, but those of a local folder in any. It only matters
+        where a limit divides the files among micro-batches. A folder that Spark's sinks write is read by their log.
+        """
+        folder = (self.path or "").removeprefix("file:")
+        limited = any(key.lower() in LIMITS for key, _ in self.options)
+        own = any(key.lower() in ("cleansource", "recursivefilelookup") for key, _ in self.options)
+        if self.name != "filesystem" or not limited or own or IS_PATTERN.search(folder) or not os.path.isdir(folder):
+            return False
+        names = os.listdir(folder)
+        return "_spark_metadata" not in names and any(os.path.isfile(os.path.join(folder, name)) for name in names)
 
     @property
     def is_folder(self) -> bool:
@@ -76,7 +95,7 @@ class Connector:
     @property
     def endless(self) -> bool:
         """Whether it is unbounded, so that reading it is a stream unless batch mode is asked for."""
-        return self.name in ENDLESS
+        return self.name in ENDLESS or self.every > 0
 
     @property
     def package(self) -> str | None:

@@ -9,10 +9,11 @@ from tvfsql.catalog.connectors.changes import OPTIONS, Changes, changes_of, know
 from tvfsql.catalog.connectors.connector import FORMATS, Connector, refuse_unknown
 from tvfsql.catalog.connectors.formats import known_options, spark_options, written_options
 from tvfsql.errors import BindError, Span, UnsupportedError, did_you_mean, nearest
+from tvfsql.plan.values.durations import milliseconds
 
 SPARK_FILES = ("pathGlobFilter", "recursiveFileLookup", "modifiedBefore", "modifiedAfter", "compression", "mergeSchema",
-               "maxFilesPerTrigger", "latestFirst", "maxFileAge", "cleanSource")  # fmt: skip
-
+               "maxFilesPerTrigger", "maxBytesPerTrigger", "latestFirst", "maxFileAge", "cleanSource")  # fmt: skip
+MONITOR, PATTERN = "source.monitor-interval", "source.path.regex-pattern"
 
 OF_MESSAGES = ("avro-confluent", "debezium-avro-confluent", "protobuf")
 
@@ -51,12 +52,25 @@ def filesystem(given: Mapping[str, str], spans: Mapping[str, Span], table: Span)
             f"there is no format {form}", span=spans["format"], hint=did_you_mean(form, (*FORMATS, *OPTIONS))
         )
     known = known_options(form, of_files=True) | known_changes(form)
-    rest = {key: value for key, value in given.items() if key not in ("path", "format")}
-    refuse_unknown(rest, (*known, *SPARK_FILES), spans, f"filesystem ({form})", also=("path", "format"))
+    rest = {key: value for key, value in given.items() if key not in ("path", "format", MONITOR, PATTERN)}
+    own = ("path", "format", MONITOR, PATTERN)
+    refuse_unknown(rest, (*known, *SPARK_FILES), spans, f"filesystem ({form})", also=own)
+    every, pattern = _monitor_interval(given, spans), given.get(PATTERN, "")
     of_format = {key: rest[key] for key in rest if key in known}
     files = tuple((key, value) for key, value in rest.items() if key not in known)
     if form in OPTIONS:
         changes = changes_of(form, of_format, spans)
-        return ChangeFiles("filesystem", "text", given["path"], files, messages=changes)
+        return ChangeFiles("filesystem", "text", given["path"], files, messages=changes, every=every, pattern=pattern)
     parsing = spark_options(form, of_format, spans, of_files=True)
-    return Connector("filesystem", form, given["path"], (*parsing, *files), written_options(form, of_format))
+    written = written_options(form, of_format)
+    return Connector("filesystem", form, given["path"], (*parsing, *files), written, every=every, pattern=pattern)
+
+
+def _monitor_interval(given: Mapping[str, str], spans: Mapping[str, Span]) -> int:
+    """How often a stream looks for new files, in ms; 0: it ends with those that there are."""
+    if MONITOR not in given:
+        return 0
+    every = milliseconds(given[MONITOR])
+    if not every:
+        raise BindError(f"{MONITOR} takes a duration, not {given[MONITOR]!r}", span=spans[MONITOR], hint="'10 s'")
+    return every

@@ -28,6 +28,7 @@ SOURCES = {"datagen": "DatagenSource", "faker": "FakerSource", "nexmark": "Nexma
 # the option, files of any age are read: Spark then remembers the names of all, which are in its log anyway.
 AGE, ANY_AGE = "maxFileAge", "1000000d"
 SUBFOLDERS = "recursiveFileLookup"
+SCHEME = "^[A-Za-z][A-Za-z0-9+.-]*:(//[^/]*)?"  # and the authority, before the path of a URI
 
 
 def read_table(node: TableSourceScan, module: PythonModule) -> Rows:
@@ -152,7 +153,15 @@ def _loaded(node: TableSourceScan, source: Connector, rows: Chain, module: Pytho
     if isinstance(source, Managed):
         return rows.then("load", path_of(source, module))
     path = source.streamed_path if node.streaming else source.path
-    return rows.then("load", *([literal(path)] if path else []))
+    loaded = rows.then("load", *([literal(path)] if path else []))
+    return loaded.then("where", _of_pattern(source.pattern)) if source.pattern else loaded
+
+
+def _of_pattern(pattern: str) -> Chain:
+    """The condition that the absolute path of a row's file matches a regular expression."""
+    path = f'F.regexp_replace("_metadata.file_path", {literal(SCHEME)}, "")'
+    decoded = f'F.url_decode(F.replace({path}, F.lit("+"), F.lit("%2B")))'
+    return Chain(decoded).then("rlike", literal(f"^(?:{pattern})$"))
 
 
 def path_of(connector: Connector, module: PythonModule) -> str:
