@@ -32,6 +32,12 @@ class Model:
         """With `on-event` watermarks: each row is judged alone, and then its watermark counts."""
         return [row for event in events for row in self.batch([event])]
 
+    def copies(self, events: Sequence[Event]) -> list[Out]:
+        """With `on-event` watermarks: each copy of a row is judged alone, and then the row's watermark counts."""
+        for event in events:
+            self._rows([event] if event.ts is not None else [])
+        return self.batch([Event(None, None, events[0].watermark)])
+
     def _rows(self, rows: Sequence[Event]) -> None:
         sessions = [*([row] for row in rows)]
         fresh: list[list[Event]] = []

@@ -6,6 +6,7 @@ from collections import defaultdict
 from collections.abc import Callable, Iterable, Iterator, Sequence
 from dataclasses import dataclass, field, replace
 from datetime import datetime, timedelta
+from itertools import count
 from typing import Any
 
 import pyarrow as pa
@@ -56,13 +57,15 @@ SOURCE = pa.schema(
 
 @dataclass(frozen=True)
 class Event:
-    """A row of the source with the watermark that it carries; a control row if key and ts are None."""
+    """A row of the source with the watermark that it carries; a control row if key and ts are None. `copy`: it is a
+    copy of the row before it."""
 
     key: str | None
     ts: int | None
     watermark: int | None = None
     value: int = 1
     channel: str | None = None
+    copy: bool = False
 
 
 # OUTPUT, as Spark has it in Arrow
@@ -138,7 +141,10 @@ class Operator:
         sent: dict[int, list[dict[str, Any]]] = defaultdict(list)
         for part in range(self.partitions):
             of_part = events[part :: self.partitions]
-            cuts = [source(of_part[i : i + 4], labels) for i in range(0, len(of_part), 4)]
+            numbers = row_numbers(of_part) if self.on_event else None
+            cuts = [
+                source(of_part[i : i + 4], labels, numbers and numbers[i : i + 4]) for i in range(0, len(of_part), 4)
+            ]
             for out in local(cuts):
                 for row in out.to_pylist():
                     sent[row["key_group"]].append(row)
@@ -182,8 +188,23 @@ def intervals(window: Session) -> Intervals:
     return Intervals(1, MERGES, window.gap, window.limit)
 
 
-def source(events: Sequence[Event], labels: Sequence[int]) -> Any:
-    """Rows in the form in which `local_slices` passes them to `LocalPhase`."""
+def row_numbers(events: Sequence[Event]) -> list[float | None]:
+    """`$row` of each event: copies share a number, control rows have none."""
+    numbers, number = count(), 0.0
+    found: list[float | None] = []
+    for event in events:
+        number = number if event.copy else next(numbers) / 2**20
+        found.append(None if event.ts is None and event.key is None else number)
+    return found
+
+
+def with_row_numbers(batch: pa.RecordBatch, numbers: Sequence[float | None] | None) -> pa.RecordBatch:
+    """Rows as the local phase takes them, with `$row` if there are numbers."""
+    return batch if numbers is None else batch.add_column(3, "row", pa.array(numbers, pa.float64()))
+
+
+def source(events: Sequence[Event], labels: Sequence[int], numbers: Sequence[float | None] | None = None) -> Any:
+    """Rows in the form in which `local_slices` passes them to `LocalPhase`; with `on_event` with these `$row`."""
     columns: list[list[Any]] = [[] for _ in SOURCE]
     for event in events:
         mark = None if event.watermark is None else event.watermark
@@ -194,9 +215,10 @@ def source(events: Sequence[Event], labels: Sequence[int]) -> Any:
         values += partials(event.ts, event.value) if event.ts is not None else [None] * len(MERGES)
         for column, value in zip(columns, values, strict=True):
             column.append(value)
-    return pa.RecordBatch.from_arrays(
+    batch = pa.RecordBatch.from_arrays(
         [pa.array(column, kind.type) for column, kind in zip(columns, SOURCE, strict=True)], schema=SOURCE
     )
+    return with_row_numbers(batch, numbers)
 
 
 def key_hash(key: str | None) -> int:
@@ -354,6 +376,17 @@ def micro_batches(draw: st.DrawFn, *, disorder: int = 60) -> list[list[Event]]:
             events.append(Event(None, None, now - draw(st.integers(-40, 10))))
         batches.append(events)
     return [*batches, [Event(None, None, END_OF_INPUT)]]
+
+
+@st.composite
+def copied_batches(draw: st.DrawFn) -> list[list[list[Event]]]:
+    """The same, where each row is a list of its copies with other keys and values."""
+
+    def copies(event: Event) -> list[Event]:
+        keys = draw(st.lists(KEYS, max_size=2)) if event.ts is not None else []
+        return [event, *(replace(event, key=key, value=event.value + 1, copy=True) for key in keys)]
+
+    return [[copies(event) for event in events] for events in draw(micro_batches())]
 
 
 def ordered(rows: Iterable[Out]) -> list[Out]:

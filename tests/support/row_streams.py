@@ -11,7 +11,7 @@ from typing import Any
 from zlib import crc32
 
 import pyarrow as pa
-from streams import Event, Memory, at, messages, ms
+from streams import Event, Memory, at, messages, ms, row_numbers, with_row_numbers
 from timers import Memory as TimerMemory
 
 from tvfsql.runtime.stream.exchange.key_groups import key_group_labels
@@ -95,7 +95,10 @@ def sent_by(
         side = f"{number}/" if len(sides) > 1 else ""
         for part in range(partitions):
             of_part = [of_side(event, side) for event in events[part::partitions]]
-            cuts = [source(of_part[i : i + 4], labels) for i in range(0, len(of_part), 4)]
+            numbers = row_numbers(of_part) if on_event else None
+            cuts = [
+                source(of_part[i : i + 4], labels, numbers and numbers[i : i + 4]) for i in range(0, len(of_part), 4)
+            ]
             for out in LocalPhase(LocalRows(COLUMNS, 1, side), tuple(labels), on_event, chunk_rows=3)(cuts):
                 for row in out.to_pylist():
                     sent[row["key_group"]].append(row)
@@ -108,8 +111,8 @@ def of_side(event: Event, side: str) -> Event:
     return replace(event, channel=side + (event.channel or whole)) if side else event
 
 
-def source(events: Sequence[Event], labels: Sequence[int]) -> Any:
-    """Rows in the form in which `rows_by_key` passes them to `LocalPhase`."""
+def source(events: Sequence[Event], labels: Sequence[int], numbers: Sequence[float | None] | None = None) -> Any:
+    """Rows in the form in which `rows_by_key` passes them to `LocalPhase`; with `on_event` with these `$row`."""
     rows = []
     for event in events:
         hashed = key_hash(event.key)
@@ -119,9 +122,10 @@ def source(events: Sequence[Event], labels: Sequence[int]) -> Any:
         control = None if is_row else event.watermark
         rows.append((mark, control, event.channel, labels[hashed % len(labels)], event.key, time, event.value, hashed))
     columns = zip(*rows, strict=True)
-    return pa.RecordBatch.from_arrays(
+    batch = pa.RecordBatch.from_arrays(
         [pa.array(column, kind.type) for column, kind in zip(columns, ARROW, strict=True)], schema=ARROW
     )
+    return with_row_numbers(batch, numbers)
 
 
 def key_hash(key: str | None) -> int:

@@ -15,6 +15,7 @@ from tvfsql.plan.joins.temporal_join import TemporalJoin
 from tvfsql.plan.node import Field, Node, Schema
 from tvfsql.plan.nodes import CurrentWatermark
 from tvfsql.plan.stream import ONE_INPUT, TWO_INPUTS, StreamContext
+from tvfsql.plan.tables.internal_columns import MARKS
 from tvfsql.plan.values.durations import duration
 from tvfsql.plan.values.scalar import Scalar
 
@@ -56,7 +57,7 @@ class StreamCurrentWatermark(RowOperator, CurrentWatermark):
 
     @cached_property
     def schema(self) -> Schema:
-        own = tuple(part for part in self.input.schema if part not in MARK_FIELDS)  # LATE too, as no row is late here
+        own = tuple(part for part in self.input.schema if part.name not in MARKS)  # LATE too, as no row is late here
         marks = MARK_FIELDS if self.context.marks else ()
         return (*own, Field(self.name, self.input.type_of(self.time)), *marks)
 

@@ -23,7 +23,7 @@ from tvfsql.plan import nodes
 from tvfsql.plan.analysis.sharing import Reused, Shared
 from tvfsql.plan.joins.window_join import WindowJoin
 from tvfsql.plan.node import Node
-from tvfsql.plan.tables.internal_columns import CONTROL, WATERMARK
+from tvfsql.plan.tables.internal_columns import CONTROL, ROW
 from tvfsql.plan.values.scalar import column, template, text
 
 
@@ -68,16 +68,13 @@ def _(node: Calc, module: PythonModule) -> Rows:
 def _(node: nodes.Expand, module: PythonModule) -> Rows:
     last, id = node.sets[-1], column(node.id)
     sets = f"array({', '.join(f'{number}L' for number in node.sets)})"
-    if marked := CONTROL in node.columns:  # one copy of each control row is enough
+    if CONTROL in node.columns:  # one copy of each control row is enough
         sets = f"CASE WHEN `{CONTROL}` IS NULL THEN {sets} ELSE array({last}L) END"
     rows = emit(node.input, module)
     rows = rows.then("withColumn", literal(node.id), columns.value(text(f"explode({sets})")))
     for key in node.keys:
         value = template(f"CASE WHEN {{e}} & {node.bit(key)} = 0 THEN {{k}} END", {"e": id, "k": column(key)})
         rows = rows.then("withColumn", literal(key), columns.value(value))
-    if marked:  # a row's watermark follows the row, so it goes with the last copy
-        value = template(f"CASE WHEN {{e}} = {last} THEN {{w}} END", {"e": id, "w": column(WATERMARK)})
-        rows = rows.then("withColumn", literal(WATERMARK), columns.value(value))
     return rows
 
 
@@ -119,6 +116,7 @@ def _(node: WatermarkAssigner, module: PythonModule) -> Rows:
     ]
     counted = node.nulls is not NullTimes.FAIL
     arguments += [f"nulls={literal(node.nulls.value)}"] if counted else []
+    arguments += ["on_event=True"] if node.on_event else []
     # what operators of one query observe needs names of their own
     arguments += [f"name={literal(f'tvfsql_{rows.name}')}"] if rows.name != node.table and counted else []
     return rows.transform(module.need(STREAM, "with_watermarks"), *arguments)
@@ -159,6 +157,8 @@ def _(node: Reused, module: PythonModule) -> Rows:
 @emit.register(WindowJoin)
 def _(node: nodes.Join | nodes.LookupJoin | WindowJoin, module: PythonModule) -> Rows:
     left, right = Chain(variable(node.left, module)), variable(node.right, module)
+    if isinstance(node, nodes.LookupJoin) and ROW in node.left.columns:  # another join would lose the order of rows
+        right = f"F.broadcast({right})"
     if not node.conditions:
         return module.rows("joined", left.then("crossJoin", right))
     condition = Chain("F").then("expr", columns.condition(node.conditions))

@@ -107,7 +107,7 @@ def _over_marked(node: J, options: Options) -> tuple[J, tuple[str, ...]]:
 def marked_rows(node: Node, time: str, options: Options) -> Node:
     """All columns of the rows, and MARKS. Rows that a filter drops have NULL as their time."""
     calc = with_marks(node, time, options).calc
-    items = (*calc.items, *mark_items())
+    items = (*calc.items, *mark_items(calc.input))
     idle = calc.input.columns == tuple(item.name for item in items) == tuple(item.scalar.column for item in items)
     return calc.input if idle else Calc(calc.input, items)
 

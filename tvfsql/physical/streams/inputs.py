@@ -16,6 +16,7 @@ from tvfsql.options import Options
 from tvfsql.options.known import NULL_TIMES
 from tvfsql.physical.operators import (
     MARK_FIELDS,
+    ROW_FIELD,
     Calc,
     Exchange,
     ProcessingTimeAssigner,
@@ -38,7 +39,7 @@ from tvfsql.plan import nodes
 from tvfsql.plan.function import functions_in
 from tvfsql.plan.node import Field, Node
 from tvfsql.plan.nodes import Item
-from tvfsql.plan.tables.internal_columns import CHANNEL, CONTROL
+from tvfsql.plan.tables.internal_columns import CHANNEL, CONTROL, ROW
 from tvfsql.plan.values.scalar import PROCTIME, Ref, Scalar, column, free_name, template, text
 
 
@@ -82,7 +83,7 @@ class MarkedRows:
     @property
     def calc_with_marks(self) -> Calc:
         """The rows with MARKS."""
-        return Calc(self.source, (*self.calc.items, *mark_items()))
+        return Calc(self.source, (*self.calc.items, *mark_items(self.source)))
 
     @property
     def kept(self) -> tuple[Scalar, ...]:
@@ -139,7 +140,7 @@ def with_marks(node: Node, time: str, options: Options) -> MarkedRows:
         case nodes.SetOperation() as union if (inner := items[time].column) is not None:
             _refuse_two_clocks(union, inner)
             sides = [*_sides(union, union.columns.index(inner), options)]
-            source = StreamUnion(tuple(side.calc_with_marks for side in sides))
+            source = _union(side.calc_with_marks for side in sides)
             below = next((replace(side, time=inner).kept for side in sides if side.drops), ())
         case nodes.SetOperation() as union:
             return with_marks(_computed_in_sides(union, items, time, calc.conditions), time, options)
@@ -272,10 +273,11 @@ def handing_marks_on(node: Node) -> Node:
             kept = node.items or tuple(Item(part.name, column(part.name, part.type)) for part in node.schema)
             passes = all_of(node.conditions)
             either = template(f"`{CONTROL}` IS NOT NULL OR ({{p}})", {"p": passes}, "boolean") if passes else None
-            return Calc(handing_marks_on(node.input), (*kept, *mark_items()), (either,) if either else ())
+            rows = handing_marks_on(node.input)
+            return Calc(rows, (*kept, *mark_items(rows)), (either,) if either else ())
         case nodes.LookupJoin(left, kind=kind):
-            rows = replace(node, left=handing_marks_on(left))
-            return rows if kind == "left" else handing_marks_on(_of_all_rows(node))
+            joined = replace(node, left=handing_marks_on(left))
+            return joined if kind == "left" else handing_marks_on(_of_all_rows(node))
         case nodes.Unnest():
             return replace(node, input=handing_marks_on(_unnested(node)), outer=True)
         case Exchange() | StreamTopN() | StreamDeduplicate() | StreamSort():
@@ -303,7 +305,7 @@ def assigned(scan: TableSourceScan, time: Scalar, options: Options) -> Watermark
     if table.connector is not None and table.connector.partitioned:
         scan = replace(scan, fields=(*scan.fields, Field(CHANNEL, "string")))
     rows = live_rows(scan) if scan.history is not None else scan
-    return WatermarkAssigner(rows, table.name, of, watermark, options[NULL_TIMES])
+    return WatermarkAssigner(rows, table.name, of, watermark, options[NULL_TIMES], mark.on_event)
 
 
 def _no_watermark(table: Table, time: Scalar) -> UnsupportedError:
@@ -324,16 +326,23 @@ def _no_watermark(table: Table, time: Scalar) -> UnsupportedError:
     return UnsupportedError(reason, hint=wanted)
 
 
-def mark_items() -> tuple[Item, ...]:
-    """The columns MARKS, passed through."""
-    return tuple(Item(part.name, column(part.name, part.type)) for part in MARK_FIELDS)
+def mark_items(rows: Node) -> tuple[Item, ...]:
+    """The columns of MARKS that the rows have, passed through."""
+    marks = (*MARK_FIELDS, *((ROW_FIELD,) if on_event(rows) else ()))
+    return tuple(Item(part.name, column(part.name, part.type)) for part in marks)
 
 
-def on_event(node: Node) -> bool:
-    """Whether lateness is decided row by row. It is not for rows of windows that are emitted together, which have no
-    order and whose watermark follows them all, nor for copies of a row.
+def on_event(rows: Node) -> bool:
+    """Whether lateness is decided row by row. It is not for the rows that another operator emits: these come together,
+    in no order, and its watermark follows them all.
     """
-    parts = [*node.walk()]
-    marks = [part.source.watermark for part in parts if isinstance(part, TableSourceScan)]
-    together = any(isinstance(part, StreamSliceMerge | WindowExpand | nodes.LookupJoin) for part in parts)
-    return not together and any(mark and mark.on_event for mark in marks)
+    return ROW in rows.columns
+
+
+def _union(sides: Iterable[Calc]) -> StreamUnion:
+    """UNION ALL of rows with MARKS. If one side has ROW, all get it."""
+    every = tuple(sides)
+    if not any(map(on_event, every)):
+        return StreamUnion(every)
+    none = Item(ROW, text(f"CAST(NULL AS {ROW_FIELD.type})", ROW_FIELD.type))
+    return StreamUnion(tuple(one if on_event(one) else replace(one, items=(*one.items, none)) for one in every))

@@ -30,7 +30,7 @@ def stream_slices(node: LocalWindowAggregate, options: Options) -> StreamSlices:
     rows = with_marks(node.input, node.time, options)
     columns = (Item(name, rows.items[name]) for name in dict.fromkeys((*node.keys, node.time)))
     partials = (Item(part.name, part.row.substitute(rows.items)) for part in node.partials)
-    made = rows.computing((*columns, *partials, *mark_items()))
+    made = rows.computing((*columns, *partials, *mark_items(rows.source)))
     merges = tuple((part.name, part.merge) for part in node.partials)
     proctime = is_proctime(node.input, node.time)
     context = StreamContext(

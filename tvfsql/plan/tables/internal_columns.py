@@ -7,9 +7,10 @@ them (refused_names.py).
 from __future__ import annotations
 
 # Beside the columns of a stream's rows: the watermark that a row carries; the channel message of a control row (a
-# watermark, IDLE or TRIGGER); the partition of the source that it comes from.
-WATERMARK, CONTROL, CHANNEL = "$watermark", "$control", "$channel"
-MARKS = (WATERMARK, CONTROL, CHANNEL)
+# watermark, IDLE or TRIGGER); the partition of the source that it comes from; with `on-event` watermarks a number that
+# only the copies of a row share.
+WATERMARK, CONTROL, CHANNEL, ROW = "$watermark", "$control", "$channel", "$row"
+MARKS = (WATERMARK, CONTROL, CHANNEL, ROW)
 # The row of the source, in case it is late. It holds a struct per table of late rows, and one of them is not NULL. In a
 # control row: a late row on its way to its table, with a window that it missed.
 LATE = "$late"

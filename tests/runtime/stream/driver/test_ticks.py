@@ -87,7 +87,8 @@ def test_a_tick_reaches_every_key_group_and_moves_no_watermark(tmp_path: Path) -
     assert json.loads(file.read_text()) == {CONTROL: TRIGGER}
     for on_event, zone in ((False, ""), (True, ""), (False, "Europe/Paris")):
         local = LocalPhase(LocalSlices(LAYOUT, Tumble(1000)), LABELS, on_event, zone)
-        out = [row for batch in local([source([A_TRIGGER], LABELS)]) for row in batch.to_pylist()]
+        numbers = [None] if on_event else None
+        out = [row for batch in local([source([A_TRIGGER], LABELS, numbers)]) for row in batch.to_pylist()]
         assert sorted(row["key_group"] for row in out) == sorted(LABELS)
         assert [[*by_seq([row])] for row in out] == [[([], [])]] * 3
     assert [*local([source([], LABELS)])] == []

@@ -55,6 +55,8 @@ def test_the_watermark_follows_the_time_with_a_delay() -> None:
     whole = pa.RecordBatch.from_pydict(columns)
     for on_event in (False, True):
         strategy = LocalSlices(layout, Tumble(1000))
+        if on_event:
+            whole = whole.add_column(3, "row", pa.array([0.1, 0.2, 0.3, 0.4, 0.5, None]))
         sent = [batch.to_pylist() for batch in LocalPhase(strategy, (7,), on_event)([whole])]
         short = whole.drop_columns(["mark"])
         assert [batch.to_pylist() for batch in LocalPhase(strategy, (7,), on_event, delay=300)([short])] == sent

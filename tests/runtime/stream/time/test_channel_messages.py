@@ -31,11 +31,17 @@ def test_a_partition_sends_the_latest_watermark_of_each_channel_that_it_heard_of
     assert channels.take() == []
 
 
-def test_rows_are_cut_where_a_watermark_passes_the_end_of_a_slice_and_after_control_rows() -> None:
+def test_an_idle_channel_with_rows_in_the_same_micro_batch_stays_active() -> None:
+    channels = ChannelWatermarks()
+    channels.add(batch(("1", None, IDLE), ("2", None, IDLE)))
+    assert channels.take(active={"1": 98}) == [("2", IDLE)]
+
+
+def test_rows_are_cut_where_a_watermark_passes_the_end_of_a_slice() -> None:
     channels = ChannelWatermarks({"0": 85, "1": 85})
-    assert channels.slice_cuts(EXAMPLE, Span(Tumble(10))) == [1, 2, 4, 5]
-    assert channels.slice_cuts(EXAMPLE, Span(Tumble(100))) == [4, 5]
+    assert channels.slice_cuts(EXAMPLE, Span(Tumble(10))) == [1, 2]
+    assert channels.slice_cuts(EXAMPLE, Span(Tumble(100))) == []
     in_time = pa.array([100_000, 103_000, 102_000, None, None], pa.int64())
-    assert channels.session_cuts(EXAMPLE, in_time) == [4, 5]
+    assert channels.session_cuts(EXAMPLE, in_time) == []
     late = pa.array([100_000, 96_000, 102_000, None, None], pa.int64())
-    assert channels.session_cuts(EXAMPLE, late) == [1, 4, 5]
+    assert channels.session_cuts(EXAMPLE, late) == [1]

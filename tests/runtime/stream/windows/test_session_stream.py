@@ -9,7 +9,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 from session_models import Cutting, Model
-from streams import Event, Operator, Out, micro_batches, ordered
+from streams import Event, Operator, Out, copied_batches, micro_batches, ordered
 
 from examples import examples
 from tvfsql.plan.stream import StreamContext
@@ -106,6 +106,18 @@ def test_random_streams_with_watermarks_on_event(gap: int, batches: list[list[Ev
     operator, model = Operator(Session(gap), groups, on_event=True), Model(gap)
     for events in batches:
         assert ordered(operator.batch(events)) == ordered(model.one_by_one(events))
+        assert operator.late == model.late
+
+
+@examples(60)
+@given(GAPS, copied_batches(), st.integers(1, 3))
+def test_on_event_the_watermark_of_a_row_follows_its_last_copy(
+    gap: int, batches: list[list[list[Event]]], groups: int
+) -> None:
+    operator, model = Operator(Session(gap), groups, on_event=True), Model(gap)
+    for rows in batches:
+        expected = [row for copies in rows for row in model.copies(copies)]
+        assert ordered(operator.batch([event for copies in rows for event in copies])) == ordered(expected)
         assert operator.late == model.late
 
 

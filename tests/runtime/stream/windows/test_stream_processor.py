@@ -20,6 +20,7 @@ from streams import (
     Operator,
     Out,
     at,
+    copied_batches,
     micro_batches,
     ordered,
     partials,
@@ -70,6 +71,18 @@ def test_on_event_every_row_moves_the_watermark(window: Window, batches: list[li
     for events in batches:
         expected = [row for event in events for row in model.batch([event])]
         assert ordered(operator.batch(events)) == ordered(expected)
+        assert operator.late == model.late
+
+
+@given(WINDOWS | LONG, copied_batches())
+@examples(60)
+def test_on_event_the_watermark_of_a_row_follows_its_last_copy(
+    window: Window, batches: list[list[list[Event]]]
+) -> None:
+    operator, model = Operator(window, groups=2, on_event=True), Model(window)
+    for rows in batches:
+        expected = [row for copies in rows for row in model.batch(copies)]
+        assert ordered(operator.batch([event for copies in rows for event in copies])) == ordered(expected)
         assert operator.late == model.late
 
 

@@ -18,13 +18,14 @@ from pyspark.sql import functions as F
 from pyspark.sql import types as T
 
 from tvfsql.plan.stream import StreamContext
-from tvfsql.plan.tables.internal_columns import CHANNEL, CONTROL, LATE, MARKS
+from tvfsql.plan.tables.internal_columns import CHANNEL, CONTROL, LATE, ROW, WATERMARK
 from tvfsql.runtime.arrow.batches import changes_in, to_bytes
 from tvfsql.runtime.arrow.columns import Ints, Mask
 from tvfsql.runtime.frames.column_names import column_of
 from tvfsql.runtime.merge.kernel import TIMESTAMP
 from tvfsql.runtime.stream.exchange.key_groups import labels_of
-from tvfsql.runtime.stream.time.channel_messages import ChannelWatermarks, WatermarkColumns
+from tvfsql.runtime.stream.exchange.row_by_row import last_copies, whole_rows
+from tvfsql.runtime.stream.time.channel_messages import ChannelMessage, ChannelWatermarks, WatermarkColumns
 from tvfsql.runtime.stream.time.control_channel import with_now
 from tvfsql.runtime.stream.time.execution import execution
 from tvfsql.runtime.stream.time.zones import wall_watermarks
@@ -66,11 +67,13 @@ class LocalStrategy(Protocol):
 class LocalPhase:
     """The function for `mapInArrow` before an exchange by key group.
 
-    In, by position: $watermark, $control, $channel, the key group, with `late` $late, and the columns that the strategy
-    takes. With `delay` there is no $watermark: the watermark of a row is its time minus so many ms. Out: SENT. The late
-    rows of operators below, which are control rows, are passed on as payloads of the channel LATE.
+    In, by position: $watermark, $control, $channel, with `on_event` $row, the key group, with `late` $late, and the
+    columns that the strategy takes. With `delay` there is no $watermark: the watermark of a row is its time minus so
+    many ms. Out: SENT. The late rows of operators below, which are control rows, are passed on as payloads of the
+    channel LATE.
     Each partition sends the channel messages to every key group, even to those without rows: once at the end, or with
-    `on_event` after each seq. With `zone`, watermarks come in as instants, and are sent as watermarks on the zone's
+    `on_event` after each seq. There the watermark of a row counts after its last copy, and what control rows say, and
+    rows without $row, at the end. With `zone`, watermarks come in as instants, and are sent as watermarks on the zone's
     wall clock, like the rows' times.
     """
 
@@ -83,30 +86,36 @@ class LocalPhase:
     delay: int | None = None
 
     def __call__(self, batches: Iterable[pa.RecordBatch]) -> Iterator[pa.RecordBatch]:
-        channels = ChannelWatermarks()
+        channels, at_end = ChannelWatermarks(), ChannelWatermarks()
         waiting: list[pa.RecordBatch] = []
         rows = size = seq = 0
-        for batch in batches:
+        for batch in whole_rows(batches, self._row) if self.on_event else batches:
             if self.late:
                 passed, batch = self._without_late(batch)
                 yield from _late_of(passed)
             if not batch.num_rows:
                 continue
-            ends = self.strategy.cuts(channels, self._watermarks(batch), self._own(batch)) if self.on_event else []
+            marks, counts, ends = self._watermarks(batch), None, list[int]()
+            if self.on_event:
+                numbers = batch.column(self._row)
+                at_end.add(marks.where(numbers.is_null()))
+                marks, counts = marks.only(last_copies(numbers)), numbers.is_valid()
+                ends = self.strategy.cuts(channels, marks, self._own(batch))
             for start, stop in pairwise([0, *ends, *({batch.num_rows} - {*ends})]):
                 part = batch.slice(start, stop - start)
-                channels.add(self._watermarks(part))
-                waiting.append(self.strategy.placed(self._own(part), part.column(self._first + 2)))
+                of_part = marks.slice(start, stop)
+                channels.add(of_part if counts is None else of_part.where(counts.slice(start, stop - start)))
+                waiting.append(self.strategy.placed(self._own(part), part.column(self._key_group)))
                 rows, size = rows + part.num_rows, size + part.nbytes
                 full = rows >= self.chunk_rows or size >= CHUNK_BYTES
                 if stop in ends or full:
                     yield from self._payloads(waiting, seq)
                     waiting, rows, size = [], 0, 0
                 if stop in ends or (full and self.on_event):  # within a seq payloads may come in any order
-                    yield from self._messages(channels, seq)
+                    yield from self._messages(channels.take(), seq)
                     seq += 1
         yield from self._payloads(waiting, seq)
-        yield from self._messages(channels, seq)
+        yield from self._messages([*channels.take(), *at_end.take(active=channels.watermarks)], seq)
 
     def _watermarks(self, batch: pa.RecordBatch) -> WatermarkColumns:
         control, channels = batch.columns[self._first : self._first + 2]
@@ -124,14 +133,24 @@ class LocalPhase:
         """The number of the column $control."""
         return 1 if self.delay is None else 0
 
+    @property
+    def _row(self) -> int:
+        """The number of the column $row, which is only there with `on_event`."""
+        return self._first + 2
+
+    @property
+    def _key_group(self) -> int:
+        """The number of the column with the key group."""
+        return self._first + (3 if self.on_event else 2)
+
     def _own(self, batch: pa.RecordBatch) -> pa.RecordBatch:
         """The columns of a batch that the strategy takes."""
-        return batch.select(range(self._first + 3, batch.num_columns))
+        return batch.select(range(self._key_group + 1, batch.num_columns))
 
     def _without_late(self, batch: pa.RecordBatch) -> tuple[pa.RecordBatch, pa.RecordBatch]:
         """The late rows among the control rows of a batch, and the other rows without the column of late rows that the
         strategy does not take."""
-        control, group, late = self._first, self._first + 2, self._first + 3
+        control, group, late = self._first, self._key_group, self._key_group + 1
         is_late: Mask = pc.and_(batch.column(control).is_valid(), batch.column(late).is_valid()).to_numpy(
             zero_copy_only=False
         )
@@ -153,8 +172,8 @@ class LocalPhase:
             payload = to_bytes(rows.slice(start, stop - start))
             yield _sent([(int(groups[start]), seq, None, None, payload)])
 
-    def _messages(self, channels: ChannelWatermarks, seq: int) -> Iterator[pa.RecordBatch]:
-        messages = [(seq, channel, watermark, None) for channel, watermark in channels.take()]
+    def _messages(self, of_channels: Sequence[ChannelMessage], seq: int) -> Iterator[pa.RecordBatch]:
+        messages = [(seq, channel, watermark, None) for channel, watermark in of_channels]
         if messages:
             yield _sent([(key_group, *message) for key_group in self.key_groups for message in messages])
 
@@ -174,14 +193,14 @@ def local_phase(
     Out: key_group (int) and the messages to it: seq (bigint), and payload (binary, with this `metadata`) or channel
     (string) and watermark (bigint, epoch ms); and now (bigint, epoch ms: the time of the micro-batch).
     With `on_event` a watermark counts from the next row on, in the order of the source, so all rows pass through one
-    task. Otherwise it counts from the next micro-batch. The number of key groups is that of the context, or that of the
-    stream (`key_groups`). State is divided by it, so it must not change over a checkpoint.
+    task, and have `$row`. Otherwise it counts from the next micro-batch. The number of key groups is that of the
+    context, or that of the stream (`key_groups`). State is divided by it, so it must not change over a checkpoint.
     """
     labels = labels_of(context.key_groups, keyed=bool(keys))
     remainder = F.pmod(hash_of(keys), F.lit(len(labels))).cast("int")
     group = F.element_at(F.array(*map(F.lit, labels)), remainder + 1).cast("int")
     late = [column_of(LATE)] if context.late else []
-    marks = MARKS if context.delay is None else (CONTROL, CHANNEL)
+    marks = (*((WATERMARK,) if context.delay is None else ()), CONTROL, CHANNEL, *((ROW,) if context.on_event else ()))
     chosen = rows.select(*map(column_of, marks), group, *late, *columns)
     # mapInArrow cannot find a column with a dot or a backtick in its name
     numbered = chosen.toDF(*map(str, range(len(chosen.columns))))

@@ -14,14 +14,14 @@ another batch with one row of channel "0", whose watermark is 90, it returns ("0
 row without a new watermark is reported too, because it ends the idleness of its channel.
 
 With `on_event` a watermark counts from the next row on. The order of rows and watermarks then matters, and a batch is
-cut into seqs. With windows of 10 ms, and both channels at 85 before, `slice_cuts` of this batch is [1, 2, 4, 5]
-(numbers of rows): 95 and 98 each pass the end of the slice [80, 90) in their channel, 97 passes no end, and every
-control row is a cut. So the seqs before a row decide whether it is late.
+cut into seqs. With windows of 10 ms, and both channels at 85 before, `slice_cuts` of this batch is [1, 2] (numbers of
+rows): 95 and 98 each pass the end of the slice [80, 90) in their channel, 97 passes no end. So the seqs before a row
+decide whether it is late. Control rows count at the end of the micro-batch.
 """
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Collection, Iterator
 from dataclasses import dataclass, field
 from typing import NamedTuple
 
@@ -50,6 +50,17 @@ class WatermarkColumns(NamedTuple):
     channels: pa.Array
     micros: pa.Array
     control: pa.Array
+
+    def slice(self, start: int, stop: int) -> WatermarkColumns:
+        return WatermarkColumns(*(column.slice(start, stop - start) for column in self))
+
+    def where(self, chosen: pa.Array) -> WatermarkColumns:
+        """The columns of some rows; `chosen` has a boolean for each."""
+        return WatermarkColumns(*(column.filter(chosen) for column in self))
+
+    def only(self, chosen: pa.Array) -> WatermarkColumns:
+        """The columns of all rows, with the watermarks of some."""
+        return self._replace(micros=pc.if_else(chosen, self.micros, pa.nulls(len(self.micros), self.micros.type)))
 
 
 @dataclass
@@ -84,19 +95,18 @@ class ChannelWatermarks:
             else:
                 self._note(channel, watermark)
 
-    def take(self) -> list[ChannelMessage]:
+    def take(self, active: Collection[str | None] = ()) -> list[ChannelMessage]:
         """The messages since the last call. Idle channels come first: rows in the same micro-batch end their
-        idleness."""
-        messages: list[ChannelMessage] = [(channel, IDLE) for channel in self.idle]
+        idleness. `active`: channels with rows in this micro-batch that have been reported already."""
+        messages: list[ChannelMessage] = [(channel, IDLE) for channel in self.idle if channel not in active]
         messages += self.unreported.items()
         messages += [(None, TRIGGER)] if self.triggered else []
         self.unreported, self.idle, self.triggered = {}, set(), False
         return messages
 
     def slice_cuts(self, batch: WatermarkColumns, span: Span) -> list[int]:
-        """The cuts of a batch: numbers of rows after which a watermark has passed the end of a slice, or a control row
-        ends."""
-        found = _after_control_rows(batch.control)
+        """The cuts of a batch: numbers of rows after which a watermark has passed the end of a slice."""
+        found = set[int]()
         for at, running in self._running(batch):
             numbers = span.numbers(running + 1)
             found |= set((at[np.flatnonzero(np.diff(numbers) > 0)] + 1).tolist())
@@ -105,9 +115,9 @@ class ChannelWatermarks:
     def session_cuts(self, batch: WatermarkColumns, times: pa.Array) -> list[int]:
         """The cuts of a batch, as numbers of rows. `times` are the rows' times in epoch microseconds.
 
-        There is a cut before each row that may be late, if a watermark has moved since the last cut, and after every
-        control row. Between two cuts the order of rows and watermarks does not matter to sessions: no row there touches
-        a session that a watermark there closes.
+        There is a cut before each row that may be late, if a watermark has moved since the last cut. Between two cuts
+        the order of rows and watermarks does not matter to sessions: no row there touches a session that a watermark
+        there closes.
         """
         rows = len(batch.micros)
         moved, latest = np.zeros(rows, dtype=np.bool_), np.full(rows, NEVER)
@@ -121,7 +131,7 @@ class ChannelWatermarks:
         late = pc.fill_null(times, -NEVER).to_numpy() // 1000 - 1 <= latest
         at = np.flatnonzero(late & (moves > 0))
         _, first = np.unique(moves[at], return_index=True)
-        return sorted({*at[first].tolist(), *_after_control_rows(batch.control)})
+        return sorted({*at[first].tolist()})
 
     def _running(self, batch: WatermarkColumns) -> Iterator[tuple[Ints, Ints]]:
         """For each channel: the positions of its rows, and its largest watermark (epoch ms) before the first of them
@@ -136,11 +146,6 @@ class ChannelWatermarks:
 
     def _note(self, channel: str | None, watermark: int | None) -> None:
         self.watermarks[channel] = self.unreported[channel] = larger(self.watermarks.get(channel), watermark)
-
-
-def _after_control_rows(control: pa.Array) -> set[int]:
-    """The number of rows up to and including each control row."""
-    return set((np.flatnonzero(control.is_valid().to_numpy(zero_copy_only=False)) + 1).tolist())
 
 
 def floor_ms(micros: int | None) -> int | None:

@@ -5,7 +5,7 @@ from __future__ import annotations
 from pyspark.sql import DataFrame
 from pyspark.sql import functions as F
 
-from tvfsql.plan.tables.internal_columns import CONTROL, WATERMARK
+from tvfsql.plan.tables.internal_columns import CONTROL, ROW, WATERMARK
 from tvfsql.plan.values.scalar import bare
 from tvfsql.runtime.frames.column_names import column_of
 from tvfsql.runtime.stream.time.control_channel import with_control
@@ -15,7 +15,14 @@ NULL_TIMES = {"DROP": "numNullRowTimeRecordsDropped", "SKIP_WATERMARK": "numNull
 
 
 def with_watermarks(
-    rows: DataFrame, table: str, *, time: str, watermark: str, nulls: str = "FAIL", name: str = ""
+    rows: DataFrame,
+    table: str,
+    *,
+    time: str,
+    watermark: str,
+    nulls: str = "FAIL",
+    name: str = "",
+    on_event: bool = False,
 ) -> DataFrame:
     """The rows of a table, each with its watermark, and the control rows of the query.
 
@@ -23,8 +30,10 @@ def with_watermarks(
     Out: as in `with_control`, and `$watermark`, which is NULL in rows whose time is NULL. `nulls` says what happens to
     these: FAIL fails the query with a DataError, DROP drops them, SKIP_WATERMARK keeps them outside all windows. The
     query's progress reports their number as one of NULL_TIMES, under `name`, by default tvfsql_<table>.
+    With `on_event` each row also has `$row`, a number of its own, which is NULL in control rows. Whatever copies rows
+    copies it too, so the operator finds the last copy of a row, after which the row's watermark counts.
     """
-    both = with_control(rows, table)
+    both = with_control(rows.withColumn(ROW, F.rand()) if on_event else rows, table)
     at = F.expr(time)
     timeless = F.col(CONTROL).isNull() & at.isNull()
     own = F.when(at.isNotNull(), F.expr(watermark))
