@@ -52,10 +52,10 @@ def test_streams_of_a_set_start_at_once_and_those_of_other_statements_one_after_
 
 
 def test_a_program_says_what_options_make_of_its_sources() -> None:
-    idle = "SET 'table.exec.source.idle-timeout' = '5 s'; SET 'tvfsql.source.idle-advance' = 'false';"
+    idle = "SET 'table.exec.source.idle-timeout' = '5 s'; SET 'tvfsql.source.lossy-idle-advance' = 'true';"
     text = program(f"{idle} SET 'tvfsql.source.missing-files' = 'count'; {COUNTS.format(5)};")
     assert 'Source("bid", timeout=5_000)' in text
-    assert "count_missing_files=True" in text and "idle_advance=False" in text
+    assert "count_missing_files=True" in text and "idle_advance=True" in text
     assert "checkpoint" not in text
     assert 'Source("bid", cleaned=True)' in program(COUNTS.format(5), ", 'cleanSource' = 'delete'")
 

@@ -46,7 +46,7 @@ def offered(text: str, session: Session, after: str = "") -> list[str]:
         ("SHOW T", ["TABLES"]),
         ("SET 'table.local", ["table.local-time-zone"]),
         ("SET 'execution.runtime-mode' = '", ["batch", "streaming", "automatic"]),
-        ("SET 'tvfsql.source.idle-advance' = 'f", ["false"]),
+        ("SET 'tvfsql.source.lossy-idle-advance' = 't", ["true"]),
         ("SET 'table.local-time-zone' = 'Europe/Berl", ["Europe/Berlin"]),
         ("RESET pipeline.n", []),
         ("CREATE TABLE t (a INT) WITH ('connector' = 'fil", ["filesystem"]),

@@ -39,14 +39,21 @@ def job_arguments(plans: Sequence[Node], sinks: Iterable[Table | None], options:
         "writes": _folders(table for table in sinks if not _is_managed(table)),
         "late": _folders([*late, *(table for table in sinks if _is_managed(table))]),
         "endless": endless,
+        "idle_advance": options.idle_advance,
+        "keeps_late": any(isinstance(node, LateOutput) and node.every for node in operators),
         "count_missing_files": options.count_missing_files,
-        "interval": options.interval if endless else 0,
+        "interval": (options.interval or _monitoring(read)) if endless else 0,
         "name": options.name,
         "final": options.final,
         "start": str(options.start) if options.start != USUAL else "",
     }
-    found = {name: value for name, value in arguments.items() if value}
-    return found if options.idle_advance else found | {"idle_advance": False}
+    return {name: value for name, value in arguments.items() if value}
+
+
+def _monitoring(tables: Sequence[Table]) -> int:
+    """How often a stream looks for new files, in ms, if it reads nothing else; 0: as soon as it can."""
+    every = [table.connector.every if table.connector is not None else 0 for table in tables]
+    return min(every, default=0)
 
 
 def letter_scans(plans: Sequence[Node]) -> list[TableSourceScan]:
@@ -62,7 +69,7 @@ def letter_arguments(plans: Sequence[Node], options: StreamOptions) -> dict[str,
     told = job_arguments(scans, [], options) | {"late": _folders([scans[0].dead_letters])}
     name = f"{options.name}{OF_LETTERS}" if options.name else ""
     told |= {"name": name, "beside": True, "start": ""}
-    return {key: value for key, value in told.items() if value or key == "idle_advance"}
+    return {key: value for key, value in told.items() if value}
 
 
 def job_text(build: str, arguments: Mapping[str, Any], checkpoint: str | None) -> str:
@@ -86,7 +93,8 @@ def _source(table: Table, usual: int) -> Source:
     files = connector is not None and (connector.path is not None or connector.format in FORMATS)
     knows_its_end = files or isinstance(connector, Generated)
     snapshot = not knows_its_end and not (connector is not None and connector.endless)
-    return Source(table.name, timeout, by_topic, cleaned, snapshot)
+    in_order = connector is not None and connector.in_order
+    return Source(table.name, timeout, by_topic, cleaned, snapshot, in_order)
 
 
 def _folders(tables: Iterable[Table | None]) -> list[str]:
@@ -102,6 +110,6 @@ def _is_managed(table: Table | None) -> bool:
 def _text(value: Any) -> str:
     if isinstance(value, Source):
         timeout = [f"timeout={value.timeout:_}"] if value.timeout else []
-        flags = [f"{name}=True" for name in ("by_topic", "cleaned", "snapshot") if getattr(value, name)]
+        flags = [f"{name}=True" for name in ("by_topic", "cleaned", "snapshot", "in_order") if getattr(value, name)]
         return f"Source({', '.join([literal(value.table), *timeout, *flags])})"
     return f"[{', '.join(map(_text, value))}]" if isinstance(value, list) else literal(value)

@@ -64,10 +64,11 @@ IDLE_TIMEOUT = _known(
     "the time without rows after which a channel is idle and no longer holds windows back; 0: never",
 )
 IDLE_ADVANCE = _known(
-    "tvfsql.source.idle-advance",
+    "tvfsql.source.lossy-idle-advance",
     flag,
-    "true",
-    "whether open windows fire when all sources of a stream are idle; false: they wait, as in Flink",
+    "false",
+    "whether open windows fire when all sources of a stream are idle, and the rest of their rows is then late; "
+    "false: they wait, as in Flink",
 )
 MISSING_FILES = _known(
     "tvfsql.source.missing-files",

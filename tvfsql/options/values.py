@@ -32,14 +32,15 @@ OF_SPARK = "spark."
 @dataclass(frozen=True)
 class StreamOptions:
     """How a stream runs. `idle_timeout`: ms without rows after which a source is idle if its table does not say; 0:
-    never. `idle_advance`: whether open windows fire when all sources are idle. `count_missing_files`: whether files
+    never. `idle_advance`: whether open windows fire when all sources are idle, and the rest of their rows is late.
+    `count_missing_files`: whether files
     that are deleted before they are read are counted; otherwise they are an error. `interval`: ms between the starts of
     two micro-batches of an unbounded stream; 0: as soon as there are rows. `name`: the query's name; "": no name.
     `start`: where it starts. `final`: whether a bounded run over a checkpoint closes its tables.
     """
 
     idle_timeout: int = 0
-    idle_advance: bool = True
+    idle_advance: bool = False
     count_missing_files: bool = False
     interval: int = 0
     name: str = ""

@@ -16,15 +16,16 @@ from tvfsql.plan.node import Field, Node, Schema
 from tvfsql.plan.nodes import Item, Sort
 from tvfsql.plan.rank import WindowDeduplicate, WindowTopN
 from tvfsql.plan.stream import StreamContext, StreamOptions
-from tvfsql.plan.tables.internal_columns import LATE, MARKS
+from tvfsql.plan.tables.internal_columns import CHANNEL, CONTROL, LATE, MARKS, ROW, WATERMARK
 from tvfsql.plan.values.scalar import Scalar
 
-MARK_FIELDS = tuple(map(Field, MARKS, ("timestamp_ntz", "bigint", "string")))
+MARK_FIELDS = tuple(map(Field, (WATERMARK, CONTROL, CHANNEL), ("timestamp_ntz", "bigint", "string")))
+ROW_FIELD = Field(ROW, "double")  # only if watermarks count from the next row on
 
 
 def own_fields(node: Node) -> Schema:
     """The columns of an operator's rows, without MARKS and LATE."""
-    return tuple(part for part in node.schema if part not in MARK_FIELDS and part.name != LATE)
+    return tuple(part for part in node.schema if part.name not in (*MARKS, LATE))
 
 
 @dataclass(frozen=True)
@@ -121,7 +122,8 @@ class RowTimeCheck(Node):
 @dataclass(frozen=True)
 class WatermarkAssigner(Node):
     """A stream's rows with the watermark that each carries, and its control rows; the columns are MARKS. `nulls` says
-    what happens to rows whose `rowtime` is NULL; `table` is the table that errors name.
+    what happens to rows whose `rowtime` is NULL; `table` is the table that errors name. With `on_event` a watermark
+    counts from the next row on: ROW tells operators which rows are copies of one.
     """
 
     input: Node
@@ -129,16 +131,19 @@ class WatermarkAssigner(Node):
     rowtime: Scalar
     watermark: Scalar
     nulls: NullTimes = NullTimes.FAIL
+    on_event: bool = False
 
     @cached_property
     def schema(self) -> Schema:
-        return (*self.input.schema, *MARK_FIELDS)
+        return (*self.input.schema, *MARK_FIELDS, *((ROW_FIELD,) if self.on_event else ()))
 
     def details(self) -> Iterator[tuple[str, str]]:
         yield "rowtime", self.rowtime.sql
         yield "watermark", self.watermark.sql
         if self.nulls is not NullTimes.FAIL:
             yield "nulls", str(self.nulls)
+        if self.on_event:
+            yield "watermarks", "on-event"
 
 
 @dataclass(frozen=True)
@@ -223,10 +228,11 @@ class StreamSort(Sort):
 
 @dataclass(frozen=True)
 class LateOutput(Node):
-    """The rows of a stream without its late rows, which go into tables."""
+    """The rows of a stream without its late rows, which go into tables. `every`: no source lacks such a table."""
 
     input: Node
     tables: tuple[Table, ...]
+    every: bool = field(default=True, repr=False)
 
     @cached_property
     def schema(self) -> Schema:

@@ -359,7 +359,7 @@ def test_late_rows_go_into_a_table_and_nothing_is_lost(spark: SparkSession, tmp_
         assert all((row.window_end - row.window_start).seconds == 10 and row.n < 90 for row in late)
         assert len(late) > 20
         if select or session.counts["rowsIn"]:
-            assert session.counts["numLateRecordsDropped"] == len(late)
+            assert session.counts["numLateRecordsWritten"] == len(late)
             assert session.counts["rowsOut"] == len(rows)
 
 

@@ -126,9 +126,13 @@ class Streams:
 
 
 def wait_for(running: Running | None) -> None:
-    """Wait until streams have ended. Raises DataError if one fails."""
+    """Wait until streams have ended. Prints a warning if they have dropped late rows. Raises DataError if one fails."""
     from tvfsql.runtime.host.failures import translated
+    from tvfsql.runtime.stream.driver.progress_text import warn_of_late_rows
 
     if running is not None:
-        with translated():
-            running.wait()
+        try:
+            with translated():
+                running.wait()
+        finally:
+            warn_of_late_rows(running)

@@ -84,7 +84,7 @@ def with_late_output(plan: Node, catalog: Catalog, options: Options) -> Node:
         reason = "processing time has no late rows" if clock else "no operator of this query drops late rows"
         span = operators[0].span if operators else plan.span
         raise UnsupportedError(reason, span=span, hint=f"RESET '{LATE_OUTPUT.key}'")
-    rows = _LateRows(tuple((name, tables[table]) for name, table in names.items() if table))
+    rows = _LateRows(tuple((name, tables[table]) for name, table in names.items() if table), all(names.values()))
     if not rows.tables:
         return plan
     rows.refuse_one_place()
@@ -129,7 +129,7 @@ def _apart(node: Node, rows: _LateRows) -> Node:
     if refused is not None:
         reason = f"{LATE_OUTPUT.key} does not work with {noun(refused)} after windows"
         raise UnsupportedError(reason, span=refused.span, hint=f"RESET '{LATE_OUTPUT.key}'")
-    return LateOutput(rows.passed_on(handing_marks_on(node)), rows.distinct)
+    return LateOutput(rows.passed_on(handing_marks_on(node)), rows.distinct, rows.every)
 
 
 def _above(node: Node) -> Iterator[Node]:
@@ -149,10 +149,11 @@ def _passes(node: Node) -> bool:
 @dataclass(frozen=True)
 class _LateRows:
     """The column LATE of a plan: a struct with a field for each table of late rows. `tables`: the names of sources,
-    each with the table for its late rows.
+    each with the table for its late rows. `every`: no source lacks one.
     """
 
     tables: tuple[tuple[str, Table], ...]
+    every: bool
 
     @property
     def distinct(self) -> tuple[Table, ...]:
@@ -274,7 +275,7 @@ def _field(part: Field, source: Table, holes: dict[str, Scalar]) -> str:
 def _all(node: Node) -> tuple[Item, ...]:
     """The columns of an operator, with MARKS last."""
     own = (Item(part.name, column(part.name, part.type)) for part in node.schema if part.name not in (*MARKS, LATE))
-    return (*own, *mark_items())
+    return (*own, *mark_items(node))
 
 
 def _scan(assigner: WatermarkAssigner) -> TableSourceScan:

@@ -151,7 +151,7 @@ def test_the_line_tells_rates_watermark_and_state() -> None:
     counts.take(progress(0, rows=9, tvfsql=held | {"numLateRecordsDropped": 2}), CONTROL)
     said = live.text(running)
     assert said is not None and said.startswith("in 9/s  out 0/s  watermark 1970-01-01 00:01:00.000 (lag 5.0 s)")
-    assert said.endswith("4 slices open  state 12,000 rows 3.0 MiB  2 late")
+    assert said.endswith("4 slices open  state 12,000 rows 3.0 MiB  2 late rows dropped")
     counts.take(progress(1, rows=9, tvfsql=held | {"openSlices": 1}), CONTROL)
     assert "  1 slice open  " in (live.text(running) or "")
     running.drivers[0].stream.endless = False

@@ -59,6 +59,7 @@ def test_sums_go_on_over_restarts_and_what_is_held_is_as_of_the_last_micro_batch
         "rows_in": 19,
         "rows_out": 0,
         "late_rows_dropped": 4,
+        "late_rows_written": 0,
         "late_rows_adjusted": 2,
         "late_versions": 0,
         "null_time_rows_dropped": 0,

@@ -20,7 +20,7 @@ class Source:
     If its channels are Kafka partitions, they are named `table/partition`, or `table/topic-partition` if it reads
     several topics (`by_topic`). `cleaned`: Spark deletes the files after it has read them. `snapshot`: new rows may
     arrive at any time, so a bounded run reads only what exists when it starts. Of files, a bounded run reads all that
-    it finds.
+    it finds. `in_order`: Spark lists its files one by one, in order of name.
     """
 
     table: str
@@ -28,6 +28,7 @@ class Source:
     by_topic: bool = False
     cleaned: bool = False
     snapshot: bool = False
+    in_order: bool = False
 
 
 @dataclass

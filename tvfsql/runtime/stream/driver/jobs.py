@@ -33,7 +33,7 @@ from tvfsql.runtime.stream.driver.checkpoints import (
     refuse_unseen_logs,
 )
 from tvfsql.runtime.stream.driver.idle_sources import Source
-from tvfsql.runtime.stream.driver.progress_text import counter_lines, open_lines
+from tvfsql.runtime.stream.driver.progress_text import counter_lines, open_lines, warn_of_late_rows
 from tvfsql.runtime.stream.driver.running import Running, Stream
 from tvfsql.runtime.stream.driver.statement_set import Write
 from tvfsql.runtime.stream.progress.counts import counted_out, totals
@@ -49,8 +49,9 @@ class Job:
     `reads`: its streams, in order. `looks_up`: the tables that each micro-batch reads anew. `writes`, `late`: the
     folders for files of its rows and of its late rows. `logged`: those in which Spark keeps a log of its files.
     `endless`: it runs until it is stopped. Otherwise it ends when all available input has been read.
-    `idle_advance`: open windows fire when all sources are idle. `count_missing_files`: a file that is deleted before it
-    is read is counted. Otherwise it is an error.
+    `idle_advance`: open windows fire when all sources are idle, and the rest of their rows is late. `keeps_late`: late
+    rows go into tables, so none is dropped. `count_missing_files`: a file that is deleted before it is read is counted.
+    Otherwise it is an error.
     `interval`: for an `endless` stream, ms between the starts of two micro-batches; 0: as soon as there are rows.
     `name`: the name of its query. `checkpoint`: the folder of its state; None: a temporary folder. The folder belongs
     to the query that `manifest` describes, or without a manifest to the text `program`.
@@ -65,7 +66,8 @@ class Job:
     late: Sequence[str] = ()
     logged: Sequence[str] = ()
     endless: bool = False
-    idle_advance: bool = True
+    idle_advance: bool = False
+    keeps_late: bool = False
     count_missing_files: bool = False
     interval: int = 0
     name: str = ""
@@ -109,6 +111,7 @@ def start_streams(spark: SparkSession, *jobs: Job, changed_input: bool = False) 
             job.final,
             tuple(job.reads),
             job.idle_advance,
+            job.keeps_late,
             job.count_missing_files,
             job.interval,
             name,
@@ -153,6 +156,7 @@ def run_streams(spark: SparkSession, *jobs: Job, program: str) -> None:
         sys.exit(INTERRUPTED)
     finally:
         if running is not None:
+            warn_of_late_rows(running)
             print(*counter_lines(totals(running.counts)), *open_lines(running), sep="\n", file=sys.stderr)
 
 

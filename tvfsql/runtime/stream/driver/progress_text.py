@@ -2,12 +2,14 @@
 
 from __future__ import annotations
 
+import sys
 import time
 from collections import deque
 from collections.abc import Callable, Mapping
 
 from tvfsql.runtime.stream.driver.running import Running
-from tvfsql.runtime.stream.progress.counts import open_slices, time_text, totals, waits_until
+from tvfsql.runtime.stream.progress.counts import LATE, open_slices, time_text, totals, waits_until
+from tvfsql.runtime.stream.progress.late_warnings import late_warning
 from tvfsql.runtime.stream.time.control_channel import END_OF_INPUT
 
 SPAN = 10.0  # seconds over which rates are averaged
@@ -43,7 +45,7 @@ class ProgressText:
             parts.append(f"{slices:,} slice{'s' if slices != 1 else ''} open")
             parts.append(f"state {found['stateRows']:,} rows {size_text(found['stateBytes'])}")
         if late := found["numLateRecordsDropped"]:
-            parts.append(f"{late:,} late")
+            parts.append(f"{late:,} late rows dropped")
         return "  ".join(parts)
 
     def rates(self, now: float, rows_in: int, rows_out: int) -> tuple[int, int]:
@@ -68,6 +70,22 @@ def open_lines(running: Running) -> list[str]:
                 "state; the next run goes on, --final emits them"
             )
     return lines
+
+
+def warn_of_late_rows(running: Running) -> None:
+    """Print a warning to stderr for each stream that has dropped late rows."""
+    for driver in running.drivers:
+        stream = driver.stream
+        if stream.beside or not driver.counts.added[LATE]:
+            continue
+        warning = late_warning(
+            driver.counts,
+            [source.table for source in stream.sources],
+            idle_timeout=stream.endless and any(source.timeout for source in stream.sources),
+            idle_advance=stream.idle_advance,
+        )
+        erased = "\r\x1b[K" if sys.stderr.isatty() else ""  # a progress line
+        print(f"{erased}warning: {warning}", file=sys.stderr)
 
 
 def counter_lines(counts: Mapping[str, int]) -> list[str]:

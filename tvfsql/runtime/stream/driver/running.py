@@ -62,6 +62,7 @@ from tvfsql.runtime.stream.progress.metrics import Report, StreamMetrics
 from tvfsql.runtime.stream.progress.repeated_tasks import RepeatedTasks, repeated_tasks
 from tvfsql.runtime.stream.time.control_channel import END_OF_INPUT, advance, ended, idle, trigger
 
+TASKS_THAT_LIST, ONE_BY_ONE = "spark.sql.sources.parallelPartitionDiscovery.threshold", str(2**31 - 1)
 POLL = 0.2  # seconds between two looks at a running query
 LAST = 0.02  # the same, while the query is to stop after its micro-batch
 BOUNDED = 0.05  # the same, while waiting for the end of the input and no micro-batch runs
@@ -79,11 +80,11 @@ class Stream:
     can get rows at any time.
 
     `sources` are the tables that it reads, in order. Windows do not wait for idle ones. When all are idle, open windows
-    fire too if `idle_advance` is set. Micro-batches start `interval` ms apart; 0: as soon as there are rows. `name` is
-    the name of its query; "": none. `report` receives its metrics after each micro-batch, under its name or `label`. A
-    stream `beside` another one has no counters and no manual watermarks of its own: both belong to the other. Each
-    micro-batch reads the tables `looks_up` anew. `writes` are the folders for files of its rows, `logged` those in
-    which Spark keeps a log of its files.
+    fire too if `idle_advance` is set. With `keeps_late` late rows go into tables. Micro-batches start `interval` ms
+    apart; 0: as soon as there are rows. `name` is the name of its query; "": none. `report` receives its metrics after
+    each micro-batch, under its name or `label`. A stream `beside` another one has no counters and no manual watermarks
+    of its own: both belong to the other. Each micro-batch reads the tables `looks_up` anew. `writes` are the folders
+    for files of its rows, `logged` those in which Spark keeps a log of its files.
     """
 
     build: Callable[[], DataStreamWriter]
@@ -91,7 +92,8 @@ class Stream:
     endless: bool = False
     final: bool = False
     sources: tuple[Source, ...] = ()
-    idle_advance: bool = True
+    idle_advance: bool = False
+    keeps_late: bool = False
     count_missing_files: bool = False
     interval: int = 0
     name: str = ""
@@ -198,7 +200,7 @@ class StreamDriver:
 
     def __init__(self, running: Running, stream: Stream) -> None:
         self.running, self.stream = running, stream
-        self.counts = StreamCounts()
+        self.counts = StreamCounts(keeps_late=stream.keeps_late)
         self.metrics = StreamMetrics(stream.name or stream.label, stream.checkpoint)
         self.started, self.ended = threading.Event(), threading.Event()
         self.query: StreamingQuery | None = None
@@ -251,7 +253,8 @@ class StreamDriver:
         if has_begun(checkpoint):
             trigger(control)  # only the previous run knew what is due, and which windows are open
         history = Backfill(checkpoint / HISTORY, self.running.stopping.is_set)
-        with _settings(spark, control), counting(self.counts.sent), backfilling(history):
+        in_order = any(source.in_order for source in self.stream.sources)
+        with _settings(spark, control, in_order=in_order), counting(self.counts.sent), backfilling(history):
             with _key_groups(spark, checkpoint) as groups:
                 writer = self.stream.writer(checkpoint)
             if self.stream.ends_with_first(writer):
@@ -397,12 +400,12 @@ def _tasks(spark: SparkSession, groups: int) -> Iterator[None]:
 
 
 @contextmanager
-def _settings(spark: SparkSession, control: Place) -> Iterator[None]:
+def _settings(spark: SparkSession, control: Place, *, in_order: bool) -> Iterator[None]:
     """Set what a query copies from the session when it starts: its control folder, the state store that
-    transformWithState needs, and what writes the files of its checkpoint. The settings are restored for other queries
-    of the session."""
+    transformWithState needs, and what writes the files of its checkpoint. With `in_order` the driver lists files, not a
+    task for each. The settings are restored for other queries of the session."""
     with _building:
-        wanted = {FOLDER: str(control), **control.writing}
+        wanted = {FOLDER: str(control), **control.writing} | ({TASKS_THAT_LIST: ONE_BY_ONE} if in_order else {})
         if spark.conf.get(STATE_STORE) != STREAMS[STATE_STORE]:
             wanted[STATE_STORE] = STREAMS[STATE_STORE]
         before = {key: spark.conf.get(key, None) for key in wanted}

@@ -22,6 +22,7 @@ from tvfsql.runtime.stream.progress.operators import OperatorCounts
 from tvfsql.runtime.stream.time.control_channel import END_OF_INPUT
 from tvfsql.runtime.stream.time.execution import REPORTS
 
+OF_FILES = "FileStreamSource"  # how Spark's reports describe files
 OBSERVED = "tvfsql"  # prefix of the names of our observed metrics
 ADDED = (
     "rowsOut",
@@ -30,8 +31,16 @@ ADDED = (
     "numNullRowTimeRecordsSkipped",
 )
 MISSING, DEAD_LETTERS, ADJUSTED = "numSourceFilesMissing", "numDeadLetters", "numLateRecordsAdjusted"
+LATE, LATE_WRITTEN = "numLateRecordsDropped", "numLateRecordsWritten"
 LATE_RIGHT, LATE_VERSIONS = "numLateRecordsDroppedRight", "numLateVersions"
-IF_ANY = (MISSING, DEAD_LETTERS, ADJUSTED, LATE_RIGHT, LATE_VERSIONS)  # counters that are left out if they are 0
+IF_ANY = (
+    MISSING,
+    DEAD_LETTERS,
+    ADJUSTED,
+    LATE_WRITTEN,
+    LATE_RIGHT,
+    LATE_VERSIONS,
+)  # counters that are left out if they are 0
 LATEST = ("watermark", "newestWindow", "openSlices", "stateRows", "stateBytes", "due")
 
 Sent = dict[int, int]  # rows written to several tables by micro-batch, since the progress report lacks their number
@@ -59,9 +68,11 @@ def counted_out(rows: DataFrame) -> DataFrame:
 
 
 class StreamCounts:
-    """The counters of one stream. Those in LATEST are kept per operator, as of the last micro-batch."""
+    """The counters of one stream. Those in LATEST are kept per operator, as of the last micro-batch. With `keeps_late`
+    late rows go into tables and are not dropped. `of_files`: how many micro-batches read files."""
 
-    def __init__(self) -> None:
+    def __init__(self, *, keeps_late: bool = False) -> None:
+        self.keeps_late, self.of_files = keeps_late, 0
         self.added = dict.fromkeys(("rowsIn", *ADDED, *IF_ANY), 0)
         self.latest: dict[str, dict[str, int]] = {}
         self.operators = OperatorCounts()
@@ -70,16 +81,20 @@ class StreamCounts:
     def take(self, progress: Mapping[str, Any], control: Place, again: int = 0) -> None:
         """Add the report of one micro-batch. The rows of the control channel, whose folder is `control`, are not
         counted, nor are `again`: rows that were reported twice."""
-        tables = [source["numInputRows"] for source in table_reports(progress, control)]
+        reports = table_reports(progress, control)
+        tables = [source["numInputRows"] for source in reports]
+        self.of_files += any(each["numInputRows"] and each["description"].startswith(OF_FILES) for each in reports)
         self.added["rowsIn"] += sum(tables) - again
         self.operators.take_table_rows(tables)
         for operator, metrics in (progress["observedMetrics"] or {}).items():
             if operator.startswith(OBSERVED):
                 known = {name: value for name, value in _by_name(metrics).items() if value is not None}
                 known |= operator_counters(known.pop(REPORTS, ()))
+                self.operators.take(operator, known)
+                if self.keeps_late:
+                    known |= {LATE: 0, LATE_RIGHT: 0, LATE_WRITTEN: known.get(LATE, 0)}
                 for name in (*ADDED, *IF_ANY):
                     self.added[name] += int(known.get(name, 0))
-                self.operators.take(operator, known)
                 latest = {name: int(known[name]) for name in LATEST if name in known}
                 if latest:
                     self.latest[operator] = latest
