@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import random
+from dataclasses import replace
 from typing import Any
 
 import pytest
@@ -15,6 +16,7 @@ from examples import examples
 from tvfsql.plan.stream import StreamContext
 from tvfsql.plan.window import Session
 from tvfsql.runtime.stream.time.control_channel import END_OF_INPUT
+from tvfsql.runtime.stream.time.valve import Valve
 
 GAPS = st.sampled_from([1, 2, 5, 9, 25, 80])
 
@@ -118,6 +120,29 @@ def test_on_event_the_watermark_of_a_row_follows_its_last_copy(
     for rows in batches:
         expected = [row for copies in rows for row in model.copies(copies)]
         assert ordered(operator.batch([event for copies in rows for event in copies])) == ordered(expected)
+        assert operator.late == model.late
+
+
+@examples(100)
+@given(GAPS, st.randoms(use_true_random=False), st.integers(1, 3))
+def test_random_streams_of_several_channels_on_event(gap: int, draw: random.Random, groups: int) -> None:
+    """A row is judged by the watermark just before it, also if that came from a channel without rows in this batch."""
+    operator, model, valve, now = Operator(Session(gap), groups, on_event=True), Model(gap), Valve(), 0
+    batches = [[Event("a", -1000, -1000, channel=channel) for channel in "012"]]  # all channels are known
+    for _ in range(draw.randint(1, 5)):
+        events = []
+        for _ in range(draw.randint(0, 9)):
+            now += draw.randint(0, 12)
+            ts = now - draw.choice([0, 0, 1, 5, 20, 60])
+            events.append(Event(draw.choice("ab"), ts, draw.choice([None, ts, now - 1]), 1, draw.choice("012")))
+        batches.append(events)
+    for events in [*batches, [Event(None, None, END_OF_INPUT)]]:
+        expected = []
+        for event in events:
+            expected += model.batch([replace(event, watermark=None)] if event.ts is not None else [])
+            watermark = valve.advance([(event.channel, event.watermark)])
+            expected += model.batch([Event(None, None, watermark)])
+        assert ordered(operator.batch(events)) == ordered(expected)
         assert operator.late == model.late
 
 

@@ -121,11 +121,10 @@ class ChannelWatermarks:
         """
         rows = len(batch.micros)
         moved, latest = np.zeros(rows, dtype=np.bool_), np.full(rows, NEVER)
-        before = NEVER
         for at, running in self._running(batch):
             moved[at], latest[at] = np.diff(running) > 0, running[1:]
-            before = max(before, int(running[0]))
-        # no watermark of the operator is later than the latest one of a channel
+        # no watermark of the operator is later than the latest one of a channel, which need not be in this batch
+        before = max((known for known in self.watermarks.values() if known is not None), default=NEVER)
         latest = np.maximum.accumulate(np.append(before, latest))[:-1]
         moves = np.append(any(watermark is not None for watermark in self.unreported.values()), moved).cumsum()[:-1]
         late = pc.fill_null(times, -NEVER).to_numpy() // 1000 - 1 <= latest
