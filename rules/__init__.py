@@ -25,6 +25,7 @@ from tvfsql.rules.self_join import rank_instead_of_self_join
 from tvfsql.rules.time_join import make_interval_join
 from tvfsql.rules.time_ranges import cut_into_time_ranges
 from tvfsql.rules.two_phase import split_local_global
+from tvfsql.rules.unmergeable_calls import compute_unmergeable_calls_apart
 from tvfsql.rules.window_aggregate import (
     aggregate_attached_windows,
     aggregate_distinct_windows,
@@ -88,7 +89,7 @@ PHASES = (
     Phase("prune", (merge_projects, prune_columns, drop_idle_project)),
     # after prune, so that rows are buffered with only the columns that are needed
     Phase("held", (hold_rows_until_window_ends, pair_rows_when_window_ends)),
-    Phase("two_phase", (split_local_global,)),
+    Phase("two_phase", (compute_unmergeable_calls_apart, split_local_global)),
     # after two_phase, which makes slices
     Phase("time_ranges", (cut_into_time_ranges,)),
 )

@@ -6,6 +6,7 @@ from dataclasses import replace
 
 from tvfsql.options import Options
 from tvfsql.plan.aggregate.call import finished, holes, mergeable, needs_slices, row_of, single, sum_of_list
+from tvfsql.plan.aggregate.chosen_values import Quantiles
 from tvfsql.plan.aggregate.collector import Collector
 from tvfsql.plan.aggregate.function import MergeKind
 from tvfsql.plan.analysis.properties import is_changelog
@@ -133,7 +134,7 @@ class Split:
             name = call.name if len(partials) == 1 else f"{call.name}_{part.suffix}"
             of_row = single(call, part.row, nulls=part.nulls)
             made = PartialColumn(name, template(part.sql, arguments), part.merge, of_row, counts=part.counts)
-            parts[part.suffix] = self.columns.column(made)
+            parts[part.suffix] = self._with_quantiles(made) or self.columns.column(made)
         if "{y}" in finish:
             parts["y"] = call.arguments[1]
         return finished(call, finish, parts)
@@ -147,6 +148,16 @@ class Split:
         plain = tuple((part.name, part.merge) for part in self.columns.parts)
         running = tuple((name, "running") for part in self.distincts for name in (part.count, part.sum) if name)
         return (*plain, *running)
+
+    def _with_quantiles(self, wanted: PartialColumn) -> Scalar | None:
+        """The column of a known bag of the same values, from which these quantiles are now chosen too; None: there is
+        none.
+        """
+        for i, known in enumerate(self.columns.parts):
+            if isinstance(known.merge, Quantiles) and isinstance(wanted.merge, Quantiles) and known.row == wanted.row:
+                self.columns.parts[i] = replace(known, merge=known.merge | wanted.merge)
+                return column(known.name, known.type)
+        return None
 
     def _distinct(self, call: AggCall, *, with_sum: bool) -> dict[str, Scalar]:
         value = call.arguments[0]

@@ -9,6 +9,7 @@ from typing import TYPE_CHECKING
 from tvfsql.api.display import folded, short_columns
 from tvfsql.api.explain import explain
 from tvfsql.api.program import Program, Stages
+from tvfsql.physical import copied_rows
 from tvfsql.physical.row_operators import unbounded_state
 from tvfsql.plan.analysis.sharing import shared_by
 from tvfsql.room import with_room
@@ -33,10 +34,10 @@ class Compiled(Stages):
 
     @property
     def warnings(self) -> tuple[str, ...]:
-        """Warnings, a line each: on options without effect, in the first query of a script; and on each operator of a
-        stream with unbounded state.
+        """Warnings, a line each: on options without effect, in the first query of a script; on each operator of a
+        stream with unbounded state; and on aggregates that are computed from copies of each row.
         """
-        return (*self.of_script, *unbounded_state(self.physical))
+        return (*self.of_script, *unbounded_state(self.physical), *copied_rows.warnings(self.physical))
 
     def __str__(self) -> str:
         return self.code

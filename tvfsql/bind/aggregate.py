@@ -13,9 +13,11 @@ from tvfsql.bind.grouping_sets import GroupingSets
 from tvfsql.bind.scalar import Call, Resolved
 from tvfsql.bind.scope import Relation
 from tvfsql.bind.spark_text.functions import check_functions
+from tvfsql.bind.spelled_aggregates import respelled
 from tvfsql.bind.user_function_calls import check_arguments
 from tvfsql.errors import BindError, Span, UnsupportedError
-from tvfsql.plan.aggregate.function import Accepts
+from tvfsql.plan.aggregate.function import Accepts, AggregateFunction
+from tvfsql.plan.aggregate.percentiles import of_chosen
 from tvfsql.plan.aggregate.table import AGGREGATES
 from tvfsql.plan.function import UserFunction
 from tvfsql.plan.node import Node
@@ -146,6 +148,7 @@ class Grouping:
         span = scalar.place_of(call, where.span)
         if call.user:
             return self._users(call, call.user, where, wanted, span)
+        call = respelled(call, span)
         if call.function == "ARRAY_AGG" and call.distinct:
             _refuse_nulls_counted_twice(call, span)
         condition = scalar.to_scalar(call.filter, where.types, span) if call.filter is not None else None
@@ -155,14 +158,18 @@ class Grouping:
         time = self.relation.time if function in EVENT_TIME else None
         if function is None or (function in EVENT_TIME and time is None) or call.as_in_spark:
             return self._sparks_own(call, where, wanted, span)
-        row = AGGREGATES[function]
+        row = of_chosen(function, call.chosen, weighted=True) if call.chosen else AGGREGATES[function]
         if call.star:
             arguments = (text("*"),)
         least, most = row.arguments
         if not least <= len(arguments) <= most:
-            takes = "one argument" if most == 1 else "one argument or two"
-            raise BindError(f"{function} takes {takes}, not {len(arguments)}", span=span, hint=f"{function}(column)")
-        if len(arguments) == 2 and scalar.constant_string(call.arguments[1]) is None:
+            takes = "two arguments" if least == 2 else "one argument" if most == 1 else "one argument or two"
+            raise BindError(
+                f"{function} takes {takes}, not {len(arguments)}",
+                span=span,
+                hint=f"{function}({', '.join(['column'] * least)})",
+            )
+        if function == "LISTAGG" and len(arguments) == 2 and scalar.constant_string(call.arguments[1]) is None:
             raise BindError(
                 f"the separator of {function} must be a string literal",
                 span=scalar.place_of(call.arguments[1], span),
@@ -171,20 +178,18 @@ class Grouping:
         if function == "LISTAGG" and len(arguments) == 1:
             arguments = (*arguments, text("','", "string"))
         kind = arguments[0].type
-        if not row.accepts.takes(kind):
-            raise BindError(
-                f"{function} takes a {row.accepts.value}, but {arguments[0].sql} is {shown(kind)}",
-                span=span,
-                hint=f"{function}(CAST({arguments[0].sql} AS DOUBLE))" if row.accepts is Accepts.NUMBER else None,
-            )
+        _refuse_other_types(function, row, arguments, span)
         require_known_argument(function, kind, span)
+        if row.foreign(kind):
+            return self._sparks_own(call, where, wanted, span)
         distinct = (call.distinct or approximate) and not row.ignores_distinct
         if distinct and not row.templates(kind).take_distinct:
             raise UnsupportedError(
                 f"{function}(DISTINCT ...) is not supported", span=span, hint="FROM (SELECT DISTINCT ...) in a subquery"
             )
         name = self._name(wanted, function, arguments)
-        return AggCall(name, function, arguments, distinct, condition, time, row.result(kind), span=span)
+        kind = row.result(kind)
+        return AggCall(name, function, arguments, distinct, condition, time, kind, chosen=call.chosen, span=span)
 
     def _users(self, call: Call, function: UserFunction, where: Resolved, wanted: str | None, span: Span) -> AggCall:
         """A user's aggregate. It receives NULLs like any other value."""
@@ -214,6 +219,17 @@ class Grouping:
         of = arguments[0].column if arguments else None
         default = f"{function.lower()}_{of}" if of else function.lower()
         return free_name(wanted or default, self._taken)
+
+
+def _refuse_other_types(function: str, row: AggregateFunction, arguments: Sequence[Scalar], span: Span) -> None:
+    """Raise BindError if an argument has a type that the function does not accept."""
+    for argument in arguments[: row.operands]:
+        if not row.accepts.takes(argument.type):
+            raise BindError(
+                f"{function} takes a {row.accepts.value}, but {argument.sql} is {shown(argument.type)}",
+                span=span,
+                hint=f"{function}(CAST({argument.sql} AS DOUBLE))" if row.accepts is Accepts.NUMBER else None,
+            )
 
 
 def _refuse_nulls_counted_twice(call: Call, span: Span) -> None:

@@ -24,6 +24,7 @@ from tvfsql.bind.spark_text.functions import (
 )
 from tvfsql.bind.user_function_calls import user_of, users_in
 from tvfsql.errors import BindError, Span, TvfSqlError
+from tvfsql.plan.aggregate.chosen_values import ChosenValues
 from tvfsql.plan.aggregate.table import AGGREGATES, ALIASES, multiset
 from tvfsql.plan.function import UserFunction
 from tvfsql.plan.values.scalar import Scalar
@@ -87,11 +88,12 @@ class Resolved:
 
 @dataclass(frozen=True)
 class Call:
-    """An aggregate call as written in the query. `function` is None if only Spark knows the function, or if it is a
-    user's.
+    """An aggregate call as written in the query: `function` of plan.aggregate.table, or None if only Spark knows the
+    function `name`, or if it is a user's. `chosen` is what a percentile or a mode needs of the values.
     """
 
     tree: exp.Expr
+    name: str
     function: str | None
     arguments: tuple[exp.Expr, ...]
     distinct: bool
@@ -99,6 +101,8 @@ class Call:
     star: bool = False
     as_in_spark: bool = False  # with RESPECT NULLS, or WITHIN GROUP
     user: UserFunction | None = None
+    order: exp.Ordered | None = None  # the only expression of WITHIN GROUP (ORDER BY ...)
+    chosen: ChosenValues | None = None
 
 
 def resolve(expr: ast.Expr, lookup: Lookup) -> Resolved:
@@ -346,7 +350,10 @@ def _as_call(node: exp.Expr) -> Call | None:
     nulls = inner if isinstance(inner, exp.IgnoreNulls | exp.RespectNulls) else None
     if nulls is not None:
         as_in_spark, inner = isinstance(nulls, exp.RespectNulls), nulls.this
+    order = None
     if isinstance(inner, exp.WithinGroup):
+        by = inner.expression.expressions
+        order = by[0] if len(by) == 1 else None
         as_in_spark, inner = True, inner.this
     name = _aggregate_name(inner)
     if name is None:
@@ -368,7 +375,7 @@ def _as_call(node: exp.Expr) -> Call | None:
             condition = exp.and_(condition, held) if condition is not None else held
     user = user_of(inner)
     function = name if name in AGGREGATES and user is None else None
-    return Call(node, function, tuple(arguments), distinct, condition, star, as_in_spark, user)
+    return Call(node, name, function, tuple(arguments), distinct, condition, star, as_in_spark, user, order)
 
 
 def _aggregate_name(node: exp.Expr) -> str | None:

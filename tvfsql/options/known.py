@@ -51,6 +51,12 @@ PHASES = _known(
     "AUTO",
     "whether windows are made from slices (two phases) or from a copy of each row per window (one)",
 )
+MAX_COPIES = _known(
+    "tvfsql.window.max-copies",
+    count,
+    "100",
+    "how many copies of each row an aggregate may make that cannot be merged from slices",
+)
 NULL_TIMES = _known(
     "table.exec.source.rowtime-null-handling",
     Choice(NullTimes),

@@ -15,6 +15,7 @@ from tvfsql.errors import TvfSqlError, UnsupportedError
 from tvfsql.options import Options
 from tvfsql.options.known import LATE_RECORDS, NULL_TIMES, START_MODE, ZONE
 from tvfsql.options.words import LateRecords
+from tvfsql.physical.copied_rows import refuse_many
 from tvfsql.physical.operators import AppliedChanges, Calc, Exchange, RowTimeCheck, StreamSort, TableSourceScan
 from tvfsql.physical.refused.operators import refuse_unbounded
 from tvfsql.physical.refused.retractions import refuse_changes
@@ -201,6 +202,7 @@ def _(node: window_nodes.WindowAggregate, catalog: Catalog, options: Options) ->
     into its windows. Spark has no CUMULATE, so there the rows are copied first.
     """
     made: Node
+    refuse_many(node, options)
     if isinstance(node.window, Session) and node.window.limit:
         raise _unmerged(node, "a SESSION with a maximum duration", "leave out the maximum duration")
     if node.window.emit_only_on_change:

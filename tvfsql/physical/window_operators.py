@@ -122,6 +122,8 @@ class GroupByWindow(Node):
         if self.keys:
             yield "groupBy", ", ".join(self.keys)
         yield "window", window_label(self.window, ("time_col", self.time), zone=self.zone, keys=self.keys)
+        if self.window.copies > 1:
+            yield "copies", str(self.window.copies)
         ends = (f"start('w$) AS {self.struct}.start", f"end('w$) AS {self.struct}.end")
         yield "select", ", ".join((*self.keys, *map(str, self.calls), *ends))
 

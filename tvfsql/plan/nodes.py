@@ -7,6 +7,7 @@ from dataclasses import dataclass, field, replace
 from functools import cached_property
 
 from tvfsql.errors import Span
+from tvfsql.plan.aggregate.chosen_values import ChosenValues, Quantiles
 from tvfsql.plan.aggregate.top_rows import TopRows
 from tvfsql.plan.function import UserFunction
 from tvfsql.plan.node import Field, Node, Schema
@@ -29,7 +30,8 @@ class Item:
 class AggCall:
     """An aggregate call. `function` names a row of plan.aggregate.table, a function that only Spark knows, or `user`.
     `time` is the event time that orders the rows for FIRST_VALUE, LAST_VALUE and the lists. Of the rows that $ROWS
-    collects, only those within the limit `top` are needed.
+    collects, only those within the limit `top` are needed. Of the values of a percentile or a mode, those
+    that are `chosen` are needed.
     """
 
     name: str
@@ -41,6 +43,7 @@ class AggCall:
     type: SqlType = field(default="", compare=False)
     user: UserFunction | None = None
     top: TopRows | None = None
+    chosen: ChosenValues | None = None
     span: Span | None = field(default=None, compare=False, repr=False)
 
     @property
@@ -59,7 +62,8 @@ class AggCall:
         )
 
     def __str__(self) -> str:
-        inner = ", ".join(map(str, self.arguments))
+        wanted = (self.chosen.shown,) if isinstance(self.chosen, Quantiles) else ()
+        inner = ", ".join(map(str, (*self.arguments, *wanted)))
         distinct = "DISTINCT " if self.distinct else ""
         where = f" FILTER (WHERE {self.filter})" if self.filter else ""
         return f"{self.function}({distinct}{inner}){where} AS {self.name}"

@@ -30,6 +30,7 @@ class Tumble:
 
     name = "TUMBLE"
     shares_slices = False
+    copies = 1
     emit_only_on_change = False
 
     @property
@@ -70,6 +71,7 @@ class TumbleMonths:
 
     name = "TUMBLE"
     shares_slices = False
+    copies = 1
     emit_only_on_change = False
 
     def number(self, ts: int) -> int:
@@ -114,6 +116,11 @@ class Hop:
     emit_only_on_change = False
 
     @property
+    def copies(self) -> int:
+        """The largest number of windows that contain the same row."""
+        return -(-self.size // self.slide)
+
+    @property
     def slice_size(self) -> int:
         return gcd(self.size, self.slide)
 
@@ -154,6 +161,11 @@ class Cumulate:
 
     name = "CUMULATE"
     shares_slices = True
+
+    @property
+    def copies(self) -> int:
+        """The largest number of windows that contain the same row."""
+        return self.size // self.step
 
     @property
     def slice_size(self) -> int:
@@ -198,6 +210,7 @@ class Session:
     limit: int | None = None
 
     name = "SESSION"
+    copies = 1
     emit_only_on_change = False
 
     @property

@@ -16,6 +16,7 @@ import pytest
 from tvfsql.errors import DataError
 from tvfsql.plan.aggregate.top_rows import keeps, top_rows
 from tvfsql.runtime.arrow.columns import differs
+from tvfsql.runtime.merge.moments import CoMoments, FourMoments
 from tvfsql.runtime.merge.partials import KINDS, Merge, prepare
 from tvfsql.runtime.merge.ranges import Blocks, Ranges
 
@@ -38,10 +39,19 @@ def merge(kind: Merge, column: Any, *bounds: tuple[int, int | None], width: int 
     return values
 
 
+def of_sums(*fields: str) -> pa.DataType:
+    return pa.struct([("n", pa.int64()), *((name, pa.float64()) for name in fields)])
+
+
 @pytest.mark.parametrize("kind", sorted(set(KINDS) - {"running"}))
 def test_a_range_of_nulls_is_null(kind: str) -> None:
     lists = {"concat": pa.list_(pa.int64()), "distinct": pa.list_(pa.int64()), "bag": bag_of(pa.int64())}
-    types = {**lists, "moments": MOMENTS}
+    types = {
+        **lists,
+        "moments": MOMENTS,
+        "moments4": of_sums(*FourMoments.fields),
+        "comoments": of_sums(*CoMoments.fields),
+    }
     column = pa.nulls(5, types.get(kind, pa.int64()))
     assert merge(kind, column, (0, 2), (2, 5), width=2) == [None, None]
 
@@ -146,6 +156,29 @@ def test_moments_do_not_cancel_far_from_zero(far: int) -> None:
     assert merged["n"] == 800
     assert merged["mean"] == pytest.approx(values[100:900].mean(), rel=1e-15)
     assert merged["m2"] == pytest.approx(((values[100:900] - values[100:900].mean()) ** 2).sum(), rel=1e-4)
+
+
+def test_sums_of_powers_and_products_are_those_of_all_rows() -> None:
+    a, b = np.random.default_rng(5).normal(1e6, 3, (2, 90))
+    one = [{"n": 1, "mean": x, "m2": 0.0, "m3": 0.0, "m4": 0.0} for x in a.tolist()]
+    pairs = [{"n": 1, "a": x, "b": y, "aa": 0.0, "bb": 0.0, "ab": 0.0} for x, y in zip(a, b, strict=True)]
+    of_one = merge("moments4", pa.array(one, of_sums(*FourMoments.fields)), (10, 70), (80, 90), width=60)
+    of_pairs = merge("comoments", pa.array(pairs, of_sums(*CoMoments.fields)), (10, 70), (80, 90), width=60)
+    for (lo, hi), powers, products in zip(((10, 70), (80, 90)), of_one, of_pairs, strict=True):
+        from_a, from_b = (values[lo:hi] - values[lo:hi].mean() for values in (a, b))
+        assert [powers["n"], products["n"]] == [hi - lo] * 2
+        for power in (2, 3, 4):
+            assert powers[f"m{power}"] == pytest.approx((from_a**power).sum(), rel=1e-6)
+        assert products["ab"] == pytest.approx((from_a * from_b).sum(), rel=1e-6)
+        assert (products["aa"], products["bb"]) == pytest.approx(((from_a**2).sum(), (from_b**2).sum()), rel=1e-6)
+
+
+@pytest.mark.parametrize(("kind", "expected"), [("bit_and", 0b1000), ("bit_or", 0b1101), ("bit_xor", 0b0101)])
+def test_bits_are_combined_in_the_type_of_the_column(kind: str, expected: int) -> None:
+    column = pa.array([0b1100, None, 0b1001], pa.int16())
+    prepared = prepare(kind, "bits", column, Blocks(np.array([True, False, False])))
+    found = prepared.over(Ranges.of_blocks(Blocks(np.array([True, False, False]))))
+    assert (found.to_pylist(), found.type) == ([expected], pa.int16())
 
 
 def test_an_empty_side_does_not_change_infinite_moments() -> None:

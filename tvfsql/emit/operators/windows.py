@@ -19,6 +19,7 @@ from tvfsql.physical.window_operators import (
     WindowExpand,
 )
 from tvfsql.plan import window_nodes
+from tvfsql.plan.aggregate.chosen_values import MostFrequent, Quantiles, most_frequent, quantiles
 from tvfsql.plan.aggregate.function import MergeKind
 from tvfsql.plan.aggregate.top_rows import TopRows, top_rows
 from tvfsql.plan.function import UserFunction
@@ -186,6 +187,12 @@ def _merge(kind: MergeKind, module: PythonModule) -> str:
         ties = [f"ties={literal(dict(kind.ties))}"] if kind.ties else []
         arguments = (literal(kind.function), f"order={literal(dict(kind.order))}", *ties, f"last={kind.last}")
         return f"{module.need(top_rows.__module__, top_rows.__name__)}({', '.join(arguments)})"
+    if isinstance(kind, Quantiles):
+        discrete = [f"discrete={literal(kind.discrete)}"] if kind.discrete else []
+        arguments = (*map(literal, kind.fractions), *discrete)
+        return f"{module.need(quantiles.__module__, quantiles.__name__)}({', '.join(arguments)})"
+    if isinstance(kind, MostFrequent):
+        return f"{module.need(most_frequent.__module__, most_frequent.__name__)}()"
     return module.functions[kind] if isinstance(kind, UserFunction) else literal(kind)
 
 

@@ -33,6 +33,8 @@ from tvfsql.physical.row_operators import (
 )
 from tvfsql.physical.window_operators import StreamSliceMerge, StreamSlices
 from tvfsql.plan import nodes
+from tvfsql.plan.aggregate.chosen_values import MostFrequent, Quantiles
+from tvfsql.plan.aggregate.function import MergeKind
 from tvfsql.plan.aggregate.top_rows import TopRows
 from tvfsql.plan.analysis.sharing import Reused, Shared, shared_by
 from tvfsql.plan.checkpoint.layout import LAYOUT
@@ -134,7 +136,7 @@ class _Tracer:
     def _windows(self, node: StreamSliceMerge, slices: StreamSlices) -> State:
         wanted = {name: column(name) for name in (*node.keys, *(name for name, _ in node.merges))}
         branches = [*_branches(slices.input, {**wanted, TIME: column(slices.time)})]
-        merges = {name: kind.path if isinstance(kind, UserFunction) else str(kind) for name, kind in node.merges}
+        merges = {name: _merge(kind) for name, kind in node.merges}
         settings = {"DESCRIPTOR": _of(branches, TIME), "table.local-time-zone": node.context.zone}
         lists = {name for name, kind in node.merges if isinstance(kind, TopRows) or (id(node), name) in self.used.rows}
         whole = {*lists, node.rows}
@@ -295,6 +297,13 @@ def _settings(own: Mapping[str, str], node: StreamOperator) -> dict[str, str]:
         PARALLELISM: str(context.key_groups or ""),
     }
     return {name: value for name, value in {**own, **common}.items() if value}
+
+
+def _merge(kind: MergeKind) -> str:
+    """How the state merges a column. What a result needs of a bag may change: the state has all of it."""
+    if isinstance(kind, UserFunction):
+        return kind.path
+    return "bag" if isinstance(kind, Quantiles | MostFrequent) else str(kind)
 
 
 def _direction(order: nodes.Order) -> str:

@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Mapping
 
 from tvfsql.plan.aggregate.function import AggregateFunction
+from tvfsql.plan.aggregate.percentiles import of_chosen
 from tvfsql.plan.aggregate.table import FUNCTIONS, ONE, of_top, of_user
 from tvfsql.plan.nodes import AggCall
 from tvfsql.plan.values.scalar import Scalar, column, template, text
@@ -15,6 +16,8 @@ def row_of(call: AggCall) -> AggregateFunction | None:
     """The call's row in the table of aggregates; None if only Spark knows the function."""
     if call.top:
         return of_top(call.top)
+    if call.chosen:
+        return of_chosen(call.function, call.chosen, weighted=len(call.arguments) > 1)
     return of_user(call.user) if call.user else FUNCTIONS.get(call.function)
 
 
@@ -70,16 +73,19 @@ def holes(call: AggCall) -> dict[str, Scalar]:
 
 
 def counted(call: AggCall, *, nulls: bool = False) -> Scalar | None:
-    """The condition under which a row counts: FILTER holds, and the argument is not NULL unless `nulls` allows it.
+    """The condition under which a row counts: FILTER holds, and no required argument is NULL unless `nulls` allows it.
     None: every row counts.
     """
-    x = call.arguments[0]
-    if nulls or x.sql == "*":
+    if nulls or call.arguments[0].sql == "*":
         return call.filter
-    not_null = template("{x} IS NOT NULL", {"x": x}, "boolean", atomic=False)
-    if call.filter is None:
-        return not_null
-    return template("{a} AND {b}", {"a": call.filter, "b": not_null}, "boolean", atomic=False)
+    row = row_of(call)
+    required = [call.arguments[i] for i in (row.required if row else (0,))]
+    condition = call.filter
+    for x in required:
+        not_null = template("{x} IS NOT NULL", {"x": x}, "boolean", atomic=False)
+        both = {"a": condition, "b": not_null} if condition else {}
+        condition = template("{a} AND {b}", both, "boolean", atomic=False) if both else not_null
+    return condition
 
 
 def single(call: AggCall, pattern: str, *, nulls: bool = False) -> Scalar:

@@ -2,8 +2,8 @@
 slice keeps: how Spark makes each of them, and how two of them merge. `finish` makes the result from merged partials.
 
 Templates are Spark SQL. `{x}` is the argument, `{y}` the second argument, `{t}` the event time. `{d}` marks the place
-of DISTINCT, `{f}` the place of FILTER; `{nn}` is a FILTER that also drops NULL arguments. `finish` names partials by
-their suffix.
+of DISTINCT, `{f}` the place of FILTER; `{nn}` is a FILTER that also drops rows in which a `required` argument is NULL.
+`finish` names partials by their suffix.
 
 Retractions: an aggregate with a `distinct` template is finished from a count and a sum, in which a retracted value
 counts -1. Any other function whose partials have `net` is computed from a bag, which holds the number of occurrences of
@@ -17,14 +17,16 @@ from dataclasses import dataclass
 from enum import Enum
 from typing import NamedTuple
 
+from tvfsql.plan.aggregate.chosen_values import ChosenValues
 from tvfsql.plan.aggregate.top_rows import TopRows
 from tvfsql.plan.function import UserFunction
 from tvfsql.plan.values.types import UNKNOWN, SqlType, is_decimal, is_float, is_integer, is_number, is_orderable
 
 TypeRule = Callable[[SqlType], SqlType]
 Template = str | Callable[[SqlType], str]  # where it depends on the argument's type, made of that
-# a kind of runtime.partials, the aggregate that merges its own accumulators, or the limit of a rank
-MergeKind = str | UserFunction | TopRows
+# a kind of runtime.partials, the aggregate that merges its own accumulators, the limit of a rank, or what a result
+# needs of a bag
+MergeKind = str | UserFunction | TopRows | ChosenValues
 
 
 class Accepts(Enum):
@@ -32,6 +34,7 @@ class Accepts(Enum):
 
     ANY = "value of any type"
     NUMBER = "number"
+    INTEGER = "whole number"
     BOOLEAN = "boolean"
     ORDERED = "value that can be ordered"
 
@@ -41,6 +44,8 @@ class Accepts(Enum):
             return True
         if self is Accepts.NUMBER:
             return is_number(kind)
+        if self is Accepts.INTEGER:
+            return is_integer(kind)
         return kind == "boolean" if self is Accepts.BOOLEAN else is_orderable(kind)
 
 
@@ -108,7 +113,10 @@ class AggregateFunction:
     user: UserFunction | None = None
     shares: tuple[Share, ...] = ()  # how results over subsets of the rows are combined; empty: they cannot be
     arguments: tuple[int, int] = (1, 1)
+    operands: int = 1  # how many of the arguments are values, which `accepts` describes
+    required: tuple[int, ...] = (0,)  # the numbers of the arguments without which a row does not count
     accepts: Accepts = Accepts.ANY
+    foreign: Callable[[SqlType], bool] = lambda kind: False  # for which types it is Spark's own
     exact: Callable[[SqlType], str] | None = (
         None  # used instead of `whole` without DISTINCT, where it keeps more digits
     )

@@ -9,7 +9,10 @@ from __future__ import annotations
 
 from collections.abc import Callable
 
+from tvfsql.plan.aggregate.chosen_values import MostFrequent, Quantiles
 from tvfsql.plan.aggregate.function import Accepts, AggregateFunction, MergeKind, Partial, Share, TypeRule
+from tvfsql.plan.aggregate.moments import ROWS as OF_MOMENTS_AND_PAIRS
+from tvfsql.plan.aggregate.percentiles import MODE, PERCENTILE, of_chosen
 from tvfsql.plan.aggregate.top_rows import TopRows
 from tvfsql.plan.function import UserFunction
 from tvfsql.plan.values.types import UNKNOWN, SqlType, is_decimal, is_float, is_integer, is_number, scale_of
@@ -59,6 +62,7 @@ JOINED = f"CASE WHEN size({{list}}) > 0 THEN array_join({VALUES}, {{y}}) END"
 
 ONE = "1L"  # the partial of one counted row
 COUNT_OF = Partial("count", "count({x}){f}", "sum", ONE, counts=True)
+WIDE_SUM = Partial("sum", "sum(CAST({x} AS DECIMAL(20, 0))){f}", "sum", "CAST({x} AS DECIMAL(20, 0))")
 SUM_OF = Partial("sum", "sum({x}){f}", "sum")
 # Welford's formula over all values, each as often as it occurs, always in the same order
 ADDED = (
@@ -222,6 +226,29 @@ def of_top(top: TopRows) -> AggregateFunction:
     return _rows(top)
 
 
+def _by(name: str, merge: str, net: str) -> AggregateFunction:
+    """The value {x} of the row with the least or greatest {y}; among equal {y} the least or greatest {x}."""
+    pair = "struct({y} AS y, {x} AS x)"
+    return AggregateFunction(
+        name,
+        f"{name.lower()}({{x}}, {pair}){{nn}}",
+        _same,
+        partials=(Partial("row", f"{merge}({pair}){{nn}}", merge, pair, value=pair, net=net),),
+        finish="{row}.x",
+        arguments=(2, 2),
+        operands=2,
+        required=(1,),
+        ignores_distinct=True,
+        accepts=Accepts.ORDERED,
+    )
+
+
+def _bits(name: str) -> AggregateFunction:
+    spark = f"{name.lower()}({{x}}){{f}}"
+    part = Partial("bits", spark, name.lower())
+    return AggregateFunction(name, spark, _same, partials=(part,), finish="{bits}", accepts=Accepts.INTEGER)
+
+
 POP = "CASE WHEN {moments}.n > 0 THEN {moments}.m2 / {moments}.n END"
 SAMP = "CASE WHEN {moments}.n > 1 THEN {moments}.m2 / ({moments}.n - 1) END"
 
@@ -343,6 +370,48 @@ _ROWS = (
     _list("COLLECT_LIST", LIST, "array()"),
     _list("ARRAY_AGG", LIST_WITH_NULLS),
     _rows("concat"),
+    _by("MIN_BY", "min", LEAST),
+    _by("MAX_BY", "max", GREATEST),
+    AggregateFunction(
+        "ANY_VALUE",  # any value will do; the least one is the same in batch and on streams
+        "min({x}){f}",
+        _same,
+        partials=(Partial("min", "min({x}){f}", "min", net=LEAST),),
+        finish="{min}",
+        ignores_distinct=True,
+        accepts=Accepts.ORDERED,
+    ),
+    AggregateFunction(
+        "COLLECT_SET",
+        "sort_array(collect_set({x}){f})",
+        lambda kind: f"array<{kind}>" if kind else UNKNOWN,
+        partials=(Partial("set", "collect_set({x}){f}", "distinct", "array({x})", net="transform({net}, e -> e.x)"),),
+        finish="coalesce(sort_array({set}), array())",
+        ignores_distinct=True,
+        accepts=Accepts.ORDERED,
+    ),
+    AggregateFunction(
+        "TRY_SUM",  # NULL where the sum is too large, however the rows are ordered
+        f"try_cast({WIDE_SUM.sql} AS BIGINT)",
+        _always("bigint"),
+        partials=(WIDE_SUM,),
+        finish="try_cast({sum} AS BIGINT)",
+        accepts=Accepts.NUMBER,
+        foreign=lambda kind: not is_integer(kind),
+    ),
+    AggregateFunction(
+        "TRY_AVG",
+        "avg(double({x})){f}",
+        _always("double"),
+        partials=(Partial("sum", "sum(double({x})){f}", "sum", "double({x})"), COUNT_OF),
+        finish="{sum} / nullif({count}, 0)",
+        accepts=Accepts.NUMBER,
+        foreign=lambda kind: is_decimal(kind) or not kind,
+    ),
+    *map(_bits, ("BIT_AND", "BIT_OR", "BIT_XOR")),
+    *OF_MOMENTS_AND_PAIRS,
+    of_chosen(PERCENTILE, Quantiles((0.5,)), weighted=False),
+    of_chosen(MODE, MostFrequent(), weighted=False),
     _spread("STDDEV_POP", "stddev_pop", f"sqrt({POP})"),
     _spread("STDDEV_SAMP", "stddev_samp", f"sqrt({SAMP})"),
     _spread("VAR_POP", "var_pop", POP),

@@ -41,7 +41,7 @@ class SliceKernel:
     no row is read more than a few times. `ends` limits the windows to those that end between the two (epoch ms,
     inclusive); a key `$range` limits them to those of its time range (`plan.window.time_ranges`). With `emitted` there
     is a last column that flags the rows of the last step that was emitted earlier; they are the first rows of their
-    key.
+    key. With `mergeable` the partials of the windows will be merged again; else they have what results need.
     """
 
     window: Hop | Cumulate
@@ -54,6 +54,7 @@ class SliceKernel:
     batch_bytes: int = BATCH_BYTES
     ends: tuple[int, int] | None = None
     emitted: bool = False
+    mergeable: bool = False
 
     def __call__(self, batches: Iterable[pa.RecordBatch]) -> Iterator[pa.RecordBatch]:
         flagged = (EMITTED,) if self.emitted else ()
@@ -134,7 +135,7 @@ class _Chunk:
             columns["window_start"] = self._timestamps(starts[a:b])
             columns["window_end"] = self._timestamps(ends[a:b])
             for name, partial in self.partials.items():
-                columns[name] = partial.over(some)
+                columns[name] = partial.over(some) if self.kernel.mergeable else partial.of_windows(some)
             if self.kernel.window.emit_only_on_change:
                 columns[BEFORE] = self._before(rows[a:b])
             yield pa.RecordBatch.from_pydict(columns)
@@ -158,7 +159,10 @@ class _Chunk:
 
     def _cuts(self, ranges: Ranges) -> list[int]:
         """Where to split so that no batch is larger than `batch_bytes`, except a single row."""
-        sizes = [size for part in self.partials.values() if (size := part.bytes_over(ranges)) is not None]
+        whole = self.kernel.mergeable
+        parts = self.partials.values()
+        of_parts = [part.bytes_over(ranges) if whole else part.bytes_of_windows(ranges) for part in parts]
+        sizes = [size for size in of_parts if size is not None]
         if not sizes:
             return [0, len(ranges)]
         upto = np.cumsum(sum(sizes))

@@ -129,6 +129,14 @@ class Partial:
         """The approximate size of each merged value; None if it does not grow with the range."""
         return None
 
+    def of_windows(self, ranges: Ranges) -> pa.Array:
+        """What a finished window needs of the merged value of each range: by default all of it."""
+        return self.over(ranges)
+
+    def bytes_of_windows(self, ranges: Ranges) -> Ints | None:
+        """The approximate size of each value of `of_windows`, as `bytes_over` gives it."""
+        return self.bytes_over(ranges)
+
     def before(self, since: int, row: int) -> int:
         """What later rows of the run need to know about the rows [since, row) once these are dropped."""
         return 0

@@ -1,3 +1,3 @@
-SELECT window_start, MEDIAN(rating) AS m
+SELECT window_start, HISTOGRAM_NUMERIC(price, 5) AS m
 FROM TABLE(CUMULATE(TABLE bid, DESCRIPTOR(bidtime), INTERVAL '2' MINUTE, INTERVAL '10' MINUTE, INTERVAL '0' MINUTE, TRUE))
 GROUP BY window_start, window_end;

@@ -1,3 +1,3 @@
-SELECT item, MODE(price) AS usual
+SELECT item, HISTOGRAM_NUMERIC(price, 5) AS usual
 FROM TABLE(SESSION(TABLE bid PARTITION BY item, DESCRIPTOR(bidtime), INTERVAL '10' MINUTE, INTERVAL '1' HOUR))
 GROUP BY item, window_start, window_end;

@@ -12,6 +12,7 @@ from pyspark.sql import Column, DataFrame, Observation
 from pyspark.sql import functions as F
 from pyspark.sql import types as T
 
+from tvfsql.plan.aggregate.chosen_values import MostFrequent, Quantiles
 from tvfsql.plan.aggregate.top_rows import TopRows
 from tvfsql.plan.tables.internal_columns import WATERMARK
 from tvfsql.plan.window import Session, TumbleMonths, Window
@@ -101,7 +102,7 @@ def _merged(kind: Merge, partial: Column) -> Column:
             spread = F.var_pop(value) * number
             found = F.struct(number.alias("n"), F.avg(value).alias("mean"), spread.alias("m2"))
             return F.when(number > 0, found)
-        case "concat" | "bag" | TopRows():
+        case "concat" | "bag" | TopRows() | Quantiles() | MostFrequent():
             return F.when(F.count(partial) > 0, F.flatten(F.collect_list(partial)))
         case "distinct":
             return F.when(F.count(partial) > 0, F.flatten(F.collect_set(partial)))

@@ -159,9 +159,12 @@ class FiringWindows(KeyGroup):
                 for fire in fires
                 if fire.first_end < ends[1] and ends[0] <= fire.last_end
             )
-            made = [self._numbered(batch) for part in parts for batch in self.windows.fired_windows.windows(part)]
+            made = [self._numbered(batch) for part in parts for batch in self._whole(part)]
             if made:
                 yield self.layout.merged(made)
+
+    def _whole(self, fire: Fire) -> Iterator[pa.RecordBatch]:
+        return self.windows.fired_windows.windows(fire, mergeable=True)
 
     def _numbered(self, made: pa.RecordBatch) -> pa.RecordBatch:
         """The kernel's windows, with their end as a number of slices."""

@@ -40,15 +40,18 @@ class FiredWindows:
         ends = self.span.kernel_time(self.layout.slices(fire.slices))
         return int(reach(self.span.kernel, ends, new_key, filled, self._between(fire)).counts.sum())
 
-    def windows(self, fire: Fire) -> Iterator[pa.RecordBatch]:
-        """Batches of keys, window_start, window_end and merged partials."""
+    def windows(self, fire: Fire, *, mergeable: bool = False) -> Iterator[pa.RecordBatch]:
+        """Batches of keys, window_start, window_end and merged partials, `mergeable` or with what results need."""
         span, layout = self.span, self.layout
         at = fire.slices.schema.names.index(SLICE)
         micros = span.kernel_time(layout.slices(fire.slices)) * 1000
         timed = fire.slices.set_column(at, SLICE, pa.array(micros).view(TIMESTAMP))
         keys = tuple(layout.names[: layout.keys])
         emitted = span.window.emit_only_on_change
-        kernel = SliceKernel(span.kernel, keys, layout.merges, self.rows, ends=self._between(fire), emitted=emitted)
+        between = self._between(fire)
+        kernel = SliceKernel(
+            span.kernel, keys, layout.merges, self.rows, ends=between, emitted=emitted, mergeable=mergeable
+        )
         for made in kernel([timed]):
             yield self._on_calendar(made) if isinstance(span.window, TumbleMonths) else made
 

@@ -1,0 +1,49 @@
+"""Windows that are computed from copies of each row, because an aggregate cannot be merged from slices."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+
+from tvfsql.errors import UnsupportedError
+from tvfsql.options import Options
+from tvfsql.options.known import MAX_COPIES, PHASES
+from tvfsql.options.words import Phases
+from tvfsql.physical.window_operators import GroupByWindow, WindowExpand
+from tvfsql.physical.words import called
+from tvfsql.plan.aggregate.call import mergeable
+from tvfsql.plan.node import Node
+from tvfsql.plan.nodes import AggCall, Aggregate
+from tvfsql.plan.window_nodes import WindowAggregate
+
+
+def warnings(plan: Node) -> Iterator[str]:
+    """A line for each aggregate of a physical plan that makes several copies of each row."""
+    for node in plan.walk():
+        match node:
+            case GroupByWindow(window=window, calls=calls):
+                copies = window.copies
+            case Aggregate(calls=calls) if any(isinstance(below, WindowExpand) for below in node.walk()):
+                expand = next(below for below in node.walk() if isinstance(below, WindowExpand))
+                copies = expand.window.copies
+            case _:
+                continue
+        alone = _unmergeable(calls)
+        if copies > 1 and alone is not None:
+            yield f"{called(alone)} cannot be merged from slices: it is computed from {copies} copies of each row"
+
+
+def refuse_many(node: WindowAggregate, options: Options) -> None:
+    """Raise UnsupportedError for an aggregate that would need more copies of each row than an option allows."""
+    alone, most = _unmergeable(node.calls), options[MAX_COPIES]
+    if alone is None or options[PHASES] is Phases.ONE or node.window.copies <= most:
+        return
+    raise UnsupportedError(
+        f"{called(alone)} cannot be merged from slices: it would be computed from {node.window.copies} copies of each "
+        f"row, and {MAX_COPIES.key} is {most}",
+        span=alone.span,
+        hint=f"SET '{MAX_COPIES.key}' = '{node.window.copies}'",
+    )
+
+
+def _unmergeable(calls: tuple[AggCall, ...]) -> AggCall | None:
+    return next((call for call in calls if not mergeable(call, streaming=False)), None)

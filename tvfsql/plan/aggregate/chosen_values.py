@@ -1,0 +1,58 @@
+"""Merge kinds of bags of which a result needs a few values only: quantiles, and the most frequent value.
+
+A bag is a list of struct<x, n>: the value x occurs n times. Bags are merged whole, because rows that come later move a
+quantile. What a finished window keeps of its bag is decided here.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+
+
+@dataclass(frozen=True)
+class Quantiles:
+    """Of a bag, the entries that decide the values at some fractions of the rows in order, from 0 (least) to 1
+    (greatest).
+
+    What is left out is counted with the next greater value that is kept. So the kept entries are a bag with as many
+    rows, and with the same quantiles. A quantile is interpolated between the two values around its place, or, at the
+    fractions in `discrete`, the first value that so many of the rows do not exceed.
+    """
+
+    fractions: tuple[float, ...] = ()
+    discrete: tuple[float, ...] = ()
+
+    def __or__(self, other: Quantiles) -> Quantiles:
+        """What both need."""
+        both = ((self.fractions, other.fractions), (self.discrete, other.discrete))
+        return Quantiles(*(tuple(sorted({*one, *more})) for one, more in both))
+
+    @property
+    def shown(self) -> str:
+        """The fractions, as a query writes them."""
+        return ", ".join(f"{fraction:g}" for fraction in (*self.fractions, *self.discrete))
+
+    def __str__(self) -> str:
+        return f"quantiles[{self.shown}]"
+
+
+@dataclass(frozen=True)
+class MostFrequent:
+    """Of a bag, the entry that occurs most often; of several such the least value."""
+
+    def __str__(self) -> str:
+        return "most_frequent"
+
+
+ChosenValues = Quantiles | MostFrequent
+
+
+def quantiles(*fractions: float, discrete: Sequence[float] = ()) -> Quantiles:
+    """The same, as emitted programs write it."""
+    return Quantiles(fractions, tuple(discrete))
+
+
+def most_frequent() -> MostFrequent:
+    """The same, as emitted programs write it."""
+    return MostFrequent()
