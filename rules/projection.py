@@ -306,7 +306,7 @@ def _without_others(node: Node, wanted: frozenset[str]) -> Node:
 
 def typed(scalar: Scalar, node: Node, name: str) -> Scalar:
     """The scalar with the type of that column of the operator."""
-    return Scalar(scalar.parts, node.type_of(name), scalar.atomic, scalar.deterministic, scalar.span)
+    return Scalar(scalar.parts, node.type_of(name), scalar.atomic, scalar.facts, scalar.span)
 
 
 def worth_repeating(scalar: Scalar) -> bool:

@@ -8,6 +8,7 @@ from dataclasses import dataclass
 from tvfsql.options import Options
 from tvfsql.plan.analysis.properties import WindowColumns, is_changelog, window_of
 from tvfsql.plan.analysis.same_rows import Columns, same_rows
+from tvfsql.plan.joins.equal_pair import EqualPair
 from tvfsql.plan.node import Node
 from tvfsql.plan.nodes import AggCall, Aggregate, Filter, Item, Join, Order, Project
 from tvfsql.plan.rank import Rank
@@ -104,13 +105,13 @@ def _ranked(rows: Node, extreme: _Extreme, join: Join) -> Node | None:
         return None
     if not _are_told(window, partition, tuple(names[key] for key in extreme.keys if key in met)):
         return None
-    null_safe = {one for one in compared if "DISTINCT" in one.sql}
+    null_safe = {one for one in compared if (pair := EqualPair.of(one, join.left, join.right)) and pair.null_safe}
     equal = dict.fromkeys(same[name] for one, name in compared.items() if name and one not in null_safe)
     given = tuple(_not_null(name) for name in equal if not window.kind(name))
     descending = extreme.call.function == "MAX"
     order = Order(column(names[own[extreme.call.name]]), descending, nulls_first=not descending)
     taken = {name.lower() for name in (*join.columns, *rows.columns)}
-    rank = free_name("rank", lambda name: name in taken)
+    rank = free_name("rank", taken)
     ranked = Rank(Filter(rows, given) if given else rows, "RANK", partition, (order,), (), rank)
     first = template("{rank} = 1", {"rank": column(rank)}, "boolean", atomic=False)
     rest = tuple(one.renamed(same) for one, name in compared.items() if name is None)

@@ -66,12 +66,12 @@ def _with_flags(join: Join, found: Interval) -> Node:
 
 def _free_names(wanted: tuple[str, ...], known: tuple[str, ...]) -> list[str]:
     taken = {name.lower() for name in known}
-    return [free_name(name, lambda name: name in taken) for name in wanted]
+    return [free_name(name, taken) for name in wanted]
 
 
 _TRUE = text("TRUE", "boolean")
 
 
 def _beside(source: Node, name: str, scalar: Scalar) -> Node:
-    typed = Scalar(scalar.parts, "boolean", scalar.atomic, scalar.deterministic, scalar.span)
+    typed = Scalar(scalar.parts, "boolean", scalar.atomic, scalar.facts, scalar.span)
     return Project(source, (*passing(source.columns, source), Item(name, typed)))

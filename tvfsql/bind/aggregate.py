@@ -151,7 +151,7 @@ class Grouping:
         call = respelled(call, span)
         if call.function == "ARRAY_AGG" and call.distinct:
             _refuse_nulls_counted_twice(call, span)
-        condition = scalar.to_scalar(call.filter, where.types, span) if call.filter is not None else None
+        condition = self._filter(call, where, span)
         arguments = tuple(scalar.to_scalar(tree, where.types, span) for tree in call.arguments if not call.star)
         approximate = isinstance(call.tree.find(exp.ApproxDistinct), exp.ApproxDistinct)
         function = "COUNT" if approximate else call.function
@@ -191,10 +191,18 @@ class Grouping:
         kind = row.result(kind)
         return AggCall(name, function, arguments, distinct, condition, time, kind, chosen=call.chosen, span=span)
 
+    @staticmethod
+    def _filter(call: Call, where: Resolved, span: Span) -> Scalar | None:
+        """The condition of FILTER."""
+        if call.filter is None:
+            return None
+        made = scalar.to_scalar(call.filter, where.types, span)
+        return scalar.checked(made, Resolved(call.filter, where.types, span), "FILTER (WHERE ...)")
+
     def _users(self, call: Call, function: UserFunction, where: Resolved, wanted: str | None, span: Span) -> AggCall:
         """A user's aggregate. It receives NULLs like any other value."""
         check_arguments(function, call.arguments, span)
-        condition = scalar.to_scalar(call.filter, where.types, span) if call.filter is not None else None
+        condition = self._filter(call, where, span)
         arguments = tuple(scalar.to_scalar(tree, where.types, span) for tree in call.arguments)
         name = self._name(wanted, function.name, arguments)
         kind = function.result

@@ -28,7 +28,7 @@ from tvfsql.plan.node import Node
 from tvfsql.plan.nodes import Item, Order, Project
 from tvfsql.plan.rank import RANK_TYPE
 from tvfsql.plan.values.scalar import Scalar, column, free_name
-from tvfsql.plan.values.types import SqlType
+from tvfsql.plan.values.types import SqlType, fields
 from tvfsql.syntax import ast
 
 T = TypeVar("T")
@@ -187,10 +187,17 @@ class QueryBinder:
         span = spanning([item.span for item in select.items])
         project: Node = Project(node, tuple(map(Item, unique, parts.shown)), span=span)
         if select.distinct:
+            shown = {made.column: name for name, made in zip(unique, parts.items, strict=False) if made.column}
+            for hidden, (_, item) in zip(parts.hidden, (each for each in order if each[0] >= len(names)), strict=True):
+                if not hidden.columns <= shown.keys():
+                    problem = "SELECT DISTINCT can only be ordered by selected columns"
+                    raise BindError(problem, span=item.expr.span)
+            own = tuple(map(Item, unique, parts.items))
+            project = nodes.Distinct(Project(node, own, span=span), span=span)
             if parts.hidden:
-                unselected = next(item.expr.span for place, item in order if place >= len(names))
-                raise BindError("SELECT DISTINCT can only be ordered by selected columns", span=unselected)
-            project = nodes.Distinct(project, span=span)
+                kept_items = (Item(field.name, column(field.name, field.type)) for field in project.schema)
+                over = (one.renamed({str(old): new for old, new in shown.items()}) for one in parts.hidden)
+                project = Project(project, (*kept_items, *map(Item, unique[len(names) :], over)), span=span)
         if order:
             places = spanning([item.expr.span for _, item in order])
             keys = tuple(self._order(unique[place], item) for place, item in order)
@@ -359,6 +366,8 @@ class QueryBinder:
         columns = [part for part in relation.visible if item.table is not None or not part.hidden]
         if item.table is not None:
             columns = [part for part in columns if part.qualifier.lower() == item.table.lower()]
+        if not columns and item.table is not None and (fields := self._fields_of_row(item, relation)):
+            return fields
         if not columns:
             reason = f"there is no table {item.table} in this FROM" if item.table else "SELECT * needs a FROM clause"
             known = {part.qualifier for part in relation.visible if part.qualifier}
@@ -368,6 +377,19 @@ class QueryBinder:
         exprs = (scalar.column_expr(part.plan, part.type, item.span) for part in columns)
         names = (ast.Name(part.name, item.span) for part in columns)
         return [ast.SelectItem(expr, name, "*", item.span) for expr, name in zip(exprs, names, strict=True)]
+
+    @staticmethod
+    def _fields_of_row(item: ast.SelectItem, relation: Relation) -> list[ast.SelectItem]:
+        """`r.*` of a column that is a ROW: its fields; [] if there is no such column."""
+        assert item.table is not None
+        rows = [part for part in relation.matches(None, item.table) if part.type.startswith("struct<")]
+        if len(rows) != 1:
+            return []
+        row = scalar.column_expr(rows[0].plan, rows[0].type, item.span)
+        return [
+            ast.SelectItem(scalar.field_expr(row, name), ast.Name(name, item.span), "*", item.span)
+            for name in fields(rows[0].type)
+        ]
 
     @staticmethod
     def _refuse_repeated(items: list[ast.SelectItem]) -> None:

@@ -6,6 +6,8 @@ from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, replace
 
 from tvfsql.bind import scalar
+from tvfsql.bind.flink.operators.cast_pairs import as_time
+from tvfsql.bind.flink.operators.common_type import common_type
 from tvfsql.bind.joins.computed_keys import with_computed_keys
 from tvfsql.bind.joins.lookup import event_time, looked_up, refuse_scans, spanned
 from tvfsql.bind.joins.temporal import temporal_join, versions_of
@@ -13,18 +15,17 @@ from tvfsql.bind.joins.unnest import unnested
 from tvfsql.bind.scope import Bound, Relation, Visible, resolve
 from tvfsql.bind.window_call import bind_window
 from tvfsql.catalog import Catalog, View
-from tvfsql.errors import BindError, Span, UnsupportedError
+from tvfsql.errors import BindError, Span
 from tvfsql.options import Options
 from tvfsql.options.known import ZONE
 from tvfsql.plan import nodes
 from tvfsql.plan.analysis.proctime import is_proctime
-from tvfsql.plan.joins.equal_pair import EqualPair
 from tvfsql.plan.node import Node
 from tvfsql.plan.nodes import Item, Project
 from tvfsql.plan.spans import at
 from tvfsql.plan.tables.internal_columns import WINDOW_COLUMNS
-from tvfsql.plan.values.scalar import Scalar, column, free_name
-from tvfsql.plan.values.types import is_time, shown
+from tvfsql.plan.values.scalar import Scalar, column, free_name, quoted, template
+from tvfsql.plan.values.types import SqlType, is_time, shown
 from tvfsql.plan.window_nodes import WindowTableFunction
 from tvfsql.syntax import ast
 
@@ -118,18 +119,18 @@ class Sources:
             source = filtered(source, bound.input.where)
         time = source.lookup(bound.table, bound.time.text, bound.time.span)
         if not is_time(time.type):
-            sample = "TIMESTAMP(3)"
+            made = as_time(quoted(time.name), time.type)
+            declared = next((part.name for part in source.visible if part.plan == source.time), None)
+            hint = f"declare rt AS {made} and a WATERMARK in CREATE TABLE, then DESCRIPTOR(rt)" if made else None
             raise BindError(
                 f"a window needs a TIMESTAMP(3) or TIMESTAMP_LTZ(3) column, but {time.name} is {shown(time.type)}",
                 span=bound.time.span,
-                hint=f"declare rt AS CAST({time.name} AS {sample}) in CREATE TABLE, then DESCRIPTOR(rt)",
+                hint=f"DESCRIPTOR({quoted(declared)}), which has the WATERMARK" if declared else hint,
             )
         _check_clock(call.times, is_proctime(source.node, time.plan), time.name)
         clashing = [part for part in source.node.columns if part.lower() in WINDOW_COLUMNS]
         if clashing:
-            source = _renamed(
-                source, {name: free_name(name + "0", lambda n: n in source.node.columns) for name in clashing}
-            )
+            source = _renamed(source, {name: free_name(name + "0", source.node.columns) for name in clashing})
             time = source.lookup(bound.table, bound.time.text, bound.time.span)
         zone = self.options[ZONE] if time.type == "timestamp" else ""
         keys = (source.lookup(None, name.text, name.span).plan for name in bound.input.partition_by)
@@ -143,6 +144,10 @@ class Sources:
 
     def _join(self, join: ast.JoinTable) -> Relation:
         left, right = self.bind(join.left), self.bind(join.right)
+        if join.natural:
+            join = replace(join, using=_shared(left, right, join.span), natural=False)
+            if not join.using and join.kind == "inner":
+                join = replace(join, kind="cross")
         time, versions = None, None
         if join.as_of is not None:
             time = event_time(join, join.as_of, left)
@@ -156,6 +161,7 @@ class Sources:
         visible = (*left.visible, *right.visible)
         both = Relation(nodes.Join(left.node, right.node, "cross"), visible, left.time)
         conditions: tuple[Scalar, ...] = ()
+        pairs: list[tuple[Visible, Visible]] = []
         if join.condition:
             resolved = resolve(join.condition, both)
             if scalar.has_aggregate(resolved.tree):
@@ -171,20 +177,11 @@ class Sources:
             if join.as_of is not None and time is None:
                 refuse_scans(parts, right.node, join.condition.span)
         elif join.using:
-            if join.kind in ("right", "full"):
-                raise UnsupportedError(
-                    f"USING in a {join.kind.upper()} JOIN is not supported",
-                    span=join.using[0].span,
-                    hint=f"ON l.{join.using[0].text} = r.{join.using[0].text}",
-                )
             pairs = [
                 (left.lookup(None, name.text, name.span), right.lookup(None, name.text, name.span))
                 for name in join.using
             ]
-            conditions = tuple(EqualPair(a.plan, b.plan).condition for a, b in pairs)
-            merged = {part.plan for pair in pairs for part in pair}
-            first = (Visible("", a.name, a.plan, a.type) for a, _ in pairs)
-            visible = (*first, *(replace(part, hidden=part.hidden or part.plan in merged) for part in visible))
+            conditions = tuple(scalar.equal(column(a.plan, a.type), column(b.plan, b.type)) for a, b in pairs)
         elif join.kind not in ("cross",):
             raise BindError(f"this {join.kind.upper()} JOIN has no condition", span=join.span, hint="ON l.key = r.key")
         span = join.condition.span if join.condition else join.span
@@ -193,7 +190,9 @@ class Sources:
             node = temporal_join(left, versions, join.kind, time, conditions, span)
         elif join.as_of is not None:
             node = nodes.LookupJoin(left.node, right.node, join.kind, conditions, span=span)
-        return Relation(node, left.visible if join.kind in ("semi", "anti") else visible, left.time)
+        if join.kind in ("semi", "anti"):
+            return Relation(node, left.visible, left.time)
+        return _with_merged(Relation(node, visible, left.time), pairs, join.kind)
 
     def under_its_names(self, relation: ast.Relation) -> Node:
         """The relation as a pass-through query sees it, with its columns renamed to the names that they have in that
@@ -228,13 +227,55 @@ def _check_clock(asked: Sequence[ast.Name], proctime: bool, time: str) -> None:
             )
 
 
+def _shared(left: Relation, right: Relation, span: Span) -> tuple[ast.Name, ...]:
+    """The columns that NATURAL JOIN equates: those of the left side whose names the right side has."""
+    names = {part.name.lower() for part in right.visible if not part.hidden}
+    shared = dict.fromkeys(part.name for part in left.visible if not part.hidden and part.name.lower() in names)
+    return tuple(ast.Name(name, span) for name in shared)
+
+
+def _with_merged(relation: Relation, pairs: Sequence[tuple[Visible, Visible]], kind: str) -> Relation:
+    """The relation of a join with USING: first the columns that it merges, in their common type; those of the sides are
+    hidden.
+    """
+    if not pairs:
+        return relation
+    first: list[Visible] = []
+    made: list[Item] = []
+    for left, right in pairs:
+        one = right if kind == "right" else left
+        common = common_type((left.type, right.type)) or one.type
+        if kind != "full" and common == one.type:
+            first.append(Visible("", left.name, one.plan, one.type))
+            continue
+        name = free_name(left.name, [*relation.node.columns, *(item.name for item in made)])
+        made.append(Item(name, _merged(left, right, kind, common)))
+        first.append(Visible("", left.name, name, common))
+    node = relation.node
+    if made:
+        kept = (Item(field.name, column(field.name, field.type)) for field in node.schema)
+        node = Project(node, (*kept, *made))
+    merged = {part.plan for pair in pairs for part in pair}
+    others = (replace(part, hidden=part.hidden or part.plan in merged) for part in relation.visible)
+    return Relation(node, (*first, *others), relation.time)
+
+
+def _merged(left: Visible, right: Visible, kind: str, common: SqlType) -> Scalar:
+    """The value of a column of USING."""
+    one, other = (
+        scalar.cast_column(part.plan, part.type, common) if part.type != common else column(part.plan, part.type)
+        for part in ((right, left) if kind == "right" else (left, right))
+    )
+    return template("COALESCE({a}, {b})", {"a": one, "b": other}, common) if kind == "full" else one
+
+
 def beside(relation: Relation, others: Sequence[str]) -> Relation:
     """The same relation with columns of the plan renamed so that none has the name of one of `others`, in any case."""
     taken = {name.lower() for name in others}
     names: dict[str, str] = {}
     for name in relation.node.columns:
         if name.lower() in taken:
-            names[name] = free_name(name + "0", lambda n: n.lower() in taken or n in relation.node.columns)
+            names[name] = free_name(name + "0", [*taken, *relation.node.columns])
         taken.add(names.get(name, name).lower())
     return _renamed(relation, names) if names else relation
 

@@ -12,6 +12,7 @@ from dataclasses import dataclass, replace
 
 from sqlglot import exp
 
+from tvfsql.bind.facts import facts_of
 from tvfsql.bind.flink.lowered_call import made
 from tvfsql.bind.infer import infer
 from tvfsql.bind.spark_text.functions import (
@@ -22,7 +23,7 @@ from tvfsql.bind.spark_text.functions import (
     with_holes,
     written,
 )
-from tvfsql.bind.user_function_calls import user_of, users_in
+from tvfsql.bind.user_function_calls import user_of
 from tvfsql.errors import BindError, Span, TvfSqlError
 from tvfsql.plan.aggregate.chosen_values import ChosenValues
 from tvfsql.plan.aggregate.table import AGGREGATES, ALIASES, multiset
@@ -36,9 +37,6 @@ Lookup = Callable[[str | None, str, Span | None], tuple[str, SqlType]]
 
 TYPE = "type"  # the key in `meta` under which a PlanColumn has its type
 WITHOUT_PARENTHESES = ("LOCALTIMESTAMP", "LOCALTIME", "CURRENT_TIME")
-RANDOM = (
-    "rand", "rand_integer", "randn", "random", "uuid", "shuffle", "monotonically_increasing_id", "spark_partition_id"
-)  # fmt: skip
 NOT_ATOMIC = (
     exp.Binary,
     exp.Unary,
@@ -166,12 +164,10 @@ def to_scalar(tree: exp.Expr, types: dict[str, SqlType], span: Span) -> Scalar:
 
 
 def _to_scalar(tree: exp.Expr, types: dict[str, SqlType], span: Span) -> Scalar:
-    steady = not any(function_name(node) in RANDOM for node in tree.find_all(exp.Func))
-    as_written = written(tree)
-    tree = in_spark_words(tree, types, span)
-    parts = with_holes(tree, span)
-    steady = steady and all(function.deterministic for function in users_in(tree))
-    return Scalar(parts, infer(tree, types), not isinstance(tree, NOT_ATOMIC), steady, span, as_written)
+    lowered = in_spark_words(tree, types, span)
+    facts = facts_of(tree, lowered, lambda node: infer(node, types))
+    parts = with_holes(lowered, span)
+    return Scalar(parts, infer(lowered, types), not isinstance(lowered, NOT_ATOMIC), facts, span, written(tree))
 
 
 def conjuncts(resolved: Resolved) -> Iterator[Resolved]:
@@ -215,6 +211,14 @@ def replace_parts(tree: exp.Expr, parts: dict[exp.Expr, exp.Expr]) -> exp.Expr:
 def column_tree(plan: str) -> exp.Expr:
     """A tree for a column of the plan."""
     return exp.Column(this=exp.to_identifier(plan, quoted=True))
+
+
+def equal(left: Scalar, right: Scalar) -> Scalar:
+    """The condition that two columns are equal, as `=` in a query compares them."""
+    assert left.column and right.column
+    types = {left.column: left.type, right.column: right.type}
+    pair = exp.EQ(this=column_tree(left.column), expression=column_tree(right.column))
+    return replace(to_scalar(pair, types, Span(0, 0)), span=None, written=())
 
 
 def cast_column(name: str, source: SqlType, target: SqlType) -> Scalar:
@@ -296,6 +300,11 @@ def column_expr(plan: str, kind: SqlType, span: Span) -> ast.Expr:
     tree = PlanColumn(this=exp.to_identifier(plan, quoted=True))
     tree.meta[TYPE] = kind
     return ast.Expr(tree, span)
+
+
+def field_expr(row: ast.Expr, name: str) -> ast.Expr:
+    """An expression for a field of a row."""
+    return ast.Expr(exp.Dot(this=row.tree.copy(), expression=exp.to_identifier(name, quoted=True)), row.span)
 
 
 def constant_string(tree: exp.Expr) -> str | None:

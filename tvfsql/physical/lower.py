@@ -329,7 +329,7 @@ def _unmerged(node: window_nodes.WindowAggregate, what: str, hint: str) -> Unsup
 def _struct(taken: tuple[str, ...]) -> str:
     """The name of the struct column with a window's start and end."""
     lowered = {name.lower() for name in taken}  # for Spark, Window and window are the same name
-    return free_name("window", lambda name: name in lowered)
+    return free_name("window", [*lowered])
 
 
 def _ends(struct: str) -> dict[str, Scalar]:

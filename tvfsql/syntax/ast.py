@@ -161,7 +161,9 @@ class WindowTable:
 
 @dataclass(frozen=True)
 class JoinTable:
-    """`kind` is inner, left, right, full, cross, semi or anti. `as_of` is the time in FOR SYSTEM_TIME AS OF."""
+    """`kind` is inner, left, right, full, cross, semi or anti. `as_of` is the time in FOR SYSTEM_TIME AS OF. `natural`:
+    with USING of all columns that both sides have.
+    """
 
     left: Relation
     right: Relation
@@ -170,6 +172,7 @@ class JoinTable:
     using: tuple[Name, ...] = ()
     span: Span = place()
     as_of: Expr | None = None
+    natural: bool = False
 
 
 @dataclass(frozen=True)

@@ -40,7 +40,7 @@ class FlinkSql(Spark):
         IDENTIFIERS = ["`"]
         KEYWORDS = {
             **Spark.Tokenizer.KEYWORDS,
-            "BYTES": TokenType.BINARY,
+            "BYTES": TokenType.VARBINARY,
             "ROW": TokenType.STRUCT,
             "TIMESTAMP": TokenType.TIMESTAMP,
         }

@@ -7,6 +7,7 @@ from collections.abc import Callable
 from sqlglot import exp
 
 from tvfsql.bind.flink import find
+from tvfsql.bind.flink.functions.arguments import refuse_arguments
 from tvfsql.bind.flink.functions.function import Argument, require_text
 from tvfsql.bind.flink.functions.json import is_json, of_json, raw
 from tvfsql.bind.flink.functions.rounding import rounded, truncated
@@ -15,22 +16,26 @@ from tvfsql.bind.flink.functions.types_of import type_name
 from tvfsql.bind.flink.keyword_calls import overlaps, similar, unicode_text, with_words
 from tvfsql.bind.flink.lowered_call import Made, made, runtime_call
 from tvfsql.bind.flink.operators.arithmetic import below_one, computed
+from tvfsql.bind.flink.operators.cast_pairs import refuse_cast
 from tvfsql.bind.flink.operators.cast_types import Target
-from tvfsql.bind.flink.operators.casts import cast
-from tvfsql.bind.flink.operators.common_type import FUNCTIONS, in_common_type, unify
+from tvfsql.bind.flink.operators.casts import as_texts, cast
+from tvfsql.bind.flink.operators.common_type import FUNCTIONS, in_common_type, other_time, unify
 from tvfsql.bind.flink.operators.comparisons import (
-    among_floats,
+    as_instants,
     compared,
     exact_floats,
     is_right_side,
+    null_if_equal,
     of_rows,
     one_of_query,
     one_of_tuples,
+    one_of_values,
     refuse_dates_and_times,
-    refuse_float_literals,
+    refuse_mixed,
     tuples,
+    when_equal,
 )
-from tvfsql.bind.flink.operators.subscripts import element_of
+from tvfsql.bind.flink.operators.subscripts import element_of, field_of_row
 from tvfsql.bind.flink.over import AGGREGATE, aggregated, without_nulls
 from tvfsql.bind.flink.refused_operands import require_types
 from tvfsql.bind.flink.time import times_of_day
@@ -39,7 +44,8 @@ from tvfsql.bind.flink.time.fields import BUCKETS, ceil_to, field_of, floor_to, 
 from tvfsql.bind.flink.time.parsers import from_text
 from tvfsql.bind.flink.time.times_of_day import cast_to_time
 from tvfsql.bind.flink.time.wall_clock import CLOCK, INSTANT, in_utc, of_utc, on_clock
-from tvfsql.plan.values.types import SqlType
+from tvfsql.errors import BindError
+from tvfsql.plan.values.types import SqlType, shown
 from tvfsql.syntax.calls import Words
 from tvfsql.syntax.types import spark_type
 
@@ -74,6 +80,8 @@ def lowered(node: exp.Expr, type_of: TypeOf, zone: str) -> exp.Expr | None:
             new = _call("CEIL" if isinstance(node, exp.Ceil) else "FLOOR", [below_one(node.this)], type_of)
         case exp.Round():
             new = rounded(node, type_of)
+        case exp.Grouping():
+            return made("CAST({0} AS BIGINT)", [node.copy()], "bigint")
         case exp.CurrentDate():
             new = _call("CURRENT_DATE", [], type_of)
         case exp.Cast():
@@ -93,22 +101,23 @@ def lowered(node: exp.Expr, type_of: TypeOf, zone: str) -> exp.Expr | None:
         case _ if isinstance(node, (*AGGREGATE, exp.Window, exp.Filter)):
             new = aggregated(node, type_of)
         case exp.EQ() | exp.NEQ() if of_rows(node):
-            return tuples(node)
+            return tuples(node, type_of)
         case exp.In() if node.args.get("query"):
-            return one_of_query(node)
-        case exp.In() if type_of(node.this) == "float":
-            among_floats(node)
-            return None
+            return one_of_query(node, type_of)
         case exp.In() if isinstance(node.this, exp.Tuple) and node.expressions:
-            return one_of_tuples(node)
+            return one_of_tuples(node, type_of)
+        case exp.In() if node.expressions:
+            return one_of_values(node, type_of)
         case exp.Is() if isinstance(node.this, exp.Predicate) and not is_right_side(node):
             node.set("this", exp.Paren(this=node.this))  # Spark cannot read x IS NULL IS FALSE
             return None
         case exp.Between():
             exact_floats(node, ("this", "low", "high"), type_of)
+            as_instants([node.this, node.args["low"], node.args["high"]], type_of)
             return None
         case exp.Coalesce():
             refuse_dates_and_times("COALESCE", [node.this, *node.expressions], type_of)
+            refuse_mixed("COALESCE", [node.this, *node.expressions], type_of)
             unify([node.this, *node.expressions], type_of, "COALESCE")
             return None
         case exp.Array():
@@ -118,11 +127,10 @@ def lowered(node: exp.Expr, type_of: TypeOf, zone: str) -> exp.Expr | None:
             unify([node.args["true"], *filter(None, [node.args.get("false")])], type_of)
             return None
         case exp.Nullif():
-            refuse_float_literals([node.this, node.expression], "NULLIF", type_of)
-            return None
+            return null_if_equal(node, type_of)
         case exp.Case():
-            for branch in node.args["ifs"] if node.this is not None else ():
-                refuse_float_literals([node.this, branch.this], "CASE x WHEN", type_of)
+            if node.this is not None:
+                when_equal(node, type_of)
             values = [branch.args["true"] for branch in node.args["ifs"]]
             unify([*values, *filter(None, [node.args.get("default")])], type_of)
             return None
@@ -132,6 +140,16 @@ def lowered(node: exp.Expr, type_of: TypeOf, zone: str) -> exp.Expr | None:
             new = _part(node)
         case exp.Overlay():
             new = _overlaid(node)
+        case exp.DPipe() | exp.Concat() | exp.ConcatWs():
+            as_texts([*node.iter_expressions()], type_of)
+            return None
+        case exp.Dot():
+            field_of_row(
+                type_of(node.this),
+                node.expression.name,
+                node.this.sql(dialect="spark", identify=False).replace("`", ""),
+            )
+            return None
         case exp.StrPosition() if node.args.get("position"):
             new = _call("LOCATE", [node.args["substr"], node.this, node.args["position"]], type_of)
         case exp.Add() | exp.Sub() if is_time_of_day(type_of(node.left)):
@@ -169,6 +187,11 @@ def _call(name: str, arguments: list[exp.Expr], type_of: TypeOf) -> exp.Expr | N
     if function is None:
         return None
     kinds = [type_of(argument) for argument in arguments]
+    refuse_arguments(function, kinds)
+    if function.arguments[:2] == ("array", "element"):
+        element = kinds[0].removeprefix("array<").removesuffix(">")
+        if {element, kinds[1]} == {CLOCK, INSTANT}:
+            arguments = [arguments[0], made(other_time("{0}", element), [arguments[1]], element)]
     if read := from_text(name, arguments, kinds):
         return read
     if function.runtime:
@@ -177,6 +200,7 @@ def _call(name: str, arguments: list[exp.Expr], type_of: TypeOf) -> exp.Expr | N
         return runtime_call(function.runtime, arguments, str(function.result))
     if name in FUNCTIONS:
         refuse_dates_and_times(name, arguments, type_of)
+        refuse_mixed(name, arguments, type_of)
         arguments = in_common_type(arguments, type_of, name)
     types = [_argument(argument, type_of) for argument in arguments]
     if name.startswith("REGEXP") and (nothing := unmatched(name, types)):
@@ -237,6 +261,8 @@ def _overlaid(node: exp.Overlay) -> Made:
 
 def _cast(node: exp.Cast, type_of: TypeOf) -> Made | None:
     to = node.to
+    word = "TRY_CAST" if isinstance(node, exp.TryCast) else "CAST"
+    refuse_cast(type_of(node.this), spark_type(to), word, node.this.name if isinstance(node.this, exp.Column) else "x")
     if to.this == T.TIME:
         return cast_to_time(node, type_of(node.this), spark_type(to))
     if is_time_of_day(type_of(node.this)) and to.this in TIMES:
@@ -294,6 +320,10 @@ def _unit(node: exp.Expr) -> str:
 def _difference(node: exp.TimestampDiff, type_of: TypeOf) -> Made | None:
     unit, start, end = _unit(node), node.expression, node.this
     kinds = [type_of(start), type_of(end)]
+    if INSTANT in kinds and {*kinds} & {CLOCK, "date"}:
+        raise BindError(
+            f"TIMESTAMPDIFF cannot mix {shown(kinds[0])} and {shown(kinds[1])}", hint="CAST(x AS TIMESTAMP_LTZ(3))"
+        )
     if all(map(is_time_of_day, kinds)):
         return times_of_day.between(unit, start, end)
     if unit in MICROS and kinds == [INSTANT, INSTANT]:  # Spark compares clocks in its session's zone

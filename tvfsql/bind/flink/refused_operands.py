@@ -9,6 +9,7 @@ from sqlglot import exp
 from tvfsql.errors import BindError, Span, UnsupportedError
 from tvfsql.plan.values.types import UNKNOWN, SqlType, is_integer, is_number, shown
 
+TEXTS = (exp.DataType.Type.CHAR, exp.DataType.Type.VARCHAR, exp.DataType.Type.TEXT)
 TypeOf = Callable[[exp.Expr], SqlType]
 NUMBER, MOMENT = "number", "moment"
 MOMENTS = ("date", "timestamp", "timestamp_ntz")
@@ -37,10 +38,18 @@ def require_types(node: exp.Expr, type_of: TypeOf) -> None:
         case exp.Connector():
             _require_condition(node.left, node.key.upper(), type_of)
             _require_condition(node.right, node.key.upper(), type_of)
+        case exp.Filter():
+            _require_condition(node.expression.this, "FILTER (WHERE ...)", type_of)
         case exp.Not():
             _require_condition(node.this, "NOT", type_of)
         case exp.Div():
             _require_known(node, type_of)
+        case exp.Add() | exp.Mul() | exp.Mod():
+            _require_all_known(node, [node.left, node.right], "the type of the result", type_of)
+        case exp.Ceil() | exp.Floor():
+            _require_all_known(node, [node.this], "the type of the result", type_of)
+        case exp.Cast() if node.to.this in TEXTS:
+            _require_all_known(node, [node.this], "the text", type_of)
         case exp.Case() if node.this is not None:
             _require_comparable(node.this, [branch.this for branch in node.args["ifs"]], type_of)
         case exp.If() if not isinstance(node.parent, exp.Case):
@@ -56,6 +65,11 @@ def _require_comparable(one: exp.Expr, others: Iterable[exp.Expr], type_of: Type
     for other in others:
         second = type_of(other)
         found = _class_of(second)
+        if {kind, second} == {"date", "timestamp"}:
+            raise BindError(
+                "a DATE cannot be compared with a TIMESTAMP_LTZ: it is not certain in which zone the day begins",
+                hint="CAST(dt AS TIMESTAMP_LTZ(3)), or CAST(ts AS DATE)",
+            )
         if found and found != known and ("string" not in (found, known) or "boolean" in (found, known)):
             hint = HINTS.get(known) or HINTS.get(found)
             raise BindError(f"{_article(shown(kind))} cannot be compared with {_article(shown(second))}", hint=hint)
@@ -72,9 +86,28 @@ def _require_known(node: exp.Div, type_of: TypeOf) -> None:
         )
 
 
+def _require_all_known(node: exp.Expr, values: Iterable[exp.Expr], what: str, type_of: TypeOf) -> None:
+    """Raise UnsupportedError if an operator over a value whose type only Spark knows would mean what it means in Spark.
+    The bodies of lambda functions, which only Spark has, do.
+    """
+    for value in values:
+        plain = value.unnest()
+        if type_of(value) != UNKNOWN or isinstance(plain, exp.Null | exp.Placeholder) or node.find_ancestor(exp.Lambda):
+            continue
+        raise UnsupportedError(
+            f"{what} depends on the type of {_short(plain)}, which is only known to Spark",
+            hint=f"CAST({_short(plain)} AS DOUBLE), or another type",
+        )
+
+
+def _short(tree: exp.Expr) -> str:
+    text = tree.sql(dialect="spark")
+    return text if len(text) <= 40 else "x"
+
+
 def require_known_argument(function: str, kind: SqlType, span: Span | None = None) -> None:
     """Raise UnsupportedError for an aggregate whose result depends on the type of its argument, if it is UNKNOWN."""
-    if kind == UNKNOWN and function.startswith(("AVG", "STDDEV", "VAR")):
+    if kind == UNKNOWN and function.startswith(("AVG", "STDDEV", "VAR", "SUM")):
         raise UnsupportedError(
             f"the result of {function} depends on the type of its argument, which is only known to Spark",
             span=span,

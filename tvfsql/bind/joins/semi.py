@@ -5,6 +5,7 @@ window.
 from __future__ import annotations
 
 from collections.abc import Iterator
+from dataclasses import replace
 
 from tvfsql.bind import scalar
 from tvfsql.bind.relation import Sources, beside
@@ -76,9 +77,11 @@ def _equal(join: nodes.Join, operand: Scalar, item: Scalar, negated: bool) -> Sc
     """The condition that an operand of IN equals a value of the other query. NOT IN also matches NULLs on either
     side.
     """
-    parts = {"o": operand, "i": item}
+    one, other = column("$o", operand.type), column("$i", item.type)
+    same = scalar.equal(one, other).substitute({"$o": operand, "$i": item})
+    parts = {"o": operand, "i": item, "same": replace(same, atomic=True)}
     left, right = window_of(join.left), window_of(join.right)
     of_window = left and right and operand.column and item.column and left.kind(operand.column)
     if not negated or (of_window and right and of_window == right.kind(item.column or "")):
-        return template("{o} = {i}", parts, "boolean", atomic=False)
-    return template("{o} = {i} OR {o} IS NULL OR {i} IS NULL", parts, "boolean", atomic=False)
+        return same
+    return template("{same} OR {o} IS NULL OR {i} IS NULL", parts, "boolean", atomic=False)

@@ -6,7 +6,7 @@ Elsewhere, and in queries that Spark plans, it is a LATERAL VIEW of Spark.
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Sequence
 
 from sqlglot import exp
 
@@ -14,6 +14,7 @@ from tvfsql.bind import scalar
 from tvfsql.bind.flink.lowered_call import made
 from tvfsql.bind.infer import infer
 from tvfsql.bind.scope import Relation, Visible, resolve
+from tvfsql.bind.spark_text.functions import in_spark_words
 from tvfsql.errors import BindError, Span, UnsupportedError
 from tvfsql.plan import nodes
 from tvfsql.plan.node import Field, Node
@@ -140,9 +141,9 @@ def _each_row(array: str, struct: str, *, rows: bool) -> str:
     return f"FILTER(TRANSFORM({array}, (item, at) -> IF(item IS NULL, NULL, {struct})), {NOT_NULL})"
 
 
-def with_views(tree: exp.Expr, types: Mapping[str, SqlType], span: Span) -> exp.Expr:
-    """Replace each UNNEST in a join by a LATERAL VIEW. Raises UnsupportedError for WITH ORDINALITY if the type of the
-    array is not certain.
+def with_views(tree: exp.Expr, span: Span) -> exp.Expr:
+    """Replace each UNNEST in a join by a LATERAL VIEW; columns have their types already. Raises UnsupportedError for
+    WITH ORDINALITY if the type of the array is not certain.
     """
     tree = tree.copy()
     for join in [*tree.find_all(exp.Join)]:
@@ -150,7 +151,7 @@ def with_views(tree: exp.Expr, types: Mapping[str, SqlType], span: Span) -> exp.
         if not isinstance(unnest, exp.Unnest) or not isinstance(select, exp.Select) or len(unnest.expressions) != 1:
             continue
         (of,) = unnest.expressions
-        kind, numbered = infer(of, dict(types)), unnest.args.get("offset")
+        kind, numbered = infer(in_spark_words(of, {}, span), {}), unnest.args.get("offset")
         if kind == "" and numbered:
             raise UnsupportedError(
                 "WITH ORDINALITY needs an array whose type is certain", span=span_of(of, span), hint="UNNEST(column)"

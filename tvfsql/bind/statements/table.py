@@ -5,6 +5,7 @@ from __future__ import annotations
 from dataclasses import replace
 
 from tvfsql.bind import scalar
+from tvfsql.bind.flink.operators.cast_pairs import as_time
 from tvfsql.bind.flink.zone import local_zone
 from tvfsql.bind.scope import Relation, Visible
 from tvfsql.bind.statements.column_lists import known_column, refuse_repeated
@@ -17,7 +18,7 @@ from tvfsql.errors import BindError, Span, did_you_mean
 from tvfsql.plan import nodes
 from tvfsql.plan.node import Field
 from tvfsql.plan.values.scalar import PROCTIME, Scalar, quoted
-from tvfsql.plan.values.types import is_time, shown
+from tvfsql.plan.values.types import UNKNOWN, is_time, shown
 from tvfsql.syntax import ast, statements
 
 # Metadata that differ between messages even if these describe the same row.
@@ -131,11 +132,18 @@ def bind_watermark(mark: statements.Watermark, columns: tuple[TableColumn, ...])
         raise BindError(
             f"a watermark needs a TIMESTAMP(3) or TIMESTAMP_LTZ(3) column, but {name} is {shown(kind)}",
             span=mark.column.span,
-            hint=f"rt AS CAST({name} AS TIMESTAMP(3)), WATERMARK FOR rt AS rt",
+            hint=f"rt AS {made}, WATERMARK FOR rt AS rt" if (made := as_time(quoted(name), kind)) else None,
         )
     fields = tuple(Field(part.name, part.type) for part in columns)
     relation = Relation.of(nodes.Scan("", fields), "")
-    return Watermark(name, _scalar(mark.expr, relation))
+    value = _scalar(mark.expr, relation)
+    if value.type not in (UNKNOWN, kind):
+        raise BindError(
+            f"the watermark of {name} must be {shown(kind)} as {name} is, but this is {shown(value.type)}",
+            span=mark.expr.span,
+            hint=f"WATERMARK FOR {name} AS {name} - INTERVAL '5' SECOND",
+        )
+    return Watermark(name, value)
 
 
 def _computed(part: statements.ComputedColumn, relation: Relation) -> TableColumn:

@@ -108,7 +108,7 @@ def _renamed(node: StreamSliceMerge, names: _Renaming) -> Node:
     assert isinstance(node.input, Exchange) and isinstance(node.input.input, StreamSlices), node.label()
     slices = node.input.input
     old = {now: before for before, now in {**names.keys, **names.partials}.items()}
-    time = free_name(slices.time, lambda name: name in old.values())
+    time = free_name(slices.time, [*old.values()])
     items = [Item(one.name, column(one.name, one.type)) for one in slices.input.schema]
     below = [Item(old.get(item.name, time if item.name == slices.time else item.name), item.scalar) for item in items]
     kinds = dict(node.merges)

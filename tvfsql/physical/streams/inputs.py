@@ -232,7 +232,7 @@ def _computed_in_sides(
 ) -> Calc:
     """The columns `items` of a UNION ALL, whose sides compute the time: each of them must have a watermark for it."""
     taken = {name.lower() for node in union.walk() for name in node.columns}
-    own = Item(free_name("rowtime", lambda name: name in taken), items[time])
+    own = Item(free_name("rowtime", taken), items[time])
     moved = (Item(name, column(own.name, one.type) if name == time else one) for name, one in items.items())
     return Calc(_with_item(union, own), tuple(moved), conditions)
 

@@ -6,7 +6,6 @@ An expression must not fail for such a row, and a user's function must not be ca
 
 from __future__ import annotations
 
-import re
 from collections.abc import Sequence
 from dataclasses import replace
 
@@ -16,18 +15,6 @@ from tvfsql.plan.node import Node
 from tvfsql.plan.nodes import Item
 from tvfsql.plan.tables.internal_columns import CONTROL, LATE
 from tvfsql.plan.values.scalar import Part, Ref, Scalar, column, template
-
-# Words before a parenthesis that cannot fail: keywords of SQL, and functions without an error in ANSI mode.
-SAFE = frozenset(
-    "and array between case coalesce char_length concat concat_ws else exists filter from greatest hash if in "
-    "isnotnull isnull least length like lower ltrim not nullif nvl or rtrim size startswith struct "
-    "named_struct substring then transform trim try_cast upper when".split()
-)
-TEXTS = re.compile(r"'(?:[^'\\]|\\.)*'|`(?:[^`]|``)*`")  # literals and names
-SHIFTED = re.compile(r"[+-] INTERVAL\b", re.IGNORECASE)  # a time stays in its range
-NEGATIVE = re.compile(r"(?<=[(,=<>] )-(?=\d)|(?<=\()-(?=\d)")  # a literal
-CALLS = re.compile(r"(\w+)\s*\(")
-OPERATORS = re.compile(r"-(?!>)|[+*/%\[]|\bdiv\b", re.IGNORECASE)
 
 
 def all_of(conditions: Sequence[Scalar]) -> Scalar | None:
@@ -49,7 +36,7 @@ def guarded(value: Scalar, passes: Scalar | None) -> Scalar:
     """The value in rows that pass the filters. In other rows it is anything, but is not computed if that could fail or
     call a user's function. EXPLAIN and manifests show the value alone.
     """
-    calls, fails = [*functions_in(value.parts)], can_fail(value)
+    calls, fails = [*functions_in(value.parts)], value.facts.can_fail
     if passes is None or not (calls or fails):
         return value
     made = value
@@ -61,19 +48,6 @@ def guarded(value: Scalar, passes: Scalar | None) -> Scalar:
     if fails:
         made = in_rows(made, passes)
     return replace(made, type=value.type, span=value.span, written=value.shown)
-
-
-def can_fail(scalar: Scalar) -> bool:
-    """Whether an expression could fail for values that a filter leaves out: unless it is known that it cannot. Users'
-    functions do not count.
-    """
-    text = "".join(TEXTS.sub("x", part) if isinstance(part, str) else "x" for part in _without_functions(scalar))
-    text = NEGATIVE.sub("", SHIFTED.sub("", text))
-    return bool(OPERATORS.search(text)) or any(name.lower() not in SAFE for name in CALLS.findall(text))
-
-
-def _without_functions(scalar: Scalar) -> list[Part]:
-    return ["coalesce" if isinstance(part, UserFunction) else part for part in scalar.parts]
 
 
 def calling_for_rows(node: Node) -> Node:

@@ -8,6 +8,7 @@ from tvfsql.plan.aggregate.function import AggregateFunction
 from tvfsql.plan.aggregate.percentiles import of_chosen
 from tvfsql.plan.aggregate.table import FUNCTIONS, ONE, of_top, of_user
 from tvfsql.plan.nodes import AggCall
+from tvfsql.plan.values.facts import Facts
 from tvfsql.plan.values.scalar import Scalar, column, template, text
 from tvfsql.plan.values.types import SqlType, is_decimal, is_float, scale_of
 
@@ -127,4 +128,4 @@ def sum_of_list(kind: SqlType) -> str:
 
 def _function(call: AggCall) -> dict[str, Scalar]:
     """The placeholder of a user's aggregate: its name."""
-    return {"function": Scalar((call.user,), deterministic=call.user.deterministic)} if call.user else {}
+    return {"function": Scalar((call.user,), facts=Facts(call.user.deterministic))} if call.user else {}

@@ -7,12 +7,14 @@ expressions. So plans hold no trees of a parser, compare by value and print as S
 from __future__ import annotations
 
 import re
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Collection, Mapping, Sequence
 from dataclasses import dataclass, field
 from itertools import count
 
 from tvfsql.errors import Span
 from tvfsql.plan.function import UserFunction
+from tvfsql.plan.values.facts import PLAIN, Facts
+from tvfsql.plan.values.templates import fails
 from tvfsql.plan.values.types import UNKNOWN, SqlType
 
 # Words that Spark's parser does not read as a column in an expression.
@@ -24,10 +26,6 @@ NOT_BARE = frozenset(
     "table then timestamp timestamp_ltz timestamp_ntz to trailing trim true union unique unknown user using "
     "when where with within x year".split()
 )
-
-
-# Functions whose value is the time of the query or of the micro-batch.
-CLOCK = re.compile(r"\b(current_date|curdate|current_timestamp|localtimestamp|now|unix_timestamp\(\))", re.IGNORECASE)
 
 
 @dataclass(frozen=True)
@@ -61,7 +59,7 @@ class Scalar:
     parts: tuple[Part, ...]
     type: SqlType = field(default=UNKNOWN, compare=False)
     atomic: bool = field(default=True, compare=False)
-    deterministic: bool = field(default=True, compare=False)
+    facts: Facts = field(default=PLAIN, compare=False)
     span: Span | None = field(default=None, compare=False, repr=False)
     written: tuple[Part, ...] = field(default=(), compare=False, repr=False)
 
@@ -89,20 +87,23 @@ class Scalar:
         return None
 
     @property
+    def deterministic(self) -> bool:
+        """Whether it has one value for a row, as long as the clock stands."""
+        return self.facts.deterministic
+
+    @property
     def lasting(self) -> bool:
         """Whether its value for a row is always the same, also in another micro-batch."""
-        return self.deterministic and not any(
-            CLOCK.search(part) if isinstance(part, str) else isinstance(part, Proctime) for part in self.parts
-        )
+        return self.facts.deterministic and not self.facts.reads_clock
 
     def substitute(self, columns: Mapping[str, Scalar]) -> Scalar:
         """Replace columns by other expressions; columns that are not named stay."""
         used = [columns[name] for name in self.columns if name in columns]
-        deterministic = self.deterministic and all(new.deterministic for new in used)
+        facts = self.facts.and_those(new.facts for new in used)
         atomic = self.atomic and (len(self.parts) > 1 or all(new.atomic for new in used))
         parts = _with(self.parts, {name: (new.parts, new.atomic) for name, new in columns.items()})
         written = _with(self.shown, {name: (new.shown, new.atomic) for name, new in columns.items()})
-        return Scalar(parts, self.type, atomic, deterministic, self.span, written)
+        return Scalar(parts, self.type, atomic, facts, self.span, written)
 
     def renamed(self, names: Mapping[str, str]) -> Scalar:
         return self.substitute({old: column(new) for old, new in names.items()})
@@ -112,7 +113,7 @@ class Scalar:
         return "".join(str(part) if isinstance(part, Proctime) else _text(part) for part in self.shown)
 
 
-PROCTIME = Scalar((Proctime(),), "timestamp")
+PROCTIME = Scalar((Proctime(),), "timestamp", facts=Facts(reads_clock=True))
 
 
 def column(name: str, kind: SqlType = UNKNOWN, span: Span | None = None) -> Scalar:
@@ -121,22 +122,22 @@ def column(name: str, kind: SqlType = UNKNOWN, span: Span | None = None) -> Scal
 
 
 def text(sql: str, kind: SqlType = UNKNOWN) -> Scalar:
-    """An expression that reads no column."""
+    """A constant: an expression that reads no column, and cannot fail."""
     return Scalar((sql,), kind)
 
 
 def template(pattern: str, arguments: Mapping[str, Scalar], kind: SqlType = UNKNOWN, *, atomic: bool = True) -> Scalar:
-    """Fill the arguments into the `{name}`s of `pattern`."""
+    """Fill the arguments into the `{name}`s of `pattern`, which is text of tvfsql's own."""
     holes: list[Part] = []
     for literal, name in re.findall(r"([^{}]*)(?:\{(\w+)\})?", pattern):
         holes += [literal, Ref(name)] if name else [literal]
     bare = {name: argument.atomic or _fenced(pattern, name) for name, argument in arguments.items()}
-    steady = all(argument.deterministic for argument in arguments.values())
+    facts = Facts(can_fail=fails(pattern)).and_those(argument.facts for argument in arguments.values())
     made, written = (
         _with(holes, {name: (getattr(part, text), bare[name]) for name, part in arguments.items()})
         for text in ("parts", "shown")
     )
-    return Scalar(made, kind, atomic, steady, written=written)
+    return Scalar(made, kind, atomic, facts, written=written)
 
 
 def _fenced(pattern: str, name: str) -> bool:
@@ -155,11 +156,21 @@ def bare(text: str) -> str:
     return text[1:-1].replace("``", "`") if text.startswith("`") else text
 
 
-def free_name(wanted: str, taken: Callable[[str], bool]) -> str:
-    """Return `wanted`, or `wanted` with the lowest number appended that makes it free."""
-    if not taken(wanted):
+def free_name(wanted: str, taken: Callable[[str], bool] | Collection[str]) -> str:
+    """Return `wanted`, or `wanted` with the lowest number appended that makes it free. Names that are taken are taken
+    in any case, as for Spark; a function decides itself.
+    """
+    if callable(taken):
+        is_taken = taken
+    else:
+        known = {name.lower() for name in taken}
+
+        def is_taken(name: str) -> bool:
+            return name.lower() in known
+
+    if not is_taken(wanted):
         return wanted
-    return next(name for i in count() if not taken(name := f"{wanted}{i}"))
+    return next(name for i in count() if not is_taken(name := f"{wanted}{i}"))
 
 
 def _with(parts: Sequence[Part], new: Mapping[str, tuple[tuple[Part, ...], bool]]) -> tuple[Part, ...]:

@@ -69,6 +69,11 @@ def fields(kind: SqlType) -> dict[str, SqlType]:
     return {found[1].strip("`").replace("``", "`"): found[2] for found in named if found}
 
 
+def field_type(kind: SqlType, name: str) -> SqlType | None:
+    """The type of a struct's field of that name, in any case of letters; None if there is none."""
+    return next((of for field, of in fields(kind).items() if field.lower() == name.lower()), None)
+
+
 def parts_of(kind: SqlType) -> list[SqlType]:
     """The types inside an array, map or struct; [] for other types."""
     if kind.startswith("struct<"):

@@ -139,7 +139,7 @@ KNOWN = (
         "the workers' Python is {0}, and this one {1}",
         "--conf spark.pyspark.python=PATH names the Python of the workers",
     ),
-    Failure(r"DIVIDE_BY_ZERO", "division by zero", "divide by NULLIF(divisor, 0)"),
+    Failure(r"DIVIDE_BY_ZERO|REMAINDER_BY_ZERO", "division by zero", "divide by NULLIF(divisor, 0)"),
     Failure(r"DataError: error: ([^\n]*)\nhint: ([^\n]*)", "{0}", "{1}"),
     Failure(r"DataError: error: ([^\n]*)", "{0}"),
     Failure(

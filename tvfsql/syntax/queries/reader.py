@@ -22,7 +22,7 @@ from tvfsql.syntax.places import span_of
 from tvfsql.syntax.queries.group_windows import QUALIFIER, modern, refuse_left_over
 from tvfsql.syntax.queries.grouping import key_sets
 from tvfsql.syntax.queries.semi_joins import MatchTree, matches_of, without
-from tvfsql.syntax.queries.sources import as_of, is_plain, is_unnest, kind_of, without_parentheses
+from tvfsql.syntax.queries.sources import as_of, is_natural, is_plain, is_unnest, kind_of, without_parentheses
 from tvfsql.syntax.queries.sparks_own import AROUND, RANKS, SET_KINDS, is_of_windows, left_to_spark, ranking
 from tvfsql.syntax.queries.trees import select_of, tree_of
 from tvfsql.syntax.tokens import tokens_of
@@ -217,11 +217,12 @@ class _Reader:
         return ast.JoinTable(
             left,
             self._relation(table),
-            "cross" if kind == "inner" and on is None and not using else kind,
+            "cross" if kind == "inner" and on is None and not using and not is_natural(join) else kind,
             self._expr(on) if on is not None else None,
             tuple(ast.Name(name.name, span_of(name, self.span)) for name in using),
             span_of(join, self.span),
             self._expr(time) if time is not None else None,
+            is_natural(join),
         )
 
     def _ordinary(self, tree: exp.Expr, reason: str, because: Span) -> ast.Ordinary:

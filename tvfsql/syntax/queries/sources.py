@@ -34,7 +34,11 @@ def is_plain(source: exp.Expr) -> bool:
 
 def kind_of(join: exp.Join) -> str | None:
     """The kind of a join; None if only Spark knows it."""
-    return None if join.method else JOINS.get((join.side.upper(), join.kind.upper()))
+    return JOINS.get((join.side.upper(), join.kind.upper())) if not join.method or is_natural(join) else None
+
+
+def is_natural(join: exp.Join) -> bool:
+    return str(join.method).upper() == "NATURAL"
 
 
 def is_unnest(source: exp.Expr) -> bool:

@@ -12,6 +12,7 @@ from tvfsql.errors import Span, SqlSyntaxError
 from tvfsql.syntax.checks.literals import refuse_invalid
 from tvfsql.syntax.dialect import parse_at
 from tvfsql.syntax.known import refuse_unknown
+from tvfsql.syntax.queries.quantifiers import by_extreme
 from tvfsql.syntax.queries.semi_joins import in_for_any
 from tvfsql.syntax.type_words import nearest_type
 
@@ -26,15 +27,28 @@ def tree_of(text: str, span: Span, kind: type[exp.Expr]) -> exp.Expr:
         raise SqlSyntaxError(message, span=_place(text, detail, span), hint=hint) from error
     except TokenError as error:
         raise SqlSyntaxError("this text is not valid SQL", span=span) from error
-    tree = trees[0] if len(trees) == 1 else None
+    tree = trees[0].transform(_columns_of_row) if len(trees) == 1 and trees[0] is not None else None
     if isinstance(tree, exp.Values):
         tree = select_of(tree)
     if not isinstance(tree, kind):
         raise SqlSyntaxError("expected a query" if kind is exp.Query else "expected an expression", span=span)
-    tree = tree.transform(in_for_any).transform(_limit_for_fetch)
+    tree = tree.transform(in_for_any).transform(by_extreme).transform(_limit_for_fetch)
     refuse_unknown(tree, span)
     refuse_invalid(tree)
     return tree
+
+
+def _columns_of_row(node: exp.Expr) -> exp.Expr:
+    """VALUES ROW(1, 'a') has two columns, like VALUES (1, 'a')."""
+    if not isinstance(node, exp.Values):
+        return node
+    rows = []
+    for row in node.expressions:
+        (inner,) = row.expressions if isinstance(row, exp.Tuple) and len(row.expressions) == 1 else (row,)
+        of_row = isinstance(inner, exp.Anonymous) and inner.name.upper() == "ROW"
+        rows.append(exp.Tuple(expressions=inner.expressions) if of_row else row)
+    node.set("expressions", rows)
+    return node
 
 
 def select_of(values: exp.Values) -> exp.Select:

@@ -32,7 +32,7 @@ class Target:
         inside = (part.args["kind"] if isinstance(part, exp.ColumnDef) else part for part in kind.expressions)
         parts = tuple(cls.of(part) for part in inside if isinstance(part, exp.DataType))
         length = _length(kind) if kind.this in (*CHARS, *BYTES, *TIMES) else None
-        if kind.this == T.CHAR and length is None:
+        if kind.this in (T.CHAR, T.BINARY) and length is None:
             length = 1
         if kind.this in TIMES and length is not None and length > 6:
             raise UnsupportedError("times have at most 6 fractional digits", hint="TIMESTAMP(6)")

@@ -2,7 +2,13 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable, Sequence
+
+from sqlglot import exp
+
+from tvfsql.bind.flink.lowered_call import made
 from tvfsql.bind.flink.operators.cast_types import Target
+from tvfsql.bind.flink.time.digits import digits_of
 from tvfsql.bind.flink.time.fields import date_of
 from tvfsql.bind.flink.time.formats import read, read_date
 from tvfsql.bind.flink.time.wall_clock import CLOCK, EPOCH, INSTANT, instant_at, wall_clock
@@ -68,6 +74,14 @@ def as_text(value: str, kind: SqlType, digits: int = 3, depth: int = 0) -> str |
 
 def _or_null(value: str, kind: SqlType, digits: int, depth: int) -> str:
     return f"COALESCE({as_text(value, kind, digits, depth + 1) or f'CAST({value} AS STRING)'}, 'NULL')"
+
+
+def as_texts(values: Sequence[exp.Expr], type_of: Callable[[exp.Expr], SqlType]) -> None:
+    """Replace the parts of a text that are no STRING by what CAST makes of them, where Spark makes another text."""
+    for value in values:
+        text = as_text("{0}", type_of(value), digits_of(value))
+        if text is not None:
+            value.replace(made(text, [value.copy()], "string"))
 
 
 def cast(source: SqlType, digits: int, target: Target, *, attempt: bool) -> str | None:

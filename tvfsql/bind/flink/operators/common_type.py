@@ -11,15 +11,18 @@ from tvfsql.bind.flink.lowered_call import made
 from tvfsql.bind.flink.operators.arithmetic import below_one
 from tvfsql.bind.flink.time.wall_clock import CLOCK, INSTANT, instant_at, wall_clock
 from tvfsql.bind.flink.zone import local_zone
+from tvfsql.plan.values.scalar import quoted
 from tvfsql.plan.values.types import (
     INTEGERS,
     ORDER,
     UNKNOWN,
     SqlType,
+    fields,
     is_decimal,
     is_float,
     is_integer,
     is_number,
+    parts_of,
     split_kinds,
 )
 
@@ -60,6 +63,8 @@ def _wider(left: SqlType, right: SqlType, of_function: bool) -> SqlType:
 
 def _of_collections(left: SqlType, right: SqlType) -> SqlType:
     """The type of two arrays, or two maps, whose elements have one type or are integers."""
+    if left.startswith("struct<") and right.startswith("struct<"):
+        return _of_rows(left, right)
     (name, _, _), (other, _, _) = left.partition("<"), right.partition("<")
     if name != other or name not in ("array", "map"):
         return UNKNOWN
@@ -67,6 +72,15 @@ def _of_collections(left: SqlType, right: SqlType) -> SqlType:
     if any(a != b and not (is_integer(a) and is_integer(b)) for a, b in zip(first, second, strict=True)):
         return UNKNOWN
     return f"{name}<{','.join(_wider(a, b, True) for a, b in zip(first, second, strict=True))}>"
+
+
+def _of_rows(left: SqlType, right: SqlType) -> SqlType:
+    """The type of two rows with as many fields: the names of the first, and the common types."""
+    names, pairs = [*fields(left)], [*zip(parts_of(left), parts_of(right), strict=False)]
+    kinds = [_wider(one, other, False) for one, other in pairs]
+    if len(parts_of(left)) != len(parts_of(right)) or not all(kinds):
+        return UNKNOWN
+    return f"struct<{','.join(f'{quoted(name)}:{kind}' for name, kind in zip(names, kinds, strict=True))}>"
 
 
 def _digits(kind: SqlType) -> tuple[int, int]:
@@ -90,7 +104,9 @@ def in_common_type(values: Sequence[exp.Expr], type_of: TypeOf, of: str = "") ->
         of_values(values, type_of, of),
         {type_of(value) for value in values if not isinstance(value, exp.Null)},
     )
-    differs = kind in ("float", CLOCK, INSTANT) or (is_decimal(kind) and "bigint" in kinds)
+    differs = (
+        kind in ("float", CLOCK, INSTANT) or kind.startswith("struct<") or (is_decimal(kind) and "bigint" in kinds)
+    )
     if not differs or len(kinds) == 1:
         return values
     return [value if type_of(value) in (kind, UNKNOWN) else _as(value, kind) for value in values]
@@ -98,7 +114,7 @@ def in_common_type(values: Sequence[exp.Expr], type_of: TypeOf, of: str = "") ->
 
 def _as(value: exp.Expr, kind: SqlType) -> exp.Expr:
     if kind not in (CLOCK, INSTANT):
-        return exp.cast(value.copy(), kind)
+        return exp.Cast(this=value.copy(), to=exp.DataType.build(kind, dialect="spark"))
     return made(other_time("{0}", kind), [value.copy()], kind)
 
 
@@ -113,3 +129,8 @@ def unify(values: Sequence[exp.Expr], type_of: TypeOf, of: str = "") -> None:
     for value, same in zip(values, in_common_type(values, type_of, of), strict=True):
         if same is not value:
             value.replace(same)
+
+
+def text_as_instant(value: str) -> str:
+    """SQL for the instant at which clocks in the local zone show the time in a text."""
+    return other_time(f"CAST({value} AS TIMESTAMP_NTZ)", INSTANT)

@@ -1,15 +1,23 @@
-"""Comparisons that Spark makes differently: of rows, maps, times of two types, and with the rows of a subquery."""
+"""Comparisons that Spark makes differently: of rows, maps, times of two types, and with the rows of a subquery.
+
+Every form of comparison goes through here: operators, BETWEEN, IN, CASE x WHEN, NULLIF, rows of values, and USING.
+Where a TIMESTAMP_LTZ is compared, the others become instants in the local zone (`as_instants`); maps are compared by
+pairs.
+"""
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Iterator, Sequence
 
 from sqlglot import exp
 
 from tvfsql.bind.flink.lowered_call import Made, made
-from tvfsql.bind.flink.time.wall_clock import CLOCK, INSTANT, instant_at
+from tvfsql.bind.flink.operators.cast_pairs import class_of
+from tvfsql.bind.flink.operators.casts import as_text
+from tvfsql.bind.flink.operators.common_type import other_time, text_as_instant
+from tvfsql.bind.flink.time.wall_clock import CLOCK, INSTANT
 from tvfsql.errors import BindError, UnsupportedError
-from tvfsql.plan.values.types import SqlType, is_orderable, split_kinds
+from tvfsql.plan.values.types import UNKNOWN, SqlType, is_integer, is_number, is_orderable, shown, split_kinds
 
 TypeOf = Callable[[exp.Expr], SqlType]
 ENTRIES = "ARRAY_SORT(MAP_ENTRIES({}))"
@@ -25,31 +33,45 @@ def of_rows(node: exp.Binary) -> bool:
     )
 
 
-def tuples(node: exp.Binary) -> exp.Expr:
-    """(a, b) = (c, d) compares column by column; it is NULL if one of them is NULL."""
-    same = exp.paren(_same(node.left, node.right))
-    return same if isinstance(node, exp.EQ) else exp.not_(same)
+def tuples(node: exp.Binary, type_of: TypeOf) -> exp.Expr:
+    """(a, b) = (c, d) compares column by column; it is NULL if one of them is NULL. (a, b) <> (c, d) is TRUE then, as
+    in Flink.
+    """
+    if isinstance(node, exp.EQ):
+        return exp.paren(_same(node.left, node.right, exp.EQ, type_of))
+    return exp.not_(exp.paren(_same(node.left, node.right, exp.NullSafeEQ, type_of)))
 
 
-def one_of_tuples(node: exp.In) -> exp.Expr:
+def one_of_tuples(node: exp.In, type_of: TypeOf) -> exp.Expr:
     """(a, b) IN ((c, d), ...)."""
     if not all(isinstance(each, exp.Tuple) for each in node.expressions):
         raise BindError("rows can only be compared with rows of as many values", hint="(a, b) IN ((1, 2), (3, 4))")
-    return exp.paren(exp.or_(*(_same(node.this, each) for each in node.expressions), copy=False))
+    for each in node.expressions:
+        for one, other in zip(node.this.expressions, each.expressions, strict=False):
+            if type_of(one) == "float":  # compares FLOATs
+                other.replace(exp.cast(other.copy(), "float"))
+    return exp.paren(exp.or_(*(_same(node.this, each, exp.EQ, type_of) for each in node.expressions), copy=False))
 
 
-def _same(left: exp.Expr, right: exp.Expr) -> exp.Expr:
+def _same(left: exp.Expr, right: exp.Expr, sign: type[exp.Binary], type_of: TypeOf) -> exp.Expr:
     first, second = len(left.expressions), len(right.expressions)
     if first != second:
         raise BindError(f"a row of {first} values cannot be compared with one of {second}", hint="(a, b) = (1, 2)")
     pairs = zip(left.expressions, right.expressions, strict=True)
-    return exp.and_(*(exp.EQ(this=a.copy(), expression=b.copy()) for a, b in pairs), copy=False)
+    return exp.and_(*(_equal(a, b, type_of, sign) for a, b in pairs), copy=False)
 
 
-def one_of_query(node: exp.In) -> exp.Expr | None:
+def _equal(left: exp.Expr, right: exp.Expr, type_of: TypeOf, sign: type[exp.Binary] = exp.EQ) -> exp.Expr:
+    """left = right, lowered."""
+    pair = sign(this=left.copy(), expression=right.copy())
+    return compared(pair, type_of) or pair
+
+
+def one_of_query(node: exp.In, type_of: TypeOf) -> exp.Expr | None:
     """x IN (SELECT ...) as a value. Without an equal row it is NULL if x or a row is NULL, where Spark has FALSE. None
     in a condition, where both mean the same.
     """
+    _as_instants_of_query(node, type_of)
     if _is_condition(node):
         return None
     if isinstance(node.this.unnest(), exp.Tuple):
@@ -77,21 +99,129 @@ def _is_condition(node: exp.Expr) -> bool:
 
 
 def compared(node: exp.Binary, type_of: TypeOf) -> exp.Expr | None:
-    """A wall-clock time compared with an instant becomes the instant at which clocks show it. Maps are equal if their
-    entries are, in any order.
-    """
+    """A comparison whose sides Spark would bring to another type. Maps are equal if their entries are, in any order."""
     if not isinstance(node, exp.NullSafeEQ | exp.NullSafeNEQ):
         exact_floats(node, ("this", "expression"), type_of)
+    as_instants([node.left, node.right], type_of)
     kinds = (type_of(node.left), type_of(node.right))
-    if {*kinds} == {CLOCK, INSTANT}:
-        for side, kind in zip(("this", "expression"), kinds, strict=True):
-            if kind == CLOCK:
-                node.set(side, made(instant_at("{0}"), [node.args[side]], INSTANT))
     if kinds == ("float", "double"):  # compares as the first
         node.set("expression", exp.cast(node.right.copy(), "float"))
-    if any(kind.startswith("map<") and all(map(is_orderable, split_kinds(kind[4:-1]))) for kind in kinds):
-        return _of_maps(node)
+    return _of_maps(node) if any(map(_is_map, kinds)) else None
+
+
+def as_instants(values: Sequence[exp.Expr], type_of: TypeOf) -> None:
+    """If one of these values, which are compared with each other, is a TIMESTAMP_LTZ, replace the wall-clock times and
+    the text among them by instants. Raises UnsupportedError for a value that may be one of them, because its type is
+    not known.
+    """
+    if all(type_of(value) != INSTANT for value in values):
+        return
+    for value in values:
+        kind = type_of(value)
+        if kind == UNKNOWN and not isinstance(value.unnest(), exp.Null | exp.Placeholder):
+            raise UnsupportedError(
+                "a TIMESTAMP_LTZ is compared in the local time zone, but the type of the other value is only known to "
+                "Spark",
+                hint="CAST(x AS TIMESTAMP_LTZ(3))",
+            )
+        if (template := _instant(kind)) is not None:
+            value.replace(made(template, [value.copy()], INSTANT))
+
+
+def _instant(kind: SqlType) -> str | None:
+    """SQL for the instant that a value stands for beside a TIMESTAMP_LTZ; None if it is one, or none is defined."""
+    return other_time("{0}", INSTANT) if kind == CLOCK else text_as_instant("{0}") if kind == "string" else None
+
+
+def _as_instants_of_query(node: exp.In, type_of: TypeOf) -> None:
+    """The same for x IN (SELECT ...), and for each column of rows; the times of the query become what x is."""
+    operand = node.this.unnest()
+    operands = operand.expressions if isinstance(operand, exp.Tuple) else [node.this]
+    columns = [select.expressions for select in _selects(node.args["query"])]
+    for at, value in enumerate(operands):
+        items = [items[at].unalias() for items in columns if at < len(items) and not items[0].is_star]
+        if len(items) == len(columns) and type_of(value) == CLOCK:
+            for item in (item for item in items if type_of(item) == INSTANT):
+                item.replace(made(other_time("{0}", CLOCK), [item.copy()], CLOCK))
+        elif len(items) == len(columns):
+            as_instants([value, *items], type_of)
+        elif INSTANT in (kinds := {type_of(value), type_of(node.args["query"])}) and len(kinds) > 1:
+            raise UnsupportedError(
+                "IN compares a TIMESTAMP_LTZ with the columns of *, one of which has another type",
+                hint="IN (SELECT CAST(ts AS TIMESTAMP_LTZ(3)) FROM ...)",
+            )
+
+
+def _selects(query: exp.Expr) -> Iterator[exp.Select]:
+    """The SELECTs whose rows a query has."""
+    match query.unnest():
+        case exp.SetOperation() as operation:
+            yield from _selects(operation.left)
+            yield from _selects(operation.right)
+        case exp.Subquery() as inner:
+            yield from _selects(inner.this)
+        case exp.Select() as select:
+            yield select
+
+
+def _is_map(kind: SqlType) -> bool:
+    """Whether values of this type are maps that can be compared."""
+    return kind.startswith("map<") and all(map(is_orderable, split_kinds(kind[4:-1])))
+
+
+def one_of_values(node: exp.In, type_of: TypeOf) -> exp.Expr | None:
+    """x IN (a, b, ...); None if Spark compares the values in the same way."""
+    values = [node.this, *node.expressions]
+    kinds = {*map(type_of, values)}
+    if type_of(node.this) == "float":  # compares FLOATs
+        node.set("expressions", [exp.cast(each.copy(), "float") for each in node.expressions])
+    elif is_integer(kind := type_of(node.this)):  # Flink cuts the fractions in the list
+        cut = (is_number(type_of(each)) and not is_integer(type_of(each)) for each in node.expressions)
+        pairs = zip(node.expressions, cut, strict=True)
+        node.set("expressions", [exp.cast(each.copy(), kind) if fraction else each for each, fraction in pairs])
+    elif type_of(node.this) == "string":
+        node.set("expressions", [_text_of(each, type_of, node.this.unnest()) for each in node.expressions])
+        return None
+    elif any(map(_is_map, kinds)):
+        return exp.paren(exp.or_(*(_equal(node.this, each, type_of) for each in node.expressions), copy=False))
+    as_instants(values, type_of)
     return None
+
+
+def _text_of(value: exp.Expr, type_of: TypeOf, wanted: exp.Expr) -> exp.Expr:
+    """A value of a list in which a STRING is looked for: Flink casts numbers to text, Spark the text to numbers. A
+    literal is a CHAR of its length, so the text is cut to that.
+    """
+    kind = type_of(value)
+    if not is_number(kind):
+        return value
+    text = as_text("{0}", kind) or "CAST({0} AS STRING)"
+    if isinstance(wanted, exp.Literal):
+        text = f"RPAD({text}, {len(wanted.name)}, ' ')"
+    return made(text, [value.copy()], "string")
+
+
+def null_if_equal(node: exp.Nullif, type_of: TypeOf) -> exp.Expr | None:
+    """NULLIF(x, y); None if Spark compares the values in the same way."""
+    kinds = {type_of(node.this), type_of(node.expression)}
+    refuse_float_literals([node.this, node.expression], "NULLIF", type_of)
+    if (len(kinds) == 1 and not any(map(_is_map, kinds))) or not (INSTANT in kinds or any(map(_is_map, kinds))):
+        return None
+    same = _equal(node.this, node.expression, type_of)
+    return made("IF({0}, NULL, {1})", [same, node.this.copy()], type_of(node.this))
+
+
+def when_equal(node: exp.Case, type_of: TypeOf) -> None:
+    """The comparisons of CASE x WHEN y; maps are compared by CASE WHEN x = y."""
+    branches = node.args["ifs"]
+    for branch in branches:
+        refuse_float_literals([node.this, branch.this], "CASE x WHEN", type_of)
+    if any(_is_map(type_of(value)) for value in (node.this, *(branch.this for branch in branches))):
+        for branch in branches:
+            branch.set("this", _equal(node.this, branch.this, type_of))
+        node.set("this", None)
+        return
+    as_instants([node.this, *(branch.this for branch in branches)], type_of)
 
 
 def exact_floats(node: exp.Expr, sides: Sequence[str], type_of: TypeOf) -> None:
@@ -122,11 +252,6 @@ def refuse_float_literals(sides: Sequence[exp.Expr], where: str, type_of: TypeOf
             )
 
 
-def among_floats(node: exp.In) -> None:
-    """FLOAT IN (...) compares FLOATs."""
-    node.set("expressions", [exp.cast(each.copy(), "float") for each in node.expressions])
-
-
 def _of_maps(node: exp.Binary) -> exp.Expr | None:
     a, b = ENTRIES.replace("{}", "{0}"), ENTRIES.replace("{}", "{1}")
     template = {
@@ -147,6 +272,16 @@ def refuse_dates_and_times(name: str, values: list[exp.Expr], type_of: TypeOf) -
     kinds = {type_of(value) for value in values}
     if "date" in kinds and kinds & {CLOCK, INSTANT}:
         raise UnsupportedError(f"{name} cannot mix DATE and TIMESTAMP", hint=f"{name}(ts, CAST(dt AS TIMESTAMP(3)))")
+
+
+def refuse_mixed(name: str, values: list[exp.Expr], type_of: TypeOf) -> None:
+    """Refuse COALESCE, GREATEST and the like of a number and text, or of BOOLEANs and others."""
+    kinds = [type_of(value) for value in values if not isinstance(value.unnest(), exp.Null)]
+    classes = {class_of(kind): kind for kind in kinds if kind}
+    scalars = {"number", "string", "boolean"} & {*classes}
+    if len(classes) > 1 and scalars:
+        one, other = [*classes.values()][:2]
+        raise BindError(f"{name} cannot mix {shown(one)} and {shown(other)}", hint=f"{name}(CAST(x AS STRING), ...)")
 
 
 def is_right_side(node: exp.Expr) -> bool:

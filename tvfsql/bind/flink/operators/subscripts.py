@@ -1,4 +1,4 @@
-"""Elements of arrays, maps and variants: the operator []."""
+"""Elements of arrays, maps and variants, by [], and fields of rows."""
 
 from __future__ import annotations
 
@@ -7,8 +7,8 @@ from collections.abc import Callable
 from sqlglot import exp
 
 from tvfsql.bind.flink.lowered_call import Made, made
-from tvfsql.errors import BindError, UnsupportedError
-from tvfsql.plan.values.types import UNKNOWN, SqlType, split_kinds
+from tvfsql.errors import BindError, Span, UnsupportedError, did_you_mean
+from tvfsql.plan.values.types import UNKNOWN, SqlType, field_type, fields, shown, split_kinds
 
 TypeOf = Callable[[exp.Expr], SqlType]
 
@@ -49,3 +49,16 @@ def _at(index: exp.Expr) -> str:
     if isinstance(index, exp.Literal) and index.is_int:
         return "TRY_ELEMENT_AT({0}, {1})"
     return "GET({0}, {1} - 1)"
+
+
+def field_of_row(kind: SqlType, name: str, of: str, span: Span | None = None) -> SqlType:
+    """The type of a field of a ROW, in any case of letters. Raises BindError if it is certain that there is none."""
+    if kind == UNKNOWN or kind.startswith(("map<", "variant", "array<struct<")):
+        return UNKNOWN
+    if not kind.startswith("struct<"):
+        raise BindError(f"{of} is {shown(kind)}, which has no fields", span=span)
+    found = field_type(kind, name)
+    if found is None:
+        names = [*fields(kind)]
+        raise BindError(f"{of} has no field {name}", span=span, hint=did_you_mean(name, names, otherwise="fields: "))
+    return found
