@@ -14,6 +14,7 @@ from pyspark.sql.streaming.query import StreamingQuery
 
 from tvfsql.errors import DataError
 from tvfsql.runtime.cluster.files import Place
+from tvfsql.runtime.stream.checkpoint.control_log import forget_messages
 from tvfsql.runtime.stream.time.control_channel import messages
 
 KEPT = 100  # micro-batches for which a message is kept: Spark keeps the offsets of as many
@@ -26,12 +27,19 @@ class ReadMessages:
     def __init__(self, control: Place, end: Collection[str]) -> None:
         self.control, self.end = control, end
         self.listed: list[str] = []  # the messages that come next
+        self.forget = KEPT  # the micro-batch after which Spark's log forgets those that have been deleted
         self.until = KEPT  # the micro-batch after which they are deleted, or listed if there are none
 
     def look(self, query: StreamingQuery, seen: int | None) -> None:
         """Delete messages, if it is time. `seen` is the last micro-batch that has ended. Messages that cannot be listed
         or deleted do no harm, and are tried again."""
-        if seen is None or seen < self.until:
+        if seen is None:
+            return
+        if seen >= self.forget and (last := query.lastProgress) is not None:
+            with suppress(OSError, DataError):
+                if forget_messages(last, self.control, {*messages(self.control)}):
+                    self.forget = seen + KEPT
+        if seen < self.until:
             return
         now, self.listed = self.listed[:AT_ONCE], self.listed[AT_ONCE:]
         for name in now:
