@@ -34,7 +34,7 @@ def job_arguments(plans: Sequence[Node], sinks: Iterable[Table | None], options:
     late = (table for node in operators if isinstance(node, LateOutput) for table in node.tables)
     endless = any(table.connector is not None and table.connector.endless for table in read)
     arguments: dict[str, Any] = {
-        "reads": [_source(table, options.idle_timeout) for table in read],
+        "reads": [_source(table, options.idle_timeout, beside_endless=endless) for table in read],
         "looks_up": list(dict.fromkeys(node.source.name for node in scans if not node.streaming)),
         "writes": _folders(table for table in sinks if not _is_managed(table)),
         "late": _folders([*late, *(table for table in sinks if _is_managed(table))]),
@@ -85,16 +85,17 @@ def imports(arguments: Iterable[Mapping[str, Any]]) -> set[tuple[str, str]]:
     return {(STREAM, name) for name in names}
 
 
-def _source(table: Table, usual: int) -> Source:
+def _source(table: Table, usual: int, *, beside_endless: bool) -> Source:
     timeout = usual if table.idle_timeout is None else table.idle_timeout
     connector = table.connector
     by_topic = isinstance(connector, Kafka) and connector.topic is None
     cleaned = connector is not None and dict(connector.options).get("cleanSource", "off").lower() != "off"
     files = connector is not None and (connector.path is not None or connector.format in FORMATS)
     knows_its_end = files or isinstance(connector, Generated)
-    snapshot = not knows_its_end and not (connector is not None and connector.endless)
+    bounded = connector is None or not connector.endless
+    ends = beside_endless and bounded and (knows_its_end or isinstance(connector, Kafka))
     in_order = connector is not None and connector.in_order
-    return Source(table.name, timeout, by_topic, cleaned, snapshot, in_order)
+    return Source(table.name, timeout, by_topic, cleaned, bounded and not knows_its_end, in_order, ends)
 
 
 def _folders(tables: Iterable[Table | None]) -> list[str]:
@@ -110,6 +111,7 @@ def _is_managed(table: Table | None) -> bool:
 def _text(value: Any) -> str:
     if isinstance(value, Source):
         timeout = [f"timeout={value.timeout:_}"] if value.timeout else []
-        flags = [f"{name}=True" for name in ("by_topic", "cleaned", "snapshot", "in_order") if getattr(value, name)]
+        names = ("by_topic", "cleaned", "snapshot", "in_order", "ends")
+        flags = [f"{name}=True" for name in names if getattr(value, name)]
         return f"Source({', '.join([literal(value.table), *timeout, *flags])})"
     return f"[{', '.join(map(_text, value))}]" if isinstance(value, list) else literal(value)

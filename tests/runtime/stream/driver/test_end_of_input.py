@@ -13,71 +13,12 @@ import pytest
 from bids import create_table, write_files
 
 from tvfsql import Session
-from tvfsql.runtime.cluster.files import LocalPlace
 from tvfsql.runtime.stream.driver import running
-from tvfsql.runtime.stream.driver.end_of_input import EndOfInput, are_generated, found_nothing
+from tvfsql.runtime.stream.driver.end_of_input import found_nothing
 from tvfsql.runtime.stream.driver.running import StreamDriver
-from tvfsql.runtime.stream.driver.source_files import came_after
-from tvfsql.runtime.stream.time.control_channel import END_OF_INPUT, advance, ended
 
 if TYPE_CHECKING:
     from pyspark.sql import SparkSession
-
-
-def test_the_end_comes_after_the_rows_and_the_stop_after_the_end(tmp_path: Path) -> None:
-    end = EndOfInput(LocalPlace(tmp_path))
-    assert not end.look(0, at_rest=False, all_read=False)
-    assert not ended(LocalPlace(tmp_path))
-    assert not end.look(1, at_rest=True, all_read=True)
-    assert ended(LocalPlace(tmp_path))
-    assert not end.look(1, at_rest=True, all_read=True), "the query has not seen the end yet"
-    assert not end.look(2, at_rest=False, all_read=False), "micro-batch 2 may have begun before the end was announced"
-    assert end.look(2, at_rest=True, all_read=True)
-    assert end.look(3, at_rest=False, all_read=True), "files keep coming"
-    assert len(list(tmp_path.glob("*.json"))) == 1
-
-
-def test_an_empty_input_ends_too(tmp_path: Path) -> None:
-    end = EndOfInput(LocalPlace(tmp_path))
-    assert not end.look(None, at_rest=True, all_read=True)
-    assert not end.look(None, at_rest=True, all_read=True)
-    assert end.look(0, at_rest=True, all_read=True)
-
-
-def test_an_input_that_ended_in_a_run_before_is_not_ended_again(tmp_path: Path) -> None:
-    advance(LocalPlace(tmp_path), END_OF_INPUT)
-    end = EndOfInput(LocalPlace(tmp_path))
-    assert not end.look(None, at_rest=False, all_read=False)
-    assert not end.look(7, at_rest=False, all_read=False), "of files that were there, some are left"
-    assert end.look(None, at_rest=True, all_read=True)
-    assert len(list(tmp_path.glob("*.json"))) == 1
-
-
-def test_files_written_after_the_start_are_new(tmp_path: Path) -> None:
-    log = tmp_path / "spark" / "sources" / "0"
-    log.mkdir(parents=True)
-    for number, times in enumerate([(5_000, 7_000), (9_000, 12_000), (11_000,)]):
-        entries = [json.dumps({"path": f"/{at}", "timestamp": at, "batchId": number}) for at in times]
-        (log / str(number)).write_text("\n".join(["v1", *entries]), encoding="utf-8")
-
-    def micro_batch(number: int, description: str = "FileStreamSource[file:/in]") -> dict[str, Any]:
-        offsets = {"startOffset": {"logOffset": number - 1}, "endOffset": {"logOffset": number}}
-        return {"sources": [{"description": description, **offsets}]}
-
-    checkpoint = LocalPlace(tmp_path)
-    control = checkpoint / "control"
-    assert [came_after(10, micro_batch(number), checkpoint, control) for number in range(3)] == [False, False, True]
-    assert not came_after(10, micro_batch(2, f"FileStreamSource[{control}]"), checkpoint, control)
-    assert not came_after(10, {"sources": []}, checkpoint, control)
-
-
-def test_generated_rows_tell_their_end() -> None:
-    def sources(*ends: Any) -> list[dict[str, Any]]:
-        return [{"endOffset": end} for end in ends]
-
-    assert are_generated(sources('{"logOffset":3}', None, '{"row": 7}', {"row": 5, "of": 5}))
-    assert not are_generated(sources('{"row": 5, "of": 5}', '{"row": 4, "of": 5}'))
-    assert not are_generated(sources("{'row': 0, 'of': 5}"))  # as Spark 4.1 writes it
 
 
 @pytest.mark.parametrize(

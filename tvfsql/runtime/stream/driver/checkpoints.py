@@ -156,6 +156,12 @@ def has_begun(folder: Place) -> bool:
     return any(name.isdigit() for name in (folder / "spark" / "offsets").names())
 
 
+def planned(folder: Place) -> int:
+    """The last micro-batch of a stream that Spark has planned; -1: none."""
+    names = (folder / "spark" / "offsets").names()
+    return max((int(name) for name in names if name.isdigit()), default=-1)
+
+
 def finished(folder: Place) -> int | None:
     """The last micro-batch of a stream that has finished; None if none has."""
     commits = (folder / "spark" / "commits").names()

@@ -20,7 +20,8 @@ class Source:
     If its channels are Kafka partitions, they are named `table/partition`, or `table/topic-partition` if it reads
     several topics (`by_topic`). `cleaned`: Spark deletes the files after it has read them. `snapshot`: new rows may
     arrive at any time, so a bounded run reads only what exists when it starts. Of files, a bounded run reads all that
-    it finds. `in_order`: Spark lists its files one by one, in order of name.
+    it finds. `in_order`: Spark lists its files one by one, in order of name. `ends`: the table ends, beside others that
+    do not.
     """
 
     table: str
@@ -29,6 +30,7 @@ class Source:
     cleaned: bool = False
     snapshot: bool = False
     in_order: bool = False
+    ends: bool = False
 
 
 @dataclass
@@ -49,6 +51,10 @@ class Idleness:
     @property
     def all_idle(self) -> bool:
         return all(channel.idle for channel in self.channels.values())
+
+    def is_idle(self, name: str) -> bool:
+        """Whether a channel is idle now: rows may have come since it became so."""
+        return name in self.channels and self.channels[name].idle
 
     def micro_batch(self, reports: Sequence[Mapping[str, Any]], started: float, ended: float) -> list[str]:
         """Update the channels from a progress report, one entry per source, in order. Returns the channels that become

@@ -7,7 +7,6 @@ import time
 from collections.abc import Callable, Iterator, Sequence
 from contextlib import contextmanager, suppress
 from dataclasses import dataclass
-from datetime import datetime
 from pathlib import Path
 from tempfile import TemporaryDirectory
 
@@ -18,6 +17,7 @@ from pyspark.sql.streaming.readwriter import DataStreamWriter
 
 from tvfsql.errors import DataError
 from tvfsql.plan.stream import KEY_GROUPS
+from tvfsql.runtime.cluster.code import of_connect
 from tvfsql.runtime.cluster.files import LocalPlace, Place, for_spark
 from tvfsql.runtime.cluster.places import refuse_functions
 from tvfsql.runtime.host.stream_id import FOLDER
@@ -34,20 +34,14 @@ from tvfsql.runtime.stream.checkpoint.parallelism import (
 from tvfsql.runtime.stream.checkpoint.read_messages import ReadMessages
 from tvfsql.runtime.stream.checkpoint.sink_log import complete_logs
 from tvfsql.runtime.stream.checkpoint.spark_sources import add_tables
-from tvfsql.runtime.stream.driver.checkpoints import claimed_manifest, finished, has_begun, manifest_in
-from tvfsql.runtime.stream.driver.end_of_input import (
-    EndOfInput,
-    are_generated,
-    fix_ends,
-    found_nothing,
-    reads_all_at_once,
-    topics_are_read,
-    topics_can_end,
-)
-from tvfsql.runtime.stream.driver.idle_sources import Idleness, Source
+from tvfsql.runtime.stream.driver.checkpoints import claimed_manifest, finished, has_begun, manifest_in, planned
+from tvfsql.runtime.stream.driver.closed_tables import Closed, refuse_new_files, refuse_rows
+from tvfsql.runtime.stream.driver.end_of_input import fix_ends, found_nothing, reads_all_at_once, topics_can_end
+from tvfsql.runtime.stream.driver.idle_sources import Source
 from tvfsql.runtime.stream.driver.processing_time_triggers import Triggers
 from tvfsql.runtime.stream.driver.quiet_worker import quiet_java
-from tvfsql.runtime.stream.driver.source_files import came_after, files_looked_up, missing_files
+from tvfsql.runtime.stream.driver.source_files import files_looked_up, missing_files
+from tvfsql.runtime.stream.driver.table_lives import TableLives, is_read
 from tvfsql.runtime.stream.exchange.key_groups import KeyGroups, key_groups
 from tvfsql.runtime.stream.progress.counts import (
     MISSING,
@@ -60,7 +54,8 @@ from tvfsql.runtime.stream.progress.counts import (
 )
 from tvfsql.runtime.stream.progress.metrics import Report, StreamMetrics
 from tvfsql.runtime.stream.progress.repeated_tasks import RepeatedTasks, repeated_tasks
-from tvfsql.runtime.stream.time.control_channel import END_OF_INPUT, advance, ended, idle, trigger
+from tvfsql.runtime.stream.time.control_channel import END_OF_INPUT, advance, ended, trigger
+from tvfsql.runtime.stream.time.valve import ENDED
 
 TASKS_THAT_LIST, ONE_BY_ONE = "spark.sql.sources.parallelPartitionDiscovery.threshold", str(2**31 - 1)
 POLL = 0.2  # seconds between two looks at a running query
@@ -116,7 +111,8 @@ class Stream:
 
     def ends_at_once(self, writer: DataStreamWriter) -> bool:
         """Whether its input ends in the run that reads it. `writer` is its own."""
-        return self.closes and (not any(source.snapshot for source in self.sources) or topics_can_end(writer))
+        known = not any(source.snapshot for source in self.sources) or topics_can_end(writer)
+        return self.closes and known and not of_connect(writer)
 
     def ends_with_first(self, writer: DataStreamWriter) -> bool:
         """Whether the first micro-batch of its only run reads all input, and its end. `writer` is its own."""
@@ -207,13 +203,14 @@ class StreamDriver:
         self.control: Place | None = None
         self.seen: int | None = None  # the last counted micro-batch
         self.repeated: RepeatedTasks | None = None  # None: Spark repeats no task, or does not tell
-        self.idleness: Idleness | None = None
+        self.closed, self.closed_before = Closed(), False  # by any run; all tables, by an earlier one
+        self.before = -1  # the last micro-batch that an earlier run has planned
+        self.lives: TableLives | None = None  # None: this run announces nothing
+        self.looked = 0.0  # when the lives were last looked at
         self.triggers = Triggers()
         self.read: ReadMessages | None = None  # None: the stream ends
-        self.end: EndOfInput | None = None  # None: this run does not announce the end
+        self.announces = False  # whether the run that reads everything announces the end
         self.only_run = False  # whether the end was announced before the run began
-        self.began = 0.0  # when the run began, in epoch seconds
-        self.only_new = False  # whether all files of the last micro-batch were written after that
         self.advanced: int | None = None  # the end of the newest window when all sources last became idle
 
     def drive(self) -> None:
@@ -240,15 +237,19 @@ class StreamDriver:
         control.make()
         self.control = control
         end = ended(control)  # a damaged folder is reported before any row is read
+        self.closed = Closed.of(checkpoint)
+        self.closed_before = self.closed.all
         if self.stream.endless:
             self.read = ReadMessages(control, end)
         self._run(checkpoint, control)
-        if self.stream.closes and not self.only_run and self.end is None and not self.running.stopping.is_set():
+        if self.stream.closes and not self.only_run and not self.announces and not self.running.stopping.is_set():
             if not ended(control):
-                advance(control, END_OF_INPUT)
-            self._run(checkpoint, control)
+                self._announce(None, END_OF_INPUT, control)
+            self._run(checkpoint, control, last=True)
 
-    def _run(self, checkpoint: Place, control: Place) -> None:
+    def _run(self, checkpoint: Place, control: Place, *, last: bool = False) -> None:
+        """Run the query once. In the `last` run of several the input has ended, and one micro-batch has all that is
+        left: rows in a micro-batch after the end would be late."""
         spark = self.running.spark
         if has_begun(checkpoint):
             trigger(control)  # only the previous run knew what is due, and which windows are open
@@ -260,59 +261,64 @@ class StreamDriver:
             if self.stream.ends_with_first(writer):
                 advance(control, END_OF_INPUT)
                 self.only_run, writer = True, writer.trigger(availableNow=True)
+            elif last:
+                writer = writer.trigger(once=True)
             elif self.stream.ends_at_once(writer):
-                self.end = EndOfInput(control)
+                self.announces = True
             elif not self.stream.endless:
                 writer = writer.trigger(availableNow=True)
+            refuse_new_files(writer, self.closed, checkpoint, control, self.stream.sources)
             files = files_looked_up(writer, self.stream.looks_up)
             add_tables(writer, checkpoint, control, claimed_manifest(checkpoint))
             try:
                 history.finish()
             except Interrupted:
                 return
-            last = finished(checkpoint)
-            if last is not None:
-                complete_logs(spark, last, self.stream.writes, self.stream.logged)
-            self.began = time.time()
+            done, before = finished(checkpoint), planned(checkpoint)
+            if done is not None:
+                complete_logs(spark, done, self.stream.writes, self.stream.logged)
             with _tasks(spark, max(groups.used, default=0)):
                 self.query = query = writer.start()
-        if self.end and any(source.snapshot for source in self.stream.sources):
-            fix_ends(query)
+        sources, announces = self.stream.sources, self.announces
+        ends = [announces or source.ends for source in sources]
+        if any(ends) and not of_connect(query):
+            fix_ends(query, control, ends)
         self.counts.added["rowsIn"] += history.rows
-        self.seen = None
+        self.seen, self.before = None, before
         self.repeated = repeated_tasks(spark, query.runId)
         self.started.set()
-        if self.stream.endless and any(source.timeout for source in self.stream.sources):
-            self.idleness = Idleness(self.stream.sources, time.time())
+        if announces or any(ends) or (self.stream.endless and any(source.timeout for source in sources)):
+            self.looked, closed = time.monotonic(), bool(ended(control))
+            self.lives = TableLives(sources, self.looked, announces, before, closed)
         looked = 0.0
-        while not query.awaitTermination(BOUNDED if self.end else POLL):  # type: ignore[arg-type]  # seconds
+        while not query.awaitTermination(BOUNDED if announces else POLL):  # type: ignore[arg-type]  # seconds
             files.list_again()
             # a look takes milliseconds, and while a micro-batch runs there is seldom anything new
-            if not self.end or time.monotonic() - looked >= POLL or not query.status["isTriggerActive"]:
+            if not announces or time.monotonic() - looked >= POLL or not query.status["isTriggerActive"]:
                 self._look(query, control)
-                if self.end and self._has_ended(query, self.end):
+                if announces and self._has_ended(query):
                     query.stop()
                 looked = time.monotonic()
             if self.running.stopping.is_set():
                 self._halt(query)
         self._look(query, control)
 
-    def _has_ended(self, query: StreamingQuery, end: EndOfInput) -> bool:
+    def _has_ended(self, query: StreamingQuery) -> bool:
         """Whether all input is read and every window has fired. Spark makes the first report after it has looked for
         input."""
         last = query.lastProgress
-        if last is None:
+        if last is None or self.lives is None or self.control is None:
             return False
         at_rest = found_nothing(query.status)  # read after the report: nothing new since
-        sources = last["sources"]
-        all_read = (at_rest or self.only_new) and are_generated(sources) and topics_are_read(sources)
-        has_windows = len(sources) > len(table_reports(last, end.control))
-        return end.look(self.seen, at_rest, all_read) if has_windows else all_read
+        tables = table_reports(last, self.control)
+        if len(tables) == len(last["sources"]):  # no operator waits for an end
+            return all(is_read(report, at_rest) for report in tables)
+        return self.lives.has_ended(tables, at_rest)
 
     def _look(self, query: StreamingQuery, control: Place) -> None:
-        """Count new progress reports, find idle channels, and trigger a micro-batch if one is due."""
-        looked, at_rest = time.time(), found_nothing(query.status)
-        turned = []
+        """Count new progress reports, decide on the lives of tables, and trigger a micro-batch if one is due."""
+        before, self.looked = self.looked, time.monotonic()
+        now, last, at_rest = time.time(), query.lastProgress, found_nothing(query.status)
         for progress in new_reports(query, self.seen):
             self.seen = progress["batchId"]
             again = self.repeated.rows_again(progress, control.parent, control) if self.repeated else 0
@@ -320,15 +326,18 @@ class StreamDriver:
             if self.stream.report is not None:
                 self.stream.report(self.metrics.take(progress, self.counts))
             self._find_missing(progress, control)
-            self.only_new = self.end is not None and came_after(self.began, progress, control.parent, control)
-            if self.idleness:
-                started = datetime.fromisoformat(progress["timestamp"]).timestamp()
-                turned += self.idleness.micro_batch(table_reports(progress, control), started, time.time())
-        if self.idleness:
-            if at_rest:
-                turned += self.idleness.nothing(looked)
-            self._announce(turned, self.idleness.all_idle, control)
-        if self.stream.endless and at_rest and self.triggers.wanted(due([self.counts]), self.seen, looked * 1000):
+            if self.closed_before and self.seen > self.before:
+                refuse_rows(self.closed, table_reports(progress, control), self.stream.sources)
+            if self.lives:
+                # it had not ended before the last look, so it began at most its length earlier
+                began = before - progress["durationMs"].get("triggerExecution", 0) / 1000
+                self.lives.micro_batch(self.seen, table_reports(progress, control), began, self.looked)
+        if self.lives:
+            number, tables = (None, []) if last is None else (last["batchId"], table_reports(last, control))
+            for channel, watermark in self.lives.look(number, tables, at_rest, self.looked):
+                self._announce(channel, watermark, control)
+            self._advance_idle(self.lives, control)
+        if self.stream.endless and at_rest and self.triggers.wanted(due([self.counts]), self.seen, now * 1000):
             trigger(control)
         if self.read is not None:
             self.read.look(query, self.seen)
@@ -347,12 +356,18 @@ class StreamDriver:
             )
         self.counts.added[MISSING] += len(missing)
 
-    def _announce(self, turned: list[str], all_idle: bool, control: Place) -> None:
-        """Announce idle channels. If all are idle, advance event time to the end of the newest open window."""
-        for channel in turned:
-            idle(control, channel)
+    def _announce(self, channel: str | None, watermark: int, control: Place) -> None:
+        """Write a message of `TableLives`. That a table has ended is first noted in the checkpoint."""
+        if watermark >= ENDED:
+            self.closed = self.closed.with_table(channel)
+            self.closed.keep(control.parent)
+        advance(control, watermark, channel)
+
+    def _advance_idle(self, lives: TableLives, control: Place) -> None:
+        """If all sources are idle, and the stream trades their rows for latency, advance event time to the end of the
+        newest open window."""
         newest = newest_window([self.counts])
-        if all_idle and self.stream.idle_advance and newest is not None and newest != self.advanced:
+        if lives.all_idle and self.stream.idle_advance and newest is not None and newest != self.advanced:
             advance(control, newest - 1)
             self.advanced = newest
 

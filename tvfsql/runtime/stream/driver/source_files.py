@@ -1,5 +1,5 @@
-"""The files that a micro-batch read: which of them were missing, and whether all are new. The files of tables that it
-looks up: Spark lists them once, and here they are listed again.
+"""The files that a micro-batch read: which of them were missing. The files of tables that it looks up: Spark lists them
+once, and here they are listed again.
 
 Spark's file streams list the files of a micro-batch in a log, and read missing ones as empty, without an error. We look
 after the micro-batch has ended. So a file that is missing then was missing before, or was deleted during the
@@ -30,12 +30,6 @@ def missing_files(progress: Mapping[str, Any], checkpoint: Place, control: Place
     return [
         file.path for file in files_read(progress, checkpoint, control) if file.local and not os.path.exists(file.path)
     ]
-
-
-def came_after(began: float, progress: Mapping[str, Any], checkpoint: Place, control: Place) -> bool:
-    """Whether all files that a micro-batch read were written after `began` (epoch seconds). False if it read none."""
-    times = [file.modified for file in files_read(progress, checkpoint, control)]
-    return bool(times) and min(times) > began * 1000
 
 
 @dataclass

@@ -21,14 +21,18 @@ from tvfsql.runtime.stream.time.channel_messages import ChannelMessage
 from tvfsql.runtime.stream.time.channel_states import channel_states
 from tvfsql.runtime.stream.time.control_channel import NOW
 from tvfsql.runtime.stream.time.processing_time import by_clock
-from tvfsql.runtime.stream.time.valve import IDLE, TRIGGER, Valve
+from tvfsql.runtime.stream.time.valve import TRIGGER, Valve, is_idle
 from tvfsql.runtime.stream.time.zones import instant_of
 
 
-def micro_batch(operator: Operator, state: State, timers: TimerState | None, sent: Sequence[Row]) -> Iterator[Row]:
-    """What the operator emits for the messages to a key group (at least one), followed by a report."""
+def micro_batch(
+    operator: Operator, state: State, timers: TimerState | None, sent: Sequence[Row], number: int | None = None
+) -> Iterator[Row]:
+    """What the operator emits for the messages to a key group (at least one), followed by a report. `number`: that of
+    the micro-batch; None: unknown."""
     now, context = sent[0][NOW], operator.context
     group = operator.open(state, timers, now)
+    group.store.valve.micro_batch = number
     for row in sent:
         if row["channel"] == LATE:
             yield from encoded(PassedLate(from_bytes(row["payload"])))
@@ -56,7 +60,7 @@ def by_seq(rows: Iterable[Row]) -> Iterator[tuple[list[Any], list[ChannelMessage
         elif row["watermark"] != TRIGGER:
             messages.append((row["channel"], row["watermark"]))
     for _, (payloads, messages) in sorted(sent.items()):
-        yield payloads, sorted(messages, key=lambda message: message[1] != IDLE)
+        yield payloads, sorted(messages, key=lambda message: not is_idle(message[1]))
 
 
 def _report(group: KeyGroup, context: StreamContext) -> Report:

@@ -7,6 +7,7 @@ from collections.abc import Callable, Iterator
 from functools import cached_property
 from typing import TYPE_CHECKING, Any
 
+from pyspark import TaskContext
 from pyspark.serializers import CPickleSerializer
 from pyspark.sql import Row
 from pyspark.sql.streaming.stateful_processor import StatefulProcessor, StatefulProcessorHandle
@@ -16,6 +17,9 @@ from tvfsql.runtime.stream.state.spark_state import SparkState, SparkTimerState
 if TYPE_CHECKING:
     from tvfsql.runtime.stream.operator.protocol import Operator
     from tvfsql.runtime.stream.state.description import Description
+
+
+NUMBER = "streaming.sql.batchId"  # the property of Spark's tasks that has the number of the micro-batch
 
 
 class OperatorShell(StatefulProcessor):
@@ -41,7 +45,7 @@ class OperatorShell(StatefulProcessor):
     def handleInputRows(self, key: Any, rows: Iterator[Row], timerValues: Any) -> Iterator[Row]:
         from tvfsql.runtime.stream.operator.micro_batch import micro_batch
 
-        yield from micro_batch(self.operator, self.state, self.timers, list(rows))
+        yield from micro_batch(self.operator, self.state, self.timers, list(rows), _number())
 
     def close(self) -> None:
         pass
@@ -50,3 +54,10 @@ class OperatorShell(StatefulProcessor):
     def operator(self) -> Operator:
         operator: Operator = pickle.loads(self.packed)
         return operator
+
+
+def _number() -> int | None:
+    """The number of the micro-batch whose task this is; None: Spark does not say."""
+    task = TaskContext.get()
+    text = task.getLocalProperty(NUMBER) if task is not None else None
+    return None if text is None else int(text)

@@ -31,7 +31,7 @@ import pyarrow.compute as pc
 
 from tvfsql.runtime.arrow.columns import Ints
 from tvfsql.runtime.stream.time.slice_clock import Span
-from tvfsql.runtime.stream.time.valve import IDLE, TRIGGER
+from tvfsql.runtime.stream.time.valve import TRIGGER, is_idle
 
 SOURCE = ""  # the channel of rows without a channel name
 # (channel, watermark), as `Valve.receive` takes them
@@ -43,8 +43,8 @@ class WatermarkColumns(NamedTuple):
     """The watermark columns of a batch.
 
     `channels`: NULL if the source is one channel. `micros`: the row's watermark in epoch microseconds. `control`: NULL
-    in data rows. In control rows a watermark (epoch ms) or IDLE, for the channel or, if that is NULL, for all channels;
-    or TRIGGER.
+    in data rows. In control rows a watermark (epoch ms), IDLE, or `idle_since` for the channel or, if that is NULL, for
+    all channels; or TRIGGER.
     """
 
     channels: pa.Array
@@ -70,7 +70,7 @@ class ChannelWatermarks:
 
     watermarks: dict[str | None, int | None] = field(default_factory=dict)
     unreported: dict[str | None, int | None] = field(default_factory=dict)
-    idle: set[str | None] = field(default_factory=set)
+    idle: dict[str | None, int] = field(default_factory=dict)  # with what says so
     triggered: bool = False
 
     def add(self, batch: WatermarkColumns) -> None:
@@ -88,8 +88,8 @@ class ChannelWatermarks:
         for channel, watermark in zip(
             channels.filter(of_control).to_pylist(), control.filter(of_control).to_pylist(), strict=True
         ):
-            if watermark == IDLE:
-                self.idle.add(channel)
+            if is_idle(watermark):
+                self.idle[channel] = watermark
             elif watermark == TRIGGER:
                 self.triggered = True
             else:
@@ -98,10 +98,10 @@ class ChannelWatermarks:
     def take(self, active: Collection[str | None] = ()) -> list[ChannelMessage]:
         """The messages since the last call. Idle channels come first: rows in the same micro-batch end their
         idleness. `active`: channels with rows in this micro-batch that have been reported already."""
-        messages: list[ChannelMessage] = [(channel, IDLE) for channel in self.idle if channel not in active]
+        messages: list[ChannelMessage] = [message for message in self.idle.items() if message[0] not in active]
         messages += self.unreported.items()
         messages += [(None, TRIGGER)] if self.triggered else []
-        self.unreported, self.idle, self.triggered = {}, set(), False
+        self.unreported, self.idle, self.triggered = {}, {}, False
         return messages
 
     def slice_cuts(self, batch: WatermarkColumns, span: Span) -> list[int]:

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterator
 from typing import NamedTuple
 
-from tvfsql.runtime.stream.time.valve import ALL, InputChannel, Valve
+from tvfsql.runtime.stream.time.valve import ALL, END_OF_INPUT, InputChannel, Valve
 
 
 class ChannelState(NamedTuple):
@@ -23,7 +23,8 @@ def channel_states(valve: Valve) -> Iterator[ChannelState]:
     for number, name in enumerate(valve.inputs, 1):
         channels = {known: one for known, one in valve.channels.items() if known.startswith(name)}
         for known, channel in sorted(channels.items()):
-            yield ChannelState(number, known.removeprefix(name) or None, channel.watermark, _status(channel))
+            watermark = END_OF_INPUT if channel.ended else channel.watermark
+            yield ChannelState(number, known.removeprefix(name) or None, watermark, _status(channel))
         # a report about all channels of the only input is its watermark at once
         of_all = valve.floors.get(name) if name else valve.watermark
         if name in valve.floors or (not channels and of_all is not None):
@@ -33,6 +34,8 @@ def channel_states(valve: Valve) -> Iterator[ChannelState]:
 
 
 def _status(channel: InputChannel) -> str:
+    if channel.ended:
+        return "ended"
     if channel.idle:
         return "idle"
     if channel.behind:

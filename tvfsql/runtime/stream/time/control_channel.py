@@ -17,9 +17,9 @@ from tvfsql.errors import DataError
 from tvfsql.plan.tables.internal_columns import CHANNEL, CONTROL
 from tvfsql.runtime.cluster.files import Place
 from tvfsql.runtime.stream.time.execution import execution
+from tvfsql.runtime.stream.time.valve import END_OF_INPUT as END_OF_INPUT
 from tvfsql.runtime.stream.time.valve import IDLE, TRIGGER
 
-END_OF_INPUT = 2**63 - 1
 NOW = "now"  # a column of messages to operators: the time of their micro-batch
 
 

@@ -19,9 +19,11 @@ from tvfsql.runtime.stream.time.zones import wall_watermarks
 def by_clock(messages: Iterable[ChannelMessage], watermark: int, inputs: Sequence[str]) -> list[ChannelMessage]:
     """The channel messages of a processing-time operator: this watermark (epoch ms) for all its `inputs`.
 
-    The operator ignores what channels report, except for the end of the input.
+    The operator ignores what channels report, except for the end of the input. A table that has ended fires no window:
+    the clock goes on.
     """
-    ended = any(watermark == END_OF_INPUT for _, watermark in messages)
+    of = {ALL if channel is None else channel for channel, watermark in messages if watermark == END_OF_INPUT}
+    ended = all(any(channel == ALL or channel.startswith(name) for channel in of) for name in inputs)
     return [(f"{name}{ALL}", END_OF_INPUT if ended else watermark) for name in inputs]
 
 

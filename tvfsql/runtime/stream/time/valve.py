@@ -1,4 +1,9 @@
-"""The watermark of an operator with several input channels. Source: semantics.md#channels."""
+"""The watermark of an operator with several input channels: what time it is for each of them.
+
+What a channel can be: it has rows, it is idle, or its table has ended. Idle and ended channels hold nobody back. An
+operator whose inputs have all ended is at the end of time; while some are only idle it waits. Source:
+semantics.md#channels.
+"""
 
 from __future__ import annotations
 
@@ -6,23 +11,66 @@ import json
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass, field
 
-IDLE = -(2**63)  # in place of a watermark: the channel is idle until it has rows again
-TRIGGER = IDLE + 1  # in place of a watermark: no watermark moves, but operators that wait for a time are called
+# In place of a watermark:
+IDLE = -(2**63)  # the channel is idle until it has rows again; `idle_since` says by which micro-batch
+TRIGGER = IDLE + 1  # no watermark moves, but operators that wait for a time are called
+END_OF_INPUT = 2**63 - 1  # time ends: every window fires
+ENDED = END_OF_INPUT - 1  # the table of the channel has been read to its end
+_SINCE = IDLE + 3
+_NO_DATE = -(2**62)
 ALL = "*"  # after the name of an input: all its channels
 FIRST = "1/"  # after the name of an input that is a union: its first side
+
+
+def idle_since(micro_batch: int) -> int:
+    """IDLE, as of the end of a micro-batch (-1: none has ended yet). Rows that come in a later one speak against it."""
+    return _SINCE + micro_batch
+
+
+def is_idle(watermark: int | None) -> bool:
+    """Whether a message says that a channel is idle."""
+    return watermark is not None and watermark < _NO_DATE and watermark != TRIGGER
 
 
 @dataclass
 class InputChannel:
     """What a channel has reported: its watermark, and whether it is idle.
 
-    `watermark` is None if it has rows, but no watermark yet. A channel that was idle is `behind` until it has caught up
-    with the operator. It does not count until then.
+    `watermark` is None if it has rows, but no watermark yet, and ENDED if its table has ended. A channel that was idle,
+    or had ended, and has rows again is `behind` until it has caught up with the operator. It does not count until then.
+    `reported`: the last micro-batch in which it had rows; None: unknown.
     """
 
     watermark: int | None = None
     idle: bool = False
     behind: bool = False
+    reported: int | None = None
+
+    def dump(self) -> list[int | bool | None]:
+        known = [self.watermark, self.idle, self.behind]
+        return known if self.reported is None else [*known, self.reported]
+
+    @property
+    def ended(self) -> bool:
+        return self.watermark is not None and self.watermark >= ENDED
+
+    @property
+    def counts(self) -> bool:
+        """Whether it holds the watermark back."""
+        return not self.idle and not self.behind and not self.ended
+
+    def turns_idle(self, since: int) -> bool:
+        """Whether this message of `idle_since` holds: the channel has had no rows after that micro-batch."""
+        return since == IDLE or self.reported is None or self.reported <= since - _SINCE
+
+    def has_rows(self, watermark: int | None, micro_batch: int | None) -> None:
+        """Take the watermark of a channel that has rows; None: they have none."""
+        if self.idle or self.watermark == ENDED:
+            self.idle, self.behind = False, True
+            self.watermark = None if self.watermark == ENDED else self.watermark
+        self.reported = micro_batch
+        if watermark is not None and (self.watermark is None or watermark > self.watermark):
+            self.watermark = watermark
 
 
 @dataclass
@@ -33,16 +81,17 @@ class Valve:
     name of their input: "" for a single input, else "1/", "2/" ... The valve waits for each input from the start, but
     for a channel only from its first row on. So a partition that never had rows does not hold the watermark back. While
     all channels are idle, the watermark stays where it is, unless every input has a watermark for all its channels
-    (`floors`).
+    (`floors`). `micro_batch`: the number of the one that is running; None: unknown.
     """
 
     watermark: int | None = None
     channels: dict[str, InputChannel] = field(default_factory=dict)
     inputs: Sequence[str] = ("",)
     floors: dict[str, int] = field(default_factory=dict)
+    micro_batch: int | None = None
 
     def receive(self, channel: str | None, watermark: int | None) -> None:
-        """Take a message: a channel's watermark, IDLE, or None, which means that the channel has rows.
+        """Take a message: a channel's watermark, IDLE, ENDED, or None, which means that the channel has rows.
 
         If `channel` is the name of an input, the message is for the input as a whole, or for each of its partitions
         once these are known. With ALL after the name (or None, for a single input) it is a watermark for all channels,
@@ -61,13 +110,12 @@ class Valve:
             if channel != name and channel.startswith(name):
                 self.channels.pop(name, None)
         known = self.channels.setdefault(channel, InputChannel())
-        if watermark == IDLE:
-            known.idle = True
-            return
-        if known.idle:
-            known.idle, known.behind = False, True
-        if watermark is not None and (known.watermark is None or watermark > known.watermark):
-            known.watermark = watermark
+        if watermark is not None and is_idle(watermark):
+            known.idle = known.idle or known.turns_idle(watermark)
+        elif watermark == ENDED:
+            known.watermark, known.idle, known.behind = ENDED, False, False
+        else:
+            known.has_rows(watermark, self.micro_batch)
 
     def advance(self, messages: Iterable[tuple[str | None, int | None]]) -> int | None:
         """Take messages (channel, watermark). Returns the operator's watermark after them."""
@@ -80,20 +128,29 @@ class Valve:
         for channel in self.channels.values():
             if self.watermark is None or (channel.watermark is not None and channel.watermark >= self.watermark):
                 channel.behind = False
-        counting = [self._of_input(name) for name in self.inputs if self._counts(name)]
-        known = [watermark for watermark in counting or map(self.floors.get, self.inputs) if watermark is not None]
-        if len(known) == len(counting or self.inputs):
+        live = [name for name in self.inputs if not self._has_ended(name)]
+        if not live:
+            self._raise(END_OF_INPUT)
+            return self.watermark
+        counting = [self._of_input(name) for name in live if self._counts(name)]
+        known = [watermark for watermark in counting or map(self.floors.get, live) if watermark is not None]
+        if len(known) == len(counting or live):
             self._raise(min(known))
         return self.watermark
 
-    def _counts(self, name: str) -> bool:
-        """Whether an input counts: no channel of it is known yet, or one is neither idle nor behind."""
+    def _has_ended(self, name: str) -> bool:
+        """Whether an input has ended: each channel of it, or the input as a whole."""
         of_input = self._of(name)
-        return not of_input or any(not channel.idle and not channel.behind for channel in of_input)
+        return self.floors.get(name, 0) >= ENDED or (bool(of_input) and all(channel.ended for channel in of_input))
+
+    def _counts(self, name: str) -> bool:
+        """Whether an input counts: no channel of it is known yet, or one holds the watermark back."""
+        of_input = self._of(name)
+        return not of_input or any(channel.counts for channel in of_input)
 
     def _of_input(self, name: str) -> int | None:
         """The watermark of an input; None: there is none yet."""
-        counting = [channel.watermark for channel in self._of(name) if not channel.idle and not channel.behind]
+        counting = [channel.watermark for channel in self._of(name) if channel.counts]
         known = [watermark for watermark in counting if watermark is not None]
         least = min(known) if known and len(known) == len(counting) else None
         floor = self.floors.get(name)
@@ -108,11 +165,11 @@ class Valve:
         return found if name in self.inputs else []
 
     def _receive_of_all(self, name: str, watermark: int | None) -> None:
-        if watermark == IDLE:
+        if watermark is not None and is_idle(watermark):
             if not self._of(name):
                 self.channels[name] = InputChannel()
             for channel in self._of(name):
-                channel.idle = True
+                channel.idle = channel.idle or channel.turns_idle(watermark)
         elif watermark is not None and not name:
             self._raise(watermark)
         elif watermark is not None:
@@ -126,7 +183,7 @@ class Valve:
         """The channels as JSON, for the state."""
         floors = {name + ALL: InputChannel(watermark) for name, watermark in self.floors.items()}
         every = sorted((self.channels | floors).items())
-        return json.dumps({name: [one.watermark, one.idle, one.behind] for name, one in every})
+        return json.dumps({name: one.dump() for name, one in every})
 
     @classmethod
     def load(cls, watermark: int | None, channels: str, inputs: Sequence[str] = ("",)) -> Valve:
