@@ -12,8 +12,8 @@ from dataclasses import dataclass, field
 from random import Random
 from typing import Any
 
-from tvfsql.runtime.stream.driver.idle_sources import Source
-from tvfsql.runtime.stream.driver.table_lives import Message, TableLives
+from tvfsql.runtime.stream.lives.idle_sources import Source
+from tvfsql.runtime.stream.lives.table_lives import Message, TableLives
 from tvfsql.runtime.stream.time.valve import END_OF_INPUT, ENDED, Valve
 
 SIZE, DELAY, TIMEOUT = 10, 5, 30.0  # of windows and of watermarks in ms of event time; seconds until a table is idle

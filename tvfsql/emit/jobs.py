@@ -16,7 +16,7 @@ from tvfsql.physical.operators import LateOutput, TableSourceScan
 from tvfsql.plan.analysis.sharing import by_itself, shared_by
 from tvfsql.plan.node import Node
 from tvfsql.plan.start_mode import USUAL
-from tvfsql.runtime.stream.driver.idle_sources import Source
+from tvfsql.runtime.stream.lives.idle_sources import Source
 
 CHECKPOINT = "checkpoint"  # in the program's working directory
 OF_LETTERS = "-dead-letters"  # appended to a stream's name, it names the stream of its dead letters

@@ -6,7 +6,6 @@ from importlib import import_module
 from typing import TYPE_CHECKING, Any
 
 if TYPE_CHECKING:
-    from tvfsql.runtime.stream.driver.idle_sources import Source as Source
     from tvfsql.runtime.stream.driver.jobs import Job as Job
     from tvfsql.runtime.stream.driver.jobs import printed as printed
     from tvfsql.runtime.stream.driver.jobs import run_streams as run_streams
@@ -14,6 +13,7 @@ if TYPE_CHECKING:
     from tvfsql.runtime.stream.driver.statement_set import to_tables as to_tables
     from tvfsql.runtime.stream.exchange.late_rows import in_time as in_time
     from tvfsql.runtime.stream.exchange.late_rows import late_rows as late_rows
+    from tvfsql.runtime.stream.lives.idle_sources import Source as Source
     from tvfsql.runtime.stream.progress.counts import counted_out as counted_out
     from tvfsql.runtime.stream.rows.current_watermark import current_watermark_stream as current_watermark_stream
     from tvfsql.runtime.stream.rows.deduplicate import deduplicate_stream as deduplicate_stream
@@ -47,7 +47,7 @@ _MODULE_OF = {
     "merge_slice_stream": "windows.window_stream",
     "printed": "driver.jobs",
     "run_streams": "driver.jobs",
-    "Source": "driver.idle_sources",
+    "Source": "lives.idle_sources",
     "sort_stream": "rows.top_n",
     "start_streams": "driver.jobs",
     "temporal_join_stream": "rows.temporal_join",

@@ -14,8 +14,8 @@ from bids import create_table, write_files
 
 from tvfsql import Session
 from tvfsql.runtime.stream.driver import running
-from tvfsql.runtime.stream.driver.end_of_input import found_nothing
 from tvfsql.runtime.stream.driver.running import StreamDriver
+from tvfsql.runtime.stream.lives.end_of_input import found_nothing
 
 if TYPE_CHECKING:
     from pyspark.sql import SparkSession

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import Any
 
-from tvfsql.runtime.stream.driver.idle_sources import Idleness, Source
+from tvfsql.runtime.stream.lives.idle_sources import Idleness, Source
 from tvfsql.runtime.stream.time.valve import IDLE, Valve
 
 

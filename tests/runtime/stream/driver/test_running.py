@@ -25,9 +25,9 @@ from tvfsql import Session, TvfSqlError
 from tvfsql.api.streams.running import wait_for
 from tvfsql.runtime.cluster.files import LocalPlace
 from tvfsql.runtime.host.status_line import Line, working
-from tvfsql.runtime.stream.driver.idle_sources import Source
 from tvfsql.runtime.stream.driver.progress_text import ProgressText, duration_text, size_text
 from tvfsql.runtime.stream.driver.running import Running, Stream, StreamDriver
+from tvfsql.runtime.stream.lives.idle_sources import Source
 from tvfsql.runtime.stream.progress.counts import (
     ADDED,
     StreamCounts,

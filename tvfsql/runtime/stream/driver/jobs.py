@@ -32,10 +32,10 @@ from tvfsql.runtime.stream.driver.checkpoints import (
     refuse_start,
     refuse_unseen_logs,
 )
-from tvfsql.runtime.stream.driver.idle_sources import Source
 from tvfsql.runtime.stream.driver.progress_text import counter_lines, open_lines, warn_of_late_rows
 from tvfsql.runtime.stream.driver.running import Running, Stream
 from tvfsql.runtime.stream.driver.statement_set import Write
+from tvfsql.runtime.stream.lives.idle_sources import Source
 from tvfsql.runtime.stream.progress.counts import counted_out, totals
 from tvfsql.runtime.stream.progress.metrics import Report
 

@@ -35,14 +35,14 @@ from tvfsql.runtime.stream.checkpoint.read_messages import ReadMessages
 from tvfsql.runtime.stream.checkpoint.sink_log import complete_logs
 from tvfsql.runtime.stream.checkpoint.spark_sources import add_tables
 from tvfsql.runtime.stream.driver.checkpoints import claimed_manifest, finished, has_begun, manifest_in, planned
-from tvfsql.runtime.stream.driver.closed_tables import Closed, refuse_new_files, refuse_rows
-from tvfsql.runtime.stream.driver.end_of_input import fix_ends, found_nothing, reads_all_at_once, topics_can_end
-from tvfsql.runtime.stream.driver.idle_sources import Source
 from tvfsql.runtime.stream.driver.processing_time_triggers import Triggers
 from tvfsql.runtime.stream.driver.quiet_worker import quiet_java
 from tvfsql.runtime.stream.driver.source_files import files_looked_up, missing_files
-from tvfsql.runtime.stream.driver.table_lives import TableLives, is_read
 from tvfsql.runtime.stream.exchange.key_groups import KeyGroups, key_groups
+from tvfsql.runtime.stream.lives.closed_tables import Closed, refuse_new_files, refuse_rows
+from tvfsql.runtime.stream.lives.end_of_input import fix_ends, found_nothing, reads_all_at_once, topics_can_end
+from tvfsql.runtime.stream.lives.idle_sources import Source
+from tvfsql.runtime.stream.lives.table_lives import TableLives, is_read
 from tvfsql.runtime.stream.progress.counts import (
     MISSING,
     StreamCounts,

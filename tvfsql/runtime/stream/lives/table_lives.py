@@ -13,7 +13,7 @@ from typing import Any
 
 from tvfsql.plan.synthetic.tables import NEXT_ROW, ROWS
 from tvfsql.runtime.host.spark_versions import reported_offset
-from tvfsql.runtime.stream.driver.idle_sources import Idleness, Source
+from tvfsql.runtime.stream.lives.idle_sources import Idleness, Source
 from tvfsql.runtime.stream.time.valve import END_OF_INPUT, ENDED, idle_since
 
 TOPICS = "KafkaV2["  # how a progress report describes them

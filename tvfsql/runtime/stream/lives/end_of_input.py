@@ -20,7 +20,7 @@ from pyspark.sql.streaming.readwriter import DataStreamWriter
 
 from tvfsql.runtime.cluster.code import of_connect
 from tvfsql.runtime.cluster.files import Place
-from tvfsql.runtime.stream.driver.table_lives import TOPICS
+from tvfsql.runtime.stream.lives.table_lives import TOPICS
 from tvfsql.runtime.stream.progress.counts import is_own
 
 RELATIONS = ("StreamingRelation", "StreamingRelationV2")  # Spark's nodes that name their source

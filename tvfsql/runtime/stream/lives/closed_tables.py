@@ -22,8 +22,8 @@ from tvfsql.errors import DataError
 from tvfsql.runtime.cluster.code import of_connect
 from tvfsql.runtime.cluster.files import Place, for_spark
 from tvfsql.runtime.stream.backfill.history import FOLDER as HISTORY
-from tvfsql.runtime.stream.driver.end_of_input import stream_leaves, text_options
-from tvfsql.runtime.stream.driver.idle_sources import Source
+from tvfsql.runtime.stream.lives.end_of_input import stream_leaves, text_options
+from tvfsql.runtime.stream.lives.idle_sources import Source
 
 FILE = "closed.json"  # in a checkpoint
 COMPACT = ".compact"
