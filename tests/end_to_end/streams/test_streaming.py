@@ -222,7 +222,7 @@ def test_a_file_is_read_however_old_it_is(spark: SparkSession, tmp_path: Path) -
         os.utime(folder / f"{n}.json", (modified, modified))
 
     def read(options: str = "") -> list[int]:
-        session = Session(spark, mode="streaming", checkpoint=tmp_path / "checkpoint", final=True)
+        session = Session(spark, mode="streaming", checkpoint=tmp_path / "checkpoint")
         files = f"'connector' = 'filesystem', 'path' = '{folder}', 'format' = 'json'"
         session.execute(f"CREATE TABLE t (n INT) WITH ({files}{options})")
         return sorted(row["n"] for row in session.sql("SELECT n FROM t").collect())
