@@ -97,7 +97,7 @@ def test_a_table_that_has_ended_holds_nobody_back(spark: SparkSession, tmp_path:
     session = Session(spark, mode="streaming")
     create_table(session, "files", "ts TIMESTAMP(3), n INT, WATERMARK FOR ts AS ts", tmp_path / "in")
     session.execute(f"""CREATE TABLE ticks (`timestamp` TIMESTAMP_LTZ(3), `value` BIGINT,
-            ts AS CAST(TIMESTAMP '2020-04-15 08:00:00' + make_interval(0, 0, 0, 0, 0, 0, `value`) AS TIMESTAMP(3)),
+            ts AS CAST(TIMESTAMPADD(SECOND, `value`, TIMESTAMP '2020-04-15 08:00:00') AS TIMESTAMP(3)),
             WATERMARK FOR ts AS ts) WITH ('connector' = 'rate', 'rowsPerSecond' = '50');
         CREATE TABLE out (ends TIMESTAMP(3), n BIGINT) WITH (
             'connector' = 'filesystem', 'path' = '{tmp_path / "out"}', 'format' = 'json')""")

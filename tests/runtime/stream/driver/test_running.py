@@ -45,7 +45,7 @@ if TYPE_CHECKING:
 
 TICKS = """CREATE TABLE ticks (
     `timestamp` TIMESTAMP_LTZ(3), `value` BIGINT,
-    ts AS CAST(TIMESTAMP '2020-04-15 08:00:00' + make_interval(0, 0, 0, 0, 0, 0, `value`) AS TIMESTAMP(3)),
+    ts AS CAST(TIMESTAMPADD(SECOND, `value`, TIMESTAMP '2020-04-15 08:00:00') AS TIMESTAMP(3)),
     WATERMARK FOR ts AS ts - INTERVAL '2' SECOND
 ) WITH ('connector' = 'rate', 'rowsPerSecond' = '50');
 """
