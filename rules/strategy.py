@@ -11,8 +11,8 @@ SPLIT = "split_local_global"  # the rule that makes windows from slices
 
 
 def in_one_phase(options: Options) -> bool:
-    """Whether no window may be merged from slices."""
-    return options[PHASES] is Phases.ONE
+    """Whether no window may be merged from slices: in batch only, since streams have nothing but slices."""
+    return options[PHASES] is Phases.ONE and not options.streaming
 
 
 def months_in_batch(window: Window, options: Options) -> bool:

@@ -44,7 +44,7 @@ def split_local_global(node: Node, options: Options) -> Node | None:
     a tumbling window of slice width plus the output, independent of size/slide. A SESSION has no slices: its rows
     become intervals, and intervals no further apart than the gap merge, in any order. Processing time is split like
     event time, where Flink uses one phase. Does not apply
-    - with table.optimizer.agg-phase-strategy = ONE_PHASE;
+    - in batch with table.optimizer.agg-phase-strategy = ONE_PHASE;
     - if an aggregate cannot be merged (see plan.aggregate.table);
     - on streams to changes that could not be turned into rows with a sign (`retract_changes`);
     - in batch to TUMBLE, and to a HOP whose size equals its slide: a window is its only slice, and Spark's groupBy has

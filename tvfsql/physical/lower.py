@@ -72,7 +72,7 @@ def lower(plan: Node, catalog: Catalog, options: Options) -> Node:
     if not options.streaming:
         return plan.transform(visit)
     refuse_changes(plan)
-    refuse_unbounded(plan, options)
+    refuse_unbounded(plan)
     firing = firing_of(options)
     if firing is not None:
         refuse_firing(plan, firing, options)

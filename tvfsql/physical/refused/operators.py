@@ -5,9 +5,6 @@ from __future__ import annotations
 from collections.abc import Iterator
 
 from tvfsql.errors import Span, UnsupportedError
-from tvfsql.options import Options
-from tvfsql.options.known import PHASES
-from tvfsql.options.words import Phases
 from tvfsql.physical.interval_bounds import NoInterval, interval_of
 from tvfsql.physical.streams.proctime import is_proctime
 from tvfsql.physical.words import called, origin
@@ -30,15 +27,15 @@ RULES = "RESET 'tvfsql.rules.disabled'"
 Reason = tuple[str, str, Span | None]  # the problem, the hint, the span
 
 
-def refuse_unbounded(plan: Node, options: Options) -> None:
+def refuse_unbounded(plan: Node) -> None:
     """Raise UnsupportedError for an operator that streams cannot run, with the reason and a hint."""
     for node in plan.walk():
-        if found := _refusal(node, options):
+        if found := _refusal(node):
             reason, hint, span = found
             raise UnsupportedError(reason, span=span or node.span, hint=hint)
 
 
-def _refusal(node: Node, options: Options) -> Reason | None:
+def _refusal(node: Node) -> Reason | None:
     if _in_micro_batches(node):
         return None
     match node:
@@ -51,7 +48,7 @@ def _refusal(node: Node, options: Options) -> Reason | None:
         case nodes.Aggregate():
             return _of_aggregate(node)
         case window_nodes.WindowAggregate():
-            return _of_window_aggregate(node, options)
+            return _of_window_aggregate(node)
         case window_nodes.GlobalWindowAggregate():
             return _of_other_time(node)
         case IntervalJoin():
@@ -125,11 +122,8 @@ def _of_several_windows(node: nodes.Aggregate) -> Reason | None:
     )
 
 
-def _of_window_aggregate(node: window_nodes.WindowAggregate, options: Options) -> Reason:
+def _of_window_aggregate(node: window_nodes.WindowAggregate) -> Reason:
     """The error for an aggregate that is not computed from slices."""
-    if options[PHASES] is Phases.ONE:
-        reason = "table.optimizer.agg-phase-strategy = 'ONE_PHASE' works in batch only"
-        return reason, "RESET 'table.optimizer.agg-phase-strategy'", None
     alone = next((call for call in node.calls if not mergeable(call, streaming=True)), None)
     if alone is None:
         return "on streams an aggregate needs the rule split_local_global, which is disabled", RULES, None

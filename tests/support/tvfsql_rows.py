@@ -1,0 +1,190 @@
+"""The rows of queries in tvfsql, in micro-batches in this process, to compare with the answers of flink_rows.py."""
+
+from __future__ import annotations
+
+import json
+import math
+from collections import Counter
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass
+from datetime import date, datetime, time, timedelta
+from decimal import Decimal
+from itertools import pairwise
+from pathlib import Path
+from tempfile import TemporaryDirectory
+from typing import TYPE_CHECKING, Any
+
+from conformance import OP, Situation, Table
+
+from tvfsql import Session
+from tvfsql.errors import Span, TvfSqlError
+from tvfsql.runtime.frames.print_table import OP as KIND
+from tvfsql.runtime.host.failures import translated
+from tvfsql.runtime.local_spark.start import for_tiny_data
+from tvfsql.testing.run import run_case
+from tvfsql.testing.suite import Case, Rows, Step, Suite
+
+if TYPE_CHECKING:
+    from pyspark.sql import SparkSession
+
+PLACE = Span(0, 1)
+CHANGES = "op"  # the column of the kind of a change, in rows
+
+
+@dataclass(frozen=True)
+class Answer:
+    """The rows that are left when all changes are made, or the words with which the query is refused."""
+
+    rows: Counter[str]
+    types: tuple[str, ...] = ()
+    refused: str | None = None
+    late: int = 0
+
+
+def answer(situation: Situation, mode: str, spark: SparkSession, folder: Path) -> Answer:
+    """Run a query as a script. A stream stops and resumes in the middle of its rows."""
+    file = folder / "script.sql"
+    file.write_text(script(situation), encoding="utf-8")
+    steps = tuple(stream_steps(situation.tables)) if mode == "streaming" else (batch_step(situation.tables),)
+    options = {**situation.options, "table.local-time-zone": situation.zone}
+    case = Case("case", file, mode, options, steps, PLACE)
+    result = run_case(Suite(folder / "case.tvfsql.yaml", "-", (case,)), case, spark)
+    if result.error is not None:
+        return Answer(Counter(), refused=str(result.error))
+    left = Counter[str]()
+    types: tuple[str, ...] = ()
+    for step in result.steps:
+        for given in step.given.values():
+            types = tuple(t for t, n in zip(given.types, given.columns, strict=True) if n != KIND)
+            for row in given.rows:
+                kind, values = "+I", [*row]
+                if KIND in given.columns:
+                    kind = values.pop(given.columns.index(KIND))
+                left[written(texts(values, types))] += 1 if kind.startswith("+") else -1
+    assert all(count >= 0 for count in left.values()), left
+    return Answer(+left, types, late=sum(step.late for step in result.steps))
+
+
+class Tables:
+    """Tables as files, over which many batch queries are asked. `key` tells them from others."""
+
+    def __init__(self, situation: Situation, spark: SparkSession, key: Any = None) -> None:
+        self.key, self.folder = key, TemporaryDirectory()
+        self.session = Session(for_tiny_data(spark), options={"table.local-time-zone": situation.zone})
+        self.views: set[str] = set()
+        for table in situation.tables:
+            path = Path(self.folder.name) / f"{table.name}.json"
+            path.write_text("".join(json.dumps(row) + "\n" for row in table.objects()), encoding="utf-8")
+            options = f"'connector' = 'filesystem', 'path' = '{path}', 'format' = 'json'"
+            self.session.execute(f"CREATE TABLE {table.name} ({table.ddl}) WITH ({options})")
+
+    def answer(self, situation: Situation) -> Answer:
+        from tvfsql.runtime.frames.assigned_windows import with_local_times
+
+        try:
+            for view in situation.views:
+                self.session.execute(view.replace("CREATE VIEW", "CREATE OR REPLACE TEMPORARY VIEW"))
+            with translated():
+                frame = with_local_times(self.session.sql(situation.sql).dataframe(), situation.zone)
+                types = tuple(kind for _, kind in frame.dtypes)
+                return Answer(Counter(written(texts(row, types)) for row in frame.collect()), types)
+        except TvfSqlError as error:
+            return Answer(Counter(), refused=str(error))
+
+
+def script(situation: Situation) -> str:
+    """The script of a situation."""
+    made = []
+    for table in situation.tables:
+        source = "'connector' = 'filesystem', 'path' = 'in', 'format' = 'json'"
+        if table.changes:
+            source = "'connector' = 'kafka', 'topic' = 't', 'properties.bootstrap.servers' = 'b:9092', "
+            source += "'format' = 'debezium-json'"
+        made.append(f"CREATE TABLE `{table.name}` ({table.ddl}) WITH ({source})")
+    return ";\n".join([*made, *situation.views, situation.sql]) + ";\n"
+
+
+def batch_step(tables: Sequence[Table]) -> Step:
+    return Step(PLACE, rows={table.name: rows(table.objects()) for table in tables})
+
+
+def stream_steps(tables: Sequence[Table]) -> Iterator[Step]:
+    """A micro-batch begins at each row that comes after a later one, so that the same rows are late as if each row
+    were a micro-batch. There are at least two, and the stream resumes from its state before the one in the middle."""
+    most = max((len(table.rows) for table in tables), default=0)
+    cuts = {most // 2} | {at for table in tables for at in table.steps_back()}
+    ends = sorted({0, *cuts, most})
+    for start, stop in pairwise(ends):
+        given = {table.name: rows(table.objects()[start:stop]) for table in tables}
+        middle = start == most // 2 and start > 0
+        yield Step(PLACE, rows=given, restart=("", PLACE) if middle else None, end=stop == most)
+
+
+def rows(objects: Sequence[dict[str, Any]]) -> Rows:
+    made = tuple({CHANGES if key == OP else key: value for key, value in each.items()} for each in objects)
+    return Rows(made, (PLACE,) * len(made), PLACE)
+
+
+def texts(row: Sequence[Any], types: Sequence[str]) -> list[Any]:
+    """The values of a row, in the form of flink_answers.py."""
+    return [
+        number(value, "FLOAT") if kind == "float" and value is not None else plain(value)
+        for value, kind in zip(row, types, strict=True)
+    ]
+
+
+def written(row: Sequence[Any]) -> str:
+    return json.dumps(row, ensure_ascii=False, sort_keys=True)
+
+
+def flinks(answer: dict[str, Any]) -> Counter[str]:
+    """The rows of an answer of Flink, in the form of those of tvfsql."""
+    kinds = answer["types"]
+    return Counter(
+        written([of_flink(value, kind) for value, kind in zip(row, kinds, strict=True)]) for row in answer["rows"]
+    )
+
+
+def of_flink(value: Any, kind: str) -> Any:
+    if value is None:
+        return None
+    if kind.startswith("TIMESTAMP"):
+        return shown(datetime.fromisoformat(value))
+    if kind.startswith(("DOUBLE", "FLOAT")):
+        return number(float(value), kind)
+    return value
+
+
+def plain(value: Any) -> Any:
+    """A value of a row of Spark, in the form of flink_answers.py."""
+    match value:
+        case bool() | None | int() | str():
+            return value
+        case Decimal():
+            return f"D{value:f}"
+        case float():
+            return number(value)
+        case bytes() | bytearray():
+            return f"B{bytes(value).hex()}"
+        case timedelta():
+            return f"PT{value.total_seconds()}"
+        case datetime():
+            return shown(value)
+        case time():
+            return value.isoformat().removesuffix("000").removesuffix(":00")
+        case date():
+            return value.isoformat()
+        case dict():
+            return {"map": sorted(([plain(key), plain(held)] for key, held in value.items()), key=str)}
+        case list() | tuple():
+            return [plain(part) for part in value]
+    return repr(value)
+
+
+def shown(value: datetime) -> str:
+    return value.isoformat(" ", "microseconds").rstrip("0").rstrip(".")
+
+
+def number(value: float, kind: str = "") -> str:
+    """A float with as many digits as both engines have in common: sums depend on the order of rows."""
+    return repr(value) if math.isnan(value) or math.isinf(value) else f"{value:.{6 if kind.startswith('F') else 9}g}"
