@@ -67,7 +67,7 @@ def test_what_is_no_manifest_is_told(text: str, tmp_path: Path) -> None:
 
 def test_a_state_of_another_layout_is_refused_with_the_release_that_reads_it() -> None:
     manifest = stream(TABLES + TOTALS).manifest
-    old = replace(manifest, layout=1, version="0.0.1")
+    old = replace(manifest, layout=99, version="0.0.1")
     (change,) = changes(old, manifest)
     assert change.verdict is REFUSED and "tvfsql 0.0.1" in change.why
 

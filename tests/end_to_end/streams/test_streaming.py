@@ -302,9 +302,10 @@ def test_a_stream_without_end_is_not_awaited() -> None:
             "only rows of a window function",
         ),
         (
-            "SELECT window_end, MODE(n) FROM TABLE(TUMBLE(TABLE bid, DESCRIPTOR(ts), INTERVAL '1' HOUR)) "
+            "SELECT window_end, HISTOGRAM_NUMERIC(n, 3) AS h FROM TABLE(TUMBLE(TABLE bid, DESCRIPTOR(ts), "
+            "INTERVAL '1' HOUR)) "
             "GROUP BY window_start, window_end",
-            "MODE works in batch only",
+            "HISTOGRAM_NUMERIC works in batch only",
         ),
         (
             "SELECT window_end, COUNT(*) FROM TABLE(TUMBLE(TABLE late, DESCRIPTOR(ts), INTERVAL '1' HOUR)) "

@@ -6,8 +6,8 @@ import re
 
 # Names of internal columns: those of internal_columns.py, and of the modules that use one alone
 RESERVED = frozenset(
-    "bad changes channel control done emitted end first hash in last late lates met namespace op range rows session "
-    "slice span start text time timeless timer times watermark window".split()
+    "bad change changes channel control done emitted end first hash i in last late lates met namespace o op range row "
+    "rows session slice span start text time timeless timer times watermark window".split()
 )
 NUMBERED = re.compile(r"\$(?:\d+|e\d*|\$.*)", re.DOTALL)  # keys, expansions of grouping sets, parameters of lambdas
 
