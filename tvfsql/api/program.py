@@ -149,6 +149,7 @@ class Program:
         from tvfsql.runtime.host.failures import require_settings
 
         require_settings(spark)
+        _know_headers(query.physical for query in self.queries)
         refuse_replaced([query.physical for query in self.queries], spark)
         used = [*functions_in(tuple(query.physical for query in self.queries))]
         if used and self.queries[0].mode == "streaming":
@@ -161,6 +162,16 @@ class Program:
         """A function of the module."""
         found: Callable[[Any], Any] = _module(self.code)[name]
         return found
+
+
+def _know_headers(plans: Iterable[Node]) -> None:
+    """Tell those who explain rows that cannot be read which files of CSV have a header that is left out."""
+    from tvfsql.runtime.host.bad_rows import know_header
+
+    for scan in (node for plan in plans for node in plan.walk() if isinstance(node, TableSourceScan)):
+        source = scan.source.connector
+        if source is not None and source.path and source.format == "csv":
+            know_header(source.path, dict(source.options).get("header", "").lower() == "true")
 
 
 def code_of(script: Iterable[Iterable[Stages]], checkpoint: str = CHECKPOINT) -> str:

@@ -2,10 +2,12 @@
 
 from __future__ import annotations
 
+import gzip
 from pathlib import Path
 
 import pytest
 
+from tvfsql.runtime.host.bad_rows import know_header
 from tvfsql.runtime.host.failures import failure
 
 # what Spark says of such a row, in the middle of stack traces
@@ -27,12 +29,18 @@ NUMBER = 'Caused by: java.lang.NumberFormatException: For input string: "x"'
     [
         ("a,1\na,x\nax,3\n", NUMBER, "line 2, column 3: a,x"),
         ('{"a":1}\n{"a": "x"}\n', NUMBER, 'line 2, column 8: {"a": "x"}'),
-        ("a,x\nb,x\n", NUMBER, "[a,null], because of 'x'"),
+        ("b,x\na,x\n", NUMBER, "line 2, column 3: a,x"),
+        ("a,x\na,x\nb,x\na,x\n", NUMBER, "line 1, column 3: a,x (and 2 more lines like it)"),
         ("ax,1\n", NUMBER, "[a,null], because of 'x'"),
-        ("a,x\n", "", "[a,null]"),
+        ("a,1\na,x\n", "", "line 2, column 3: a,x"),
+        ("a,\nb,x\n", "", "[a,null]"),
+        ('{"a":"a","b":1}\n{"a":"a","b":\n', "", 'line 2, column 14: {"a":"a","b":'),
+        ('{"a":"a","b":{"c":1}}\n', "", 'line 1: {"a":"a","b":{"c":1}}'),
+        ("a,1\na,x,7\n", "", "line 2, column 3: a,x,7"),
+        ("a;;\na;1\n", "", "line 1: a;;"),
         ("a,1\na,08:61\n", TIME, "line 2, column 3: a,08:61"),
     ],
-    ids=["csv", "json", "two", "none", "unknown", "time"],
+    ids=["csv", "json", "other", "many", "none", "unknown", "empty", "cut", "kind", "long", "short", "time"],
 )
 def test_a_row_is_told_with_its_place(text: str, cause: str, says: str, tmp_path: Path) -> None:
     file = tmp_path / "1 a.csv"
@@ -51,6 +59,39 @@ def test_a_first_line_that_looks_like_a_header_is_told(first: str, told: bool, t
     file.write_text(f"{first}\na,1\n")
     hint = failure(SAYS.format(file=file.as_uri(), cause="")).hint or ""
     assert hint.startswith("its first line looks like a header") == told
+
+
+def test_the_line_that_is_left_out_as_a_header_is_not_the_row(tmp_path: Path) -> None:
+    file = tmp_path / "bids.csv"
+    file.write_text("a,price\na,x\n")
+    know_header(str(tmp_path), True)
+    error = failure(SAYS.format(file=file.as_uri(), cause=""))
+    know_header(str(tmp_path), False)
+    assert error.message.endswith("line 2, column 3: a,x")
+    assert not (error.hint or "").startswith("its first line")
+
+
+def test_the_row_is_found_among_many_with_its_value(tmp_path: Path) -> None:
+    """Spark shows a time as a number, and names no value."""
+    file = tmp_path / "bids.csv.gz"
+    lines = [f"{i},c{i % 3},{'N/A' if i % 4 == 3 else i + 0.5},2024-01-01 00:00:{i:02},N/A\n" for i in range(20)]
+    with gzip.open(file, "wt") as out:
+        out.writelines(lines)
+    said = SAYS.format(file=file.as_uri(), cause="").replace("[a,null]", "[7,c1,null,1704067207000000,N/A]")
+    assert failure(said).message.endswith("line 8, column 6: 7,c1,N/A,2024-01-01 00:00:07,N/A")
+
+
+def test_a_column_of_parquet_with_another_type_is_told_with_both() -> None:
+    said = (
+        "[FAILED_READ_FILE.PARQUET_COLUMN_DATA_TYPE_MISMATCH] Encountered error while reading file "
+        "file:///data/my%20trips.parquet. Data type mismatches when reading Parquet column [fare]. "
+        "Expected Spark type decimal(10,2), actual Parquet type INT64. SQLSTATE: KD001"
+    )
+    error = failure(said)
+    assert error.message == (
+        "column fare is BIGINT in the file /data/my trips.parquet, and DECIMAL(10, 2) in the table"
+    )
+    assert error.hint == "fare BIGINT in CREATE TABLE, and CAST(fare AS DECIMAL(10, 2)) in the query"
 
 
 def test_a_file_that_is_gone_is_told_without_a_place(tmp_path: Path) -> None:

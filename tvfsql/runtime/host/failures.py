@@ -100,12 +100,12 @@ KNOWN = (
         HINT,
     ),
     Failure(
-        r"CSV header does not conform to the schema(?:.*?)CSV file: (?:file:)?(/\S+)",
+        r"CSV header does not conform to the schema(?:.*?)CSV file: (?:file:/*(?=/))?(/\S+)",
         "the names in the header of {0} differ from the table's columns, or are in another order",
         "'csv.enforceSchema' = 'true' ignores the names in headers",
     ),
     Failure(
-        r"Number of column in CSV header is not equal(?:.*?)CSV file: (?:file:)?(/\S+)",
+        r"Number of column in CSV header is not equal(?:.*?)CSV file: (?:file:/*(?=/))?(/\S+)",
         "the header of {0} has more columns than the table, or fewer",
         "'csv.enforceSchema' = 'true' ignores the names in headers",
     ),
