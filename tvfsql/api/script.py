@@ -324,7 +324,7 @@ class Script:
             folder = next((option.folder or "" for option in written if option.key == PATH), "")
             table = replace(table, connector=replace(table.connector, path=self._path(table.connector, folder)))
         self._ignore(table.ignored)
-        self.notes += table.notes
+        self.notes += [*table.notes, *_not_in_files(table)]
         return table
 
     def _path(self, connector: Connector, folder: str) -> str:
@@ -430,6 +430,16 @@ def _of_found_files(create: statements.CreateTable) -> statements.CreateTable:
         for option in create.options
     )
     return replace(create, options=tuple(options))
+
+
+def _not_in_files(table: Table) -> Iterator[str]:
+    """Notes on columns of a table of local files that none of them has."""
+    source = table.connector
+    if source is not None and source.path and source.name == "filesystem" and source.format in ("parquet", "json"):
+        from tvfsql.runtime.host.declared_columns import columns_not_in_files
+
+        read = (column.name for column in table.physical if column.name not in table.partitioned_by)
+        yield from columns_not_in_files(source.path, source.format, read)
 
 
 def _use_modules(names: tuple[ast.Name, ...]) -> Message:

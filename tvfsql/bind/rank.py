@@ -8,6 +8,7 @@ from dataclasses import dataclass
 from tvfsql.bind import scalar
 from tvfsql.bind.scalar import Resolved
 from tvfsql.bind.scope import Relation
+from tvfsql.bind.spark_text.functions import is_proctime as is_proctime_call
 from tvfsql.plan.analysis.proctime import is_proctime
 from tvfsql.plan.analysis.properties import unique_key, window_of
 from tvfsql.plan.node import Node
@@ -32,6 +33,8 @@ def ranks_by_time(over: ast.Over, relation: Relation) -> bool:
     """
     if over.function != "ROW_NUMBER" or len(over.order_by) != 1 or window_of(relation.node) is not None:
         return False
+    if is_proctime_call(over.order_by[0].expr.tree):
+        return True
     named = scalar.column_name(over.order_by[0].expr)
     found = [part.plan for part in relation.matches(*named)] if named else []
     return len(found) == 1 and (found[0] == relation.time or is_proctime(relation.node, found[0]))

@@ -14,7 +14,7 @@ from tvfsql.catalog import Catalog, Table
 from tvfsql.errors import TvfSqlError, UnsupportedError
 from tvfsql.options import Options
 from tvfsql.options.known import LATE_RECORDS, NULL_TIMES, START_MODE, ZONE
-from tvfsql.options.words import LateRecords
+from tvfsql.options.words import LateRecords, NullTimes
 from tvfsql.physical.copied_rows import refuse_many
 from tvfsql.physical.operators import AppliedChanges, Calc, Exchange, RowTimeCheck, StreamSort, TableSourceScan
 from tvfsql.physical.refused.operators import refuse_unbounded
@@ -341,7 +341,17 @@ def _checked(source: Node, time: str, options: Options) -> Node:
         return replace(source, input=_checked(source.input, time, options))
     if is_proctime(source, time):  # processing time is never NULL
         return source
-    return RowTimeCheck(source, time, options[NULL_TIMES], options.streaming)
+    return RowTimeCheck(source, time, _nulls(source, options), options.streaming)
+
+
+def _nulls(source: Node, options: Options) -> NullTimes:
+    """What becomes of rows without a time. In batch over tables of CREATE TABLE without WATERMARK, to which the option
+    does not apply, they are dropped and counted, as in Flink.
+    """
+    tables = [node.source for node in source.walk() if isinstance(node, TableSourceScan)]
+    drops = not options.streaming and NULL_TIMES.key not in options.values and bool(tables)
+    declared = all(table.connector is not None and table.watermark is None for table in tables)
+    return NullTimes.DROP if drops and declared else options[NULL_TIMES]
 
 
 def _typed(scalar: Scalar, kind: SqlType) -> Scalar:

@@ -1,0 +1,52 @@
+"""Columns that a table declares and no file has: Spark reads NULL without a word."""
+
+from __future__ import annotations
+
+import json
+from pathlib import Path
+
+import pyarrow as pa
+import pyarrow.parquet as pq
+import pytest
+
+import tvfsql
+from tvfsql.runtime.host.declared_columns import columns_not_in_files
+
+
+def warnings(path: Path, form: str, columns: str) -> tuple[str, ...]:
+    options = f"'connector' = 'filesystem', 'path' = '{path}', 'format' = '{form}'"
+    return tvfsql.compile(f"CREATE TABLE t ({columns}) WITH ({options}); SELECT * FROM t").warnings
+
+
+def test_a_column_that_no_file_of_parquet_has_is_told(tmp_path: Path) -> None:
+    for name in ("a", "b"):
+        pq.write_table(pa.table({"trip_id": [1], "Zone": ["x"], name: [1]}), tmp_path / f"{name}.parquet")
+    (tmp_path / "_SUCCESS").touch()
+    found = warnings(tmp_path, "parquet", "tripid BIGINT, zone STRING, a INT, b INT, fare DOUBLE")
+    assert found == (
+        f"no file of {tmp_path} has a column tripid, which is NULL; there is trip_id",
+        f"no file of {tmp_path} has a column fare, which is NULL",
+    )
+
+
+def test_a_field_of_json_is_told_only_if_there_is_one_with_a_similar_name(tmp_path: Path) -> None:
+    file = tmp_path / "a.jsonl"
+    file.write_text("\n".join(["not JSON", "[1]", json.dumps({"user_id": 1, "s": "x"})]))
+    assert warnings(file, "json", "userid INT, s STRING, rare INT") == (
+        f"no file of {file} has a column userid, which is NULL; there is user_id",
+    )
+
+
+@pytest.mark.parametrize("form", ["parquet", "json"])
+def test_what_cannot_be_looked_at_is_no_reason_to_stop(form: str, tmp_path: Path) -> None:
+    (tmp_path / "a").write_bytes(b"\xff\xfe")
+    for path in (tmp_path, tmp_path / "nowhere", "s3://bucket/a", "hdfs://h/a"):
+        assert [*columns_not_in_files(str(path), form, ["a"])] == []
+
+
+def test_columns_of_folders_are_not_looked_for(tmp_path: Path) -> None:
+    (tmp_path / "day=1").mkdir()
+    pq.write_table(pa.table({"a": [1]}), tmp_path / "day=1" / "a.parquet")
+    options = f"'connector' = 'filesystem', 'path' = '{tmp_path}', 'format' = 'parquet'"
+    query = f"CREATE TABLE t (a INT, day INT) PARTITIONED BY (day) WITH ({options}); SELECT * FROM t"
+    assert tvfsql.compile(query).warnings == ()

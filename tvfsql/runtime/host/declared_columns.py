@@ -1,0 +1,68 @@
+"""Compares the columns that a table declares with those of its files, which Spark does not: it reads NULL."""
+
+from __future__ import annotations
+
+import glob
+import json
+import os
+from collections.abc import Iterable, Iterator
+
+from tvfsql.errors import nearest
+
+LINES = 100  # of a file of JSON that are looked at
+FILES = 5  # that are looked at
+ALIKE = 0.7
+
+
+def columns_not_in_files(path: str, form: str, declared: Iterable[str]) -> Iterator[str]:
+    """Sentences about declared columns that none of a few local files has.
+
+    Parquet says which columns a file has. A field of JSON may be missing in the first lines; it is only told if they
+    have one with a similar name, which the table does not declare.
+    """
+    names = [*declared]
+    found = _columns(path, form)
+    if not found:
+        return
+    have = {name.lower() for name in found}
+    others = sorted(name for name in found if name.lower() not in {each.lower() for each in names})
+    for name in names:
+        close = nearest(name, others, ALIKE)
+        if name.lower() not in have and (close or form == "parquet"):
+            yield f"no file of {path} has a column {name}, which is NULL" + (f"; there is {close}" if close else "")
+
+
+def _columns(path: str, form: str) -> set[str]:
+    files = _files(path.removeprefix("file://"))
+    found: set[str] = set()
+    for file in files[:FILES]:
+        try:
+            found |= _of_parquet(file) if form == "parquet" else _of_json(file)
+        except (OSError, ValueError):  # pyarrow's errors are ValueErrors; the query tells what is wrong with the file
+            return set()
+    return found
+
+
+def _files(path: str) -> list[str]:
+    if os.path.isdir(path):
+        inside = (os.path.join(folder, name) for folder, _, names in os.walk(path) for name in names)
+        return sorted(file for file in inside if not os.path.basename(file).startswith(("_", ".")))
+    return sorted(file for file in glob.glob(path) if os.path.isfile(file))
+
+
+def _of_parquet(file: str) -> set[str]:
+    import pyarrow.parquet as pq  # type: ignore[import-untyped]
+
+    return {*pq.read_schema(file).names}
+
+
+def _of_json(file: str) -> set[str]:
+    names: set[str] = set()
+    with open(file, encoding="utf-8-sig") as lines:
+        for line, _ in zip(lines, range(LINES), strict=False):
+            try:
+                row = json.loads(line)
+            except ValueError:
+                continue
+            names |= row.keys() if isinstance(row, dict) else set()
+    return names
