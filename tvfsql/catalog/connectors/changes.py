@@ -13,39 +13,50 @@ OPTIONS = {
     DEBEZIUM: {"schema-include": "schema_include"},
     CANAL: {"database.include": "database", "table.include": "table"},
 }
-# Flink's options whose only accepted value is the fixed behaviour.
-SETTLED = {"ignore-parse-errors": ("false",), "timestamp-format.standard": ("sql", "iso-8601")}
+IGNORE, STANDARD = "ignore-parse-errors", "timestamp-format.standard"
+STANDARDS = ("SQL", "ISO-8601")  # reading accepts both, whatever is set
 FLAGS = {"true": True, "false": False}
 
 
 @dataclass(frozen=True)
 class Changes:
-    """Messages of one of these formats; `options` are arguments of the runtime."""
+    """Messages of one of these formats; `options` are arguments of the runtime. `ignoring`: the table asks to skip
+    messages that cannot be read, which would lose changes; they stop the query nevertheless.
+    """
 
     format: str
     options: tuple[tuple[str, str | bool], ...] = ()
+    ignoring: bool = False
+
+    def notes(self, table: str) -> tuple[str, ...]:
+        """Lines to tell the user who creates the table."""
+        if not self.ignoring:
+            return ()
+        return (f"table {table}: '{self.format}.{IGNORE}' has no effect: a change that cannot be read stops the query",)
 
 
 def known_changes(form: str) -> dict[str, str]:
     """The options of a format, with their names in a WITH clause."""
-    return {f"{form}.{key}": key for key in (*OPTIONS.get(form, ()), *SETTLED)} if form in OPTIONS else {}
+    return {f"{form}.{key}": key for key in (*OPTIONS.get(form, ()), IGNORE, STANDARD)} if form in OPTIONS else {}
 
 
 def changes_of(form: str, given: Mapping[str, str], spans: Mapping[str, Span]) -> Changes:
     """Return the format that the options `given`, all known, describe. Raises BindError."""
     made: list[tuple[str, str | bool]] = []
+    ignoring = False
     for option, text in given.items():
         key = option.removeprefix(f"{form}.")
-        if key in SETTLED:
-            if text.lower() not in SETTLED[key]:
-                lost = f"{option} = {text!r} would drop changes silently"
-                problem = lost if key == "ignore-parse-errors" else f"{option} cannot be {text!r}"
-                hint = "leave it out" if problem is lost else None
-                raise BindError(problem, span=spans[option], hint=hint or did_you_mean(text, ("SQL", "ISO-8601")))
-        elif key == "schema-include":
+        if key == STANDARD:
+            if text.upper() not in STANDARDS:
+                hint = did_you_mean(text, STANDARDS)
+                raise BindError(f"{option} cannot be {text!r}", span=spans[option], hint=hint)
+        elif key in (IGNORE, "schema-include"):
             if text.lower() not in FLAGS:
                 raise BindError(f"{option} cannot be {text!r}", span=spans[option], hint="'true' or 'false'")
-            made.append((OPTIONS[form][key], FLAGS[text.lower()]))
+            if key == IGNORE:
+                ignoring = FLAGS[text.lower()]
+            else:
+                made.append((OPTIONS[form][key], FLAGS[text.lower()]))
         else:
             made.append((OPTIONS[form][key], text))
-    return Changes(form, tuple(made))
+    return Changes(form, tuple(made), ignoring)

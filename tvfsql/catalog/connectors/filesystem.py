@@ -32,6 +32,9 @@ class ChangeFiles(Connector):
     def changes(self) -> Changes | None:
         return self.messages
 
+    def notes(self, table: str) -> tuple[str, ...]:
+        return self.messages.notes(table) if self.messages else ()
+
 
 def filesystem(given: Mapping[str, str], spans: Mapping[str, Span], table: Span) -> Connector:
     """Return the files that a WITH clause describes; `given` has its options except `connector`. Raises BindError."""

@@ -88,10 +88,11 @@ class Kafka(Connector):
     exactly_once: str | None = None  # the option that asks for transactions, which Spark does not have
 
     def notes(self, table: str) -> tuple[str, ...]:
+        found = self.messages.notes(table) if self.messages else ()
         if not self.of_group:
-            return ()
+            return found
         start = "latest" if self.from_latest else "earliest"
-        return (f"table {table} starts at the {start} offset: offsets of its consumer group are not read",)
+        return (*found, f"table {table} starts at the {start} offset: offsets of its consumer group are not read")
 
     def started(self, mode: StartMode) -> Kafka:
         if mode.place in (Place.BEGINNING, None):
