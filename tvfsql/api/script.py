@@ -436,7 +436,7 @@ def _not_in_files(table: Table) -> Iterator[str]:
     """Notes on columns of a table of local files that none of them has."""
     source = table.connector
     if source is not None and source.path and source.name == "filesystem" and source.format in ("parquet", "json"):
-        from tvfsql.runtime.host.declared_columns import columns_not_in_files
+        from tvfsql.runtime.batch.declared_columns import columns_not_in_files
 
         read = (column.name for column in table.physical if column.name not in table.partitioned_by)
         yield from columns_not_in_files(source.path, source.format, read)

@@ -10,7 +10,7 @@ import pyarrow.parquet as pq
 import pytest
 
 import tvfsql
-from tvfsql.runtime.host.declared_columns import columns_not_in_files
+from tvfsql.runtime.batch.declared_columns import columns_not_in_files
 
 
 def warnings(path: Path, form: str, columns: str) -> tuple[str, ...]:
