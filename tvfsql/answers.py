@@ -7,7 +7,6 @@ import sys
 from collections.abc import Callable, Iterable, Sequence
 from contextlib import closing, redirect_stdout
 from dataclasses import dataclass, field
-from datetime import UTC, datetime
 from typing import TYPE_CHECKING, TextIO
 
 from tvfsql.api import Compiled, Result, Session
@@ -15,7 +14,6 @@ from tvfsql.api.script import Analyze, Message, Outcome, Script, queries_of
 from tvfsql.bind.statements.call import AdvanceWatermark
 from tvfsql.errors import UnsupportedError
 from tvfsql.options.known import ZONE
-from tvfsql.plan.values.zone_names import zone_of
 from tvfsql.runtime.host.row_formats import write_rows
 from tvfsql.runtime.host.status_line import working
 
@@ -128,14 +126,14 @@ class Answers:
         if streams:
             from tvfsql.runtime.stream.driver.progress_text import counter_lines, open_lines
 
-            lines += counter_lines(self.session.counts)
+            lines += counter_lines(self.session.streams.counts_of_runs)
             lines += (line for run in self.session.streams.runs for line in open_lines(run))
         for line in lines:
             print(line, file=sys.stderr)
 
     def _live(self) -> Callable[[], str | None]:
         """A function that returns the text of the progress line while streams run."""
-        zone = zone_of(self.session.options[ZONE])
+        zone = self.session.options[ZONE]
         texts: list[ProgressText] = []
 
         def say() -> str | None:
@@ -145,7 +143,7 @@ class Answers:
             from tvfsql.runtime.stream.driver.progress_text import ProgressText
 
             if not texts:
-                texts.append(ProgressText(lambda: round(datetime.now(zone).replace(tzinfo=UTC).timestamp() * 1000)))
+                texts.append(ProgressText(zone))
             return texts[0].text(running[0])
 
         return say

@@ -4,11 +4,12 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import dataclass
-from datetime import UTC, date, datetime
+from datetime import date, datetime
 from typing import Any
 
 from tvfsql.errors import BindError, did_you_mean
 from tvfsql.plan.tables.internal_columns import WINDOW_COLUMNS
+from tvfsql.plan.values.times import FarTime, micros_of, wall_time
 from tvfsql.runtime.host.row_formats import is_integer, is_number, visible
 
 LINES, BARS = "lines", "bars"
@@ -191,11 +192,7 @@ def _is_time(kind: str) -> bool:
 
 def _at(value: object) -> float:
     """The position of a time, in seconds; other values are spaced evenly."""
-    if isinstance(value, datetime):
-        return value.replace(tzinfo=UTC).timestamp()
-    if isinstance(value, date):
-        return datetime(value.year, value.month, value.day, tzinfo=UTC).timestamp()
-    return 0.0
+    return micros_of(value) / 1e6 if isinstance(value, date | FarTime) else 0.0
 
 
 def _label(value: object) -> str:
@@ -272,7 +269,10 @@ def _built(plot: Any, size: Size) -> str:
 
 def _clocks(seconds: Sequence[float]) -> list[str]:
     """The times in the shortest form in which they still differ."""
-    times = [datetime.fromtimestamp(each, UTC) for each in seconds]
+    found = [wall_time(round(each * 1e6)) for each in seconds]
+    times = [each for each in found if isinstance(each, datetime)]
+    if len(times) < len(found):
+        return [str(each)[:LABEL] for each in found]
     same_day = len({each.date() for each in times}) == 1
     if all(each.hour == each.minute == each.second == 0 for each in times) and not same_day:
         return [f"{each:%Y-%m-%d}" for each in times]

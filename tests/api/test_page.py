@@ -150,7 +150,7 @@ def asked(address: str, path: str = "/", host: str = "") -> tuple[int, str]:
 
 
 def test_the_live_page_has_plans_and_the_last_metrics() -> None:
-    live = LivePage(lambda: True)
+    live = LivePage(lambda: True, zone=lambda: "Asia/Tokyo")
     address = serve(live)
     assert address.startswith("http://127.0.0.1:")
     assert "waiting for the first query" in asked(address)[1]
@@ -163,8 +163,11 @@ def test_the_live_page_has_plans_and_the_last_metrics() -> None:
     batches = figures["streams"][0]["batches"]
     assert [batches[0]["micro_batch"], batches[-1]["micro_batch"]] == [2, KEPT + 1]
     last = metrics("1", KEPT + 1)
-    parts = {"operators": last.operators.operators, "tables": [100 * (KEPT + 2)], "result": last.rows_out}
-    assert batches[-1] == last.values | parts
+    (operator,) = batches[-1].pop("operators").values()
+    parts = {"tables": [100 * (KEPT + 2)], "result": last.rows_out}
+    clocks = {"time": "2023-11-15 07:18:24.000", "watermark": "2023-11-14 22:18:21.000"}
+    assert batches[-1] == last.values | parts | {"clocks": clocks}
+    assert [each["clock"] for each in operator["channels"]] == ["2023-11-14 22:18:21.000", "end of input"]
 
 
 def test_operators_count_from_the_start_of_the_run() -> None:
@@ -177,6 +180,7 @@ def test_operators_count_from_the_start_of_the_run() -> None:
         "rows_out": 30,
         "late": 6,
         "state_rows": 9,
+        "zone": "",
         "watermark": None,
         "ended": False,
         "fired_end": None,

@@ -40,7 +40,7 @@ from tvfsql.runtime.stream.inspect.state_reader import (
     furthest_behind,
     key_group_state,
 )
-from tvfsql.runtime.stream.progress.counts import time_text
+from tvfsql.runtime.stream.progress.counts import watermark_text
 from tvfsql.runtime.stream.rows.deduplicate import FIRST, LAST, KeepRow
 from tvfsql.runtime.stream.state.description import Description
 from tvfsql.runtime.stream.time.channel_states import ChannelState, channel_states
@@ -274,10 +274,10 @@ def test_a_checkpoint_is_told_as_its_streams_counted(spark: SparkSession, tmp_pa
         mine = [each for each in operators if each["stream"] == stream]
         figures = [(each["rows"], each["bytes"], each["watermark"]) for each in mine]
         assert sorted(figures) == sorted(
-            (one["stateRows"], one["stateBytes"], time_text(one["watermark"])) for one in counted
+            (one["stateRows"], one["stateBytes"], watermark_text(one["watermark"], "")) for one in counted
         )
         last = max(each["window_end"] for each in windows if each["stream"] == stream)
-        assert last in {time_text(one["newestWindow"]) for one in counted if "newestWindow" in one}
+        assert last in {watermark_text(one["newestWindow"], "") for one in counted if "newestWindow" in one}
     for each in operators:
         mine = [group for group in groups if (group["stream"], group["operator"]) == (each["stream"], each["operator"])]
         assert all(sum(group[name] for group in mine) == each[name] for name in ("timers", "rows", "bytes"))

@@ -15,7 +15,7 @@ from tvfsql.catalog import Catalog, Table
 from tvfsql.catalog.connectors import Managed
 from tvfsql.errors import OptionError, Span, TvfSqlError, UnsupportedError
 from tvfsql.options import Options
-from tvfsql.options.known import REUSE, RUNTIME_MODE
+from tvfsql.options.known import REUSE, RUNTIME_MODE, ZONE
 from tvfsql.physical import lower
 from tvfsql.physical.streams.micro_batch import goes_by_micro_batch
 from tvfsql.plan.analysis.sharing import Shared, common_trunks, over_shared, share, told_once, trunks
@@ -139,6 +139,7 @@ class _Bound:
             mode=self.mode,
             unbounded=self.endless,
             options=self.options.of_streams,
+            zone=self.options[ZONE],
             spark=self.options.spark,
         )
 

@@ -7,7 +7,7 @@ import json
 import secrets
 import threading
 from collections import deque
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field
 from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
 from typing import TYPE_CHECKING, Any
@@ -17,6 +17,8 @@ from tvfsql.api.explain import html
 from tvfsql.api.page import waiting_page
 from tvfsql.api.program import Program, Stages
 from tvfsql.physical.operators import TableSourceScan
+from tvfsql.plan.values.times import instant_text
+from tvfsql.runtime.stream.progress.counts import watermark_text
 
 if TYPE_CHECKING:
     from tvfsql.runtime.stream.progress.metrics import Metrics
@@ -38,6 +40,7 @@ class LivePage:
 
     active: Callable[[], bool] = lambda: False  # whether a stream runs
     program_of: Callable[[str], Program | None] = lambda stream: None
+    zone: Callable[[], str] = lambda: "UTC"  # `table.local-time-zone`
     queries: list[Stages] = field(default_factory=list)
     batches: dict[str, deque[dict[str, Any]]] = field(default_factory=dict)
     places: dict[str, dict[str, Any]] = field(default_factory=dict)
@@ -54,7 +57,8 @@ class LivePage:
         """Keep the metrics of a stream after a micro-batch."""
         with self._lock:
             figures = metrics.values | {
-                "operators": metrics.operators.operators,
+                "clocks": _clocks(metrics, self.zone()),
+                "operators": {name: _with_clocks(each) for name, each in metrics.operators.operators.items()},
                 "tables": metrics.operators.tables,
                 "result": metrics.rows_out,
             }
@@ -76,6 +80,24 @@ class LivePage:
                 for name, batches in self.batches.items()
             ]
         return {"queries": len(self.queries), "active": self.active(), "streams": streams}
+
+
+def _clocks(metrics: Metrics, zone: str) -> dict[str, str]:
+    """The texts of the end of a micro-batch and of the lowest watermark."""
+    found = {"time": instant_text(round(metrics.time * 1000), zone)}
+    mark = metrics.latest.get("watermark")
+    return found if mark is None else found | {"watermark": watermark_text(round(mark * 1000), metrics.zone)}
+
+
+def _with_clocks(operator: Mapping[str, Any]) -> dict[str, Any]:
+    """The figures of an operator, with the texts of its watermark and of those of its channels (None without one)."""
+
+    def with_clock(found: Mapping[str, Any]) -> dict[str, Any]:
+        mark = found.get("watermark")
+        clock = None if mark is None else watermark_text(round(mark * 1000), operator.get("zone", ""))
+        return {**found, "clock": "end of input" if found.get("ended") else clock}
+
+    return {**with_clock(operator), "channels": [with_clock(each) for each in operator.get("channels", ())]}
 
 
 def places(program: Program, queries: Sequence[Stages]) -> dict[str, Any]:

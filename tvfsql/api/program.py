@@ -45,6 +45,7 @@ class Stages:
     unbounded: str | None = None  # the name of an unbounded table that it reads
     options: StreamOptions = field(default_factory=StreamOptions)
     spark: Mapping[str, str] = field(default_factory=dict)  # Spark's own settings that are set
+    zone: str = "UTC"  # its `table.local-time-zone`
     of_script: tuple[str, ...] = ()  # warnings about the statements before it
 
     @property
@@ -181,7 +182,7 @@ def code_of(script: Iterable[Iterable[Stages]], checkpoint: str = CHECKPOINT) ->
 
 def _emitted(script: Iterable[Iterable[Stages]]) -> list[Query]:
     return [
-        Query(query.shown_sql, query.physical, query.sink, i, query.options, query.spark)
+        Query(query.shown_sql, query.physical, query.sink, i, query.options, query.spark, query.zone)
         for i, statement in enumerate(script)
         for query in statement
     ]

@@ -34,9 +34,6 @@ class Runner(Protocol):
     @property
     def options(self) -> Options: ...
 
-    def stream(self, query: Compiled) -> list[Row]:
-        """The rows of a streaming SELECT over all that its sources contain now."""
-
     def each_batch(self, query: Compiled, each: Callable[[DataFrame], None]) -> None:
         """Call `each` with every micro-batch of such a query."""
 
@@ -67,18 +64,16 @@ class Result:
         return self.query.dataframe(self.session.spark)
 
     def collect(self) -> list[Row]:
-        """All rows; of a stream, after its input has ended.
+        """All rows; of a stream, after its input has ended. As Spark's `collect` does, it gives instants as times on
+        the clock of this machine. A time of a year that `datetime` does not have is a string: `+10000-01-01
+        00:00:00.000`.
 
         Raises DataError if the data do not fit the SQL, and UnsupportedError if the statement is not a query or if a
         streaming source is unbounded.
         """
-        from tvfsql.runtime.host.failures import translated
+        from tvfsql.runtime.frames.shown_rows import collected
 
-        if self.query.mode == "streaming":
-            return self.session.stream(self.query)
-        frame = self.dataframe()
-        with translated():
-            return frame.collect()
+        return self._fetched(collected)
 
     def show(self) -> None:
         """Print the rows as a table on stdout, or the message, listing or text. Raises the errors of `collect`."""
@@ -127,21 +122,33 @@ class Result:
         return out.getvalue()
 
     def rows(self, limit: int = 0) -> Rows:
-        """Column names, Spark types and rows. Instants are shown in the wall-clock time of `table.local-time-zone`.
+        """Column names, Spark types and rows. Instants are shown in the wall-clock time of `table.local-time-zone`, and
+        a time of a year that `datetime` does not have is a string.
 
         A batch query returns at most `limit` rows; 0: all.
         """
-        from tvfsql.runtime.frames.assigned_windows import with_local_times
+        from tvfsql.runtime.frames.shown_rows import shown_rows
+
+        zone = self.session.options[ZONE]
+        if self.query.mode == "streaming":
+            kinds = {part.name: part.type for part in self.query.physical.schema}
+            return list(kinds), list(kinds.values()), self._fetched(lambda batch: shown_rows(batch, zone))
+        frame = self.dataframe()
+        rows = self._fetched(lambda frame: shown_rows(frame.limit(limit) if limit else frame, zone), frame)
+        return list(frame.columns), [kind for _, kind in frame.dtypes], rows
+
+    def _fetched(self, fetch: Callable[[DataFrame], list[Row]], frame: DataFrame | None = None) -> list[Row]:
+        """The rows of the query by `fetch`, of a stream those of all its micro-batches. `frame`: those of batch, if it
+        was made already."""
         from tvfsql.runtime.host.failures import translated
 
         if self.query.mode == "streaming":
-            kinds = {part.name: part.type for part in self.query.physical.schema}
-            return list(kinds), list(kinds.values()), self.session.stream(self.query)
-        frame = self.dataframe()
+            rows: list[Row] = []
+            self.session.each_batch(self.query, lambda batch: rows.extend(fetch(batch)))
+            return rows
+        frame = self.dataframe() if frame is None else frame
         with translated():
-            local = with_local_times(frame, self.session.options[ZONE])
-            rows = local.limit(limit) if limit else local
-            return list(frame.columns), [kind for _, kind in frame.dtypes], rows.collect()
+            return fetch(frame)
 
     # ------------------------------------------------------------------------------------------ rows in Python
 

@@ -31,7 +31,7 @@ from tvfsql.runtime.cluster.files import place_of
 from tvfsql.syntax import statements
 
 if TYPE_CHECKING:
-    from pyspark.sql import DataFrame, Row, SparkSession
+    from pyspark.sql import DataFrame, SparkSession
 
     from tvfsql.api.analyze.measured import Measured
     from tvfsql.runtime.stream.driver.running import Running
@@ -250,15 +250,6 @@ class Session:
             self.streams.reports.remove(report)
         return str(running.started()[0].id)
 
-    def stream(self, query: Compiled) -> list[Row]:
-        """All rows of a streaming SELECT, in the order in which they are emitted.
-
-        Raises DataError, and UnsupportedError if a source is unbounded.
-        """
-        rows: list[Row] = []
-        self.each_batch(query, lambda batch: rows.extend(batch.collect()))
-        return rows
-
     def each_batch(self, query: Compiled, each: Callable[[DataFrame], None]) -> None:
         """Run a streaming SELECT to the end of its input, and call `each` with every micro-batch.
 
@@ -277,11 +268,12 @@ class Session:
         Calls `take` with each micro-batch that has rows: column names, Spark types, rows. Instants are wall clocks
         of `table.local-time-zone`. Raises DataError, and whatever `take` raises.
         """
-        from tvfsql.runtime.frames.assigned_windows import with_local_times
+        from tvfsql.runtime.frames.shown_rows import shown_rows
+
+        zone = self.options[ZONE]
 
         def each(batch: DataFrame) -> None:
-            local = with_local_times(batch, self.options[ZONE])
-            if rows := local.collect():
+            if rows := shown_rows(batch, zone):
                 take((batch.columns, [kind for _, kind in batch.dtypes], rows))
 
         each_micro_batch(query, self.streams, self.spark, each)

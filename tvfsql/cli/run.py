@@ -13,6 +13,7 @@ from tvfsql.cli.exits import Exit
 from tvfsql.cli.output import Output
 from tvfsql.cli.scripts import open_session, scripts_of
 from tvfsql.errors import DataError
+from tvfsql.options.known import ZONE
 from tvfsql.syntax.explain_words import ANALYZE_FORMATS
 
 if TYPE_CHECKING:
@@ -69,7 +70,8 @@ def _live_page(session: Session) -> Callable[[Sequence[Compiled]], None]:
     from tvfsql.api.live_page import LivePage, serve
 
     streams = session.streams
-    page = LivePage(lambda: any(run.active for run in streams.runs), streams.programs.get)
+    active, zone = lambda: any(run.active for run in streams.runs), lambda: session.options[ZONE]
+    page = LivePage(active, streams.programs.get, zone)
     streams.reports.append(page.take)
     print(f"page: {serve(page)}", file=sys.stderr)
     return page.add

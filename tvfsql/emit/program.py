@@ -14,7 +14,17 @@ from tvfsql.emit.functions import declare, imported
 from tvfsql.emit.jobs import CHECKPOINT, OF_LETTERS, imports, job_arguments, job_text, letter_arguments, letter_scans
 from tvfsql.emit.operators import emit
 from tvfsql.emit.python_module import PARAMETERS, PythonModule, literal, module_text, option_value
-from tvfsql.emit.tables.sinks import dead_letters, insert, late_output, stream_insert, stream_inserts, take, with_op
+from tvfsql.emit.tables.sinks import (
+    dead_letters,
+    has_instants,
+    insert,
+    late_output,
+    stream_insert,
+    stream_inserts,
+    take,
+    with_op,
+    zone_argument,
+)
 from tvfsql.emit.tables.sources import STREAM
 from tvfsql.options import StreamOptions
 from tvfsql.physical.operators import LateOutput, TableSourceScan
@@ -28,7 +38,8 @@ from tvfsql.secrets import OF_ENVIRONMENT
 @dataclass(frozen=True)
 class Query:
     """A query of a program: its SQL, its physical plan, the table that it fills, and the number of its statement in the
-    script. Streams of one statement start together. `spark`: Spark's settings that are set before it."""
+    script. Streams of one statement start together. `spark`: Spark's settings that are set before it. `zone`: the
+    `table.local-time-zone` in which its instants are shown."""
 
     sql: str
     plan: Node
@@ -36,6 +47,7 @@ class Query:
     statement: int = 0
     options: StreamOptions = field(default_factory=StreamOptions)
     spark: Mapping[str, str] = field(default_factory=dict)
+    zone: str = "UTC"
 
 
 def program(queries: Sequence[Query], checkpoint: str = CHECKPOINT) -> str:
@@ -180,7 +192,7 @@ class _Module:
     def query(self, number: str, query: Query) -> None:
         """`query(spark)`, with `insert(spark)` for an INSERT."""
         plan, table = query.plan, query.table
-        module = self._module()
+        module = self._module(query.zone)
         declare(self.modules, by_itself(plan), module)
         rows = plan.input if isinstance(plan, Sink) else plan
         module.give_back(emit(rows, module))
@@ -199,10 +211,10 @@ class _Module:
                 self.main.add(query.statement, f"insert{number}(spark)")
         elif stream:
             late = f", late_output{number}" if isinstance(rows, LateOutput) else ""
-            build = f"{module.need(STREAM, 'printed')}(query{number}{late})"
+            build = f"{module.need(STREAM, 'printed')}(query{number}{late}{zone_argument(rows.schema, module)})"
             self.main.start(build, query, letters=self.letters(number, query))
         else:
-            self.main.add(query.statement, f"query{number}(spark).show(truncate=False)")
+            self.main.add(query.statement, _shown(f"query{number}(spark)", rows, module))
         self.imports |= module.imports
 
     def stream(self, of: Node, together: Sequence[tuple[str, Query]]) -> None:
@@ -213,12 +225,13 @@ class _Module:
         for number, query in together:
             plan, table = query.plan, query.table
             assert isinstance(plan, Sink) and table is not None
-            module = PythonModule(names={*self.names, "shared_rows"}, shared={of: "shared_rows"}, beside=self.beside)
+            names = {*self.names, "shared_rows"}
+            module = PythonModule(names=names, shared={of: "shared_rows"}, beside=self.beside, zone=query.zone)
             module.give_back(emit(plan.input, module))
             self._add(module, f"def query{number}(shared_rows: DataFrame) -> DataFrame:")
             self.functions.append(take(f"write{number}", with_op(table, plan), module))
             self.imports |= module.imports
-        module = self._module()
+        module = self._module(together[0][1].zone)
         late = of.tables if isinstance(of, LateOutput) else ()
         self.functions += stream_inserts([number for number, _ in together], self.shared[of], late, module)
         self.imports |= module.imports
@@ -230,19 +243,28 @@ class _Module:
         scans = letter_scans([query.plan for query in queries])
         if not scans:
             return ""
-        module = self._module()
+        module = self._module(queries[0].zone)
         module.of_dead_letters = True
         self.functions += dead_letters(number, scans, module)
         self.imports |= module.imports
         return f"dead_letters{number}"
 
-    def _module(self) -> PythonModule:
-        return PythonModule(names={*self.names}, shared=self.shared, beside=self.beside, observed=self.observed)
+    def _module(self, zone: str = "UTC") -> PythonModule:
+        return PythonModule(
+            names={*self.names}, shared=self.shared, beside=self.beside, observed=self.observed, zone=zone
+        )
 
     def _add(self, module: PythonModule, *head: str) -> None:
         self.functions += (text for text in self.beside.values() if text not in self.functions)
         self.functions.append("\n".join([*head, *module.lines]))
         self.imports |= module.imports
+
+
+def _shown(rows: str, plan: Node, module: PythonModule) -> str:
+    """The statement that prints the rows of a SELECT. Spark's own would print instants in the zone of its session."""
+    if not has_instants(plan.schema):
+        return f"{rows}.show(truncate=False)"
+    return f"{module.need('tvfsql.runtime', 'show_rows')}({rows}, {literal(module.zone)})"
 
 
 def _is_stream(plan: Node) -> bool:

@@ -108,6 +108,7 @@ class PythonModule:
     shared: Mapping[Node, str] = field(default_factory=dict)
     beside: dict[str, str] = field(default_factory=dict)
     observed: dict[str, Node] = field(default_factory=dict)  # stateful operators, by the name of their metrics
+    zone: str = "UTC"  # `table.local-time-zone`, in which tables show instants
     of_dead_letters: bool = False  # whether tables are read for their unreadable rows
 
     def need(self, module: str, name: str) -> str:

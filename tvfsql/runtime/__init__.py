@@ -37,6 +37,7 @@ if TYPE_CHECKING:
     from tvfsql.runtime.frames.dead_letters import refuse_unreadable as refuse_unreadable
     from tvfsql.runtime.frames.dead_letters import unreadable as unreadable
     from tvfsql.runtime.frames.print_table import print_rows as print_rows
+    from tvfsql.runtime.frames.shown_rows import show_rows as show_rows
     from tvfsql.runtime.host.environment import from_environment as from_environment
     from tvfsql.runtime.host.warehouse import managed_folder as managed_folder
     from tvfsql.runtime.protobuf.messages import from_protobuf as from_protobuf
@@ -76,6 +77,7 @@ _MODULE_OF = {
     "merge_slices": "batch.merge_slices",
     "month_windows": "frames.assigned_windows",
     "print_rows": "frames.print_table",
+    "show_rows": "frames.shown_rows",
     "readable": "frames.dead_letters",
     "refuse_null_times": "frames.assigned_windows",
     "replaced_files": "batch.file_tables",

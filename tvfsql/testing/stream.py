@@ -163,9 +163,9 @@ def _named(queries: Sequence[Compiled]) -> Iterator[tuple[str, Compiled]]:
 
 def _add(given: dict[str, Given], name: str, rows: DataFrame, zone: str) -> None:
     """Add rows to those of a table, which several queries may write."""
-    from tvfsql.runtime.frames.assigned_windows import with_local_times
+    from tvfsql.runtime.frames.shown_rows import shown_rows
 
-    local = with_local_times(rows, zone)
     before = given[name].rows if name in given else ()
-    made = tuple(tuple(row) for row in local.collect())
-    given[name] = Given(tuple(local.columns), tuple(kind for _, kind in local.dtypes), (*before, *made))
+    made = tuple(tuple(row) for row in shown_rows(rows, zone))
+    kinds = tuple("timestamp_ntz" if kind == "timestamp" else kind for _, kind in rows.dtypes)
+    given[name] = Given(tuple(rows.columns), kinds, (*before, *made))

@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING, Any, Protocol
 from tvfsql.api.analyze.measured import Measured, MicroBatch
 from tvfsql.api.analyze.refused import no_insert, refuse_endless
 from tvfsql.runtime.measured.spark_plan import SparkRun
-from tvfsql.runtime.stream.progress.counts import time_text
+from tvfsql.runtime.stream.progress.counts import watermark_text
 
 if TYPE_CHECKING:
     from collections.abc import Callable
@@ -107,7 +107,7 @@ def micro_batches(reports: Iterable[Metrics]) -> tuple[MicroBatch, ...]:
                 rows_in=int(new["rows_in"]),
                 rows_out=int(new["rows_out"]),
                 time=round(report.latest["last_micro_batch_seconds"] * 1000),
-                watermark=None if mark is None else time_text(round(mark * 1000)),
+                watermark=None if mark is None else watermark_text(round(mark * 1000), report.zone),
                 late=int(new["late_rows_dropped"]),
                 state_rows=None if rows is None else int(rows),
                 state_bytes=None if size is None else int(size),

@@ -4,7 +4,6 @@
 const ASKED_EVERY = 1000, LINE_WIDE = 150, LINE_HIGH = 34, LISTED = 12;
 const SIZES = ["B", "KiB", "MiB", "GiB", "TiB"];
 const count = (n) => n.toLocaleString("en");
-const utc = (seconds) => new Date(seconds * 1000).toISOString().replace("T", " ").replace("Z", "");
 function size(bytes) {
   let unit = 0;
   for (; bytes >= 1024 && unit < SIZES.length - 1; unit++) bytes /= 1024;
@@ -19,7 +18,7 @@ function span(seconds) {
 const CARDS = [
   ["rows in", (batch) => batch.new_rows_in, (n, last) => count(last.rows_in), (n, last) => `${count(last.rate)}/s`],
   ["rows out", (batch) => batch.new_rows_out, (n, last) => count(last.rows_out), (n) => `${count(n)} in this micro-batch`],
-  ["watermark lag", (batch) => batch.watermark_lag_seconds, span, (n, last) => utc(last.watermark)],
+  ["watermark lag", (batch) => batch.watermark_lag_seconds, span, (n, last) => last.clocks.watermark],
   ["open slices", (batch) => batch.open_slices, count, () => ""],
   ["state", (batch) => batch.state_bytes, size, (n, last) => `${count(last.state_rows)} rows`],
   ["late rows", (batch) => batch.late_rows_dropped, count, (n, last) => `${count(last.new_late)} in this micro-batch`],
@@ -68,8 +67,8 @@ function drawStream(stream, active) {
   const table = folded(stream, `the last ${Math.min(LISTED, batches.length)} micro-batches`, "micro-batches", false, box,
     ["number", "ended", "rows in", "rows out", "late", "seconds", "watermark", "state rows"]);
   for (const batch of batches.slice(-LISTED).reverse())
-    cells([batch.micro_batch, utc(batch.time), batch.new_rows_in, batch.new_rows_out, batch.new_late,
-      batch.last_micro_batch_seconds, batch.watermark === undefined ? null : utc(batch.watermark), batch.state_rows], table);
+    cells([batch.micro_batch, batch.clocks.time, batch.new_rows_in, batch.new_rows_out, batch.new_late,
+      batch.last_micro_batch_seconds, batch.clocks.watermark, batch.state_rows], table);
 }
 const toggled = new Set(); // the tables that are not as they are at first
 function folded(stream, title, kind, isOpen, parent, heads) {
@@ -119,8 +118,7 @@ function drawOperators(stream, batches, box) {
     ["operator", ...FIGURES.map(([name]) => name), "open slices", "watermark", "rows per micro-batch", "state"]);
   for (const { query, node, of } of operators) {
     const shown = physical(query).nodes[node], found = of(last);
-    const mark = found.ended ? "end of input" : found.watermark == null ? null : utc(found.watermark);
-    const row = cells([shown.operator, ...FIGURES.map(([, value]) => value(found)), found.open_slices, mark], table);
+    const row = cells([shown.operator, ...FIGURES.map(([, value]) => value(found)), found.open_slices, found.clock], table);
     row.firstChild.title = what(shown);
     row.addEventListener("mouseenter", () => { if (step === physical(query)) select(node); });
     const rows = found.rows_in === undefined ? "rows_out" : "rows_in";
@@ -144,8 +142,7 @@ function drawChannels(stream, batches, box) {
       };
       const now = lag(last), partition = channel.partition === null ? "whole input" : channel.partition === "*" ? "all" : channel.partition;
       const row = cells([physical(query).nodes[node].operator, channel.input, partition,
-        channel.ended ? "end of input" : channel.watermark === null ? null : utc(channel.watermark),
-        now === null ? null : span(now), channel.status], table);
+        channel.clock, now === null ? null : span(now), channel.status], table);
       line(batches.map(lag).filter((each) => each !== null), `channel ${partition}: lag`, element("td", undefined, row, "over"));
     }
 }

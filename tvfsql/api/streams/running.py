@@ -17,6 +17,7 @@ if TYPE_CHECKING:
     from tvfsql.runtime.cluster.files import Place
     from tvfsql.runtime.stream.driver.jobs import Job
     from tvfsql.runtime.stream.driver.running import Running
+    from tvfsql.runtime.stream.progress.counts import StreamCounts
     from tvfsql.runtime.stream.progress.metrics import Metrics, Report
 
 Build = Callable[[Program, "SparkSession"], Any]  # makes a DataStreamWriter
@@ -93,7 +94,12 @@ class Streams:
         """The counters of the running streams, or of the last ones."""
         from tvfsql.runtime.stream.progress.counts import totals
 
-        return totals(each for run in self.runs for each in run.counts) if self.runs else {}
+        return totals(self.counts_of_runs) if self.runs else {}
+
+    @property
+    def counts_of_runs(self) -> list[StreamCounts]:
+        """The same, of each stream."""
+        return [each for run in self.runs for each in run.counts]
 
     def advance(self, watermark: int, table: str | None) -> int:
         """Advance the watermark of `table`, or of all tables, to `watermark` (epoch ms).

@@ -4,6 +4,7 @@ key groups."""
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
+from contextlib import ExitStack
 from typing import TYPE_CHECKING, TextIO
 
 from tvfsql.errors import DataError
@@ -13,6 +14,7 @@ from tvfsql.runtime.host.status_line import working
 if TYPE_CHECKING:
     from pyspark.sql import SparkSession
 
+    from tvfsql.runtime.cluster.files import Place
     from tvfsql.runtime.stream.inspect.checkpoint import StreamState
 
 GLANCE = 20  # the most rows per table, if several are printed
@@ -67,14 +69,25 @@ def rescale_streams(
     """Divide the state of the stopped streams in a checkpoint among `tasks` tasks and `key_groups` key groups (None: as
     many as now), and print what was done.
 
-    Raises DataError if the folder is not a checkpoint or is damaged, OptionError if tasks would be idle, and
-    UnsupportedError if the state of an operator cannot be divided.
+    Raises DataError if the folder is not a checkpoint, is damaged, or is in use by a stream, OptionError if tasks would
+    be idle, and UnsupportedError if the state of an operator cannot be divided.
     """
     from tvfsql.runtime.cluster.files import place_of
+    from tvfsql.runtime.stream.checkpoint.owner import owned
     from tvfsql.runtime.stream.inspect.checkpoint import streams_of
+
+    streams = [stream.resolved() for stream in streams_of(place_of(checkpoint, start))]
+    with ExitStack() as stack:
+        for stream in streams:
+            stack.enter_context(owned(stream))
+        _rescale(start, streams, tasks, key_groups, out)
+
+
+def _rescale(
+    start: Callable[[], SparkSession], streams: Sequence[Place], tasks: int | None, key_groups: int | None, out: TextIO
+) -> None:
     from tvfsql.runtime.stream.rescale.rescale import rescale, settle_rescale, size_of, wanted_size
 
-    streams = streams_of(place_of(checkpoint, start))
     for stream in streams:
         settle_rescale(stream, start)
     before = [size_of(stream) for stream in streams]

@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+import re
+from collections.abc import Iterable, Sequence
 from dataclasses import replace
 
 from tvfsql.catalog import Table
@@ -14,7 +15,7 @@ from tvfsql.emit.tables.dead_letters import columns_ddl
 from tvfsql.emit.tables.kafka import as_messages
 from tvfsql.emit.tables.sources import STREAM, path_of, read_table
 from tvfsql.physical.operators import Calc, LateOutput, TableSourceScan
-from tvfsql.plan.node import Node
+from tvfsql.plan.node import Field, Node
 from tvfsql.plan.nodes import Limit, Sink, Sort
 from tvfsql.plan.tables.internal_columns import OP
 from tvfsql.plan.values.scalar import quoted
@@ -56,7 +57,8 @@ def _write(rows: str, mode: str, table: Table, module: PythonModule, ordered: bo
     target = table.connector
     assert target is not None, table.name
     if target.name == "print":
-        return Chain("", (Call(module.need("tvfsql.runtime", "print_rows"), (rows,)),))
+        zone = zone_argument(table.physical, module)
+        return Chain("", (Call(module.need("tvfsql.runtime", "print_rows"), (f"{rows}{zone}",)),))
     if isinstance(target, Jdbc):
         return Chain("", (_to_postgres(rows, "None", target, table, module, ordered),))
     if isinstance(target, SparkCatalog) and target.keys:
@@ -90,7 +92,8 @@ def stream_insert(number: str, plan: Sink, table: Table, module: PythonModule) -
         ]
     chain = _writer(f"{module.need(STREAM, 'counted_out')}({rows})", "writeStream", table, module)
     if target.name == "print":
-        each = f"lambda rows, _: {module.need('tvfsql.runtime', 'print_rows')}(rows)"
+        zone = zone_argument(table.physical, module)
+        each = f"lambda rows, _: {module.need('tvfsql.runtime', 'print_rows')}(rows{zone})"
         chain = chain.then("foreachBatch", each)
     else:
         chain = _options(_format(chain, target), target, table, module)
@@ -192,6 +195,16 @@ def take(name: str, table: Table, module: PythonModule) -> str:
     else:
         body = PythonModule().statement(_write("rows", "append", table, module))
     return "\n".join([f"def {name}(rows: DataFrame, number: int) -> None:", *body])
+
+
+def has_instants(columns: Iterable[Field]) -> bool:
+    """Whether rows with these columns have instants, or may have."""
+    return any(part.type is None or re.search(r"\btimestamp\b", part.type) for part in columns)
+
+
+def zone_argument(columns: Iterable[Field], module: PythonModule) -> str:
+    """The argument for the zone in which printed rows show their instants; "" if that is UTC, or if they have none."""
+    return f", zone={literal(module.zone)}" if module.zone != "UTC" and has_instants(columns) else ""
 
 
 def _conflict(number: str, target: Jdbc | SparkCatalog, ordered: bool) -> list[str]:

@@ -43,7 +43,7 @@ class Place(ABC):
 
     @abstractmethod
     def resolved(self) -> Place:
-        """The same place, with an absolute path."""
+        """The same place, with an absolute path that follows links."""
 
     @abstractmethod
     def exists(self) -> bool: ...
@@ -65,9 +65,13 @@ class Place(ABC):
         """Make a folder, unless it is there. Only its owner may look into it, unless it is `shared`."""
 
     @abstractmethod
-    def write(self, content: str | bytes, *, shared: bool = False) -> None:
-        """Write or replace a file. Others see all of it or nothing, even after a kill. On a local disk only its owner
-        may read it, unless it is `shared`."""
+    def write(self, content: str | bytes, *, shared: bool = False, durable: bool = True) -> None:
+        """Write or replace a file. Others see all of it or nothing, even after a kill, and if it is `durable` after a
+        power failure. On a local disk only its owner may read it, unless it is `shared`."""
+
+    @abstractmethod
+    def create(self, content: str) -> bool:
+        """Write a file, unless it exists. Returns whether this process has made it."""
 
     @abstractmethod
     def delete(self) -> None:
@@ -100,7 +104,7 @@ class LocalPlace(Place):
         return LocalPlace(self.path / name)
 
     def resolved(self) -> LocalPlace:
-        return LocalPlace(self.path.absolute())
+        return LocalPlace(self.path.resolve())
 
     def exists(self) -> bool:
         return self.path.exists()
@@ -122,16 +126,32 @@ class LocalPlace(Place):
     def make(self, *, shared: bool = False) -> None:
         self.path.mkdir(parents=True, exist_ok=True, mode=0o777 if shared else 0o700)
 
-    def write(self, content: str | bytes, *, shared: bool = False) -> None:
+    def write(self, content: str | bytes, *, shared: bool = False, durable: bool = True) -> None:
         draft = self.path.with_name(f"_{token_hex(8)}")  # Spark's file streams ignore names with _
         try:
             with open(draft, "xb", opener=None if shared else _private) as file:
                 file.write(as_bytes(content))
+                if durable:
+                    file.flush()
+                    os.fsync(file.fileno())
             os.replace(draft, self.path)
+            if durable:
+                _sync(self.path.parent)
         except BaseException:
             with suppress(OSError):
                 draft.unlink()
             raise
+
+    def create(self, content: str) -> bool:
+        try:
+            with open(self.path, "xb", opener=_private) as file:
+                file.write(as_bytes(content))
+                file.flush()
+                os.fsync(file.fileno())
+        except FileExistsError:
+            return False
+        _sync(self.path.parent)
+        return True
 
     def delete(self) -> None:
         self.path.unlink()
@@ -173,6 +193,16 @@ def for_spark(place: Place | str) -> str:
     system."""
     text = str(place)
     return f"file:{text}" if text.startswith("/") else text
+
+
+def _sync(folder: Path) -> None:
+    """Make the names in a folder durable, where the file system can."""
+    with suppress(OSError):
+        opened = os.open(folder, os.O_RDONLY)
+        try:
+            os.fsync(opened)
+        finally:
+            os.close(opened)
 
 
 def _private(path: str, flags: int) -> int:

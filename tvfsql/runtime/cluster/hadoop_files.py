@@ -143,7 +143,7 @@ class HadoopPlace(Place):
             if not self.hadoop.files.exists(self._path):
                 self.hadoop.files.mkdirs(self._path, *rights)
 
-    def write(self, content: str | bytes, *, shared: bool = False) -> None:
+    def write(self, content: str | bytes, *, shared: bool = False, durable: bool = True) -> None:
         with self._errors():
             if self.hadoop.files_appear_when_closed:
                 file = self.hadoop.files.create(self._path, True)
@@ -157,6 +157,18 @@ class HadoopPlace(Place):
             except BaseException:
                 cancel()
                 raise
+
+    def create(self, content: str) -> bool:
+        with self._errors():
+            try:
+                file = self.hadoop.files.create(self._path, False)
+            except Py4JJavaError as error:
+                if self.exists():
+                    return False
+                raise error
+            file.write(as_bytes(content))
+            file.close()
+            return True
 
     def delete(self) -> None:
         with self._errors():

@@ -2,26 +2,26 @@
 
 from __future__ import annotations
 
-from zlib import crc32
-
 from pyspark.sql import SparkSession
 
 FOLDER = "spark.tvfsql.control"  # the setting that names the running query's control channel
+IDENTITY = "spark.tvfsql.stream"  # the setting with the id of the running query's stream
 
 
 def stream_id(spark: SparkSession) -> tuple[str, str]:
-    """The id of the query whose micro-batch is being written, and its control folder, "" if it has none.
+    """Spark's id of the query whose micro-batch is being written, and the id of its stream, "" if it has none.
 
-    Spark keeps the id in the checkpoint, so a stream that is resumed has the same one, and a new checkpoint a new one.
+    The checkpoint keeps both, so a stream that is resumed has the same ones, at whatever path, and a new checkpoint has
+    new ones. A copy that becomes a stream of its own has another id of the stream.
     """
     query: str | None = spark.sparkContext.getLocalProperty("sql.streaming.queryId")
-    return str(query), spark.conf.get(FOLDER, "") or ""
+    return str(query), spark.conf.get(IDENTITY, "") or ""
 
 
 def stream_name(spark: SparkSession) -> str:
     """The same as a short text, which tables store."""
-    query, control = stream_id(spark)
-    return f"{crc32(control.encode()):08x} {query}"
+    query, stream = stream_id(spark)
+    return f"{stream} {query}"
 
 
 def run_id(spark: SparkSession) -> str | None:

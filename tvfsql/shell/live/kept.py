@@ -5,9 +5,11 @@ from __future__ import annotations
 import threading
 from bisect import bisect_left
 from collections.abc import Sequence
+from datetime import date
 from typing import Any
 
 from tvfsql.plan.tables.internal_columns import WINDOW_COLUMNS
+from tvfsql.plan.values.times import FarTime, micros_of
 from tvfsql.runtime.host.row_formats import cells
 
 INSERT, GOES = "+I", ("-U", "-D")
@@ -106,4 +108,6 @@ def _order(value: Any) -> tuple[bool, Any]:
     """A sort key for values of a column; values without an order are sorted as text."""
     if value is None:
         return False, ""
+    if isinstance(value, (date, FarTime)):
+        return True, micros_of(value)
     return True, str(value) if isinstance(value, (dict, list, tuple)) else value

@@ -25,7 +25,7 @@ from tvfsql import Session, TvfSqlError
 from tvfsql.api.streams.running import wait_for
 from tvfsql.runtime.cluster.files import LocalPlace
 from tvfsql.runtime.host.status_line import Line, working
-from tvfsql.runtime.stream.driver.progress_text import ProgressText, duration_text, size_text
+from tvfsql.runtime.stream.driver.progress_text import ProgressText, counter_lines, duration_text, size_text
 from tvfsql.runtime.stream.driver.running import Running, Stream, StreamDriver
 from tvfsql.runtime.stream.lives.idle_sources import Source
 from tvfsql.runtime.stream.progress.counts import (
@@ -34,8 +34,8 @@ from tvfsql.runtime.stream.progress.counts import (
     new_reports,
     newest_window,
     open_slices,
-    time_text,
     totals,
+    watermark_text,
 )
 from tvfsql.runtime.stream.time.control_channel import END_OF_INPUT, advance
 from tvfsql.runtime.stream.time.valve import IDLE
@@ -145,7 +145,7 @@ def test_the_line_tells_rates_watermark_and_state() -> None:
         drivers=[SimpleNamespace(stream=SimpleNamespace(endless=True))],
         stopping=SimpleNamespace(is_set=lambda: False),
     )
-    live = ProgressText(now=lambda: 65_000)
+    live = ProgressText("UTC", lambda: 65)
     assert live.text(running) is None
     held = {"watermark": 60_000, "stateRows": 12_000, "stateBytes": 3 << 20, "openSlices": 4}
     counts.take(progress(0, rows=9, tvfsql=held | {"numLateRecordsDropped": 2}), CONTROL)
@@ -158,8 +158,16 @@ def test_the_line_tells_rates_watermark_and_state() -> None:
     assert "lag" not in (live.text(running) or "")
     assert [size_text(size) for size in (0, 1023, 1536, 5 << 40)] == ["0 B", "1023 B", "1.5 KiB", "5.0 TiB"]
     assert [duration_text(ms) for ms in (400, 720_000, -30_000)] == ["0.4 s", "12 min", "-30.0 s"]
-    assert (time_text(-1), time_text(END_OF_INPUT)) == ("1969-12-31 23:59:59.999", "end of input")
-    rates = ProgressText(now=lambda: 0)
+    assert (watermark_text(-1, ""), watermark_text(END_OF_INPUT, "Asia/Tokyo")) == (
+        "1969-12-31 23:59:59.999",
+        "end of input",
+    )
+    of_zone = StreamCounts()
+    of_zone.take(progress(0, rows=1, tvfsql=held | {"zone": "Asia/Tokyo"}), CONTROL)
+    assert "watermark: 1970-01-01 09:01:00.000" in counter_lines([of_zone])
+    running.counts, running.drivers[0].stream.endless = [of_zone], True
+    assert "watermark 1970-01-01 09:01:00.000 (lag 5.0 s)" in (live.text(running) or "")
+    rates = ProgressText("UTC")
     assert [rates.rates(second, second * 100, second) for second in range(0, 41, 4)][-1] == (100, 1)
 
 
@@ -370,7 +378,7 @@ def test_windows_end_when_someone_says_so(spark: SparkSession) -> None:
     until(query, lambda: session.counts["rowsOut"] and session.counts["numLateRecordsDropped"])
     insert.stop()
     assert session.counts["rowsOut"] == 1
-    assert time_text(session.counts["watermark"]) == "2020-04-16 00:00:00.000"
+    assert watermark_text(session.counts["watermark"], "") == "2020-04-16 00:00:00.000"
 
 
 @pytest.mark.spark

@@ -3,7 +3,8 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
+from contextlib import contextmanager
 from dataclasses import replace
 from fnmatch import fnmatch
 from pathlib import Path
@@ -37,7 +38,7 @@ def claim(folder: Place, program: str, manifest: Manifest | None = None, *, chan
     Raises OptionError if the checkpoint belongs to another program, and DataError if it cannot be read or written.
     """
     kept, program = folder / PROGRAM, without(program)
-    try:
+    with usable(folder):
         settle(folder)
         same = has_text(folder, program)
         before = manifest_in(folder) if same is not None and manifest is not None else None
@@ -51,9 +52,16 @@ def claim(folder: Place, program: str, manifest: Manifest | None = None, *, chan
         _keep_number(folder)
         if manifest is not None:
             _keep(folder, before, manifest)
+
+
+@contextmanager
+def usable(folder: Place) -> Iterator[None]:
+    """Raise DataError for a file of a checkpoint that this block cannot read or write."""
+    try:
+        yield
     except UnicodeDecodeError as error:
         raise DataError(
-            f"the checkpoint {folder} is damaged: {kept} is not UTF-8 text",
+            f"the checkpoint {folder} is damaged: {folder / PROGRAM} is not UTF-8 text",
             hint="choose a new folder, or restore the file: tvfsql compile prints it",
         ) from error
     except OSError as error:

@@ -24,6 +24,7 @@ from tvfsql.runtime.cluster.files import Place, place_of
 from tvfsql.runtime.cluster.places import require_streams
 from tvfsql.runtime.frames.print_table import print_rows
 from tvfsql.runtime.host.failures import require_settings, translated
+from tvfsql.runtime.stream.checkpoint.owner import Release, own
 from tvfsql.runtime.stream.checkpoint.spark_sources import refuse_adding
 from tvfsql.runtime.stream.driver.checkpoints import (
     claim,
@@ -31,12 +32,14 @@ from tvfsql.runtime.stream.driver.checkpoints import (
     refuse_files_of_others,
     refuse_start,
     refuse_unseen_logs,
+    usable,
 )
+from tvfsql.runtime.stream.driver.identity import identify, new_identity
 from tvfsql.runtime.stream.driver.progress_text import counter_lines, open_lines, warn_of_late_rows
 from tvfsql.runtime.stream.driver.running import Running, Stream
 from tvfsql.runtime.stream.driver.statement_set import Write
 from tvfsql.runtime.stream.lives.idle_sources import Source
-from tvfsql.runtime.stream.progress.counts import counted_out, totals
+from tvfsql.runtime.stream.progress.counts import counted_out
 from tvfsql.runtime.stream.progress.metrics import Report
 
 ERROR, INTERRUPTED = 1, 130  # exit codes, those of the command line
@@ -96,12 +99,13 @@ def start_streams(spark: SparkSession, *jobs: Job, changed_input: bool = False) 
     for job, folder in zip(jobs, folders, strict=True):
         refuse_start(folder, start_mode(job.start) or USUAL)
         refuse_adding(spark, folder, job.manifest)
-    for job, folder in zip(jobs, folders, strict=True):
-        before = manifest_in(folder) if folder is not None else None
-        refuse_files_of_others(spark, job.writes, job.late, folder, before)
-        refuse_unseen_logs(spark, job.logged, folder, before)
-        if folder is not None:
-            claim(folder, job.program, job.manifest, changed_input=changed_input)
+    owned: list[Release] = []
+    try:
+        ids = [_claimed(spark, job, folder, owned, changed_input) for job, folder in zip(jobs, folders, strict=True)]
+    except BaseException:
+        for release in owned:
+            release()
+        raise
     names = _free_names((query.name for query in spark.streams.active), [job.name for job in jobs])
     streams = [
         Stream(
@@ -121,10 +125,28 @@ def start_streams(spark: SparkSession, *jobs: Job, changed_input: bool = False) 
             tuple(job.looks_up),
             tuple(job.writes),
             tuple(job.logged),
+            *id_and_release,
         )
-        for job, folder, name in zip(jobs, folders, names, strict=True)
+        for job, folder, name, id_and_release in zip(jobs, folders, names, ids, strict=True)
     ]
     return Running(spark, streams)
+
+
+def _claimed(
+    spark: SparkSession, job: Job, folder: Place | None, owned: list[Release], changed_input: bool
+) -> tuple[str, Release]:
+    """Make a folder the checkpoint of a job, in this process alone. Returns the id of its stream, and a function that
+    gives the folder back, which is added to `owned`."""
+    before = manifest_in(folder) if folder is not None else None
+    refuse_files_of_others(spark, job.writes, job.late, folder, before)
+    refuse_unseen_logs(spark, job.logged, folder, before)
+    if folder is None:
+        return new_identity(), lambda: None
+    with usable(folder):
+        owned.append(own(folder))
+    claim(folder, job.program, job.manifest, changed_input=changed_input)
+    with usable(folder):
+        return identify(folder, lambda: spark), owned[-1]
 
 
 def _free_names(taken: Iterable[str | None], wanted: Iterable[str]) -> list[str]:
@@ -157,28 +179,30 @@ def run_streams(spark: SparkSession, *jobs: Job, program: str) -> None:
     finally:
         if running is not None:
             warn_of_late_rows(running)
-            print(*counter_lines(totals(running.counts)), *open_lines(running), sep="\n", file=sys.stderr)
+            print(*counter_lines(running.counts), *open_lines(running), sep="\n", file=sys.stderr)
 
 
 def printed(
-    query: Callable[[SparkSession], DataFrame], late_output: Callable[[Write], Write] | None = None
+    query: Callable[[SparkSession], DataFrame],
+    late_output: Callable[[Write], Write] | None = None,
+    zone: str = "UTC",
 ) -> Callable[[SparkSession], DataStreamWriter]:
     """Returns a function that builds the writer of a SELECT. Its rows go to stdout, as those of a `print` table do.
 
-    `late_output` is the program's function of that name, if late rows go into a table.
+    `late_output` is the program's function of that name, if late rows go into a table. Instants are shown on the clock
+    of `zone`.
     """
+
+    def write(rows: DataFrame, number: int) -> None:
+        print_rows(rows, zone)
 
     def build(spark: SparkSession) -> DataStreamWriter:
         rows = query(spark)
         if late_output is not None:
-            return rows.writeStream.foreachBatch(late_output(_print))
-        return counted_out(rows).writeStream.foreachBatch(_print)
+            return rows.writeStream.foreachBatch(late_output(write))
+        return counted_out(rows).writeStream.foreachBatch(write)
 
     return build
-
-
-def _print(rows: DataFrame, number: int) -> None:
-    print_rows(rows)
 
 
 @contextmanager

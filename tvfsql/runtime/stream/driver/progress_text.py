@@ -5,10 +5,19 @@ from __future__ import annotations
 import sys
 import time
 from collections import deque
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Sequence
 
+from tvfsql.plan.values.times import clock_of
 from tvfsql.runtime.stream.driver.running import Running
-from tvfsql.runtime.stream.progress.counts import LATE, open_slices, time_text, totals, waits_until
+from tvfsql.runtime.stream.progress.counts import (
+    LATE,
+    StreamCounts,
+    lowest_watermark,
+    open_slices,
+    totals,
+    waits_until,
+    watermark_text,
+)
 from tvfsql.runtime.stream.progress.late_warnings import late_warning
 from tvfsql.runtime.stream.time.control_channel import END_OF_INPUT
 
@@ -17,11 +26,11 @@ UNITS = ("B", "KiB", "MiB", "GiB", "TiB")
 
 
 class ProgressText:
-    """Makes the progress line, each time from the current counts. `now` is the clock that watermarks follow, in epoch
-    ms."""
+    """Makes the progress line, each time from the current counts. `zone` is `table.local-time-zone`: times without a
+    zone are taken as those of its clock. `clock` returns epoch seconds."""
 
-    def __init__(self, now: Callable[[], int]) -> None:
-        self.now = now
+    def __init__(self, zone: str, clock: Callable[[], float] = time.time) -> None:
+        self.zone, self.clock = zone, clock
         self.samples: deque[tuple[float, int, int]] = deque()
 
     def text(self, running: Running) -> str | None:
@@ -36,17 +45,22 @@ class ProgressText:
         if not any(found.values()):
             return parts[0] if parts else None
         parts.append(f"in {into:,}/s  out {out:,}/s")
-        watermark = found.get("watermark")
-        if watermark is not None:
+        if (lowest := lowest_watermark(running.counts)) is not None:
+            watermark, zone = lowest
             endless = any(driver.stream.endless for driver in running.drivers) and watermark < END_OF_INPUT
-            lag = f" (lag {duration_text(self.now() - watermark)})" if endless else ""
-            parts.append(f"watermark {time_text(watermark)}{lag}")
+            lag = f" (lag {duration_text(self.now(zone) - watermark)})" if endless else ""
+            parts.append(f"watermark {watermark_text(watermark, zone)}{lag}")
             slices = open_slices(running.counts)
             parts.append(f"{slices:,} slice{'s' if slices != 1 else ''} open")
             parts.append(f"state {found['stateRows']:,} rows {size_text(found['stateBytes'])}")
         if late := found["numLateRecordsDropped"]:
             parts.append(f"{late:,} late rows dropped")
         return "  ".join(parts)
+
+    def now(self, zone: str) -> int:
+        """The time with which watermarks of windows in `zone` compare, in epoch ms."""
+        micros = round(self.clock() * 1e6)
+        return (micros if zone else micros + clock_of(self.zone)(micros)) // 1000
 
     def rates(self, now: float, rows_in: int, rows_out: int) -> tuple[int, int]:
         """Rows per second (in, out) since the oldest sample of the last SPAN seconds."""
@@ -62,12 +76,13 @@ def open_lines(running: Running) -> list[str]:
     """What ended runs have left open in their checkpoints, a line per stream."""
     lines = []
     for driver in running.drivers:
+        zone = max(driver.counts.zones.values(), default="")
         until, rows = waits_until([driver.counts]), totals([driver.counts]).get("stateRows", 0)
         if driver.stream.leaves_open and until is not None and rows:
             named = f"the windows of {driver.stream.checkpoint}"
             lines.append(
-                f"open: {named} stay open until {time_text(until)}, with {rows:,} row{'' if rows == 1 else 's'} in "
-                "state; the next run goes on, --final emits them"
+                f"open: {named} stay open until {watermark_text(until, zone)}, with {rows:,} "
+                f"row{'' if rows == 1 else 's'} in state; the next run goes on, --final emits them"
             )
     return lines
 
@@ -88,9 +103,12 @@ def warn_of_late_rows(running: Running) -> None:
         print(f"{erased}warning: {warning}", file=sys.stderr)
 
 
-def counter_lines(counts: Mapping[str, int]) -> list[str]:
+def counter_lines(counts: Sequence[StreamCounts]) -> list[str]:
     """The final counters of streams, one per line: `rowsIn: 45210`."""
-    return [f"{name}: {time_text(count) if name == 'watermark' else count}" for name, count in counts.items()]
+    found: dict[str, object] = {**totals(counts)}
+    if (lowest := lowest_watermark(counts)) is not None:
+        found["watermark"] = watermark_text(*lowest)
+    return [f"{name}: {count}" for name, count in found.items()]
 
 
 def size_text(size: float) -> str:

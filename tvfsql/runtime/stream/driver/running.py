@@ -6,7 +6,7 @@ import threading
 import time
 from collections.abc import Callable, Iterator, Sequence
 from contextlib import contextmanager, suppress
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from pathlib import Path
 from tempfile import TemporaryDirectory
 
@@ -20,7 +20,7 @@ from tvfsql.plan.stream import KEY_GROUPS
 from tvfsql.runtime.cluster.code import of_connect
 from tvfsql.runtime.cluster.files import LocalPlace, Place, for_spark
 from tvfsql.runtime.cluster.places import refuse_functions
-from tvfsql.runtime.host.stream_id import FOLDER
+from tvfsql.runtime.host.stream_id import FOLDER, IDENTITY
 from tvfsql.runtime.local_spark.start import STATE_STORE, STREAMS
 from tvfsql.runtime.stream.backfill.history import FOLDER as HISTORY
 from tvfsql.runtime.stream.backfill.history import Backfill, Interrupted, backfilling
@@ -35,6 +35,7 @@ from tvfsql.runtime.stream.checkpoint.read_messages import ReadMessages
 from tvfsql.runtime.stream.checkpoint.sink_log import complete_logs
 from tvfsql.runtime.stream.checkpoint.spark_sources import add_tables
 from tvfsql.runtime.stream.driver.checkpoints import claimed_manifest, finished, has_begun, manifest_in, planned
+from tvfsql.runtime.stream.driver.identity import new_identity
 from tvfsql.runtime.stream.driver.processing_time_triggers import Triggers
 from tvfsql.runtime.stream.driver.quiet_worker import quiet_java
 from tvfsql.runtime.stream.driver.source_files import files_looked_up, missing_files
@@ -79,7 +80,8 @@ class Stream:
     apart; 0: as soon as there are rows. `name` is the name of its query; "": none. `report` receives its metrics after
     each micro-batch, under its name or `label`. A stream `beside` another one has no counters and no manual watermarks
     of its own: both belong to the other. Each micro-batch reads the tables `looks_up` anew. `writes` are the folders
-    for files of its rows, `logged` those in which Spark keeps a log of its files.
+    for files of its rows, `logged` those in which Spark keeps a log of its files. `identity` is its id for the
+    tables that it fills, `release` gives its checkpoint back when it has ended.
     """
 
     build: Callable[[], DataStreamWriter]
@@ -98,6 +100,8 @@ class Stream:
     looks_up: tuple[str, ...] = ()
     writes: tuple[str, ...] = ()
     logged: tuple[str, ...] = ()
+    identity: str = field(default_factory=new_identity)
+    release: Callable[[], None] = lambda: None
 
     @property
     def closes(self) -> bool:
@@ -229,6 +233,7 @@ class StreamDriver:
             self.running.failures.append(error)
             self.running.stopping.set()
         finally:
+            self.stream.release()
             self.started.set()
             self.ended.set()
 
@@ -255,7 +260,8 @@ class StreamDriver:
             trigger(control)  # only the previous run knew what is due, and which windows are open
         history = Backfill(checkpoint / HISTORY, self.running.stopping.is_set)
         in_order = any(source.in_order for source in self.stream.sources)
-        with _settings(spark, control, in_order=in_order), counting(self.counts.sent), backfilling(history):
+        settings = _settings(spark, control, self.stream.identity, in_order=in_order)
+        with settings, counting(self.counts.sent), backfilling(history):
             with _key_groups(spark, checkpoint) as groups:
                 writer = self.stream.writer(checkpoint)
             if self.stream.ends_with_first(writer):
@@ -415,12 +421,14 @@ def _tasks(spark: SparkSession, groups: int) -> Iterator[None]:
 
 
 @contextmanager
-def _settings(spark: SparkSession, control: Place, *, in_order: bool) -> Iterator[None]:
+def _settings(spark: SparkSession, control: Place, identity: str, *, in_order: bool) -> Iterator[None]:
     """Set what a query copies from the session when it starts: its control folder, the state store that
     transformWithState needs, and what writes the files of its checkpoint. With `in_order` the driver lists files, not a
     task for each. The settings are restored for other queries of the session."""
     with _building:
-        wanted = {FOLDER: str(control), **control.writing} | ({TASKS_THAT_LIST: ONE_BY_ONE} if in_order else {})
+        wanted = {FOLDER: str(control), IDENTITY: identity, **control.writing} | (
+            {TASKS_THAT_LIST: ONE_BY_ONE} if in_order else {}
+        )
         if spark.conf.get(STATE_STORE) != STREAMS[STATE_STORE]:
             wanted[STATE_STORE] = STREAMS[STATE_STORE]
         before = {key: spark.conf.get(key, None) for key in wanted}

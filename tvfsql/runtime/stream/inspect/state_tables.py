@@ -10,7 +10,7 @@ from tvfsql.plan.window_nodes import window_label
 from tvfsql.runtime.stream.inspect import STATE_TABLES
 from tvfsql.runtime.stream.inspect.checkpoint import Operator, StreamState
 from tvfsql.runtime.stream.inspect.state_reader import OpenWindow, furthest_behind
-from tvfsql.runtime.stream.progress.counts import time_text
+from tvfsql.runtime.stream.progress.counts import watermark_text
 
 Row = Sequence[object]
 
@@ -130,4 +130,4 @@ def _least(watermarks: Sequence[int | None]) -> str | None:
 
 
 def _time(ms: int | None) -> str | None:
-    return None if ms is None else time_text(ms)
+    return None if ms is None else watermark_text(ms, "")

@@ -65,6 +65,7 @@ class Report:
     emitted.
     `output_watermark`: all rows at or before it have been emitted. `newest_end`: the end of the last open window.
     `fired_end`: the end of the oldest window that fired at its end.
+    `zone`: the time zone on whose clock the windows are.
     `due`: when the operator must be called even without rows. `channels`: the `ChannelState`s of its inputs as a JSON
     list.
     """
@@ -84,6 +85,7 @@ class Report:
     state_bytes: int
     open_slices: int | None
     channels: str | None = None
+    zone: str | None = None
 
 
 Output = Fire | Emit | Late | PassedLate | Report

@@ -82,6 +82,7 @@ def _report(group: KeyGroup, context: StreamContext) -> Report:
         state_bytes=store.size,
         open_slices=group.open_slices,
         channels=None if proctime else _channels(store.valve, zone),
+        zone=zone or None,
     )
 
 

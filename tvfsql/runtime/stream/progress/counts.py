@@ -6,7 +6,6 @@ import json
 from collections.abc import Iterable, Iterator, Mapping
 from contextlib import contextmanager
 from contextvars import ContextVar
-from datetime import UTC, datetime
 from itertools import takewhile
 from typing import Any
 
@@ -15,6 +14,7 @@ from pyspark.sql import functions as F
 from pyspark.sql.streaming.listener import StreamingQueryProgress
 from pyspark.sql.streaming.query import StreamingQuery
 
+from tvfsql.plan.values.times import instant_text
 from tvfsql.runtime.cluster.files import Place
 from tvfsql.runtime.stream.backfill.history import FOLDER as HISTORY
 from tvfsql.runtime.stream.progress.key_groups import operator_counters
@@ -75,6 +75,7 @@ class StreamCounts:
         self.keeps_late, self.of_files = keeps_late, 0
         self.added = dict.fromkeys(("rowsIn", *ADDED, *IF_ANY), 0)
         self.latest: dict[str, dict[str, int]] = {}
+        self.zones: dict[str, str] = {}  # of the windows of each operator; "": their times have none
         self.operators = OperatorCounts()
         self.sent: Sent = {}
 
@@ -98,6 +99,7 @@ class StreamCounts:
                 latest = {name: int(known[name]) for name in LATEST if name in known}
                 if latest:
                     self.latest[operator] = latest
+                    self.zones[operator] = str(known.get("zone", ""))
         self.added["rowsOut"] += self.sent.pop(progress.get("batchId", -1), 0)
 
 
@@ -189,11 +191,22 @@ def open_slices(counts: Iterable[StreamCounts]) -> int:
     return sum(_latest(counts, "openSlices"))
 
 
-def time_text(ms: int) -> str:
-    """A watermark for people: `2020-04-15 08:20:00.000`, or `end of input`."""
-    if ms >= END_OF_INPUT:
-        return "end of input"
-    return datetime.fromtimestamp(ms / 1000, UTC).replace(tzinfo=None).isoformat(" ", "milliseconds")
+def lowest_watermark(counts: Iterable[StreamCounts]) -> tuple[int, str] | None:
+    """The lowest watermark of all window operators (epoch ms), and the zone of its windows; "": their times have none.
+    None: there is no window operator."""
+    found = (
+        (of["watermark"], each.zones.get(name, ""))
+        for each in counts
+        for name, of in [*each.latest.items()]
+        if "watermark" in of
+    )
+    return min(found, default=None)
+
+
+def watermark_text(ms: int, zone: str) -> str:
+    """A watermark for people, on the clock of its windows: `2020-04-15 08:20:00.000`, or `end of input`. `zone` is that
+    of the windows; "": their times have none."""
+    return "end of input" if ms >= END_OF_INPUT else instant_text(ms, zone or "UTC")
 
 
 def _latest(counts: Iterable[StreamCounts], name: str) -> list[int]:

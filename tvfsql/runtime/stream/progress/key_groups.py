@@ -21,6 +21,7 @@ _MAXIMA = {
     "newestWindow": "newest_end",
     "openSlices": "open_slices",
     "channels": "channels",
+    "zone": "zone",
 }
 _MINIMA = {"due": "due", "firedEnd": "fired_end"}
 MERGES: tuple[tuple[Mapping[str, str], Callable[[list[Any]], Any]], ...] = (
@@ -39,7 +40,7 @@ def operator_counters(reports: Iterable[str]) -> dict[str, Any]:
     numLateRecordsAdjusted. windowsOut: the rows that were emitted. stateRows, stateBytes. watermark. newestWindow: the
     end of the last open window. openSlices: the largest number in one key group. due: when the operator must be called
     even without rows. firedEnd: the end of the oldest window that fired at its end. channels: the same in all key
-    groups, as JSON. Times are epoch ms.
+    groups, as JSON; zone: that of its windows. Times are epoch ms.
     """
     groups = [json.loads(report) for report in reports]
     found: dict[str, Any] = {}

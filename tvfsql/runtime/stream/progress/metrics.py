@@ -8,7 +8,7 @@ from __future__ import annotations
 
 import json
 from collections.abc import Callable, Mapping, Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from datetime import UTC, datetime
 from typing import Any
 
@@ -20,6 +20,7 @@ from tvfsql.runtime.stream.progress.counts import (
     LATE_WRITTEN,
     MISSING,
     StreamCounts,
+    lowest_watermark,
     open_slices,
     totals,
 )
@@ -64,6 +65,7 @@ class Metrics:
     operators: OperatorCounts = field(default_factory=OperatorCounts)
     rows_out: int = 0  # of this run
     channels: Sequence[Mapping[str, Any]] = ()
+    zone: str = ""  # of the windows that have the watermark; "": their times have none
 
     @property
     def values(self) -> dict[str, Any]:
@@ -108,7 +110,9 @@ class StreamMetrics:
         self.seen = number
         ended = datetime.fromisoformat(progress["timestamp"]).timestamp() + seconds
         latest, operators = _latest(counts, ended, seconds), counts.operators.copy()
-        self.last = Metrics(self.stream, number, ended, dict(self.sums), latest, operators, counts.added["rowsOut"])
+        _, zone = lowest_watermark([counts]) or (None, "")
+        made = Metrics(self.stream, number, ended, dict(self.sums), latest, operators, counts.added["rowsOut"])
+        self.last = replace(made, zone=zone)
         if self.folder is not None:
             _keep(self.folder / FILE, {"micro_batch": number, **self.sums})
         return self.last
@@ -143,7 +147,7 @@ def _kept(file: Place) -> dict[str, Any] | None:
 
 
 def _keep(file: Place, sums: Mapping[str, float]) -> None:
-    file.write(json.dumps(sums))
+    file.write(json.dumps(sums), durable=False)
 
 
 def to_file(path: str) -> Report:

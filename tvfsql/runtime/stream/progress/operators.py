@@ -19,7 +19,8 @@ class OperatorCounts:
     """The figures of stateful operators, by the name under which Spark observes them, and the rows of each table.
 
     An operator has rows_in, rows_out and late, summed up; and as of its last micro-batch state_rows, state_bytes,
-    open_slices, watermark (epoch seconds; None: before the first one, and after the end of the input), ended, fired_end
+    open_slices, zone (of its windows; "": their times have none), watermark (epoch seconds; None: before the first one,
+    and after the end of the input), ended, fired_end
     (epoch seconds: the end of the oldest window that fired at its end; None: no window did), and channels: each with
     its input, partition, watermark, status, and whether it has ended.
     """
@@ -41,7 +42,12 @@ class OperatorCounts:
         found |= {to: int(observed[of]) for of, to in LATEST.items() if of in observed}
         seconds, ended = _seconds(observed.get("watermark"))
         states = (ChannelState(*state) for state in json.loads(observed.get("channels") or "[]"))
-        found |= {"watermark": seconds, "ended": ended, "channels": [_channel(state) for state in states]}
+        found |= {
+            "zone": observed.get("zone", ""),
+            "watermark": seconds,
+            "ended": ended,
+            "channels": [_channel(state) for state in states],
+        }
         found |= {"fired_end": None if observed.get("firedEnd") is None else observed["firedEnd"] / 1000}
         self.operators[name] = found
 

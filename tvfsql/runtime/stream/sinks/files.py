@@ -29,7 +29,7 @@ def write_files(
     """Add the rows of micro-batch `number` to a folder. Repeated after a kill, this replaces the files of the first
     try.
 
-    File names begin with a hash of the stream's query and control folder, and the number. Files are written to a
+    File names begin with a hash of the stream's id, and the number. Files are written to a
     folder that readers ignore, and then moved.
 
     A query that fails ends, so within a run no micro-batch is repeated: the files of an earlier try are of an earlier

@@ -1,0 +1,41 @@
+"""The machine's time zone changes nothing that is printed: instants are on the clock of `table.local-time-zone`."""
+
+from __future__ import annotations
+
+import os
+import subprocess
+import sys
+from pathlib import Path
+
+import pytest
+import ways_out
+
+MACHINES = ("UTC", "America/New_York", "Asia/Tokyo")
+OPENING = "2021-03-13 23:59:59.000"  # of 1615708799000 in Los Angeles
+
+
+@pytest.mark.spark
+@pytest.mark.slow
+def test_the_machines_zone_changes_nothing_in_any_way_out(tmp_path: Path) -> None:
+    """A process for each zone, since a zone is read when a process starts."""
+    found = {zone: ways(zone, tmp_path / zone.replace("/", "-")) for zone in MACHINES}
+    first = found["UTC"]
+    for zone in MACHINES:
+        assert found[zone] == first, zone
+    for mode in ("batch", "streaming"):
+        for way in ("text csv windows", "text csv nested", "show", "print", "shell and chart", "program"):
+            assert OPENING in first[f"{mode} {way}"], (mode, way)
+        assert "2021-03-13" in first[f"{mode} notebook"]
+    assert "watermark: 2021-03-14 00:00:00.000" in first["answers"]
+    assert "2021-03-14 00:00:00.000" in first["page"] and "2021-03-14 00:00:00.000" in first["state"]
+
+
+def ways(zone: str, folder: Path) -> dict[str, str]:
+    """What each way out prints on a machine in that zone."""
+    folder.mkdir()
+    command = [sys.executable, ways_out.__file__, str(folder)]
+    env = {**os.environ, "TZ": zone, "PYTHONPATH": os.pathsep.join(sys.path)}
+    done = subprocess.run(command, env=env, capture_output=True, text=True)
+    assert done.returncode == 0, done.stderr
+    parts = (part.partition("\n") for part in done.stdout.replace(str(folder), "FOLDER").split("== ")[1:])
+    return {way: text for way, _, text in parts}

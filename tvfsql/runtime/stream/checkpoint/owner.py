@@ -1,0 +1,153 @@
+"""The process that uses a checkpoint: one at a time. A second one is refused, and names the first.
+
+On a local or mounted disk the owner holds a lock, which the system releases when the process ends in any way. Other
+file systems have no locks: there the owner's file is created only if there is none, and the owner writes a number into
+it again and again. If the number stays the same for longer than that takes, the owner is gone, and another one takes
+over.
+"""
+
+from __future__ import annotations
+
+import json
+import os
+import socket
+import threading
+import time
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager, suppress
+from dataclasses import dataclass, field
+from datetime import UTC, datetime
+from secrets import token_hex
+from typing import Any
+
+from tvfsql.errors import DataError
+from tvfsql.runtime.cluster.files import LocalPlace, Place
+
+try:
+    import fcntl
+except ImportError:  # on Windows nothing is locked
+    fcntl = None  # type: ignore[assignment]
+
+FILE = "owner.json"
+BEAT = 5.0  # seconds between two numbers of an owner
+PATIENCE = 4 * BEAT  # an owner whose number stays the same for so long is gone
+
+Release = Callable[[], None]
+
+
+def own(folder: Place) -> Release:
+    """Become the owner of a checkpoint. Returns a function that gives it back; it may be called again.
+
+    Raises DataError if another process, or another stream of this one, owns it, and OSError.
+    """
+    folder.make()
+    file = folder / FILE
+    return _locked(file) if isinstance(file, LocalPlace) else _Beats(file).begin()
+
+
+@contextmanager
+def owned(folder: Place) -> Iterator[None]:
+    """Own a checkpoint inside this block. Raises DataError and OSError as `own`."""
+    release = own(folder)
+    try:
+        yield
+    finally:
+        release()
+
+
+def in_use(folder: Place, owner: str | None) -> DataError:
+    """The error for a checkpoint with an owner; `owner` is the text in its file."""
+    about = _read(owner)
+    host, pid = about.get("host"), about.get("pid")
+    here = host == socket.gethostname()
+    names = "this process" if here and pid == os.getpid() else f"process {pid}{'' if here else f' on {host}'}"
+    names = f"{names}, since {about.get('since')}" if about else "another process"
+    return DataError(
+        f"the checkpoint {folder} is in use by {names}",
+        hint="stop that stream first; or use another --checkpoint",
+    )
+
+
+def _locked(file: LocalPlace) -> Release:
+    opened = os.open(file.path, os.O_RDWR | os.O_CREAT, 0o600)
+    try:
+        if fcntl is not None:
+            fcntl.flock(opened, fcntl.LOCK_EX | fcntl.LOCK_NB)
+        os.ftruncate(opened, 0)
+        os.write(opened, _about().encode())
+    except BlockingIOError:
+        os.close(opened)
+        raise in_use(file.parent, file.read()) from None
+    except OSError:
+        os.close(opened)
+        raise
+
+    held = [opened]
+
+    def release() -> None:
+        while held:
+            os.close(held.pop())
+
+    return release
+
+
+@dataclass
+class _Beats:
+    """The owner of a checkpoint on a file system without locks."""
+
+    file: Place
+    number: int = 0
+    over: threading.Event = field(default_factory=threading.Event)
+    own: str = ""
+
+    def begin(self) -> Release:
+        self.own = _about()
+        if not self.file.create(self._text):
+            self._take_over()
+        threading.Thread(target=self._beat, name="tvfsql-owner", daemon=True).start()
+        return self.release
+
+    def _take_over(self) -> None:
+        """Wait for a sign of life of the other owner."""
+        seen, began = self.file.read(), time.monotonic()
+        while time.monotonic() - began < PATIENCE:
+            time.sleep(BEAT / 5)
+            if (now := self.file.read()) != seen and now is not None:
+                raise in_use(self.file.parent, now)
+            if now is None:
+                break
+        else:
+            self.file.delete()
+        made = self.file.create(self._text)
+        time.sleep(BEAT)  # others that took it for gone may have deleted this file: the last one stays
+        if not made or (now := self.file.read()) != self._text:
+            raise in_use(self.file.parent, self.file.read() if not made else now)
+
+    def _beat(self) -> None:
+        while not self.over.wait(BEAT):
+            self.number += 1
+            with suppress(OSError, DataError):  # a file system that cannot be reached for a while
+                self.file.write(self._text, durable=False)
+
+    def release(self) -> None:
+        if not self.over.is_set():
+            self.over.set()
+            with suppress(OSError, DataError):
+                self.file.delete()
+
+    @property
+    def _text(self) -> str:
+        return json.dumps({**json.loads(self.own), "beat": self.number})
+
+
+def _about() -> str:
+    since = datetime.now(UTC).replace(tzinfo=None).isoformat(" ", "seconds")
+    found = {"host": socket.gethostname(), "pid": os.getpid(), "since": f"{since} UTC", "token": token_hex(8)}
+    return json.dumps(found)
+
+
+def _read(text: str | None) -> dict[str, Any]:
+    with suppress(ValueError):
+        found = json.loads(text or "")
+        return found if isinstance(found, dict) else {}
+    return {}
