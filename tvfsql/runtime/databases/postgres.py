@@ -188,7 +188,10 @@ def _sent(field: T.StructField) -> Any:
 
 def _is_new(connection: Connection[Any], stream: str, number: int) -> bool:
     """Whether a micro-batch of a stream has not been written. Its number is then stored."""
-    connection.execute(f"CREATE TABLE IF NOT EXISTS {STORED} (stream TEXT PRIMARY KEY, number BIGINT NOT NULL)")
+    found = connection.execute("SELECT to_regclass(%s)", (STORED,)).fetchone()
+    if found is None or found[0] is None:  # IF NOT EXISTS alone fails if two connections create a table at once
+        connection.execute("SELECT pg_advisory_xact_lock(hashtext(%s))", (STORED,))
+        connection.execute(f"CREATE TABLE IF NOT EXISTS {STORED} (stream TEXT PRIMARY KEY, number BIGINT NOT NULL)")
     stored = connection.execute(
         f"INSERT INTO {STORED} AS known VALUES (%s, %s) ON CONFLICT (stream) DO UPDATE SET number = EXCLUDED.number "
         "WHERE known.number < EXCLUDED.number RETURNING number",

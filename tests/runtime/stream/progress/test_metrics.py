@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+from http.client import HTTPConnection
 from pathlib import Path
 from typing import Any
 from urllib.request import urlopen
@@ -107,6 +108,28 @@ def test_a_file_gets_a_line_for_each_micro_batch(tmp_path: Path) -> None:
     lines = [json.loads(line) for line in (tmp_path / "metrics.ndjson").read_text().splitlines()]
     assert [(line["stream"], line["rows_in"], line["open_slices"]) for line in lines] == [("totals", 3, 3)] * 2
     assert lines[0]["time"] == "1970-01-01T00:01:40.500+00:00"
+
+
+@pytest.mark.skipif(not Path("/dev/full").exists(), reason="there is no device that is always full")
+def test_a_full_disk_is_a_warning_that_names_the_file_once(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    report = to_file("/dev/full")
+    for number in range(2):
+        report(run(None, progress(number, 3, **HELD)))
+    warned = "warning: metrics cannot be written to /dev/full: No space left on device\n"
+    assert capsys.readouterr().err == warned
+    (tmp_path / "metrics.json").mkdir()
+    assert run(tmp_path, progress(0, 7)).sums["rows_in"] == 7
+    assert f"metrics cannot be written to {tmp_path / 'metrics.json'}: " in capsys.readouterr().err
+
+
+@pytest.mark.parametrize("host", ["evil.example", "evil.example:9000", "127.0.0.1.evil.example", ""])
+def test_prometheus_answers_requests_to_this_machine_only(host: str) -> None:
+    port = serve(0, list)
+    for name, status in ((host, 403), (f"localhost:{port}", 200)):
+        connection = HTTPConnection("127.0.0.1", port)
+        connection.request("GET", "/metrics", headers={"Host": name})
+        assert connection.getresponse().status == status
+        connection.close()
 
 
 def test_prometheus_scrapes_counters_and_gauges_of_every_stream() -> None:

@@ -7,11 +7,15 @@ completed ones report. Source: docs/streams.md#metrics.
 from __future__ import annotations
 
 import json
-from collections.abc import Callable, Mapping, Sequence
+import os
+import sys
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from contextlib import contextmanager
 from dataclasses import dataclass, field, replace
 from datetime import UTC, datetime
 from typing import Any
 
+from tvfsql.errors import DataError
 from tvfsql.runtime.cluster.files import Place
 from tvfsql.runtime.stream.progress.counts import (
     ADJUSTED,
@@ -142,19 +146,38 @@ def _kept(file: Place) -> dict[str, Any] | None:
     try:
         sums = json.loads(file.read() or "")
         return sums if isinstance(sums, dict) and isinstance(sums.get("micro_batch"), int) else None
-    except (OSError, ValueError):
+    except (OSError, DataError, ValueError):
         return None
 
 
 def _keep(file: Place, sums: Mapping[str, float]) -> None:
-    file.write(json.dumps(sums), durable=False)
+    with warned(file):
+        file.write(json.dumps(sums), durable=False)
 
 
 def to_file(path: str) -> Report:
-    """Returns a function that appends metrics to a file, one line of JSON each. Raises OSError."""
-    file = open(path, "a", encoding="utf-8", buffering=1)  # noqa: SIM115  (stays open as long as the process)
+    """Returns a function that appends metrics to a file, one line of JSON each. Raises OSError if it cannot be opened.
+    A line that cannot be written later is left out, with a warning: metrics are not the result.
+    """
+    file = os.open(path, os.O_WRONLY | os.O_APPEND | os.O_CREAT, 0o666)  # stays open as long as the process
 
     def report(metrics: Metrics) -> None:
-        file.write(metrics.line)
+        with warned(path):
+            os.write(file, metrics.line.encode())
 
     return report
+
+
+_warned: set[str] = set()
+
+
+@contextmanager
+def warned(file: object) -> Iterator[None]:
+    """Print a warning, once for each file, if this block cannot write it. Observing a stream does not end it."""
+    try:
+        yield
+    except (OSError, DataError) as error:
+        reason = error.message if isinstance(error, DataError) else error.strerror
+        if str(file) not in _warned:
+            _warned.add(str(file))
+            print(f"warning: metrics cannot be written to {file}: {reason}", file=sys.stderr)

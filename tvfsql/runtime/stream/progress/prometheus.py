@@ -2,13 +2,18 @@
 
 from __future__ import annotations
 
+import threading
 from collections.abc import Callable, Iterable, Iterator
+from socketserver import ThreadingMixIn
 from typing import Any
+from urllib.parse import urlsplit
+from wsgiref.simple_server import WSGIRequestHandler, WSGIServer, make_server
 
 from tvfsql.errors import DataError
 from tvfsql.runtime.stream.progress.metrics import Metrics
 
 LOOPBACK = "127.0.0.1"
+HOSTS = (LOOPBACK, "localhost", "::1")
 HELP = {
     "rows_in": "rows read",
     "rows_out": "rows written",
@@ -40,7 +45,7 @@ def serve(port: int, known: Callable[[], Iterable[Metrics]]) -> int:
     Port 0 picks a free one. Raises DataError if prometheus-client is missing, or if the port is taken.
     """
     try:
-        from prometheus_client import CollectorRegistry, start_http_server
+        from prometheus_client import CollectorRegistry, make_wsgi_app
     except ImportError as error:
         raise DataError(
             "--metrics-port needs the package prometheus-client", hint="pip install 'tvfsql[metrics]'"
@@ -48,11 +53,34 @@ def serve(port: int, known: Callable[[], Iterable[Metrics]]) -> int:
     registry = CollectorRegistry()
     registry.register(_Collector(known))
     try:
-        server, _ = start_http_server(port, LOOPBACK, registry)
+        server = make_server(LOOPBACK, port, _of_this_machine(make_wsgi_app(registry)), _Server, _Quiet)
     except (OSError, OverflowError) as error:
         reason = getattr(error, "strerror", None) or error
         raise DataError(f"port {port} cannot be opened: {reason}", hint="--metrics-port 0 picks a free one") from error
+    threading.Thread(target=server.serve_forever, name="tvfsql-metrics", daemon=True).start()
     return int(server.server_port)
+
+
+class _Server(ThreadingMixIn, WSGIServer):
+    daemon_threads = True
+
+
+class _Quiet(WSGIRequestHandler):
+    def log_message(self, format: str, *arguments: object) -> None:
+        """Do not log requests."""
+
+
+def _of_this_machine(answer: Any) -> Any:
+    """The application for requests that name this machine as their host. A page of another site, whose name was made to
+    resolve to this machine, names that site."""
+
+    def checked(environ: Any, start_response: Any) -> Any:
+        if urlsplit(f"//{environ.get('HTTP_HOST', '')}").hostname in HOSTS:
+            return answer(environ, start_response)
+        start_response("403 Forbidden", [("Content-Type", "text/plain")])
+        return [b"the host of the request is not this machine"]
+
+    return checked
 
 
 class _Collector:
