@@ -28,6 +28,7 @@ HARMLESS = frozenset(
     # tables
     """
     connector format path topic topic-pattern table-name url driver username user dbtable query host port codec encoding
+    hostname hosts index catalog-name catalog-type catalog-database database-name table-path warehouse
     property-version number-of-rows rows-per-second rowspersecond keep-alive max-emit-speed disorder start-time stop-at
     print-identifier standard-error auto-compaction compaction.file-size compaction.parallelism
     connection.max-retry-timeout endianness charset schema database
