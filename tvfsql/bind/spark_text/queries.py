@@ -18,6 +18,8 @@ from tvfsql.plan.node import Field, Node
 from tvfsql.plan.nodes import SparkSql
 from tvfsql.plan.values.scalar import free_name
 from tvfsql.syntax import ast
+from tvfsql.syntax.places import span_of
+from tvfsql.syntax.queries.grouping import constant
 
 NAMED = (exp.Alias, exp.Aliases, exp.Column, exp.Dot, exp.Star)
 ROW_BY_ROW = {"expressions", "from_", "laterals", "where"}
@@ -28,7 +30,7 @@ def bind_ordinary(body: ast.Ordinary, sources: Mapping[str, Node]) -> SparkSql:
     typed, made = with_types(body.tree, sources, body.span)
     with_rows = with_views(typed, body.span)
     row_by_row = _is_row_by_row(with_rows, sources)
-    tree = _named(of_lists(in_spark_words(with_rows, {}, body.span), body.span))
+    tree = _with_constants(_named(of_lists(in_spark_words(with_rows, {}, body.span), body.span)))
     holes: Holes[_Source] = Holes()
     text = spark_text(tree.transform(lambda node: _hole(node, sources, holes)), SparkText(), body.span)
     sql = "".join(
@@ -65,6 +67,13 @@ def _named(tree: exp.Expr) -> exp.Expr:
             for i, item in enumerate(first.expressions)
         ],
     )
+    return tree
+
+
+def _with_constants(tree: exp.Expr) -> exp.Expr:
+    """A number in GROUPING SETS, ROLLUP and CUBE is a constant, which Spark would take for a position."""
+    for sets in tree.find_all(exp.GroupingSets, exp.Rollup, exp.Cube):
+        sets.set("expressions", [constant(part) for part in sets.expressions])
     return tree
 
 

@@ -33,12 +33,12 @@ def _sets(item: exp.Expr, span: Span) -> list[KeySet]:
     """The key sets of one item of GROUP BY or of GROUPING SETS."""
     match item:
         case exp.GroupingSets():
-            return [keys for part in item.expressions for keys in _sets(part, span)]
+            return [keys for part in item.expressions for keys in _sets(constant(part), span)]
         case exp.Rollup():
-            parts = [_keys(part) for part in item.expressions]
+            parts = [_keys(constant(part)) for part in item.expressions]
             return [*reversed([*accumulate(parts, initial=())])]
         case exp.Cube():
-            parts = [_keys(part) for part in item.expressions]
+            parts = [_keys(constant(part)) for part in item.expressions]
             _refuse_too_many(2 ** len(parts), span)
             sizes = range(len(parts), -1, -1)
             return [_joined(chosen) for size in sizes for chosen in combinations(parts, size)]
@@ -49,6 +49,21 @@ def _keys(item: exp.Expr) -> KeySet:
     """The keys of `a`, `(a)`, `(a, b)` or `()`."""
     inner = item.unnest()
     return tuple(inner.expressions) if isinstance(inner, exp.Tuple) else (inner,)
+
+
+def constant(part: exp.Expr) -> exp.Expr:
+    """The part of GROUPING SETS, ROLLUP or CUBE, where a number is a constant, and no position as in GROUP BY 1."""
+
+    def of(node: exp.Expr) -> exp.Expr:
+        if isinstance(node, exp.Paren | exp.Tuple):
+            of_parts = node.copy()
+            for key in of_parts.iter_expressions():
+                key.replace(of(key))
+            return of_parts
+        is_number = isinstance(node, exp.Literal) and node.is_int
+        return exp.cast(node.copy(), exp.DataType.Type.INT) if is_number else node
+
+    return of(part)
 
 
 def _joined(parts: Sequence[KeySet]) -> KeySet:
