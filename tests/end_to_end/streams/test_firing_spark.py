@@ -46,6 +46,8 @@ def test_changes_in_a_table_leave_the_rows_of_batch(spark: SparkSession, tmp_pat
     assert bag(batch.sql("SELECT * FROM totals").collect()) == Counter(repr(row) for row in renamed(expected, batch))
     ops = Counter(row.op for row in spark.read.parquet(str(tmp_path / "totals")).collect())
     assert min(ops[op] for op in ("+I", "-U", "+U")) > 50
+    assert ops["-U"] == ops["+U"], "an update of which HAVING passes one row is no update"
+    assert ops["-D"] > 5
 
 
 def renamed(rows: list[Any], session: Session) -> list[Any]:

@@ -24,7 +24,7 @@ from tvfsql.plan.node import Node
 from tvfsql.plan.nodes import Item
 from tvfsql.plan.tables.internal_columns import BEFORE, OP, WINDOW_COLUMNS
 from tvfsql.plan.values.durations import duration
-from tvfsql.plan.values.scalar import Scalar, column, free_name, template, text
+from tvfsql.plan.values.scalar import Ref, Scalar, column, free_name, quoted, template, text
 from tvfsql.plan.window import Cumulate, Session
 from tvfsql.plan.window_nodes import GlobalWindowAggregate
 
@@ -176,8 +176,10 @@ def _takes_no_changes(table: Table, span: Span | None) -> UnsupportedError:
     )
 
 
-def _passed_on(node: Node) -> Node:
-    """Add OP as the first column of the operators. Rows that are not changes are inserts."""
+def _passed_on(node: Node, above: tuple[Scalar, ...] = ()) -> Node:
+    """Add OP as the first column of the operators. Rows that are not changes are inserts. `above`: the conditions of
+    operators above, over the columns of this one.
+    """
     if not any(isinstance(below, StreamSliceMerge) for below in node.walk()):
         return _with_op(node, text("'+I'", "string"))
     match node:
@@ -185,12 +187,35 @@ def _passed_on(node: Node) -> Node:
             return node
         case Calc(source, items, conditions):
             kept = items or tuple(Item(part.name, column(part.name, part.type)) for part in node.schema)
-            return Calc(_passed_on(source), (Item(OP, column(OP, "string")), *kept), conditions)
+            computed = {item.name: item.scalar for item in kept}
+            passed = tuple(one for one in conditions if BEFORE not in one.columns)
+            passed += tuple(one.substitute(computed) for one in above)
+            if isinstance(source, StreamSliceMerge):
+                return Calc(source, (Item(OP, _op_where(passed, source)), *kept), conditions)
+            return Calc(_passed_on(source, passed), (Item(OP, column(OP, "string")), *kept), conditions)
         case Shared(source):
             return replace(node, input=_passed_on(source))
         case nodes.SetOperation(left, right):
-            return replace(node, left=_passed_on(left), right=_passed_on(right))
+            of_right = {of: column(name) for of, name in zip(left.columns, right.columns, strict=True)}
+            beside = tuple(one.substitute(of_right) for one in above)
+            return replace(node, left=_passed_on(left, above), right=_passed_on(right, beside))
     raise AssertionError(f"hands no changes on: {node.label()}")
+
+
+def _op_where(conditions: Sequence[Scalar], node: StreamSliceMerge) -> Scalar:
+    """The operation of a row under conditions, which only one row of an update may meet: such a result goes (-D) or
+    comes (+I), as a window without rows does in Flink.
+    """
+    of_other = {name: Scalar((Ref(BEFORE), f".{quoted(name)}")) for name, _ in node.merges}
+    of_results = [one.substitute(of_other) for one in conditions if of_other.keys() & set(one.columns)]
+    op = column(OP, "string")
+    if not of_results:
+        return op
+    parts = {f"c{i}": one for i, one in enumerate(of_results)}
+    met = " AND ".join(f"{{{name}}}" for name in parts)
+    alone = f"{{op}} <> '+I' AND NOT COALESCE({met}, FALSE)"
+    changed = "CASE {op} WHEN '-U' THEN '-D' ELSE '+I' END"
+    return template(f"CASE WHEN {alone} THEN {changed} ELSE {{op}} END", {"op": op, **parts}, "string")
 
 
 def _with_op(node: Node, op: Scalar) -> Calc:
