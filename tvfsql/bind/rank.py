@@ -84,9 +84,10 @@ class Ranking:
         list.
 
         Rows that are equal in ORDER BY are ordered by `time`, their event time, the earlier first; in Flink that is
-        their order if they arrive in order. Rows still equal are ordered by the key of `source` if it has one, else by
-        the columns that the SELECT shows. All of these follow the direction of the last key, so that DESC is the
-        reverse of ASC.
+        their order if they arrive in order. ORDER BY the time of the window DESC, in which all its rows are equal,
+        keeps the last row in Flink, so the later comes first. Rows still equal are ordered by the key of `source` if it
+        has one, else by the columns that the SELECT shows. All of these follow the direction of the last key, so that
+        DESC is the reverse of ASC.
         """
         source, names = _named(source, parts, self.name)
         partition, keys = names[: len(self.partition)], names[len(self.partition) :]
@@ -94,21 +95,25 @@ class Ranking:
             Order(column(name), item.descending, item.nulls_first)
             for name, item in zip(keys, self.over.order_by, strict=True)
         )
-        ties = _ties(source, order[-1], {*names}, shown, time) if self.over.function == "ROW_NUMBER" else ()
+        ties = _ties(source, order, {*names}, shown, time) if self.over.function == "ROW_NUMBER" else ()
         partition = list(dict.fromkeys(partition))
         span = self.over.call.span
         return Rank(source, self.over.function, tuple(partition), order, ties, self.name, span=span)
 
 
-def _ties(source: Node, last: Order, used: set[str], shown: Iterable[Scalar], time: str | None) -> tuple[Order, ...]:
+def _ties(
+    source: Node, order: tuple[Order, ...], used: set[str], shown: Iterable[Scalar], time: str | None
+) -> tuple[Order, ...]:
     """The order of rows that are equal so far: by event time, then by columns whose type can be ordered. Window columns
     are left out, because they are the same for all these rows.
     """
-    window = window_of(source)
+    window, last = window_of(source), order[-1]
+    keeps_last = window is not None and len(order) == 1 and last.descending and last.scalar.column in window.rowtimes
     key = unique_key(source)
     telling = key or frozenset().union(*(part.columns for part in shown))
     own = [field for field in source.schema if window is None or window.kind(field.name) is None]
-    first = [Order(column(field.name), False, True) for field in own if field.name == time and time not in used]
+    times = [field.name for field in own if field.name == time and time not in used]
+    first = [Order(column(name), keeps_last, not keeps_last) for name in times]
     others = (
         Order(column(field.name), last.descending, not last.descending)
         for field in own
