@@ -54,8 +54,7 @@ that neither has is rejected.
   are rejected.
 - If a map has the same key twice, the last value counts, as in Flink. In a Spark session of your own the query fails
   instead, unless `spark.sql.mapKeyDedupPolicy` is `LAST_WIN`.
-- `STDDEV` and `VAR` have about 15 digits for DECIMALs of more than 18 digits, for DISTINCT DECIMALs, and in windows
-  that are merged from slices.
+- `STDDEV` and `VAR` of a DECIMAL are exact up to the last digit of the result, which is rounded.
 - `TIMESTAMPDIFF` of times more than 68 years apart is exact; Flink's wraps around in `WEEK`.
 - `.5` is read as `0.5`, so DECIMALs computed with it can have a digit more. A literal below 1 that stands alone has one
   digit less in its type.

@@ -4,13 +4,15 @@ from __future__ import annotations
 
 import builtins
 import re
-from collections.abc import Iterable, Mapping
+from collections.abc import Iterable, Iterator, Mapping
 
 from tvfsql import runtime
 from tvfsql.emit.python_module import PARAMETERS, Call, Chain, PythonModule, literal
 from tvfsql.plan import window
+from tvfsql.plan.aggregate.call import whole
 from tvfsql.plan.function import UserFunction, functions_in
-from tvfsql.plan.node import Node
+from tvfsql.plan.node import Node, instances
+from tvfsql.plan.nodes import AggCall
 from tvfsql.plan.values.scalar import free_name
 from tvfsql.runtime import stream
 
@@ -21,16 +23,25 @@ OF_PROGRAMS = re.compile(r"(shared|history|query|insert|write|(write_)?late\d*|l
 def imported(plans: Iterable[Node]) -> dict[UserFunction, str]:
     """The name of each function in the program: its name in its module, unless that clashes."""
     names: dict[UserFunction, str] = {}
-    for function in dict.fromkeys(found for plan in plans for found in functions_in(plan)):
+    for function in dict.fromkeys(found for plan in plans for found in called_by(plan)):
         same = next((name for known, name in names.items() if known.path == function.path), None)
         taken = set(names.values())
         names[function] = same or free_name(_apart(function.object), lambda name, taken=taken: name in taken)  # type: ignore[misc]
     return names
 
 
+def called_by(plan: Node) -> Iterator[UserFunction]:
+    """Yield the functions that a program of this plan calls: those in the plan, and those that aggregates over rows are
+    computed with.
+    """
+    yield from functions_in(plan)
+    for call in instances(plan, AggCall):
+        yield from functions_in(whole(call))
+
+
 def declare(names: Mapping[UserFunction, str], plan: Node, module: PythonModule) -> None:
     """Write the statements that register the functions of a plan with Spark."""
-    for function in dict.fromkeys(functions_in(plan)):
+    for function in dict.fromkeys(called_by(plan)):
         if function.of_flink:
             known = module.need(function.module, names[function])
             register = Chain("spark.udf").then("register", literal(function.name), known)

@@ -47,7 +47,7 @@ def test_changes_in_a_table_leave_the_rows_of_batch(spark: SparkSession, tmp_pat
     ops = Counter(row.op for row in spark.read.parquet(str(tmp_path / "totals")).collect())
     assert min(ops[op] for op in ("+I", "-U", "+U")) > 50
     assert ops["-U"] == ops["+U"], "an update of which HAVING passes one row is no update"
-    assert ops["-D"] > 5
+    assert ops["-D"] > 0
 
 
 def renamed(rows: list[Any], session: Session) -> list[Any]:

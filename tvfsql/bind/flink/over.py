@@ -3,14 +3,17 @@
 from __future__ import annotations
 
 import re
+from collections.abc import Callable
 
 from sqlglot import exp
 
-from tvfsql.bind.flink.lowered_call import Made, made
+from tvfsql.bind.flink.lowered_call import Made, made, runtime_call
 from tvfsql.bind.flink.operators.arithmetic import TypeOf
 from tvfsql.bind.flink.refused_operands import require_known_argument
-from tvfsql.plan.aggregate.table import AGGREGATES
-from tvfsql.plan.values.types import is_integer, is_number
+from tvfsql.plan.aggregate.exact_spread import settings_of
+from tvfsql.plan.aggregate.function import AggregateFunction
+from tvfsql.plan.aggregate.table import AGGREGATES, MOMENTS, of_decimal
+from tvfsql.plan.values.types import SqlType, is_decimal, is_integer, is_number
 
 TYPED: dict[type[exp.Expr], str] = {
     exp.Sum: "SUM",
@@ -47,8 +50,11 @@ def aggregated(node: exp.Expr, type_of: TypeOf) -> Made | None:
     if not is_number(kind):
         return None
     row = AGGREGATES[TYPED[type(call)]]
-    template = (row.exact(kind) if row.exact and not distinct else "") or row.templates(kind).whole
-    if row.exact and is_integer(kind) and isinstance(node, exp.Window):
+    spreads = MOMENTS in row.partials
+    if spreads and is_decimal(kind):
+        return _spread_of_decimals(row, kind, lambda one: _with(node, made(one, [value.copy()], "")), distinct)
+    template = row.templates(kind).whole.replace("({x})", "({d}{x})")
+    if spreads and is_integer(kind) and isinstance(node, exp.Window):
         template = _spread_of_integers(row.name)
     calls: list[str] = []
 
@@ -57,11 +63,25 @@ def aggregated(node: exp.Expr, type_of: TypeOf) -> Made | None:
         return f"{{{len(calls) - 1}}}"
 
     text = ONE_CALL.sub(hole, template.replace("{d}", "DISTINCT " if distinct else ""))
-    if row.exact or (row.natural and row.natural(kind) != row.result(kind)):
+    if spreads or (row.natural and row.natural(kind) != row.result(kind)):
         text = f"CAST({text} AS {row.result(kind).upper()})"
     if text == "{0}":
         return None
     return made(text, [_with(node, made(one, [value.copy()], "")) for one in calls], row.result(kind))
+
+
+def _spread_of_decimals(
+    row: AggregateFunction, kind: SqlType, called: Callable[[str], exp.Expr], distinct: bool
+) -> Made:
+    """STDDEV_* and VAR_* from exact sums; `called` makes an aggregate call of its template."""
+    result = row.result(kind)
+    digits, scale = settings_of(kind, result)
+    exact = of_decimal(row, kind)
+    parts = ["collect_set({x})"] if distinct else [part.sql.replace("{f}", "") for part in exact.partials]
+    settings = [exp.Literal.string(row.name), *map(exp.Literal.number, [digits] if distinct else [digits, scale])]
+    calls = [called(part.replace("{x}", "{0}")) for part in parts]
+    spread = runtime_call("spread_of_values" if distinct else "spread_of_sums", [*settings, *calls], "string")
+    return made(f"CAST({{0}} AS {result.upper()})", [spread], result)
 
 
 def _spread_of_integers(name: str) -> str:

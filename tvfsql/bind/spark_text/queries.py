@@ -18,7 +18,6 @@ from tvfsql.plan.node import Field, Node
 from tvfsql.plan.nodes import SparkSql
 from tvfsql.plan.values.scalar import free_name
 from tvfsql.syntax import ast
-from tvfsql.syntax.places import span_of
 from tvfsql.syntax.queries.grouping import constant
 
 NAMED = (exp.Alias, exp.Aliases, exp.Column, exp.Dot, exp.Star)

@@ -4,9 +4,10 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 
+from tvfsql.plan.aggregate.exact_spread import FUNCTIONS_OF_SPREADS
 from tvfsql.plan.aggregate.function import AggregateFunction
 from tvfsql.plan.aggregate.percentiles import of_chosen
-from tvfsql.plan.aggregate.table import FUNCTIONS, ONE, of_top, of_user
+from tvfsql.plan.aggregate.table import FUNCTIONS, ONE, of_decimal, of_top, of_user
 from tvfsql.plan.nodes import AggCall
 from tvfsql.plan.values.facts import Facts
 from tvfsql.plan.values.scalar import Scalar, column, template, text
@@ -19,7 +20,8 @@ def row_of(call: AggCall) -> AggregateFunction | None:
         return of_top(call.top)
     if call.chosen:
         return of_chosen(call.function, call.chosen, weighted=len(call.arguments) > 1)
-    return of_user(call.user) if call.user else FUNCTIONS.get(call.function)
+    row = of_user(call.user) if call.user else FUNCTIONS.get(call.function)
+    return of_decimal(row, call.arguments[0].type) if row and is_decimal(call.arguments[0].type) else row
 
 
 def mergeable(call: AggCall, *, streaming: bool) -> bool:
@@ -47,12 +49,10 @@ def whole(call: AggCall) -> Scalar:
     row = row_of(call)
     if row is None:
         return call.arguments[0]
-    kind = call.arguments[0].type
-    exact = row.exact(kind) if row.exact and not call.distinct else ""
-    pattern, _, _, of_rows = row.templates(kind)
+    pattern, _, _, of_rows = row.templates(call.arguments[0].type)
     if call.distinct and row.distinct_rows and "{d}" not in pattern:
         pattern = of_rows.replace(f"{{{row.distinct_rows.suffix}}}", row.distinct_rows.sql)
-    return finished(call, exact or pattern, holes(call))
+    return finished(call, pattern, holes(call))
 
 
 def holes(call: AggCall) -> dict[str, Scalar]:
@@ -127,5 +127,6 @@ def sum_of_list(kind: SqlType) -> str:
 
 
 def _function(call: AggCall) -> dict[str, Scalar]:
-    """The placeholder of a user's aggregate: its name."""
-    return {"function": Scalar((call.user,), facts=Facts(call.user.deterministic))} if call.user else {}
+    """The placeholders of functions: a user's aggregate, and those of the runtime."""
+    found = {name: Scalar((function,)) for name, function in FUNCTIONS_OF_SPREADS.items()}
+    return {**found, "function": Scalar((call.user,), facts=Facts(call.user.deterministic))} if call.user else found

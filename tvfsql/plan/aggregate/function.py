@@ -117,9 +117,6 @@ class AggregateFunction:
     required: tuple[int, ...] = (0,)  # the numbers of the arguments without which a row does not count
     accepts: Accepts = Accepts.ANY
     foreign: Callable[[SqlType], bool] = lambda kind: False  # for which types it is Spark's own
-    exact: Callable[[SqlType], str] | None = (
-        None  # used instead of `whole` without DISTINCT, where it keeps more digits
-    )
 
     def templates(self, kind: SqlType) -> Templates:
         """Return the templates for an argument of this type."""

@@ -10,6 +10,7 @@ from __future__ import annotations
 from collections.abc import Callable
 
 from tvfsql.plan.aggregate.chosen_values import MostFrequent, Quantiles
+from tvfsql.plan.aggregate.exact_spread import exact_spread
 from tvfsql.plan.aggregate.function import Accepts, AggregateFunction, MergeKind, Partial, Share, TypeRule
 from tvfsql.plan.aggregate.moments import ROWS as OF_MOMENTS_AND_PAIRS
 from tvfsql.plan.aggregate.percentiles import MODE, PERCENTILE, of_chosen
@@ -52,6 +53,13 @@ def _whole_average(kind: SqlType) -> str:
     if is_float(kind) or not kind:
         return "avg({d}{x}){f}"
     return average(kind).replace("{sum}", "sum({d}{x}){f}").replace("{count}", "count({d}{x}){f}")
+
+
+def _one_zero(template: str) -> Callable[[SqlType], str]:
+    """The template for the least or greatest value, where -0.0 becomes 0.0: they are equal, so that which of them is
+    found depends on the order of rows.
+    """
+    return lambda kind: f"({template} + CAST(0 AS {kind.upper()}))" if is_float(kind) else template
 
 
 # values by time, equal times by value: each value is stored with its time until the window is finished
@@ -113,32 +121,21 @@ def _spread(name: str, spark: str, finish: str) -> AggregateFunction:
 
     return AggregateFunction(
         name,
-        of(f"{spark}({{d}}{{x}}){{f}}"),
+        of(f"{spark}({{x}}){{f}}"),  # of DISTINCT as over slices: Spark's own adds values in another order
         _spread_type,
         partials=(MOMENTS,),
         finish=of(finish),
         distinct_rows=EACH_VALUE,
         of_rows=of(OF_MOMENTS.replace("{result}", finish.replace("{moments}", "moments"))),
         accepts=Accepts.NUMBER,
-        exact=_exact_spread(name),
     )
 
 
-def _exact_spread(name: str) -> Callable[[SqlType], str]:
-    """Return the exact template for DECIMALs of up to 18 digits, which keeps all digits of the sums; "" for other
-    types.
-    """
-
-    def of(kind: SqlType) -> str:
-        if not is_decimal(kind) or int(kind[8:].partition(",")[0]) > 18:
-            return ""
-        less = 1 if name.endswith("SAMP") else 0
-        squares = "(sum({x} * {x}){f} - sum({x}){f} * sum({x}){f} / count({x}){f})"
-        variance = f"double({squares} / (count({{x}}){{f}} - {less}))"
-        value = f"sqrt({variance})" if name.startswith("STDDEV") else variance
-        return f"CASE WHEN count({{x}}){{f}} > {less} THEN CAST({value} AS {_avg(kind).upper()}) END"
-
-    return of
+def of_decimal(row: AggregateFunction, kind: SqlType) -> AggregateFunction:
+    """Return the row of a function for a DECIMAL: standard deviations and variances have exact ones."""
+    if MOMENTS not in row.partials:
+        return row
+    return exact_spread(row, kind, _avg(kind), COUNT_OF, EACH_VALUE)
 
 
 def _spread_type(kind: SqlType) -> SqlType:
@@ -297,20 +294,20 @@ _ROWS = (
     ),
     AggregateFunction(
         "MIN",
-        "min({x}){f}",
+        _one_zero("min({x}){f}"),
         _same,
         partials=(Partial("min", "min({x}){f}", "min", net=LEAST),),
-        finish="{min}",
+        finish=_one_zero("{min}"),
         ignores_distinct=True,
         shares=(Share("MIN", "MIN"),),
         accepts=Accepts.ORDERED,
     ),
     AggregateFunction(
         "MAX",
-        "max({x}){f}",
+        _one_zero("max({x}){f}"),
         _same,
         partials=(Partial("max", "max({x}){f}", "max", net=GREATEST),),
-        finish="{max}",
+        finish=_one_zero("{max}"),
         ignores_distinct=True,
         shares=(Share("MAX", "MAX"),),
         accepts=Accepts.ORDERED,

@@ -44,9 +44,14 @@ def is_orderable(kind: SqlType) -> bool:
 
 def scale_of(kind: SqlType) -> int:
     """The number of digits after the point of a decimal type."""
-    found = re.fullmatch(r"decimal\(\d+,(\d+)\)", kind)
+    return digits_of(kind)[1]
+
+
+def digits_of(kind: SqlType) -> tuple[int, int]:
+    """The number of digits of a decimal type, and how many of them are after the point."""
+    found = re.fullmatch(r"decimal\((\d+),(\d+)\)", kind)
     assert found, kind
-    return int(found.group(1))
+    return int(found.group(1)), int(found.group(2))
 
 
 def split_kinds(kinds: SqlType) -> list[str]:

@@ -23,6 +23,7 @@ _MODULE_OF = {
     "lenient_time": "lenient_times",
     **dict.fromkeys(("rounded", "truncated"), "roundings"),
     "java_zone": "zones",
+    **dict.fromkeys(("spread_of_sums", "spread_of_values"), "spreads"),
     "text_hash_code": "hash_codes",
     **dict.fromkeys(("json_exists", "json_query", "json_query_array"), "json_paths"),
     **dict.fromkeys(("json_value", "json_value_boolean", "json_value_double", "json_value_int"), "json_paths"),
