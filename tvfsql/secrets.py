@@ -33,7 +33,7 @@ HARMLESS = frozenset(
     print-identifier standard-error auto-compaction compaction.file-size compaction.parallelism
     connection.max-retry-timeout endianness charset schema database
     key.format value.format key.fields key.fields-prefix value.fields-include connector.type format.type
-    events.num
+    events.num rest.port rest.address rest.bind-port
     """.split()
     # Spark's files and streams of files
     + """

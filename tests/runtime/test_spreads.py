@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from decimal import Decimal
+from decimal import Decimal, localcontext
 from fractions import Fraction
 from itertools import combinations_with_replacement
 from math import isqrt
@@ -54,7 +54,8 @@ def expected(name: str, digits: int, values: list[Fraction]) -> str | None:
         rounded = (isqrt(4 * variance.numerator * unit**2 // variance.denominator) + 1) // 2
     else:
         rounded = (2 * variance * unit + 1) // 2
-    return f"{Decimal(rounded).scaleb(-digits):f}"
+    with localcontext(prec=100):  # a result can have more digits than Python's default
+        return f"{Decimal(rounded).scaleb(-digits):f}"
 
 
 def test_the_spreads_of_a_finding_are_those_of_flink() -> None:
