@@ -102,7 +102,7 @@ def machine(spark: SparkSession) -> Any:
             if self.files:
                 self.done["rows"] += sum(self.wanted.values())
                 for _ in range(2):
-                    self._run(flush=True)
+                    self._run(final=True)
                     self.wanted.update(keys(self.model.batch([Event(None, None, END_OF_INPUT)])))
                     assert self.found == self.wanted
 

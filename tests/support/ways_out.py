@@ -42,7 +42,7 @@ def main(folder: str) -> None:
     Path(folder, "bad.csv").write_text("1,2021-03-14T08:00:00Z\n2,never\n")
     for mode in ("batch", "streaming"):
         in_mode(spark, mode, folder)
-    session = new_session(spark, "streaming", folder, checkpoint=str(Path(folder, "checkpoint")), flush=False)
+    session = new_session(spark, "streaming", folder, checkpoint=str(Path(folder, "checkpoint")))
     page = LivePage(zone=lambda: ZONE)
     session.streams.reports.append(page.take)
     told("answers", printed(lambda: [Answers(session).give(each) for each in session.script.outcomes(WINDOWS)]))

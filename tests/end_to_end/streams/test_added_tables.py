@@ -82,7 +82,7 @@ def test_rows_of_an_added_table_count_from_then_on(spark: SparkSession, tmp_path
     second = stream(spark, tmp_path, allowed=True)
     found.update(second.sql(after).collect())
     write(tmp_path / "sale", 2, rows_between(draw, 600, 700))
-    last = stream(spark, tmp_path, flush=True)
+    last = stream(spark, tmp_path, final=True)
     found.update(last.sql(after).collect())
 
     assert second.counts["numLateRecordsDropped"] == len(late)
@@ -115,7 +115,7 @@ def test_a_table_that_cannot_be_read_is_not_added(spark: SparkSession, tmp_path:
     with pytest.raises(OptionError, match=f"{NONE.removeprefix('FROM sale ')}"):
         stream(spark, tmp_path, allowed=True).sql(without).collect()
     write(tmp_path / "sale", 1, [("c", 4, 800)])
-    rows = stream(spark, tmp_path, allowed=True, flush=True).sql(both.replace("FROM sale", NONE)).collect()
+    rows = stream(spark, tmp_path, allowed=True, final=True).sql(both.replace("FROM sale", NONE)).collect()
     assert {(row["item"], row["n"]) for row in rows} == {("a", 1), ("b", 1)}
     assert len(rows) == 6
 

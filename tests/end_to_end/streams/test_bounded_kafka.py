@@ -37,9 +37,9 @@ def runs(monkeypatch: pytest.MonkeyPatch) -> list[object]:
     found: list[object] = []
     run = running.StreamDriver._run
 
-    def counted(driver: Any, *arguments: Any) -> None:
+    def counted(driver: Any, *arguments: Any, **named: Any) -> None:
         found.append(driver)
-        run(driver, *arguments)
+        run(driver, *arguments, **named)
 
     monkeypatch.setattr(running.StreamDriver, "_run", counted)
     return found

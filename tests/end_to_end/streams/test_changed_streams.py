@@ -74,7 +74,7 @@ def test_a_changed_query_goes_on_with_open_windows(spark: SparkSession, tmp_path
     with pytest.raises(TvfSqlError, match="WHERE below GROUP BY window"):
         run(spark, tmp_path, AFTER.replace("GROUP BY", "WHERE price > 0 GROUP BY"))
     assert not read(tmp_path / "out")
-    session = run(spark, tmp_path, AFTER, out="changed", delay=2, flush=True, start="RESUME")
+    session = run(spark, tmp_path, AFTER, out="changed", delay=2, final=True, start="RESUME")
     metrics, streams = session.metrics()["1"], session.streams
     assert {*streams.programs["1"].observed} == {*streams.metrics["1"].operators.operators} == {"tvfsql"}
     counted = streams.metrics["1"].operators.operators["tvfsql"]
@@ -106,6 +106,6 @@ def test_swapped_keys_of_a_deduplication_find_the_rows_that_were_emitted(spark: 
     write(tmp_path / "in" / "1.json", *early, ("z", "z", 21, "2024-01-02 00:00:00"))
     run(spark, tmp_path, first.format("item, shop"))
     write(tmp_path / "in" / "2.json", *late, ("new", "s", 22, "2024-01-03 00:00:00"))
-    run(spark, tmp_path, first.format("shop, item"), flush=True)
+    run(spark, tmp_path, first.format("shop, item"), final=True)
     found = read(tmp_path / "out").elements()
     assert sorted(row[1:4] for row in found) == sorted([*keys, ("z", "z", 21), ("new", "s", 22)])

@@ -98,7 +98,9 @@ def test_a_stream_on_hdfs_is_stopped_and_resumes(spark: SparkSession, hdfs: Hdfs
     place = place_of(f"{url}/checkpoint", lambda: spark)
     assert place.names() == ["1"]
     assert (place / "1").names() == [
+        "closed.json",
         "control",
+        "identity.json",
         "manifest.json",
         "metrics.json",
         "parallelism.json",

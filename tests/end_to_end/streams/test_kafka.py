@@ -260,7 +260,7 @@ def test_a_topic_is_added_to_a_running_stream(spark: SparkSession, broker: Broke
     assert run("more new old", allowed=True) == []
     send(spark, broker, "new", [at(0, 10), at(1, 10)])
     send(spark, broker, "old", [at(0, 10), at(1, 10)])
-    assert run("old more new", flush=True) == [(6, 1), (7, 1), (8, 1), (9, 1), (10, 1), (11, 6)]
+    assert run("old more new", final=True) == [(6, 1), (7, 1), (8, 1), (9, 1), (10, 1), (11, 6)]
     assert late == [0, 1, 0, 0, 0]
 
 

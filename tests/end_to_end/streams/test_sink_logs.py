@@ -81,7 +81,7 @@ def test_the_folders_of_a_stream_are_read_after_a_rescale_and_after_a_change_of_
     assert stream.entries("more") == ["8.compact", "9"]
     assert sum(stream.read("more").values()) == 2
     stream.run("more", 4)
-    stream.run("more", 1, flush=True)
+    stream.run("more", 1, final=True)
     assert {"11.compact", "14.compact"} < {*stream.entries("more")}
     assert stream.read("out") == before
     whole = Session(spark)

@@ -48,8 +48,9 @@ def add_tables(writer: DataStreamWriter, stream: Place, control: Place, manifest
 
 def _is_read(leaf: Any, source: Source) -> bool:
     """Whether Spark reads this table, as far as it can be seen."""
-    if source.connector == "filesystem":  # a single file is read as a pattern in its folder
-        return _path(leaf) == source.at or os.path.dirname(_path(leaf)) == os.path.dirname(source.at)
+    if source.connector == "filesystem":  # a single file, and a folder in order, are read as patterns in a folder
+        folder = os.path.dirname(_path(leaf))
+        return _path(leaf) == source.at or folder in (os.path.dirname(source.at), source.at.rstrip("/"))
     if source.connector == "kafka":
         options = leaf.extraOptions()
         return source.at in (options.get("subscribe"), options.get("subscribePattern"))
