@@ -120,7 +120,7 @@ def by_batch(rows: DataFrame, window: Hop | Cumulate) -> DataFrame:
 
 @pytest.mark.usefixtures("several_partitions")
 def test_a_stream_of_hops_ends_with_the_rows_of_batch_and_empty_state(spark: SparkSession, tmp_path: Path) -> None:
-    from tvfsql.runtime.arrow.batches import from_bytes
+    from tvfsql.runtime.stream.state.chunk_blocks import of_entry
 
     window = Hop(10 * MINUTE, 30 * MINUTE)
     stream = Stream(spark, tmp_path, window)
@@ -129,7 +129,7 @@ def test_a_stream_of_hops_ends_with_the_rows_of_batch_and_empty_state(spark: Spa
     assert [each["rowsIn"] for each in counters] == [ROWS] * FILES
     assert {each["numLateRecordsDropped"] for each in counters} == {0}
 
-    held = [(row.number, row.kind, from_bytes(row.data).to_pydict()) for row in stream.held().collect()]
+    held = [(row.number, row.kind, of_entry(row.data).to_pydict()) for row in stream.held().collect()]
     partials = [(number, key) for number, _, batch in held for key in batch["$0"]]
     fired = (counters[-1]["watermark"] + 1) // (10 * MINUTE)
     open_slices = bids(spark).selectExpr("`the.``key` AS key", "unix_millis(timestamp(ts)) AS ms").distinct()
