@@ -122,7 +122,7 @@ class Answers:
             self.answered = True
 
     def _tell_counts(self, dropped: DroppedRows, streams: bool) -> None:
-        lines = [f"{name}: {count}" for name, count in dropped.counts.items()]
+        lines = [f"{name}: {count}" for name, count in dropped.counts.items() if count]
         if streams:
             from tvfsql.runtime.stream.driver.progress_text import counter_lines, open_lines
 

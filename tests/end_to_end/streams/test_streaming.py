@@ -117,7 +117,7 @@ def test_ranks_of_windows_are_those_of_batch(spark: SparkSession, tmp_path: Path
     parts = parts if SOAK else parts[1:]
     stream, batch = sessions(spark, tmp_path / "in", delay=30)
     result = stream.sql(" UNION ALL ".join(parts))
-    assert result.query.code.count(".transform(top_n_stream") + result.query.code.count("top_n_stream,\n") == len(parts)
+    assert result.query.code.count("top_n_stream") == len(parts) + 1  # and its import
     assert Counter(result.collect()) == Counter(batch.sql(" UNION ALL ".join(parts)).collect())
 
 

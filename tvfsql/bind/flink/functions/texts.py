@@ -244,7 +244,7 @@ TEXTS = (
     same("ENDSWITH(string, end)", "boolean"),
     Function("ELT(index, ...)", lambda *kinds: f"GET(ARRAY({holes(1, len(kinds))}), {{0}} - 1)", "string"),
     Function("IS_DIGIT(value)", _is_text("^\\\\p{Nd}+\\\\z", is_integer), "boolean"),
-    Function("IS_ALPHA(string)", "COALESCE({0} RLIKE '^\\\\p{L}+\\\\z', FALSE)", "boolean"),
+    Function("IS_ALPHA(value)", "COALESCE({0} RLIKE '^\\\\p{L}+\\\\z', FALSE)", "boolean"),
     Function("IS_DECIMAL(value)", _is_text(DECIMAL, is_number), "boolean"),
     of_runtime("INET_ATON(address)", "bigint"),
     of_runtime("INET_NTOA(number)", "string"),
