@@ -102,9 +102,9 @@ def test_a_folder_whose_log_only_has_entries_without_files_is_read(
     assert stream.entries("out") == ["0", "1", "2.compact", "3"]
     (tmp_path / "manifest.json").rename(tmp_path / "checkpoint" / "1" / "manifest.json")
     stream.run("out", 0)
-    assert stream.entries("out") == ["0", "1", "2.compact", "3", "4"]
+    assert stream.entries("out") == ["0", "1", "2.compact", "3", "4", "5.compact"]
     stream.run("more", 0)
-    assert stream.entries("more") == ["2.compact", "3", "4"]
+    assert stream.entries("more") == ["2.compact", "3", "4", "5.compact", "6"]
     assert stream.read("more") == Counter()
     assert sum(stream.read("out").values()) == 2 * 3
 

@@ -99,20 +99,22 @@ class _Beats:
     number: int = 0
     over: threading.Event = field(default_factory=threading.Event)
     own: str = ""
+    beating: threading.Thread | None = None
 
     def begin(self) -> Release:
         self.own = _about()
         if not self.file.create(self._text):
             self._take_over()
-        threading.Thread(target=self._beat, name="tvfsql-owner", daemon=True).start()
+        self.beating = threading.Thread(target=self._beat, name="tvfsql-owner", daemon=True)
+        self.beating.start()
         return self.release
 
     def _take_over(self) -> None:
         """Wait for a sign of life of the other owner."""
-        seen, began = self.file.read(), time.monotonic()
+        seen, began = self._seen(), time.monotonic()
         while time.monotonic() - began < PATIENCE:
             time.sleep(BEAT / 5)
-            if (now := self.file.read()) != seen and now is not None:
+            if (now := self._seen()) != seen and now is not None:
                 raise in_use(self.file.parent, now)
             if now is None:
                 break
@@ -120,8 +122,8 @@ class _Beats:
             self.file.delete()
         made = self.file.create(self._text)
         time.sleep(BEAT)  # others that took it for gone may have deleted this file: the last one stays
-        if not made or (now := self.file.read()) != self._text:
-            raise in_use(self.file.parent, self.file.read() if not made else now)
+        if not made or (now := self._seen()) != self._text:
+            raise in_use(self.file.parent, self._seen() if not made else now)
 
     def _beat(self) -> None:
         while not self.over.wait(BEAT):
@@ -132,8 +134,17 @@ class _Beats:
     def release(self) -> None:
         if not self.over.is_set():
             self.over.set()
+            if self.beating is not None:  # a sign of life that is being written would come after the deletion
+                self.beating.join(PATIENCE)
             with suppress(OSError, DataError):
                 self.file.delete()
+
+    def _seen(self) -> str | None:
+        """The owner's file; None: there is none, or it is deleted at this moment."""
+        try:
+            return self.file.read()
+        except (OSError, DataError):
+            return None
 
     @property
     def _text(self) -> str:
