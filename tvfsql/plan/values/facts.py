@@ -1,4 +1,4 @@
-"""What is known of an expression besides its type. It is fixed where the expression is bound, from its tree."""
+"""Facts about an expression besides its type, taken from its tree when it is bound."""
 
 from __future__ import annotations
 

@@ -75,7 +75,7 @@ def fields(kind: SqlType) -> dict[str, SqlType]:
 
 
 def field_type(kind: SqlType, name: str) -> SqlType | None:
-    """The type of a struct's field of that name, in any case of letters; None if there is none."""
+    """The type of a struct's field of that name, whatever its case; None if the struct lacks it."""
     return next((of for field, of in fields(kind).items() if field.lower() == name.lower()), None)
 
 

@@ -52,7 +52,7 @@ def _at(index: exp.Expr) -> str:
 
 
 def field_of_row(kind: SqlType, name: str, of: str, span: Span | None = None) -> SqlType:
-    """The type of a field of a ROW, in any case of letters. Raises BindError if it is certain that there is none."""
+    """The type of a field of a ROW, whatever its case. Raises BindError if the ROW certainly lacks it."""
     if kind == UNKNOWN or kind.startswith(("map<", "variant", "array<struct<")):
         return UNKNOWN
     if not kind.startswith("struct<"):

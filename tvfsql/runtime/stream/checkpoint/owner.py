@@ -140,7 +140,7 @@ class _Beats:
                 self.file.delete()
 
     def _seen(self) -> str | None:
-        """The owner's file; None: there is none, or it is deleted at this moment."""
+        """The owner's file; None if it does not exist, or is being deleted."""
         try:
             return self.file.read()
         except (OSError, DataError):

@@ -17,7 +17,7 @@ NO_NUMBER = -1.0  # in place of NULL: numbers are in [0, 1)
 
 
 def last_copies(numbers: pa.Array) -> pa.Array:
-    """Which rows are the last copy of a row of the source, by their `$row`. Rows without one are none."""
+    """Which rows are the last copy of a source row, by their `$row`. A row without `$row` is not a copy."""
     values = numbers.fill_null(NO_NUMBER).to_numpy()
     return pa.array(np.append(values[1:] != values[:-1], [True][: len(values)]) & (values != NO_NUMBER))
 
