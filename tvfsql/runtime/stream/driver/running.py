@@ -268,7 +268,7 @@ class StreamDriver:
                 advance(control, END_OF_INPUT)
                 self.only_run, writer = True, writer.trigger(availableNow=True)
             elif last:
-                writer = writer.trigger(once=True)
+                writer = writer.trigger(availableNow=True) if of_connect(writer) else writer.trigger(once=True)
             elif self.stream.ends_at_once(writer):
                 self.announces = True
             elif not self.stream.endless:
@@ -332,7 +332,7 @@ class StreamDriver:
             if self.stream.report is not None:
                 self.stream.report(self.metrics.take(progress, self.counts))
             self._find_missing(progress, control)
-            if self.closed_before and self.seen > self.before:
+            if self.closed_before and self.seen > self.before and not of_connect(query):
                 refuse_rows(self.closed, table_reports(progress, control), self.stream.sources)
             if self.lives:
                 # it had not ended before the last look, so it began at most its length earlier
