@@ -9,6 +9,7 @@ from pathlib import Path
 
 import pytest
 from golden import CASES, GOLDENS, Case, PlanExtension, answer, assigned_again, cases, outcomes
+from golden_text import shown, tables_read
 from syrupy.assertion import SnapshotAssertion
 
 from tvfsql.api import Compiled
@@ -18,7 +19,7 @@ from tvfsql.rules import PHASES
 FOLDERS = sorted(path.name for path in CASES.iterdir() if path.is_dir() and path.name != "errors")
 ALL = cases(*FOLDERS)
 RULES = sorted({rule.name for phase in PHASES for rule in phase.rules})
-STAGES = {"logical": "logical", "steps": "trace", "physical": "physical", "pyspark": "code"}
+TABLES_READ = Case("tables_read")
 EVERYWHERE = ["window/hop_many_aggregates", "ordinary/over", "rules_off/two_phase"]  # explained in fresh processes
 
 
@@ -34,23 +35,25 @@ def compiled(case: Case) -> list[Compiled]:
     return [outcome for outcome in given(case) if isinstance(outcome, Compiled)]
 
 
-def stages(query: Compiled) -> str:
-    texts = {"sql": query.sql, **{title: query.explain(stage) for title, stage in STAGES.items()}}
-    return "\n\n".join(f"== {title} ==\n{text}" for title, text in texts.items())
-
-
 @pytest.mark.parametrize("case", ALL, ids=str)
 def test_plan(case: Case, golden: SnapshotAssertion) -> None:
     texts = [
-        stages(outcome) if isinstance(outcome, Compiled) else f"== answer ==\n{answer(outcome)}"
+        shown(outcome) if isinstance(outcome, Compiled) else f"== answer ==\n{answer(outcome)}"
         for outcome in given(case)
     ]
-    assert "\n\n".join(texts) + "\n" == golden
+    assert "\n".join(texts) + "\n" == golden
     fired = {step.rule for query in compiled(case) for step in query.steps}
     wanted, unwanted = case.directives("expect"), case.directives("expect-not")
     assert wanted | unwanted <= set(RULES), "no rule of that name"
     assert wanted <= fired
     assert not unwanted & fired
+
+
+@pytest.mark.parametrize("case", [TABLES_READ], ids=str)
+def test_the_calls_that_read_tables(case: Case, golden: SnapshotAssertion) -> None:
+    """Goldens name these calls. Here each stands once."""
+    calls = {name: call for each in ALL for query in compiled(each) for name, call in tables_read(query.code).items()}
+    assert "".join(f"{name} = {call}\n" for name, call in sorted(calls.items())) == golden
 
 
 @pytest.mark.parametrize("rule", RULES)
@@ -68,7 +71,7 @@ def test_cases_that_mean_the_same_have_the_same_plan(case: Case) -> None:
 
 
 def test_no_golden_is_left_without_its_case() -> None:
-    known = {case.golden for case in (*ALL, *cases("errors"))}
+    known = {case.golden for case in (*ALL, *cases("errors"), TABLES_READ)}
     assert {path for path in GOLDENS.rglob("*") if path.is_file()} == known
 
 
