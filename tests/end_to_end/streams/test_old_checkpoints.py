@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable
 from pathlib import Path
 from typing import TYPE_CHECKING
 from zipfile import ZipFile
@@ -18,19 +17,12 @@ from tvfsql.plan.checkpoint.changes import changes
 from tvfsql.plan.checkpoint.manifest import Manifest
 
 if TYPE_CHECKING:
-    from _pytest.mark import ParameterSet
     from pyspark.sql import SparkSession
 
 USUAL = ("hop", "last_row")  # `make soak` tries all
 
 
-def kept(names: Iterable[str]) -> list[ParameterSet]:
-    """The names, without those whose checkpoint has not been written yet: `python tests/support/old_checkpoints.py`."""
-    mark = pytest.mark.skip(reason="python tests/support/old_checkpoints.py")
-    return [pytest.param(name, marks=() if (KEPT / f"{name}.json").exists() else mark) for name in names]
-
-
-@pytest.mark.parametrize("name", kept(CASES))
+@pytest.mark.parametrize("name", CASES)
 def test_the_manifest_of_an_older_release_is_that_of_the_query(name: str) -> None:
     """Names and code of this release are its own matter; what is kept must be told as it was."""
     old = CASES[name]
@@ -44,7 +36,7 @@ def test_the_manifest_of_an_older_release_is_that_of_the_query(name: str) -> Non
 
 @pytest.mark.soak
 @pytest.mark.spark
-@pytest.mark.parametrize("name", kept(CASES if SOAK else USUAL))
+@pytest.mark.parametrize("name", CASES if SOAK else USUAL)
 def test_a_checkpoint_of_an_older_release_goes_on(spark: SparkSession, name: str, tmp_path: Path) -> None:
     """If the layout of state changes, it must be migrated: the archives are never written again."""
     expected = unpack(name, tmp_path)
@@ -53,7 +45,7 @@ def test_a_checkpoint_of_an_older_release_goes_on(spark: SparkSession, name: str
 
 @pytest.mark.soak
 @pytest.mark.spark
-@pytest.mark.parametrize("name", kept(EXTENDED if SOAK else ["temporal_join"]))
+@pytest.mark.parametrize("name", EXTENDED if SOAK else ["temporal_join"])
 def test_a_table_is_added_to_a_checkpoint_of_an_older_release(spark: SparkSession, name: str, tmp_path: Path) -> None:
     """It has no rows, so all others are as without it."""
     expected = unpack(name, tmp_path)

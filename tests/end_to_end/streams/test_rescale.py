@@ -92,7 +92,7 @@ def test_a_rescale_that_is_killed_is_taken_back_or_finished(
     with monkeypatch.context() as patch, pytest.raises(Killed):
         patch.setattr(rescale, "rewrite", killed_when_written)  # after what the first one wrote has been taken back
         rescaled(2, 3)
-    assert size_in(tmp_path) == Size(2, 4)
+    assert size_in(tmp_path) == Size(2, 2)
     with monkeypatch.context() as patch, pytest.raises(Killed):
         patch.setattr(rewriter, "_write_metadata", killed)  # completes the second one, and is not committed
         rescaled(3, 8)
@@ -132,13 +132,13 @@ def test_more_tasks_than_key_groups_are_refused(tmp_path: Path) -> None:
         raise AssertionError("Spark is not needed")
 
     out = io.StringIO()
-    with pytest.raises(OptionError, match="has 4 key groups, so 1 of 5 tasks would be idle") as refused:
+    with pytest.raises(OptionError, match="has 2 key groups, so 3 of 5 tasks would be idle") as refused:
         rescale_streams(start, folder, 5, None, out)
     assert refused.value.hint == "--tasks 5 --key-groups 5"
     with pytest.raises(OptionError, match="would have 2 key groups, so 1 of 3 tasks would be idle"):
         rescale_streams(start, folder, 3, 2, out)
-    rescale_streams(start, folder, 1, 4, out)
-    assert out.getvalue() == "stream 1: 1 task and 4 key groups already\n"
+    rescale_streams(start, folder, 2, 2, out)
+    assert out.getvalue() == "stream 1: 2 tasks and 2 key groups already\n"
     with pytest.raises(TvfSqlError, match="there is no folder"):
         rescale_streams(start, str(tmp_path / "nothing"), 2, None, out)
 
@@ -212,11 +212,11 @@ def test_another_number_in_the_script_is_refused(tmp_path: Path) -> None:
     assert change.lines == [
         "  pipeline.max-parallelism: state is divided into the old number of key groups",
         "    - 8",
-        "    + 4",
+        "    + 2",
     ]
     with pytest.raises(OptionError) as refused:
         refuse_changes(stream, [change], changed_input=True)
-    assert str(refused.value.hint).startswith("tvfsql rescale CHECKPOINT --key-groups 4")
+    assert str(refused.value.hint).startswith("tvfsql rescale CHECKPOINT --key-groups 2")
     silent = replace(found, operators=tuple(replace(one, settings={}) for one in found.operators))
     known = {name for one in found.operators for name in one.settings or {}} - {PARALLELISM}
     assert PARALLELISM not in {change.what for change in changes(found, silent)}

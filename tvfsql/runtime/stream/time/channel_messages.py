@@ -107,7 +107,7 @@ class ChannelWatermarks:
     def slice_cuts(self, batch: WatermarkColumns, span: Span) -> list[int]:
         """The cuts of a batch: numbers of rows after which a watermark has passed the end of a slice."""
         found = set[int]()
-        for at, running in self._running(batch):
+        for _, at, running in self._running(batch):
             numbers = span.numbers(running + 1)
             found |= set((at[np.flatnonzero(np.diff(numbers) > 0)] + 1).tolist())
         return sorted(found)
@@ -115,33 +115,36 @@ class ChannelWatermarks:
     def session_cuts(self, batch: WatermarkColumns, times: pa.Array) -> list[int]:
         """The cuts of a batch, as numbers of rows. `times` are the rows' times in epoch microseconds.
 
-        There is a cut before each row that may be late, if a watermark has moved since the last cut. Between two cuts
-        the order of rows and watermarks does not matter to sessions: no row there touches a session that a watermark
-        there closes.
+        There is a cut before each row that may be late, and before the first row of each channel, if a watermark has
+        moved since the last cut. Between two cuts the order of rows and watermarks does not matter to sessions: no row
+        there touches a session that a watermark there closes, and no channel there holds back what came before it.
         """
         rows = len(batch.micros)
-        moved, latest = np.zeros(rows, dtype=np.bool_), np.full(rows, NEVER)
-        for at, running in self._running(batch):
+        moved, appears, latest = np.zeros(rows, np.bool_), np.zeros(rows, np.bool_), np.full(rows, NEVER)
+        of_rows = batch.control.is_null().to_numpy(zero_copy_only=False)
+        for channel, at, running in self._running(batch):
             moved[at], latest[at] = np.diff(running) > 0, running[1:]
+            if channel not in self.watermarks:
+                appears[at[of_rows[at]][:1]] = True
         # no watermark of the operator is later than the latest one of a channel, which need not be in this batch
         before = max((known for known in self.watermarks.values() if known is not None), default=NEVER)
         latest = np.maximum.accumulate(np.append(before, latest))[:-1]
         moves = np.append(any(watermark is not None for watermark in self.unreported.values()), moved).cumsum()[:-1]
         late = pc.fill_null(times, -NEVER).to_numpy() // 1000 - 1 <= latest
-        at = np.flatnonzero(late & (moves > 0))
+        at = np.flatnonzero((late | appears) & (moves > 0))
         _, first = np.unique(moves[at], return_index=True)
         return sorted({*at[first].tolist()})
 
-    def _running(self, batch: WatermarkColumns) -> Iterator[tuple[Ints, Ints]]:
-        """For each channel: the positions of its rows, and its largest watermark (epoch ms) before the first of them
-        and after each."""
+    def _running(self, batch: WatermarkColumns) -> Iterator[tuple[str, Ints, Ints]]:
+        """For each channel: its name, the positions of its rows, and its largest watermark (epoch ms) before the first
+        of them and after each."""
         watermarks: Ints = pc.fill_null(batch.micros, NEVER).to_numpy() // 1000
         named = pc.fill_null(batch.channels, SOURCE)
         for channel in named.unique().to_pylist():
             at = np.flatnonzero(pc.equal(named, channel).to_numpy(zero_copy_only=False))
             before = self.watermarks.get(channel)
             first = NEVER // 1000 if before is None else before
-            yield at, np.maximum.accumulate(np.append(first, watermarks[at]))
+            yield channel, at, np.maximum.accumulate(np.append(first, watermarks[at]))
 
     def _note(self, channel: str | None, watermark: int | None) -> None:
         self.watermarks[channel] = self.unreported[channel] = larger(self.watermarks.get(channel), watermark)
