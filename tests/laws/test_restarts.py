@@ -59,6 +59,26 @@ def test_cuts_and_restarts_change_no_row(spark: SparkSession, tmp_path: Path, mo
             assert Counter(map(plain, session.sql(query).collect())) == rows
 
 
+@pytest.mark.spark
+@pytest.mark.soak
+def test_a_restart_before_each_of_many_micro_batches_changes_no_row(spark: SparkSession, tmp_path: Path) -> None:
+    """Each run has the rows of one micro-batch; there are 100 of them in `make soak`. A run without rows adds none."""
+    query, window = HOP
+    batches = random_batches(random.Random(1), late=True, batches=100 if SOAK else 5, rows=12)
+    rows: Counter[Out] = Counter()
+    dropped = 0
+    for number in range(1, len(batches) + 1):
+        write_files(tmp_path / "in", [[shown(event) for event in batch] for batch in batches[:number]])
+        for again in (False, True) if number % 20 == 3 else (False,):
+            session = Session(spark, mode="streaming", checkpoint=tmp_path / "checkpoint", final=number == len(batches))
+            create_table(session, "bid", COLUMNS, tmp_path / "in")
+            found = Counter(map(plain, session.sql(query).collect()))
+            assert not (again and found)
+            rows += found
+            dropped += session.counts["numLateRecordsDropped"]
+    assert (rows, dropped) == model_rows(window, batches)
+
+
 def model_rows(window: Window, batches: list[list[Event]]) -> tuple[Counter[Out], int]:
     """The rows of all windows, and how many rows of the input were late."""
     model = Model(window)

@@ -19,19 +19,20 @@ HOP = QUERY.format("HOP", "INTERVAL '2' SECOND, INTERVAL '40' SECOND, INTERVAL '
 CUMULATE = QUERY.format("CUMULATE", "INTERVAL '3' SECOND, INTERVAL '30' SECOND"), Cumulate(3000, 30_000)
 
 
-def random_batches(draw: random.Random, *, late: bool) -> list[list[Event]]:
-    """Rows up to DISORDER out of order, about every third with a watermark; with `late` some rows are older."""
+def random_batches(draw: random.Random, *, late: bool, batches: int = BATCHES, rows: int = ROWS) -> list[list[Event]]:
+    """Up to `rows` rows for each of the batches, up to DISORDER out of order, about every third with a watermark; with
+    `late` some rows are older."""
     now = draw.randrange(-50_000, 50_000)
-    batches = []
-    for _ in range(BATCHES):
+    made = []
+    for _ in range(batches):
         events = []
-        for _ in range(draw.randrange(ROWS // 2, ROWS)):
+        for _ in range(draw.randrange(rows // 2, rows)):
             now += draw.randrange(400)
             ts = now - draw.randrange(80_000 if late and draw.randrange(9) == 0 else DISORDER)
             mark = draw.choice([None, None, now - DISORDER])
             events.append(Event(draw.choice(["a", "b", "", None]), ts, mark, draw.randrange(50)))
-        batches.append(events)
-    return batches
+        made.append(events)
+    return made
 
 
 def shown(event: Event) -> dict[str, Any]:

@@ -7,8 +7,10 @@ case with `each` stands for one situation for each choice of parts. The first co
 from __future__ import annotations
 
 import json
+import re
 from collections.abc import Iterator, Mapping
 from dataclasses import dataclass, field, replace
+from datetime import datetime, timedelta
 from itertools import product
 from pathlib import Path
 from typing import Any
@@ -22,6 +24,7 @@ ANSWERS = HERE / "data" / "flink_conformance.json"
 MODES = ("batch", "streaming")
 MARKS = ("different", "refused", "beyond")
 OP = "$op"
+DELAY = re.compile(r"WATERMARK FOR \w+ AS \w+ - INTERVAL '([\d.]+)' (SECOND|MINUTE|HOUR)")
 
 
 class Loader(yaml.SafeLoader):
@@ -65,11 +68,13 @@ class Table:
     def objects(self) -> list[dict[str, Any]]:
         return [dict(zip(self.names, row, strict=True)) for row in self.rows]
 
-    def steps_back(self) -> set[int]:
-        """The positions of rows whose time is before that of an earlier row."""
+    def behind(self) -> set[int]:
+        """The positions of rows that come behind the watermark of the rows before them."""
         column = self.names.index("ts") if self.fields else self.changes
-        times = [str(row[column]) for row in self.rows]
-        return {at for at in range(1, len(times)) if times[at] < max(times[:at])}
+        times = [datetime.fromisoformat(str(row[column])) for row in self.rows]
+        delay = DELAY.search(self.more)
+        waited = timedelta(**{delay[2].lower() + "s": float(delay[1])}) if delay else timedelta()
+        return {at for at in range(1, len(times)) if times[at] < max(times[:at]) - waited}
 
 
 @dataclass(frozen=True)

@@ -18,7 +18,6 @@ from conformance import OP, Situation, Table
 
 from tvfsql import Session
 from tvfsql.errors import Span, TvfSqlError
-from tvfsql.runtime.frames.print_table import OP as KIND
 from tvfsql.runtime.host.failures import translated
 from tvfsql.runtime.local_spark.start import for_tiny_data
 from tvfsql.testing.run import run_case
@@ -28,7 +27,7 @@ if TYPE_CHECKING:
     from pyspark.sql import SparkSession
 
 PLACE = Span(0, 1)
-CHANGES = "op"  # the column of the kind of a change, in rows
+CHANGES = "op"  # the column of the kind of a change, in rows that go in and that come out
 
 
 @dataclass(frozen=True)
@@ -55,11 +54,11 @@ def answer(situation: Situation, mode: str, spark: SparkSession, folder: Path) -
     types: tuple[str, ...] = ()
     for step in result.steps:
         for given in step.given.values():
-            types = tuple(t for t, n in zip(given.types, given.columns, strict=True) if n != KIND)
+            types = tuple(t for t, n in zip(given.types, given.columns, strict=True) if n != CHANGES)
             for row in given.rows:
                 kind, values = "+I", [*row]
-                if KIND in given.columns:
-                    kind = values.pop(given.columns.index(KIND))
+                if CHANGES in given.columns:
+                    kind = values.pop(given.columns.index(CHANGES))
                 left[written(texts(values, types))] += 1 if kind.startswith("+") else -1
     assert all(count >= 0 for count in left.values()), left
     return Answer(+left, types, late=sum(step.late for step in result.steps))
@@ -109,10 +108,10 @@ def batch_step(tables: Sequence[Table]) -> Step:
 
 
 def stream_steps(tables: Sequence[Table]) -> Iterator[Step]:
-    """A micro-batch begins at each row that comes after a later one, so that the same rows are late as if each row
+    """A micro-batch begins at each row that comes behind the watermark, so that the same rows are late as if each row
     were a micro-batch. There are at least two, and the stream resumes from its state before the one in the middle."""
     most = max((len(table.rows) for table in tables), default=0)
-    cuts = {most // 2} | {at for table in tables for at in table.steps_back()}
+    cuts = {most // 2} | {at for table in tables for at in table.behind()}
     ends = sorted({0, *cuts, most})
     for start, stop in pairwise(ends):
         given = {table.name: rows(table.objects()[start:stop]) for table in tables}
