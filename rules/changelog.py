@@ -7,10 +7,11 @@ from dataclasses import dataclass, replace
 from tvfsql.options import Options
 from tvfsql.plan.aggregate.call import counted, finished, holes, needs_slices, retractable, row_of, sum_of_list
 from tvfsql.plan.aggregate.collector import Collector
+from tvfsql.plan.aggregate.columns import AggCall
 from tvfsql.plan.aggregate.table import AGGREGATES, EACH
 from tvfsql.plan.analysis.properties import is_changelog
 from tvfsql.plan.node import Node
-from tvfsql.plan.nodes import AggCall, Expand, Filter, Item, Project, Scan, SetOperation, Unnest
+from tvfsql.plan.nodes import Expand, Filter, Item, Project, Scan, SetOperation, Unnest
 from tvfsql.plan.tables.internal_columns import SIGN
 from tvfsql.plan.values.scalar import Scalar, column, free_name, template, text
 from tvfsql.plan.values.types import is_float, is_integer

@@ -3,11 +3,11 @@
 from __future__ import annotations
 
 from tvfsql.options import Options
-from tvfsql.plan.analysis.proctime import is_proctime
 from tvfsql.plan.analysis.properties import window_of
 from tvfsql.plan.deduplicate import Deduplicate
 from tvfsql.plan.node import Node
 from tvfsql.plan.nodes import Filter, Item, Project
+from tvfsql.plan.proctime import is_proctime
 from tvfsql.plan.rank import RANK_TYPE, Rank
 from tvfsql.plan.values.scalar import text
 from tvfsql.planner import rule

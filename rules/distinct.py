@@ -10,11 +10,12 @@ from tvfsql.options import Options
 from tvfsql.options.known import BUCKETS, DISTINCT_SPLIT, LATE_OUTPUT
 from tvfsql.plan.aggregate.call import counted, finished, holes, row_of
 from tvfsql.plan.aggregate.collector import Collector
+from tvfsql.plan.aggregate.columns import AggCall
 from tvfsql.plan.aggregate.function import Share
 from tvfsql.plan.aggregate.table import AGGREGATES
 from tvfsql.plan.analysis.properties import is_changelog
 from tvfsql.plan.node import Node
-from tvfsql.plan.nodes import AggCall, Aggregate, Expand, Item, Project
+from tvfsql.plan.nodes import Aggregate, Expand, Item, Project
 from tvfsql.plan.values.scalar import Scalar, column, free_name, template
 from tvfsql.plan.values.types import SqlType, is_orderable
 from tvfsql.plan.window import Cumulate, Session, Window

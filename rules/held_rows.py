@@ -5,11 +5,12 @@ from __future__ import annotations
 from dataclasses import replace
 
 from tvfsql.options import Options
+from tvfsql.plan.aggregate.columns import AggCall
 from tvfsql.plan.aggregate.table import ROWS
 from tvfsql.plan.aggregate.top_rows import TopRows, top_rows
 from tvfsql.plan.analysis.properties import is_changelog
 from tvfsql.plan.node import Field, Node
-from tvfsql.plan.nodes import AggCall, Filter, Project, Unnest, directions
+from tvfsql.plan.nodes import Filter, Project, Unnest, directions
 from tvfsql.plan.rank import WindowDeduplicate, WindowTopN
 from tvfsql.plan.tables.internal_columns import WINDOW_COLUMNS
 from tvfsql.plan.values.scalar import column, free_name, quoted, template

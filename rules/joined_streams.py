@@ -6,13 +6,14 @@ from collections.abc import Mapping
 from dataclasses import dataclass, field, replace
 
 from tvfsql.options import Options
+from tvfsql.plan.aggregate.columns import AggCall
 from tvfsql.plan.aggregate.table import ROWS
 from tvfsql.plan.analysis.properties import window_of
 from tvfsql.plan.analysis.sharing import of_shared
 from tvfsql.plan.joins.equal_pair import EqualPair
 from tvfsql.plan.joins.window_join import WindowJoin
 from tvfsql.plan.node import Field, Node
-from tvfsql.plan.nodes import AggCall, Filter, Item, Project, SetOperation, Unnest
+from tvfsql.plan.nodes import Filter, Item, Project, SetOperation, Unnest
 from tvfsql.plan.tables.internal_columns import WINDOW_COLUMNS
 from tvfsql.plan.values.scalar import Scalar, column, free_name, quoted, template, text
 from tvfsql.plan.values.types import SqlType

@@ -8,10 +8,11 @@ from tvfsql.options import Options
 from tvfsql.plan.aggregate.call import finished, holes, mergeable, needs_slices, row_of, single, sum_of_list
 from tvfsql.plan.aggregate.chosen_values import Quantiles
 from tvfsql.plan.aggregate.collector import Collector
+from tvfsql.plan.aggregate.columns import AggCall, PartialColumn
 from tvfsql.plan.aggregate.function import MergeKind
 from tvfsql.plan.analysis.properties import is_changelog
 from tvfsql.plan.node import Node
-from tvfsql.plan.nodes import AggCall, Item, Project
+from tvfsql.plan.nodes import Item, Project
 from tvfsql.plan.tables.internal_columns import BEFORE, SLICE_END, WINDOW_COLUMNS
 from tvfsql.plan.values.scalar import Scalar, column, free_name, template, text
 from tvfsql.plan.window import Hop, Session, Window
@@ -19,7 +20,6 @@ from tvfsql.plan.window_nodes import (
     DistinctValues,
     GlobalWindowAggregate,
     LocalWindowAggregate,
-    PartialColumn,
     WindowAggregate,
 )
 from tvfsql.planner import rule

@@ -5,10 +5,11 @@ from __future__ import annotations
 from dataclasses import replace
 
 from tvfsql.options import Options
+from tvfsql.plan.aggregate.columns import AggCall
 from tvfsql.plan.analysis.properties import WindowColumns, is_changelog, window_of
 from tvfsql.plan.analysis.sharing import of_shared
 from tvfsql.plan.node import Node
-from tvfsql.plan.nodes import AggCall, Aggregate, Distinct, Filter, Item, Project
+from tvfsql.plan.nodes import Aggregate, Distinct, Filter, Item, Project
 from tvfsql.plan.tables.internal_columns import WINDOW_COLUMNS
 from tvfsql.plan.values.scalar import column, free_name, template
 from tvfsql.plan.window import Session, one_per_end

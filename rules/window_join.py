@@ -3,7 +3,8 @@
 from __future__ import annotations
 
 from tvfsql.options import Options
-from tvfsql.plan.joins.window_join import WindowJoin, window_join
+from tvfsql.plan.analysis.window_joins import window_join
+from tvfsql.plan.joins.window_join import WindowJoin
 from tvfsql.plan.node import Node
 from tvfsql.plan.nodes import Join
 from tvfsql.planner import rule

@@ -5,10 +5,10 @@ from __future__ import annotations
 from collections.abc import Iterable
 
 from tvfsql.options import Options
-from tvfsql.plan.analysis.proctime import is_proctime
 from tvfsql.plan.analysis.properties import window_of
 from tvfsql.plan.node import Node
 from tvfsql.plan.nodes import Filter, Item, Project
+from tvfsql.plan.proctime import is_proctime
 from tvfsql.plan.rank import RANK_TYPE, Rank, WindowDeduplicate, WindowTopN
 from tvfsql.plan.values.scalar import Ref, Scalar, text
 from tvfsql.planner import rule

@@ -79,7 +79,7 @@ def test_more_than_a_thousand_variables_may_have_one_name() -> None:
 
 def test_a_dataframes_columns_have_names_that_can_be_read() -> None:
     from tvfsql.catalog import Catalog, Table
-    from tvfsql.catalog.catalog import TableColumn
+    from tvfsql.catalog.table import TableColumn
 
     with pytest.raises(TvfSqlError, match=r"the column \$control of t"):
         Catalog().add(Table("t", (TableColumn("$control", "bigint"),)))

@@ -8,7 +8,7 @@ import pytest
 
 from tvfsql.api import Session
 from tvfsql.catalog import Table
-from tvfsql.catalog.catalog import TableColumn
+from tvfsql.catalog.table import TableColumn
 from tvfsql.catalog.connectors import KNOWN_CONNECTORS
 from tvfsql.errors import DataError, Span
 from tvfsql.shell.completion import TABLE_OPTIONS, candidates

@@ -13,6 +13,7 @@ from prompt_toolkit.output import DummyOutput
 from tvfsql.api import Session
 from tvfsql.charts import Chart, Size, draw_chart, read_chart
 from tvfsql.errors import BindError, DataError
+from tvfsql.shell.commands import run_command
 from tvfsql.shell.drawing import Screen
 from tvfsql.shell.live.kept import KeptRows
 from tvfsql.shell.live.view import LiveView
@@ -215,7 +216,7 @@ def test_what_cannot_be_drawn(asked: str, message: str) -> None:
 
 
 def test_a_chart_of_a_stream_is_refused_before_spark_starts(capsys: pytest.CaptureFixture[str]) -> None:
-    shell = Shell(Session(mode="streaming"), terminal=True)
+    shell = Shell(Session(mode="streaming"), run_command, terminal=True)
     assert shell.run("CREATE TABLE t (n INT, item STRING) WITH ('connector' = 'datagen');")
     shell.last = "SELECT item, n FROM t"
     assert not shell.run("\\chart lines n BY itme")

@@ -22,7 +22,7 @@ from prompt_toolkit.output import DummyOutput
 from tvfsql.api import Session
 from tvfsql.errors import DataError, TvfSqlError
 from tvfsql.shell import run_shell
-from tvfsql.shell.commands import COMMANDS
+from tvfsql.shell.commands import COMMANDS, run_command
 from tvfsql.shell.drawing import Screen, draw
 from tvfsql.shell.files import history_file, start_file
 from tvfsql.shell.interrupts import interruptible
@@ -112,7 +112,7 @@ def test_a_statement_set_is_one_piece(begin: str) -> None:
 
 @pytest.fixture
 def shell() -> Shell:
-    shell = Shell(Session())
+    shell = Shell(Session(), run_command)
     assert shell.run(BID)
     return shell
 
@@ -196,7 +196,7 @@ def test_the_last_query_keeps_a_hint_at_its_end_and_is_then_no_view(
 
 def test_a_hint_about_the_mode_can_be_typed(capsys: pytest.CaptureFixture[str]) -> None:
     for mode, hint in ((None, "SET 'execution.runtime-mode' = 'batch'"), ("streaming", "--mode batch")):
-        shell = Shell(Session(mode=mode, options={"execution.runtime-mode": "streaming"}))
+        shell = Shell(Session(mode=mode, options={"execution.runtime-mode": "streaming"}), run_command)
         told = said(shell, f"{BID}SELECT item FROM bid ORDER BY item;", capsys)
         assert f"hint: leave it out, or use {hint}\n" in told
 
@@ -399,8 +399,10 @@ def test_less_ends_with_q_and_with_ctrl_c(monkeypatch: pytest.MonkeyPatch) -> No
 
     monkeypatch.delenv("PAGER", raising=False)
     monkeypatch.delenv("LESS", raising=False)
-    program = "from tvfsql.shell.state import Shell; from tvfsql.api import Session; "
-    program += "shell = Shell(Session(), terminal=True); [print(shell.run('\\\\df'), each) for each in ('one', 'two')]"
+    program = "from tvfsql.api import Session; from tvfsql.shell.commands import run_command; "
+    program += "from tvfsql.shell.state import Shell; "
+    program += "shell = Shell(Session(), run_command, terminal=True); "
+    program += "[print(shell.run('\\\\df'), each) for each in ('one', 'two')]"
     child = pexpect.spawn(sys.executable, ["-c", program], encoding="utf-8", timeout=PATIENCE, dimensions=(24, 80))
     child.expect("ARRAY_")
     child.expect(r"\n:")
@@ -417,7 +419,7 @@ def test_less_ends_with_q_and_with_ctrl_c(monkeypatch: pytest.MonkeyPatch) -> No
 
 @pytest.mark.spark
 def test_rows_are_limited_and_the_last_query_is_a_view(spark: SparkSession, capsys: pytest.CaptureFixture[str]) -> None:
-    shell = Shell(Session(spark), terminal=True)
+    shell = Shell(Session(spark), run_command, terminal=True)
     shell.settings.limit = 2
     assert shell.run("SELECT * FROM (VALUES (1), (2), (3)) AS t(n) ORDER BY n;")
     told = capsys.readouterr()

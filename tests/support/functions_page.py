@@ -7,8 +7,8 @@ from __future__ import annotations
 from collections.abc import Iterator
 from pathlib import Path
 
+from tvfsql.bind.flink.function import Function
 from tvfsql.bind.flink.functions import collections, conditions, json, numbers, texts, times
-from tvfsql.bind.flink.functions.function import Function
 
 PAGE = Path(__file__).parents[2] / "docs" / "functions.md"
 HEAD = """\

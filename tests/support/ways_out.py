@@ -21,6 +21,7 @@ from tvfsql.notebook import run as magic
 from tvfsql.runtime.host.row_formats import FORMATS
 from tvfsql.runtime.local_spark.start import start_spark
 from tvfsql.runtime.stream.inspect import STATE_TABLES
+from tvfsql.shell.commands import run_command
 from tvfsql.shell.state import Shell
 
 ZONE = "America/Los_Angeles"
@@ -63,7 +64,7 @@ def in_mode(spark: object, mode: str, folder: str) -> None:
     told(f"{mode} html", session.sql(NESTED)._repr_html_())
     told(f"{mode} print", printed(lambda: session.execute("INSERT INTO out SELECT ts FROM m")))
     told(f"{mode} bad", failed(lambda: session.sql("SELECT n, ts FROM bad").collect()))
-    shell = Shell(session, out=None)
+    shell = Shell(session, run_command, out=None)
     told(f"{mode} shell and chart", printed(lambda: shell.run(f"{WINDOWS};") and shell.run("\\chart n\n")))
     told(f"{mode} notebook", printed(lambda: magic("--chart n", WINDOWS, {"tvfsql_session": session})))
     code = Path(folder, f"{mode}.py")

@@ -19,9 +19,9 @@ from tvfsql.options.known import REUSE, RUNTIME_MODE, ZONE
 from tvfsql.physical import lower
 from tvfsql.physical.streams.micro_batch import goes_by_micro_batch
 from tvfsql.plan.analysis.sharing import Shared, common_trunks, over_shared, share, told_once, trunks
-from tvfsql.plan.function import UserFunction, functions_in
-from tvfsql.plan.node import Node
+from tvfsql.plan.node import Node, functions_in
 from tvfsql.plan.nodes import Scan
+from tvfsql.plan.values.user_function import UserFunction
 from tvfsql.planner import Planner
 from tvfsql.rules import PHASES
 from tvfsql.syntax import ast, statements

@@ -9,7 +9,7 @@ from pathlib import Path
 from tvfsql.api.program import Stages, code_of
 from tvfsql.emit.jobs import CHECKPOINT
 from tvfsql.errors import DataError
-from tvfsql.plan.function import functions_in
+from tvfsql.plan.node import functions_in
 from tvfsql.runtime.cluster.code import our_zip, zip_of
 from tvfsql.runtime.cluster.workers import NEEDED
 from tvfsql.runtime.local_spark.start import MEANING

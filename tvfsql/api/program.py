@@ -19,8 +19,7 @@ from tvfsql.physical.operators import TableSourceScan
 from tvfsql.physical.streams.input_tables import input_tables, last_operators
 from tvfsql.plan.analysis.sharing import by_itself, shared_by
 from tvfsql.plan.checkpoint.manifest import Known, Manifest
-from tvfsql.plan.function import functions_in
-from tvfsql.plan.node import Node
+from tvfsql.plan.node import Node, functions_in
 from tvfsql.planner import Step
 from tvfsql.room import with_room
 from tvfsql.secrets import stars

@@ -27,7 +27,7 @@ from tvfsql.errors import BindError, DataError, OptionError, Span, UnsupportedEr
 from tvfsql.options import Options
 from tvfsql.options.known import FINAL, START_MODE, ZONE
 from tvfsql.runtime.cluster.asked import MASTER, REMOTE
-from tvfsql.runtime.cluster.files import place_of
+from tvfsql.runtime.cluster.place_of import place_of
 from tvfsql.syntax import statements
 
 if TYPE_CHECKING:

@@ -16,14 +16,15 @@ from tvfsql.bind.spark_text.functions import check_functions
 from tvfsql.bind.spelled_aggregates import respelled
 from tvfsql.bind.user_function_calls import check_arguments
 from tvfsql.errors import BindError, Span, UnsupportedError
+from tvfsql.plan.aggregate.columns import AggCall
 from tvfsql.plan.aggregate.function import Accepts, AggregateFunction
 from tvfsql.plan.aggregate.percentiles import of_chosen
 from tvfsql.plan.aggregate.table import AGGREGATES
-from tvfsql.plan.function import UserFunction
 from tvfsql.plan.node import Node
-from tvfsql.plan.nodes import AggCall, Aggregate, Item, Project
+from tvfsql.plan.nodes import Aggregate, Item, Project
 from tvfsql.plan.values.scalar import Scalar, column, free_name, text
 from tvfsql.plan.values.types import SqlType, shown
+from tvfsql.plan.values.user_function import UserFunction
 
 EVENT_TIME = ("FIRST_VALUE", "LAST_VALUE", "LISTAGG", "COLLECT", "COLLECT_LIST", "ARRAY_AGG")
 

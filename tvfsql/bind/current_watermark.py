@@ -9,9 +9,9 @@ from sqlglot import exp
 
 from tvfsql.bind.scope import CURRENT_WATERMARK, Relation, Visible, calls_of
 from tvfsql.errors import BindError, Span
-from tvfsql.plan.analysis.proctime import is_proctime
 from tvfsql.plan.node import Node
 from tvfsql.plan.nodes import CurrentWatermark
+from tvfsql.plan.proctime import is_proctime
 from tvfsql.plan.values.scalar import free_name
 from tvfsql.plan.window_nodes import WindowTableFunction
 from tvfsql.syntax import ast

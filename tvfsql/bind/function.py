@@ -21,8 +21,8 @@ from tvfsql.bind.spark_text.functions import functions, is_known
 from tvfsql.errors import BindError, Span, SqlSyntaxError, UnsupportedError, nearest
 from tvfsql.functions import DETERMINISTIC, RETURNS
 from tvfsql.plan.aggregate.table import AGGREGATES
-from tvfsql.plan.function import MANY, UserFunction
 from tvfsql.plan.values.types import SqlType
+from tvfsql.plan.values.user_function import MANY, UserFunction
 from tvfsql.syntax import statements
 from tvfsql.syntax.type_words import parse_type
 

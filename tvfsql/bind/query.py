@@ -4,23 +4,23 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field, replace
-from functools import partial
 from itertools import count, repeat, zip_longest
 from typing import Generic, TypeVar
 
 from tvfsql.bind import scalar
 from tvfsql.bind.aggregate import Grouping
 from tvfsql.bind.current_watermark import with_current_watermark
-from tvfsql.bind.joins.semi import matched
 from tvfsql.bind.joins.unnest import UnknownElements
+from tvfsql.bind.pass_through.queries import bind_ordinary
 from tvfsql.bind.rank import Ranking, ranks_by_time, ranks_windows
 from tvfsql.bind.relation import Sources, filtered
 from tvfsql.bind.scalar import Resolved
 from tvfsql.bind.scope import Bound, Relation, resolve
+from tvfsql.bind.semi_join import matched
 from tvfsql.bind.set_operation import in_common_types
-from tvfsql.bind.spark_text.queries import bind_ordinary
-from tvfsql.bind.views import bound_view
-from tvfsql.catalog import Catalog
+from tvfsql.bind.user_function_calls import with_functions
+from tvfsql.bind.views import bound_view, has_asterisk
+from tvfsql.catalog import Catalog, View
 from tvfsql.errors import BindError, Span, nearest, spanning
 from tvfsql.options import Options
 from tvfsql.plan import nodes
@@ -29,7 +29,7 @@ from tvfsql.plan.nodes import Item, Order, Project
 from tvfsql.plan.rank import RANK_TYPE
 from tvfsql.plan.values.scalar import Scalar, column, free_name
 from tvfsql.plan.values.types import SqlType, fields
-from tvfsql.syntax import ast
+from tvfsql.syntax import ast, statements
 
 T = TypeVar("T")
 U = TypeVar("U")
@@ -85,9 +85,22 @@ class QueryBinder:
             binder = replace(binder, ctes={**binder.ctes, cte.name.lower(): replace(bound, names=names)})
         return binder._body(query)
 
+    def bind_view(self, view: View) -> Bound:
+        """Bind the query of a view, which does not see the CTEs of the query that reads it."""
+        create = view.definition
+        assert isinstance(create, statements.CreateView), view.name
+        tables = view.tables if has_asterisk(create.query) else None
+        within = replace(self, ctes={}, views=(*self.views, view.name), tables=tables)
+        return within.bind(with_functions(create.query, self.catalog.functions))
+
     @property
     def _sources(self) -> Sources:
-        return Sources(self.catalog, self.options, self.ctes, self.bind, partial(bound_view, self), self.tables)
+        return Sources(self.catalog, self.options, self.ctes, self.bind, self._view, self.tables)
+
+    def _view(self, view: View, span: Span) -> Bound:
+        if view.name in self.views:
+            raise BindError(f"view {view.name} cannot read itself", span=span, hint="another name")
+        return bound_view(view, span, self.bind_view)
 
     # ---- bodies --------------------------------------------------------------------------------------
 

@@ -9,10 +9,10 @@ from tvfsql.bind import scalar
 from tvfsql.bind.scalar import Resolved
 from tvfsql.bind.scope import Relation
 from tvfsql.bind.spark_text.functions import is_proctime as is_proctime_call
-from tvfsql.plan.analysis.proctime import is_proctime
 from tvfsql.plan.analysis.properties import unique_key, window_of
 from tvfsql.plan.node import Node
 from tvfsql.plan.nodes import Item, Order, Project
+from tvfsql.plan.proctime import is_proctime
 from tvfsql.plan.rank import RANK_TYPE, Rank
 from tvfsql.plan.values.scalar import Scalar, column, free_name
 from tvfsql.plan.values.types import is_orderable

@@ -19,9 +19,9 @@ from tvfsql.errors import BindError, Span
 from tvfsql.options import Options
 from tvfsql.options.known import ZONE
 from tvfsql.plan import nodes
-from tvfsql.plan.analysis.proctime import is_proctime
 from tvfsql.plan.node import Node
 from tvfsql.plan.nodes import Item, Project
+from tvfsql.plan.proctime import is_proctime
 from tvfsql.plan.spans import at
 from tvfsql.plan.tables.internal_columns import WINDOW_COLUMNS
 from tvfsql.plan.values.scalar import Scalar, column, free_name, quoted, template

@@ -27,9 +27,9 @@ from tvfsql.bind.user_function_calls import user_of
 from tvfsql.errors import BindError, Span, TvfSqlError
 from tvfsql.plan.aggregate.chosen_values import ChosenValues
 from tvfsql.plan.aggregate.table import AGGREGATES, ALIASES, multiset
-from tvfsql.plan.function import UserFunction
 from tvfsql.plan.values.scalar import Scalar
 from tvfsql.plan.values.types import UNKNOWN, SqlType, shown
+from tvfsql.plan.values.user_function import UserFunction
 from tvfsql.syntax import ast
 from tvfsql.syntax.places import span_of
 

@@ -11,7 +11,7 @@ from sqlglot import exp
 
 from tvfsql.bind.flink.lowered_call import USER
 from tvfsql.errors import BindError, Span
-from tvfsql.plan.function import MANY, UserFunction
+from tvfsql.plan.values.user_function import MANY, UserFunction
 from tvfsql.syntax.places import span_of
 
 USERS = "functions"  # the key in `meta` under which any other call has the names of all user functions

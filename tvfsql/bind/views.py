@@ -4,14 +4,12 @@ that statement, and to the tables, views and functions that there are then.
 
 from __future__ import annotations
 
-from dataclasses import replace
+from collections.abc import Callable
 from itertools import zip_longest
-from typing import TYPE_CHECKING
 
 from sqlglot import exp
 
 from tvfsql.bind.scope import Bound
-from tvfsql.bind.user_function_calls import with_functions
 from tvfsql.catalog import View
 from tvfsql.errors import BindError, Span, TvfSqlError
 from tvfsql.plan.node import Field, instances
@@ -19,22 +17,17 @@ from tvfsql.plan.spans import moved
 from tvfsql.plan.values.types import shown
 from tvfsql.syntax import ast, statements
 
-if TYPE_CHECKING:
-    from tvfsql.bind.query import QueryBinder
 
-
-def bound_view(binder: QueryBinder, view: View, span: Span) -> Bound:
-    """Return the plan of a view that a query names at `span`.
+def bound_view(view: View, span: Span, bind: Callable[[View], Bound]) -> Bound:
+    """Return the plan of a view that a query names at `span`. `bind` binds the query of a view.
 
     Raises BindError if the view reads itself or if its columns have changed, and the errors of its query with their
     places in its own text.
     """
     create = view.definition
     assert isinstance(create, statements.CreateView), view.name
-    if view.name in binder.views:
-        raise BindError(f"view {view.name} cannot read itself", span=span, hint="another name")
     try:
-        bound = query_of(view, binder)
+        bound = bind(view)
     except TvfSqlError as error:
         _place(error, view, create.query.span, span)
         raise
@@ -44,16 +37,7 @@ def bound_view(binder: QueryBinder, view: View, span: Span) -> Bound:
     return Bound(moved(bound.node, span), names, bound.time)
 
 
-def query_of(view: View, binder: QueryBinder) -> Bound:
-    """Bind the query of a view, which does not see the CTEs of the query that reads it."""
-    create = view.definition
-    assert isinstance(create, statements.CreateView), view.name
-    tables = view.tables if _has_asterisk(create.query) else None
-    within = replace(binder, ctes={}, views=(*binder.views, view.name), tables=tables)
-    return within.bind(with_functions(create.query, binder.catalog.functions))
-
-
-def _has_asterisk(query: ast.Query) -> bool:
+def has_asterisk(query: ast.Query) -> bool:
     items = any(item.expr is None for item in instances(query, ast.SelectItem))
     return items or any(part.tree.find(exp.Star) for part in instances(query, ast.Ordinary))
 

@@ -5,124 +5,13 @@ from __future__ import annotations
 from collections.abc import Iterable
 from dataclasses import dataclass, field
 
-from tvfsql.catalog.connectors import Connector
-from tvfsql.catalog.history import History
 from tvfsql.catalog.outside import Outside
+from tvfsql.catalog.table import Table, View
 from tvfsql.errors import BindError, Span, did_you_mean, nearest
-from tvfsql.plan.function import UserFunction
-from tvfsql.plan.node import Field
 from tvfsql.plan.tables.refused_names import refused
-from tvfsql.plan.values.scalar import Scalar, quoted
-from tvfsql.plan.values.types import SqlType
+from tvfsql.plan.values.user_function import UserFunction
 
 FILES = ("avro", "csv", "json", "jsonl", "orc", "parquet", "tsv", "txt")  # the ends of names of files
-
-
-@dataclass(frozen=True)
-class TableColumn:
-    """A column of a table: read from the source, or computed from other columns (`scalar`).
-
-    `metadata` is the connector's name for a column that is not part of the row itself; `virtual`: it is never written.
-    `nullable`: it is not declared NOT NULL.
-    """
-
-    name: str
-    type: SqlType
-    scalar: Scalar | None = None
-    comment: str | None = None
-    metadata: str | None = None
-    virtual: bool = False
-    nullable: bool = True
-
-
-@dataclass(frozen=True)
-class Watermark:
-    """A table's watermark: `scalar`, computed for each row from the time `column`.
-
-    It advances once per micro-batch, or with each row if `on_event` (semantics.md#watermarks).
-    """
-
-    column: str
-    scalar: Scalar
-    on_event: bool = False
-
-
-@dataclass(frozen=True)
-class Table:
-    """A table. `connector` is None for a registered DataFrame. `op` is the column with the operation if the table is a
-    changelog; queries do not see it. `ignored` are options without effect. `definition` is the CREATE TABLE, which LIKE
-    and ALTER TABLE start from; None for tables made otherwise. `history` is the table whose rows come before its own.
-    `late_output` names the table for its late rows; "": none; None: the one that SET names. `registered` tells
-    which DataFrame was registered, and in which catalog.
-    """
-
-    name: str
-    columns: tuple[TableColumn, ...]
-    connector: Connector | None = None
-    watermark: Watermark | None = None
-    partitioned_by: tuple[str, ...] = ()
-    options: tuple[tuple[str, str], ...] = ()
-    idle_timeout: int | None = None  # ms without a row after which a channel is idle; None: the session's option
-    op: str | None = None
-    ignored: tuple[str, ...] = ()
-    definition: object = field(default=None, compare=False, repr=False)
-    history: History | None = None
-    late_output: str | None = None
-    primary_key: tuple[str, ...] = ()
-    registered: object = field(default=None, compare=False, repr=False)
-
-    @property
-    def physical(self) -> tuple[Field, ...]:
-        """The columns that are read, not computed."""
-        return tuple(Field(column.name, column.type) for column in self.columns if column.scalar is None)
-
-    @property
-    def is_changelog(self) -> bool:
-        """Whether its rows are changes, some of which retract earlier ones."""
-        return self.op is not None or (self.connector is not None and self.connector.is_changelog)
-
-    def reads_changes(self, streaming: bool) -> bool:
-        """Whether a query of this mode reads changes, not the rows that result from them."""
-        return self.is_changelog and (self.connector is None or self.connector.reads_changes(streaming))
-
-    @property
-    def visible(self) -> tuple[TableColumn, ...]:
-        """The columns that queries see."""
-        return tuple(column for column in self.columns if column.name != self.op)
-
-    @property
-    def written(self) -> tuple[TableColumn, ...]:
-        """The columns that an INSERT fills."""
-        return tuple(column for column in self.columns if column.scalar is None and not column.virtual)
-
-    @property
-    def notes(self) -> tuple[str, ...]:
-        """Lines to tell the user who creates the table."""
-        if self.connector is None:
-            return ()
-        found = () if self.partitioned_by else self.connector.columns_of_folders
-        lost = ", ".join(quoted(field.name) for field in self.physical if field.name in found)
-        line = f"table {self.name} reads {lost} from its files, not from names of folders: PARTITIONED BY ({lost})"
-        return (*self.connector.notes(self.name), *((line,) if lost else ()))
-
-    @property
-    def metadata(self) -> dict[str, TableColumn]:
-        """The metadata columns by name."""
-        return {column.name: column for column in self.columns if column.metadata is not None}
-
-
-@dataclass(frozen=True)
-class View:
-    """A named query, which each statement that reads it binds anew. `fields` are its columns as of CREATE VIEW, `sql`
-    is the text of its query, and `definition` its CREATE VIEW. `tables` are the columns that the tables of a query with
-    an asterisk had then: the asterisk stands for no others.
-    """
-
-    name: str
-    fields: tuple[Field, ...]
-    sql: str
-    definition: object = field(default=None, compare=False, repr=False)
-    tables: dict[str, tuple[str, ...]] = field(default_factory=dict, compare=False, repr=False)
 
 
 @dataclass

@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING, Protocol
 from tvfsql.errors import Span
 
 if TYPE_CHECKING:
-    from tvfsql.catalog.catalog import Table
+    from tvfsql.catalog.table import Table
 
 
 class Outside(Protocol):

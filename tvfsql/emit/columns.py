@@ -7,9 +7,9 @@ from collections.abc import Iterable
 
 from tvfsql.emit.python_module import Chain, literal
 from tvfsql.plan.aggregate.call import whole
-from tvfsql.plan.nodes import AggCall, Item, Order
+from tvfsql.plan.aggregate.columns import AggCall, PartialColumn
+from tvfsql.plan.nodes import Item, Order
 from tvfsql.plan.values.scalar import Scalar
-from tvfsql.plan.window_nodes import PartialColumn
 
 SIMPLE = re.compile(
     r"(count|sum|min|max|avg|bool_and|bool_or|stddev_pop|stddev_samp|var_pop|var_samp)\((\*|`[^`]+`|\w+)\)"

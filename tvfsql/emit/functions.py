@@ -10,10 +10,10 @@ from tvfsql import runtime
 from tvfsql.emit.python_module import PARAMETERS, Call, Chain, PythonModule, literal
 from tvfsql.plan import window
 from tvfsql.plan.aggregate.call import whole
-from tvfsql.plan.function import UserFunction, functions_in
-from tvfsql.plan.node import Node, instances
-from tvfsql.plan.nodes import AggCall
+from tvfsql.plan.aggregate.columns import AggCall
+from tvfsql.plan.node import Node, functions_in, instances
 from tvfsql.plan.values.scalar import free_name
+from tvfsql.plan.values.user_function import UserFunction
 from tvfsql.runtime import stream
 
 OF_SPARK = ("DataFrame", "SparkSession", "Window", "DataStreamWriter", "Callable")

@@ -29,9 +29,9 @@ from tvfsql.emit.tables.sources import STREAM
 from tvfsql.options import StreamOptions
 from tvfsql.physical.operators import LateOutput, TableSourceScan
 from tvfsql.plan.analysis.sharing import by_itself, shared_by
-from tvfsql.plan.function import UserFunction
 from tvfsql.plan.node import Node
 from tvfsql.plan.nodes import Sink
+from tvfsql.plan.values.user_function import UserFunction
 from tvfsql.secrets import OF_ENVIRONMENT
 
 

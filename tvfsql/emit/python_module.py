@@ -10,8 +10,8 @@ from dataclasses import dataclass, field, replace
 from itertools import chain, count
 
 from tvfsql.emit.line_breaks import fits, laid_out
-from tvfsql.plan.function import UserFunction
 from tvfsql.plan.node import Node
+from tvfsql.plan.values.user_function import UserFunction
 from tvfsql.secrets import OF_ENVIRONMENT
 
 PARAMETERS = ("spark", "query", "insert", "F", "rows")  # names that no variable may have

@@ -11,8 +11,9 @@ from tvfsql.options.words import Phases
 from tvfsql.physical.window_operators import GroupByWindow, WindowExpand
 from tvfsql.physical.words import called
 from tvfsql.plan.aggregate.call import mergeable
+from tvfsql.plan.aggregate.columns import AggCall
 from tvfsql.plan.node import Node
-from tvfsql.plan.nodes import AggCall, Aggregate
+from tvfsql.plan.nodes import Aggregate
 from tvfsql.plan.window_nodes import WindowAggregate
 
 

@@ -7,9 +7,9 @@ from dataclasses import dataclass
 from functools import cached_property
 
 from tvfsql.physical.operators import StreamOperator
+from tvfsql.plan.aggregate.columns import AggCall
 from tvfsql.plan.aggregate.function import MergeKind
 from tvfsql.plan.node import Field, Node, Schema
-from tvfsql.plan.nodes import AggCall
 from tvfsql.plan.stream import StreamContext
 from tvfsql.plan.tables.internal_columns import BEFORE, OP
 from tvfsql.plan.values.scalar import Scalar, template

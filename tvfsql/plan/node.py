@@ -9,6 +9,7 @@ from typing import Any, TypeVar
 
 from tvfsql.errors import Span
 from tvfsql.plan.values.types import UNKNOWN, SqlType
+from tvfsql.plan.values.user_function import UserFunction
 
 
 @dataclass(frozen=True)
@@ -112,3 +113,8 @@ def instances(value: Any, kind: type[T]) -> Iterator[T]:
     elif is_dataclass(value):
         for each in fields(value):
             yield from instances(getattr(value, each.name), kind)
+
+
+def functions_in(value: Any) -> Iterator[UserFunction]:
+    """Yield the functions that a plan, or a part of one, calls. A function can occur repeatedly."""
+    return instances(value, UserFunction)

@@ -6,8 +6,9 @@ from dataclasses import fields, replace
 from typing import Any
 
 from tvfsql.errors import Span
+from tvfsql.plan.aggregate.columns import AggCall
 from tvfsql.plan.node import Node
-from tvfsql.plan.nodes import AggCall, Item, Order
+from tvfsql.plan.nodes import Item, Order
 from tvfsql.plan.values.scalar import Scalar
 
 

@@ -3,18 +3,19 @@
 from __future__ import annotations
 
 from collections.abc import Iterator
-from dataclasses import dataclass, field
+from dataclasses import dataclass
 from functools import cached_property
 
+from tvfsql.plan.aggregate.columns import AggCall, PartialColumn
 from tvfsql.plan.aggregate.function import MergeKind
-from tvfsql.plan.analysis.proctime import is_proctime
-from tvfsql.plan.function import UserFunction
 from tvfsql.plan.node import Field, Node, Schema
-from tvfsql.plan.nodes import AggCall, Item
+from tvfsql.plan.nodes import Item
+from tvfsql.plan.proctime import is_proctime
 from tvfsql.plan.tables.internal_columns import INTERVAL_LAST, INTERVAL_START, RANGE, SLICE_END, WINDOW_COLUMNS
 from tvfsql.plan.values.durations import duration
 from tvfsql.plan.values.scalar import Scalar
 from tvfsql.plan.values.types import SqlType
+from tvfsql.plan.values.user_function import UserFunction
 from tvfsql.plan.window import Cumulate, Hop, Session, Tumble, Window, time_ranges
 
 
@@ -107,23 +108,6 @@ class WindowAggregate(Node):
         proctime = is_proctime(self.input, self.time)
         told = (part.label(proctime) for part in self.properties)
         yield "select", ", ".join((*self.keys, *map(str, self.calls), *told))
-
-
-@dataclass(frozen=True)
-class PartialColumn:
-    """A column that a slice keeps. `scalar` is how Spark computes it from rows. `row` is its value for a single row,
-    which streams and users' aggregates start from. `merge` is how two values merge. `counts`: without rows it is 0.
-    """
-
-    name: str
-    scalar: Scalar
-    merge: MergeKind
-    row: Scalar
-    type: SqlType = field(default="", compare=False)
-    counts: bool = field(default=False, compare=False)
-
-    def __str__(self) -> str:
-        return f"{self.scalar} AS {self.name}"
 
 
 @dataclass(frozen=True)

@@ -8,6 +8,7 @@ from __future__ import annotations
 import sys
 
 from tvfsql.api import Session
+from tvfsql.shell.commands import run_command
 from tvfsql.shell.state import Shell
 
 
@@ -17,6 +18,6 @@ def run_shell(session: Session) -> int:
         from tvfsql.shell.terminal import run_terminal
 
         return run_terminal(session)
-    shell = Shell(session)
+    shell = Shell(session, run_command)
     shell.run_lines(sys.stdin)
     return 1 if shell.failed else 0

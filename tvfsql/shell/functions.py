@@ -9,8 +9,8 @@ from functools import cache
 from tvfsql.bind.flink import TABLE
 from tvfsql.bind.spark_text.functions import functions
 from tvfsql.plan.aggregate.table import AGGREGATES
-from tvfsql.plan.function import UserFunction
 from tvfsql.plan.values.types import shown
+from tvfsql.plan.values.user_function import UserFunction
 from tvfsql.syntax.parser import USAGE
 
 RANKS = ("ROW_NUMBER()", "RANK()", "DENSE_RANK()")

@@ -6,7 +6,10 @@ import signal
 import threading
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager, suppress
-from typing import TypeVar
+from typing import TYPE_CHECKING, TypeVar
+
+if TYPE_CHECKING:
+    from tvfsql.api import Session
 
 T = TypeVar("T")
 EVERY = 0.1  # seconds between checks
@@ -65,3 +68,13 @@ def _counted() -> Iterator[list[int]]:
         yield presses
     finally:
         signal.signal(signal.SIGINT, signal.SIG_DFL if before is None else before)
+
+
+def cancel(session: Session, presses: int) -> None:
+    """Stop the streams that run after their micro-batch, or at once if a key asked more than once; else a query."""
+    for running in session.streams.runs:
+        running.stopping.set()
+        if presses > 1:
+            running.at_once.set()
+    if not any(running.active for running in session.streams.runs):
+        session.own.cancel()

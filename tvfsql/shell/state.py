@@ -3,57 +3,40 @@
 from __future__ import annotations
 
 import os
-import shutil
 import sys
 import time
 from collections.abc import Callable, Iterable
 from contextlib import suppress
-from dataclasses import dataclass, field
-from typing import TYPE_CHECKING, TextIO
+from dataclasses import dataclass
+from functools import partial
+from typing import TYPE_CHECKING
 
 from tvfsql.api import Session
 from tvfsql.api.hints import with_set_mode
 from tvfsql.errors import DataError, TvfSqlError, UnsupportedError
 from tvfsql.runtime.host.status_line import working
-from tvfsql.shell.drawing import DIM, PLAIN, Screen
-from tvfsql.shell.interrupts import interruptible
-from tvfsql.shell.pager import is_long, page, pager
+from tvfsql.shell.display import Display
+from tvfsql.shell.interrupts import cancel, interruptible
+from tvfsql.shell.pager import page
 from tvfsql.shell.splitting import chunks, is_command, mentions
 
 if TYPE_CHECKING:
     from tvfsql.api.script import Outcome
-    from tvfsql.charts import Chart
 
 LAST = "_"  # the view of the last query
 
 
 @dataclass
-class Settings:
-    """The settings that the shell's commands change. `limit`: the most rows of a result that are shown; 0: all."""
-
-    format: str = "table"
-    timing: bool = True
-    expanded: str = "off"
-    limit: int = 200
-    null: str = "NULL"
-    keys: str = "emacs"
-    pager: str = "auto"
-
-
-@dataclass
-class Shell:
-    """`terminal`: whether a person watches. `failed`: whether anything has failed. `text`: the text on the next
+class Shell(Display):
+    """`run_command` runs a line that is a command. `failed`: whether anything has failed. `text`: the text on the next
     prompt.
     """
 
     session: Session
-    terminal: bool = False
-    settings: Settings = field(default_factory=Settings)
-    out: TextIO | None = None  # the file of \o; None: stdout
+    run_command: Callable[[Shell, str], None]
     last: str = ""  # the text of the last query
     view: str = ""  # the text of the view `_`
     is_viewed: bool = False  # whether the view is the last query
-    chart: Chart | None = None  # what the next result is drawn as, if not as a table
     text: str = ""
     failed: bool = False
     ended: bool = False
@@ -88,13 +71,11 @@ class Shell:
 
         With `again` the text is the last query, in which `_` keeps its former meaning.
         """
-        from tvfsql.shell.commands import run_command
-
         begun = self.failed
         self.failed = False
         try:
             if is_command(text):
-                run_command(self, text.strip())
+                self.run_command(self, text.strip())
             else:
                 self._statements(text, file, again)
         except TvfSqlError as error:
@@ -141,7 +122,7 @@ class Shell:
         from tvfsql.api.script import Message, Text
         from tvfsql.shell.printing import ShellAnswers, last_query
 
-        answers = ShellAnswers(self.session, self.settings.format, self.out or sys.stdout, messages=True, shell=self)
+        answers = ShellAnswers(self.session, self.settings.format, self.out or sys.stdout, messages=True, display=self)
         begun = time.monotonic()
         if self.terminal and isinstance(outcome, Listing | Message | Text):
             self._interruptible(lambda: answers.give(outcome))  # while Spark starts, they do not wait for it
@@ -167,66 +148,10 @@ class Shell:
         work()
 
     def _interruptible(self, work: Callable[[], None]) -> None:
-        interruptible(work, self.cancel)
-
-    def cancel(self, presses: int) -> None:
-        """Stop the streams that run after their micro-batch, or at once if a key asked more than once; else a query."""
-        for running in self.session.streams.runs:
-            running.stopping.set()
-            if presses > 1:
-                running.at_once.set()
-        if not any(running.active for running in self.session.streams.runs):
-            self.session.own.cancel()
-
-    def tell(self, rows: int | None, seconds: float) -> None:
-        """Print `3 rows, 1.2 s` below a result on a terminal."""
-        if not self.terminal:
-            return
-        parts = [] if rows is None else [f"{rows:,} row{'s' if rows != 1 else ''}"]
-        parts += [f"{seconds:.1f} s"] if self.settings.timing and (rows is not None or seconds >= 0.1) else []
-        if parts:
-            self.note(", ".join(parts))
-
-    def note(self, text: str) -> None:
-        """Print a line about a result for a person; it is not part of the result."""
-        if not self.terminal:
-            return
-        print(f"{DIM}{text}{PLAIN}" if self.colours else text, file=sys.stderr)
-
-    def pager_for(self, text: str) -> list[str]:
-        """The command of the pager that shows this text; empty: it is printed."""
-        to_person = self.on_screen and self.out is None and self.chart is None
-        wanted = self.settings.pager == "on" or (self.settings.pager == "auto" and is_long(text))
-        return pager() if text and to_person and wanted else []
-
-    @property
-    def on_screen(self) -> bool:
-        return self.terminal and sys.stdout.isatty()
-
-    @property
-    def colours(self) -> bool:
-        return self.on_screen and not os.environ.get("NO_COLOR")
-
-    @property
-    def screen(self) -> Screen:
-        """How rows are drawn now. Output to a file is not cut."""
-        to_person = self.terminal and self.out is None
-        width = shutil.get_terminal_size().columns if to_person else 0
-        return Screen(width, self.settings.expanded, self.settings.null, self.colours and to_person)
+        interruptible(work, partial(cancel, self.session))
 
     def close(self) -> None:
         """Stop everything that runs."""
         self.redirect(None)
         with suppress(Exception):  # Spark may be in any state
             self.session.close()
-
-    def redirect(self, path: str | None) -> None:
-        """Write results to a file; None: to stdout."""
-        if self.out is not None:
-            self.out.close()
-            self.out = None
-        if path is not None:
-            try:
-                self.out = open(path, "w", encoding="utf-8", newline="")  # noqa: SIM115  (until the next \o)
-            except OSError as error:
-                raise DataError(f"{path} cannot be written: {error.strerror}") from error

@@ -25,6 +25,7 @@ from prompt_toolkit.styles import Style
 from tvfsql.api import Session
 from tvfsql.errors import TvfSqlError
 from tvfsql.secrets import stars
+from tvfsql.shell.commands import run_command
 from tvfsql.shell.completion import candidates
 from tvfsql.shell.files import history_file, start_file
 from tvfsql.shell.highlighting import FlinkLexer
@@ -81,7 +82,7 @@ def run_terminal(
     history: History | None = None,
 ) -> int:
     """Read and run until `\\q` or Ctrl-D. Returns the exit code."""
-    shell = Shell(session, terminal=True)
+    shell = Shell(session, run_command, terminal=True)
     starting = threading.Thread(target=_start, args=(session,), name="tvfsql-start", daemon=True)
     if start_spark:
         starting.start()

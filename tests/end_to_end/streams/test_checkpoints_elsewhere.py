@@ -21,7 +21,7 @@ from tvfsql import Session
 from tvfsql.api.streams.resuming import check_checkpoint
 from tvfsql.api.streams.state import read_streams, rescale_streams
 from tvfsql.errors import DataError, OptionError
-from tvfsql.runtime.cluster.files import place_of
+from tvfsql.runtime.cluster.place_of import place_of
 from tvfsql.runtime.stream.checkpoint.sink_log import complete_logs
 
 if TYPE_CHECKING:

@@ -34,7 +34,7 @@ def show_state(
 
 def read_streams(start: Callable[[], SparkSession], checkpoint: str) -> list[StreamState]:
     """The state of the streams in a checkpoint. Raises DataError as `show_state` does."""
-    from tvfsql.runtime.cluster.files import place_of
+    from tvfsql.runtime.cluster.place_of import place_of
     from tvfsql.runtime.stream.driver.checkpoints import finished
     from tvfsql.runtime.stream.inspect.checkpoint import stream_state, streams_of
 
@@ -72,7 +72,7 @@ def rescale_streams(
     Raises DataError if the folder is not a checkpoint, is damaged, or is in use by a stream, OptionError if tasks would
     be idle, and UnsupportedError if the state of an operator cannot be divided.
     """
-    from tvfsql.runtime.cluster.files import place_of
+    from tvfsql.runtime.cluster.place_of import place_of
     from tvfsql.runtime.stream.checkpoint.owner import owned
     from tvfsql.runtime.stream.inspect.checkpoint import streams_of
 

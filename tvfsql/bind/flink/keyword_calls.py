@@ -8,7 +8,7 @@ from itertools import chain
 
 from sqlglot import exp
 
-from tvfsql.bind.flink.functions.function import holes
+from tvfsql.bind.flink.function import holes
 from tvfsql.bind.flink.lowered_call import Made, made
 from tvfsql.bind.flink.operators.common_type import in_common_type, of_values
 from tvfsql.bind.flink.time.fields import months_between

@@ -7,8 +7,8 @@ from collections.abc import Callable
 from sqlglot import exp
 
 from tvfsql.bind.flink import find
+from tvfsql.bind.flink.function import Argument, require_text
 from tvfsql.bind.flink.functions.arguments import refuse_arguments
-from tvfsql.bind.flink.functions.function import Argument, require_text
 from tvfsql.bind.flink.functions.json import is_json, of_json, raw
 from tvfsql.bind.flink.functions.rounding import rounded, truncated
 from tvfsql.bind.flink.functions.texts import overlaid, part_of, unmatched

@@ -8,8 +8,8 @@ from collections.abc import Sequence
 from sqlglot import exp
 from sqlglot.generator import Generator
 
-from tvfsql.plan.function import MANY, UserFunction
 from tvfsql.plan.values.types import SqlType
+from tvfsql.plan.values.user_function import MANY, UserFunction
 
 USER = "function"  # the key in `meta` under which a call has the function of the user or the runtime
 RUNTIME = "tvfsql.runtime.functions"

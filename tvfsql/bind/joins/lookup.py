@@ -12,9 +12,9 @@ from tvfsql.bind.scope import Relation, resolve
 from tvfsql.catalog import Catalog, Table
 from tvfsql.errors import BindError, Span, UnsupportedError
 from tvfsql.plan import nodes
-from tvfsql.plan.analysis.proctime import is_proctime
 from tvfsql.plan.analysis.properties import window_of
 from tvfsql.plan.node import Node
+from tvfsql.plan.proctime import is_proctime
 from tvfsql.plan.values.scalar import PROCTIME
 from tvfsql.syntax import ast
 

@@ -19,9 +19,9 @@ from tvfsql.bind.spark_text.holes import Holes
 from tvfsql.bind.user_function_calls import USERS, check_arguments, user_of
 from tvfsql.errors import BindError, Span, TvfSqlError, UnsupportedError, nearest
 from tvfsql.plan.aggregate.table import AGGREGATES, ALIASES
-from tvfsql.plan.function import UserFunction
 from tvfsql.plan.values.scalar import PROCTIME, Part, Proctime, Ref
 from tvfsql.plan.values.types import SqlType
+from tvfsql.plan.values.user_function import UserFunction
 from tvfsql.syntax.calls import Words
 from tvfsql.syntax.places import span_of
 from tvfsql.syntax.queries.reader import parse_scalar

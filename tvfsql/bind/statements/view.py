@@ -5,7 +5,7 @@ from __future__ import annotations
 from dataclasses import replace
 
 from tvfsql.bind.query import QueryBinder
-from tvfsql.bind.views import fields_of, query_of
+from tvfsql.bind.views import fields_of
 from tvfsql.catalog import Catalog, View
 from tvfsql.errors import BindError
 from tvfsql.options import Options
@@ -23,7 +23,7 @@ def bind_view(create: statements.CreateView, catalog: Catalog, options: Options,
     if create.temporary and not create.or_replace:
         known.hide(view.name)
     known.add(view, replace=create.or_replace, span=create.name.span)
-    bound = query_of(view, QueryBinder(known, options))
+    bound = QueryBinder(known, options).bind_view(view)
     names = tuple(name.text for name in create.columns) or bound.names
     if len(names) != len(bound.names):
         raise BindError(

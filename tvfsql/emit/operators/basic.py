@@ -20,6 +20,7 @@ from tvfsql.physical.operators import (
     WatermarkAssigner,
 )
 from tvfsql.plan import nodes
+from tvfsql.plan.aggregate.columns import AggCall
 from tvfsql.plan.analysis.sharing import Reused, Shared
 from tvfsql.plan.joins.window_join import WindowJoin
 from tvfsql.plan.node import Node
@@ -223,7 +224,7 @@ def _(node: nodes.SparkSql, module: PythonModule) -> Rows:
     return module.rows("rows", Chain("spark").then("sql", literal(sql), *given))
 
 
-def aggregated(groups: Chain, calls: tuple[nodes.AggCall, ...]) -> Chain:
+def aggregated(groups: Chain, calls: tuple[AggCall, ...]) -> Chain:
     """agg() needs at least one expression."""
     if calls:
         return groups.then("agg", *map(columns.aggregate, calls))

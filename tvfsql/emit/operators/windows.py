@@ -22,9 +22,9 @@ from tvfsql.plan import window_nodes
 from tvfsql.plan.aggregate.chosen_values import MostFrequent, Quantiles, most_frequent, quantiles
 from tvfsql.plan.aggregate.function import MergeKind
 from tvfsql.plan.aggregate.top_rows import TopRows, top_rows
-from tvfsql.plan.function import UserFunction
 from tvfsql.plan.tables.internal_columns import CONTROL, RANGE, SLICE_END
 from tvfsql.plan.values.scalar import free_name, template
+from tvfsql.plan.values.user_function import UserFunction
 from tvfsql.plan.window import Cumulate, Hop, Session, Tumble, TumbleMonths, Window, time_ranges
 
 UNITS = ((86_400_000, "day"), (3_600_000, "hour"), (60_000, "minute"), (1_000, "second"), (1, "millisecond"))

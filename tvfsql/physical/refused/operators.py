@@ -12,11 +12,11 @@ from tvfsql.plan import nodes, window_nodes
 from tvfsql.plan.aggregate.call import mergeable
 from tvfsql.plan.analysis.properties import window_of
 from tvfsql.plan.analysis.sharing import Shared, of_shared
-from tvfsql.plan.function import functions_in
+from tvfsql.plan.analysis.window_joins import NoWindowJoin, window_join
 from tvfsql.plan.joins.interval_join import IntervalJoin
 from tvfsql.plan.joins.temporal_join import TemporalJoin
-from tvfsql.plan.joins.window_join import NoWindowJoin, WindowJoin, window_join
-from tvfsql.plan.node import Node
+from tvfsql.plan.joins.window_join import WindowJoin
+from tvfsql.plan.node import Node, functions_in
 from tvfsql.plan.rank import Rank, WindowDeduplicate, WindowTopN
 from tvfsql.plan.window_nodes import LocalWindowAggregate
 from tvfsql.syntax import ast

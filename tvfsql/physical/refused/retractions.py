@@ -5,9 +5,10 @@ from __future__ import annotations
 from tvfsql.errors import UnsupportedError
 from tvfsql.physical.words import called, noun, written
 from tvfsql.plan.aggregate.call import retractable
+from tvfsql.plan.aggregate.columns import AggCall
 from tvfsql.plan.analysis.properties import is_changelog
 from tvfsql.plan.node import Node
-from tvfsql.plan.nodes import AggCall, Aggregate, CurrentWatermark, Filter, Project, Scan
+from tvfsql.plan.nodes import Aggregate, CurrentWatermark, Filter, Project, Scan
 from tvfsql.plan.values.scalar import Scalar
 from tvfsql.plan.window import Session
 from tvfsql.plan.window_nodes import WindowAggregate

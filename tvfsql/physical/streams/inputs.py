@@ -36,8 +36,7 @@ from tvfsql.physical.streams.proctime import is_proctime
 from tvfsql.physical.window_operators import StreamSliceMerge, WindowExpand, window_time
 from tvfsql.physical.words import origin
 from tvfsql.plan import nodes
-from tvfsql.plan.function import functions_in
-from tvfsql.plan.node import Field, Node
+from tvfsql.plan.node import Field, Node, functions_in
 from tvfsql.plan.nodes import Item
 from tvfsql.plan.tables.internal_columns import CHANNEL, CONTROL, ROW
 from tvfsql.plan.values.scalar import PROCTIME, Ref, Scalar, column, free_name, template, text

@@ -10,11 +10,11 @@ from collections.abc import Sequence
 from dataclasses import replace
 
 from tvfsql.physical.operators import Calc
-from tvfsql.plan.function import UserFunction, functions_in
-from tvfsql.plan.node import Node
+from tvfsql.plan.node import Node, functions_in
 from tvfsql.plan.nodes import Item
 from tvfsql.plan.tables.internal_columns import CONTROL, LATE
 from tvfsql.plan.values.scalar import Part, Ref, Scalar, column, template
+from tvfsql.plan.values.user_function import UserFunction
 
 
 def all_of(conditions: Sequence[Scalar]) -> Scalar | None:

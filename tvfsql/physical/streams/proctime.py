@@ -5,7 +5,7 @@ from __future__ import annotations
 from tvfsql.physical.operators import Calc
 from tvfsql.physical.row_operators import RowOperator
 from tvfsql.physical.window_operators import StreamSliceMerge, WindowExpand
-from tvfsql.plan.analysis.proctime import is_proctime
+from tvfsql.plan.proctime import is_proctime
 from tvfsql.plan.values.scalar import PROCTIME
 
 __all__ = ["is_proctime"]

@@ -4,11 +4,11 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 
+from tvfsql.plan.aggregate.columns import AggCall
 from tvfsql.plan.aggregate.exact_spread import FUNCTIONS_OF_SPREADS
 from tvfsql.plan.aggregate.function import AggregateFunction
 from tvfsql.plan.aggregate.percentiles import of_chosen
 from tvfsql.plan.aggregate.table import FUNCTIONS, ONE, of_decimal, of_top, of_user
-from tvfsql.plan.nodes import AggCall
 from tvfsql.plan.values.facts import Facts
 from tvfsql.plan.values.scalar import Scalar, column, template, text
 from tvfsql.plan.values.types import SqlType, is_decimal, is_float, scale_of

@@ -5,9 +5,8 @@ from __future__ import annotations
 from dataclasses import dataclass, field, replace
 from typing import Generic, TypeVar
 
-from tvfsql.plan.nodes import AggCall
+from tvfsql.plan.aggregate.columns import AggCall, PartialColumn
 from tvfsql.plan.values.scalar import Scalar, column, free_name
-from tvfsql.plan.window_nodes import PartialColumn
 
 Part = TypeVar("Part", AggCall, PartialColumn)
 

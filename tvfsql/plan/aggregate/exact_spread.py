@@ -13,8 +13,8 @@ from dataclasses import replace
 from functools import cache
 
 from tvfsql.plan.aggregate.function import AggregateFunction, Partial
-from tvfsql.plan.function import MANY, UserFunction
 from tvfsql.plan.values.types import SqlType, digits_of
+from tvfsql.plan.values.user_function import MANY, UserFunction
 
 LIMB = 13  # digits: the sum of 10^12 products of two limbs has 38
 FUNCTIONS_OF_SPREADS = {

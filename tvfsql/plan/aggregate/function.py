@@ -19,8 +19,8 @@ from typing import NamedTuple
 
 from tvfsql.plan.aggregate.chosen_values import ChosenValues
 from tvfsql.plan.aggregate.top_rows import TopRows
-from tvfsql.plan.function import UserFunction
 from tvfsql.plan.values.types import UNKNOWN, SqlType, is_decimal, is_float, is_integer, is_number, is_orderable
+from tvfsql.plan.values.user_function import UserFunction
 
 TypeRule = Callable[[SqlType], SqlType]
 Template = str | Callable[[SqlType], str]  # where it depends on the argument's type, made of that

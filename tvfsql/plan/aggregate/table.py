@@ -15,8 +15,8 @@ from tvfsql.plan.aggregate.function import Accepts, AggregateFunction, MergeKind
 from tvfsql.plan.aggregate.moments import ROWS as OF_MOMENTS_AND_PAIRS
 from tvfsql.plan.aggregate.percentiles import MODE, PERCENTILE, of_chosen
 from tvfsql.plan.aggregate.top_rows import TopRows
-from tvfsql.plan.function import UserFunction
 from tvfsql.plan.values.types import UNKNOWN, SqlType, is_decimal, is_float, is_integer, is_number, scale_of
+from tvfsql.plan.values.user_function import UserFunction
 
 
 def _same(kind: SqlType) -> SqlType:

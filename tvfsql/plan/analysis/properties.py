@@ -14,6 +14,7 @@ from functools import singledispatch
 from tvfsql.plan import nodes, window_nodes
 from tvfsql.plan.analysis.sharing import Shared
 from tvfsql.plan.joins.temporal_join import TemporalJoin
+from tvfsql.plan.joins.window_join import WindowJoin
 from tvfsql.plan.node import Node
 from tvfsql.plan.rank import Rank, WindowDeduplicate, WindowTopN
 from tvfsql.plan.tables.internal_columns import WINDOW_COLUMNS
@@ -238,3 +239,19 @@ def _(node: window_nodes.WindowTableFunction) -> bool:
 @is_changelog.register
 def _(node: nodes.SetOperation) -> bool:
     return node.kind == "union" and node.all and (is_changelog(node.left) or is_changelog(node.right))
+
+
+@window_of.register
+def _(node: WindowJoin) -> WindowColumns | None:
+    """A side whose columns may be NULL contributes no window columns."""
+    left = None if node.kind in ("right", "full") else window_of(node.left)
+    right = None if node.kind in ("left", "full", "semi", "anti") else window_of(node.right)
+    return left.together(right) if left and right else left or right
+
+
+@unique_key.register
+def _(node: WindowJoin) -> frozenset[str] | None:
+    left, right = unique_key(node.left), unique_key(node.right)
+    if node.kind in ("semi", "anti"):
+        return left
+    return left | right if left is not None and right is not None else None

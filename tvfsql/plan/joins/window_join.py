@@ -2,18 +2,14 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator
 from dataclasses import dataclass
 from functools import cached_property
 
-from tvfsql.plan.analysis.properties import WindowColumns, unique_key, window_of
 from tvfsql.plan.joins.equal_pair import KINDS, EqualPair
 from tvfsql.plan.node import Node, Schema
-from tvfsql.plan.nodes import Join
 from tvfsql.plan.values.scalar import Scalar
 from tvfsql.plan.window_nodes import AttachedWindow
-
-BATCH = ", or --mode batch"
 
 
 @dataclass(frozen=True)
@@ -57,76 +53,3 @@ class WindowJoin(Node):
         yield "joinType", KINDS[self.kind]
         yield "where", " AND ".join((*map(str, self.pairs), *map(str, self.rest))) or "true"
         yield "select", ", ".join(self.columns)
-
-
-@dataclass(frozen=True)
-class NoWindowJoin:
-    """Why a join is not a window join: a sentence, and a hint to type."""
-
-    reason: str
-    hint: str
-
-
-def window_join(join: Join) -> WindowJoin | NoWindowJoin:
-    """Return the join as a window join, or why it is not one."""
-    left, right = window_of(join.left), window_of(join.right)
-    if left is None or right is None:
-        side = "left" if left is None else "right"
-        return NoWindowJoin(f"the {side} side of this join has no windows", "a window function on both sides" + BATCH)
-    if left.window != right.window:
-        reason = f"the sides of this join have different windows: {left.words} and {right.words}"
-        return NoWindowJoin(reason, "the same window function on both sides" + BATCH)
-    if left.zone != right.zone:
-        reason = "this join compares windows over TIMESTAMP with windows over TIMESTAMP_LTZ"
-        return NoWindowJoin(reason, "CAST the time column of one side" + BATCH)
-    pairs = {one: EqualPair.of(one, join.left, join.right) for one in join.conditions}
-    same = [pair for pair in pairs.values() if pair and _same_kind(pair, left, right)]
-    start, end = (_bound(kind, same, left, right) for kind in ("start", "end"))
-    if start is None or end is None:
-        kind = "start" if start is None else "end"
-        reason = f"this join does not compare window_{kind} of both sides"
-        return NoWindowJoin(reason, f"AND l.window_{kind} = r.window_{kind}")
-    if not all(one.deterministic for one in join.conditions):
-        return NoWindowJoin("this join has a condition that is not deterministic", "--mode batch")
-    return WindowJoin(
-        join.left,
-        join.right,
-        join.kind,
-        AttachedWindow(left.window, start[0], end[0], left.zone),
-        AttachedWindow(right.window, start[1], end[1], right.zone),
-        tuple(pair for pair in pairs.values() if pair and pair not in same),
-        tuple(one for one, pair in pairs.items() if pair is None),
-    )
-
-
-def _same_kind(pair: EqualPair, left: WindowColumns, right: WindowColumns) -> str | None:
-    """Return the window column kind (`start`, `end`, `time`) of the pair's columns if both have the same; else None."""
-    kind = left.kind(pair.left)
-    return kind if kind == right.kind(pair.right) else None
-
-
-def _bound(kind: str, same: Sequence[EqualPair], left: WindowColumns, right: WindowColumns) -> tuple[str, str] | None:
-    """The columns of both sides with the start or the end (`kind`) of windows that are the same: because they are
-    compared, or because the window columns that are compared identify the window. None if there are none.
-    """
-    compared = next(((pair.left, pair.right) for pair in same if left.kind(pair.left) == kind), None)
-    if compared or not left.is_told_by([pair.left for pair in same]):
-        return compared
-    columns = (left.starts, right.starts) if kind == "start" else (left.ends, right.ends)
-    return next(zip(*columns, strict=False), None)
-
-
-@window_of.register
-def _(node: WindowJoin) -> WindowColumns | None:
-    """A side whose columns may be NULL contributes no window columns."""
-    left = None if node.kind in ("right", "full") else window_of(node.left)
-    right = None if node.kind in ("left", "full", "semi", "anti") else window_of(node.right)
-    return left.together(right) if left and right else left or right
-
-
-@unique_key.register
-def _(node: WindowJoin) -> frozenset[str] | None:
-    left, right = unique_key(node.left), unique_key(node.right)
-    if node.kind in ("semi", "anti"):
-        return left
-    return left | right if left is not None and right is not None else None

@@ -12,10 +12,10 @@ from dataclasses import dataclass, field
 from itertools import count
 
 from tvfsql.errors import Span
-from tvfsql.plan.function import UserFunction
 from tvfsql.plan.values.facts import PLAIN, Facts
 from tvfsql.plan.values.templates import fails
 from tvfsql.plan.values.types import UNKNOWN, SqlType
+from tvfsql.plan.values.user_function import UserFunction
 
 # Words that Spark's parser does not read as a column in an expression.
 NOT_BARE = frozenset(

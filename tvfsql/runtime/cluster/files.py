@@ -9,18 +9,11 @@ from __future__ import annotations
 import os
 import re
 from abc import ABC, abstractmethod
-from collections.abc import Callable, Iterator
+from collections.abc import Iterator
 from contextlib import suppress
 from dataclasses import dataclass
 from pathlib import Path
 from secrets import token_hex
-from typing import TYPE_CHECKING
-from urllib.parse import unquote, urlsplit
-
-from tvfsql.runtime.cluster.code import of_connect
-
-if TYPE_CHECKING:
-    from pyspark.sql import SparkSession
 
 URL = re.compile(r"[a-zA-Z][a-zA-Z0-9+.-]+:/")
 LOG = "_spark_metadata"  # in the folder of a stream's table: Spark's log of its files, and readers see no others
@@ -159,33 +152,6 @@ class LocalPlace(Place):
     @property
     def writing(self) -> dict[str, str]:
         return {}
-
-
-def place_of(text: str | Path | Place, spark: Callable[[], SparkSession]) -> Place:
-    """The place that a path or a URL names. Places that are not local are reached through the Spark that `spark`
-    gives, when they are first used."""
-    if isinstance(text, Path):
-        return LocalPlace(text)
-    if not isinstance(text, str):
-        return text
-    if not URL.match(text):
-        return LocalPlace(Path(text))
-    if text.startswith("file:"):
-        return LocalPlace(Path(unquote(urlsplit(text).path)))
-    from tvfsql.runtime.cluster.hadoop_files import Hadoop, HadoopPlace
-
-    return HadoopPlace(text, Hadoop(text, spark))
-
-
-def table_place(path: str, spark: SparkSession) -> Place | None:
-    """The place of a table's files. Spark finds a path without a scheme on its default file system. None: only a Spark
-    Connect server sees it."""
-    from tvfsql.runtime.cluster.hadoop_files import Hadoop, HadoopPlace, default_file_system
-
-    default = path if URL.match(path) else default_file_system(spark)
-    if not default or path.startswith("file:"):
-        return LocalPlace(Path(path.removeprefix("file:")))
-    return None if of_connect(spark) else HadoopPlace(path, Hadoop(default, lambda: spark))
 
 
 def for_spark(place: Place | str) -> str:

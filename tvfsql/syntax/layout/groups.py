@@ -6,7 +6,8 @@ from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass
 
 from tvfsql.syntax.layout.keywords import QUERY_STARTS, RESERVED
-from tvfsql.syntax.layout.words import SYMBOLS, Word
+from tvfsql.syntax.layout.word import Word
+from tvfsql.syntax.layout.words import SYMBOLS
 
 # keywords before a parenthesis that is not that of a call
 APART = RESERVED | frozenset(

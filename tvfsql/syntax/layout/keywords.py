@@ -13,7 +13,7 @@ from tvfsql.plan.tables.conflicts import CONFLICTS
 from tvfsql.syntax.tokens import FUNCTIONS
 
 if TYPE_CHECKING:
-    from tvfsql.syntax.layout.words import Word
+    from tvfsql.syntax.layout.word import Word
 
 # Those that sqlglot does not take for a name, except after AS; a test asks it.
 RESERVED = frozenset(

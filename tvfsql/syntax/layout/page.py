@@ -7,7 +7,7 @@ from dataclasses import dataclass, field
 
 from tvfsql.errors import screen_width
 from tvfsql.syntax.layout.groups import Node, blank, flat, words_of
-from tvfsql.syntax.layout.words import Comment, Word
+from tvfsql.syntax.layout.word import Comment, Word
 
 WIDTH = 100  # columns of a line
 STEP = 4  # columns of indentation

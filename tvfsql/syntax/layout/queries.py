@@ -8,7 +8,7 @@ from itertools import pairwise
 from tvfsql.syntax.layout.groups import Group, Node, flat, split, starts_query, upper
 from tvfsql.syntax.layout.keywords import JOINS
 from tvfsql.syntax.layout.page import STEP, Page
-from tvfsql.syntax.layout.words import Word
+from tvfsql.syntax.layout.word import Word
 
 SHORT = 60  # columns: a query that is not longer stays on one line
 SETS = ("UNION", "EXCEPT", "INTERSECT", "MINUS")

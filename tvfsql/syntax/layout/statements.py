@@ -8,7 +8,7 @@ from tvfsql.errors import screen_width
 from tvfsql.syntax.layout.groups import Group, Node, flat, grouped, split, starts_query, upper
 from tvfsql.syntax.layout.page import STEP, Page
 from tvfsql.syntax.layout.queries import is_short, lay_out_group, lay_out_query, lay_out_words
-from tvfsql.syntax.layout.words import Word
+from tvfsql.syntax.layout.word import Word
 
 SHORT_TABLE = 80  # columns: the definition of a table that is not longer stays on one line
 

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 
-from tvfsql.bind.flink.functions.function import Function
+from tvfsql.bind.flink.function import Function
 from tvfsql.errors import BindError
 from tvfsql.plan.values.types import SqlType, is_integer, is_number, shown
 

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable
 
-from tvfsql.bind.flink.functions.function import Function, literal_of, same
+from tvfsql.bind.flink.function import Function, literal_of, same
 from tvfsql.plan.values.types import UNKNOWN, SqlType, split_kinds
 
 ARRAYS = "array<"

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from tvfsql.bind.flink.functions.function import Function
+from tvfsql.bind.flink.function import Function
 from tvfsql.bind.flink.operators.common_type import common_type
 from tvfsql.plan.values.types import SqlType
 

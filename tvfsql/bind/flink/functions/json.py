@@ -6,7 +6,7 @@ from collections.abc import Callable, Sequence
 
 from sqlglot import exp
 
-from tvfsql.bind.flink.functions.function import Function, of_runtime, require_text, same
+from tvfsql.bind.flink.function import Function, of_runtime, require_text, same
 from tvfsql.bind.flink.lowered_call import Made, made, runtime_call
 from tvfsql.errors import UnsupportedError
 from tvfsql.plan.values.types import SqlType

@@ -5,7 +5,7 @@ from __future__ import annotations
 import re
 from collections.abc import Callable
 
-from tvfsql.bind.flink.functions.function import Function, literal_of, same
+from tvfsql.bind.flink.function import Function, literal_of, same
 from tvfsql.bind.flink.functions.rounding import cut_to, precision, scaled
 from tvfsql.errors import UnsupportedError
 from tvfsql.plan.values.types import UNKNOWN, SqlType, is_decimal, is_float, is_integer, shown

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import re
 
-from tvfsql.bind.flink.functions.function import literal_of
+from tvfsql.bind.flink.function import literal_of
 from tvfsql.bind.flink.time.wall_clock import INSTANT, in_utc
 from tvfsql.errors import UnsupportedError
 from tvfsql.plan.values.types import UNKNOWN, SqlType, is_decimal, is_float, is_integer, shown

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Sequence
 
-from tvfsql.bind.flink.functions.function import Function, holes, literal_of, of_runtime, same
+from tvfsql.bind.flink.function import Function, holes, literal_of, of_runtime, same
 from tvfsql.bind.flink.functions.printf import printed
 from tvfsql.bind.flink.functions.regex import Group, has_group, is_invalid
 from tvfsql.errors import UnsupportedError

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import re
 
-from tvfsql.bind.flink.functions.function import Function, literal_of, same
+from tvfsql.bind.flink.function import Function, literal_of, same
 from tvfsql.bind.flink.time.fields import FIELDS, field_of
 from tvfsql.bind.flink.time.formats import DEFAULT, ZONES, formatted, read, read_date, shown_as
 from tvfsql.bind.flink.time.wall_clock import CLOCK, INSTANT, instant_at, later, to_millis, wall_clock

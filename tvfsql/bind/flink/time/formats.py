@@ -5,7 +5,7 @@ from __future__ import annotations
 import re
 from itertools import groupby
 
-from tvfsql.bind.flink.functions.function import literal_of
+from tvfsql.bind.flink.function import literal_of
 from tvfsql.bind.flink.time.wall_clock import on_clock, to_millis
 from tvfsql.errors import UnsupportedError
 from tvfsql.plan.values.types import SqlType

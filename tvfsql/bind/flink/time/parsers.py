@@ -8,7 +8,7 @@ import re
 
 from sqlglot import exp
 
-from tvfsql.bind.flink.functions.function import Argument, require_text
+from tvfsql.bind.flink.function import Argument, require_text
 from tvfsql.bind.flink.lowered_call import Made, made, runtime_call
 from tvfsql.bind.flink.time.formats import DEFAULT, read, shown_as
 from tvfsql.bind.flink.time.wall_clock import CLOCK, later, to_millis, wall_clock

@@ -18,7 +18,8 @@ from collections.abc import Collection, Iterable, Sequence
 from pyspark.sql import SparkSession
 
 from tvfsql.errors import DataError
-from tvfsql.runtime.cluster.files import LOG, Place, table_place
+from tvfsql.runtime.cluster.files import LOG, Place
+from tvfsql.runtime.cluster.place_of import table_place
 
 INTERVAL, USUAL = "spark.sql.streaming.fileSink.log.compactInterval", "10"  # a setting of the session, its default
 COMPACT = ".compact"

@@ -13,7 +13,8 @@ from secrets import token_hex
 from typing import TYPE_CHECKING
 
 from tvfsql.errors import DataError
-from tvfsql.runtime.cluster.files import LocalPlace, Place, place_of
+from tvfsql.runtime.cluster.files import LocalPlace, Place
+from tvfsql.runtime.cluster.place_of import place_of
 from tvfsql.runtime.stream.driver.checkpoints import has_begun
 
 if TYPE_CHECKING:

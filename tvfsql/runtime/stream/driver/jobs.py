@@ -20,7 +20,8 @@ from tvfsql.errors import TvfSqlError
 from tvfsql.plan.checkpoint.manifest import Manifest
 from tvfsql.plan.start_mode import USUAL, start_mode
 from tvfsql.runtime.cluster.code import prepare
-from tvfsql.runtime.cluster.files import Place, place_of
+from tvfsql.runtime.cluster.files import Place
+from tvfsql.runtime.cluster.place_of import place_of
 from tvfsql.runtime.cluster.places import require_streams
 from tvfsql.runtime.frames.print_table import print_rows
 from tvfsql.runtime.host.failures import require_settings, translated

@@ -14,7 +14,8 @@ from pyspark.sql import SparkSession
 from tvfsql.errors import DataError, OptionError, UnsupportedError
 from tvfsql.plan.checkpoint.manifest import Manifest
 from tvfsql.runtime.cluster.code import of_connect, prepare
-from tvfsql.runtime.cluster.files import Place, place_of
+from tvfsql.runtime.cluster.files import Place
+from tvfsql.runtime.cluster.place_of import place_of
 from tvfsql.runtime.host.failures import translated
 from tvfsql.runtime.stream.checkpoint.parallelism import TASKS, kept_key_groups
 from tvfsql.runtime.stream.checkpoint.sink_log import complete_logs

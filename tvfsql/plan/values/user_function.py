@@ -2,11 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
 from dataclasses import dataclass, replace
-from typing import Any
 
-from tvfsql.plan.node import instances
 from tvfsql.plan.values.types import SqlType
 
 OF_ROWS = "_of_rows"  # suffix of a function that is only called for rows of the query
@@ -52,8 +49,3 @@ class UserFunction:
 
     def __str__(self) -> str:
         return self.name
-
-
-def functions_in(value: Any) -> Iterator[UserFunction]:
-    """Yield the functions that a plan, or a part of one, calls. A function can occur repeatedly."""
-    return instances(value, UserFunction)

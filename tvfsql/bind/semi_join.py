@@ -13,7 +13,7 @@ from tvfsql.bind.scope import Relation, resolve
 from tvfsql.errors import BindError, Span
 from tvfsql.plan import nodes
 from tvfsql.plan.analysis.properties import window_of
-from tvfsql.plan.joins.window_join import NoWindowJoin, window_join
+from tvfsql.plan.analysis.window_joins import NoWindowJoin, window_join
 from tvfsql.plan.values.scalar import Scalar, column, template
 from tvfsql.syntax import ast
 
