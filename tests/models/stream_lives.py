@@ -37,6 +37,7 @@ class Table:
     log: int = -1  # the number of the last entry in Spark's log
     pinned: list[File] | None = None  # what Spark reads in this run; None: all that it finds
     rows_at: float = 0.0  # when the last micro-batch with rows of it ended, or the first run started
+    united: bool = False  # whether it is a side of a UNION ALL that an operator reads
 
     def next(self) -> list[File]:
         """The files of the next micro-batch: Spark goes by the time of modification."""
@@ -82,6 +83,8 @@ class Checkpoint:
 class History:
     """One random history. `idle`: tables have a timeout. Raises AssertionError where the model is broken."""
 
+    runs: type[Run]  # how its runs are simulated
+
     def __init__(self, seed: int, *, idle: bool, tables: int | None = None) -> None:
         self.random = Random(seed)
         number = tables or self.random.randint(1, 3)
@@ -108,7 +111,7 @@ class History:
 
     def run(self, *, endless: bool, closes: bool, steps: int) -> None:
         """One run, which is killed if it has not ended after `steps` actions."""
-        Run(self, endless, closes).go(steps)
+        self.runs(self, endless, closes).go(steps)
 
     @property
     def counted(self) -> int:
@@ -253,6 +256,9 @@ class Run:
         self.looked = now
         if last is not None and self.closes and self.lives.has_ended(reports, at_rest):
             self.done = True
+
+
+History.runs = Run
 
 
 def bounded(seed: int, *, closes_each: bool = False) -> Iterator[History]:

@@ -1,0 +1,35 @@
+"""A script in several runs over one checkpoint, with its input cut anywhere, equals one run. Source:
+docs/streams.md#runs-ends-and-lulls.
+"""
+
+from __future__ import annotations
+
+from collections import Counter
+
+import pytest
+from run_histories import random_runs
+
+from examples import ONE_IN, SOAK
+
+HISTORIES = 10_000 if SOAK else 2_000 // ONE_IN
+
+
+def check(seed: int, *, closes_each: bool = False) -> str:
+    """Runs a history, and returns what its operator is."""
+    history = random_runs(seed, closes_each=closes_each)
+    assert history.kept.late == 0
+    assert Counter(map(repr, history.emitted)) == history.at_once(), (seed, history.name)
+    return history.name
+
+
+@pytest.mark.soak
+def test_runs_over_one_checkpoint_equal_one_run() -> None:
+    names = Counter(map(check, range(HISTORIES)))
+    assert len(names) > 8, names
+
+
+def test_the_end_of_a_run_as_the_end_of_time_is_found() -> None:
+    """As it was: each run over a checkpoint announced the end."""
+    with pytest.raises(AssertionError):
+        for seed in range(30):
+            check(seed, closes_each=True)
