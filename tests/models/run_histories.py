@@ -18,11 +18,10 @@ from row_streams import COLUMNS, RowStream
 from stream_lives import DELAY, File, History, Planned, Run, Table
 from streams import Event, Operator
 
-from tvfsql.plan.joins.equal_pair import KINDS
 from tvfsql.plan.stream import StreamContext
 from tvfsql.plan.window import Cumulate, Hop, Session, Tumble, Window
 from tvfsql.runtime.stream.rows.deduplicate import FIRST, LAST, KeepRow
-from tvfsql.runtime.stream.rows.interval_join import IntervalJoin
+from tvfsql.runtime.stream.rows.interval_join import PRESERVED, IntervalJoin
 from tvfsql.runtime.stream.rows.temporal_join import TemporalJoin
 from tvfsql.runtime.stream.time.control_channel import END_OF_INPUT
 
@@ -57,7 +56,7 @@ def random_operator(draw: Random) -> tuple[str, int, Make]:
     spread = draw.randint(1, 3), draw.randint(1, 3)
     slide = draw.randint(1, 9)
     bounds = sorted(draw.randint(-30, 30) * 1000 for _ in range(2))
-    kind = draw.choice([*KINDS])
+    kind = draw.choice([*PRESERVED])
     windows: dict[str, Window] = {
         "tumble": Tumble(draw.randint(1, 30), draw.randint(0, 9)),
         "hop": Hop(slide, slide * draw.randint(1, 9) + draw.randint(0, 5)),

@@ -39,10 +39,10 @@ def write_files(
     spark = rows.sparkSession
     stream = crc32(" ".join(stream_id(spark)).encode())
     before = f"batch-{stream:08x}-{number:09d}-"
-    jvm: Any = rows.sparkSession._jvm
+    jvm: Any = spark._jvm
     hadoop = jvm.org.apache.hadoop.fs.Path
     folder, aside = hadoop(path), hadoop(path, f"_{before}")
-    files = folder.getFileSystem(rows.sparkSession._jsparkSession.sessionState().newHadoopConf())
+    files = _system_of(folder, spark)
     writer = rows.write.format(format).options(**dict(options or {})).mode("overwrite")
     writer.partitionBy(*partition_by).save(str(aside.toString()))
     for file in _of_earlier_runs(spark, files, folder, stream, number):
@@ -61,7 +61,12 @@ def exists(spark: SparkSession, path: str, name: str) -> bool:
     """Whether a folder has an entry of that name."""
     jvm: Any = spark._jvm
     place = jvm.org.apache.hadoop.fs.Path(path, name)
-    return bool(place.getFileSystem(spark._jsparkSession.sessionState().newHadoopConf()).exists(place))
+    return bool(_system_of(place, spark).exists(place))
+
+
+def _system_of(path: Any, spark: Any) -> Any:
+    """The file system of a path."""
+    return path.getFileSystem(spark._jsparkSession.sessionState().newHadoopConf())
 
 
 def _of_earlier_runs(spark: SparkSession, files: Any, folder: Any, stream: int, number: int) -> list[Any]:
