@@ -8,8 +8,8 @@ import pytest
 
 from tvfsql.api import Session
 from tvfsql.catalog import Table
-from tvfsql.catalog.table import TableColumn
 from tvfsql.catalog.connectors import KNOWN_CONNECTORS
+from tvfsql.catalog.table import TableColumn
 from tvfsql.errors import DataError, Span
 from tvfsql.shell.completion import TABLE_OPTIONS, candidates
 from tvfsql.shell.splitting import chunks, is_command, is_complete, mentions
