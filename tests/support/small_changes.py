@@ -16,6 +16,7 @@ from tvfsql.runtime.merge.session_merge import Intervals
 from tvfsql.runtime.merge.slice_rows import SliceRows
 from tvfsql.runtime.stream.operator.protocol import Operator
 from tvfsql.runtime.stream.rows.deduplicate import KeepRow
+from tvfsql.runtime.stream.rows.interval_join import IntervalJoin
 from tvfsql.runtime.stream.rows.temporal_join import TemporalJoin
 from tvfsql.runtime.stream.state.chunk_keys import ChunkKey
 from tvfsql.runtime.stream.state.chunk_store import Index
@@ -159,6 +160,18 @@ def _sessions(first: int, count: int, second: int) -> list[pa.RecordBatch]:
     return [INTERVALS.batch([_numbers(first, count)], micros, micros, [_numbers(0, count)])]
 
 
+def _right_rows(first: int, count: int, second: int) -> list[pa.RecordBatch]:
+    """At first rows of the left side, then rows of the right side with the same keys."""
+    return [_rows_at(first, count, second, "1/" if second == 2 else "2/")]
+
+
+def _left_rows(first: int, count: int, second: int) -> list[pa.RecordBatch]:
+    """Rows of the left side, over 100 seconds."""
+    rows = _rows_at(first, count, second, "1/")
+    micros = (second * SECOND + np.arange(count) * 100 * SECOND // count) * 1000
+    return [rows.set_column(1, "1", pa.array(micros).view(pa.timestamp("us")))]
+
+
 def _slices(number: Callable[[int, int], np.ndarray]) -> Rows:  # type: ignore[type-arg]
     def rows(first: int, count: int, second: int) -> list[pa.RecordBatch]:
         made = ONE_SUM.batch([_numbers(first, count)], number(second, count), [_numbers(1, count)])
@@ -175,6 +188,15 @@ CASES: dict[str, Small] = {
         TemporalJoin((3, 3), ((0,), (0,)), (1, 1), "left", (False,)),
         lambda *of: [_rows_at(*of, "2/"), _rows_at(*of, "1/")],
         ("1/", "2/"),
+    ),
+    "rows of a left join that get a partner": Small(
+        IntervalJoin((3, 3), ((0,), (0,)), (1, 1), (-(10**10), 10**10), "left", (False,)),
+        _right_rows,
+        ("1/", "2/"),
+        wraps=True,
+    ),
+    "rows of a left join that go alone": Small(
+        IntervalJoin((3, 3), ((0,), (0,)), (1, 1), (-(10**6), 0), "left", (False,)), _left_rows, ("1/", "2/")
     ),
     "keys of an early window": Small(
         SlicingOperator(Tumble(3_600 * SECOND), ONE_SUM, "n", StreamContext(firing=Firing(early=0))),

@@ -21,7 +21,9 @@ WITH ('connector' = 'filesystem', 'path' = '{folder}/{name}', 'format' = 'json')
 GROUPED = "SELECT k, COUNT(*) AS n, MIN(`at`) AS first_at, MAX(ROW(v, `at`)) AS last_at FROM TABLE({}) GROUP BY {}"
 WINDOW = "window_start, window_end, k"
 RANKED = "(SELECT *, ROW_NUMBER() OVER (PARTITION BY k ORDER BY `at`{}) AS place FROM {}) WHERE place = 1"
+TUMBLED = "(SELECT * FROM TABLE(TUMBLE(TABLE {0}, DESCRIPTOR(`at`), INTERVAL '1' MINUTE))) AS {0}"
 BEFORE, AFTER = [("a", 1, 0), ("a", 2, 5), ("b", 9, 30)], [("a", 3, 40), ("b", 4, 50), ("c", 5, 90)]
+TIMES = {"a": (0, 5, 40), "b": (30, 50), "c": (90,)}
 
 
 def at(second: int) -> datetime:
@@ -34,6 +36,18 @@ QUERIES: dict[str, tuple[str, dict[str, str], set[tuple[Any, ...]]]] = {
         {},
         {("a", 3, at(0), (3, at(40))), ("b", 2, at(30), (9, at(30))), ("c", 1, at(90), (5, at(90)))},
     ),
+    "hop": (
+        GROUPED.format("HOP(TABLE z, DESCRIPTOR(`at`), INTERVAL '30' SECOND, INTERVAL '1' MINUTE)", WINDOW),
+        {},
+        {("a", 2, at(0), (2, at(5))), ("a", 3, at(0), (3, at(40))), ("a", 1, at(40), (3, at(40)))}
+        | {("b", 2, at(30), (9, at(30))), ("c", 1, at(90), (5, at(90)))},
+    ),
+    "cumulate": (
+        GROUPED.format("CUMULATE(TABLE z, DESCRIPTOR(`at`), INTERVAL '20' SECOND, INTERVAL '1' MINUTE)", WINDOW),
+        {},
+        {("a", 2, at(0), (2, at(5))), ("a", 3, at(0), (3, at(40))), ("b", 1, at(30), (9, at(30)))}
+        | {("b", 2, at(30), (9, at(30))), ("c", 1, at(90), (5, at(90)))},
+    ),
     "session": (
         GROUPED.format("SESSION(TABLE z PARTITION BY k, DESCRIPTOR(`at`), INTERVAL '1' MINUTE)", WINDOW),
         {},
@@ -43,6 +57,22 @@ QUERIES: dict[str, tuple[str, dict[str, str], set[tuple[Any, ...]]]] = {
         GROUPED.format("TUMBLE(TABLE z, DESCRIPTOR(`at`), INTERVAL '1' MINUTE)", WINDOW),
         {"table.exec.emit.early-fire.enabled": "true", "table.exec.emit.early-fire.delay": "0 s"},
         {("a", 3, at(0), (3, at(40))), ("b", 2, at(30), (9, at(30))), ("c", 1, at(90), (5, at(90)))},
+    ),
+    "first row": (
+        f"SELECT k, v, `at` FROM {RANKED.format('', 'z')}",
+        {},
+        {("a", 1, at(0)), ("b", 9, at(30)), ("c", 5, at(90))},
+    ),
+    "window join": (
+        f"SELECT z.k, z.`at`, y.`at` AS other FROM {TUMBLED.format('z')} JOIN {TUMBLED.format('y')} "
+        "ON z.window_start = y.window_start AND z.window_end = y.window_end AND z.k = y.k",
+        {},
+        {(k, at(one), at(other)) for k, of in TIMES.items() for one in of for other in of},
+    ),
+    "watermark of rows": (
+        "SELECT k, v, CURRENT_WATERMARK(`at`) AS mark FROM z",
+        {},
+        {(k, v, None) for k, v, _ in BEFORE} | {(k, v, at(30)) for k, v, _ in AFTER},
     ),
     "last row": (
         f"SELECT k, v, `at` FROM {RANKED.format(' DESC', 'z')}",

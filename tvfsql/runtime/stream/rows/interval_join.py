@@ -22,6 +22,9 @@ side. The timer of slot 12 is set for 129: all its rows are over then, so droppi
 without a partner are emitted, so the timer of slot 13 is set for 170, when the first such order is over. The timer of
 slot 10 was set for 140 when its order came. It finds that the order has had a partner, and drops it without emitting
 anything. Rows are emitted up to 40 ms after their time, so the output watermark is 40 ms before the operator's own.
+
+A slot is not written again before it is dropped: the key and the time of rows that have had a partner are appended
+beside it, and rows that have been emitted alone are known by their time.
 """
 
 from __future__ import annotations
@@ -38,7 +41,7 @@ from pyspark.sql import DataFrame
 from tvfsql.plan.joins.equal_pair import KINDS
 from tvfsql.plan.joins.interval_join import bound
 from tvfsql.plan.stream import TWO_INPUTS, StreamContext, StreamOptions
-from tvfsql.runtime.arrow.batches import changes_in, joined, rows_of_piece, sort_order
+from tvfsql.runtime.arrow.batches import changes_in, joined, key_codes, rows_of_piece, sort_order
 from tvfsql.runtime.arrow.columns import Ints, Mask
 from tvfsql.runtime.merge.kernel import TIMESTAMP
 from tvfsql.runtime.stream.exchange.rows_by_key import (
@@ -168,6 +171,19 @@ class IntervalJoin(Operator):
         low, high = self.between
         return (-high, -low) if side == LEFT else (low, high)
 
+    def identity(self, side: int) -> list[str]:
+        """The columns that decide which partners a row of a side has: its key and its time."""
+        return [str(i) for i in dict.fromkeys([*self.keys[side], self.times[side]])]
+
+    def bare(self, rows: Any, side: int) -> Any:
+        """Rows in state without what their partners do not depend on."""
+        kept = {*self.identity(side), MET}
+        columns = [
+            column if name in kept else pa.nulls(rows.num_rows, column.type)
+            for name, column in zip(rows.schema.names, rows.columns, strict=True)
+        ]
+        return pa.RecordBatch.from_arrays(columns, names=rows.schema.names)
+
     def codes(self, left: Any, right: Any) -> tuple[Ints, Ints]:
         """The numbers of `codes_of_sides` for the rows of both sides."""
         own = ([left.column(i) for i in self.keys[LEFT]], [right.column(i) for i in self.keys[RIGHT]])
@@ -230,7 +246,7 @@ class JoinedRows(RowKeyGroup):
         if self.fresh[LEFT] or self.fresh[RIGHT]:
             yield from self._match()
         if watermark is not None and watermark != before:
-            yield from self._clean_up(watermark)
+            yield from self._clean_up(watermark, before)
 
     @property
     def output_watermark(self) -> int | None:
@@ -289,12 +305,22 @@ class JoinedRows(RowKeyGroup):
 
     def _note_met(self, slot: Key, stored: Any, partners: Mask) -> None:
         """Remember which rows in state have had a partner, on sides whose rows are emitted without one."""
-        if slot.level not in self.spec.preserved:
+        if slot.level not in self.spec.preserved or not partners.any():
             return
-        met = _met(stored)
-        now = met | partners
-        if (now != met).any():
-            self.store.replace(slot, _with_met(stored, now))
+        fresh = partners & ~self._met_in(slot, stored)
+        if fresh.any():
+            self.store.append(_met_of(slot), self.spec.bare(stored.filter(pa.array(fresh)), slot.level))
+
+    def _met_in(self, slot: Key, stored: Any) -> Mask:
+        """Which rows of a slot have had a partner: when they came, or since. Those of one key and time have the same
+        partners."""
+        noted = self.store.read(_met_of(slot))
+        if not noted:
+            return _met(stored)
+        every = joined([each.select(self.spec.identity(slot.level)) for each in (stored, *noted)])
+        codes = key_codes(every.columns, every.num_rows)
+        since: Mask = np.isin(codes[: stored.num_rows], codes[stored.num_rows :])
+        return _met(stored) | since
 
     def _keep(self, rows: Any, side: int) -> None:
         """Put new rows into their slots. Rows that need no partner any more stay there until the clean-up."""
@@ -307,13 +333,13 @@ class JoinedRows(RowKeyGroup):
         for start, stop in zip(heads.tolist(), stops.tolist(), strict=True):
             part = rows.slice(start, stop - start)
             self.store.append(_slot(side, int(numbers[start])), part)
-            self._set_timer(side, int(numbers[start]), part)
+            self._set_timer(side, int(numbers[start]), part, _met(part))
 
     # ---- clean-up
 
-    def _set_timer(self, side: int, number: int, rows: Any) -> None:
+    def _set_timer(self, side: int, number: int, rows: Any, met: Mask) -> None:
         over = self._over(rows, side)
-        lone = over[~_met(rows)] if side in self.spec.preserved else over[:0]
+        lone = over[~met] if side in self.spec.preserved else over[:0]
         last = (number + 1) * self.spec.slot - 1 + self.spec.after[side]
         time = int(lone.min()) if len(lone) else last
         self.timers.register(self.timers.rows.batch([[side]], [number], [time]))
@@ -323,7 +349,9 @@ class JoinedRows(RowKeyGroup):
         times: Ints = self.spec.micros(rows, side) // 1000 + self.spec.after[side]
         return times
 
-    def _clean_up(self, watermark: int) -> Iterator[Emit]:
+    def _clean_up(self, watermark: int, before: int | None) -> Iterator[Emit]:
+        """Drop slots that are over. On a preserved side, rows that are over since the watermark `before` and have had
+        no partner are emitted."""
         due = self.timers.pop(watermark)
         sides, numbers = due.column(0).to_pylist(), due.column(1).to_pylist()
         for side, number in sorted({*zip(sides, numbers, strict=True)}):
@@ -334,19 +362,27 @@ class JoinedRows(RowKeyGroup):
                 self.store.drop(slot)
                 continue
             rows = joined(self.store.read(slot))
-            over: Mask = self._over(rows, side) <= watermark
-            lone = rows.filter(pa.array(over & ~_met(rows)))
+            met, times = self._met_in(slot, rows), self._over(rows, side)
+            over: Mask = times <= watermark
+            stays = self._is_known_by_time(side)
+            given = times <= before if stays and before is not None else np.zeros(rows.num_rows, dtype=np.bool_)
+            lone = rows.filter(pa.array(over & ~met & ~given))
             if lone.num_rows:
                 yield from self._alone(lone, side)
-            if not over.any():
-                self._set_timer(side, number, rows)
-                continue
-            rest = rows.filter(pa.array(~over))
-            if not rest.num_rows:
+            if over.all():
                 self.store.drop(slot)
+                if (noted := _met_of(slot)) in self.store:
+                    self.store.drop(noted)
                 continue
-            self.store.replace(slot, rest)
-            self._set_timer(side, number, rest)
+            left = pa.array(~over)
+            if over.any() and not stays:
+                self.store.replace(slot, rows.filter(left))
+            self._set_timer(side, number, rows.filter(left), met[~over])
+
+    def _is_known_by_time(self, side: int) -> bool:
+        """Whether each row comes before it is over. Then those that were over by an earlier watermark have been
+        emitted, and may stay until their slot is dropped."""
+        return not self.context.proctime and self.spec.after[side] >= 0
 
     # ---- what is emitted
 
@@ -367,6 +403,10 @@ class JoinedRows(RowKeyGroup):
 
 def _slot(side: int, number: int) -> Key:
     return Key(Kind.JOIN_SLOT, number, level=side)
+
+
+def _met_of(slot: Key) -> Key:
+    return Key(Kind.JOIN_MET, slot.number, level=slot.level)
 
 
 def _met(rows: Any) -> Mask:

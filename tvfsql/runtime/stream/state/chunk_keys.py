@@ -21,6 +21,7 @@ class Kind(IntEnum):
     JOIN_SLOT = 9  # of interval and temporal joins; level: the side, number: the slot
     BLOCK = 10  # of `ChunkBlocks`: small chunks of any other kind
     INDEX = 11  # of `ChunkIndex`: a layer of the list of chunks
+    JOIN_MET = 12  # of interval joins: keys and times of rows of the same JOIN_SLOT that have had a partner meanwhile
 
 
 PARTIALS = (Kind.SLICE, Kind.SLICE_RUN, Kind.SESSIONS)
