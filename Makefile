@@ -23,7 +23,7 @@ define install
 	@echo "installing $(1) ..."
 	@$(BIN)/pip install --quiet --disable-pip-version-check --editable '.[$(2)]'
 endef
-.PHONY: help demo test soak soak-kills test-cluster test-connect test-spark41 test-spark42 interrupts check golden bench bench-growth bench-flink fuzz hostile lint screens site
+.PHONY: help demo test soak soak-kills test-cluster test-connect test-spark41 test-spark42 interrupts check golden bench bench-growth bench-flink differential fuzz hostile lint screens site
 
 help:  ## show this list
 	@awk -F ':.*## ' '/^[a-z0-9-]+:.*## /{printf "  make %-12s %s\n", $$1, $$2}' Makefile
@@ -74,6 +74,9 @@ bench-growth: $(DONE)  ## how time and memory grow, as pictures in docs/growth: 
 	$(BIN)/python tests/bench --only growth $(if $(SMALL),--small)
 
 bench-flink: .venv-flink/.installed  ## install Flink for `make bench`, in .venv-flink (1 GB)
+
+differential: $(DONE) .venv-flink/.installed  ## ask Flink and tvfsql for the rows of N=100 random scripts from SEED=1 on, in both modes
+	$(BIN)/python tests/support/differential.py $(or $(SEED),1) $(or $(N),100)
 
 fuzz: $(DONE)  ## try N=100000 mutants of SQL texts: each is refused, or makes a program
 	$(BIN)/python tests/support/fuzz.py $(or $(N),100000)

@@ -97,6 +97,7 @@ class Situation:
     options: Mapping[str, str] = field(default_factory=dict)
     marks: Mapping[str, Mapping[str, str]] = field(default_factory=dict)  # by mode, then by kind
     expected: tuple[tuple[Any, ...], ...] | None = None
+    inserts: tuple[str, ...] = ()  # statements before the query, with tables in `{folder}`; in batch
 
     @property
     def name(self) -> str:
@@ -114,7 +115,7 @@ class Situation:
             "zone": self.zone,
             "options": dict(self.options),
             "tables": tables,
-            "statements": [statement for view in self.views for statement in made_anew(view)],
+            "statements": [*(each for view in self.views for each in made_anew(view)), *self.inserts],
             "sql": self.sql,
         }
 

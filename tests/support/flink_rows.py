@@ -38,6 +38,7 @@ class Engine:
     options: dict[str, str]
     folder: Path
     databases: dict[str, str] = field(default_factory=dict)
+    folders: int = 0  # how many were written to
 
     def __post_init__(self) -> None:
         batch = self.mode == "batch"
@@ -50,8 +51,7 @@ class Engine:
         self.flink.get_config().set("table.local-time-zone", query.get("zone", "UTC"))
         try:
             self._use(query["tables"])
-            for statement in query.get("statements", ()):
-                self.flink.execute_sql(statement)
+            self._execute(query.get("statements", ()))
             table = self.flink.sql_query(query["sql"])
             types = [kind.asSummaryString() for kind in flink_answers.logical_types(table)]
         except Exception as error:
@@ -63,6 +63,14 @@ class Engine:
         except Exception as error:
             return {"failed": reason(error)}
         return {"types": types, "rows": [json.loads(row) for row in sorted(left.elements())]}
+
+    def _execute(self, statements: list[str]) -> None:
+        """The statements, with a folder of their own; those that write are waited for."""
+        self.folders += 1
+        for statement in statements:
+            result = self.flink.execute_sql(statement.replace("{folder}", str(self.folder / f"out{self.folders}")))
+            if statement.startswith(("INSERT", "EXECUTE")):
+                result.wait()
 
     def _use(self, tables: list[dict[str, Any]]) -> None:
         key = json.dumps(tables)

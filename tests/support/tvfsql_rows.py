@@ -70,7 +70,7 @@ class Tables:
     def __init__(self, situation: Situation, spark: SparkSession, key: Any = None) -> None:
         self.key, self.folder = key, TemporaryDirectory()
         self.session = Session(for_tiny_data(spark), options={"table.local-time-zone": situation.zone})
-        self.views: set[str] = set()
+        self.written = 0  # how many folders were
         for table in situation.tables:
             path = Path(self.folder.name) / f"{table.name}.json"
             path.write_text("".join(json.dumps(row) + "\n" for row in table.objects()), encoding="utf-8")
@@ -83,6 +83,9 @@ class Tables:
         try:
             for view in situation.views:
                 self.session.execute(view.replace("CREATE VIEW", "CREATE OR REPLACE TEMPORARY VIEW"))
+            self.written += 1
+            for statement in situation.inserts:
+                self.session.execute(statement.replace("{folder}", f"{self.folder.name}/out{self.written}"))
             with translated():
                 frame = with_local_times(self.session.sql(situation.sql).dataframe(), situation.zone)
                 types = tuple(kind for _, kind in frame.dtypes)

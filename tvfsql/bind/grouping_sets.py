@@ -61,7 +61,7 @@ class GroupingSets:
             raise BindError(f"{name} needs a key of GROUP BY", span=span, hint=f"{name}(key)")
         positions: list[int | None] = []
         for argument in arguments:
-            key = names.get(argument)
+            key = names.get(argument) or names.get(argument.unnest())
             if key is None:
                 raise BindError(
                     f"{argument.name or argument.sql(dialect='spark')} is not a key of GROUP BY",

@@ -1,0 +1,86 @@
+"""Random scripts give the rows that Flink gives, or differ in a way that the documentation names.
+
+Flink's answers to the scripts of the fixed seeds are in tests/data/flink_differential.json, which
+tests/support/differential.py writes. `make soak` asks Flink about new ones, if it is installed.
+"""
+
+from __future__ import annotations
+
+import random
+from collections.abc import Callable
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+import pytest
+from choices import Choices, Tree, smallest
+from conformance import MODES
+from differential import Tvfsql, differences, judged, kept_scripts
+from flink_process import installed
+from known_differences import KNOWN
+from random_scripts import random_script
+
+from examples import ONE_IN, SOAK
+
+if TYPE_CHECKING:
+    from pyspark.sql import SparkSession
+
+DOCS = Path(__file__).parents[2] / "docs"
+FRESH = {"batch": 60, "streaming": 20}
+SHARE = {"batch": 1, "streaming": 1 if SOAK else 2 * ONE_IN}  # a stream costs seconds
+
+
+@pytest.mark.spark
+@pytest.mark.soak
+@pytest.mark.parametrize("mode", MODES)
+def test_rows_of_random_scripts_are_those_of_flink(mode: str, spark: SparkSession) -> None:
+    here, wrong = Tvfsql(spark), []
+    for script, told in kept_scripts(mode)[:: SHARE[mode]]:
+        verdict = judged(script, told, here.answer)
+        if verdict.kind != "same":
+            wrong.append(f"{script.sql}\n{verdict.kind}: {verdict.details}")
+    assert not wrong, "\n".join(wrong)
+
+
+@pytest.mark.spark
+@pytest.mark.soak
+@pytest.mark.slow
+@pytest.mark.skipif(not (SOAK and installed()), reason="for `make soak`, with Flink of `make bench-flink`")
+@pytest.mark.parametrize("mode", MODES)
+def test_rows_of_new_scripts_are_those_of_flink(mode: str, spark: SparkSession) -> None:
+    seed = random.randrange(10**6, 10**9)
+    found = differences(range(seed, seed + FRESH[mode]), mode, spark)
+    wrong = [f"seed {each.seed}: {each.script.sql}\n{each.verdict}" for each in found if each.verdict.bad]
+    assert not wrong, "\n".join(wrong)
+
+
+@pytest.mark.parametrize("mode", MODES)
+def test_a_seed_makes_the_same_script_always(mode: str) -> None:
+    for seed in range(30):
+        script, made = random_script(seed, mode)
+        assert random_script(seed, mode, made)[0] == script
+
+
+def test_the_smallest_choices_that_fail() -> None:
+    def text(choices: Choices) -> str:
+        with choices.part():
+            if choices.below(3) < 2:
+                return choices.one("abcd")
+            return f"({text(choices)}+{text(choices)})"
+
+    def fails(made: Tree) -> bool:
+        return "c" in text(Choices(given=made))
+
+    first = next(made for seed in range(99) if fails(made := made_by(text, seed)) and len(str(made)) > 60)
+    assert text(Choices(given=smallest(first, fails))) == "c"
+
+
+def made_by(text: Callable[[Choices], str], seed: int) -> Tree:
+    choices = Choices(seed)
+    text(choices)
+    return choices.made
+
+
+def test_known_differences_are_named_by_the_documentation() -> None:
+    for each in KNOWN:
+        text = " ".join((DOCS / each.page).read_text(encoding="utf-8").split())
+        assert each.named in text, each
