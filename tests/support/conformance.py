@@ -68,12 +68,14 @@ class Table:
     def objects(self) -> list[dict[str, Any]]:
         return [dict(zip(self.names, row, strict=True)) for row in self.rows]
 
-    def behind(self) -> set[int]:
-        """The positions of rows that come behind the watermark of the rows before them."""
+    def out_of_order(self, *, behind_watermark: bool) -> set[int]:
+        """The positions of rows that come after a row of a later time, or even behind the watermark."""
         column = self.names.index("ts") if self.fields else self.changes
         times = [datetime.fromisoformat(str(row[column])) for row in self.rows]
         delay = DELAY.search(self.more)
-        waited = timedelta(**{delay[2].lower() + "s": float(delay[1])}) if delay else timedelta()
+        waited = timedelta()
+        if behind_watermark and delay is not None:
+            waited = timedelta(**{delay[2].lower() + "s": float(delay[1])})
         return {at for at in range(1, len(times)) if times[at] < max(times[:at]) - waited}
 
 

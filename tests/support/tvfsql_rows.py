@@ -44,7 +44,9 @@ def answer(situation: Situation, mode: str, spark: SparkSession, folder: Path) -
     """Run a query as a script. A stream stops and resumes in the middle of its rows."""
     file = folder / "script.sql"
     file.write_text(script(situation), encoding="utf-8")
-    steps = tuple(stream_steps(situation.tables)) if mode == "streaming" else (batch_step(situation.tables),)
+    sessions = "SESSION" in situation.sql
+    streams = mode == "streaming"
+    steps = tuple(stream_steps(situation.tables, sessions=sessions)) if streams else (batch_step(situation.tables),)
     options = {**situation.options, "table.local-time-zone": situation.zone}
     case = Case("case", file, mode, options, steps, PLACE)
     result = run_case(Suite(folder / "case.tvfsql.yaml", "-", (case,)), case, spark)
@@ -110,11 +112,12 @@ def batch_step(tables: Sequence[Table]) -> Step:
     return Step(PLACE, rows={table.name: rows(table.objects()) for table in tables})
 
 
-def stream_steps(tables: Sequence[Table]) -> Iterator[Step]:
+def stream_steps(tables: Sequence[Table], *, sessions: bool = False) -> Iterator[Step]:
     """A micro-batch begins at each row that comes behind the watermark, so that the same rows are late as if each row
-    were a micro-batch. There are at least two, and the stream resumes from its state before the one in the middle."""
+    were a micro-batch. Sessions also end as if it were if one begins at each row that is out of order. There are at
+    least two, and the stream resumes from its state before the one in the middle."""
     most = max((len(table.rows) for table in tables), default=0)
-    cuts = {most // 2} | {at for table in tables for at in table.behind()}
+    cuts = {most // 2} | {at for table in tables for at in table.out_of_order(behind_watermark=not sessions)}
     ends = sorted({0, *cuts, most})
     for start, stop in pairwise(ends):
         given = {table.name: rows(table.objects()[start:stop]) for table in tables}
