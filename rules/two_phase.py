@@ -5,11 +5,21 @@ from __future__ import annotations
 from dataclasses import replace
 
 from tvfsql.options import Options
-from tvfsql.plan.aggregate.call import finished, holes, mergeable, needs_slices, row_of, single, sum_of_list
+from tvfsql.plan.aggregate.call import (
+    finished,
+    holes,
+    mergeable,
+    needs_slices,
+    row_of,
+    single,
+    starts_in_python,
+    sum_of_list,
+)
 from tvfsql.plan.aggregate.chosen_values import Quantiles
 from tvfsql.plan.aggregate.collector import Collector
 from tvfsql.plan.aggregate.columns import AggCall, PartialColumn
 from tvfsql.plan.aggregate.function import MergeKind
+from tvfsql.plan.aggregate.sketches import Kll
 from tvfsql.plan.analysis.properties import is_changelog
 from tvfsql.plan.node import Node
 from tvfsql.plan.nodes import Item, Project
@@ -48,8 +58,8 @@ def split_local_global(node: Node, options: Options) -> Node | None:
     - if an aggregate cannot be merged (see plan.aggregate.table);
     - on streams to changes that could not be turned into rows with a sign (`retract_changes`);
     - in batch to TUMBLE, and to a HOP whose size equals its slide: a window is its only slice, and Spark's groupBy has
-      two phases already. Aggregates that Spark lacks (those in Python, and OCCURRENCES) are the exception, because only
-      merge_slices merges them, except for months, which it does not support.
+      two phases already. Aggregates that Spark lacks (those in Python that merge, and OCCURRENCES) are the exception,
+      because only merge_slices merges them, except for months, which it does not support.
 
     Flink: TwoStageOptimizedWindowAggregateRule.
     """
@@ -59,12 +69,13 @@ def split_local_global(node: Node, options: Options) -> Node | None:
                 return None
             if options.streaming and is_changelog(source):
                 return None
-            merged_here = any((call.user and not call.distinct) or needs_slices(call) for call in calls)
+            merged_here = any((call.user and starts_in_python(call)) or needs_slices(call) for call in calls)
             if merged_here and months_in_batch(window, options):
                 return None
             if is_its_only_slice(window) and not options.streaming and not merged_here:
                 return None
-            as_lists = options.streaming or merged_here or isinstance(window, Session)
+            of_rows = merged_here or any(map(starts_in_python, calls))
+            as_lists = options.streaming or of_rows or isinstance(window, Session)
             if not all(mergeable(call, streaming=as_lists) for call in calls):
                 return None
             renamed = apart(source, keys)
@@ -150,12 +161,13 @@ class Split:
         return (*plain, *running)
 
     def _with_quantiles(self, wanted: PartialColumn) -> Scalar | None:
-        """The column of a known bag of the same values, from which these quantiles are now chosen too; None: there is
-        none.
+        """The column of a known bag or sketch of the same values, from which these quantiles are now chosen too; None:
+        there is none.
         """
         for i, known in enumerate(self.columns.parts):
-            if isinstance(known.merge, Quantiles) and isinstance(wanted.merge, Quantiles) and known.row == wanted.row:
-                self.columns.parts[i] = replace(known, merge=known.merge | wanted.merge)
+            both = _both(known.merge, wanted.merge)
+            if both and known.row == wanted.row:
+                self.columns.parts[i] = replace(known, merge=both)
                 return column(known.name, known.type)
         return None
 
@@ -172,6 +184,16 @@ class Split:
         total = self.columns.free(f"{call.name}_sum") if with_sum else ""
         self.distincts.append(DistinctValues(value, call.filter, count, total))
         return {"count": column(count), "sum": column(total)}
+
+
+def _both(known: MergeKind, wanted: MergeKind) -> MergeKind | None:
+    """The merge kind that has the quantiles of both; None if one column cannot have them."""
+    match known, wanted:
+        case Quantiles(), Quantiles():
+            return known | wanted
+        case Kll(fractions=(_, *_)), Kll(fractions=(_, *_)) if known.kept == wanted.kept:
+            return known | wanted
+    return None
 
 
 class ListSplit(Split):

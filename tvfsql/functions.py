@@ -8,7 +8,13 @@ A scalar function is a function, or a class with `eval`. An aggregate is a class
         def merge(self, accumulator, accumulators): ...         # modifies it, optional: merges others into it
         def get_value(self, accumulator) -> float: ...          # the result
 
-The result type is the type hint, or the argument of `returns`. See docs/sql/python-functions.md.
+An aggregate over all rows of a window is a class with `of_rows`:
+
+    class P95:
+        def of_rows(self, values: pandas.Series) -> float: ...  # called once per window, with a column per argument
+
+The columns are pandas Series, or Arrow arrays if a type hint says pyarrow.Array. The result type is the type hint, or
+the argument of `returns`. See docs/sql/python-functions.md.
 """
 
 from __future__ import annotations

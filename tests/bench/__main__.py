@@ -13,6 +13,7 @@ import batch
 import first_row
 import functions
 import micro_batches
+import percentiles
 import ranges
 import report
 import row_level
@@ -38,6 +39,7 @@ GROUPS = {
     "latency": {*latency.CASES},
     "sustainable": {*latency.SUSTAINABLE},
     "first-row": {"first-row"},
+    "percentiles": {*percentiles.NAMES},
     "growth": {*growth.NAMES, growth.WRITTEN},
 }
 ON_REQUEST = ("latency", "sustainable", "growth")  # hours
@@ -58,7 +60,7 @@ def main(arguments: Sequence[str] | None = None) -> int:
     names = ", ".join(
         (
             *GROUPS,
-            *("memory", "one-of-each-key", "micro-batch", "sharing"),
+            *("memory", "one-of-each-key", "micro-batch", "sharing", *percentiles.NAMES),
             *(*compare.CASES, *latency.CASES, *latency.SUSTAINABLE, *growth.NAMES, growth.WRITTEN),
             *(case.name for case in cases),
         )
@@ -104,6 +106,8 @@ def main(arguments: Sequence[str] | None = None) -> int:
     if only & GROUPS["nexmark"]:
         queries = [query for name, query in compare.CASES.items() if name in only]
         agree &= compare.run(chosen.events, queries, chosen.repeats)
+    if only & GROUPS["percentiles"]:
+        agree &= percentiles.run(bids, only, chosen.repeats)
     if only & GROUPS["growth"]:
         agree &= growth.run(only, chosen.small)
     if timed := only & (GROUPS["latency"] | GROUPS["sustainable"]):

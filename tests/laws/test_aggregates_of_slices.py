@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import ast
 import json
 import random
 from collections.abc import Iterator
@@ -10,6 +11,7 @@ from pathlib import Path
 from typing import Any
 
 import pytest
+import user_functions
 from pyspark.sql import SparkSession
 
 from tvfsql import Session
@@ -52,6 +54,25 @@ CALLS = {
     "PERCENTILE(DISTINCT price, 0.3)": "",
     "PERCENTILE_CONT(0.9) WITHIN GROUP (ORDER BY price DESC)": "",
     "PERCENTILE_DISC(0.9) WITHIN GROUP (ORDER BY price)": "",
+    # sketches have all values of these windows
+    "APPROX_PERCENTILE(price, 0.95)": "percentile_disc(0.95) WITHIN GROUP (ORDER BY price)",
+    "APPROX_PERCENTILE(f, ARRAY[0.0, 0.25, 1.0], 500) FILTER (WHERE weight > 1)": (
+        "percentile_disc(array(0.0, 0.25, 1.0)) WITHIN GROUP (ORDER BY f) FILTER (WHERE weight > 1)"
+    ),
+    "APPROX_PERCENTILE(CAST(f AS DECIMAL(10, 3)), 0.5)": (
+        "CAST(percentile_disc(0.5) WITHIN GROUP (ORDER BY CAST(f AS DECIMAL(10, 3))) AS DECIMAL(10, 3))"
+    ),
+    "APPROX_PERCENTILE(CAST(NULL AS INT), 0.5)": "CAST(NULL AS INT)",
+    "KLL_SKETCH_GET_N_BIGINT(KLL_SKETCH_AGG_BIGINT(price, 100))": "count(price)",
+    "IF(COUNT(f) > 0, KLL_SKETCH_GET_QUANTILE_DOUBLE(KLL_SKETCH_AGG_DOUBLE(f), 0.5), NULL)": (
+        "percentile_disc(0.5) WITHIN GROUP (ORDER BY f)"
+    ),
+    "HLL_SKETCH_ESTIMATE(HLL_SKETCH_AGG(price))": "size(collect_set(price))",  # exact for few values
+    "HLL_SKETCH_ESTIMATE(HLL_SKETCH_AGG(word, 10)) ": "size(collect_set(word))",
+    "THETA_SKETCH_ESTIMATE(THETA_SKETCH_AGG(f))": "size(collect_set(f))",
+    "THETA_SKETCH_ESTIMATE(THETA_SKETCH_AGG(word) FILTER (WHERE weight > 1))": (
+        "size(collect_set(word) FILTER (WHERE weight > 1))"
+    ),
     "MODE(word)": "mode(word, true)",
     "MODE() WITHIN GROUP (ORDER BY price)": "mode(price, true)",
     "TRY_SUM(price)": "",
@@ -133,3 +154,28 @@ def _rounded(value: Any) -> Any:
     if isinstance(value, float):
         return round(value, 6) + 0.0
     return tuple(map(_rounded, value)) if isinstance(value, list | tuple) else value
+
+
+IN_PYTHON = {
+    "every": ("OfRows", "every(price, word)"),  # Arrow arrays of the rows
+    "seen": ("Seen", "seen(price, word)"),  # the same rows by accumulators that merge
+    "spread": ("Spread", "spread(f) FILTER (WHERE f IS NOT NULL)"),  # a pandas Series
+    "middle": ("Median", "middle(price)"),  # accumulators that do not merge
+}
+
+
+@pytest.mark.parametrize("mode", ["batch", "streaming"])
+@pytest.mark.parametrize("window", [*WINDOWS][::2])
+def test_python_aggregates_get_the_rows_of_each_window(
+    spark: SparkSession, folder: Path, window: str, mode: str
+) -> None:
+    session = _session(spark, mode, folder)
+    for name, (path, _) in IN_PYTHON.items():
+        session.create_function(name, getattr(user_functions, path))
+    calls = [call for _, call in IN_PYTHON.values()]
+    rows = session.sql(_query(window, [*calls, "MAX(f) - MIN(f)", "MEDIAN(price)", "COUNT(*)"])).collect()
+    assert len(rows) > 10
+    for _, _, every, seen, spread, middle, width, median, number in rows:
+        assert every == seen
+        assert len(ast.literal_eval(every)) == number
+        assert (spread, middle) == (width, median)

@@ -6,6 +6,9 @@ import re
 from statistics import median
 from typing import Any
 
+import pandas as pd
+import pyarrow as pa
+
 from tvfsql.functions import returns
 
 not_a_function = 42
@@ -173,3 +176,18 @@ class WithoutAccumulate:
 class TakesNothing(Median):
     def accumulate(self, accumulator: list[float]) -> None:  # type: ignore[override]
         pass
+
+
+class OfRows:
+    """All rows of a window as Arrow arrays, sorted, so that a lost or repeated row shows."""
+
+    def of_rows(self, prices: pa.Array, items: pa.Array) -> str:
+        return repr(sorted(zip(prices.to_pylist(), items.to_pylist(), strict=True), key=repr))
+
+
+class Spread:
+    """Of a pandas Series; numpy's numbers are results too."""
+
+    def of_rows(self, values: pd.Series) -> float:
+        found: float = values.astype(float).max() - values.astype(float).min()
+        return found

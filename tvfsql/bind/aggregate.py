@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 
 from sqlglot import exp
 
@@ -19,11 +19,13 @@ from tvfsql.errors import BindError, Span, UnsupportedError
 from tvfsql.plan.aggregate.columns import AggCall
 from tvfsql.plan.aggregate.function import Accepts, AggregateFunction
 from tvfsql.plan.aggregate.percentiles import of_chosen
+from tvfsql.plan.aggregate.sketched import ESTIMATE, USUAL_LG, of_sketch
+from tvfsql.plan.aggregate.sketches import DistinctSketch, Sketch
 from tvfsql.plan.aggregate.table import AGGREGATES
 from tvfsql.plan.node import Node
 from tvfsql.plan.nodes import Aggregate, Item, Project
 from tvfsql.plan.values.scalar import Scalar, column, free_name, text
-from tvfsql.plan.values.types import SqlType, shown
+from tvfsql.plan.values.types import UNKNOWN, SqlType, shown
 from tvfsql.plan.values.user_function import UserFunction
 
 EVENT_TIME = ("FIRST_VALUE", "LAST_VALUE", "LISTAGG", "COLLECT", "COLLECT_LIST", "ARRAY_AGG")
@@ -32,11 +34,13 @@ EVENT_TIME = ("FIRST_VALUE", "LAST_VALUE", "LISTAGG", "COLLECT", "COLLECT_LIST",
 @dataclass
 class Grouping:
     """Collects the keys and calls of one SELECT. Afterwards `node` is its Aggregate, and `over` rewrites an expression
-    over it. `above` has columns, with their types, that other operators will add to the Aggregate.
+    over it. `above` has columns, with their types, that other operators will add to the Aggregate. `by_sketch`:
+    APPROX_COUNT_DISTINCT is computed by sketches.
     """
 
     relation: Relation
     above: Mapping[str, SqlType] = field(default_factory=dict)
+    by_sketch: bool = False
     keys: list[str] = field(default_factory=list)
     computed: list[Item] = field(default_factory=list)
     calls: list[AggCall] = field(default_factory=list)
@@ -155,11 +159,14 @@ class Grouping:
         condition = self._filter(call, where, span)
         arguments = tuple(scalar.to_scalar(tree, where.types, span) for tree in call.arguments if not call.star)
         approximate = isinstance(call.tree.find(exp.ApproxDistinct), exp.ApproxDistinct)
+        if approximate and self.by_sketch:
+            call = replace(call, function=ESTIMATE, chosen=DistinctSketch("hll", USUAL_LG), distinct=False)
+            approximate = False
         function = "COUNT" if approximate else call.function
         time = self.relation.time if function in EVENT_TIME else None
         if function is None or (function in EVENT_TIME and time is None) or call.as_in_spark:
             return self._sparks_own(call, where, wanted, span)
-        row = of_chosen(function, call.chosen, weighted=True) if call.chosen else AGGREGATES[function]
+        row = _row(function, call, arguments)
         if call.star:
             arguments = (text("*"),)
         least, most = row.arguments
@@ -228,6 +235,13 @@ class Grouping:
         of = arguments[0].column if arguments else None
         default = f"{function.lower()}_{of}" if of else function.lower()
         return free_name(wanted or default, self._taken)
+
+
+def _row(function: str, call: Call, arguments: Sequence[Scalar]) -> AggregateFunction:
+    """The function's row in the table of aggregates."""
+    if isinstance(call.chosen, Sketch):
+        return of_sketch(function, call.chosen, arguments[0].type if arguments else UNKNOWN)
+    return of_chosen(function, call.chosen, weighted=True) if call.chosen else AGGREGATES[function]
 
 
 def _refuse_other_types(function: str, row: AggregateFunction, arguments: Sequence[Scalar], span: Span) -> None:

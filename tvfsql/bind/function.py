@@ -27,6 +27,7 @@ from tvfsql.syntax import statements
 from tvfsql.syntax.type_words import parse_type
 
 AGGREGATE = ("create_accumulator", "accumulate", "get_value")  # the methods of an aggregate; merge is optional
+OF_ROWS = "of_rows"  # the method of an aggregate over all rows of a window
 SIGNATURES = {
     "create_accumulator": "def create_accumulator(self)",
     "accumulate": "def accumulate(self, accumulator, value)",
@@ -117,13 +118,15 @@ def _broken(module: str, error: Exception, span: Span) -> BindError:
 
 def _described(name: str, module: str, path: str, found: Any, span: Span | None) -> UserFunction:
     """Describe the object for plans. Raises BindError if SQL cannot call it."""
-    of_aggregate = [part for part in AGGREGATE if callable(getattr(found, part, None))]
+    of_aggregate = [part for part in (OF_ROWS, *AGGREGATE) if callable(getattr(found, part, None))]
     where = f"{module}.{path}"
     if isinstance(found, type):
         _check_made_without_arguments(found, where, span)
         if not of_aggregate and not callable(getattr(found, "eval", None)):
             hint = "def eval(self, value) for a function, def accumulate(self, accumulator, value) for an aggregate"
             raise BindError(f"class {where} has neither eval() nor accumulate()", span=span, hint=hint)
+    if OF_ROWS in of_aggregate:
+        return _of_rows(name, module, path, found, span)
     if of_aggregate:
         return _aggregate(name, module, path, found, span)
     called = getattr(found, "eval", found)
@@ -155,6 +158,17 @@ def _aggregate(name: str, module: str, path: str, found: Any, span: Span | None)
         aggregate=True,
         merges=callable(getattr(found, "merge", None)),
     )
+
+
+def _of_rows(name: str, module: str, path: str, found: Any, span: Span | None) -> UserFunction:
+    """An aggregate that is called with all rows of a window."""
+    where = f"{module}.{path}"
+    result = _result(found, found.of_rows, where, span)
+    least, most = _arguments(found.of_rows, where, span, 1 if isinstance(found, type) else 0)
+    if not most:
+        hint = "def of_rows(self, values)"
+        raise BindError(f"of_rows() of {where} has no parameter for a column", span=span, hint=hint)
+    return UserFunction(name, module, path, result, (max(least, 1), most), aggregate=True)
 
 
 def _check_made_without_arguments(found: type, where: str, span: Span | None) -> None:

@@ -23,6 +23,8 @@ from tvfsql.bind.views import bound_view, has_asterisk
 from tvfsql.catalog import Catalog, View
 from tvfsql.errors import BindError, Span, nearest, spanning
 from tvfsql.options import Options
+from tvfsql.options.known import APPROX_COUNT_DISTINCT
+from tvfsql.options.words import CountDistinct
 from tvfsql.plan import nodes
 from tvfsql.plan.node import Node
 from tvfsql.plan.nodes import Item, Order, Project
@@ -232,7 +234,8 @@ class QueryBinder:
         """The Aggregate of a SELECT with HAVING above it, and the expressions of the SELECT over it and the columns
         `above`.
         """
-        grouping = Grouping(relation, above)
+        by_sketch = self.options[APPROX_COUNT_DISTINCT] is CountDistinct.HLL
+        grouping = Grouping(relation, above, by_sketch)
         aliases = [item.alias.text if item.alias else None for item in items]
 
         def add_key(expr: ast.Expr) -> str:

@@ -26,6 +26,7 @@ from tvfsql.bind.spark_text.functions import (
 from tvfsql.bind.user_function_calls import user_of
 from tvfsql.errors import BindError, Span, TvfSqlError
 from tvfsql.plan.aggregate.chosen_values import ChosenValues
+from tvfsql.plan.aggregate.sketches import Sketch
 from tvfsql.plan.aggregate.table import AGGREGATES, ALIASES, multiset
 from tvfsql.plan.values.scalar import Scalar
 from tvfsql.plan.values.types import UNKNOWN, SqlType, shown
@@ -67,7 +68,11 @@ SPARK_AGGREGATES = frozenset(
     "count_min_sketch group_id grouping grouping_id histogram_numeric hll_sketch_agg hll_union_agg kurtosis mode "
     "percentile percentile_approx percentile_cont percentile_disc regr_avgx regr_avgy regr_count "
     "regr_intercept regr_r2 regr_slope regr_sxx regr_sxy regr_syy skewness try_avg try_sum any_value "
-    "collect_set max_by min_by median corr covar_pop covar_samp".split()
+    "collect_set max_by min_by median corr covar_pop covar_samp "
+    "kll_sketch_agg_double kll_sketch_agg_bigint kll_sketch_agg_float kll_merge_agg_double kll_merge_agg_bigint "
+    "kll_merge_agg_float theta_sketch_agg theta_union_agg theta_intersection_agg tuple_sketch_agg_double "
+    "tuple_sketch_agg_integer tuple_union_agg_double tuple_union_agg_integer tuple_intersection_agg_double "
+    "tuple_intersection_agg_integer".split()
 )
 
 
@@ -87,7 +92,8 @@ class Resolved:
 @dataclass(frozen=True)
 class Call:
     """An aggregate call as written in the query: `function` of plan.aggregate.table, or None if only Spark knows the
-    function `name`, or if it is a user's. `chosen` is what a percentile or a mode needs of the values.
+    function `name`, or if it is a user's. `chosen` is what a percentile or a mode needs of the values, or how a sketch
+    merges.
     """
 
     tree: exp.Expr
@@ -100,7 +106,7 @@ class Call:
     as_in_spark: bool = False  # with RESPECT NULLS, or WITHIN GROUP
     user: UserFunction | None = None
     order: exp.Ordered | None = None  # the only expression of WITHIN GROUP (ORDER BY ...)
-    chosen: ChosenValues | None = None
+    chosen: ChosenValues | Sketch | None = None
 
 
 def resolve(expr: ast.Expr, lookup: Lookup) -> Resolved:

@@ -5,6 +5,7 @@ A percentile's fractions are literals, so that slices know what to keep. What is
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from dataclasses import replace
 
 from sqlglot import exp
@@ -13,6 +14,12 @@ from tvfsql.bind.scalar import Call
 from tvfsql.errors import BindError, Span
 from tvfsql.plan.aggregate.chosen_values import ChosenValues, MostFrequent, Quantiles
 from tvfsql.plan.aggregate.percentiles import MODE, PERCENTILE, PERCENTILES
+from tvfsql.plan.aggregate.sketched import AGGREGATES as OF_VALUES
+from tvfsql.plan.aggregate.sketched import HLL, HLL_UNION, MERGES, USUAL_LG, USUAL_SIZE
+from tvfsql.plan.aggregate.sketches import K_LEAST, K_MOST, DistinctSketch, Kll, size_for
+
+ACCURACY, MOST_ACCURATE = 1000, 20_000  # of APPROX_PERCENTILE: without one, and at most
+SKETCHES = {**OF_VALUES, **MERGES}
 
 
 def respelled(call: Call, span: Span) -> Call:
@@ -27,6 +34,14 @@ def respelled(call: Call, span: Span) -> Call:
             wanted = _fractions(fractions, span)
             several = PERCENTILES if isinstance(fractions, exp.Array) else PERCENTILE
             return _percentile(call, (value, *weights), Quantiles(wanted), several) if wanted else call
+        case "APPROX_PERCENTILE" | "PERCENTILE_APPROX", (value, fractions, *accuracy) if not call.distinct:
+            return _approximate(call, value, fractions, accuracy, span)
+        case (("HLL_SKETCH_AGG" | "THETA_SKETCH_AGG" | "THETA_UNION_AGG"), (value, *size)) if len(size) <= 1:
+            return _of_distinct(call, value, size, span)
+        case "HLL_UNION_AGG", (value,):
+            return replace(call, function=HLL_UNION, chosen=DistinctSketch("hll", 0))
+        case name, (value, *size) if name in SKETCHES and not call.distinct and len(size) <= 1:
+            return _sketch(call, value, size, span)
         case "PERCENTILE_CONT" | "PERCENTILE_DISC", (fractions,):
             return _of_group(call, fractions, span)
         case "MODE", (value,) if not call.distinct and not call.as_in_spark:
@@ -53,6 +68,50 @@ def _of_group(call: Call, fractions: exp.Expr, span: Span) -> Call:
 
 def _percentile(call: Call, arguments: tuple[exp.Expr, ...], chosen: ChosenValues, function: str) -> Call:
     return replace(call, function=function, arguments=arguments, chosen=chosen, as_in_spark=False)
+
+
+def _approximate(call: Call, value: exp.Expr, fractions: exp.Expr, accuracy: Sequence[exp.Expr], span: Span) -> Call:
+    """APPROX_PERCENTILE(x, p [, accuracy])."""
+    wanted = _fractions(fractions, span)
+    given = _whole_number(accuracy[0]) if accuracy else ACCURACY
+    if wanted is None or given is None or len(accuracy) > 1:
+        return call
+    if given < 1 or given > MOST_ACCURATE:
+        message = f"the accuracy of APPROX_PERCENTILE is a whole number from 1 to {MOST_ACCURATE:,}"
+        raise BindError(message, span=span, hint=f"APPROX_PERCENTILE(x, 0.95, {ACCURACY})")
+    several = PERCENTILES if isinstance(fractions, exp.Array) else PERCENTILE
+    function = f"APPROX_{several}"
+    return replace(call, function=function, arguments=(value,), chosen=Kll(size_for(given), "", wanted))
+
+
+def _sketch(call: Call, value: exp.Expr, size: Sequence[exp.Expr], span: Span) -> Call:
+    """KLL_SKETCH_AGG_*(x [, k]), or KLL_MERGE_AGG_*(sketch [, k])."""
+    merges = call.name in MERGES
+    k = _whole_number(size[0]) if size else 0 if merges else USUAL_SIZE
+    if k is None:
+        return call
+    if size and not K_LEAST <= k <= K_MOST:
+        message = f"the size k of a KLL sketch is from {K_LEAST} to {K_MOST}"
+        raise BindError(message, span=span, hint=f"{call.name}(x, {USUAL_SIZE})")
+    return replace(call, function=call.name, arguments=(value,), chosen=Kll(k, SKETCHES[call.name]))
+
+
+def _of_distinct(call: Call, value: exp.Expr, size: Sequence[exp.Expr], span: Span) -> Call:
+    """HLL_SKETCH_AGG(x [, lg]), THETA_SKETCH_AGG(x [, lg]) or THETA_UNION_AGG(sketch [, lg])."""
+    lg = _whole_number(size[0]) if size else USUAL_LG
+    if lg is None or call.distinct:
+        return call
+    family = "hll" if call.name == HLL else "theta"
+    least, most = (4, 21) if family == "hll" else (4, 26)
+    if not least <= lg <= most:
+        message = f"the size of {call.name} is a power of two: its exponent is from {least} to {most}"
+        raise BindError(message, span=span, hint=f"{call.name}(x, {USUAL_LG})")
+    return replace(call, function=call.name, arguments=(value,), chosen=DistinctSketch(family, lg))
+
+
+def _whole_number(tree: exp.Expr) -> int | None:
+    number = _number(tree)
+    return int(number) if number is not None and number == int(number) else None
 
 
 def _fractions(tree: exp.Expr, span: Span) -> tuple[float, ...] | None:

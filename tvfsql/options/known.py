@@ -6,7 +6,17 @@ from typing import Any, TypeVar
 
 from tvfsql.options.option import Option
 from tvfsql.options.readers import Choice, Reader, count, count_or_unset, duration, flag, names, start, text_of, zone
-from tvfsql.options.words import LateRecords, LateResults, MissingFiles, Mode, NullTimes, Phases, ResultMode, Steps
+from tvfsql.options.words import (
+    CountDistinct,
+    LateRecords,
+    LateResults,
+    MissingFiles,
+    Mode,
+    NullTimes,
+    Phases,
+    ResultMode,
+    Steps,
+)
 from tvfsql.plan.start_mode import USUAL
 
 T = TypeVar("T")
@@ -56,6 +66,12 @@ MAX_COPIES = _known(
     count,
     "100",
     "how many copies of each row an aggregate may make that cannot be merged from slices",
+)
+APPROX_COUNT_DISTINCT = _known(
+    "tvfsql.approx-count-distinct",
+    Choice(CountDistinct),
+    "exact",
+    "how APPROX_COUNT_DISTINCT counts: exact, or by a HyperLogLog sketch of bounded size (hll)",
 )
 NULL_TIMES = _known(
     "table.exec.source.rowtime-null-handling",

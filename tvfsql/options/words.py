@@ -44,6 +44,13 @@ class ResultMode(Enum):
     TABLEAU = "TABLEAU"
 
 
+class CountDistinct(Enum):
+    """How APPROX_COUNT_DISTINCT counts."""
+
+    EXACT = "exact"
+    HLL = "hll"
+
+
 class Steps(Enum):
     ALL = "all"
     CHANGED = "changed"

@@ -7,7 +7,7 @@ from dataclasses import dataclass
 from functools import cached_property
 
 from tvfsql.plan.aggregate.columns import AggCall, PartialColumn
-from tvfsql.plan.aggregate.function import MergeKind
+from tvfsql.plan.aggregate.function import MergeKind, made_of_rows
 from tvfsql.plan.node import Field, Node, Schema
 from tvfsql.plan.nodes import Item
 from tvfsql.plan.proctime import is_proctime
@@ -15,7 +15,6 @@ from tvfsql.plan.tables.internal_columns import INTERVAL_LAST, INTERVAL_START, R
 from tvfsql.plan.values.durations import duration
 from tvfsql.plan.values.scalar import Scalar
 from tvfsql.plan.values.types import SqlType
-from tvfsql.plan.values.user_function import UserFunction
 from tvfsql.plan.window import Cumulate, Hop, Session, Tumble, Window, time_ranges
 
 
@@ -144,8 +143,8 @@ class LocalWindowAggregate(Node):
 
     @property
     def of_single_rows(self) -> bool:
-        """Whether it starts from partials of single rows, as for sessions and for accumulators of users' aggregates."""
-        return isinstance(self.window, Session) or any(isinstance(part.merge, UserFunction) for part in self.partials)
+        """Whether it starts from partials of single rows, as for sessions, users' accumulators and sketches."""
+        return isinstance(self.window, Session) or any(made_of_rows(part.merge) for part in self.partials)
 
     @cached_property
     def schema(self) -> Schema:

@@ -21,6 +21,7 @@ from tvfsql.physical.window_operators import (
 from tvfsql.plan import window_nodes
 from tvfsql.plan.aggregate.chosen_values import MostFrequent, Quantiles, most_frequent, quantiles
 from tvfsql.plan.aggregate.function import MergeKind
+from tvfsql.plan.aggregate.sketches import DistinctSketch, Kll, distinct_sketches, kll
 from tvfsql.plan.aggregate.top_rows import TopRows, top_rows
 from tvfsql.plan.tables.internal_columns import CONTROL, RANGE, SLICE_END
 from tvfsql.plan.values.scalar import free_name, template
@@ -191,6 +192,12 @@ def _merge(kind: MergeKind, module: PythonModule) -> str:
         discrete = [f"discrete={literal(kind.discrete)}"] if kind.discrete else []
         arguments = (*map(literal, kind.fractions), *discrete)
         return f"{module.need(quantiles.__module__, quantiles.__name__)}({', '.join(arguments)})"
+    if isinstance(kind, Kll):
+        arguments = (str(kind.k), literal(kind.values), *map(literal, kind.fractions))
+        return f"{module.need(kll.__module__, kll.__name__)}({', '.join(arguments)})"
+    if isinstance(kind, DistinctSketch):
+        made = module.need(distinct_sketches.__module__, distinct_sketches.__name__)
+        return f"{made}({literal(kind.family)}, {kind.lg})"
     if isinstance(kind, MostFrequent):
         return f"{module.need(most_frequent.__module__, most_frequent.__name__)}()"
     return module.functions[kind] if isinstance(kind, UserFunction) else literal(kind)

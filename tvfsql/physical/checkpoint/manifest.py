@@ -35,6 +35,7 @@ from tvfsql.physical.window_operators import StreamSliceMerge, StreamSlices
 from tvfsql.plan import nodes
 from tvfsql.plan.aggregate.chosen_values import MostFrequent, Quantiles
 from tvfsql.plan.aggregate.function import MergeKind
+from tvfsql.plan.aggregate.sketches import Sketch
 from tvfsql.plan.aggregate.top_rows import TopRows
 from tvfsql.plan.analysis.sharing import Reused, Shared, shared_by
 from tvfsql.plan.checkpoint.layout import LAYOUT
@@ -303,6 +304,8 @@ def _merge(kind: MergeKind) -> str:
     """How the state merges a column. What a result needs of a bag may change: the state has all of it."""
     if isinstance(kind, UserFunction):
         return kind.path
+    if isinstance(kind, Sketch):
+        return kind.kept
     return "bag" if isinstance(kind, Quantiles | MostFrequent) else str(kind)
 
 

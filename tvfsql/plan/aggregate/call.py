@@ -6,8 +6,10 @@ from collections.abc import Mapping
 
 from tvfsql.plan.aggregate.columns import AggCall
 from tvfsql.plan.aggregate.exact_spread import FUNCTIONS_OF_SPREADS
-from tvfsql.plan.aggregate.function import AggregateFunction
+from tvfsql.plan.aggregate.function import AggregateFunction, made_of_rows
 from tvfsql.plan.aggregate.percentiles import of_chosen
+from tvfsql.plan.aggregate.sketched import of_sketch
+from tvfsql.plan.aggregate.sketches import Sketch
 from tvfsql.plan.aggregate.table import FUNCTIONS, ONE, of_decimal, of_top, of_user
 from tvfsql.plan.values.facts import Facts
 from tvfsql.plan.values.scalar import Scalar, column, template, text
@@ -18,6 +20,8 @@ def row_of(call: AggCall) -> AggregateFunction | None:
     """The call's row in the table of aggregates; None if only Spark knows the function."""
     if call.top:
         return of_top(call.top)
+    if isinstance(call.chosen, Sketch):
+        return of_sketch(call.function, call.chosen, call.arguments[0].type)
     if call.chosen:
         return of_chosen(call.function, call.chosen, weighted=len(call.arguments) > 1)
     row = of_user(call.user) if call.user else FUNCTIONS.get(call.function)
@@ -42,6 +46,14 @@ def needs_slices(call: AggCall) -> bool:
     """Whether Spark has no aggregate for the call."""
     row = row_of(call)
     return row is not None and not row.templates(call.arguments[0].type).whole
+
+
+def starts_in_python(call: AggCall) -> bool:
+    """Whether the slices of the call are made from partials of single rows, also in batch."""
+    row = row_of(call)
+    if row is None or (call.distinct and row.distinct_rows):
+        return False
+    return any(made_of_rows(part.merge) for part in row.partials)
 
 
 def whole(call: AggCall) -> Scalar:

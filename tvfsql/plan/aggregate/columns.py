@@ -8,6 +8,7 @@ from dataclasses import dataclass, field, replace
 from tvfsql.errors import Span
 from tvfsql.plan.aggregate.chosen_values import ChosenValues, Quantiles
 from tvfsql.plan.aggregate.function import MergeKind
+from tvfsql.plan.aggregate.sketches import Kll, Sketch
 from tvfsql.plan.aggregate.top_rows import TopRows
 from tvfsql.plan.values.scalar import Scalar
 from tvfsql.plan.values.types import SqlType
@@ -19,7 +20,7 @@ class AggCall:
     """An aggregate call. `function` names a row of plan.aggregate.table, a function that only Spark knows, or `user`.
     `time` is the event time that orders the rows for FIRST_VALUE, LAST_VALUE and the lists. Of the rows that $ROWS
     collects, only those within the limit `top` are needed. Of the values of a percentile or a mode, those
-    that are `chosen` are needed.
+    that are `chosen` are needed; of a sketch it says how it merges.
     """
 
     name: str
@@ -31,7 +32,7 @@ class AggCall:
     type: SqlType = field(default="", compare=False)
     user: UserFunction | None = None
     top: TopRows | None = None
-    chosen: ChosenValues | None = None
+    chosen: ChosenValues | Sketch | None = None
     span: Span | None = field(default=None, compare=False, repr=False)
 
     @property
@@ -50,7 +51,7 @@ class AggCall:
         )
 
     def __str__(self) -> str:
-        wanted = (self.chosen.shown,) if isinstance(self.chosen, Quantiles) else ()
+        wanted = (self.chosen.shown,) if isinstance(self.chosen, Quantiles | Kll) and self.chosen.shown else ()
         inner = ", ".join(map(str, (*self.arguments, *wanted)))
         distinct = "DISTINCT " if self.distinct else ""
         where = f" FILTER (WHERE {self.filter})" if self.filter else ""

@@ -18,15 +18,21 @@ from enum import Enum
 from typing import NamedTuple
 
 from tvfsql.plan.aggregate.chosen_values import ChosenValues
+from tvfsql.plan.aggregate.sketches import Sketch
 from tvfsql.plan.aggregate.top_rows import TopRows
 from tvfsql.plan.values.types import UNKNOWN, SqlType, is_decimal, is_float, is_integer, is_number, is_orderable
 from tvfsql.plan.values.user_function import UserFunction
 
 TypeRule = Callable[[SqlType], SqlType]
 Template = str | Callable[[SqlType], str]  # where it depends on the argument's type, made of that
-# a kind of runtime.partials, the aggregate that merges its own accumulators, the limit of a rank, or what a result
-# needs of a bag
-MergeKind = str | UserFunction | TopRows | ChosenValues
+# a kind of runtime.partials, the aggregate that merges its own accumulators, the limit of a rank, what a result needs
+# of a bag, or a sketch
+MergeKind = str | UserFunction | TopRows | ChosenValues | Sketch
+
+
+def made_of_rows(kind: MergeKind) -> bool:
+    """Whether slices of this merge kind start from partials of single rows, which only Python merges."""
+    return isinstance(kind, UserFunction | Sketch)
 
 
 class Accepts(Enum):

@@ -187,16 +187,17 @@ def _list(name: str, values: Partial, otherwise: str = "NULL") -> AggregateFunct
 
 def of_user(function: UserFunction) -> AggregateFunction:
     """The row for a user's aggregate. In Spark, its function is called with the list of the rows, or with a merged
-    accumulator, which is NULL if no row went into it.
+    accumulator, which is NULL if no row went into it. Slices of an aggregate that cannot merge keep their rows.
     """
+    every = Partial("list", "collect_list({row}){f}", "concat", "array({row})", nulls=True)
     state = Partial("state", "{function}({all}){f}", function, "array({row})", nulls=True)
     rows = Partial("rows", "collect_set({row}){f}", "distinct", "array({row})", nulls=True)
     return AggregateFunction(
         function.name,
         "{function}(collect_list({d}{row}){f})",
         _always(function.result),
-        partials=(state,) if function.merges else (),
-        finish="{function}({state})",
+        partials=(state if function.merges else every,),
+        finish="{function}({state})" if function.merges else "{function}({list})",
         distinct_rows=rows,
         of_rows="{function}({rows})",
         user=function,

@@ -7,6 +7,7 @@ from collections.abc import Collection, Mapping, Sequence
 import pyarrow as pa
 from pyspark.sql import types as T
 
+from tvfsql.plan.aggregate.sketches import Sketch
 from tvfsql.plan.tables.internal_columns import BEFORE
 from tvfsql.plan.window import Window
 from tvfsql.runtime.arrow.batches import stable_type
@@ -29,7 +30,7 @@ def window_schema(
 def merged_type(kind: Merge, partial: T.DataType) -> T.DataType:
     """The type of merged partials of this merge kind."""
     match partial:
-        case _ if isinstance(kind, AggregateFunction):
+        case _ if isinstance(kind, AggregateFunction | Sketch):
             return T.BinaryType()
         case _ if kind not in ("sum", "running"):
             return partial

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
+from typing import Any, Protocol
 
 import numpy as np
 import pyarrow as pa
@@ -15,6 +16,17 @@ from tvfsql.runtime.udf.calls import AggregateFunction
 Rows = list[tuple[object, ...]]  # each row is the arguments of a call
 
 
+class Mergeable(Protocol):
+    """How accumulators are merged, written and read."""
+
+    def merged(self, accumulator: Any, other: Any) -> Any:
+        """The first accumulator, with the other one merged into it."""
+
+    def packed(self, accumulator: Any) -> bytes: ...
+
+    def unpacked(self, state: bytes) -> Any: ...
+
+
 class Accumulators(Partial):
     """Merged accumulators of a Python aggregate.
 
@@ -24,9 +36,10 @@ class Accumulators(Partial):
     """
 
     def __init__(self, function: AggregateFunction, column: pa.Array, blocks: Blocks) -> None:
-        self.function, self.blocks = function, blocks
+        self.function: Mergeable = function
+        self.aggregate, self.blocks = function, blocks
         packed = pa.types.is_binary(column.type) or pa.types.is_large_binary(column.type)
-        self.values: Sequence[bytes | Rows | None] = column.to_pylist() if packed else _rows(column)
+        self.values: Sequence[Any] = column.to_pylist() if packed else _rows(column)
 
     def over(self, ranges: Ranges) -> pa.Array:
         none = len(self.blocks)
@@ -77,9 +90,13 @@ class Accumulators(Partial):
         if value is None:
             return accumulator
         if not isinstance(value, bytes):
-            return self.function.of_rows(value, accumulator)
+            return self._of_rows(value, accumulator)
         other = self.function.unpacked(value)
         return other if accumulator is None else self.function.merged(accumulator, other)
+
+    def _of_rows(self, value: Rows, accumulator: object) -> object:
+        """An accumulator with the rows of one value more."""
+        return self.aggregate.of_rows(value, accumulator)
 
     def _joined(self, left: bytes | None, right: bytes | None) -> bytes | None:
         if left is None or right is None:

@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from functools import cached_property
+from typing import NamedTuple
 
 import numpy as np
 import pyarrow as pa
@@ -15,6 +17,40 @@ from tvfsql.runtime.merge.ranges import Ranges
 from tvfsql.runtime.merge.ranked_ranges import RankedRanges
 
 
+class Chosen(NamedTuple):
+    """Entries of bags, range by range: the number of the range, the code of the value, and how often it counts."""
+
+    of_range: Ints
+    codes: Ints
+    numbers: Ints
+
+
+def at_fractions(
+    ranked: RankedRanges, lo: Ints, hi: Ints, fractions: Sequence[float] = (), discrete: Sequence[float] = ()
+) -> Chosen:
+    """The entries of the ranges [lo, hi) that decide the values at these fractions of the rows in order, and that of
+    the greatest value. An entry counts also the rows between it and the one before it."""
+    totals = ranked.totals(lo, hi)
+    filled = np.flatnonzero(totals > 0)
+    ranks = _ranks(totals[filled], fractions, discrete)
+    each = ranks.shape[1]
+    found = ranked.at(np.repeat(lo[filled], each), np.repeat(hi[filled], each), ranks.ravel())
+    of_range = np.repeat(filled, each)
+    different = np.append(True, (np.diff(of_range) != 0) | (np.diff(found.first) != 0))[: len(of_range)]
+    of_range, stops = of_range[different], found.stop[different]
+    skipped = np.where(np.diff(of_range, prepend=-1) != 0, 0, np.append(0, stops[:-1])[: len(stops)])
+    return Chosen(of_range, found.codes[different], stops - skipped)
+
+
+def _ranks(totals: Ints, fractions: Sequence[float], discrete: Sequence[float]) -> Ints:
+    """The ranks that a range with so many rows keeps, in order: one row per range."""
+    last = totals - 1
+    ranks = [last, *(np.clip(np.ceil(p * totals).astype(np.int64) - 1, 0, last) for p in discrete)]
+    for place in (fraction * last for fraction in fractions):
+        ranks += [np.floor(place).astype(np.int64), np.ceil(place).astype(np.int64)]
+    return np.sort(np.stack(ranks, axis=1), axis=1)
+
+
 class OfQuantiles(Bag):
     """`Quantiles`: bags, of which a window keeps the entries that decide its quantiles, and its greatest value."""
 
@@ -24,18 +60,11 @@ class OfQuantiles(Bag):
 
     def of_windows(self, ranges: Ranges) -> pa.Array:
         lo, hi = self.offsets[ranges.lo], self.offsets[ranges.hi]
-        totals = self._ranked.totals(lo, hi)
-        filled = np.flatnonzero(totals > 0)
-        ranks = self._ranks(totals[filled])
-        each = ranks.shape[1]
-        found = self._ranked.at(np.repeat(lo[filled], each), np.repeat(hi[filled], each), ranks.ravel())
-        of_range = np.repeat(filled, each)
-        different = np.append(True, (np.diff(of_range) != 0) | (np.diff(found.first) != 0))[: len(of_range)]
-        of_range, stops = of_range[different], found.stop[different]
-        skipped = np.where(np.diff(of_range, prepend=-1) != 0, 0, np.append(0, stops[:-1])[: len(stops)])
-        columns = [self._scale.decode(found.codes[different], None), pa.array(stops - skipped)]
+        chosen = at_fractions(self._ranked, lo, hi, self.kind.fractions, self.kind.discrete)
+        columns = [self._scale.decode(chosen.codes, None), pa.array(chosen.numbers)]
         elements = pa.StructArray.from_arrays(columns, fields=self.fields)
-        return self._lists(elements, np.bincount(of_range, minlength=len(ranges)), self.presence.over(ranges))
+        counts = np.bincount(chosen.of_range, minlength=len(ranges))
+        return self._lists(elements, counts, self.presence.over(ranges))
 
     def bytes_of_windows(self, ranges: Ranges) -> Ints | None:
         return None  # a few entries, however long the range is
@@ -47,14 +76,6 @@ class OfQuantiles(Bag):
     @cached_property
     def _ranked(self) -> RankedRanges:
         return RankedRanges(self._scale.codes, self.numbers, self._scale.top)
-
-    def _ranks(self, totals: Ints) -> Ints:
-        """The ranks that a window with so many rows keeps, in order: one row per window."""
-        last = totals - 1
-        ranks = [last, *(np.clip(np.ceil(p * totals).astype(np.int64) - 1, 0, last) for p in self.kind.discrete)]
-        for place in (fraction * last for fraction in self.kind.fractions):
-            ranks += [np.floor(place).astype(np.int64), np.ceil(place).astype(np.int64)]
-        return np.sort(np.stack(ranks, axis=1), axis=1)
 
 
 class OfMostFrequent(Bag):

@@ -4,6 +4,7 @@ errors."""
 from __future__ import annotations
 
 import pickle
+import typing
 from collections.abc import Callable, Iterable, Iterator, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass
@@ -55,7 +56,8 @@ class AggregateFunction:
     """An aggregate in Python, with the SQL name `name`: creates, merges and finishes accumulators.
 
     Accumulators travel pickled, so each use has its own copy and may modify it. Spark calls the object with a list of
-    rows or an accumulator, and gets the result. NULL stands for an accumulator without rows.
+    rows or an accumulator, and gets the result. NULL stands for an accumulator without rows. An aggregate with
+    `of_rows` has no accumulators: it is called with the columns of the rows, and is NULL without rows.
     """
 
     name: str
@@ -71,7 +73,30 @@ class AggregateFunction:
     def _checked(self) -> Convert:
         return converter(self.name, self.result)
 
+    @cached_property
+    def _of_columns(self) -> Callable[[Sequence[Sequence[object]]], object] | None:
+        """Calls `of_rows` with columns; None if the aggregate has accumulators."""
+        of_rows = getattr(self._made, "of_rows", None)
+        if of_rows is None:
+            return None
+        import pandas as pd
+        import pyarrow as pa
+
+        with attributed(self.name):
+            hints = typing.get_type_hints(of_rows)
+        arrow = pa.Array in hints.values()
+        column: Callable[[Sequence[object]], object] = pa.array if arrow else pd.Series
+        return lambda columns: of_rows(*map(column, columns))
+
     def __call__(self, state: Any) -> object:
+        if self._of_columns is not None:
+            if not state:
+                return None
+            with attributed(self.name):
+                value = self._of_columns([*zip(*state, strict=True)])
+                plain = getattr(value, "as_py", getattr(value, "item", None))  # of Arrow and numpy
+                value = plain() if plain is not None else value
+            return self._checked(value)
         packed = isinstance(state, bytes | bytearray)
         accumulator = self.unpacked(state) if packed else self.of_rows(state or ())
         with attributed(self.name):

@@ -1,0 +1,5 @@
+-- expect: split_local_global
+SET 'execution.runtime-mode' = 'streaming';
+SELECT window_start, window_end, item, APPROX_PERCENTILE(price, ARRAY[0.5, 0.99], 10000) AS tail
+FROM TABLE(HOP(TABLE bid, DESCRIPTOR(bidtime), INTERVAL '5' MINUTE, INTERVAL '10' MINUTE))
+GROUP BY window_start, window_end, item;
