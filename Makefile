@@ -64,6 +64,7 @@ check: lint  ## linters, types, layers and the fast tests: no Java
 golden: $(DONE)  ## rewrite the golden plans, docs/rules.md and docs/pictures; read the diff before you commit it
 	$(BIN)/python tests/support/rules_page.py
 	$(BIN)/python tests/support/functions_page.py
+	$(BIN)/python tests/support/aggregates_page.py
 	$(BIN)/python docs/pictures
 	$(BIN)/pytest -m "not spark and not slow" --snapshot-update
 

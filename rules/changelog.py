@@ -2,13 +2,16 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterable
 from dataclasses import dataclass, replace
 
 from tvfsql.options import Options
 from tvfsql.plan.aggregate.call import counted, finished, holes, needs_slices, retractable, row_of, sum_of_list
 from tvfsql.plan.aggregate.collector import Collector
 from tvfsql.plan.aggregate.columns import AggCall
-from tvfsql.plan.aggregate.table import AGGREGATES, EACH
+from tvfsql.plan.aggregate.function import Partial
+from tvfsql.plan.aggregate.lists import EACH
+from tvfsql.plan.aggregate.table import AGGREGATES
 from tvfsql.plan.analysis.properties import is_changelog
 from tvfsql.plan.node import Node
 from tvfsql.plan.nodes import Expand, Filter, Item, Project, Scan, SetOperation, Unnest
@@ -76,10 +79,12 @@ class Signed:
         row = row_of(call)
         assert row is not None, call
         kind = call.arguments[0].type
-        _, finish, of_counts, _ = row.templates(kind)
+        _, finish, of_counts, of_rows = row.templates(kind)
         if call.user:
             left = "{net}.x" if call.distinct else EACH
             return finished(call, finish, {"state": template(left, {"net": self._net(call, "{row}", nulls=True)})})
+        if call.distinct and row.distinct_rows:
+            return self._of_bag(call, (row.distinct_rows,), of_rows)
         if call.distinct:
             values = template("{v}.x", {"v": self._net(call, "{x}", nulls=False)})
             total = template(sum_of_list(kind), {"v": values}) if "{sum}" in of_counts else text("NULL")
@@ -89,9 +94,12 @@ class Signed:
             if "{sum}" in of_counts:
                 parts["sum"] = self._sum(call)
             return finished(call, of_counts, parts)
+        return self._of_bag(call, row.partials, finish)
+
+    def _of_bag(self, call: AggCall, partials: Iterable[Partial], finish: str) -> Scalar:
+        """The result from partials that are made of the remaining values."""
         parts = {
-            part.suffix: template(part.net, {"net": self._net(call, part.value, nulls=part.nulls)})
-            for part in row.partials
+            part.suffix: template(part.net, {"net": self._net(call, part.value, nulls=part.nulls)}) for part in partials
         }
         if "{y}" in finish:
             parts["y"] = call.arguments[1]

@@ -12,6 +12,7 @@ from collections.abc import Iterator
 from pathlib import Path
 from typing import TYPE_CHECKING
 
+import aggregates_page
 import functions_page
 import pytest
 import rules_page
@@ -55,6 +56,10 @@ def test_the_page_of_the_rules_is_what_their_docstrings_say() -> None:
 
 def test_the_page_of_functions_is_what_their_table_says() -> None:
     assert functions_page.PAGE.read_text(encoding="utf-8") == functions_page.page(), "make golden"
+
+
+def test_the_table_of_aggregates_is_what_their_rows_say() -> None:
+    assert aggregates_page.PAGE.read_text(encoding="utf-8") == aggregates_page.page(), "make golden"
 
 
 @pytest.mark.parametrize("block", SQL, ids=str)

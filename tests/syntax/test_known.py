@@ -45,6 +45,7 @@ SELECT APPROX_COUNT_DISTINCT(a), ARRAY_AGG(a), COLLECT_LIST(a), LISTAGG(b), LIST
 SELECT BOOL_OR(a = 1), EVERY(a = 1), STDDEV(a), STDDEV_POP(a), STDDEV_SAMP(a), VARIANCE(a), VAR_POP(a) FROM t
 SELECT FIRST_VALUE(a), LAST_VALUE(a), FIRST(a), LAST(a) IGNORE NULLS, FIRST(a) RESPECT NULLS FROM t
 SELECT PERCENTILE_CONT(0.5) WITHIN GROUP (ORDER BY a) FROM t
+SELECT LISTAGG(b, ',') WITHIN GROUP (ORDER BY a), ARRAY_AGG(a ORDER BY b), COUNT(DISTINCT a, b) FROM t
 SELECT a, b, GROUPING(a), GROUPING_ID(a, b) FROM t GROUP BY GROUPING SETS ((a), (b)) HAVING COUNT(*) > 1
 SELECT a, b FROM t GROUP BY CUBE (a, b)
 SELECT a, b FROM t WHERE a > 1 GROUP BY ROLLUP (a, b) ORDER BY a DESC NULLS FIRST LIMIT 5 OFFSET 2
@@ -234,7 +235,7 @@ def test_what_is_known_to_be_refused_is_refused(sql: str) -> None:
         ("SELECT a FROM t UNION BY NAME SELECT a FROM s", "UNION BY NAME"),
         ("SELECT DISTINCT ON (a) b FROM t", "DISTINCT ON"),
         ("WITH v AS MATERIALIZED (SELECT 1) SELECT * FROM v", "MATERIALIZED"),
-        ("SELECT LISTAGG(b, ',') WITHIN GROUP (ORDER BY a) FROM t", "WITHIN GROUP"),
+        ("SELECT SUM(a ORDER BY b) FROM t", "ORDER BY in this function"),
         ("SELECT * FROM ((a[1])) AS b", "this expression in place of a table"),
         ("(SELECT 1)[1] UNION SELECT 2", "this expression in place of a query"),
     ],

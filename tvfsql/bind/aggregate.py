@@ -18,12 +18,13 @@ from tvfsql.bind.user_function_calls import check_arguments
 from tvfsql.errors import BindError, Span, UnsupportedError
 from tvfsql.plan.aggregate.columns import AggCall
 from tvfsql.plan.aggregate.function import Accepts, AggregateFunction
+from tvfsql.plan.aggregate.lists import LISTS
 from tvfsql.plan.aggregate.percentiles import of_chosen
 from tvfsql.plan.aggregate.sketched import ESTIMATE, USUAL_LG, of_sketch
 from tvfsql.plan.aggregate.sketches import DistinctSketch, Sketch
 from tvfsql.plan.aggregate.table import AGGREGATES
 from tvfsql.plan.node import Node
-from tvfsql.plan.nodes import Aggregate, Item, Project
+from tvfsql.plan.nodes import Aggregate, Item, Order, Project
 from tvfsql.plan.values.scalar import Scalar, column, free_name, text
 from tvfsql.plan.values.types import UNKNOWN, SqlType, shown
 from tvfsql.plan.values.user_function import UserFunction
@@ -153,18 +154,21 @@ class Grouping:
         span = scalar.place_of(call, where.span)
         if call.user:
             return self._users(call, call.user, where, wanted, span)
-        call = respelled(call, span)
+        call = respelled(call, where.types, span)
         if call.function == "ARRAY_AGG" and call.distinct:
             _refuse_nulls_counted_twice(call, span)
         condition = self._filter(call, where, span)
         arguments = tuple(scalar.to_scalar(tree, where.types, span) for tree in call.arguments if not call.star)
+        if call.order and call.function in AGGREGATES and call.chosen is None:
+            _refuse_another_order(call, arguments, span)
         approximate = isinstance(call.tree.find(exp.ApproxDistinct), exp.ApproxDistinct)
         if approximate and self.by_sketch:
             call = replace(call, function=ESTIMATE, chosen=DistinctSketch("hll", USUAL_LG), distinct=False)
             approximate = False
         function = "COUNT" if approximate else call.function
         time = self.relation.time if function in EVENT_TIME else None
-        if function is None or (function in EVENT_TIME and time is None) or call.as_in_spark:
+        untimed = function in EVENT_TIME and time is None and not call.order
+        if function is None or untimed or call.as_in_spark:
             return self._sparks_own(call, where, wanted, span)
         row = _row(function, call, arguments)
         if call.star:
@@ -196,8 +200,11 @@ class Grouping:
                 f"{function}(DISTINCT ...) is not supported", span=span, hint="FROM (SELECT DISTINCT ...) in a subquery"
             )
         name = self._name(wanted, function, arguments)
-        kind = row.result(kind)
-        return AggCall(name, function, arguments, distinct, condition, time, kind, chosen=call.chosen, span=span)
+        keys = tuple(scalar.to_scalar(key.this, where.types, span) for key in call.order if function in LISTS)
+        _refuse_other_types("ORDER BY", AGGREGATES["MIN"], keys, span)
+        order = tuple(_direction(key) for key in call.order if keys)
+        kind, chosen, of = row.result(kind), call.chosen, (*arguments, *keys)
+        return AggCall(name, function, of, distinct, condition, time, kind, chosen=chosen, order=order, span=span)
 
     @staticmethod
     def _filter(call: Call, where: Resolved, span: Span) -> Scalar | None:
@@ -255,11 +262,36 @@ def _refuse_other_types(function: str, row: AggregateFunction, arguments: Sequen
             )
 
 
+def _direction(key: exp.Ordered) -> str:
+    down, nulls_first = bool(key.args.get("desc")), key.args.get("nulls_first")
+    return Order(text(""), down, not down if nulls_first is None else bool(nulls_first)).direction
+
+
+def _refuse_another_order(call: Call, arguments: Sequence[Scalar], span: Span) -> None:
+    """Refuse ORDER BY in an aggregate without an order, and one of different values by anything but themselves: equal
+    values may have other keys.
+    """
+    if call.function not in LISTS:
+        raise UnsupportedError(
+            f"{call.function} takes no ORDER BY",
+            span=span,
+            hint="LISTAGG and ARRAY_AGG have an order: ARRAY_AGG(x) WITHIN GROUP (ORDER BY y)",
+        )
+    other = next((key for key in call.order if key.this != call.arguments[0]), None) if call.distinct else None
+    if other is not None:
+        value = arguments[0].sql
+        raise BindError(
+            f"the values of {call.function}(DISTINCT {value}) have no other order than their own",
+            span=scalar.place_of(other, span),
+            hint=f"{call.function}(DISTINCT {value}) WITHIN GROUP (ORDER BY {value})",
+        )
+
+
 def _refuse_nulls_counted_twice(call: Call, span: Span) -> None:
     """Refuse ARRAY_AGG(DISTINCT x) FILTER (...), for which Flink returns NULL twice, unless it leaves NULLs out."""
     if call.filter is None:
         return
-    held = exp.Is(this=call.arguments[0], expression=exp.Null()).not_()
+    held = scalar.is_not_null(call.arguments[0])
     if held in (call.filter.flatten() if isinstance(call.filter, exp.And) else [call.filter]):
         return
     raise UnsupportedError(

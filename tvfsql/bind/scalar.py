@@ -26,8 +26,9 @@ from tvfsql.bind.spark_text.functions import (
 from tvfsql.bind.user_function_calls import user_of
 from tvfsql.errors import BindError, Span, TvfSqlError
 from tvfsql.plan.aggregate.chosen_values import ChosenValues
+from tvfsql.plan.aggregate.lists import LISTS, multiset
 from tvfsql.plan.aggregate.sketches import Sketch
-from tvfsql.plan.aggregate.table import AGGREGATES, ALIASES, multiset
+from tvfsql.plan.aggregate.table import AGGREGATES, ALIASES
 from tvfsql.plan.values.scalar import Scalar
 from tvfsql.plan.values.types import UNKNOWN, SqlType, shown
 from tvfsql.plan.values.user_function import UserFunction
@@ -105,7 +106,7 @@ class Call:
     star: bool = False
     as_in_spark: bool = False  # with RESPECT NULLS, or WITHIN GROUP
     user: UserFunction | None = None
-    order: exp.Ordered | None = None  # the only expression of WITHIN GROUP (ORDER BY ...)
+    order: tuple[exp.Ordered, ...] = ()  # of WITHIN GROUP (ORDER BY ...)
     chosen: ChosenValues | Sketch | None = None
 
 
@@ -243,6 +244,12 @@ def is_grouping(tree: exp.Expr) -> bool:
     return function_name(tree) in ("grouping", "grouping_id", "group_id")
 
 
+def is_not_null(tree: exp.Expr) -> exp.Expr:
+    """The condition that a value is not NULL."""
+    value = exp.paren(tree) if isinstance(tree, NOT_ATOMIC) else tree.copy()
+    return exp.Is(this=value, expression=exp.Null()).not_()
+
+
 def columns_of(tree: exp.Expr) -> Iterator[tuple[str, Span]]:
     """Yield the columns that a tree reads, with their spans."""
     for node in tree.find_all(exp.Column):
@@ -275,7 +282,7 @@ def aggregate_calls(tree: exp.Expr, span: Span) -> Iterator[Call]:
         call = _as_call(node)
         if call is None:
             continue
-        for part in (*call.arguments, *([call.filter] if call.filter else [])):
+        for part in (*call.arguments, *call.order, *([call.filter] if call.filter else [])):
             inner = next((found for found in part.walk() if _as_call(found)), None)
             if inner is not None:
                 raise BindError(
@@ -365,12 +372,11 @@ def _as_call(node: exp.Expr) -> Call | None:
     nulls = inner if isinstance(inner, exp.IgnoreNulls | exp.RespectNulls) else None
     if nulls is not None:
         as_in_spark, inner = isinstance(nulls, exp.RespectNulls), nulls.this
-    order = None
+    order: tuple[exp.Ordered, ...] = ()
     if isinstance(inner, exp.WithinGroup):
-        by = inner.expression.expressions
-        order = by[0] if len(by) == 1 else None
-        as_in_spark, inner = True, inner.this
+        order, inner = tuple(inner.expression.expressions), inner.this
     name = _aggregate_name(inner)
+    as_in_spark |= bool(order) and name not in LISTS
     if name is None:
         return None
     first = inner.args.get("this") if not isinstance(inner, exp.Anonymous) else None
@@ -386,7 +392,7 @@ def _as_call(node: exp.Expr) -> Call | None:
     if nulls is not None and name == "ARRAY_AGG":  # keeps NULLs, unless it is told not to
         as_in_spark = False
         if isinstance(nulls, exp.IgnoreNulls):
-            held = exp.Is(this=arguments[0].copy(), expression=exp.Null()).not_()
+            held = is_not_null(arguments[0])
             condition = exp.and_(condition, held) if condition is not None else held
     user = user_of(inner)
     function = name if name in AGGREGATES and user is None else None

@@ -10,24 +10,29 @@ from dataclasses import replace
 
 from sqlglot import exp
 
-from tvfsql.bind.scalar import Call
+from tvfsql.bind.flink.lowered_call import made
+from tvfsql.bind.infer import infer
+from tvfsql.bind.scalar import Call, is_not_null
 from tvfsql.errors import BindError, Span
 from tvfsql.plan.aggregate.chosen_values import ChosenValues, MostFrequent, Quantiles
 from tvfsql.plan.aggregate.percentiles import MODE, PERCENTILE, PERCENTILES
 from tvfsql.plan.aggregate.sketched import AGGREGATES as OF_VALUES
 from tvfsql.plan.aggregate.sketched import HLL, HLL_UNION, MERGES, USUAL_LG, USUAL_SIZE
 from tvfsql.plan.aggregate.sketches import K_LEAST, K_MOST, DistinctSketch, Kll, size_for
+from tvfsql.plan.values.types import UNKNOWN, SqlType
 
 ACCURACY, MOST_ACCURATE = 1000, 20_000  # of APPROX_PERCENTILE: without one, and at most
 SKETCHES = {**OF_VALUES, **MERGES}
 
 
-def respelled(call: Call, span: Span) -> Call:
+def respelled(call: Call, types: dict[str, SqlType], span: Span) -> Call:
     """The call in the words of the table of aggregates. Raises BindError for arguments that a function cannot have."""
     match call.name, call.arguments:
         case "COUNT_IF", (condition,) if not call.distinct:
             both = exp.and_(call.filter, condition) if call.filter is not None else condition
             return replace(call, function="COUNT", arguments=(exp.Star(),), star=True, filter=both)
+        case "COUNT", (_, _, *_) if call.distinct and not any(isinstance(part, exp.Star) for part in call.arguments):
+            return _together(call, types)
         case "MEDIAN", (value,):
             return _percentile(call, (value,), Quantiles((0.5,)), PERCENTILE)
         case "PERCENTILE", (value, fractions, *weights):
@@ -46,24 +51,36 @@ def respelled(call: Call, span: Span) -> Call:
             return _of_group(call, fractions, span)
         case "MODE", (value,) if not call.distinct and not call.as_in_spark:
             return replace(call, function=MODE, chosen=MostFrequent())
-        case "MODE", () if call.order is not None and not call.order.args.get("desc"):
-            return replace(call, function=MODE, arguments=(call.order.this,), chosen=MostFrequent(), as_in_spark=False)
+        case "MODE", () if len(call.order) == 1 and not call.order[0].args.get("desc"):
+            return replace(
+                call, function=MODE, arguments=(call.order[0].this,), chosen=MostFrequent(), as_in_spark=False
+            )
         case "MAX_BY" | "MIN_BY", (_, _, _):  # a list of several values, in the order of the second argument
             return replace(call, function=None)
     return call
 
 
+def _together(call: Call, types: dict[str, SqlType]) -> Call:
+    """A COUNT of several values as one of structs. A row in which one of them is NULL is not counted, as in Spark."""
+    values = call.arguments
+    fields = ", ".join(f"{{{i}}} AS x{i}" for i in range(len(values)))
+    kinds = [infer(value, types) for value in values]
+    kind = f"struct<{','.join(f'x{i}:{each}' for i, each in enumerate(kinds))}>" if all(kinds) else UNKNOWN
+    counts = exp.and_(*([call.filter] if call.filter is not None else []), *map(is_not_null, values))
+    return replace(call, arguments=(made(f"STRUCT({fields})", values, kind),), filter=counts)
+
+
 def _of_group(call: Call, fractions: exp.Expr, span: Span) -> Call:
     """PERCENTILE_CONT(p) or PERCENTILE_DISC(p) WITHIN GROUP (ORDER BY x)."""
     wanted = _fractions(fractions, span)
-    if call.order is None or wanted is None:
+    if len(call.order) != 1 or wanted is None:
         return call
-    down = bool(call.order.args.get("desc"))
+    down = bool(call.order[0].args.get("desc"))
     several = PERCENTILES if isinstance(fractions, exp.Array) else PERCENTILE
     if call.name == "PERCENTILE_CONT":
         chosen = Quantiles(tuple(1 - fraction for fraction in wanted) if down else wanted)
-        return _percentile(call, (call.order.this,), chosen, several)
-    return call if down else _percentile(call, (call.order.this,), Quantiles(discrete=wanted), several)
+        return _percentile(call, (call.order[0].this,), chosen, several)
+    return call if down else _percentile(call, (call.order[0].this,), Quantiles(discrete=wanted), several)
 
 
 def _percentile(call: Call, arguments: tuple[exp.Expr, ...], chosen: ChosenValues, function: str) -> Call:

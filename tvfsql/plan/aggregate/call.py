@@ -7,6 +7,7 @@ from collections.abc import Mapping
 from tvfsql.plan.aggregate.columns import AggCall
 from tvfsql.plan.aggregate.exact_spread import FUNCTIONS_OF_SPREADS
 from tvfsql.plan.aggregate.function import AggregateFunction, made_of_rows
+from tvfsql.plan.aggregate.lists import of_order
 from tvfsql.plan.aggregate.percentiles import of_chosen
 from tvfsql.plan.aggregate.sketched import of_sketch
 from tvfsql.plan.aggregate.sketches import Sketch
@@ -22,6 +23,8 @@ def row_of(call: AggCall) -> AggregateFunction | None:
         return of_top(call.top)
     if isinstance(call.chosen, Sketch):
         return of_sketch(call.function, call.chosen, call.arguments[0].type)
+    if call.order:
+        return of_order(call.function, call.arguments, call.order, distinct=call.distinct, timed=bool(call.time))
     if call.chosen:
         return of_chosen(call.function, call.chosen, weighted=len(call.arguments) > 1)
     row = of_user(call.user) if call.user else FUNCTIONS.get(call.function)
@@ -79,6 +82,7 @@ def holes(call: AggCall) -> dict[str, Scalar]:
         **_function(call),
         "all": template(", ".join(f"{{{name}}}" for name in fields), fields),
         "row": template(f"struct({', '.join(f'{{{name}}} AS {name}' for name in fields)})", fields),
+        **fields,
         "d": text("DISTINCT " if call.distinct else ""),
         "f": template(" FILTER (WHERE {c})", {"c": call.filter}) if call.filter else text(""),
         "nn": template(" FILTER (WHERE {c})", {"c": counts}) if counts else text(""),

@@ -20,7 +20,8 @@ class AggCall:
     """An aggregate call. `function` names a row of plan.aggregate.table, a function that only Spark knows, or `user`.
     `time` is the event time that orders the rows for FIRST_VALUE, LAST_VALUE and the lists. Of the rows that $ROWS
     collects, only those within the limit `top` are needed. Of the values of a percentile or a mode, those
-    that are `chosen` are needed; of a sketch it says how it merges.
+    that are `chosen` are needed; of a sketch it says how it merges. The last arguments of a list order it, in the
+    directions `order` (`Order.direction`).
     """
 
     name: str
@@ -33,6 +34,7 @@ class AggCall:
     user: UserFunction | None = None
     top: TopRows | None = None
     chosen: ChosenValues | Sketch | None = None
+    order: tuple[str, ...] = ()
     span: Span | None = field(default=None, compare=False, repr=False)
 
     @property
@@ -52,10 +54,14 @@ class AggCall:
 
     def __str__(self) -> str:
         wanted = (self.chosen.shown,) if isinstance(self.chosen, Quantiles | Kll) and self.chosen.shown else ()
-        inner = ", ".join(map(str, (*self.arguments, *wanted)))
+        values = len(self.arguments) - len(self.order)
+        inner = ", ".join(map(str, (*self.arguments[:values], *wanted)))
         distinct = "DISTINCT " if self.distinct else ""
         where = f" FILTER (WHERE {self.filter})" if self.filter else ""
-        return f"{self.function}({distinct}{inner}){where} AS {self.name}"
+        by = zip(self.arguments[values:], self.order, strict=True)
+        keys = ", ".join(f"{key} {direction.replace('_', ' ').upper()}" for key, direction in by)
+        order = f" WITHIN GROUP (ORDER BY {keys})" if keys else ""
+        return f"{self.function}({distinct}{inner}){order}{where} AS {self.name}"
 
 
 @dataclass(frozen=True)

@@ -150,5 +150,6 @@ class AggregateFunction:
         """Whether values can be retracted. A user's aggregate is called with the rows that remain."""
         if self.user:
             return True
-        of_bag = all(part.net for part in self.partials)
-        return bool(self.distinct if distinct and not self.ignores_distinct else self.distinct or of_bag)
+        if distinct and not self.ignores_distinct:
+            return bool(self.distinct or (self.distinct_rows and self.distinct_rows.net))
+        return bool(self.distinct) or all(part.net for part in self.partials)

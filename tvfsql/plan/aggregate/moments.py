@@ -8,6 +8,28 @@ from __future__ import annotations
 
 from tvfsql.plan.aggregate.function import Accepts, AggregateFunction, Partial, TypeRule
 
+# of the values that remain in a bag: their number and mean, then the sums of powers of deviations from it
+CENTRE = (
+    "aggregate(sort_array({net}), named_struct('n', 0L, 'x', 0D, 'y', 0D), (s, e) -> named_struct('n', s.n + e.n, "
+    "'x', s.x + double(X) * e.n, 'y', s.y + double(Y) * e.n), "
+    "s -> named_struct('n', s.n, 'x', s.x / nullif(s.n, 0), 'y', s.y / nullif(s.n, 0)))"
+)
+
+
+def _of_bag(x: str, y: str, mean_x: str, mean_y: str, **powers: str) -> str:
+    """The template of a partial from the values `x` and `y` of the entries of `{net}`. `powers` are sums of products of
+    deviations: `xy` is that of x times that of y.
+    """
+    means = {"x": x, "y": y}
+    centre = CENTRE.replace("X", x).replace("Y", y)
+    fields = {"n": "`$s`.n", mean_x: "`$s`.x"} | ({mean_y: "`$s`.y"} if mean_y else {})
+    for name, factors in powers.items():
+        product = " * ".join(f"(double({means[factor]}) - `$s`.{factor})" for factor in factors)
+        fields[name] = f"aggregate(sort_array({{net}}), 0D, (total, e) -> total + {product} * e.n)"
+    made = ", ".join(f"'{name}', {value}" for name, value in fields.items())
+    return f"transform(array({centre}), `$s` -> named_struct({made}))[0]"
+
+
 OF_ROW = "named_struct('n', 1L, 'mean', double({x}), 'm2', 0D, 'm3', 0D, 'm4', 0D)"
 # Spark has no aggregate for sums of third and fourth powers, but these follow from its skewness and kurtosis
 SUMS = (
@@ -16,7 +38,9 @@ SUMS = (
     "'m3', coalesce(s.skew * sqrt(s.m2 * s.m2 * s.m2 / s.n), 0D), "
     "'m4', coalesce((s.kurt + 3) * s.m2 * s.m2 / s.n, 0D)))[0]"
 )
-FOURTH = Partial("moments", SUMS, "moments4", OF_ROW)
+FOURTH = Partial(
+    "moments", SUMS, "moments4", OF_ROW, net=_of_bag("e.x", "e.x", "mean", "", m2="xx", m3="xxx", m4="xxxx")
+)
 
 PAIR_OF_ROW = "named_struct('n', 1L, 'a', double({x}), 'b', double({y}), 'aa', 0D, 'bb', 0D, 'ab', 0D)"
 PAIR_SUMS = (
@@ -24,7 +48,14 @@ PAIR_SUMS = (
     "'aa', var_pop(double({x})){nn} * count(1){nn}, 'bb', var_pop(double({y})){nn} * count(1){nn}, "
     "'ab', covar_pop({x}, {y}){f} * count(1){nn})"
 )
-PAIRS = Partial("pairs", PAIR_SUMS, "comoments", PAIR_OF_ROW)
+PAIRS = Partial(
+    "pairs",
+    PAIR_SUMS,
+    "comoments",
+    PAIR_OF_ROW,
+    value="struct({x} AS x, {y} AS y)",
+    net=_of_bag("e.x.x", "e.x.y", "a", "b", aa="xx", bb="yy", ab="xy"),
+)
 
 
 def _of_one(name: str, finish: str) -> AggregateFunction:

@@ -9,6 +9,7 @@ from __future__ import annotations
 
 from tvfsql.plan.aggregate.chosen_values import ChosenValues, Quantiles
 from tvfsql.plan.aggregate.function import Accepts, AggregateFunction, Partial
+from tvfsql.plan.aggregate.lists import ONCE
 from tvfsql.plan.values.types import SqlType
 
 MODE = "MODE"
@@ -22,7 +23,7 @@ BETWEEN = (
     "ELSE (ceil(a.place) - a.place) * a.low + (a.place - floor(a.place)) * a.high END)"
 )
 NUMBER_OF_ROWS = "aggregate({bag}, 0L, (n, e) -> n + e.n)"
-# how often a row counts; Spark and Flink refuse a negative frequency too
+# how often a row counts; Spark refuses a negative frequency too
 FREQUENCY = (
     "CASE WHEN {y} < 0 THEN raise_error('a frequency of PERCENTILE is negative') ELSE coalesce(bigint({y}), 0L) END"
 )
@@ -49,7 +50,7 @@ def of_chosen(name: str, chosen: ChosenValues, *, weighted: bool) -> AggregateFu
         lambda _: result_type(name),
         partials=(bag,),
         finish=finish,
-        distinct_rows=None if weighted else Partial("rows", "collect_set({x}){f}", "distinct", "array({x})"),
+        distinct_rows=None if weighted else Partial("rows", "collect_set({x}){f}", "distinct", "array({x})", net=ONCE),
         of_rows=of_rows,
         arguments=(1, 2),
         accepts=Accepts.NUMBER,

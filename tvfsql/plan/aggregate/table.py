@@ -12,6 +12,7 @@ from collections.abc import Callable
 from tvfsql.plan.aggregate.chosen_values import MostFrequent, Quantiles
 from tvfsql.plan.aggregate.exact_spread import exact_spread
 from tvfsql.plan.aggregate.function import Accepts, AggregateFunction, MergeKind, Partial, Share, TypeRule
+from tvfsql.plan.aggregate.lists import BY_TIME, LISTS, ONCE, list_of, multiset_of
 from tvfsql.plan.aggregate.moments import ROWS as OF_MOMENTS_AND_PAIRS
 from tvfsql.plan.aggregate.percentiles import MODE, PERCENTILE, of_chosen
 from tvfsql.plan.aggregate.top_rows import TopRows
@@ -63,14 +64,25 @@ def _one_zero(template: str) -> Callable[[SqlType], str]:
 
 
 # values by time, equal times by value: each value is stored with its time until the window is finished
-TIMED = "struct({t} AS t, {x} AS x)"
-VALUES = "transform(sort_array({list}), e -> e.x)"
-DISTINCT_VALUES = f"array_distinct({VALUES})"  # each where it comes first
-JOINED = f"CASE WHEN size({{list}}) > 0 THEN array_join({VALUES}, {{y}}) END"
+TIMED = BY_TIME.element
 
 ONE = "1L"  # the partial of one counted row
-COUNT_OF = Partial("count", "count({x}){f}", "sum", ONE, counts=True)
-WIDE_SUM = Partial("sum", "sum(CAST({x} AS DECIMAL(20, 0))){f}", "sum", "CAST({x} AS DECIMAL(20, 0))")
+COUNT_OF = Partial("count", "count({x}){f}", "sum", ONE, net="aggregate({net}, 0L, (n, e) -> n + e.n)", counts=True)
+WIDE_SUM = Partial(
+    "sum",
+    "sum(CAST({x} AS DECIMAL(20, 0))){f}",
+    "sum",
+    "CAST({x} AS DECIMAL(20, 0))",
+    net="IF(size({net}) > 0, aggregate({net}, CAST(0 AS DECIMAL(38, 0)), (total, e) -> CAST("
+    "total + CAST(e.x AS DECIMAL(20, 0)) * CAST(e.n AS DECIMAL(17, 0)) AS DECIMAL(38, 0))), NULL)",
+)
+DOUBLE_SUM = Partial(
+    "sum",
+    "sum(double({x})){f}",
+    "sum",
+    "double({x})",
+    net="aggregate(sort_array({net}), 0D, (total, e) -> total + double(e.x) * e.n)",
+)
 SUM_OF = Partial("sum", "sum({x}){f}", "sum")
 # Welford's formula over all values, each as often as it occurs, always in the same order
 ADDED = (
@@ -86,7 +98,7 @@ MOMENTS = Partial(
     value="double({x})",
     net=f"aggregate(sort_array({{net}}), {NO_MOMENTS}, (m, e) -> {ADDED})",
 )
-EACH_VALUE = Partial("rows", "collect_set({x}){f}", "distinct", "array({x})")
+EACH_VALUE = Partial("rows", "collect_set({x}){f}", "distinct", "array({x})", net=ONCE)
 # {result} of the moments of these values, each of which counts once
 OF_MOMENTS = (
     f"transform(array(aggregate(transform(sort_array({{rows}}), x -> struct(1L AS n, double(x) AS x)), {NO_MOMENTS}, "
@@ -95,11 +107,6 @@ OF_MOMENTS = (
 LEAST, GREATEST = "array_min({net}.x)", "array_max({net}.x)"
 FIRST = Partial("first", f"min({TIMED}){{nn}}", "min", TIMED, value=TIMED, net=LEAST)
 LAST = Partial("last", f"max({TIMED}){{nn}}", "max", TIMED, value=TIMED, net=GREATEST)
-EACH = "flatten(transform({net}, e -> array_repeat(e.x, int(e.n))))"
-LIST = Partial("list", f"collect_list({TIMED}){{nn}}", "concat", f"array({TIMED})", value=TIMED, net=EACH)
-LIST_WITH_NULLS = Partial(
-    "list", f"collect_list({TIMED}){{f}}", "concat", f"array({TIMED})", nulls=True, value=TIMED, net=EACH
-)
 # {y} is the sign of the row: 1 inserts it, -1 retracts it
 OCCURRENCE = "struct({x} AS x, {y} AS n)"
 BAG = Partial("bag", f"collect_list({OCCURRENCE}){{f}}", "bag", f"array({OCCURRENCE})", nulls=True)
@@ -140,49 +147,6 @@ def of_decimal(row: AggregateFunction, kind: SqlType) -> AggregateFunction:
 
 def _spread_type(kind: SqlType) -> SqlType:
     return _avg(kind) if is_number(kind) else "double"
-
-
-# equal values are neighbours in a sorted array: the start of each run and its length
-RUNS = (
-    "transform(array(sort_array({values})), s -> transform(array("
-    "filter(if(size(s) = 0, slice(array(0), 1, 0), sequence(1, size(s))), i -> i = 1 OR NOT s[i - 1] <=> s[i - 2])"
-    "), starts -> map_from_entries(transform(starts, (i, k) -> "
-    "struct(s[i - 1] AS key, coalesce(get(starts, k + 1), size(s) + 1) - i AS value))))[0])[0]"
-)
-
-
-def multiset(values: str) -> str:
-    """Turn an array without NULLs into a multiset: a map from each value to the number of its occurrences."""
-    return RUNS.replace("{values}", values)
-
-
-def _multiset(name: str) -> AggregateFunction:
-    """A multiset of all values that are not NULL; empty if there are none."""
-    return AggregateFunction(
-        name,
-        multiset(VALUES.replace("{list}", LIST.sql)),
-        lambda kind: f"map<{kind},int>" if kind else UNKNOWN,
-        partials=(LIST,),
-        finish=multiset(f"coalesce({VALUES}, array())"),
-        distinct_rows=LIST,
-        of_rows=multiset(f"coalesce({DISTINCT_VALUES}, array())"),
-        accepts=Accepts.ORDERED,
-    )
-
-
-def _list(name: str, values: Partial, otherwise: str = "NULL") -> AggregateFunction:
-    """An array of all values; `otherwise` if there are none."""
-    some = f"IF(size({{list}}) > 0, {VALUES}, {otherwise})"
-    return AggregateFunction(
-        name,
-        some.replace("{list}", values.sql),
-        lambda kind: f"array<{kind}>" if kind else UNKNOWN,
-        partials=(values,),
-        finish=some,
-        distinct_rows=values,
-        of_rows=some.replace(VALUES, DISTINCT_VALUES),
-        accepts=Accepts.ORDERED,
-    )
 
 
 def of_user(function: UserFunction) -> AggregateFunction:
@@ -243,7 +207,11 @@ def _by(name: str, merge: str, net: str) -> AggregateFunction:
 
 def _bits(name: str) -> AggregateFunction:
     spark = f"{name.lower()}({{x}}){{f}}"
-    part = Partial("bits", spark, name.lower())
+    first, sign = "get({net}, 0).x", {"BIT_AND": "&", "BIT_OR": "|", "BIT_XOR": "^"}[name]
+    net = f"aggregate({{net}}, {first}, (bits, e) -> bits {sign} e.x)"
+    if name == "BIT_XOR":  # a value that occurs twice is out
+        net = f"aggregate({{net}}, {first} ^ {first}, (bits, e) -> IF(e.n % 2 = 0, bits, bits ^ e.x))"
+    part = Partial("bits", spark, name.lower(), net=net)
     return AggregateFunction(name, spark, _same, partials=(part,), finish="{bits}", accepts=Accepts.INTEGER)
 
 
@@ -353,20 +321,8 @@ _ROWS = (
         shares=(Share("MAX", "MAX", "last", TIMED),),
         accepts=Accepts.ORDERED,
     ),
-    AggregateFunction(
-        "LISTAGG",
-        JOINED.replace("{list}", LIST.sql),
-        _always("string"),
-        partials=(LIST,),
-        finish=JOINED,
-        distinct_rows=LIST,
-        of_rows=JOINED.replace(VALUES, DISTINCT_VALUES),
-        arguments=(1, 2),
-        accepts=Accepts.ORDERED,
-    ),
-    _multiset("COLLECT"),
-    _list("COLLECT_LIST", LIST, "array()"),
-    _list("ARRAY_AGG", LIST_WITH_NULLS),
+    *map(list_of, LISTS),
+    multiset_of("COLLECT"),
     _rows("concat"),
     _by("MIN_BY", "min", LEAST),
     _by("MAX_BY", "max", GREATEST),
@@ -383,7 +339,7 @@ _ROWS = (
         "COLLECT_SET",
         "sort_array(collect_set({x}){f})",
         lambda kind: f"array<{kind}>" if kind else UNKNOWN,
-        partials=(Partial("set", "collect_set({x}){f}", "distinct", "array({x})", net="transform({net}, e -> e.x)"),),
+        partials=(Partial("set", "collect_set({x}){f}", "distinct", "array({x})", net=ONCE),),
         finish="coalesce(sort_array({set}), array())",
         ignores_distinct=True,
         accepts=Accepts.ORDERED,
@@ -401,7 +357,7 @@ _ROWS = (
         "TRY_AVG",
         "avg(double({x})){f}",
         _always("double"),
-        partials=(Partial("sum", "sum(double({x})){f}", "sum", "double({x})"), COUNT_OF),
+        partials=(DOUBLE_SUM, COUNT_OF),
         finish="{sum} / nullif({count}, 0)",
         accepts=Accepts.NUMBER,
         foreign=lambda kind: is_decimal(kind) or not kind,

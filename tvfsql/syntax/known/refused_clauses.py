@@ -59,7 +59,7 @@ REFUSED: Mapping[tuple[type[exp.Expr], str], Words] = {
     (exp.Parameter, ""): ("a parameter", None),
     (exp.Kwarg, ""): ("a named argument", "f(1)"),
     (exp.Dot, "expression"): ("a function name with a catalog or database", "f(x)"),
-    (exp.Order, "this"): ("ORDER BY of an aggregate", "LISTAGG(x, ','), which is ordered by event time"),
+    (exp.Order, "this"): ("ORDER BY in this function", "LISTAGG(x, ',') WITHIN GROUP (ORDER BY y)"),
     (exp.Max, "expressions"): ("MAX of several values", "GREATEST(a, b)"),
     (exp.Min, "expressions"): ("MIN of several values", "LEAST(a, b)"),
     (exp.CurrentTimestamp, "this"): ("CURRENT_TIMESTAMP with a number of digits", "CURRENT_TIMESTAMP"),

@@ -12,6 +12,7 @@ from tvfsql.errors import Span, SqlSyntaxError
 from tvfsql.syntax.checks.literals import refuse_invalid
 from tvfsql.syntax.dialect import parse_at
 from tvfsql.syntax.known import refuse_unknown
+from tvfsql.syntax.queries.ordered_lists import with_order_behind
 from tvfsql.syntax.queries.quantifiers import by_extreme
 from tvfsql.syntax.queries.semi_joins import in_for_any
 from tvfsql.syntax.type_words import nearest_type
@@ -32,7 +33,7 @@ def tree_of(text: str, span: Span, kind: type[exp.Expr]) -> exp.Expr:
         tree = select_of(tree)
     if not isinstance(tree, kind):
         raise SqlSyntaxError("expected a query" if kind is exp.Query else "expected an expression", span=span)
-    tree = tree.transform(in_for_any).transform(by_extreme).transform(_limit_for_fetch)
+    tree = tree.transform(in_for_any).transform(by_extreme).transform(_limit_for_fetch).transform(with_order_behind)
     refuse_unknown(tree, span)
     refuse_invalid(tree)
     return tree

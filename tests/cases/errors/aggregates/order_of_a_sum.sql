@@ -1,0 +1,1 @@
+SELECT SUM(price) WITHIN GROUP (ORDER BY item) AS total FROM bid;
