@@ -13,13 +13,19 @@ from typing import TYPE_CHECKING
 
 import pytest
 from choices import Choices, Tree, smallest
-from conformance import MODES
+from conformance import MODES, Situation
 from differential import Tvfsql, differences, judged, kept_scripts
 from flink_process import installed
 from known_differences import KNOWN
 from random_scripts import random_script
+from tvfsql_rows import script as script_text
 
 from examples import ONE_IN, SOAK
+from tvfsql.api import Compiled
+from tvfsql.api.script import Script, queries_of
+from tvfsql.catalog import Catalog
+from tvfsql.errors import TvfSqlError
+from tvfsql.options import Options
 
 if TYPE_CHECKING:
     from pyspark.sql import SparkSession
@@ -56,8 +62,55 @@ def test_rows_of_new_scripts_are_those_of_flink(mode: str, spark: SparkSession) 
 @pytest.mark.parametrize("mode", MODES)
 def test_a_seed_makes_the_same_script_always(mode: str) -> None:
     for seed in range(30):
-        script, made = random_script(seed, mode)
-        assert random_script(seed, mode, made)[0] == script
+        first = random_script(seed, mode)
+        assert random_script(seed, mode, first.made) == first
+
+
+@pytest.mark.soak
+@pytest.mark.parametrize("mode", MODES)
+def test_types_of_random_scripts_are_those_of_their_templates(mode: str) -> None:
+    """Names resolve by scope, and what they stand for has a type. A few scripts are refused, but no valid one fails."""
+    wrong, answered, count = [], 0, 1000 if SOAK else 160 // ONE_IN
+    for seed in range(count):
+        script, _, columns = random_script(seed, mode)
+        if script.inserts:
+            continue
+        try:
+            query = compiled(script, mode)
+        except TvfSqlError:
+            continue
+        answered += 1
+        kinds = [KINDS.get(kind.partition("(")[0], kind) for _, kind in query.names_and_types]
+        expected = [each.kind for each in columns]
+        pairs = zip(kinds, expected, strict=True)
+        if any(got != kind for got, kind in pairs if "<" not in kind):
+            wrong.append(f"seed {seed}: {script.sql}\n{kinds}\n{expected}")
+    assert not wrong, "\n".join(wrong)
+    assert answered > count * 0.7
+
+
+KINDS = {
+    "tinyint": "INT",
+    "smallint": "INT",
+    "int": "INT",
+    "bigint": "BIGINT",
+    "decimal": "DECIMAL",
+    "float": "FLOAT",
+    "double": "DOUBLE",
+    "string": "STRING",
+    "boolean": "BOOLEAN",
+    "date": "DATE",
+    "time": "TIME",
+    "timestamp_ntz": "TIMESTAMP",
+    "timestamp": "LTZ",
+    "binary": "BYTES",
+}
+
+
+def compiled(script: Situation, mode: str) -> Compiled:
+    """The query of a script. Raises TvfSqlError."""
+    outcomes = Script(Catalog(), Options.of({"table.local-time-zone": script.zone}), mode).outcomes(script_text(script))
+    return [query for outcome in outcomes for query in queries_of(outcome)][-1]
 
 
 def test_the_smallest_choices_that_fail() -> None:

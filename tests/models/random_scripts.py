@@ -9,6 +9,7 @@ from __future__ import annotations
 from collections.abc import Callable, Iterable
 from dataclasses import dataclass, field, replace
 from functools import lru_cache
+from typing import NamedTuple
 
 from choices import Choices, Tree
 from conformance import Situation, mentions
@@ -92,6 +93,7 @@ class Script:
     inserts: list[str] = field(default_factory=list)
     named: list[Rows] = field(default_factory=list)
     aliases: int = 0
+    columns: tuple[Column, ...] = ()  # of the result
 
     def __post_init__(self) -> None:
         self.named += [Rows(each.table.name, each.columns, True, True, True) for each in self.world.tables]
@@ -290,7 +292,7 @@ class Script:
                     call = PLACE.sub(lambda place: made.of(place[1], 1), call.replace("DISTINCT ", ""))
                     frame = self.choices.one(FRAMES)
                 elif call in ("ROW_NUMBER()", "RANK()"):
-                    kind = "BIGINT"
+                    kind = "INT"  # BIGINT in Flink
                 else:
                     call = f"{call}({made.of(kind, 1)})"
                 partition = f"PARTITION BY {alias}.k " if self.choices.below(2) else ""
@@ -571,7 +573,8 @@ class Script:
                 found, name = self.query(1), f"c{len(made)}"
                 made[name] = found.text
                 self.named.append(replace(found, text=name, name=True))
-        text = self.stored() if stores else self.query(2).text
+        found = Rows(self.stored(), ()) if stores else self.query(2)
+        text, self.columns = found.text, found.columns
         ctes = [f"{name} AS ({cte})" for name, cte in read_of(made, text).items()]
         text = f"WITH {', '.join(ctes)} {text}" if ctes else text
         views = {view.split()[2]: view for view in self.views}
@@ -649,8 +652,16 @@ def nested(rows: Rows) -> Rows:
 world_of = lru_cache(maxsize=4)(random_world)
 
 
-def random_script(seed: int, mode: str, given: Tree | None = None) -> tuple[Situation, Tree]:
-    """The script of a seed, or of choices that are given, with the choices that made it."""
+class RandomScript(NamedTuple):
+    """A script, the choices that made it, and the columns of its result. They are unknown where it stores rows."""
+
+    script: Situation
+    made: Tree
+    columns: tuple[Column, ...]
+
+
+def random_script(seed: int, mode: str, given: Tree | None = None) -> RandomScript:
+    """The script of a seed, or of choices that are given."""
     world = world_of(seed // SCRIPTS_OF_A_WORLD)
     choices = Choices(seed, given)
     script = Script(choices, world, mode == "streaming")
@@ -668,4 +679,4 @@ def random_script(seed: int, mode: str, given: Tree | None = None) -> tuple[Situ
         world.zone,
         inserts=tuple(script.inserts),
     )
-    return made, choices.made
+    return RandomScript(made, choices.made, script.columns)

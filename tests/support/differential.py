@@ -114,8 +114,8 @@ def differences(seeds: range, mode: str, spark: SparkSession) -> Iterator[Found]
     """The verdicts on the scripts of these seeds. Flink answers in a process of its own, meanwhile."""
     here, scripts = Tvfsql(spark), [random_script(seed, mode) for seed in seeds]
     with Flink() as flink, ThreadPoolExecutor(1) as pool:
-        answers = [pool.submit(flink.ask, script.asked(mode)) for script, _ in scripts]
-        for seed, (script, made), future in zip(seeds, scripts, answers, strict=True):
+        answers = [pool.submit(flink.ask, each.script.asked(mode)) for each in scripts]
+        for seed, (script, made, _), future in zip(seeds, scripts, answers, strict=True):
             told = future.result()
             yield Found(seed, script, made, told, judged(script, told, here.answer))
 
@@ -134,8 +134,8 @@ def reduced(found: Found, mode: str, flink: Flink, here: Tvfsql) -> tuple[Situat
         found_now = verdict(script)
         return found_now.bad and found_now.kind == found.verdict.kind
 
-    made = smallest(found.made, lambda made: fails(random_script(found.seed, mode, made)[0]))
-    script = with_few_rows(random_script(found.seed, mode, made)[0], fails)
+    made = smallest(found.made, lambda made: fails(random_script(found.seed, mode, made).script))
+    script = with_few_rows(random_script(found.seed, mode, made).script, fails)
     return script, verdict(script)
 
 
