@@ -274,6 +274,21 @@ class Script:
         text = f"SELECT {names} FROM (SELECT *, {rank} FROM {of.text}) WHERE place <= {1 + self.choices.below(3)}"
         return Rows(text, of.columns, False, True)
 
+    def first_or_last(self, depth: int) -> Rows:
+        """The first or last row by time, of a key or of a key and a window."""
+        of = next(each for each in self.named if each.text == "w")
+        keys = [each.name for each in self.choices.several([each for each in of.columns if each.kind in KEYS], 1)]
+        kept, source = [each for each in of.columns if each.name != "ts"], of.text
+        if self.choices.below(2):
+            source = f"TABLE({self.choices.one(WINDOWS).format('TABLE w, DESCRIPTOR(ts)')})"
+            keys += ["window_start", "window_end"]
+            kept += WINDOW
+        direction = self.choices.one(("", " DESC"))
+        rank = f"ROW_NUMBER() OVER (PARTITION BY {', '.join(keys)} ORDER BY ts{direction}) AS place"
+        names = ", ".join(each.name for each in kept)
+        text = f"SELECT {names} FROM (SELECT *, {rank} FROM {source}) WHERE place = 1"
+        return Rows(text, tuple(kept), False, True)
+
     def over(self, depth: int) -> Rows:
         of, alias = self.source(depth), self.alias()
         if not of.id or of.windowed or not of.has("k"):
@@ -600,6 +615,7 @@ STREAMING: tuple[Form, ...] = (
     Script.windows_of_rows,
     Script.group_window,
     Script.top_n,
+    Script.first_or_last,
     Script.window_join,
     Script.window_join,
     Script.interval_join,
@@ -618,6 +634,7 @@ BATCH: tuple[Form, ...] = (
     Script.windows_of_rows,
     Script.group_window,
     Script.top_n,
+    Script.first_or_last,
     Script.over,
     Script.over,
     Script.join,

@@ -84,7 +84,8 @@ class Column:
 
 @dataclass(frozen=True)
 class RandomTable:
-    """A table with the columns `id`, which differs from row to row, `k`, `ts`, and some others."""
+    """A table with the columns `id`, which differs from row to row, `k`, `ts`, and some others. In the table `w` the
+    times differ too."""
 
     table: Table
     columns: tuple[Column, ...]
@@ -119,7 +120,7 @@ def random_table(draw: random.Random, name: str, start: datetime, keys: str) -> 
     more += ", PRIMARY KEY (k) NOT ENFORCED" if name == "p" else ""
     declared = ", ".join([f"{time} TIMESTAMP(3)", *(f"{each} {type_}" for each, type_ in types.items())])
     rows = []
-    for at, when in enumerate(times(draw, start)):
+    for at, when in enumerate(times(draw, start, ties=name != "w")):
         row = [None if draw.random() < 1 / 6 else draw.choice(TYPES[type_]) for type_ in types.values()]
         row[0] = at
         row[1] = draw.choice(TYPES[keys][:4]) if name == "p" or draw.random() < 6 / 7 else None
@@ -129,7 +130,7 @@ def random_table(draw: random.Random, name: str, start: datetime, keys: str) -> 
     return RandomTable(Table(name, declared, more, tuple(rows)), tuple(columns))
 
 
-def times(draw: random.Random, start: datetime) -> list[str]:
+def times(draw: random.Random, start: datetime, ties: bool) -> list[str]:
     """Times in order but for two, which are less than the delay of the watermark behind."""
     made = []
     for _ in range(ROWS):
@@ -137,4 +138,6 @@ def times(draw: random.Random, start: datetime) -> list[str]:
         made.append(start)
     for at in draw.sample(range(1, ROWS), 2):
         made[at] = made[at - 1] - timedelta(seconds=12)
+    if not ties:
+        made = [each + timedelta(milliseconds=at) for at, each in enumerate(made)]
     return [each.isoformat(" ", "milliseconds") for each in made]

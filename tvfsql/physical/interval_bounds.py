@@ -11,6 +11,7 @@ from tvfsql.plan.joins.interval_join import TIMES
 from tvfsql.plan.nodes import Join
 from tvfsql.plan.proctime import is_proctime
 from tvfsql.plan.values.scalar import Scalar
+from tvfsql.plan.values.types import shown
 from tvfsql.syntax.time_bounds import TimeBounds, time_bounds
 
 
@@ -70,6 +71,13 @@ def interval_of(join: Join) -> Interval | NoInterval:
     sides = ({*join.left.columns}, {*join.right.columns})
     both = next((one for one in rest if not any(one.columns <= side for side in sides)), None)
     if join.kind != "inner" and both is not None:
+        pair = EqualPair.of(both, join.left, join.right)
+        if pair is not None:
+            kinds = shown(join.left.type_of(pair.left)), shown(join.right.type_of(pair.right))
+            return NoInterval(
+                f"on streams an outer join compares columns of one type, not {kinds[0]} with {kinds[1]}",
+                f"JOIN (SELECT *, CAST({origin(join.right, pair.right)} AS {kinds[0]}) AS other FROM ...) ON ... = other",
+            )
         return NoInterval(
             "on streams an outer join may compare its sides only by = and by time bounds",
             f"an inner JOIN, --mode batch, or leave out {written(join, both)}",
