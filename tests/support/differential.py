@@ -4,6 +4,7 @@
 .venv/bin/python tests/support/differential.py --keep FILE
 Each script for which the rows differ, and not in a way of known_differences.py, is printed, after it was made smaller
 (unless `--whole`). With `--log` all scripts are written with Flink's answers and the verdicts, a line of JSON each.
+`--ask FILE` only asks Flink, hours before if need be, and writes its answers into a file, which `--told FILE` reads.
 `--keep` takes those of a log that Flink has answered into tests/data/flink_differential.json.
 """
 
@@ -40,6 +41,7 @@ ANSWERS = HERE / "data" / "flink_differential.json"
 TRIES = 60  # how often both engines are asked to make a script smaller
 MOST_ROWS = 60  # of an answer that is kept
 BAD = ("rows", "crash")
+Told = dict[str, dict[str, Any]]  # Flink's answers, by key_of of what was asked
 
 
 @dataclass(frozen=True)
@@ -110,14 +112,31 @@ class Found:
     verdict: Verdict
 
 
-def differences(seeds: range, mode: str, spark: SparkSession) -> Iterator[Found]:
-    """The verdicts on the scripts of these seeds. Flink answers in a process of its own, meanwhile."""
+def differences(seeds: range, mode: str, spark: SparkSession, told: Told | None = None) -> Iterator[Found]:
+    """The verdicts on the scripts of these seeds. Flink answers in a process of its own, meanwhile, unless it has."""
     here, scripts = Tvfsql(spark), [random_script(seed, mode) for seed in seeds]
     with Flink() as flink, ThreadPoolExecutor(1) as pool:
-        answers = [pool.submit(flink.ask, each.script.asked(mode)) for each in scripts]
+
+        def answer(asked: dict[str, Any]) -> dict[str, Any]:
+            return (told or {}).get(key_of(asked)) or flink.ask(asked)
+
+        answers = [pool.submit(answer, each.script.asked(mode)) for each in scripts]
         for seed, (script, made, _), future in zip(seeds, scripts, answers, strict=True):
-            told = future.result()
-            yield Found(seed, script, made, told, judged(script, told, here.answer))
+            found = future.result()
+            yield Found(seed, script, made, found, judged(script, found, here.answer))
+
+
+def ask(seeds: range, mode: str, file: Path) -> None:
+    """Append Flink's answers to the scripts of these seeds to a file."""
+    with Flink() as flink, file.open("a", encoding="utf-8") as out:
+        for seed in seeds:
+            asked = random_script(seed, mode).script.asked(mode)
+            out.write(json.dumps({"key": key_of(asked), **flink.ask(asked)}, ensure_ascii=False) + "\n")
+            out.flush()
+
+
+def told_in(file: Path) -> Told:
+    return {each["key"]: each for each in map(json.loads, file.read_text(encoding="utf-8").splitlines())}
 
 
 def reduced(found: Found, mode: str, flink: Flink, here: Tvfsql) -> tuple[Situation, Verdict]:
@@ -219,18 +238,26 @@ def main() -> None:
     parser.add_argument("--log", type=Path)
     parser.add_argument("--keep", type=Path)
     parser.add_argument("--whole", action="store_true")
+    parser.add_argument("--ask", type=Path)
+    parser.add_argument("--told", type=Path)
     arguments = parser.parse_args()
     if arguments.keep:
         keep(arguments.keep)
         return
+    seeds = range(arguments.seed, arguments.seed + arguments.count)
+    modes = [arguments.mode] if arguments.mode else MODES
+    if arguments.ask:
+        for mode in modes:
+            ask(seeds, mode, arguments.ask)
+        return
+    told = told_in(arguments.told) if arguments.told else None
     os.environ["PYSPARK_SUBMIT_ARGS"] = f"{SMALL} pyspark-shell"
     from tvfsql.runtime.local_spark.start import start_spark
 
     spark = start_spark()
-    seeds = range(arguments.seed, arguments.seed + arguments.count)
-    for mode in [arguments.mode] if arguments.mode else MODES:
+    for mode in modes:
         counts, start, bad = Counter[str](), time.monotonic(), list[Found]()
-        for found in differences(seeds, mode, spark):
+        for found in differences(seeds, mode, spark, told):
             counts[f"{found.verdict.kind}, known" if found.verdict.known else found.verdict.kind] += 1
             if arguments.log:
                 with arguments.log.open("a", encoding="utf-8") as log:

@@ -14,6 +14,8 @@ from tvfsql.plan.values.scalar import Scalar
 from tvfsql.plan.values.types import shown
 from tvfsql.syntax.time_bounds import TimeBounds, time_bounds
 
+WIDER = ("tinyint", "smallint", "int", "bigint", "decimal", "float", "double")  # each before those that have its values
+
 
 @dataclass(frozen=True)
 class Interval:
@@ -73,11 +75,7 @@ def interval_of(join: Join) -> Interval | NoInterval:
     if join.kind != "inner" and both is not None:
         pair = EqualPair.of(both, join.left, join.right)
         if pair is not None:
-            kinds = shown(join.left.type_of(pair.left)), shown(join.right.type_of(pair.right))
-            return NoInterval(
-                f"on streams an outer join compares columns of one type, not {kinds[0]} with {kinds[1]}",
-                f"JOIN (SELECT *, CAST({origin(join.right, pair.right)} AS {kinds[0]}) AS other FROM ...) ON ... = other",
-            )
+            return _of_two_types(join, pair)
         return NoInterval(
             "on streams an outer join may compare its sides only by = and by time bounds",
             f"an inner JOIN, --mode batch, or leave out {written(join, both)}",
@@ -89,6 +87,17 @@ def interval_of(join: Join) -> Interval | NoInterval:
             "PROCTIME() on both sides, or columns with a WATERMARK",
         )
     return Interval(bounds.first, bounds.second, bounds.low, bounds.high, tuple(pairs.values()), rest, all(clocks))
+
+
+def _of_two_types(join: Join, pair: EqualPair) -> NoInterval:
+    sides = [
+        (each.type_of(name), origin(each, name)) for each, name in ((join.left, pair.left), (join.right, pair.right))
+    ]
+    narrow, wide = sorted(sides, key=lambda side: [*WIDER, side[0].partition("(")[0]].index(side[0].partition("(")[0]))
+    return NoInterval(
+        f"on streams an outer join compares columns of one type, not {shown(sides[0][0])} with {shown(sides[1][0])}",
+        f"(SELECT *, CAST({narrow[1]} AS {shown(wide[0])}) AS other FROM ...), and ON other = {wide[1]}",
+    )
 
 
 def _between_sides(condition: Scalar, join: Join) -> TimeBounds | None:
