@@ -74,7 +74,9 @@ def cell(situation: Situation, mode: str, told: dict[tuple[str, str], dict[str, 
     found = verdict(situation, mode)
     if found == "same":
         answer = told.get((situation.name, mode), {})
-        return "same" if "rows" in answer or situation.expected is not None else "same (both refuse)"
+        if situation.expected is not None:
+            return "same as the model"
+        return "same" if "rows" in answer else "same (both refuse)"
     why = situation.marks.get(mode, {}).get(found, "")
     return f"{found}: {escaped(why)}" if found else ""
 
