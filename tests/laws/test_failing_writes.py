@@ -126,6 +126,7 @@ class Stream:
     def __init__(self, spark: SparkSession, folder: Path, sink: str) -> None:
         self.spark, self.folder, self.sink = spark, folder, sink
         self.printed: set[Any] = set()
+        folder.mkdir(parents=True, exist_ok=True)
         write_files(folder / "in", some_batches(seed=1, disorder=3, batches=FILES, rows=25))
 
     def run(self) -> None:

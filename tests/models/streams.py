@@ -131,6 +131,7 @@ class Operator:
     late: int = 0
     adjusted: int = 0
     windows: int = 0
+    open_ends: dict[int, list[int]] = field(default_factory=dict)  # by key group
     made: SlicingOperator | SessionOperator | None = None
     given: Callable[[pa.RecordBatch], pa.RecordBatch] | None = None
 
@@ -159,6 +160,7 @@ class Operator:
             if payloads:
                 windows.add([self.given(payload) for payload in payloads] if self.given else payloads)
             emitted += windows.advance(messages)
+        self.open_ends[group] = [*(windows.open_ends or ())]
         windows.flush()
         self.late += windows.counts.late
         self.adjusted += windows.counts.adjusted

@@ -25,7 +25,13 @@ from tvfsql import Session, TvfSqlError
 from tvfsql.api.streams.running import wait_for
 from tvfsql.runtime.cluster.files import LocalPlace
 from tvfsql.runtime.host.status_line import Line, working
-from tvfsql.runtime.stream.driver.progress_text import ProgressText, counter_lines, duration_text, size_text
+from tvfsql.runtime.stream.driver.progress_text import (
+    ProgressText,
+    counter_lines,
+    duration_text,
+    open_lines,
+    size_text,
+)
 from tvfsql.runtime.stream.driver.running import Running, Stream, StreamDriver
 from tvfsql.runtime.stream.lives.idle_sources import Source
 from tvfsql.runtime.stream.progress.counts import (
@@ -421,3 +427,23 @@ def until(query: Any, done: Callable[[], Any]) -> None:
             return
         assert not query.awaitTermination(0.2)
     raise AssertionError("it did not come")
+
+
+@pytest.mark.parametrize(
+    ("windows", "named"),
+    [
+        (1, "1 window of totals/1 stays open"),
+        (3, "3 windows of totals/1 stay open"),
+        (101, "more than 100 windows of totals/1 stay open"),
+        (None, "the windows of totals/1 stay open"),  # sessions belong to keys
+    ],
+)
+def test_the_end_of_a_run_says_how_many_windows_are_open_and_until_when(windows: int | None, named: str) -> None:
+    counts = StreamCounts()
+    counts.latest["tvfsql_0"] = {"newestWindow": 1_586_938_800_000, "stateRows": 7}
+    counts.latest["tvfsql_0"] |= {} if windows is None else {"openWindows": windows}
+    stream = SimpleNamespace(leaves_open=True, checkpoint="totals/1")
+    running: Any = SimpleNamespace(drivers=[SimpleNamespace(stream=stream, counts=counts)])
+    assert open_lines(running) == [
+        f"open: {named} until 2020-04-15 08:20:00.000, with 7 rows in state; the next run goes on, --final emits them"
+    ]

@@ -30,9 +30,18 @@ FIRST = Report(
     state_bytes=60,
     open_slices=2,
     channels="[]",
+    open_ends=[4, 5, 7],
 )
 SECOND = replace(
-    FIRST, watermark=None, output_watermark=None, newest_end=None, fired_end=None, due=8000, open_slices=3, late=0
+    FIRST,
+    watermark=None,
+    output_watermark=None,
+    newest_end=None,
+    fired_end=None,
+    due=8000,
+    open_slices=3,
+    late=0,
+    open_ends=[5, 6],
 )
 
 
@@ -53,6 +62,7 @@ def test_key_groups_add_up_and_what_none_of_them_has_is_left_out() -> None:
         "watermark": 1000,
         "newestWindow": 7000,
         "openSlices": 3,
+        "openWindows": 4,
         "channels": "[]",
         "due": 8000,
         "firedEnd": 1000,

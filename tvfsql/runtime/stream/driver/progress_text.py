@@ -9,11 +9,13 @@ from collections.abc import Callable, Sequence
 
 from tvfsql.plan.values.times import clock_of
 from tvfsql.runtime.stream.driver.running import Running
+from tvfsql.runtime.stream.operator.protocol import MOST_OPEN
 from tvfsql.runtime.stream.progress.counts import (
     LATE,
     StreamCounts,
     lowest_watermark,
     open_slices,
+    open_windows,
     totals,
     waits_until,
     watermark_text,
@@ -79,12 +81,20 @@ def open_lines(running: Running) -> list[str]:
         zone = max(driver.counts.zones.values(), default="")
         until, rows = waits_until([driver.counts]), totals([driver.counts]).get("stateRows", 0)
         if driver.stream.leaves_open and until is not None and rows:
-            named = f"the windows of {driver.stream.checkpoint}"
+            number = open_windows([driver.counts])
+            stay = f"{_windows(number)} of {driver.stream.checkpoint} stay{'s' if number == 1 else ''} open"
             lines.append(
-                f"open: {named} stay open until {watermark_text(until, zone)}, with {rows:,} "
-                f"row{'' if rows == 1 else 's'} in state; the next run goes on, --final emits them"
+                f"open: {stay} until {watermark_text(until, zone)}, with {rows:,} row{'' if rows == 1 else 's'} in "
+                "state; the next run goes on, --final emits them"
             )
     return lines
+
+
+def _windows(number: int) -> str:
+    """So many open windows in words; 0: they cannot be counted, such as sessions, which belong to their keys."""
+    if number > MOST_OPEN:
+        return f"more than {MOST_OPEN} windows"
+    return "the windows" if not number else "1 window" if number == 1 else f"{number} windows"
 
 
 def warn_of_late_rows(running: Running) -> None:

@@ -65,6 +65,7 @@ class Report:
     emitted.
     `output_watermark`: all rows at or before it have been emitted. `newest_end`: the end of the last open window.
     `fired_end`: the end of the oldest window that fired at its end.
+    `open_ends`: the first ends of open windows, by number, which key groups share.
     `zone`: the time zone on whose clock the windows are.
     `due`: when the operator must be called even without rows. `channels`: the `ChannelState`s of its inputs as a JSON
     list.
@@ -86,6 +87,7 @@ class Report:
     open_slices: int | None
     channels: str | None = None
     zone: str | None = None
+    open_ends: list[int] | None = None
 
 
 Output = Fire | Emit | Late | PassedLate | Report

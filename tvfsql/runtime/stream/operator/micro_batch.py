@@ -83,6 +83,7 @@ def _report(group: KeyGroup, context: StreamContext) -> Report:
         open_slices=group.open_slices,
         channels=None if proctime else _channels(store.valve, zone),
         zone=zone or None,
+        open_ends=group.open_ends,
     )
 
 

@@ -20,6 +20,8 @@ from tvfsql.runtime.stream.state.chunk_store import ChunkStore, State
 from tvfsql.runtime.stream.state.timer_queue import TimerState
 from tvfsql.runtime.stream.time.channel_messages import ChannelMessage
 
+MOST_OPEN = 100  # open windows that are told apart when a run ends
+
 
 @dataclass
 class KeyGroupCounts:
@@ -92,6 +94,12 @@ class KeyGroup(ABC):
     @property
     def due(self) -> int | None:
         """When the operator must be called even without rows, in processing time (epoch ms); None: never."""
+        return None
+
+    @property
+    def open_ends(self) -> list[int] | None:
+        """The ends of the open windows, by number; of many the first ones. None: the operator's windows are not those
+        of all keys."""
         return None
 
     @property

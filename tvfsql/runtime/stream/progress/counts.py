@@ -41,7 +41,7 @@ IF_ANY = (
     LATE_RIGHT,
     LATE_VERSIONS,
 )  # counters that are left out if they are 0
-LATEST = ("watermark", "newestWindow", "openSlices", "stateRows", "stateBytes", "due")
+LATEST = ("watermark", "newestWindow", "openSlices", "openWindows", "stateRows", "stateBytes", "due")
 
 Sent = dict[int, int]  # rows written to several tables by micro-batch, since the progress report lacks their number
 _sent: ContextVar[Sent | None] = ContextVar("sent", default=None)
@@ -184,6 +184,12 @@ def due(counts: Iterable[StreamCounts]) -> int | None:
     """The first time (epoch ms) at which an operator must be called even without rows; None: no operator waits for a
     time."""
     return min(_latest(counts, "due"), default=None)
+
+
+def open_windows(counts: Iterable[StreamCounts]) -> int:
+    """The number of open windows of all operators whose windows are those of all keys, as far as they are told
+    apart."""
+    return sum(_latest(counts, "openWindows"))
 
 
 def open_slices(counts: Iterable[StreamCounts]) -> int:

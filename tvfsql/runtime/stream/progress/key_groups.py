@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 from collections.abc import Callable, Iterable, Mapping
+from itertools import chain
 from typing import Any
 
 _SUMS = {
@@ -24,10 +25,12 @@ _MAXIMA = {
     "zone": "zone",
 }
 _MINIMA = {"due": "due", "firedEnd": "fired_end"}
+_NUMBERS = {"openWindows": "open_ends"}
 MERGES: tuple[tuple[Mapping[str, str], Callable[[list[Any]], Any]], ...] = (
     (_SUMS, sum),
     (_MAXIMA, max),
     (_MINIMA, min),
+    (_NUMBERS, lambda values: len({*chain(*values)})),
 )
 
 
@@ -38,9 +41,10 @@ def operator_counters(reports: Iterable[str]) -> dict[str, Any]:
 
     rowsIn, numLateRecordsDropped, numLateRecordsDroppedRight (of the second input), numLateVersions,
     numLateRecordsAdjusted. windowsOut: the rows that were emitted. stateRows, stateBytes. watermark. newestWindow: the
-    end of the last open window. openSlices: the largest number in one key group. due: when the operator must be called
-    even without rows. firedEnd: the end of the oldest window that fired at its end. channels: the same in all key
-    groups, as JSON; zone: that of its windows. Times are epoch ms.
+    end of the last open window. openWindows: the open windows, as far as they are told apart. openSlices: the largest
+    number in one key group. due: when the operator must be called even without rows. firedEnd: the end of the oldest
+    window that fired at its end. channels: the same in all key groups, as JSON; zone: that of its windows. Times are
+    epoch ms.
     """
     groups = [json.loads(report) for report in reports]
     found: dict[str, Any] = {}

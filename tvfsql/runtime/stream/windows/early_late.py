@@ -19,7 +19,7 @@ from tvfsql.plan.tables.internal_columns import BEFORE
 from tvfsql.runtime.arrow.batches import joined, key_codes
 from tvfsql.runtime.arrow.columns import Ints
 from tvfsql.runtime.stream.operator.messages import Emit, Fire, Late
-from tvfsql.runtime.stream.operator.protocol import KeyGroup
+from tvfsql.runtime.stream.operator.protocol import MOST_OPEN, KeyGroup
 from tvfsql.runtime.stream.state.chunk_keys import Key, Kind
 from tvfsql.runtime.stream.time.channel_messages import ChannelMessage
 from tvfsql.runtime.stream.time.control_channel import END_OF_INPUT
@@ -101,6 +101,12 @@ class FiringWindows(KeyGroup):
     @property
     def due(self) -> int | None:
         return min(self.delayed_until, default=None)
+
+    @property
+    def open_ends(self) -> list[int]:
+        fired = self.windows.fired
+        emitted = (number for number in self.store.numbers(Kind.EMITTED_WINDOW) if fired is None or number > fired)
+        return sorted({*self.windows.open_ends, *emitted})[: MOST_OPEN + 1]
 
     @property
     def open_slices(self) -> int:

@@ -8,6 +8,7 @@ open slice instead. Source: semantics.md#late-rows.
 from __future__ import annotations
 
 from collections.abc import Iterable, Iterator, Sequence
+from itertools import islice
 
 import pyarrow as pa
 
@@ -16,7 +17,7 @@ from tvfsql.plan.window import Cumulate
 from tvfsql.runtime.merge.slice_rows import SliceRows
 from tvfsql.runtime.stream.exchange.late_rows import LateRows
 from tvfsql.runtime.stream.operator.messages import Emit, Fire, Late
-from tvfsql.runtime.stream.operator.protocol import KeyGroup
+from tvfsql.runtime.stream.operator.protocol import MOST_OPEN, KeyGroup
 from tvfsql.runtime.stream.state.chunk_keys import Kind
 from tvfsql.runtime.stream.state.chunk_store import ChunkStore
 from tvfsql.runtime.stream.time.channel_messages import ChannelMessage
@@ -107,6 +108,11 @@ class SlicingWindows(KeyGroup):
     def next_end(self) -> int | None:
         first = min(self.store.numbers(Kind.SLICE), default=None)
         return None if first is None else self.span.end(self._first_open(first, self.fired))
+
+    @property
+    def open_ends(self) -> list[int]:
+        slices = sorted(self.store.numbers(Kind.SLICE))
+        return [*islice(self.span.open(slices, self.fired), MOST_OPEN + 1)]
 
     @property
     def open_slices(self) -> int:
