@@ -115,6 +115,10 @@ def test_an_empty_or_half_control_file_is_no_message(text: str, tmp_path: Path) 
     assert one_line(raised.value)
 
 
+def no_spark() -> Any:
+    raise AssertionError("local files need no Spark")
+
+
 def test_files_that_are_gone_are_those_of_the_micro_batch_and_not_of_another(tmp_path: Path) -> None:
     """Spark's log of a source, with an entry that holds those before it too, and a name that is escaped."""
     log = tmp_path / "spark" / "sources" / "1"
@@ -132,7 +136,8 @@ def test_files_that_are_gone_are_those_of_the_micro_batch_and_not_of_another(tmp
 
     def missing(start: Any, end: Any) -> list[str]:
         files = {"description": "FileStreamSource[file:/in]", "startOffset": start, "endOffset": end}
-        found = missing_files({"sources": [control, files]}, LocalPlace(tmp_path), LocalPlace(tmp_path / "control"))
+        place = LocalPlace(tmp_path)
+        found = missing_files({"sources": [control, files]}, place, place / "control", no_spark)
         return [Path(path).name for path in found]
 
     assert missing(None, {"logOffset": 0}) == []
@@ -154,8 +159,11 @@ def test_a_file_that_is_gone_is_an_error_unless_it_is_to_be_counted(tmp_path: Pa
     def run(**given: Any) -> StreamDriver:
         return StreamDriver(SimpleNamespace(), Stream(lambda: None, LocalPlace(tmp_path), **given))  # type: ignore[arg-type, return-value]
 
+    control.make()
     with pytest.raises(DataError, match=r"gone\.json was deleted before it was read") as raised:
         run()._find_missing(progress, control)
+    with pytest.raises(DataError, match=r"gone\.json was deleted before it was read"):
+        run()._to_end(LocalPlace(tmp_path))  # a later run does not go on without a word
     assert one_line(raised.value)
     counting = run(count_missing_files=True)
     counting._find_missing(progress, control)

@@ -15,7 +15,6 @@ from pyspark.sql.streaming.listener import StreamingQueryProgress
 from pyspark.sql.streaming.query import StreamingQuery
 from pyspark.sql.streaming.readwriter import DataStreamWriter
 
-from tvfsql.errors import DataError
 from tvfsql.plan.stream import KEY_GROUPS
 from tvfsql.runtime.cluster.code import of_connect
 from tvfsql.runtime.cluster.files import LocalPlace, Place, for_spark
@@ -38,7 +37,7 @@ from tvfsql.runtime.stream.driver.checkpoints import claimed_manifest, finished,
 from tvfsql.runtime.stream.driver.identity import new_identity
 from tvfsql.runtime.stream.driver.processing_time_triggers import Triggers
 from tvfsql.runtime.stream.driver.quiet_worker import quiet_java
-from tvfsql.runtime.stream.driver.source_files import files_looked_up, missing_files
+from tvfsql.runtime.stream.driver.source_files import files_looked_up, missing_before, missing_files, refuse_missing
 from tvfsql.runtime.stream.exchange.key_groups import KeyGroups, key_groups
 from tvfsql.runtime.stream.lives.closed_tables import Closed, refuse_new_files, refuse_rows
 from tvfsql.runtime.stream.lives.end_of_input import fix_ends, found_nothing, reads_all_at_once, topics_can_end
@@ -244,6 +243,7 @@ class StreamDriver:
         end = ended(control)  # a damaged folder is reported before any row is read
         self.closed = Closed.of(checkpoint)
         self.closed_before = self.closed.all
+        self.counts.added[MISSING] += missing_before(checkpoint, counts=self.stream.count_missing_files)
         if self.stream.endless:
             self.read = ReadMessages(control, end)
         self._run(checkpoint, control)
@@ -353,13 +353,9 @@ class StreamDriver:
         them."""
         if any(source.cleaned for source in self.stream.sources):
             return
-        missing = missing_files(progress, control.parent, control)
+        missing = missing_files(progress, control.parent, control, lambda: self.running.spark)
         if missing and not self.stream.count_missing_files:
-            others = f" and {len(missing) - 1} more" if len(missing) > 1 else ""
-            raise DataError(
-                f"the file {missing[0]}{others} was deleted before it was read: its rows are not in the result",
-                hint="use a new --checkpoint, or continue with SET 'tvfsql.source.missing-files' = 'COUNT'",
-            )
+            raise refuse_missing(control.parent, missing)
         self.counts.added[MISSING] += len(missing)
 
     def _announce(self, channel: str | None, watermark: int, control: Place) -> None:

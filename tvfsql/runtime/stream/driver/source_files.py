@@ -3,33 +3,87 @@ once, and here they are listed again.
 
 Spark's file streams list the files of a micro-batch in a log, and read missing ones as empty, without an error. We look
 after the micro-batch has ended. So a file that is missing then was missing before, or was deleted during the
-micro-batch.
+micro-batch. Spark has committed it then, so the checkpoint notes what was missing.
 """
 
 from __future__ import annotations
 
+import json
 import os
 import time
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Collection, Mapping, Sequence
+from contextlib import suppress
 from dataclasses import dataclass, field
 from typing import Any
+from urllib.parse import unquote
 
+from pyspark.sql import SparkSession
 from pyspark.sql.streaming.readwriter import DataStreamWriter
 
-from tvfsql.errors import UnsupportedError
+from tvfsql.errors import DataError, UnsupportedError
 from tvfsql.runtime.cluster.code import of_connect
 from tvfsql.runtime.cluster.files import Place
+from tvfsql.runtime.cluster.place_of import place_of
 from tvfsql.runtime.stream.progress.files_read import files_read
 
 FILE_RELATION = "HadoopFsRelation"
+NOTE = "missing.json"  # in a checkpoint: files that were missing in a run that failed because of that
 LISTING = 1.0  # seconds between two lists of the files of a table that is looked up
 
 
-def missing_files(progress: Mapping[str, Any], checkpoint: Place, control: Place) -> list[str]:
-    """The local files that a micro-batch should have read, by its progress report, and that do not exist."""
-    return [
-        file.path for file in files_read(progress, checkpoint, control) if file.local and not os.path.exists(file.path)
-    ]
+def missing_files(
+    progress: Mapping[str, Any], checkpoint: Place, control: Place, spark: Callable[[], SparkSession]
+) -> list[str]:
+    """The files that a micro-batch should have read, by its progress report, and that do not exist. Over Spark Connect
+    only local ones are looked for: others are out of reach."""
+    files = [*files_read(progress, checkpoint, control)]
+    gone = [file.path for file in files if file.local and not os.path.exists(file.path)]
+    others = [file.uri for file in files if not file.local]
+    if others and not of_connect(spark()):
+        gone += missing_in(others, lambda folder: place_of(folder, spark).names())
+    return gone
+
+
+def missing_in(uris: Sequence[str], names: Callable[[str], Collection[str]]) -> list[str]:
+    """The files that are not among the `names` of their folder. Each folder is listed once."""
+    by_folder: dict[str, list[str]] = {}
+    for uri in uris:
+        by_folder.setdefault(uri.rpartition("/")[0], []).append(uri)
+    listed = {folder: {*names(folder)} for folder in by_folder}
+    return [uri for uri in uris if unquote(uri).rpartition("/")[2] not in listed[uri.rpartition("/")[0]]]
+
+
+def refuse_missing(checkpoint: Place, missing: Sequence[str]) -> DataError:
+    """The error of a run of which files were missing. The checkpoint notes them, so later runs do not go on without a
+    word."""
+    with suppress(OSError, DataError):
+        (checkpoint / NOTE).write(json.dumps({"files": [*missing]}) + "\n")
+    return _error(missing)
+
+
+def missing_before(checkpoint: Place, *, counts: bool) -> int:
+    """How many files were missing in earlier runs, and have not been counted. With `counts` they are from now on.
+    Without, raises DataError if there are any."""
+    note = checkpoint / NOTE
+    text = note.read()
+    if text is None:
+        return 0
+    try:
+        files = [str(file) for file in json.loads(text)["files"]]
+    except (ValueError, KeyError, TypeError):
+        files = []
+    if not counts:
+        raise _error(files or ["of an earlier run"])
+    note.delete()
+    return len(files)
+
+
+def _error(missing: Sequence[str]) -> DataError:
+    others = f" and {len(missing) - 1} more" if len(missing) > 1 else ""
+    return DataError(
+        f"the file {missing[0]}{others} was deleted before it was read: its rows are not in the result",
+        hint="use a new --checkpoint, or continue with SET 'tvfsql.source.missing-files' = 'COUNT'",
+    )
 
 
 @dataclass
