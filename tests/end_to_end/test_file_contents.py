@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from datetime import datetime
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
@@ -86,6 +87,38 @@ def test_csv_has_doubled_quotes_and_blanks(spark: SparkSession, tmp_path: Path) 
     again = [*lines[:1], "2,ends in \\", *lines[2:4], '5,"say ""hi"""', *lines[5:]]
     assert text_of(tmp_path / "out") == again
     assert rows(made, "SELECT * FROM made") == found
+
+
+def test_what_ignores_parse_errors_skips_what_is_no_object(spark: SparkSession, tmp_path: Path) -> None:
+    """As Flink: a value that does not fit is NULL, and so is a time of a year after 9999, which Spark would read."""
+    (tmp_path / "t").mkdir()
+    lines = [
+        '{"a": 1, "b": "x", "at": "2024-01-01 00:00:00"}', "garbage", '{"a": 2, "b": "cut', '{"a": "no", "b": "y"}',
+        "5", "", '[{"a": 7, "b": "of an array"}, {"a": 8}]', "{}", '{"a": 3, "at": "+294247-01-10 04:00:54"}',
+    ]  # fmt: skip
+    (tmp_path / "t" / "1.json").write_text("\n".join(lines))
+    (tmp_path / "c").mkdir()
+    (tmp_path / "c" / "1.csv").write_text(
+        "1,x,2024-01-01 00:00:00\nno,y,+10000-01-01 00:00:00\n3,z,9999-12-31 23:59:59\n"
+    )
+    columns = "a INT, b STRING, at TIMESTAMP(3)"
+    for mode in MODES:
+        made = session(spark, mode)
+        for name, form in (("t", "json"), ("c", "csv")):
+            made.execute(
+                f"CREATE TABLE {name} ({columns}) WITH ('connector' = 'filesystem', 'path' = '{tmp_path}/{name}', "
+                f"'format' = '{form}', '{form}.ignore-parse-errors' = 'true')"
+            )
+        in_2024 = datetime(2024, 1, 1)
+        read = [(1, "x", in_2024), (None, "y", None), (7, "of an array", None), (8, None, None), (None, None, None)]
+        assert sorted(rows(made, "SELECT * FROM t"), key=str) == sorted([*read, (3, None, None)], key=str)
+        assert sorted(rows(made, "SELECT b FROM t"), key=str) == sorted([(b,) for _, b, _ in read] + [(None,)], key=str)
+        last = (3, "z", datetime(9999, 12, 31, 23, 59, 59))
+        assert rows(made, "SELECT * FROM c") == [(1, "x", in_2024), last, (None, "y", None)]
+    counted = session(spark)
+    options = "'connector' = 'filesystem', 'format' = 'json', 'json.ignore-parse-errors' = 'true'"
+    counted.execute(f"CREATE TABLE t (a INT) WITH ({options}, 'path' = '{tmp_path}/t')")
+    assert rows(counted, "SELECT COUNT(*) FROM t") == [(6,)]
 
 
 def test_json_has_its_nulls(spark: SparkSession, tmp_path: Path) -> None:

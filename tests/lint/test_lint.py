@@ -28,6 +28,18 @@ NOT_HERE = "SET 'parallelism.default' = '4';\n"
 
 # rule: (the text that the caret is under, the script)
 FIRES = {
+    "beyond-flink": [
+        ("item || quantity", "SELECT item || quantity AS a FROM bid"),
+        ("'1' + quantity", "SELECT '1' + quantity AS a FROM bid"),
+        ("quantity = '7'", "SELECT quantity = '7' AS a FROM bid"),
+        ("quantity LIKE", "SELECT quantity LIKE '7' AS a FROM bid"),
+        ("CAST(joined", "SELECT CAST(joined AS BIGINT) AS a FROM person"),
+        ("bidtime - bidtime", "SELECT bidtime - bidtime AS a FROM bid"),
+        ("!= 1", "SELECT quantity != 1 AS a FROM bid"),
+        ("::STRING", "SELECT quantity::STRING AS a FROM bid"),
+        ("quantity & 1", "SELECT quantity & 1 AS a FROM bid"),
+        ("1;", "SELECT item, COUNT(*) AS n FROM bid GROUP BY 1;"),
+    ],
     "compiler-warning": [("SELECT", NOT_HERE + "SELECT item FROM bid")],
     "filter-after-windows": [
         ("window_start", f"{COUNT} WHERE item = 'a' AND window_start >= {MORNING} {KEYS}"),
@@ -64,6 +76,10 @@ FIRES = {
     "zoneless-literal": [("joined", "SELECT name FROM person WHERE joined > TIMESTAMP '2020-04-15 08:00:00'")],
 }  # fmt: skip
 SILENT = {
+    "beyond-flink": [
+        "SELECT item || 'x' AS a, price + 1.5 AS b, quantity <> 1 AS c, bidtime - INTERVAL '1' DAY AS d FROM bid",
+        "SELECT quantity, COUNT(*) AS n FROM bid WHERE item = 'a' GROUP BY quantity ORDER BY 1",
+    ],
     "compiler-warning": ["SET 'table.local-time-zone' = 'UTC'; SELECT item FROM bid"],
     "filter-after-windows": [
         f"{COUNT} WHERE window_start >= {MORNING} AND bidtime >= {MORNING} {KEYS}",

@@ -37,7 +37,12 @@ class Compiled(Stages):
         """Warnings, a line each: on options without effect, in the first query of a script; on each operator of a
         stream with unbounded state; and on aggregates that are computed from copies of each row.
         """
-        return (*self.of_script, *unbounded_state(self.physical), *copied_rows.warnings(self.physical))
+        return (
+            *self.of_script,
+            *unbounded_state(self.physical),
+            *copied_rows.warnings(self.physical),
+            *copied_rows.gaps(self.logical),
+        )
 
     def __str__(self) -> str:
         return self.code

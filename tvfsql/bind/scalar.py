@@ -33,7 +33,9 @@ from tvfsql.plan.values.scalar import Scalar
 from tvfsql.plan.values.types import UNKNOWN, SqlType, shown
 from tvfsql.plan.values.user_function import UserFunction
 from tvfsql.syntax import ast
+from tvfsql.syntax.dialect import FlinkSql
 from tvfsql.syntax.places import span_of
+from tvfsql.syntax.types import spark_type
 
 Lookup = Callable[[str | None, str, Span | None], tuple[str, SqlType]]
 
@@ -230,8 +232,17 @@ def equal(left: Scalar, right: Scalar) -> Scalar:
 
 def cast_column(name: str, source: SqlType, target: SqlType) -> Scalar:
     """A CAST of a column of the plan, as of one that is written in a query."""
-    tree = exp.Cast(this=column_tree(name), to=exp.DataType.build(target, dialect="spark"))
-    return replace(to_scalar(tree, {name: source}, Span(0, 0)), type=target, span=None)
+    return _cast_column(name, source, exp.DataType.build(target, dialect="spark"))
+
+
+def fit_column(name: str, source: SqlType, target: str) -> Scalar:
+    """The same to a type of Flink that has a length, such as CHAR(5)."""
+    return _cast_column(name, source, exp.DataType.build(target, dialect=FlinkSql))
+
+
+def _cast_column(name: str, source: SqlType, target: exp.DataType) -> Scalar:
+    tree = exp.Cast(this=column_tree(name), to=target)
+    return replace(to_scalar(tree, {name: source}, Span(0, 0)), type=spark_type(target), span=None)
 
 
 def text_literal(value: str) -> Scalar:

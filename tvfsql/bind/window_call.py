@@ -105,14 +105,7 @@ def _window(call: ast.WindowCall, given: dict[str, ast.Argument], options: Optio
     if call.function == "TUMBLE":
         return Tumble(size, offset)
     if call.function == "HOP":
-        slide = lengths["SLIDE"]
-        if slide > size:
-            raise BindError(
-                f"the slide of HOP ({duration(slide)}) is longer than its size ({duration(size)})",
-                span=given["SLIDE"].span,
-                hint=_swapped(call, "SLIDE", slide, size),
-            )
-        return Hop(slide, size, offset)
+        return Hop(lengths["SLIDE"], size, offset)
     step = lengths["STEP"]
     if step > size:
         raise BindError(

@@ -11,11 +11,13 @@ from collections.abc import Collection, Iterator
 from dataclasses import dataclass
 
 from tvfsql.api.script import Script, queries_of
+from tvfsql.bind.flink.beyond import NOWHERE, noting
 from tvfsql.errors import Span, TvfSqlError
 from tvfsql.lint.rules import OF_SCRIPTS, OF_STATEMENTS, Finding
 from tvfsql.lint.walk import Seen
 from tvfsql.syntax.parser import parse
 
+BEYOND = "beyond-flink"
 COMPILER = "compiler-warning"  # what the compiler itself warns of
 RULES = tuple(sorted({*OF_STATEMENTS, *OF_SCRIPTS, COMPILER}))
 _IGNORE = re.compile(r"--[ \t]*lint:[ \t]*ignore[ \t]+([\w, \t-]+)")
@@ -44,8 +46,9 @@ def lint_script(sql: str, script: Script, file: str | None = None, ignore: Colle
     `ignore`: the rules that are silent. Raises TvfSqlError for a script that does not compile.
     """
     databases = script.databases
-    outcomes = [*script.outcomes(sql, file)]
-    seen = Seen(script, parse(sql, databases))
+    with noting() as notes:
+        outcomes = [*script.outcomes(sql, file)]
+    seen = Seen(script, parse(sql, databases), sql)
     found: list[tuple[str, Finding]] = []
     for statement, outcome in zip(seen.statements, outcomes, strict=True):
         told = [line for query in queries_of(outcome) for line in query.warnings]
@@ -53,6 +56,8 @@ def lint_script(sql: str, script: Script, file: str | None = None, ignore: Colle
         found += [(name, each) for name, rule in OF_STATEMENTS.items() for each in rule(statement, seen)]
     found += [(COMPILER, Finding(line, Span(len(sql), len(sql)))) for line in script.take_warnings()]
     found += [(name, each) for name, rule in OF_SCRIPTS.items() for each in rule(seen)]
+    placed = ((span, message, hint) for (span, message), hint in notes.items() if span != NOWHERE)
+    found += [(BEYOND, Finding(message, span, hint)) for span, message, hint in placed]
     silent = {*_silenced(sql)}
     warnings = {_warned(name, each, sql): None for name, each in found if name not in ignore}
     kept = [each for each in warnings if (each.rule, each.line) not in silent]

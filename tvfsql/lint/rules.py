@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 from dataclasses import dataclass
+from itertools import pairwise
 
 from sqlglot import exp
 
@@ -15,10 +16,23 @@ from tvfsql.options.words import Mode
 from tvfsql.plan.values.durations import duration
 from tvfsql.plan.values.scalar import PROCTIME
 from tvfsql.syntax import ast, statements
+from tvfsql.syntax.tokens import place_of, tokens_of
 
 COMPARISONS = (exp.EQ, exp.NEQ, exp.GT, exp.GTE, exp.LT, exp.LTE)
 WINDOW_COLUMNS = ("window_start", "window_end", "window_time")
 LOCAL_ZONE = "table.local-time-zone"
+# What Flink does not take, and what to write instead.
+OF_SPARK: dict[type[exp.Expr], tuple[str, str | None]] = {
+    exp.BitwiseAnd: ("&", None),
+    exp.BitwiseOr: ("|", None),
+    exp.BitwiseXor: ("^", None),
+    exp.BitwiseNot: ("~", None),
+    exp.BitwiseLeftShift: ("<<", "x * 2"),
+    exp.BitwiseRightShift: (">>", "x / 2"),
+    exp.IntDiv: ("DIV", "a / b of integers"),
+    exp.ILike: ("ILIKE", "LOWER(s) LIKE '...'"),
+}
+SPELLED = {"==": "=", "!=": "<>", "::": "CAST(x AS STRING)"}
 
 
 @dataclass(frozen=True)
@@ -200,7 +214,23 @@ def _mentioned(statement: statements.Statement) -> set[str]:
     return {name.lower() for name in names}
 
 
+def beyond_flink(statement: statements.Statement, seen: Seen) -> Iterator[Finding]:
+    """Operators of Spark that Flink does not have, and positions in GROUP BY. Types tell the rest (`bind.flink`)."""
+    for tree, span in expressions(statement):
+        if (found := OF_SPARK.get(type(tree))) is not None:
+            yield Finding(f"Flink does not take {found[0]}", span, found[1])
+    for one, other in pairwise(tokens_of(seen.sql, statement.span)):
+        span = Span(place_of(one).start, place_of(other).end)
+        if span.end - span.start == len(one) + len(other) and (hint := SPELLED.get(f"{one}{other}")) is not None:
+            yield Finding(f"Flink does not take {one}{other}", span, hint)
+    for select in of_kind(statement, ast.Select):
+        for key in select.group_by:
+            if isinstance(key.tree, exp.Literal) and key.tree.is_int and int(key.tree.this) <= len(select.items):
+                yield Finding("for Flink this number is a constant, and no position", key.span, "the expression itself")
+
+
 OF_STATEMENTS = {
+    "beyond-flink": beyond_flink,
     "filter-after-windows": filter_after_windows,
     "group-without-window": group_without_window,
     "idle-order-by": idle_order_by,

@@ -19,10 +19,11 @@ T = TypeVar("T")
 
 @dataclass
 class Seen:
-    """What rules know of a script besides a statement: all statements, and the catalog and options at its end."""
+    """What rules know of a script besides a statement: all statements, the catalog and options at its end, its text."""
 
     script: Script
     statements: tuple[statements.Statement, ...] = field(default=())
+    sql: str = ""
 
     def table(self, name: str) -> Table | None:
         """A table that the script knows, which is no view."""

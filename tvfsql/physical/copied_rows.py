@@ -14,7 +14,20 @@ from tvfsql.plan.aggregate.call import mergeable
 from tvfsql.plan.aggregate.columns import AggCall
 from tvfsql.plan.node import Node
 from tvfsql.plan.nodes import Aggregate
+from tvfsql.plan.values.durations import duration
+from tvfsql.plan.window import Hop
 from tvfsql.plan.window_nodes import WindowAggregate
+
+
+def gaps(plan: Node) -> Iterator[str]:
+    """A line for each HOP of a plan with time between its windows, whose rows are in none."""
+    windows = (getattr(node, "window", None) for node in plan.walk())
+    for window in dict.fromkeys(window for window in windows if isinstance(window, Hop)):
+        if window.has_gaps:
+            yield (
+                f"the slide of HOP ({duration(window.slide)}) is longer than its size ({duration(window.size)}): "
+                "rows between two windows are in none"
+            )
 
 
 def warnings(plan: Node) -> Iterator[str]:

@@ -11,12 +11,14 @@ from dataclasses import replace
 from functools import singledispatch
 
 from tvfsql.catalog import Catalog, Table
+from tvfsql.catalog.connectors.changes import OF_VALUE, STEADY
 from tvfsql.errors import TvfSqlError, UnsupportedError
 from tvfsql.options import Options
 from tvfsql.options.known import LATE_RECORDS, NULL_TIMES, START_MODE, ZONE
 from tvfsql.options.words import LateRecords, NullTimes
 from tvfsql.physical.copied_rows import refuse_many
 from tvfsql.physical.operators import AppliedChanges, Calc, Exchange, RowTimeCheck, StreamSort, TableSourceScan
+from tvfsql.physical.refused.map_keys import refuse_map_keys
 from tvfsql.physical.refused.operators import refuse_unbounded
 from tvfsql.physical.refused.retractions import refuse_changes
 from tvfsql.physical.refused.row_level import (
@@ -26,6 +28,7 @@ from tvfsql.physical.refused.row_level import (
     stream_temporal_join,
 )
 from tvfsql.physical.streams.dead_letters import dead_letter_table
+from tvfsql.physical.streams.event_times import with_event_times
 from tvfsql.physical.streams.firing import firing_of, refuse_firing, with_changes
 from tvfsql.physical.streams.history import history_of, refuse_history, with_history
 from tvfsql.physical.streams.late import refuse_adjusting, with_late_output
@@ -55,7 +58,7 @@ from tvfsql.plan.spans import placed
 from tvfsql.plan.tables.internal_columns import BEFORE, SIGN, WINDOW_COLUMNS
 from tvfsql.plan.values.scalar import Ref, Scalar, column, free_name, quoted, template
 from tvfsql.plan.values.types import SqlType
-from tvfsql.plan.window import Cumulate, Session, Window
+from tvfsql.plan.window import Cumulate, Hop, Session, Window
 from tvfsql.plan.window_nodes import WindowProperty
 
 
@@ -73,6 +76,8 @@ def lower(plan: Node, catalog: Catalog, options: Options) -> Node:
         return plan.transform(visit)
     refuse_changes(plan)
     refuse_unbounded(plan)
+    refuse_map_keys(plan)
+    plan = with_event_times(plan)
     firing = firing_of(options)
     if firing is not None:
         refuse_firing(plan, firing, options)
@@ -113,7 +118,23 @@ def _(node: nodes.Scan, catalog: Catalog, options: Options) -> Node:
     )
     if (history := history_of(table, catalog)) is not None:
         return replace(scan, history=history) if streaming else with_history(scan, history)
-    return AppliedChanges(scan, table.name, sign) if changelog else scan
+    if not changelog:
+        return scan
+    _refuse_other_metadata(table, node)
+    return AppliedChanges(scan, table.name, sign)
+
+
+def _refuse_other_metadata(table: Table, node: nodes.Scan) -> None:
+    """Raise UnsupportedError for metadata that the insert of a row and its delete have of their own: in batch they
+    would not cancel each other.
+    """
+    for name in node.columns:
+        key = table.metadata[name].metadata if name in table.metadata else None
+        if key is not None and key.startswith(OF_VALUE) and key.removeprefix(OF_VALUE) not in STEADY:
+            raise UnsupportedError(
+                f"in batch {table.name} is what its changes leave, and each change of a row has a {key} of its own",
+                hint=f"--mode streaming, or a table without the column {name}",
+            )
 
 
 @_lower.register
@@ -199,7 +220,7 @@ def _(node: TemporalJoin, catalog: Catalog, options: Options) -> Node:
 @_lower.register
 def _(node: window_nodes.WindowAggregate, catalog: Catalog, options: Options) -> Node:
     """Lower to one phase: TUMBLE, and aggregates that cannot be merged from slices. Spark's window() copies each row
-    into its windows. Spark has no CUMULATE, so there the rows are copied first.
+    into its windows. Spark has no CUMULATE and no HOP with gaps, so there the rows are copied first.
     """
     made: Node
     refuse_many(node, options)
@@ -209,7 +230,7 @@ def _(node: window_nodes.WindowAggregate, catalog: Catalog, options: Options) ->
         raise _unmerged(node, "tvfsql.cumulate.emit = 'changed'", "RESET 'tvfsql.cumulate.emit'")
     if isinstance(node.window, Cumulate) and node.window.emit_only_on_update:
         raise _unmerged(node, "a CUMULATE that emits only on update", "leave out its sixth argument")
-    if isinstance(node.window, Cumulate):
+    if isinstance(node.window, Cumulate) or (isinstance(node.window, Hop) and node.window.has_gaps):
         results = tuple(call.name for call in node.calls)
         copies = _expanded(node.input, node.window, node.time, node.zone, options, results)
         struct, keys = copies.struct, (*node.keys, copies.struct)

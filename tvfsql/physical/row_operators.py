@@ -92,6 +92,15 @@ class StreamKeepRow(RowOperator, Deduplicate):
     def times(self) -> tuple[str, ...]:
         return (self.time,)
 
+    def refuse_other_time(self, time: Scalar) -> None:
+        if self.context.proctime and self.order.descending and time.column not in self.times:
+            raise UnsupportedError(
+                "on streams the last row of a key by processing time is in no window by event time: each new row "
+                "replaces it",
+                hint="ORDER BY the processing time without DESC keeps the first row",
+            )
+        super().refuse_other_time(time)
+
     @property
     def unbounded(self) -> str | None:
         if self.retention:

@@ -16,7 +16,8 @@ class Deduplicate(Node):
     """The first or the last of the rows that agree on `partition`. `order` is their time attribute, in event time or,
     with `proctime`, processing time.
 
-    `ties` orders rows of the same time, in the same direction.
+    `ties` orders rows of the same time, in the same direction. `event`: the event time that operators above use of the
+    first rows by processing time, which come when they arrive; "": none.
     """
 
     input: Node
@@ -24,6 +25,7 @@ class Deduplicate(Node):
     order: Order
     ties: tuple[Order, ...]
     proctime: bool = False
+    event: str = ""
 
     @cached_property
     def schema(self) -> Schema:
@@ -31,7 +33,7 @@ class Deduplicate(Node):
 
     @property
     def time(self) -> str:
-        name = self.order.scalar.column
+        name = self.event or self.order.scalar.column
         assert name is not None, self.order
         return name
 
@@ -48,6 +50,8 @@ class Deduplicate(Node):
         yield "keep", self.keep
         if self.partition:
             yield "key", ", ".join(self.partition)
-        yield "orderKey", self.time
+        yield "orderKey", self.order.scalar.column or ""
         yield from orders_of((), self.ties)
         yield "order", "PROCTIME" if self.proctime else "ROWTIME"
+        if self.event:
+            yield "rowtime", self.event

@@ -105,7 +105,9 @@ class TumbleMonths:
 
 @dataclass(frozen=True)
 class Hop:
-    """Windows of `size` ms, one every `slide` ms. `size` need not be a multiple of `slide`."""
+    """Windows of `size` ms, one every `slide` ms. `size` need not be a multiple of `slide`. If it is shorter, rows
+    between two windows are in none.
+    """
 
     slide: int
     size: int
@@ -119,6 +121,10 @@ class Hop:
     def copies(self) -> int:
         """The largest number of windows that contain the same row."""
         return -(-self.size // self.slide)
+
+    @property
+    def has_gaps(self) -> bool:
+        return self.slide > self.size
 
     @property
     def slice_size(self) -> int:

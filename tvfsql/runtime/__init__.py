@@ -23,6 +23,7 @@ if TYPE_CHECKING:
     from tvfsql.runtime.databases.postgres import write_postgres as write_postgres
     from tvfsql.runtime.frames.assigned_windows import cumulate_windows as cumulate_windows
     from tvfsql.runtime.frames.assigned_windows import drop_null_times as drop_null_times
+    from tvfsql.runtime.frames.assigned_windows import hop_windows as hop_windows
     from tvfsql.runtime.frames.assigned_windows import local_time as local_time
     from tvfsql.runtime.frames.assigned_windows import month_windows as month_windows
     from tvfsql.runtime.frames.assigned_windows import refuse_null_times as refuse_null_times
@@ -33,6 +34,7 @@ if TYPE_CHECKING:
     from tvfsql.runtime.frames.changelog import change_sign as change_sign
     from tvfsql.runtime.frames.changelog import feed_sign as feed_sign
     from tvfsql.runtime.frames.changelog import latest_messages as latest_messages
+    from tvfsql.runtime.frames.dead_letters import forgiving as forgiving
     from tvfsql.runtime.frames.dead_letters import readable as readable
     from tvfsql.runtime.frames.dead_letters import refuse_unreadable as refuse_unreadable
     from tvfsql.runtime.frames.dead_letters import unreadable as unreadable
@@ -63,11 +65,13 @@ _MODULE_OF = {
     "debezium_changes": "frames.cdc_messages",
     "distinct_changes": "batch.distinct_values",
     "drop_null_times": "frames.assigned_windows",
+    "forgiving": "frames.dead_letters",
     "from_avro": "avro.messages",
     "from_avro_record": "avro.records",
     "from_protobuf": "protobuf.messages",
     "from_environment": "host.environment",
     "feed_sign": "frames.changelog",
+    "hop_windows": "frames.assigned_windows",
     "latest_messages": "frames.changelog",
     "local_sessions": "batch.session_windows",
     "local_time": "frames.assigned_windows",

@@ -47,6 +47,7 @@ class FlinkSql(Spark):
 
     class Parser(WithWords, SparkParser):
         STRICT_CAST = True
+        SUPPORTS_TABLE_QUERY = True
         ADD_JOIN_ON_TRUE = False  # a JOIN without its condition is an error
         FUNCTIONS = {name: build for name, build in SparkParser.FUNCTIONS.items() if name in functions.NAMES}
         FUNCTION_PARSERS = {
@@ -81,6 +82,12 @@ class FlinkSql(Spark):
             if made is not None and first is not None:
                 made.meta.update(start=first.start, end=self._prev.end)
             return made
+
+        def _is_table_query(self) -> bool:
+            """Whether `TABLE t` follows, which is short for SELECT * FROM t. sqlglot knows no quoted names there."""
+            if not self._match(TokenType.TABLE, advance=False):
+                return False
+            return self._next is not None and self._next.token_type in {*self.ID_VAR_TOKENS, TokenType.IDENTIFIER}
 
         def _parse_interval_span(self, this: exp.Expr, parse_function_unit: bool = True) -> exp.Interval:
             """Parse an interval, and keep its words: sqlglot reads M as MINUTE. TO after its unit may belong to a FLOOR

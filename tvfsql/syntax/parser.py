@@ -42,7 +42,7 @@ USAGE = {
 }
 STARTS = (
     "ALTER", "BEGIN", "CALL", "CREATE", "DESC", "DESCRIBE", "DROP", "EXECUTE", "EXPLAIN", "INSERT", "RESET", "SELECT",
-    "SET", "SHOW", "USE", "VALUES", "WITH", "(",
+    "SET", "SHOW", "TABLE", "USE", "VALUES", "WITH", "(",
 )  # fmt: skip
 STATEMENTS = {
     "ALTER": "ALTER TABLE t SET ('key' = 'value'), ADD WATERMARK FOR ts AS ts, "

@@ -27,6 +27,7 @@ WITH_LENGTH = {
     "CHAR": "string", "CHARACTER": "string", "VARCHAR": "string", "CHAR VARYING": "string",
     "CHARACTER VARYING": "string", "BINARY": "binary", "VARBINARY": "binary", "BINARY VARYING": "binary",
 }  # fmt: skip
+FIXED = ("CHAR", "CHARACTER", "BINARY")  # padded to their length, which is 1 by default
 DECIMALS = ("DECIMAL", "DEC", "NUMERIC")
 TIMES = ("TIME", "TIME WITHOUT TIME ZONE")
 TIMESTAMPS = {
@@ -128,7 +129,9 @@ def _plain(written: str, given: Sequence[str], span: Span) -> DeclaredType:
         _refuse_numbers(name, given, 1, span)
         if given and not (given[0].isdecimal() and 0 < int(given[0]) <= LONGEST):
             raise SqlSyntaxError(f"a length of {name} is a number from 1", span=span, hint=f"{name}(20)")
-        return DeclaredType(WITH_LENGTH[name])
+        fixed = name in FIXED
+        length = int(given[0]) if given else 1 if fixed else None
+        return DeclaredType(WITH_LENGTH[name], length=length, fixed=fixed)
     if name in DECIMALS:
         return DeclaredType(f"decimal({','.join(_precision(given, span))})")
     if name in TIMES:

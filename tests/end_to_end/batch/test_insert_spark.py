@@ -31,6 +31,23 @@ def test_times_are_stored_as_a_cast_converts_them(spark: SparkSession) -> None:
     assert [row.t for row in again] == ["2024-01-01 08:00:00.000"] and again[0][1:] == in_utc[0][1:]
 
 
+def test_values_are_cut_and_padded_to_the_lengths_of_their_columns(spark: SparkSession, tmp_path: Path) -> None:
+    """The rows are those that Flink 2.3 stores."""
+    session = Session(spark)
+    session.execute(f"""
+        CREATE TABLE kept (c CHAR(5), c2 CHAR(2), v VARCHAR(2), ts TIMESTAMP(0), z TIMESTAMP_LTZ(0), t2 TIMESTAMP(2),
+          b BINARY(3), vb VARBINARY(2), n CHAR(3))
+        WITH ('connector' = 'filesystem', 'path' = '{tmp_path}/kept', 'format' = 'parquet');
+        INSERT INTO kept SELECT 'abc', 'abc', 'abc', ts, CAST(ts AS TIMESTAMP_LTZ(3)), ts, X'0102', X'010203',
+          CAST(NULL AS STRING)
+        FROM (VALUES (TIMESTAMP '2024-01-01 00:00:00.789')) AS t (ts)""")
+    texts = "c, c2, v, CAST(ts AS STRING), CAST(z AS STRING), CAST(t2 AS STRING), b, vb, n"
+    ((*found, raw, cut, nothing),) = map(tuple, session.sql(f"SELECT {texts} FROM kept").collect())
+    second = "2024-01-01 00:00:00.000"
+    assert found == ["abc  ", "ab", "ab", second, second, "2024-01-01 00:00:00.780"]
+    assert (bytes(raw), bytes(cut), nothing) == (b"\x01\x02\x00", b"\x01\x02", None)
+
+
 def test_a_null_stops_an_insert_into_a_column_without_nulls(spark: SparkSession, tmp_path: Path) -> None:
     session = Session(spark)
     session.execute(f"""

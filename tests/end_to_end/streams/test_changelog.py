@@ -33,6 +33,7 @@ from user_functions import Median, Seen
 from examples import SOAK
 from tvfsql import Session
 from tvfsql.errors import DataError
+from tvfsql.runtime import canal_changes, debezium_changes
 
 if TYPE_CHECKING:
     from pyspark.sql import SparkSession
@@ -244,6 +245,7 @@ CANAL = [
     canal("INSERT", [texts({**LAST, "id": 7})], table="orders"),
     canal("INSERT", [texts(LAST)]),
 ]
+INSERTED = {"before": None, "after": {"id": 7}, "op": "c"}
 FORMATS: dict[str, tuple[Sequence[object], str]] = {
     "debezium": (DEBEZIUM, "'format' = 'debezium-json'"),
     "debezium with schemas": (
@@ -288,6 +290,30 @@ def test_messages_of_debezium_and_canal_are_changes(form: str, spark: SparkSessi
     )
     rows = session.sql("SELECT id, item, price, ts, made FROM products").collect()
     assert sorted((row.id, row.item, row.price and str(row.price), str(row.ts), str(row.made)) for row in rows) == LEFT
+
+
+@pytest.mark.spark
+def test_messages_have_metadata(spark: SparkSession) -> None:
+    """Of each message; NULL where it has none of it."""
+    about = {"metadata": ["source.database", "source.timestamp", "source.properties", "ingestion-timestamp", "schema"]}
+    whole = DEBEZIUM[2] | {"source": {"db": "inventory", "ts_ms": 1589362330000, "pos": 154}}
+    messages = [json.dumps({"schema": {"type": "struct"}, "payload": payload}) for payload in (whole, {**INSERTED})]
+    given = spark.createDataFrame([(each, i) for i, each in enumerate(messages)], "value STRING, `offset` INT")
+    made = debezium_changes(given, {"id": "INT"}, sign="sign", schema_include=True, **about)
+    read = made.selectExpr(
+        "value.id", "sign", "`value.source.database`", "unix_millis(`value.source.timestamp`)",
+        "`value.source.properties`['pos']", "unix_millis(`value.ingestion-timestamp`)", "`value.schema`", "`offset`",
+    )  # fmt: skip
+    of_first = ("inventory", 1589362330000, "154", 1589362330904, '{"type":"struct"}', 0)
+    assert [tuple(row) for row in read.collect()] == [
+        (102, -1, *of_first),
+        (102, 1, *of_first),
+        (7, 1, None, None, None, None, '{"type":"struct"}', 1),
+    ]
+    keys = ["database", "table", "sql-type", "pk-names", "ingestion-timestamp"]
+    given = spark.createDataFrame([(json.dumps(CANAL[3]),)], "value STRING")
+    (row,) = canal_changes(given, {"id": "INT"}, sign="sign", metadata=keys).collect()
+    assert tuple(row)[1:5] == ("inventory", "products", {"id": 4}, ["id"]) and row["value.ingestion-timestamp"]
 
 
 @pytest.mark.spark

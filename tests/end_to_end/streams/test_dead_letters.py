@@ -77,6 +77,28 @@ def test_files_with_bad_rows_are_read_and_each_bad_row_is_told_once(spark: Spark
 
 
 @pytest.mark.spark
+def test_a_time_outside_the_years_of_flink_is_a_dead_letter_or_an_error(spark: SparkSession, tmp_path: Path) -> None:
+    """Spark reads such a time. One in a window stopped the stream for good, with an assertion of a kernel."""
+    (tmp_path / "docs").mkdir()
+    times = ("2024-01-01 00:00:01", "+294247-01-10 04:00:54", "-0044-03-15 00:00:00", "9999-12-31 23:59:59")
+    lines = (json.dumps({"item": "a", "price": 10**i, "ts": at}) for i, at in enumerate(times))
+    (tmp_path / "docs" / "1.json").write_text("\n".join(lines))
+    script = tables(tmp_path) + TOTALS.format(table="TABLE docs")
+    with pytest.raises(DataError, match=r"column ts has \+294247-01-10 .*, which is none of the years 1 to 9999"):
+        Session(spark, mode="streaming").execute(script.replace("'bad'", "''", 1))
+    session = Session(spark, mode="streaming", checkpoint=tmp_path / "checkpoint", final=True)
+    session.execute(script)
+    assert session.counts["numDeadLetters"] == 2
+    assert sorted(row["total"] for row in read(tmp_path / "totals")) == [1, 1000]
+    assert sorted(json.loads(row["text"])["price"] for row in read(tmp_path / "bad")) == [10, 100]
+    dropping = script.replace("'bad'", "''", 1).replace("/totals'", "/others'")
+    session = Session(spark, mode="streaming", options={"table.exec.source.rowtime-null-handling": "DROP"})
+    session.execute(dropping)
+    assert session.counts["numNullRowTimeRecordsDropped"] == 2
+    assert sorted(row["total"] for row in read(tmp_path / "others")) == [1, 1000]
+
+
+@pytest.mark.spark
 @pytest.mark.kafka
 @pytest.mark.slow
 @pytest.mark.parametrize("format", ["json", "csv"])

@@ -11,6 +11,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from tvfsql.plan.values.times import FarTime, clock_of, instant_text, micros_of, time_text, wall_date, wall_time
+from tvfsql.runtime.arrow.python_values import python_values
 from tvfsql.runtime.arrow.shown_values import rows_of, shown_values
 
 LTZ = pa.timestamp("us", "UTC")
@@ -38,6 +39,17 @@ def test_instants_within_other_values_are_on_that_clock_too() -> None:
         rows = rows_of(table.slice(cut), ["a", "a", "c"], clock_of("Asia/Tokyo"))
         assert [tuple(row) for row in rows] == wanted[cut:]
     assert [*rows[0].__fields__] == ["a", "a", "c"] and rows[0].a.t is None
+
+
+def test_keys_of_maps_that_are_lists_are_tuples() -> None:
+    """A dict takes no lists: COLLECT(array) ended in a TypeError."""
+    lists = pa.map_(pa.list_(pa.list_(pa.int32())), pa.int32())
+    table = pa.table({"a": pa.array([[([[1, 2], []], 1), ([], 2)], None], lists)})
+    assert [row.a for row in rows_of(table, ["a"], clock_of("UTC"))] == [{((1, 2), ()): 1, (): 2}, None]
+    assert python_values(table.column("a").combine_chunks()) == [{((1, 2), ()): 1, (): 2}, None]
+    rows = pa.map_(pa.struct([("x", pa.list_(pa.int32()))]), pa.int32())
+    ((key, count),) = shown_values(pa.array([[({"x": [7]}, 3)]], rows), clock_of("UTC"))[0].items()
+    assert (key.x, count) == ((7,), 3)
 
 
 @pytest.mark.parametrize(

@@ -7,6 +7,7 @@ from collections.abc import Callable
 from sqlglot import exp
 
 from tvfsql.bind.flink import find
+from tvfsql.bind.flink.beyond import note
 from tvfsql.bind.flink.function import Argument, require_text
 from tvfsql.bind.flink.functions.arguments import refuse_arguments
 from tvfsql.bind.flink.functions.json import is_json, of_json, raw
@@ -61,6 +62,7 @@ def lowered(node: exp.Expr, type_of: TypeOf, zone: str) -> exp.Expr | None:
     """
     new: exp.Expr | None
     require_types(node, type_of)
+    note(node, type_of)
     match node:
         case exp.Anonymous() if node.name.upper() == "TRUNCATE" and len(node.expressions) == 2:
             new = truncated(node, type_of)
@@ -131,6 +133,10 @@ def lowered(node: exp.Expr, type_of: TypeOf, zone: str) -> exp.Expr | None:
         case exp.Case():
             if node.this is not None:
                 when_equal(node, type_of)
+            else:
+                for branch in node.args["ifs"]:
+                    if isinstance(branch.this.unnest(), exp.Null):  # Spark takes no NULL without a type there
+                        branch.set("this", exp.cast(exp.Null(), "boolean"))
             values = [branch.args["true"] for branch in node.args["ifs"]]
             unify([*values, *filter(None, [node.args.get("default")])], type_of)
             return None

@@ -98,7 +98,9 @@ def bind_table(create: statements.CreateTable) -> Table:
 
 def _column(part: statements.Column) -> TableColumn:
     nullable = part.declared is None or part.declared.nullable
-    return TableColumn(part.name.text, part.type, None, part.comment, part.metadata, part.virtual, nullable)
+    return TableColumn(
+        part.name.text, part.type, None, part.comment, part.metadata, part.virtual, nullable, part.declared
+    )
 
 
 def _check_metadata(part: TableColumn, connector: Connector, span: Span) -> None:

@@ -13,6 +13,29 @@ OPTIONS = {
     DEBEZIUM: {"schema-include": "schema_include"},
     CANAL: {"database.include": "database", "table.include": "table"},
 }
+# The metadata in a message, which Kafka has under `value.`, and the types that it can be read as. What is in STEADY is
+# the same in all changes of a row.
+INSTANTS = ("timestamp", "timestamp_ntz")
+METADATA = {
+    DEBEZIUM: {
+        "schema": ("string",),
+        "ingestion-timestamp": INSTANTS,
+        "source.timestamp": INSTANTS,
+        "source.database": ("string",),
+        "source.schema": ("string",),
+        "source.table": ("string",),
+        "source.properties": ("map<string,string>",),
+    },
+    CANAL: {
+        "database": ("string",),
+        "table": ("string",),
+        "sql-type": ("map<string,int>",),
+        "pk-names": ("array<string>",),
+        "ingestion-timestamp": INSTANTS,
+    },
+}
+OF_VALUE = "value."
+STEADY = ("source.database", "source.schema", "source.table", "database", "table", "pk-names")
 IGNORE, STANDARD = "ignore-parse-errors", "timestamp-format.standard"
 STANDARDS = ("SQL", "ISO-8601")  # reading accepts both, whatever is set
 FLAGS = {"true": True, "false": False}
@@ -27,6 +50,11 @@ class Changes:
     format: str
     options: tuple[tuple[str, str | bool], ...] = ()
     ignoring: bool = False
+
+    @property
+    def metadata(self) -> dict[str, tuple[str, ...]]:
+        """The metadata columns that Kafka's tables can have, each with the types that it can be read as."""
+        return {f"{OF_VALUE}{key}": kinds for key, kinds in METADATA[self.format].items()}
 
     def notes(self, table: str) -> tuple[str, ...]:
         """Lines to tell the user who creates the table."""

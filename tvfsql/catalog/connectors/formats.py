@@ -2,9 +2,10 @@
 
 from __future__ import annotations
 
-from collections.abc import Collection, Mapping
+from collections.abc import Collection, Iterable, Mapping
 
 from tvfsql.errors import BindError, Span, did_you_mean
+from tvfsql.plan.tables.internal_columns import TEXT
 
 # Flink's option: Spark's.
 FLINK_OPTIONS = {
@@ -56,6 +57,9 @@ OF_FILES = {
     "csv": ("header", "encoding", "multiLine", "lineSep", "enforceSchema", "compression"),
     "json": ("encoding", "multiLine", "lineSep", "compression"),
 }
+# Spark's options for ignore-parse-errors. A text that is no JSON is skipped, so it is kept beside the row (CORRUPT).
+CORRUPT = "columnNameOfCorruptRecord"
+IGNORING = {"csv": {"mode": "PERMISSIVE"}, "json": {"mode": "PERMISSIVE", CORRUPT: TEXT}}
 PARSE_MODES = ("FAILFAST", "PERMISSIVE")
 WORDS = ("true", "false")
 
@@ -93,7 +97,10 @@ def spark_options(
         elif name in FLAGS[form]:
             found |= FLAGS[form][name] if _word(key, value, WORDS, spans) == "true" else {}
         elif name == "ignore-parse-errors":
-            found["mode"] = "PERMISSIVE" if _word(key, value, WORDS, spans) == "true" else "FAILFAST"
+            if _word(key, value, WORDS, spans) == "true":
+                found |= IGNORING[form]
+            else:
+                found["mode"] = "FAILFAST"
         else:
             found[known[key]] = value
     if found["mode"].upper() not in PARSE_MODES:
@@ -107,6 +114,11 @@ def spark_options(
     if form == "csv" and (quote := found.get("quote", '"')):
         found.setdefault("escape", quote)  # RFC 4180, as in Flink; Spark alone has a backslash
     return tuple(found.items())
+
+
+def keeps_text(options: Iterable[tuple[str, str]]) -> bool:
+    """Whether Spark keeps the text of a record that it cannot parse, as these options of its parser say."""
+    return CORRUPT in dict(options)
 
 
 def written_options(form: str, given: Mapping[str, str]) -> tuple[tuple[str, str], ...]:

@@ -133,7 +133,8 @@ class Kafka(Connector):
     @property
     def metadata(self) -> Mapping[str, tuple[str, ...]]:
         """The possible metadata columns. A key that holds columns is not one."""
-        return {name: kinds for name, kinds in METADATA.items() if name != "key" or self.key is None}
+        own = {name: kinds for name, kinds in METADATA.items() if name != "key" or self.key is None}
+        return own | (self.messages.metadata if self.messages else {})
 
     def refuse_batch(self, table: str) -> None:
         if self.from_latest:

@@ -25,6 +25,7 @@ def _(node: StreamKeepRow, module: PythonModule) -> Rows:
         f"keys={literal(list(node.partition))}",
         f"time={literal(node.time)}",
         f"keep={literal('last' if node.order.descending else 'first')}",
+        *(["by_arrival=True"] if node.event else []),
         *([f"retention={node.retention:_}"] if node.retention else []),
         *([f"ties={literal(directions(node.ties))}"] if node.ties else []),
         *delay(node),

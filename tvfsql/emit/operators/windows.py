@@ -215,6 +215,9 @@ def _window(window: Window, time: str, zone: str, module: PythonModule) -> Chain
     if isinstance(window, Cumulate | TumbleMonths):
         function = module.need(RUNTIME, "cumulate_windows" if isinstance(window, Cumulate) else "month_windows")
         return Chain(f"{function}({_time(time, zone, module).flat()}, {constructed(window, module)})")
+    if isinstance(window, Hop) and window.has_gaps:
+        function = module.need(RUNTIME, "hop_windows")
+        return Chain(f"{function}({_time(time, zone, module).flat()}, {constructed(window, module)})")
     column = columns.name(time) if not zone else _time(time, zone, module)
     if isinstance(window, Session):  # Spark separates rows that are exactly the gap apart
         return Chain("F").then("session_window", column, literal(f"{_duration(window.gap)} 1 microsecond"))

@@ -2,8 +2,9 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterable, Mapping
 
+from tvfsql.catalog.connectors.formats import keeps_text
 from tvfsql.emit.python_module import PythonModule, Rows, literal
 from tvfsql.physical.operators import TableSourceScan
 from tvfsql.plan.node import Field
@@ -12,6 +13,7 @@ from tvfsql.plan.values.scalar import quoted
 from tvfsql.plan.values.types import ddl
 
 RUNTIME = "tvfsql.runtime"
+TIMES = ("timestamp", "timestamp_ntz", "date")
 OF_TEXT = f"{quoted(TEXT)} STRING"
 FILE, MESSAGE = "_metadata.file_path", "concat(topic, '-', partition, '@', offset)"
 
@@ -30,22 +32,49 @@ def parsing(options: Iterable[tuple[str, str]], form: str = "") -> list[tuple[st
     return [("mode", "PERMISSIVE"), ("columnNameOfCorruptRecord", TEXT), *whole, *others]
 
 
+def times_of(fields: Iterable[Field], paths: Mapping[str, str] | None = None) -> list[str]:
+    """The argument `times` of the runtime: where the times among the parsed columns are, with their types. `paths`: the
+    SQL for each column, if it is not the table's column.
+    """
+    held = {field.name: field.type for field in fields if paths is None or field.name in paths}
+    times = {(paths[name] if paths else quoted(name)): ddl(kind) for name, kind in held.items() if kind in TIMES}
+    return [f"times={literal(times)}"] if times else []
+
+
 def tell_letters(
-    rows: Rows, text: str, node: TableSourceScan, module: PythonModule, columns: Sequence[str] = ()
+    rows: Rows, text: str, node: TableSourceScan, module: PythonModule, paths: Mapping[str, str] | None = None
 ) -> Rows:
     """Keep the rows of a table that can be parsed; in a module of dead letters, keep the others. `text` is Python code
-    for the SQL of the text. `columns` hold the parsed values, if these are not the table's columns.
+    for the SQL of the text. `paths` is the SQL for the parsed values, if these are not the table's columns.
     """
+    times = times_of(node.fields, paths)
     if not module.of_dead_letters:
         name = literal(f"tvfsql_dead_{rows.name}")
-        return rows.transform(module.need(RUNTIME, "readable"), text, f"name={name}")
-    read = columns or [quoted(field.name) for field in node.fields if field.name != CHANNEL]
-    place = MESSAGE if columns else FILE
+        return rows.transform(module.need(RUNTIME, "readable"), text, f"name={name}", *times)
+    read = list(paths.values()) if paths else [quoted(field.name) for field in node.fields if field.name != CHANNEL]
+    place = MESSAGE if paths else FILE
     parts = (
         literal(node.source.name),
         text,
         f"place={literal(place)}",
         f"columns={literal(list(read))}",
         f"kinds={literal(columns_ddl(node.source.physical))}",
+        *times,
     )
     return rows.transform(module.need(RUNTIME, "unreadable"), *parts)
+
+
+def forgiven(
+    rows: Rows,
+    side: str,
+    options: Iterable[tuple[str, str]],
+    node: TableSourceScan,
+    module: PythonModule,
+    paths: Mapping[str, str] | None = None,
+) -> Rows:
+    """The rows of a table that ignores parse errors. `side`: the struct with the parsed columns, at `paths`; "" if they
+    are columns of the rows.
+    """
+    text = [literal(f"{side}.{quoted(TEXT)}" if side else quoted(TEXT))] if keeps_text(options) else []
+    times = times_of(node.fields, paths)
+    return rows.transform(module.need(RUNTIME, "forgiving"), *text, *times) if text or times else rows

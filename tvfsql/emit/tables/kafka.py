@@ -2,17 +2,20 @@
 
 from __future__ import annotations
 
+from collections.abc import Collection, Mapping
+
 from tvfsql.catalog import Table
 from tvfsql.catalog.connectors import Kafka, UpsertKafka
 from tvfsql.catalog.connectors.avro import AVRO, CONFLUENT, LOGIN
 from tvfsql.catalog.connectors.changes import OPTIONS
+from tvfsql.catalog.connectors.formats import keeps_text
 from tvfsql.catalog.connectors.kafka import RAW_BYTES, Part
 from tvfsql.catalog.connectors.kafka_offsets import End
 from tvfsql.catalog.connectors.protobuf import PROTOBUF
 from tvfsql.emit import columns
 from tvfsql.emit.python_module import Call, Chain, PythonModule, Rows, literal, option_value
 from tvfsql.emit.tables.changes import captured
-from tvfsql.emit.tables.dead_letters import OF_TEXT, columns_ddl, parsing, tell_letters
+from tvfsql.emit.tables.dead_letters import OF_TEXT, columns_ddl, forgiven, parsing, tell_letters
 from tvfsql.physical.operators import TableSourceScan
 from tvfsql.physical.streams.dead_letters import OF_MESSAGES, PARSED, stops_at_bad_rows
 from tvfsql.plan.node import Field
@@ -56,20 +59,29 @@ def read_messages(node: TableSourceScan, source: Kafka, module: PythonModule) ->
                 side for side, part in source.parts.items() if part.format in OF_MESSAGES and side in sides.values()
             ]
             text = f"coalesce({', '.join(f'{side}.{quoted(TEXT)}' for side in told)})"
-            held = [field.name for field in node.fields if sides[field.name] in told]
-            paths = [f"{sides[name]}.{columns.reference(name)}" for name in held]
-            rows = tell_letters(rows, literal(text), node, module, paths)
+            rows = tell_letters(rows, literal(text), node, module, _paths(node, sides, told))
             if module.of_dead_letters:
                 return rows
         elif stopping := [side for side in source.parts if side in sides.values() and _stops(source.parts[side])]:
             refuse = module.need("tvfsql.runtime", "refuse_unreadable")
             rows = rows.transform(refuse, *map(literal, stopping))
+        for side in parsed:
+            if source.parts[side].format in PARSED and not _stops(source.parts[side]):
+                rows = forgiven(rows, side, source.parts[side].options, node, module, _paths(node, sides, [side]))
     if source.changes:
         of_value = [field for field in node.fields if sides[field.name] == "value"]
-        rows = captured(rows, source.changes, of_value, node.sign, module)
+        keys = {column.metadata or "" for name, column in node.source.metadata.items() if name in read}
+        told = [key for key in source.changes.metadata if key in keys]
+        rows = captured(rows, source.changes, of_value, node.sign, module, told)
     wanted = (_column(field, sides[field.name], node, source, module) for field in node.fields)
     signs = [literal(node.sign)] if node.sign else []
     return rows.then("select", *wanted, *signs)
+
+
+def _paths(node: TableSourceScan, sides: Mapping[str, str | None], those: Collection[str]) -> dict[str, str]:
+    """The SQL for each column of the scan that is in one of `those` sides."""
+    held = ((field.name, side) for field in node.fields if (side := sides[field.name]) in those)
+    return {name: f"{side}.{columns.reference(name)}" for name, side in held}
 
 
 def as_messages(rows: Chain, table: Table, target: Kafka, module: PythonModule) -> Chain:
@@ -95,7 +107,7 @@ def as_messages(rows: Chain, table: Table, target: Kafka, module: PythonModule) 
 def _parsed(side: str, part: Part, node: TableSourceScan, module: PythonModule) -> Chain:
     stored = _stored(part, node.source)
     told = _stops(part) or (node.dead_letters is not None and part.format in OF_MESSAGES)
-    stored += f", {OF_TEXT}" if told else ""
+    stored += f", {OF_TEXT}" if told or keeps_text(part.options) else ""
     if part.format in (AVRO, CONFLUENT):
         return _avro("from_avro", _column_of(side), stored, part, module)
     if part.format == PROTOBUF:
@@ -177,10 +189,10 @@ def _column(field: Field, side: str | None, node: TableSourceScan, source: Kafka
 
 def _metadata(field: Field, node: TableSourceScan, module: PythonModule) -> str | Chain:
     key = node.source.metadata[field.name].metadata
-    assert key is not None, field.name
+    assert key is not None and isinstance(node.source.connector, Kafka), field.name
     if key in OTHER_FORM:
         return Chain("F").then("expr", literal(OTHER_FORM[key])).then("alias", literal(field.name))
-    if field.type == SPARK_TYPES[key]:
+    if field.type == (SPARK_TYPES.get(key) or node.source.connector.metadata[key][0]):
         return literal(key) if field.name == key else _column_of(key).then("alias", literal(field.name))
     if field.type == "timestamp_ntz":
         clock = f"{module.need('tvfsql.runtime', 'local_time')}({literal(key)}, {literal(node.zone)})"

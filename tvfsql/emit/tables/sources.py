@@ -7,13 +7,15 @@ from collections.abc import Sequence
 from dataclasses import replace
 
 from tvfsql.catalog.connectors import Connector, Generated, Kafka, Managed, SparkCatalog
+from tvfsql.catalog.connectors.formats import keeps_text
 from tvfsql.catalog.connectors.spark_catalog import DELTA
 from tvfsql.emit import columns
 from tvfsql.emit.python_module import Chain, PythonModule, Rows, literal, option_value
 from tvfsql.emit.tables.changes import captured
-from tvfsql.emit.tables.dead_letters import OF_TEXT, columns_ddl, parsing, tell_letters
+from tvfsql.emit.tables.dead_letters import OF_TEXT, columns_ddl, forgiven, parsing, tell_letters
 from tvfsql.emit.tables.kafka import read_messages
 from tvfsql.physical.operators import TableSourceScan
+from tvfsql.physical.streams.dead_letters import PARSED, stops_at_bad_rows
 from tvfsql.plan.node import Field
 from tvfsql.plan.tables.delta_paths import folder_of
 from tvfsql.plan.tables.internal_columns import TEXT
@@ -63,6 +65,8 @@ def read_table(node: TableSourceScan, module: PythonModule) -> Rows:
         rows = tell_letters(rows, literal(quoted(TEXT)), node, module)
         if module.of_dead_letters:
             return rows
+    elif source.format in PARSED and not stops_at_bad_rows(source.options):
+        rows = forgiven(rows, "", source.options, node, module)
     if not source.takes_schema:
         wanted = (
             Chain("F").then("col", columns.name(field.name)).then("cast", literal(field.type)) for field in node.fields
@@ -81,7 +85,7 @@ def _schema(fields: Sequence[Field], parts: Sequence[str], node: TableSourceScan
     """
     stored = {field.name: replace(field, type=_stored(field, source)) for field in fields}
     of_files = columns_ddl(field for name, field in stored.items() if name not in parts)
-    text = OF_TEXT if node.dead_letters else ""
+    text = OF_TEXT if node.dead_letters or keeps_text(source.options) else ""
     return ", ".join(filter(None, (of_files, text, columns_ddl(stored[name] for name in parts if name in stored))))
 
 

@@ -158,7 +158,7 @@ class _Tracer:
         branches = _of_rows(node.input, own, node.time)
         ties = ", ".join(f"{_of(branches, tie.scalar.column or '')} {_direction(tie)}" for tie in node.ties)
         settings = {
-            "ORDER BY": f"{_of(branches, TIME)} {_direction(node.order)}",
+            "ORDER BY": "PROCTIME() ASC" if node.event else f"{_of(branches, TIME)} {_direction(node.order)}",
             "ORDER BY after the time": ties,
             "table.exec.state.ttl": duration(node.retention) if node.retention else "0",
         }

@@ -40,14 +40,19 @@ def stream_keep_row(node: Deduplicate, options: Options) -> StreamKeepRow:
             f"the last row of a key is never final, because {endless} is unbounded",
             hint=f"SET '{STATE_TTL.key}' = '1 h' emits it when its key has been idle for an hour",
         )
+    if node.event and retention:
+        raise UnsupportedError(
+            f"'{STATE_TTL.key}' forgets no keys of first rows by processing time whose event time is used",
+            hint=f"RESET '{STATE_TTL.key}'",
+        )
     source = marked_rows(node.input, node.time, options)
     made = replace(node, input=Exchange(source, node.partition))
     return StreamKeepRow(
         **{part.name: getattr(made, part.name) for part in fields(made)},
         context=StreamContext(
             inputs=inputs_of(source),
-            proctime=node.proctime,
-            on_event=on_event(source) and not node.proctime,
+            proctime=node.proctime and not node.event,
+            on_event=on_event(source) and (not node.proctime or bool(node.event)),
             key_groups=options[KEY_GROUPS],
         ),
         retention=retention,

@@ -9,14 +9,17 @@ from tvfsql.plan.values.types import SqlType, fields, split_kinds
 
 @dataclass(frozen=True)
 class DeclaredType:
-    """A type, with what its `kind` leaves out: NOT NULL, and the fractional digits of a TIMESTAMP. `parts` are the
-    named fields of a ROW, the element of an ARRAY, or the key and the value of a MAP.
+    """A type, with what its `kind` leaves out: NOT NULL, the fractional digits of a TIMESTAMP, and the `length` of a
+    text or of bytes, to which CHAR and BINARY (`fixed`) are padded. `parts` are the named fields of a ROW, the element
+    of an ARRAY, or the key and the value of a MAP.
     """
 
     kind: SqlType
     nullable: bool = True
     digits: int | None = None
     parts: tuple[tuple[str, DeclaredType], ...] = ()
+    length: int | None = None
+    fixed: bool = False
 
 
 def undeclared(kind: SqlType) -> DeclaredType:

@@ -27,13 +27,20 @@ def _converter(kind: pa.DataType) -> Convert | None:
         return lambda value: make(*(_by(part, value[name]) for name, part in zip(names, parts, strict=True)))
     if pa.types.is_map(kind):
         key, item = _converter(kind.key_type), _converter(kind.item_type)
-        return lambda value: {_by(key, k): _by(item, v) for k, v in value}
+        return lambda value: {hashable(_by(key, k)): _by(item, v) for k, v in value}
     if pa.types.is_list(kind) or pa.types.is_large_list(kind):
         element = _converter(kind.value_type)
         return None if element is None else lambda value: [_by(element, each) for each in value]
     if pa.types.is_timestamp(kind) and kind.tz is not None:
         return _local
     return None
+
+
+def hashable(key: object) -> object:
+    """The key of a map as one that a dict can have: a tuple for a list."""
+    if isinstance(key, Row):
+        return Row(*key.__fields__)(*map(hashable, key))
+    return tuple(map(hashable, key)) if isinstance(key, list) else key
 
 
 def _by(convert: Convert | None, value: object) -> object:

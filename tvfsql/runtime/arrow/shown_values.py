@@ -10,6 +10,7 @@ import pyarrow as pa
 from pyspark.sql import Row
 
 from tvfsql.plan.values.times import Clock, wall_date, wall_time
+from tvfsql.runtime.arrow.python_values import hashable
 
 
 def rows_of(table: pa.Table, names: Sequence[str], clock: Clock) -> list[Row]:
@@ -42,7 +43,7 @@ def shown_values(column: Any, clock: Clock) -> Sequence[object]:
     if pa.types.is_map(kind):
         keys, items = _ends(column, clock, column.keys, column.items)
         maps = zip(_slices(column, keys), _slices(column, items), strict=True)
-        return [None if k is None or i is None else dict(zip(k, i, strict=True)) for k, i in maps]
+        return [None if k is None or i is None else dict(zip(map(hashable, k), i, strict=True)) for k, i in maps]
     if pa.types.is_list(kind) or pa.types.is_large_list(kind):
         (elements,) = _ends(column, clock, column.values)
         return [None if each is None else list(each) for each in _slices(column, elements)]

@@ -5,7 +5,7 @@ from __future__ import annotations
 from pyspark.sql import Column, DataFrame
 from pyspark.sql import functions as F
 
-from tvfsql.plan.window import Cumulate, Hop, Sliced, TumbleMonths
+from tvfsql.plan.window import Cumulate, Hop, Sliced, Tumble, TumbleMonths
 from tvfsql.runtime.frames.column_names import column_of, interval_of
 from tvfsql.runtime.host.spark_versions import time_bucket
 
@@ -32,12 +32,23 @@ def windows_or_null(time: str | Column, window: Sliced) -> Column:
         return F.explode_outer(_of_cumulate(ts, window))
     if isinstance(window, TumbleMonths):
         return F.when(ts.isNotNull(), month_windows(ts, window))
+    return F.explode_outer(_of_hop(ts, window))
+
+
+def hop_windows(time: str | Column, window: Hop) -> Column:
+    """One struct<start, end> (timestamp_ntz) for each HOP window that contains `time` (timestamp_ntz). It is an
+    explode(), which drops rows between windows; Spark's window() takes no slide longer than the size."""
+    return F.explode(_of_hop(F.col(time) if isinstance(time, str) else time, window))
+
+
+def _of_hop(ts: Column, window: Tumble | Hop) -> Column:
+    """The same for TUMBLE and HOP as an array; NULL between two windows."""
     size, slide = window.size, window.slide if isinstance(window, Hop) else window.size
     shift, wide, step = interval_of((window.offset + size) % slide), interval_of(size), interval_of(slide)
     first = time_bucket(step, ts - shift) + shift + step
     last = time_bucket(step, ts + wide - shift) + shift
     ends = F.when(last >= first, F.sequence(first, last, step))
-    return F.explode_outer(F.transform(ends, lambda end: F.struct((end - wide).alias("start"), end.alias("end"))))
+    return F.transform(ends, lambda end: F.struct((end - wide).alias("start"), end.alias("end")))
 
 
 def month_windows(time: str | Column, window: TumbleMonths) -> Column:

@@ -5,7 +5,7 @@ A message that cannot be read or is incomplete fails the query with DataError.
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 
 from pyspark.sql import Column, DataFrame
 from pyspark.sql import functions as F
@@ -18,24 +18,54 @@ VALUE, CHANGES = "value", "$changes"
 NO_ROWS = ("CREATE", "ALTER", "CINDEX", "DINDEX")  # Canal's messages about a table's schema, without rows
 # the text of a time, as in Flink: Spark alone takes the number 19000 for a year, and 12:30 for a time of today
 DAY = {"DATE": r"^\d{4}-\d\d-\d\d$", "TIMESTAMP": r"^\d{4}-\d\d-\d\d", "TIMESTAMP_NTZ": r"^\d{4}-\d\d-\d\d"}
+# The fields of a message that only its metadata is in, and the SQL for each metadata column.
+_DEBEZIUM_FIELDS = "source MAP<STRING, STRING>", "ts_ms BIGINT"
+_OF_DEBEZIUM = {
+    "ingestion-timestamp": "timestamp_millis(value.ts_ms)",
+    "source.timestamp": "timestamp_millis(CAST(try_element_at(value.source, 'ts_ms') AS BIGINT))",
+    "source.database": "try_element_at(value.source, 'db')",
+    "source.schema": "try_element_at(value.source, 'schema')",
+    "source.table": "try_element_at(value.source, 'table')",
+    "source.properties": "value.source",
+}
+_CANAL_FIELDS = "sqlType MAP<STRING, INT>", "pkNames ARRAY<STRING>", "ts BIGINT"
+_OF_CANAL = {
+    "database": "value.database",
+    "table": "value.`table`",
+    "sql-type": "value.sqlType",
+    "pk-names": "value.pkNames",
+    "ingestion-timestamp": "timestamp_millis(value.ts)",
+}
 OF_NUMBERS = "declare a number of days as INT, of milliseconds as BIGINT, and compute the time from it"
 
 
 def debezium_changes(
-    messages: DataFrame, columns: Mapping[str, str], *, sign: str, schema_include: bool = False
+    messages: DataFrame,
+    columns: Mapping[str, str],
+    *,
+    sign: str,
+    schema_include: bool = False,
+    metadata: Sequence[str] = (),
 ) -> DataFrame:
     """The changes in Debezium's messages: `before`, `after` and `op`, with `schema_include` inside a `payload`.
 
     In: `value`, the message (string or binary). NULL and empty messages, which mark deleted keys, are skipped.
     Out: `value` as a struct of `columns` (names and types), and `sign`: 1 for an insert, -1 for a delete. Other columns
     are unchanged. Reads (`r`) and creates (`c`) are inserts, deletes (`d`) are deletes, an update (`u`) is one of each.
-    An unreadable message fails the query with DataError.
+    Each of `metadata` is a column `value.<key>`, the same for all rows of a message. An unreadable message fails the
+    query with DataError.
     """
     row = _row(columns)
-    envelope = f"before {row}, after {row}, op STRING"
-    parsed = _parsed(messages, f"payload STRUCT<{envelope}>" if schema_include else envelope)
+    about = "".join(f", {field}" for field in (_DEBEZIUM_FIELDS if metadata else ()))
+    envelope = f"before {row}, after {row}, op STRING{about}"
+    parsed = _parsed(messages, f"payload STRUCT<{envelope}>, schema STRING" if schema_include else envelope)
     if schema_include:
+        if "schema" in metadata:
+            parsed = parsed.withColumn(f"{VALUE}.schema", F.col(f"{VALUE}.schema"))
         parsed = parsed.withColumn(VALUE, F.col(f"{VALUE}.payload")).where(F.col(VALUE).isNotNull())
+    elif "schema" in metadata:
+        parsed = parsed.withColumn(f"{VALUE}.schema", F.lit(None).cast("string"))
+    parsed = _told(parsed, _OF_DEBEZIUM, metadata)
     op = F.col(f"{VALUE}.op")
     replica = "the database must send whole rows; in Postgres: ALTER TABLE ... REPLICA IDENTITY FULL"
     before = F.coalesce(F.col(f"{VALUE}.before"), _refused(F.lit("a change lacks the row before it"), replica))
@@ -58,15 +88,17 @@ def canal_changes(
     sign: str,
     database: str | None = None,
     table: str | None = None,
+    metadata: Sequence[str] = (),
 ) -> DataFrame:
     """The changes in Canal's messages: `data`, a list of rows, `old`, the previous values that differ, and `type`.
 
-    Columns are as in `debezium_changes`. `database` and `table` are patterns that match the whole name. Messages of
-    other databases and tables are skipped, and so are messages without changes of rows.
+    Columns and `metadata` are as in `debezium_changes`. `database` and `table` are patterns that match the whole name.
+    Messages of other databases and tables are skipped, and so are messages without changes of rows.
     """
     row = _row(columns)
     schema = f"data ARRAY<{row}>, old ARRAY<{row}>, type STRING, database STRING, `table` STRING"
-    parsed = _parsed(messages, schema)
+    about = "".join(f", {field}" for field in (_CANAL_FIELDS if metadata else ()))
+    parsed = _told(_parsed(messages, schema + about), _OF_CANAL, metadata)
     for name, pattern in (("database", database), ("table", table)):
         if pattern is not None:
             parsed = parsed.where(F.col(f"{VALUE}.{name}").rlike(f"^(?:{pattern})$"))
@@ -89,6 +121,12 @@ def canal_changes(
         .otherwise(_refused(unknown, "INSERT, UPDATE and DELETE are known"))
     )
     return _rows(parsed, changes, columns, sign)
+
+
+def _told(parsed: DataFrame, known: Mapping[str, str], metadata: Sequence[str]) -> DataFrame:
+    """The messages with columns for their metadata; `known` is the SQL for each."""
+    made = {f"{VALUE}.{key}": F.expr(known[key]) for key in metadata if key in known}
+    return parsed.withColumns(made) if made else parsed
 
 
 def _row(columns: Mapping[str, str]) -> str:

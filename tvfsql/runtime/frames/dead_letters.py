@@ -5,21 +5,29 @@ A query and its dead letters are two streams that read a source in the same way,
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 
-from pyspark.sql import DataFrame
+from pyspark.sql import Column, DataFrame
 from pyspark.sql import functions as F
 
 from tvfsql.plan.tables.internal_columns import TEXT
+from tvfsql.plan.values.scalar import bare
+from tvfsql.runtime.frames.column_names import column_of
 from tvfsql.runtime.host.bad_rows import SHOWN
 
 DEAD_LETTERS = "numDeadLetters"
+# Of each type, the condition that a time is in the years 1 to 9999; an instant may be a day outside them.
+RANGES = {
+    "DATE": "{0} BETWEEN DATE '0001-01-01' AND DATE '9999-12-31'",
+    "TIMESTAMP_NTZ": "{0} BETWEEN TIMESTAMP_NTZ '0001-01-01 00:00:00' AND TIMESTAMP_NTZ '9999-12-31 23:59:59.999999'",
+    "TIMESTAMP": "UNIX_MICROS({0}) BETWEEN -62135683200000000 AND 253402387199999999",
+}
 
 
-def readable(rows: DataFrame, text: str, *, name: str) -> DataFrame:
-    """The rows that could be read: those for which the SQL expression `text` is NULL. The query's progress reports the
-    number of the others under `name`."""
-    bad = F.expr(text).isNotNull()
+def readable(rows: DataFrame, text: str, *, name: str, times: Mapping[str, str] | None = None) -> DataFrame:
+    """The rows that could be read: those for which the SQL expression `text` is NULL, and whose `times` (SQL, with
+    their types) are in Flink's range. The query's progress reports the number of the others under `name`."""
+    bad = _bad(text, times)
     kept = rows.observe(name, F.count_if(bad).alias(DEAD_LETTERS)).where(~bad)
     return kept.drop(TEXT)
 
@@ -36,17 +44,61 @@ def refuse_unreadable(messages: DataFrame, *sides: str) -> DataFrame:
     return messages
 
 
-def unreadable(rows: DataFrame, table: str, text: str, *, place: str, columns: Sequence[str], kinds: str) -> DataFrame:
+def forgiving(rows: DataFrame, text: str = "", *, times: Mapping[str, str] | None = None) -> DataFrame:
+    """The rows of a table that ignores parse errors, as Flink does.
+
+    `text` is SQL for the text of a row that Spark could not parse whole. If it is a JSON object, the values that could
+    be parsed remain; if not, the row is skipped. `times` (SQL, with their types) outside Flink's range are NULL.
+    """
+    for path, kind in (times or {}).items():
+        near = F.when(~_far(path, kind), F.expr(path))
+        side, _, name = path.partition(".") if not path.startswith("`") else (path, "", "")
+        made = F.col(side).withField(name, near) if name else near
+        rows = rows.withColumn(bare(side), made)
+    if not text:
+        return rows
+    parsed = F.expr(text).isNull() | F.json_object_keys(F.expr(text)).isNotNull()
+    if "." not in text:  # Spark reads no file for its corrupt rows alone; what hash() gives it cannot know in advance
+        value = next(name for name in rows.columns if name != TEXT)
+        parsed &= F.hash(column_of(value)) % 2 < 2
+    return rows.where(parsed).drop(TEXT)
+
+
+def unreadable(
+    rows: DataFrame,
+    table: str,
+    text: str,
+    *,
+    place: str,
+    columns: Sequence[str],
+    kinds: str,
+    times: Mapping[str, str] | None = None,
+) -> DataFrame:
     """The rows that could not be read, as table_name, place, text, error (strings) and read_at (timestamp).
 
     `place` is SQL for where a row was found. `columns` are SQL for the columns that the query reads: Spark must parse
     them here too, because only errors in them count. `kinds` lists the columns with their types, for the error.
+    `times`: as in `readable`. The text of a row with such a time is what was read of it, as JSON.
     """
     parsed = rows.observe(f"parsed_{table}", *(F.count(F.expr(name)).alias(f"n{i}") for i, name in enumerate(columns)))
-    return parsed.where(F.expr(text).isNotNull()).select(
+    read = F.to_json(F.struct(*map(F.expr, columns)))
+    return parsed.where(_bad(text, times)).select(
         F.lit(table).alias("table_name"),
         F.expr(place).cast("string").alias("place"),
-        F.expr(text).alias("text"),
+        F.coalesce(F.expr(text), read).alias("text"),
         F.lit(f"cannot be read as {kinds}").alias("error"),
         F.current_timestamp().alias("read_at"),
     )
+
+
+def _bad(text: str, times: Mapping[str, str] | None) -> Column:
+    """Whether a row cannot be read."""
+    bad = F.expr(text).isNotNull()
+    for path, kind in (times or {}).items():
+        bad |= _far(path, kind)
+    return bad
+
+
+def _far(time: str, kind: str) -> Column:
+    """Whether a time is none of the years 1 to 9999, which Flink has. An instant may be in them in any zone."""
+    return F.coalesce(~F.expr(RANGES[kind].format(time)), F.lit(False))

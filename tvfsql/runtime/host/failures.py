@@ -84,6 +84,11 @@ KNOWN = (
         "WHERE {0} IS NOT NULL, or SET 'table.exec.source.rowtime-null-handling' = 'DROP'",
     ),
     Failure(
+        r"USER_RAISED_EXCEPTION\] \[TVFSQL_FAR_TIME\] (.*?): (.*?)(?: SQLSTATE|\n|$)",
+        "the time column {0} has {1}, which is none of the years 1 to 9999",
+        f"SET 'table.exec.source.rowtime-null-handling' = 'DROP' drops such rows; {HINT}",
+    ),
+    Failure(
         r"USER_RAISED_EXCEPTION\] \[TVFSQL_UNKNOWN_OP\] (.*?): (.*?)(?: SQLSTATE|\n|$)",
         "column {0} contains {1}, which is not a kind of change",
         "use +I, -U, +U or -D",

@@ -37,6 +37,19 @@ def test_the_first_row_of_a_key_is_final_when_the_watermark_passes_it() -> None:
     assert stream.empty
 
 
+def test_by_arrival_first_rows_come_at_once_whatever_their_time() -> None:
+    """As by processing time, but the watermarks of event time go on to the operators above."""
+    stream = RowStream(KeepRow(COLUMNS, (0,), 1, FIRST, ((1, False, True),), by_arrival=True))
+    assert stream.batch([Event("a", 500, None, 1), Event("a", 300, None, 2)]) == [("a", 300, 2)]
+    assert stream.output_watermark is None
+    assert stream.batch([Event("a", 100, 400, 3), Event("b", 200, 400, 4)]) == [("b", 200, 4)]
+    assert (stream.output_watermark, stream.newest) == (400, None)
+    assert stream.batch([Event("c", 50, 900, 5), Event("b", 1, None, 6)]) == [("c", 50, 5)]  # a window would be late
+    assert (stream.late, stream.empty) == (0, False)
+    assert stream.batch([Event("a", 901, None, 7), Event("d", 902, None, 8), END]) == [("d", 902, 8)]
+    assert (stream.output_watermark, stream.empty) == (END_OF_INPUT, True)
+
+
 def test_the_last_row_of_a_key_comes_when_the_key_was_quiet_for_the_retention() -> None:
     stream = RowStream(keeping(LAST, 1000))
     assert stream.batch([Event("a", 500, 400, 1), Event("a", 700, 400, 2), Event("b", 100, 400, 3)]) == []

@@ -43,6 +43,8 @@ from tvfsql.runtime.stream.time.processing_time import goes_on
 FIRST, LAST = "first", "last"
 START, END, TIMER, DONE = "$start", "$end", "$timer", "$done"
 NEVER = 2**63 - 1  # the time of a timer that is not set
+OLD, NEW = 0, 1  # by arrival: the time of a row that was emitted, and of one that was not
+NOTHING = -(2**63)  # before all times
 
 
 def deduplicate_stream(
@@ -52,6 +54,7 @@ def deduplicate_stream(
     time: str,
     keep: str,
     retention: int = 0,
+    by_arrival: bool = False,
     ties: Mapping[str, str] | None = None,
     name: str = "tvfsql_kept",
     **options: Unpack[StreamOptions],
@@ -64,15 +67,15 @@ def deduplicate_stream(
     Rows at or before the current watermark are late: they are dropped and counted, or with `late` emitted apart. The
     query's progress reports the counters under `name`. The counters and `inputs` are those of `merge_slice_stream`.
     With `proctime` the watermark is the time of the micro-batch: a first row is emitted in its own micro-batch, and no
-    row is late.
+    row is late. `by_arrival` (first rows, without retention) does so with watermarks of event time.
     """
     context = StreamContext(**options)
     own = own_columns(rows)
     order = tuple((own.index(column), *DIRECTIONS[direction]) for column, direction in (ties or {}).items())
     by, at = tuple(map(own.index, keys)), own.index(time)
-    operator = KeepRow(len(own), by, at, keep, order, retention, context)
+    operator = KeepRow(len(own), by, at, keep, order, retention, context, by_arrival=by_arrival)
     about = f"keep=[{keep.capitalize()}Row]" + (f", retention=[{duration(retention)}]" if retention else "")
-    about += ", order=[PROCTIME]" if context.proctime else ""
+    about += ", order=[PROCTIME]" if context.proctime or by_arrival else ""
     zone, inputs = zone_of(rows, time), tuple(context.inputs)
     description = Description("Deduplicate", tuple(keys), about=about, zone=zone, inputs=inputs)
     sent = rows_by_key(rows, context, columns=own, keys=keys, time=time)
@@ -92,6 +95,7 @@ class KeepRow(Operator):
     retention: int = 0
     context: StreamContext = ONE_INPUT
     bucket_rows: int = BUCKET_ROWS
+    by_arrival: bool = False
     has_timers = True
 
     def open(self, state: State, timers: TimerState | None, now: int) -> Deduplication:
@@ -102,6 +106,8 @@ class KeepRow(Operator):
     def fresh(self, rows: Any, watermark: int | None) -> Any:
         """New rows as they are in state, each as a span of its own. In processing time none is before the watermark."""
         micros: Ints = rows.column(self.time).cast(TIMESTAMP).view(pa.int64()).to_numpy()
+        if self.by_arrival:
+            micros = np.full(len(micros), NEW)
         passed = goes_on(watermark) if self.context.proctime else None
         if passed is not None:
             micros = np.maximum(micros, passed * 1000)
@@ -153,6 +159,8 @@ class KeepRow(Operator):
 
     def due(self, spans: Any) -> Ints:
         """When each span is emitted or forgotten next (epoch ms)."""
+        if self.by_arrival:
+            return np.where(_flags(spans), NEVER, 0)
         start, end = _ints(spans, START) // 1000, _ints(spans, END) // 1000
         over = end + self.quiet if self.retention else np.full(len(end), NEVER)
         return over if self.keep == LAST else np.where(_flags(spans), over, start)
@@ -178,7 +186,8 @@ class Deduplication(RowKeyGroup):
     def add(self, payloads: Sequence[Any]) -> None:
         rows = joined(payloads)
         self.counts.rows_in += rows.num_rows
-        if self.watermark is not None and not (self.context.proctime and goes_on(self.watermark) is not None):
+        on_clock = self.context.proctime and goes_on(self.watermark) is not None
+        if self.watermark is not None and not on_clock and not self.spec.by_arrival:
             rows = self.in_time(rows, self.spec.time, self.watermark)
         if rows.num_rows:
             self.waiting.append(self.spec.fresh(without_late(rows), self.watermark))
@@ -226,8 +235,8 @@ class Deduplication(RowKeyGroup):
         is_new = kept >= sum(batch.num_rows for batch in stored)
         changed = is_new | _differ(spans, START, rows, kept) | _differ(spans, END, rows, kept)
         gone = np.zeros(len(kept), dtype=np.bool_)
-        if watermark is not None:
-            out, gone = self._over(spans, watermark)
+        if watermark is not None or self.spec.by_arrival:
+            out, gone = self._over(spans, NOTHING if watermark is None else watermark)
             if out.any():
                 self.counts.rows_out += int(out.sum())
                 emitted = spans.filter(pa.array(out))
@@ -243,7 +252,7 @@ class Deduplication(RowKeyGroup):
     def _over(self, spans: Any, watermark: int) -> tuple[Mask, Mask]:
         """Which spans are emitted, and which are forgotten. At the end of the input all are forgotten."""
         ended = watermark >= END_OF_INPUT
-        passed = (self.spec.due(spans) <= watermark) | ended
+        passed = _is_new(spans) if self.spec.by_arrival else (self.spec.due(spans) <= watermark) | ended
         if self.spec.keep == LAST:
             return passed, passed
         done = _flags(spans)
@@ -259,6 +268,8 @@ class Deduplication(RowKeyGroup):
             return spans
         here = pa.array(np.arange(len(out)), mask=out)
         own = {DONE: _flags(spans) | out}
+        if self.spec.by_arrival:
+            own[START] = own[END] = np.where(out, OLD, _ints(spans, START))
         kept = {*map(str, self.spec.keys), HASH, START, END, TIMER}
         arrays = [
             column if name in kept else column.take(here)
@@ -291,6 +302,11 @@ def _differ(spans: Any, name: str, rows: Any, kept: Ints) -> Mask:
     """Which spans differ in a column from the row that they kept."""
     differs: Mask = _ints(spans, name) != _ints(rows, name)[kept]
     return differs
+
+
+def _is_new(spans: Any) -> Mask:
+    made: Mask = ~_flags(spans)
+    return made
 
 
 def _flags(rows: Any) -> Mask:

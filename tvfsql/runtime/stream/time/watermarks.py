@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from pyspark.sql import DataFrame
+from pyspark.sql import Column, DataFrame
 from pyspark.sql import functions as F
 
 from tvfsql.plan.tables.internal_columns import CONTROL, ROW, WATERMARK
@@ -11,6 +11,8 @@ from tvfsql.runtime.frames.column_names import column_of
 from tvfsql.runtime.stream.time.control_channel import with_control
 
 # The counters of rows without a time, by the value of `table.exec.source.rowtime-null-handling`.
+# The years of times that windows take: those of Flink, and one at either end, as an instant may be in another zone.
+YEARS = 0, 10_000
 NULL_TIMES = {"DROP": "numNullRowTimeRecordsDropped", "SKIP_WATERMARK": "numNullRowTimeRecordsSkipped"}
 
 
@@ -29,22 +31,32 @@ def with_watermarks(
     In: `time` and `watermark` are SQL over the columns of `rows`; both result in timestamps.
     Out: as in `with_control`, and `$watermark`, which is NULL in rows whose time is NULL. `nulls` says what happens to
     these: FAIL fails the query with a DataError, DROP drops them, SKIP_WATERMARK keeps them outside all windows. The
-    query's progress reports their number as one of NULL_TIMES, under `name`, by default tvfsql_<table>.
+    query's progress reports their number as one of NULL_TIMES, under `name`, by default tvfsql_<table>. A time outside
+    YEARS is dropped too with DROP, and else fails the query.
     With `on_event` each row also has `$row`, a number of its own, which is NULL in control rows. Whatever copies rows
     copies it too, so the operator finds the last copy of a row, after which the row's watermark counts.
     """
     both = with_control(rows.withColumn(ROW, F.rand()) if on_event else rows, table)
     at = F.expr(time)
     timeless = F.col(CONTROL).isNull() & at.isNull()
+    far = F.col(CONTROL).isNull() & ~F.year(at).between(*YEARS)
     own = F.when(at.isNotNull(), F.expr(watermark))
     if nulls == "FAIL":
-        failure = F.when(timeless, F.raise_error(F.lit(f"[TVFSQL_NULL_ROWTIME] {time}")))
+        failure = F.when(timeless, F.raise_error(F.lit(f"[TVFSQL_NULL_ROWTIME] {time}"))).when(far, _far(time))
         if bare(time) in rows.columns:  # an operator with a `delay` reads the time, but not the watermark
             return both.withColumn(bare(time), failure.otherwise(at)).withColumn(WATERMARK, own)
         return both.withColumn(WATERMARK, failure.otherwise(own))
+    if nulls == "DROP":
+        timeless |= F.coalesce(far, F.lit(False))
+    else:
+        own = F.when(far, _far(time)).otherwise(own)
     counted = both.observe(name or f"tvfsql_{table}", F.count_if(timeless).alias(NULL_TIMES[nulls]))
     kept = counted.where(~timeless) if nulls == "DROP" else counted
     return kept.withColumn(WATERMARK, own)
+
+
+def _far(time: str) -> Column:
+    return F.raise_error(F.concat(F.lit(f"[TVFSQL_FAR_TIME] {time}: "), F.expr(time).cast("string")))
 
 
 def with_processing_time(rows: DataFrame, table: str) -> DataFrame:

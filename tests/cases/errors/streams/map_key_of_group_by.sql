@@ -1,0 +1,6 @@
+SET 'execution.runtime-mode' = 'streaming';
+CREATE TABLE votes (counts MAP<STRING, INT>, ts TIMESTAMP(3), WATERMARK FOR ts AS ts)
+WITH ('connector' = 'filesystem', 'path' = 'data/votes', 'format' = 'json');
+SELECT window_start, counts, COUNT(*) AS n
+FROM TABLE(HOP(TABLE votes, DESCRIPTOR(ts), INTERVAL '5' MINUTE, INTERVAL '10' MINUTE))
+GROUP BY window_start, window_end, counts;

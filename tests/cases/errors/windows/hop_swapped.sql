@@ -1,3 +1,0 @@
-SELECT COUNT(*)
-FROM TABLE(HOP(TABLE bid, DESCRIPTOR(bidtime), INTERVAL '90' MINUTE, INTERVAL '0.5' SECOND))
-GROUP BY window_start, window_end;
