@@ -19,7 +19,7 @@ def test_each_folder_is_listed_once() -> None:
         listed.append(folder)
         return folders[folder]
 
-    files = ["hdfs://host:8020/in/a%20b.json", "hdfs://host:8020/in/gone.json", "hdfs://host:8020/in/c.json"]
+    files = ["hdfs://host:8020/in/a b.json", "hdfs://host:8020/in/gone.json", "hdfs://host:8020/in/c.json"]
     files += ["s3a://bucket/in/day=1/1.json", "s3a://bucket/in/day=1/2.json"]
     assert missing_in(files, names) == [files[1], files[4]]
     assert listed == [*folders]

@@ -15,7 +15,6 @@ from collections.abc import Callable, Collection, Mapping, Sequence
 from contextlib import suppress
 from dataclasses import dataclass, field
 from typing import Any
-from urllib.parse import unquote
 
 from pyspark.sql import SparkSession
 from pyspark.sql.streaming.readwriter import DataStreamWriter
@@ -50,7 +49,7 @@ def missing_in(uris: Sequence[str], names: Callable[[str], Collection[str]]) -> 
     for uri in uris:
         by_folder.setdefault(uri.rpartition("/")[0], []).append(uri)
     listed = {folder: {*names(folder)} for folder in by_folder}
-    return [uri for uri in uris if unquote(uri).rpartition("/")[2] not in listed[uri.rpartition("/")[0]]]
+    return [uri for uri in uris if uri.rpartition("/")[2] not in listed[uri.rpartition("/")[0]]]
 
 
 def refuse_missing(checkpoint: Place, missing: Sequence[str]) -> DataError:
