@@ -73,6 +73,7 @@ CALLS = {
     "THETA_SKETCH_ESTIMATE(THETA_SKETCH_AGG(word) FILTER (WHERE weight > 1))": (
         "size(collect_set(word) FILTER (WHERE weight > 1))"
     ),
+    "TRANSFORM(APPROX_TOP_K(price, 2), e -> e.count)": "transform(approx_top_k(price, 2), e -> e.count)",
     "MODE(word)": "mode(word, true)",
     "MODE() WITHIN GROUP (ORDER BY price)": "mode(price, true)",
     "TRY_SUM(price)": "",
@@ -157,7 +158,7 @@ def _rounded(value: Any) -> Any:
 
 
 IN_PYTHON = {
-    "every": ("OfRows", "every(price, word)"),  # Arrow arrays of the rows
+    "all_rows": ("OfRows", "all_rows(price, word)"),  # Arrow arrays of the rows
     "seen": ("Seen", "seen(price, word)"),  # the same rows by accumulators that merge
     "spread": ("Spread", "spread(f) FILTER (WHERE f IS NOT NULL)"),  # a pandas Series
     "middle": ("Median", "middle(price)"),  # accumulators that do not merge

@@ -73,6 +73,8 @@ SKETCHES = (
      "digits; p: a literal from 0 to 1, or an array of them", "the type of x, or an ARRAY of it"),
     ("KLL_SKETCH_AGG_DOUBLE, KLL_SKETCH_AGG_BIGINT (x [, k]); KLL_MERGE_AGG_DOUBLE, KLL_MERGE_AGG_BIGINT "
      "(sketch [, k])", "number; sketches", "BINARY: a sketch"),
+    ("APPROX_TOP_K(x [, k [, tracked]])", "any type with an order", "ARRAY<ROW<item, count>>: the most frequent "
+     "values, the first of them most often; NULL is a value"),
     ("HLL_SKETCH_AGG(x [, lg]), THETA_SKETCH_AGG(x [, lg]); HLL_UNION_AGG(sketch), THETA_UNION_AGG(sketch [, lg])",
      "INTEGER, STRING, for theta also FLOAT and DOUBLE; sketches", "BINARY: a sketch"),
 )  # fmt: skip

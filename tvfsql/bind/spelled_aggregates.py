@@ -14,14 +14,15 @@ from tvfsql.bind.flink.lowered_call import made
 from tvfsql.bind.infer import infer
 from tvfsql.bind.scalar import Call, is_not_null
 from tvfsql.errors import BindError, Span
-from tvfsql.plan.aggregate.chosen_values import ChosenValues, MostFrequent, Quantiles
-from tvfsql.plan.aggregate.percentiles import MODE, PERCENTILE, PERCENTILES
+from tvfsql.plan.aggregate.chosen_values import ChosenValues, Frequent, MostFrequent, Quantiles
+from tvfsql.plan.aggregate.percentiles import MODE, PERCENTILE, PERCENTILES, TOP
 from tvfsql.plan.aggregate.sketched import AGGREGATES as OF_VALUES
 from tvfsql.plan.aggregate.sketched import HLL, HLL_UNION, MERGES, USUAL_LG, USUAL_SIZE
 from tvfsql.plan.aggregate.sketches import K_LEAST, K_MOST, DistinctSketch, Kll, size_for
 from tvfsql.plan.values.types import UNKNOWN, SqlType
 
 ACCURACY, MOST_ACCURATE = 1000, 20_000  # of APPROX_PERCENTILE: without one, and at most
+MOST_TRACKED = 1_000_000  # by APPROX_TOP_K, as in Spark
 SKETCHES = {**OF_VALUES, **MERGES}
 
 
@@ -41,6 +42,8 @@ def respelled(call: Call, types: dict[str, SqlType], span: Span) -> Call:
             return _percentile(call, (value, *weights), Quantiles(wanted), several) if wanted else call
         case "APPROX_PERCENTILE" | "PERCENTILE_APPROX", (value, fractions, *accuracy) if not call.distinct:
             return _approximate(call, value, fractions, accuracy, span)
+        case "APPROX_TOP_K", (value, *sizes) if not call.distinct and len(sizes) <= 2:
+            return _top(call, value, sizes, span)
         case (("HLL_SKETCH_AGG" | "THETA_SKETCH_AGG" | "THETA_UNION_AGG"), (value, *size)) if len(size) <= 1:
             return _of_distinct(call, value, size, span)
         case "HLL_UNION_AGG", (value,):
@@ -124,6 +127,17 @@ def _of_distinct(call: Call, value: exp.Expr, size: Sequence[exp.Expr], span: Sp
         message = f"the size of {call.name} is a power of two: its exponent is from {least} to {most}"
         raise BindError(message, span=span, hint=f"{call.name}(x, {USUAL_LG})")
     return replace(call, function=call.name, arguments=(value,), chosen=DistinctSketch(family, lg))
+
+
+def _top(call: Call, value: exp.Expr, sizes: Sequence[exp.Expr], span: Span) -> Call:
+    """APPROX_TOP_K(x [, k [, tracked]])."""
+    found = [*map(_whole_number, sizes), *(5, 10_000)[len(sizes) :]]
+    if found[0] is None or found[1] is None:
+        return call
+    if not 1 <= found[0] <= found[1] <= MOST_TRACKED:
+        message = f"APPROX_TOP_K(x, k, tracked) needs 1 <= k <= tracked <= {MOST_TRACKED:,}"
+        raise BindError(message, span=span, hint="APPROX_TOP_K(x, 5, 10000)")
+    return replace(call, function=TOP, arguments=(value,), chosen=Frequent(found[0], found[1]))
 
 
 def _whole_number(tree: exp.Expr) -> int | None:

@@ -10,8 +10,8 @@ import pyarrow as pa
 from hypothesis import given
 from hypothesis import strategies as st
 
-from tvfsql.plan.aggregate.chosen_values import Quantiles
-from tvfsql.runtime.merge.chosen_values import OfMostFrequent, OfQuantiles
+from tvfsql.plan.aggregate.chosen_values import Frequent, Quantiles
+from tvfsql.runtime.merge.chosen_values import OfFrequent, OfMostFrequent, OfQuantiles
 from tvfsql.runtime.merge.ranges import Blocks, Ranges
 from tvfsql.runtime.merge.ranked_ranges import RankedRanges
 
@@ -66,6 +66,24 @@ def test_a_window_keeps_its_most_frequent_value_and_of_several_the_least(rows) -
         best = [min(counts, key=lambda x: (-counts[x], x))] if counts else []
         assert [entry["x"] for entry in bag or []] == best
         assert [entry["n"] for entry in bag or []] == [counts[x] for x in best]
+
+
+@given(bags, st.integers(1, 4), st.integers(1, 4))
+def test_a_bounded_bag_counts_too_low_by_a_known_part_at_most(rows, kept, tracked) -> None:
+    """Merged slice by slice, as state is, and then to windows."""
+    kind = Frequent(kept, tracked)
+    bounded, parts = column(rows), len(rows)
+    while len(bounded) > 1:
+        blocks = Blocks(np.arange(len(bounded)) % 2 == 0)
+        bounded = OfFrequent(kind, bounded).over(Ranges.of_blocks(blocks))
+    exact = Counter(values(rows, 0, parts))
+    found = {entry["x"]: entry["n"] for entry in bounded[0].as_py() or []} if parts > 1 else dict(exact)
+    assert len(found) <= max(tracked, len(exact) if parts == 1 else 0)
+    for value, number in exact.items():
+        assert number - exact.total() / (tracked + 1) <= found.get(value, 0) <= number
+    first = OfFrequent(kind, column(rows)).of_windows(every_range(parts)).to_pylist()[parts - 1]
+    wanted = sorted(exact.items(), key=lambda entry: (-entry[1], entry[0]))[:kept]
+    assert [(entry["x"], entry["n"]) for entry in first or []] == wanted
 
 
 @given(st.lists(st.tuples(st.integers(0, 40), st.integers(0, 3)), min_size=1, max_size=30), st.data())

@@ -19,7 +19,7 @@ from tvfsql.physical.window_operators import (
     WindowExpand,
 )
 from tvfsql.plan import window_nodes
-from tvfsql.plan.aggregate.chosen_values import MostFrequent, Quantiles, most_frequent, quantiles
+from tvfsql.plan.aggregate.chosen_values import Frequent, MostFrequent, Quantiles, frequent, most_frequent, quantiles
 from tvfsql.plan.aggregate.function import MergeKind
 from tvfsql.plan.aggregate.sketches import DistinctSketch, Kll, distinct_sketches, kll
 from tvfsql.plan.aggregate.top_rows import TopRows, top_rows
@@ -198,6 +198,8 @@ def _merge(kind: MergeKind, module: PythonModule) -> str:
     if isinstance(kind, DistinctSketch):
         made = module.need(distinct_sketches.__module__, distinct_sketches.__name__)
         return f"{made}({literal(kind.family)}, {kind.lg})"
+    if isinstance(kind, Frequent):
+        return f"{module.need(frequent.__module__, frequent.__name__)}({kind.kept}, {kind.tracked})"
     if isinstance(kind, MostFrequent):
         return f"{module.need(most_frequent.__module__, most_frequent.__name__)}()"
     return module.functions[kind] if isinstance(kind, UserFunction) else literal(kind)

@@ -45,12 +45,36 @@ class MostFrequent:
         return "most_frequent"
 
 
-ChosenValues = Quantiles | MostFrequent
+@dataclass(frozen=True)
+class Frequent:
+    """Of a bag, the `kept` entries that occur most often. Slices and state have at most `tracked` entries, by the
+    method of Misra and Gries (1982): where there are more, the numbers of all are reduced by that of the next one. So a
+    number is too low by at most one (tracked + 1)th of the rows.
+    """
+
+    kept: int
+    tracked: int
+
+    @property
+    def shown(self) -> str:
+        """What a query writes."""
+        return f"{self.kept}, {self.tracked}"
+
+    def __str__(self) -> str:
+        return f"frequent[{self.shown}]"
+
+
+ChosenValues = Quantiles | MostFrequent | Frequent
 
 
 def quantiles(*fractions: float, discrete: Sequence[float] = ()) -> Quantiles:
     """The same, as emitted programs write it."""
     return Quantiles(fractions, tuple(discrete))
+
+
+def frequent(kept: int, tracked: int) -> Frequent:
+    """The same, as emitted programs write it."""
+    return Frequent(kept, tracked)
 
 
 def most_frequent() -> MostFrequent:

@@ -6,7 +6,7 @@ from collections.abc import Mapping
 from dataclasses import dataclass, field, replace
 
 from tvfsql.errors import Span
-from tvfsql.plan.aggregate.chosen_values import ChosenValues, Quantiles
+from tvfsql.plan.aggregate.chosen_values import ChosenValues, Frequent, Quantiles
 from tvfsql.plan.aggregate.function import MergeKind
 from tvfsql.plan.aggregate.sketches import Kll, Sketch
 from tvfsql.plan.aggregate.top_rows import TopRows
@@ -53,9 +53,9 @@ class AggCall:
         )
 
     def __str__(self) -> str:
-        wanted = (self.chosen.shown,) if isinstance(self.chosen, Quantiles | Kll) and self.chosen.shown else ()
+        shown = self.chosen.shown if isinstance(self.chosen, Quantiles | Kll | Frequent) else ""
         values = len(self.arguments) - len(self.order)
-        inner = ", ".join(map(str, (*self.arguments[:values], *wanted)))
+        inner = ", ".join(map(str, (*self.arguments[:values], *([shown] if shown else []))))
         distinct = "DISTINCT " if self.distinct else ""
         where = f" FILTER (WHERE {self.filter})" if self.filter else ""
         by = zip(self.arguments[values:], self.order, strict=True)

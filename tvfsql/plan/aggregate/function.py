@@ -17,7 +17,7 @@ from dataclasses import dataclass
 from enum import Enum
 from typing import NamedTuple
 
-from tvfsql.plan.aggregate.chosen_values import ChosenValues
+from tvfsql.plan.aggregate.chosen_values import ChosenValues, Frequent
 from tvfsql.plan.aggregate.sketches import Sketch
 from tvfsql.plan.aggregate.top_rows import TopRows
 from tvfsql.plan.values.types import UNKNOWN, SqlType, is_decimal, is_float, is_integer, is_number, is_orderable
@@ -32,7 +32,7 @@ MergeKind = str | UserFunction | TopRows | ChosenValues | Sketch
 
 def made_of_rows(kind: MergeKind) -> bool:
     """Whether slices of this merge kind start from partials of single rows, which only Python merges."""
-    return isinstance(kind, UserFunction | Sketch)
+    return isinstance(kind, UserFunction | Sketch | Frequent)
 
 
 class Accepts(Enum):

@@ -7,12 +7,12 @@ also Flink's: place `p * (rows - 1)`, interpolated between the values around it.
 
 from __future__ import annotations
 
-from tvfsql.plan.aggregate.chosen_values import ChosenValues, Quantiles
+from tvfsql.plan.aggregate.chosen_values import ChosenValues, Frequent, Quantiles
 from tvfsql.plan.aggregate.function import Accepts, AggregateFunction, Partial
 from tvfsql.plan.aggregate.lists import ONCE
 from tvfsql.plan.values.types import SqlType
 
-MODE = "MODE"
+MODE, TOP = "MODE", "APPROX_TOP_K"
 PERCENTILE, PERCENTILES = "PERCENTILE", "PERCENTILES"  # of one fraction; of several, as an array
 # the value at a place among the rows in order: an entry has it if fewer rows are before it
 BETWEEN = (
@@ -33,6 +33,8 @@ def of_chosen(name: str, chosen: ChosenValues, *, weighted: bool) -> AggregateFu
     """The row of a percentile or mode. `weighted`: its second argument says how often a row counts."""
     occurrence = f"struct({{x}} AS x, {FREQUENCY if weighted else '1L'} AS n)"
     bag = Partial("bag", f"collect_list({occurrence}){{nn}}", chosen, f"array({occurrence})", net="{net}")
+    if isinstance(chosen, Frequent):
+        return _top(name, chosen)
     if not isinstance(chosen, Quantiles):
         return AggregateFunction(
             name,
@@ -54,6 +56,21 @@ def of_chosen(name: str, chosen: ChosenValues, *, weighted: bool) -> AggregateFu
         of_rows=of_rows,
         arguments=(1, 2),
         accepts=Accepts.NUMBER,
+    )
+
+
+def _top(name: str, chosen: Frequent) -> AggregateFunction:
+    """The most frequent values, among which NULL is one, as in Spark."""
+    entry = "struct({x} AS x, 1L AS n)"
+    bag = Partial("bag", f"collect_list({entry}){{f}}", chosen, f"array({entry})", nulls=True)
+    in_order = f"slice(sort_array(transform({{bag}}, e -> struct(-e.n AS n, e.x AS x))), 1, {chosen.kept})"
+    return AggregateFunction(
+        name,
+        f"approx_top_k({{x}}, {chosen.kept}, {chosen.tracked}){{f}}",
+        lambda kind: f"array<struct<item:{kind},count:bigint>>" if kind else "",
+        partials=(bag,),
+        finish=f"coalesce(transform({in_order}, e -> struct(e.x AS item, -e.n AS count)), array())",
+        accepts=Accepts.ORDERED,
     )
 
 

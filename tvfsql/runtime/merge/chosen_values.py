@@ -9,9 +9,9 @@ from typing import NamedTuple
 import numpy as np
 import pyarrow as pa
 
-from tvfsql.plan.aggregate.chosen_values import Quantiles
+from tvfsql.plan.aggregate.chosen_values import Frequent, Quantiles
 from tvfsql.runtime.arrow.columns import Ints
-from tvfsql.runtime.arrow.order import Ranked, Scale, scale
+from tvfsql.runtime.arrow.order import Ranked, Scale, places, scale
 from tvfsql.runtime.merge.lists import Bag
 from tvfsql.runtime.merge.ranges import Ranges
 from tvfsql.runtime.merge.ranked_ranges import RankedRanges
@@ -76,6 +76,42 @@ class OfQuantiles(Bag):
     @cached_property
     def _ranked(self) -> RankedRanges:
         return RankedRanges(self._scale.codes, self.numbers, self._scale.top)
+
+
+class OfFrequent(Bag):
+    """`Frequent`: bags with a bounded number of entries, of which a window keeps a few."""
+
+    def __init__(self, kind: Frequent, column: pa.Array) -> None:
+        super().__init__(column)
+        self.kind = kind
+
+    def over(self, ranges: Ranges) -> pa.Array:
+        at, of_range, numbers = self._counted(ranges)
+        order, rank = _by_number(of_range, numbers)
+        beyond = order[rank == self.kind.tracked]
+        cut = np.zeros(len(ranges), dtype=np.int64)
+        cut[of_range[beyond]] = numbers[beyond]
+        numbers = numbers - cut[of_range]
+        left = np.flatnonzero(numbers > 0)
+        return self._bags(ranges, at[left], of_range[left], numbers[left])
+
+    def of_windows(self, ranges: Ranges) -> pa.Array:
+        at, of_range, numbers = self._counted(ranges)
+        order, rank = _by_number(of_range, numbers, self._places[at])
+        first = order[rank < self.kind.kept]
+        return self._bags(ranges, at[first], of_range[first], numbers[first])
+
+    @cached_property
+    def _places(self) -> Ints:
+        return places(self.values)[0]
+
+
+def _by_number(of_range: Ints, numbers: Ints, ties: Ints | None = None) -> tuple[Ints, Ints]:
+    """The places of entries by range and falling number, and the rank of each in its range, from 0."""
+    keys = (-numbers, of_range) if ties is None else (ties, -numbers, of_range)
+    order = np.lexsort(keys)
+    starts = np.append(True, np.diff(of_range[order]) != 0)[: len(order)]
+    return order, np.arange(len(order)) - np.flatnonzero(starts)[np.cumsum(starts) - 1]
 
 
 class OfMostFrequent(Bag):

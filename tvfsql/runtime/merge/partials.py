@@ -14,9 +14,9 @@
 | running | integers, decimals: changes | their total since the run of rows began; bigint, decimal(38, s) |
 
 A Python aggregate is a kind too: its partials are lists of rows, or accumulators, which it merges itself. So is
-`TopRows`: its partials are lists of structs, of which it keeps those within its limit. `Quantiles` and `MostFrequent`
-are bags of which a window keeps only the entries that its result needs. `Kll` and `DistinctSketch` merge sketches in
-the bytes of Apache DataSketches.
+`TopRows`: its partials are lists of structs, of which it keeps those within its limit. `Quantiles`, `MostFrequent` and
+`Frequent` are bags of which a window keeps only the entries that its result needs. `Kll` and `DistinctSketch` merge
+sketches in the bytes of Apache DataSketches.
 A NULL partial is neutral (for `running` it is 0), and the result of only NULLs is NULL.
 A kind is a function from a column to a `Partial`; adding one is adding a row to KINDS.
 """
@@ -28,12 +28,12 @@ from functools import partial
 
 import pyarrow as pa
 
-from tvfsql.plan.aggregate.chosen_values import MostFrequent, Quantiles
+from tvfsql.plan.aggregate.chosen_values import Frequent, MostFrequent, Quantiles
 from tvfsql.plan.aggregate.sketches import DistinctSketch, Kll
 from tvfsql.plan.aggregate.top_rows import TopRows
 from tvfsql.runtime.merge.accumulators import Accumulators
 from tvfsql.runtime.merge.bits import OPERATORS, Bits
-from tvfsql.runtime.merge.chosen_values import OfMostFrequent, OfQuantiles
+from tvfsql.runtime.merge.chosen_values import OfFrequent, OfMostFrequent, OfQuantiles
 from tvfsql.runtime.merge.distinct_sketches import DistinctSketches
 from tvfsql.runtime.merge.exact_sums import ExactSum, RunningTotal
 from tvfsql.runtime.merge.kll import KllSketches
@@ -43,7 +43,7 @@ from tvfsql.runtime.merge.ranges import Blocks, Partial
 from tvfsql.runtime.merge.scans import Extreme, FloatSum, Moments
 from tvfsql.runtime.udf.calls import AggregateFunction
 
-Merge = str | AggregateFunction | TopRows | Quantiles | MostFrequent | Kll | DistinctSketch
+Merge = str | AggregateFunction | TopRows | Quantiles | MostFrequent | Frequent | Kll | DistinctSketch
 Prepare = Callable[[str, pa.Array, Blocks, int], Partial]
 
 
@@ -65,6 +65,8 @@ def prepare(kind: Merge, name: str, column: pa.Array, blocks: Blocks, before: in
         return OfQuantiles(kind, column)
     if isinstance(kind, MostFrequent):
         return OfMostFrequent(column)
+    if isinstance(kind, Frequent):
+        return OfFrequent(kind, column)
     if isinstance(kind, Kll):
         return KllSketches(kind, name, column)
     if isinstance(kind, DistinctSketch):
