@@ -34,6 +34,7 @@ from tvfsql.rules.window_aggregate import (
     pull_up_window_table_function,
     pull_window_filter_above_aggregate,
 )
+from tvfsql.rules.window_bounds import push_window_bounds_below_window
 from tvfsql.rules.window_join import make_window_join
 from tvfsql.rules.window_rank import make_window_deduplicate, make_window_top_n, push_filter_below_rank
 from tvfsql.rules.window_table_function import (
@@ -55,6 +56,7 @@ PHASES = (
             push_filter_below_temporal_join,
             push_join_condition_below,
             push_filter_below_window,
+            push_window_bounds_below_window,
             push_filter_below_set_operation,
             push_filter_below_expand,
             rank_instead_of_self_join,

@@ -118,14 +118,19 @@ def pull_window_filter_above_aggregate(node: Node, options: Options) -> Node | N
          +- WindowTableFunction(window=[w])
 
     Holds because the condition uses group keys only. It is the same for all rows of a group, so a group passes as a
-    whole or not at all. Does not apply to a CUMULATE that emits only changed steps, because the filter could remove the
+    whole or not at all. A condition on window_time, which the other two columns tell, makes it a key. Does not apply to
+    a CUMULATE that emits only changed steps, because the filter could remove the
     step to compare with. Flink keeps the window function separate and copies each row.
     """
     match node:
         case Aggregate(Filter(WindowTableFunction() as source, conditions), keys, calls):
-            over_keys = all(one.columns <= set(keys) and one.deterministic for one in conditions)
-            if groups_by_window(source, keys) and over_keys and not source.window.emit_only_on_change:
-                return Filter(Aggregate(source, keys, calls), conditions)
+            read = frozenset[str]().union(*(one.columns for one in conditions))
+            times = tuple(name for name in WINDOW_COLUMNS if name in read and name not in keys)
+            over_keys = read <= {*keys, *times} and all(one.deterministic for one in conditions)
+            free = not {*times} & {call.name for call in calls}
+            if groups_by_window(source, keys) and over_keys and free and not source.window.emit_only_on_change:
+                kept = Filter(Aggregate(source, (*keys, *times), calls), conditions)
+                return Project(kept, passing(node.columns, kept)) if times else kept
     return None
 
 

@@ -12,6 +12,7 @@ from dataclasses import dataclass, replace
 
 from sqlglot import exp
 
+from tvfsql.bind.bounds import bounds_of
 from tvfsql.bind.facts import facts_of
 from tvfsql.bind.flink.lowered_call import made
 from tvfsql.bind.infer import infer
@@ -176,7 +177,8 @@ def _to_scalar(tree: exp.Expr, types: dict[str, SqlType], span: Span) -> Scalar:
     lowered = in_spark_words(tree, types, span)
     facts = facts_of(tree, lowered, lambda node: infer(node, types))
     parts = with_holes(lowered, span)
-    return Scalar(parts, infer(lowered, types), not isinstance(lowered, NOT_ATOMIC), facts, span, written(tree))
+    bounds, atomic = bounds_of(lowered, types, span), not isinstance(lowered, NOT_ATOMIC)
+    return Scalar(parts, infer(lowered, types), atomic, facts, span, written(tree), bounds)
 
 
 def conjuncts(resolved: Resolved) -> Iterator[Resolved]:

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterator
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from functools import cached_property
 
 from tvfsql.plan.aggregate.columns import AggCall, PartialColumn
@@ -13,7 +13,7 @@ from tvfsql.plan.nodes import Item
 from tvfsql.plan.proctime import is_proctime
 from tvfsql.plan.tables.internal_columns import INTERVAL_LAST, INTERVAL_START, RANGE, SLICE_END, WINDOW_COLUMNS
 from tvfsql.plan.values.durations import duration
-from tvfsql.plan.values.scalar import Scalar
+from tvfsql.plan.values.scalar import Bound, Scalar
 from tvfsql.plan.values.types import SqlType
 from tvfsql.plan.window import Cumulate, Hop, Session, Tumble, Window, time_ranges
 
@@ -23,7 +23,8 @@ class WindowTableFunction(Node):
     """Each row once per window that contains it, with window_start, window_end and window_time.
 
     If the time column is an instant (TIMESTAMP_LTZ), windows follow the wall clock of `zone`. Rows that differ in a
-    column of `partition` do not share a SESSION.
+    column of `partition` do not share a SESSION. `bounded` are the bounds of windows by which its input has been
+    filtered.
     """
 
     input: Node
@@ -31,6 +32,7 @@ class WindowTableFunction(Node):
     time: str
     zone: str = ""
     partition: tuple[str, ...] = ()
+    bounded: tuple[Bound, ...] = field(default=(), compare=False)
 
     @cached_property
     def schema(self) -> Schema:

@@ -8,7 +8,7 @@ from __future__ import annotations
 
 import re
 from collections.abc import Callable, Collection, Mapping, Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from itertools import count
 
 from tvfsql.errors import Span
@@ -51,9 +51,21 @@ Part = str | Ref | UserFunction | Proctime  # a function is printed as its name
 
 
 @dataclass(frozen=True)
+class Bound:
+    """What a condition says of a column: `column` `sign` `end`. The sign is >, >=, <, <= or =, and the end is a time of
+    the column's type that reads no column.
+    """
+
+    column: str
+    sign: str
+    end: Scalar
+
+
+@dataclass(frozen=True)
 class Scalar:
     """`parts` are concatenated to the text. `atomic` text needs no parentheses inside other text. `written` has the
-    parts of the text that the user wrote, if known.
+    parts of the text that the user wrote, if known. `bounds` are those of times that a condition states, if it states
+    nothing else.
     """
 
     parts: tuple[Part, ...]
@@ -62,6 +74,7 @@ class Scalar:
     facts: Facts = field(default=PLAIN, compare=False)
     span: Span | None = field(default=None, compare=False, repr=False)
     written: tuple[Part, ...] = field(default=(), compare=False, repr=False)
+    bounds: tuple[Bound, ...] = field(default=(), compare=False, repr=False)
 
     @property
     def shown(self) -> tuple[Part, ...]:
@@ -103,7 +116,14 @@ class Scalar:
         atomic = self.atomic and (len(self.parts) > 1 or all(new.atomic for new in used))
         parts = _with(self.parts, {name: (new.parts, new.atomic) for name, new in columns.items()})
         written = _with(self.shown, {name: (new.shown, new.atomic) for name, new in columns.items()})
-        return Scalar(parts, self.type, atomic, facts, self.span, written)
+        return Scalar(parts, self.type, atomic, facts, self.span, written, self._bounds_over(columns))
+
+    def _bounds_over(self, columns: Mapping[str, Scalar]) -> tuple[Bound, ...]:
+        """Its bounds after its columns are replaced; none if one of them becomes an expression."""
+        names = [columns[each.column].column if each.column in columns else each.column for each in self.bounds]
+        return tuple(
+            replace(each, column=name) for each, name in zip(self.bounds, names, strict=True) if name is not None
+        )
 
     def renamed(self, names: Mapping[str, str]) -> Scalar:
         return self.substitute({old: column(new) for old, new in names.items()})

@@ -5,8 +5,9 @@ that Java has besides.
 from __future__ import annotations
 
 import re
-from datetime import timedelta, timezone, tzinfo
+from datetime import datetime, timedelta, timezone, tzinfo
 from functools import cache
+from itertools import pairwise
 from zoneinfo import ZoneInfo, available_timezones
 
 # names that Java has besides those of the time zone database
@@ -47,6 +48,14 @@ def zone_of(name: str) -> tzinfo:
 @cache
 def _zones() -> frozenset[str]:
     return regions() | SHORT
+
+
+@cache
+def largest_change(name: str) -> timedelta:
+    """The most by which the clock of a zone has been changed at once, from the year 1800 to 2100."""
+    zone, day = zone_of(name), datetime(1800, 1, 1)
+    days = (zone.utcoffset(day + timedelta(days=each)) or timedelta() for each in range(300 * 366))
+    return max((abs(later - earlier) for earlier, later in pairwise(days)), default=timedelta())
 
 
 def known_zone(name: str | None) -> str | None:
