@@ -7,9 +7,10 @@ from __future__ import annotations
 from collections import Counter
 
 import pytest
-from run_histories import random_runs
+from run_histories import finished_and_endless, random_runs
 
 from examples import ONE_IN, SOAK
+from tvfsql.runtime.stream.time.valve import ENDED
 
 HISTORIES = 10_000 if SOAK else 2_000 // ONE_IN
 
@@ -33,3 +34,16 @@ def test_the_end_of_a_run_as_the_end_of_time_is_found() -> None:
     with pytest.raises(AssertionError):
         for seed in range(30):
             check(seed, closes_each=True)
+
+
+@pytest.mark.soak
+def test_a_table_that_has_ended_holds_nobody_back() -> None:
+    """Beside a table without end: the same rows, whenever Spark reads them and the driver finds that it has ended."""
+    emitted = 0
+    for seed in range(HISTORIES // 2):
+        history = finished_and_endless(seed)
+        ended = {table.source.table for table in history.tables if table.source.ends}
+        assert history.kept.closed == ended and history.kept.late == 0
+        assert Counter(map(repr, history.emitted)) == history.at_once([(table, ENDED) for table in ended]), seed
+        emitted += len(history.emitted)
+    assert emitted > HISTORIES // 2

@@ -10,7 +10,7 @@ from __future__ import annotations
 from collections import Counter
 from collections.abc import Callable, Sequence
 from copy import deepcopy
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from random import Random
 from typing import Any
 
@@ -103,12 +103,16 @@ class RunsOfAnOperator(History):
 
     runs = OperatedRun
 
-    def __init__(self, seed: int) -> None:
+    def __init__(self, seed: int, *, several: bool = False) -> None:
         draw = Random(seed)
         self.name, number, self.make = random_operator(draw)
+        while several and number < 2:
+            self.name, number, self.make = random_operator(draw)
         super().__init__(seed, idle=False, tables=number)
         self.operator, self.emitted = self.make(), list[Any]()
         self.united = self.name.partition(" ")[0] in ("tumble", "hop", "cumulate", "session") and number > 1
+        for table in self.tables:
+            table.united = self.united
 
     def arrive(self, table: Table) -> None:
         super().arrive(table)
@@ -123,12 +127,12 @@ class RunsOfAnOperator(History):
             if channel in (None, table.source.table)
         ]
 
-    def at_once(self) -> Counter[str]:
-        """The rows of one run, which reads all that there is in one micro-batch."""
+    def at_once(self, ends: Sequence[tuple[str | None, int]] = ((None, END_OF_INPUT),)) -> Counter[str]:
+        """The rows of one run, which reads all that there is in one micro-batch, and then these messages."""
         operator = self.make()
-        ends = [self.messages([(None, END_OF_INPUT)], table) for table in self.tables]
+        messages = [self.messages(ends, table) for table in self.tables]
         found = operator.batch([rows_of(table, table.read) for table in self.tables])
-        return Counter(map(repr, found + operator.batch(ends)))
+        return Counter(map(repr, found + operator.batch(messages)))
 
 
 def rows_of(table: Table, files: Sequence[File]) -> list[Event]:
@@ -146,12 +150,31 @@ def rows_of(table: Table, files: Sequence[File]) -> list[Event]:
 def random_runs(seed: int, *, closes_each: bool = False) -> RunsOfAnOperator:
     """One to five runs that leave windows open, some of which are killed, and a final one. A fault: `closes_each`."""
     history = RunsOfAnOperator(seed)
-    for table in history.tables:
-        table.united = history.united
     for _ in range(history.random.randint(1, 5)):
         for _ in range(history.random.randint(0, 4)):
             history.arrive(history.random.choice(history.tables))
         killed = history.random.random() < 0.3
         history.run(endless=False, closes=closes_each, steps=history.random.randint(1, 12) if killed else 500)
     history.run(endless=False, closes=True, steps=2000)
+    return history
+
+
+def finished_and_endless(seed: int) -> RunsOfAnOperator:
+    """Runs over tables that end and at least one without end, some of which are killed; the last one reads all that
+    there is."""
+    history = RunsOfAnOperator(seed, several=True)
+    endless = history.random.randrange(len(history.tables))
+    finished = history.random.choice([i for i in range(len(history.tables)) if i != endless])
+    for number, table in enumerate(history.tables):
+        ends = number == finished or (number != endless and history.random.random() < 0.5)
+        table.source = replace(table.source, ends=ends)
+    for _ in range(history.random.randint(1, 4)):
+        for _ in range(history.random.randint(0, 4)):
+            history.arrive(history.random.choice(history.tables))
+        history.run(endless=True, closes=False, steps=history.random.randint(5, 60))
+    last = history.runs(history, True, False)
+    for _ in range(60):
+        for action in (last.spark, last.spark, last.look):
+            action()
+    assert last.at_rest
     return history

@@ -95,7 +95,7 @@ class History:
             for i in range(number)
         ]
         self.kept = Checkpoint()
-        self.rows = 0
+        self.rows = self.arrived = 0
         self.starts = [self.random.randint(0, 60) for _ in self.tables]
 
     def arrive(self, table: Table) -> None:
@@ -106,7 +106,8 @@ class History:
         modified = self.random.choice([self.now, self.now + 3600, 0.0, 7.0])
         if self.random.random() < 0.7:  # in order; otherwise rows can be late, as they are in Flink
             modified = max([modified, *(file.modified for file in table.files)])
-        table.files.append(File(modified, rows, sum(len(each.files) for each in self.tables)))
+        table.files.append(File(modified, rows, self.arrived))
+        self.arrived += 1
         self.rows += len(rows)
 
     def run(self, *, endless: bool, closes: bool, steps: int) -> None:
