@@ -39,7 +39,7 @@ TOLD = (
     Told("COUNT", "APPROX_COUNT_DISTINCT(x)",
          "BIGINT; with `tvfsql.approx-count-distinct` = `hll` [by sketch](#sketches)", EXACT),
     Told("SUM SUM0", "SUM(x), SUM0(x)", f"{INTEGERS}DECIMAL(38, s)", OVERFLOW),
-    Told("AVG", "AVG(x)", f"{INTEGERS}DECIMAL(38, max(6, s)); of integers it is truncated", EXACT),
+    Told("AVG", "AVG(x) (MEAN)", f"{INTEGERS}DECIMAL(38, max(6, s)); of integers it is truncated", EXACT),
     Told("MIN MAX", "MIN(x), MAX(x)", "the same type", EXACT),
     Told("BOOL_AND BOOL_OR", "BOOL_AND(x) (EVERY), BOOL_OR(x) (SOME)", "BOOLEAN", EXACT),
     Told("FIRST_VALUE LAST_VALUE", "FIRST_VALUE(x), LAST_VALUE(x)",

@@ -68,7 +68,7 @@ CLASSES: dict[type[exp.Expr], str] = {
 # Spark's aggregates that sqlglot does not treat as aggregates.
 SPARK_AGGREGATES = frozenset(
     "approx_percentile approx_top_k approx_top_k_accumulate approx_top_k_combine "
-    "bitmap_construct_agg bitmap_or_agg bit_and bit_or bit_xor count_if "
+    "bitmap_and_agg bitmap_construct_agg bitmap_or_agg collect_union bit_and bit_or bit_xor count_if "
     "count_min_sketch group_id grouping grouping_id histogram_numeric hll_sketch_agg hll_union_agg kurtosis mode "
     "percentile percentile_approx percentile_cont percentile_disc regr_avgx regr_avgy regr_count "
     "regr_intercept regr_r2 regr_slope regr_sxx regr_sxy regr_syy skewness try_avg try_sum any_value "

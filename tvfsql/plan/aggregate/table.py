@@ -385,6 +385,7 @@ OCCURRENCES = AggregateFunction(
 FUNCTIONS = {**AGGREGATES, OCCURRENCES.name: OCCURRENCES}
 ALIASES = {
     "AVERAGE": "AVG",
+    "MEAN": "AVG",
     "EVERY": "BOOL_AND",
     "SOME": "BOOL_OR",
     "STDDEV": "STDDEV_SAMP",
