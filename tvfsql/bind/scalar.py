@@ -30,7 +30,7 @@ from tvfsql.plan.aggregate.chosen_values import ChosenValues
 from tvfsql.plan.aggregate.lists import LISTS, multiset
 from tvfsql.plan.aggregate.sketches import Sketch
 from tvfsql.plan.aggregate.table import AGGREGATES, ALIASES
-from tvfsql.plan.values.scalar import Scalar
+from tvfsql.plan.values.scalar import Scalar, text
 from tvfsql.plan.values.types import UNKNOWN, SqlType, shown
 from tvfsql.plan.values.user_function import UserFunction
 from tvfsql.syntax import ast
@@ -204,6 +204,8 @@ def checked(made: Scalar, of: Resolved, clause: str) -> Scalar:
     if made.type not in (UNKNOWN, "boolean"):
         span = span_of(of.tree, of.span)
         raise BindError(f"{clause} takes a condition, but this is {shown(made.type)}", span=span)
+    if isinstance(of.tree.unnest(), exp.Null):  # Spark takes no NULL without a type there
+        return text("CAST(NULL AS BOOLEAN)", "boolean")
     return made
 
 

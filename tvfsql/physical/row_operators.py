@@ -106,6 +106,8 @@ class StreamKeepRow(RowOperator, Deduplicate):
         if self.retention:
             return None
         of = f" of {', '.join(self.partition)}" if self.partition else ""
+        if self.event:
+            return f"the first rows by processing time keep every value{of}"
         return f"deduplication keeps every value{of}; SET 'table.exec.state.ttl' = '1 d' drops idle ones"
 
     def details(self) -> Iterator[tuple[str, str]]:

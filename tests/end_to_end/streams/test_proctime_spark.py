@@ -110,3 +110,33 @@ def test_in_batch_processing_time_is_one_instant(spark: SparkSession, tmp_path: 
     assert [row.n for row in found] == [50] * 3
     assert len({moment for row in found for moment in (row.first, row.last, row.now)}) == 1
     assert len({row.window_end - row.window_start for row in found}) == 1
+
+
+def test_first_rows_by_processing_time_are_in_windows_by_event_time(spark: SparkSession, tmp_path: Path) -> None:
+    """As in Flink: a row comes when it arrives, whatever its time, and watermarks of event time go on. A key is
+    remembered by the next run."""
+    rows, made = tmp_path / "rows", tmp_path / "made"
+    rows.mkdir()
+    script = f"""
+        CREATE TABLE src (id STRING, v INT, ts TIMESTAMP(3), pt AS PROCTIME(), WATERMARK FOR ts AS ts)
+        WITH ('connector' = 'filesystem', 'path' = '{rows}', 'format' = 'csv');
+        CREATE TABLE made (start TIMESTAMP(3), n BIGINT, s INT)
+        WITH ('connector' = 'filesystem', 'path' = '{made}', 'format' = 'csv');
+        CREATE VIEW firsts AS SELECT id, v, ts
+        FROM (SELECT *, ROW_NUMBER() OVER (PARTITION BY id ORDER BY pt) AS rn FROM src) WHERE rn = 1;
+        INSERT INTO made SELECT window_start, COUNT(*), SUM(v)
+        FROM TABLE(TUMBLE(TABLE firsts, DESCRIPTOR(ts), INTERVAL '1' MINUTE)) GROUP BY window_start, window_end"""
+    first = (
+        "a,1,2024-01-01 00:00:10",
+        "a,10,2024-01-01 00:00:20",
+        "b,2,2024-01-01 00:00:30",
+        "c,4,2024-01-01 00:01:10",
+    )
+    (rows / "1.csv").write_text("\n".join(first))
+    Session(spark, mode="streaming", checkpoint=tmp_path / "cp", final=False).execute(script)
+    (rows / "2.csv").write_text("c,8,2024-01-01 00:01:05\nd,16,2024-01-01 00:01:30\ne,32,2024-01-01 00:00:50\n")
+    session = Session(spark, mode="streaming", checkpoint=tmp_path / "cp", final=True)
+    session.execute(script)
+    found = sorted(line for file in made.glob("*.csv") for line in file.read_text().splitlines())
+    assert found == ["2024-01-01T00:00:00.000,2,3", "2024-01-01T00:01:00.000,2,20"]
+    assert session.counts["numLateRecordsDropped"] == 1  # e: its window had fired

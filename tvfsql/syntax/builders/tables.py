@@ -5,14 +5,17 @@ from __future__ import annotations
 from collections.abc import Iterator
 from dataclasses import replace
 
-from lark import Tree
+from lark import Token, Tree
 
-from tvfsql.errors import SqlSyntaxError
+from tvfsql.errors import Span, SqlSyntaxError
 from tvfsql.syntax import ast, statements
 from tvfsql.syntax.builders.window_calls import Builder, Node, child, children, found, has
 from tvfsql.syntax.calls import decoded
-from tvfsql.syntax.tokens import tokens_of
+from tvfsql.syntax.tokens import place_of, tokens_of, unquote
 from tvfsql.syntax.type_words import declared_type
+
+ENDS = ("NAME", "QUOTED", "STRING", "NUMBER", "CLOSE")  # kinds of words that can end an expression
+GO_ON = ("AND", "OR", "NOT", "IN", "IS", "LIKE", "BETWEEN", "THEN", "ELSE", "WHEN", "CASE")  # and words that cannot
 
 
 class TableBuilder(Builder):
@@ -97,11 +100,24 @@ class TableBuilder(Builder):
 
     def positions(self, tree: Node) -> Iterator[statements.Position]:
         """The places of columns with FIRST or AFTER."""
-        for part in children(tree, "column"):
-            position = child(part, "position")
-            if position is not None:
+        for part in tree.children:
+            if isinstance(part, Tree) and part.data == "column" and (position := child(part, "position")) is not None:
                 after = child(position, "identifier")
                 yield statements.Position(self.name(found(part, "identifier")), self.name(after) if after else None)
+            if isinstance(part, Tree) and part.data == "computed" and (words := self.place_words(part)):
+                named = ast.Name(unquote(words[1]), place_of(words[1])) if words[1:] else None
+                yield statements.Position(self.name(found(part, "identifier")), named)
+
+    def place_words(self, tree: Node) -> list[Token]:
+        """FIRST, or AFTER and a name, behind the expression of a computed column. The grammar reads them as parts of
+        it, because they may be names.
+        """
+        words = tokens_of(self.sql, self.span(found(tree, "expression")))
+        for count, word in ((1, "FIRST"), (2, "AFTER")):
+            before = words[-count - 1 : -count]
+            if before and words[-count].upper() == word and (before[0].isalnum() or before[0].type in ENDS):
+                return [] if before[0].upper() in GO_ON else words[-count:]
+        return []
 
     def column(self, tree: Node) -> statements.Column:
         kind = found(tree, "type")
@@ -124,8 +140,10 @@ class TableBuilder(Builder):
     def expression(self, tree: Node) -> ast.Expr:
         from tvfsql.syntax.queries.reader import parse_scalar
 
-        expression = found(tree, "expression")
-        return parse_scalar(self.text(expression), self.span(expression))
+        span = self.span(found(tree, "expression"))
+        if tree.data == "computed" and (words := self.place_words(tree)):
+            span = Span(span.start, place_of(words[0]).start)
+        return parse_scalar(self.sql[span.start : span.end], span)
 
     def comment(self, tree: Node) -> str | None:
         comment = child(tree, "comment")
