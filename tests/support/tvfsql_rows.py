@@ -154,7 +154,11 @@ def of_flink(value: Any, kind: str) -> Any:
     if value is None:
         return None
     if kind.startswith("TIMESTAMP"):
-        return shown(datetime.fromisoformat(value))
+        when = datetime.fromisoformat(value)
+        if "(3)" in kind:  # PyFlink reads milliseconds as a float: .513 is .512999
+            when += timedelta(microseconds=500)
+            when -= timedelta(microseconds=when.microsecond % 1000)
+        return shown(when)
     if kind.startswith(("DOUBLE", "FLOAT")):
         return number(float(value), kind)
     return value
