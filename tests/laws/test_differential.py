@@ -7,17 +7,19 @@ tests/support/differential.py writes. `make soak` asks Flink about new ones, if 
 from __future__ import annotations
 
 import random
+from collections import Counter
 from collections.abc import Callable
 from pathlib import Path
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any, cast
 
 import pytest
 from choices import Choices, Tree, smallest
 from conformance import MODES, Situation
-from differential import Tvfsql, differences, judged, kept_scripts
+from differential import Found, Tvfsql, differences, judged, kept_scripts, reduced
 from flink_process import installed
 from known_differences import KNOWN
 from random_scripts import random_script
+from tvfsql_rows import Answer
 from tvfsql_rows import script as script_text
 
 from examples import ONE_IN, SOAK
@@ -125,6 +127,33 @@ def test_the_smallest_choices_that_fail() -> None:
 
     first = next(made for seed in range(99) if fails(made := made_by(text, seed)) and len(str(made)) > 60)
     assert text(Choices(given=smallest(first, fails))) == "c"
+
+
+class Same:
+    """A Flink that has no row for anything."""
+
+    def ask(self, asked: dict[str, Any]) -> dict[str, Any]:
+        return {"types": [], "rows": []}
+
+
+class Wrong:
+    """A tvfsql that has a row too many where a script has CUMULATE and a table the row with this id."""
+
+    def answer(self, script: Situation) -> Answer:
+        text = " ".join([*script.views, script.sql])
+        wrong = "CUMULATE" in text and any(row[1] == 7 for table in script.tables for row in table.rows)
+        return Answer(Counter({"[]": int(wrong)}))
+
+
+def test_a_script_that_differs_is_made_smaller() -> None:
+    scripts = ((seed, *random_script(seed, "batch")) for seed in range(200))
+    seed, script, made, _ = next(each for each in scripts if "CUMULATE" in each[1].sql and len(each[1].sql) > 800)
+    found = Found(seed, script, made, {}, judged(script, Same().ask({}), Wrong().answer))
+    assert found.verdict.bad
+    smaller, verdict = reduced(found, "batch", cast("Any", Same()), cast("Any", Wrong()))
+    assert verdict.kind == "rows" and "CUMULATE" in smaller.sql
+    assert len(smaller.sql) < len(script.sql) / 2
+    assert sum(len(table.rows) for table in smaller.tables) < sum(len(table.rows) for table in script.tables) / 2
 
 
 def made_by(text: Callable[[Choices], str], seed: int) -> Tree:
