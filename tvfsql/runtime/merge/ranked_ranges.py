@@ -15,6 +15,8 @@ import numpy as np
 
 from tvfsql.runtime.arrow.columns import Ints, Mask
 
+PIECE = 1 << 15  # ranks
+
 
 class Found(NamedTuple):
     """For each rank the code of its value, and the ranks [first, stop) that this value has in the range."""
@@ -53,9 +55,19 @@ class RankedRanges:
 
     def at(self, lo: Ints, hi: Ints, ranks: Ints) -> Found:
         """The values at these ranks (0: the least) of the ranges [lo, hi). Each rank must be below the total."""
+        pieces = [
+            self._piece(lo[i : i + PIECE], hi[i : i + PIECE], ranks[i : i + PIECE]) for i in range(0, len(lo), PIECE)
+        ]
+        if not pieces:
+            return Found(*(np.zeros(0, dtype=np.int64) for _ in Found._fields))
+        return Found(*map(np.concatenate, zip(*pieces, strict=True)))
+
+    def _piece(self, lo: Ints, hi: Ints, ranks: Ints) -> Found:
+        """The same for a few ranks, which stay in the processor's cache from level to level."""
         left, codes = ranks, np.zeros(len(ranks), dtype=np.int64)
         for bit, zeros, numbers in self.levels:
-            low, high, below = zeros[lo], zeros[hi], numbers[hi] - numbers[lo]
+            low, high = zeros[lo], zeros[hi]
+            below = high - low if numbers is zeros else numbers[hi] - numbers[lo]
             one = left >= below
             codes += one.astype(np.int64) << bit
             left = np.where(one, left - below, left)
