@@ -79,7 +79,7 @@ bench-flink: .venv-flink/.installed  ## install Flink for `make bench`, in .venv
 differential: $(DONE) .venv-flink/.installed  ## ask Flink and tvfsql for the rows of N=100 random scripts from SEED=1 on, in both modes
 	$(BIN)/python tests/support/differential.py $(or $(SEED),1) $(or $(N),100)
 
-fuzz: $(DONE)  ## try N=100000 mutants of SQL texts: each is refused, or makes a program
+fuzz: $(DONE)  ## try N=100000 mutants of SQL texts: each is refused or makes a program, and changes no file of others
 	$(BIN)/python tests/support/fuzz.py $(or $(N),100000)
 
 hostile: $(DONE)  ## try N=20000 hostile names and texts: they come out of Spark as they went in, or are refused

@@ -64,7 +64,7 @@ def test_cuts_and_restarts_change_no_row(spark: SparkSession, tmp_path: Path, mo
 def test_a_restart_before_each_of_many_micro_batches_changes_no_row(spark: SparkSession, tmp_path: Path) -> None:
     """Each run has the rows of one micro-batch; there are 100 of them in `make soak`. A run without rows adds none."""
     query, window = HOP
-    batches = random_batches(random.Random(1), late=True, batches=100 if SOAK else 5, rows=12)
+    batches = random_batches(random.Random(1), late=True, batches=100 if SOAK else 3, rows=12)
     rows: Counter[Out] = Counter()
     dropped = 0
     for number in range(1, len(batches) + 1):
