@@ -126,6 +126,12 @@ FROM TABLE(HOP({OVER}, INTERVAL '10' SECOND, INTERVAL '10' MINUTE)) GROUP BY win
         before="CREATE FUNCTION weightedAvg AS 'user_functions.WeightedAvg' LANGUAGE PYTHON; "
         "CREATE FUNCTION seen AS 'user_functions.Seen' LANGUAGE PYTHON;",
     ),
+    "sketches": Old(
+        "SELECT window_start, window_end, item, APPROX_PERCENTILE(price, ARRAY[0.5, 0.9]) AS p, "
+        "KLL_SKETCH_GET_N_BIGINT(KLL_SKETCH_AGG_BIGINT(price, 8)) AS n, APPROX_TOP_K(price, 2, 3) AS top, "
+        "HLL_SKETCH_ESTIMATE(HLL_SKETCH_AGG(price)) AS h, THETA_SKETCH_ESTIMATE(THETA_SKETCH_AGG(item)) AS t "
+        f"FROM TABLE(HOP({OVER}, INTERVAL '1' MINUTE, INTERVAL '5' MINUTE)) GROUP BY window_start, window_end, item"
+    ),
     "on_event": Old(
         TOTALS.format(window=f"TUMBLE({OVER}, INTERVAL '5' MINUTE)"),
         before="ALTER TABLE bid SET ('scan.watermark.emit.strategy' = 'on-event');",
