@@ -136,14 +136,18 @@ class RunsOfAnOperator(History):
 
 
 def rows_of(table: Table, files: Sequence[File]) -> list[Event]:
-    """The rows of files as events. What a row has follows from its file and place."""
+    """The rows of files as events. What a row has follows from its file and place.
+
+    A watermark lags by 1 ms more than rows do, because a row at the very end of a session that has just closed would be
+    of that session if it came earlier.
+    """
     number = table.source.table.removeprefix("t")
     channel = f"{int(number) + 1}/" if table.united else None
     events = []
     for file in files:
         draw = Random(file.name)
         for ts in file.rows:
-            events.append(Event(draw.choice("abc"), ts, ts - DELAY, draw.randint(0, 9), channel))
+            events.append(Event(draw.choice("abc"), ts, ts - DELAY - 1, draw.randint(0, 9), channel))
     return events
 
 

@@ -7,7 +7,6 @@ from dataclasses import dataclass, field
 from tvfsql.catalog.connectors import Connector
 from tvfsql.catalog.history import History
 from tvfsql.plan.node import Field
-from tvfsql.plan.values.declared_types import DeclaredType
 from tvfsql.plan.values.scalar import Scalar, quoted
 from tvfsql.plan.values.types import SqlType
 
@@ -17,7 +16,7 @@ class TableColumn:
     """A column of a table: read from the source, or computed from other columns (`scalar`).
 
     `metadata` is the connector's name for a column that is not part of the row itself; `virtual`: it is never written.
-    `nullable`: it is not declared NOT NULL. `declared` is the type as CREATE TABLE has it; None: of a query.
+    `nullable`: it is not declared NOT NULL. `sized` is `DeclaredType.sized`.
     """
 
     name: str
@@ -27,7 +26,7 @@ class TableColumn:
     metadata: str | None = None
     virtual: bool = False
     nullable: bool = True
-    declared: DeclaredType | None = None
+    sized: str | None = None
 
 
 @dataclass(frozen=True)

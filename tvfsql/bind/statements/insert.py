@@ -20,7 +20,6 @@ from tvfsql.plan import nodes
 from tvfsql.plan.analysis.properties import window_of
 from tvfsql.plan.node import Field, Node
 from tvfsql.plan.nodes import Item, Project
-from tvfsql.plan.values.declared_types import DeclaredType
 from tvfsql.plan.values.scalar import Scalar, column, free_name, template, text
 from tvfsql.plan.values.types import SqlType, ddl, is_number, is_time, shown
 from tvfsql.syntax import ast, statements
@@ -130,28 +129,13 @@ def _stored(part: TableColumn, given: Mapping[str, Field]) -> Scalar:
         return text(f"CAST(NULL AS {ddl(part.type)})", part.type)
     source = given[part.name]
     value = column(source.name, source.type)
-    if (of_length := _of_length(part.declared)) is not None:
-        return scalar.fit_column(source.name, source.type, of_length)
+    if part.sized is not None:
+        return scalar.fit_column(source.name, source.type, part.sized)
     if source.type == part.type:
         return value
     if "timestamp" in source.type:
         return scalar.cast_column(source.name, source.type, part.type)
     return template(f"CAST({{x}} AS {ddl(part.type)})", {"x": value}, part.type)
-
-
-def _of_length(declared: DeclaredType | None) -> str | None:
-    """The type, as a CAST has it, to which a stored value is cut or padded; None if it has no length. The milliseconds
-    of a TIMESTAMP(3) are not cut from microseconds.
-    """
-    if declared is None:
-        return None
-    if declared.length is not None:
-        text = declared.kind == "string"
-        word = ("CHAR" if text else "BINARY") if declared.fixed else ("VARCHAR" if text else "VARBINARY")
-        return f"{word}({declared.length})"
-    if declared.digits is not None and declared.digits < 3:
-        return f"{'TIMESTAMP' if declared.kind == 'timestamp_ntz' else 'TIMESTAMP_LTZ'}({declared.digits})"
-    return None
 
 
 def _not_null(value: Scalar, of: str) -> Scalar:

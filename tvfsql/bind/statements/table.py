@@ -98,9 +98,8 @@ def bind_table(create: statements.CreateTable) -> Table:
 
 def _column(part: statements.Column) -> TableColumn:
     nullable = part.declared is None or part.declared.nullable
-    return TableColumn(
-        part.name.text, part.type, None, part.comment, part.metadata, part.virtual, nullable, part.declared
-    )
+    sized = part.declared.sized if part.declared else None
+    return TableColumn(part.name.text, part.type, None, part.comment, part.metadata, part.virtual, nullable, sized)
 
 
 def _check_metadata(part: TableColumn, connector: Connector, span: Span) -> None:

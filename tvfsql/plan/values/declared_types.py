@@ -21,6 +21,19 @@ class DeclaredType:
     length: int | None = None
     fixed: bool = False
 
+    @property
+    def sized(self) -> str | None:
+        """The type, as a CAST has it, to which INSERT cuts or pads values; None if it leaves them as they are. The
+        milliseconds of a TIMESTAMP(3) are not cut from microseconds.
+        """
+        if self.length is not None:
+            text = self.kind == "string"
+            word = ("CHAR" if text else "BINARY") if self.fixed else ("VARCHAR" if text else "VARBINARY")
+            return f"{word}({self.length})"
+        if self.digits is not None and self.digits < 3:
+            return f"{'TIMESTAMP' if self.kind == 'timestamp_ntz' else 'TIMESTAMP_LTZ'}({self.digits})"
+        return None
+
 
 def undeclared(kind: SqlType) -> DeclaredType:
     """The type of a column that a query made: all of it may be NULL, and a TIMESTAMP has any digits."""
