@@ -170,7 +170,7 @@ def test_random_streams(
 @pytest.mark.parametrize("kind", ["inner", "full"])
 def test_state_is_bounded_over_days(kind: str) -> None:
     """Rows every minute for a day (three in `make soak`), bounds of an hour: the state holds about an hour of both
-    sides."""
+    sides, and in an outer join a mark for each row that has a partner."""
     stream = RowStream(joining(kind, -60 * MINUTE, 0))
     given_out, most = 0, 0
     for minute in range(0, DAYS * 24 * 60, 5):
@@ -182,7 +182,7 @@ def test_state_is_bounded_over_days(kind: str) -> None:
     given_out += len(stream.batch([END], [END]))
     pairs = DAYS * 24 * 60 - 30
     assert given_out == (pairs if kind == "inner" else pairs + 60)
-    assert most <= 90
+    assert most <= (90 if kind == "inner" else 120)
     assert stream.empty
 
 
