@@ -82,7 +82,8 @@ class Signed:
         _, finish, of_counts, of_rows = row.templates(kind)
         if call.user:
             left = "{net}.x" if call.distinct else EACH
-            return finished(call, finish, {"state": template(left, {"net": self._net(call, "{row}", nulls=True)})})
+            rows = template(left, {"net": self._net(call, "{row}", nulls=True)})
+            return finished(call, finish, {part.suffix: rows for part in row.partials})
         if call.distinct and row.distinct_rows:
             return self._of_bag(call, (row.distinct_rows,), of_rows)
         if call.distinct:
