@@ -63,11 +63,9 @@ def test_the_table_of_aggregates_is_what_their_rows_say() -> None:
 
 
 @pytest.mark.parametrize("block", SQL, ids=str)
-def test_sql_compiles_in_the_modes_that_it_is_for(
-    block: Block, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
-) -> None:
+def test_sql_compiles_in_the_modes_that_it_is_for(block: Block, tmp_path: Path) -> None:
     for mode in MODES:
-        session = with_tables(block, Session(mode=mode), tmp_path, monkeypatch)
+        session = with_tables(block, Session(mode=mode), tmp_path)
         if mode in block.modes:
             assert outcomes(session, block)
         else:  # a fragment is for none
@@ -123,12 +121,10 @@ def test_the_program_that_the_readme_shows_is_part_of_what_its_query_compiles_to
 @pytest.mark.spark
 @pytest.mark.soak
 @pytest.mark.parametrize(("block", "mode"), SHOWN, ids=lambda value: str(value))
-def test_sql_gives_the_rows_that_are_shown(
-    block: Block, mode: str, spark: SparkSession, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
-) -> None:
+def test_sql_gives_the_rows_that_are_shown(block: Block, mode: str, spark: SparkSession, tmp_path: Path) -> None:
     """The rows in any order, but where ORDER BY gives one."""
     folder = shutil.copytree(block.tables.parent, tmp_path / "page")
-    session = with_tables(block, Session(spark, mode=mode), folder, monkeypatch)
+    session = with_tables(block, Session(spark, mode=mode), folder)
     *_, result = session.execute(block.text)
     ordered = isinstance(result.outcome, Compiled) and "ORDER BY" in block.text.rpartition(")")[2]
     found, shown = result.text("table").splitlines(), block.rows.splitlines()
@@ -148,11 +144,10 @@ def test_the_python_of_the_readme_runs() -> None:
     assert "== PySpark ==" in done.stdout and "120835" in done.stdout  # departures from EWR
 
 
-def with_tables(block: Block, session: Session, folder: Path, monkeypatch: pytest.MonkeyPatch) -> Session:
+def with_tables(block: Block, session: Session, folder: Path) -> Session:
     """The session with the page's tables, whose paths start at a folder; there are the files, too, that it shows."""
     for name, text in block.files.items():
         (folder / name).write_text(text, encoding="utf-8")
-    monkeypatch.syspath_prepend(str(folder))
     session.script.folder = str(folder)
     list(session.script.outcomes(block.tables.read_text(encoding="utf-8")))
     return session

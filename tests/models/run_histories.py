@@ -118,6 +118,13 @@ class RunsOfAnOperator(History):
         super().arrive(table)
         table.files[-1].modified = max(file.modified for file in table.files)
 
+    def touches(self) -> bool:
+        """Whether a row is at the very end of a session of its key: it is of that session only if it comes before the
+        session closes."""
+        gap = getattr(getattr(getattr(self.operator, "operator", None), "window", None), "gap", 0)
+        times = {(event.key, event.ts) for table in self.tables for event in rows_of(table, table.read)}
+        return bool(gap) and any((key, ts + gap) in times for key, ts in times if ts is not None)
+
     def messages(self, messages: Sequence[tuple[str | None, int]], table: Table) -> list[Event]:
         """Messages of the driver to a table."""
         to = f"{self.tables.index(table) + 1}/" if self.united else ""
@@ -136,18 +143,14 @@ class RunsOfAnOperator(History):
 
 
 def rows_of(table: Table, files: Sequence[File]) -> list[Event]:
-    """The rows of files as events. What a row has follows from its file and place.
-
-    A watermark lags by 1 ms more than rows do, because a row at the very end of a session that has just closed would be
-    of that session if it came earlier.
-    """
+    """The rows of files as events. What a row has follows from its file and place."""
     number = table.source.table.removeprefix("t")
     channel = f"{int(number) + 1}/" if table.united else None
     events = []
     for file in files:
         draw = Random(file.name)
         for ts in file.rows:
-            events.append(Event(draw.choice("abc"), ts, ts - DELAY - 1, draw.randint(0, 9), channel))
+            events.append(Event(draw.choice("abc"), ts, ts - DELAY, draw.randint(0, 9), channel))
     return events
 
 
