@@ -74,7 +74,7 @@ class Rows:
         return {*names} <= {each.name for each in self.columns}
 
     def kind(self, name: str) -> str:
-        """The kind of a column, empty if there is none."""
+        """The kind of a column; empty without a column."""
         return next((each.kind for each in self.columns if each.name == name), "")
 
     @property

@@ -100,7 +100,7 @@ def of_order(
 
 
 def multiset_of(name: str) -> AggregateFunction:
-    """The row of a multiset of all values that are not NULL; empty if there are none."""
+    """The row of a multiset of all values that are not NULL; empty without such values."""
     values = BY_TIME.kept(nulls=False)
     return AggregateFunction(
         name,

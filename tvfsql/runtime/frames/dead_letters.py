@@ -100,5 +100,5 @@ def _bad(text: str, times: Mapping[str, str] | None) -> Column:
 
 
 def _far(time: str, kind: str) -> Column:
-    """Whether a time is none of the years 1 to 9999, which Flink has. An instant may be in them in any zone."""
+    """Whether a time is outside the years 1 to 9999, which Flink has. An instant may be in them in any zone."""
     return F.coalesce(~F.expr(RANGES[kind].format(time)), F.lit(False))

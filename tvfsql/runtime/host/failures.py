@@ -85,7 +85,7 @@ KNOWN = (
     ),
     Failure(
         r"USER_RAISED_EXCEPTION\] \[TVFSQL_FAR_TIME\] (.*?): (.*?)(?: SQLSTATE|\n|$)",
-        "the time column {0} has {1}, which is none of the years 1 to 9999",
+        "the time column {0} has {1}, which is outside the years 1 to 9999",
         f"SET 'table.exec.source.rowtime-null-handling' = 'DROP' drops such rows; {HINT}",
     ),
     Failure(
