@@ -28,6 +28,7 @@ from tvfsql.syntax.type_words import parse_type
 
 AGGREGATE = ("create_accumulator", "accumulate", "get_value")  # the methods of an aggregate; merge is optional
 OF_ROWS = "of_rows"  # the method of an aggregate over all rows of a window
+_appended: set[str] = set()  # folders of scripts that this process has added to Python's search path
 SIGNATURES = {
     "create_accumulator": "def create_accumulator(self)",
     "accumulate": "def accumulate(self, accumulator, value)",
@@ -61,10 +62,31 @@ def bind_function(create: statements.CreateFunction, folder: str) -> UserFunctio
         raise BindError(f"{create.path!r} is not the path of a Python function", span=create.path_span, hint=hint)
     place = os.path.abspath(folder)
     found = _loaded(module, name, place, create.path_span)
-    made = _described(create.name.text, module, name, found, create.path_span)
-    top = getattr(sys.modules[parts[0]], "__file__", None) or ""
-    at = os.path.dirname(top if os.path.basename(top) != "__init__.py" else os.path.dirname(top))
-    return replace(made, folder=place) if os.path.abspath(at) == place else made
+    described = _described(create.name.text, module, name, found, create.path_span)
+    source = getattr(sys.modules[parts[0]], "__file__", None) or ""
+    at = os.path.abspath(os.path.dirname(_top(source)))
+    _check_same(parts[0], source, place, create.path_span)
+    return replace(described, folder=at) if at in {place, *_appended} else described
+
+
+def _top(source: str) -> str:
+    """The file of a module, the folder of a package."""
+    return os.path.dirname(source) if os.path.basename(source) == "__init__.py" else source
+
+
+def _check_same(module: str, source: str, folder: str, span: Span) -> None:
+    """Check that an imported module is the one beside the script. Raises BindError.
+
+    Python imports a name once, so that the function of a script would come from the module of another script.
+    """
+    own = next(filter(os.path.exists, (os.path.join(folder, module, "__init__.py"), f"{folder}/{module}.py")), None)
+    if own is None or not source or os.path.realpath(own) == os.path.realpath(source):
+        return
+    with open(own, "rb") as mine, open(source, "rb") as other:
+        if mine.read() != other.read():
+            hint = f"rename {os.path.basename(_top(own))}, or run this script in a process of its own"
+            problem = f"Python has already imported another module {module}, from {_top(source)}"
+            raise BindError(problem, span=span, hint=hint)
 
 
 def function_of(name: str, found: Any) -> UserFunction:
@@ -92,6 +114,7 @@ def _loaded(module: str, name: str, folder: str, span: Span) -> Any:
     """Import the object; `folder` is appended to Python's search path. Raises BindError."""
     if folder not in map(os.path.abspath, sys.path):
         sys.path.append(folder)
+        _appended.add(folder)
         importlib.invalidate_caches()
     try:
         loaded = importlib.import_module(module)
