@@ -155,33 +155,19 @@ def rows_of(table: Table, files: Sequence[File]) -> list[Event]:
 
 
 def random_runs(seed: int, *, closes_each: bool = False) -> RunsOfAnOperator:
-    """One to five runs that leave windows open, some of which are killed, and a final one. A fault: `closes_each`."""
+    """Runs over growing tables, and a final one. A fault: `closes_each`."""
     history = RunsOfAnOperator(seed)
-    for _ in range(history.random.randint(1, 5)):
-        for _ in range(history.random.randint(0, 4)):
-            history.arrive(history.random.choice(history.tables))
-        killed = history.random.random() < 0.3
-        history.run(endless=False, closes=closes_each, steps=history.random.randint(1, 12) if killed else 500)
-    history.run(endless=False, closes=True, steps=2000)
+    history.bounded_runs(closes_each=closes_each)
     return history
 
 
 def finished_and_endless(seed: int) -> RunsOfAnOperator:
-    """Runs over tables that end and at least one without end, some of which are killed; the last one reads all that
-    there is."""
+    """Runs over tables that end and at least one without end; the last one reads all that there is."""
     history = RunsOfAnOperator(seed, several=True)
     endless = history.random.randrange(len(history.tables))
     finished = history.random.choice([i for i in range(len(history.tables)) if i != endless])
     for number, table in enumerate(history.tables):
         ends = number == finished or (number != endless and history.random.random() < 0.5)
         table.source = replace(table.source, ends=ends)
-    for _ in range(history.random.randint(1, 4)):
-        for _ in range(history.random.randint(0, 4)):
-            history.arrive(history.random.choice(history.tables))
-        history.run(endless=True, closes=False, steps=history.random.randint(5, 60))
-    last = history.runs(history, True, False)
-    for _ in range(60):
-        for action in (last.spark, last.spark, last.look):
-            action()
-    assert last.at_rest
+    history.endless_runs()
     return history

@@ -7,7 +7,7 @@ the model says how far the watermark may have come.
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator
 from dataclasses import dataclass, field
 from random import Random
 from typing import Any
@@ -113,6 +113,33 @@ class History:
     def run(self, *, endless: bool, closes: bool, steps: int) -> None:
         """One run, which is killed if it has not ended after `steps` actions."""
         self.runs(self, endless, closes).go(steps)
+
+    def bounded_runs(self, *, closes_each: bool = False, last: int = 2000) -> None:
+        """One to five runs over growing tables that leave windows open, some of which are killed, and a final one of up
+        to `last` actions. A fault: `closes_each`."""
+        for _ in self.arrivals(5):
+            killed = self.random.random() < 0.3
+            self.run(endless=False, closes=closes_each, steps=self.random.randint(1, 12) if killed else last // 2)
+        self.run(endless=False, closes=True, steps=last)
+
+    def endless_runs(self) -> Run:
+        """Runs beside tables without end, which are killed; the last one, which it returns, goes on until nothing comes
+        any more."""
+        for _ in self.arrivals(4):
+            self.run(endless=True, closes=False, steps=self.random.randint(5, 60))
+        last = self.runs(self, True, False)
+        for _ in range(60):
+            for action in (last.spark, last.spark, last.look):
+                action()
+        assert last.at_rest
+        return last
+
+    def arrivals(self, runs: int) -> Iterator[None]:
+        """Files that come before each of one to `runs` runs."""
+        for _ in range(self.random.randint(1, runs)):
+            for _ in range(self.random.randint(0, 4)):
+                self.arrive(self.random.choice(self.tables))
+            yield
 
     @property
     def counted(self) -> int:
@@ -260,25 +287,3 @@ class Run:
 
 
 History.runs = Run
-
-
-def bounded(seed: int, *, closes_each: bool = False) -> Iterator[History]:
-    """A history of runs over growing folders, some of which are killed, and a final one."""
-    history = History(seed, idle=False)
-    for _ in range(history.random.randint(1, 5)):
-        for _ in range(history.random.randint(0, 4)):
-            history.arrive(history.random.choice(history.tables))
-        kill = history.random.random() < 0.3
-        history.run(endless=False, closes=closes_each, steps=history.random.randint(1, 12) if kill else 2000)
-    history.run(endless=False, closes=True, steps=4000)
-    yield history
-
-
-def endless(seed: int) -> Sequence[History]:
-    """A history of runs beside tables without end, with lulls; the last one goes on until nothing comes any more."""
-    history = History(seed, idle=True)
-    for _ in range(history.random.randint(1, 4)):
-        for _ in range(history.random.randint(0, 4)):
-            history.arrive(history.random.choice(history.tables))
-        history.run(endless=True, closes=False, steps=history.random.randint(5, 60))
-    return [history]

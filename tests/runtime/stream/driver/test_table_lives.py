@@ -5,7 +5,7 @@ from __future__ import annotations
 from typing import Any
 
 import pytest
-from stream_lives import Run, bounded, endless
+from stream_lives import History
 
 from examples import SOAK
 from tvfsql.runtime.stream.lives import table_lives
@@ -19,38 +19,32 @@ HISTORIES = 5_000 if SOAK else FEW  # of each kind
 
 def check_bounded(seed: int, **faults: Any) -> None:
     """Runs over growing folders keep what one run keeps: rows are late by the order of files only."""
-    for history in bounded(seed, **faults):
-        assert not history.kept.windows, "the final run fires everything"
-        assert history.kept.valve[0] == END_OF_INPUT
-        read = {id(file) for table in history.tables for file in table.read}
-        pinned = [file for table in history.tables for file in table.pinned or ()]
-        assert all(id(file) in read for file in pinned), "the final run reads all that there was at its start"
-        assert history.counted + history.kept.late == sum(
-            len(file.rows) for table in history.tables for file in table.read
-        )
+    history = History(seed, idle=False)
+    history.bounded_runs(**faults)
+    assert not history.kept.windows, "the final run fires everything"
+    assert history.kept.valve[0] == END_OF_INPUT
+    read = {id(file) for table in history.tables for file in table.read}
+    pinned = [file for table in history.tables for file in table.pinned or ()]
+    assert all(id(file) in read for file in pinned), "the final run reads all that there was at its start"
+    assert history.counted + history.kept.late == sum(len(file.rows) for table in history.tables for file in table.read)
 
 
 def check_endless(seed: int) -> None:
     """Tables that have ended hold nobody back; those that are idle do not either."""
-    for history in endless(seed):
-        last = Run(history, endless=True, closes=False)
-        for _ in range(40):
-            for action in (last.spark, last.spark, last.look):
-                action()
-        assert last.at_rest
-        names = [f"{i}/" for i in range(1, len(history.tables) + 1)] if len(history.tables) > 1 else [""]
-        valve = Valve.load(*history.kept.valve, names)
-        for table, name in zip(history.tables, names, strict=True):
-            if table.source.ends:
-                assert valve.channels[name].watermark == ENDED, "it has been read to its end"
-        live = [table for table in history.tables if not table.source.ends]
-        if not live:
-            assert valve.watermark == END_OF_INPUT
-        history.now += 1000
-        for action in (last.look, last.spark, last.spark, last.look):
-            action()
-        valve = Valve.load(*history.kept.valve, names)
-        assert all(valve.channels[name].idle or valve.channels[name].ended for name in names)
+    history = History(seed, idle=True)
+    last = history.endless_runs()
+    names = [f"{i}/" for i in range(1, len(history.tables) + 1)] if len(history.tables) > 1 else [""]
+    valve = Valve.load(*history.kept.valve, names)
+    for table, name in zip(history.tables, names, strict=True):
+        if table.source.ends:
+            assert valve.channels[name].watermark == ENDED, "it has been read to its end"
+    if all(table.source.ends for table in history.tables):
+        assert valve.watermark == END_OF_INPUT
+    history.now += 1000
+    for action in (last.look, last.spark, last.spark, last.look):
+        action()
+    valve = Valve.load(*history.kept.valve, names)
+    assert all(valve.channels[name].idle or valve.channels[name].ended for name in names)
 
 
 @pytest.mark.soak
