@@ -4,13 +4,15 @@ from __future__ import annotations
 
 import json
 import os
+import random
 import re
 import runpy
 import shutil
 import sys
 from collections import Counter
-from collections.abc import Iterator
+from collections.abc import Iterable, Iterator
 from contextlib import redirect_stdout
+from dataclasses import dataclass, field
 from datetime import UTC, datetime, timedelta
 from io import StringIO
 from pathlib import Path
@@ -26,6 +28,7 @@ from tvfsql.catalog import Table
 from tvfsql.physical.operators import TableSourceScan
 from tvfsql.plan.analysis.sharing import shared_by
 from tvfsql.runtime.frames.print_table import print_rows
+from tvfsql.testing.plans import by_itself, looked_up_by
 
 if TYPE_CHECKING:
     from pyspark.sql import SparkSession
@@ -37,12 +40,16 @@ HISTORY = START - ROWS * timedelta(seconds=30)  # a table's history ends where i
 STREAMS_ALONE = re.compile(r"table\.exec\.emit|late-output|changelog\.op|CURRENT_WATERMARK")
 
 
-def statements(case: Case, base: Path, spark: SparkSession, batch: bool = False) -> Iterator[tuple[Compiled, ...]]:
-    """The queries of each statement of a case that come to an end, once the tables that they read have rows."""
+def statements(
+    case: Case, base: Path, spark: SparkSession, batch: bool = False, cut: Cut | None = None
+) -> Iterator[tuple[Compiled, ...]]:
+    """The queries of each statement of a case that come to an end, once the tables that they read have rows: all of
+    them, or those of a run (`cut`)."""
     script = Script(folder=str(base))
     list(script.outcomes(PRELUDE.read_text(encoding="utf-8")))
     text = re.sub(r"EXPLAIN \w+ (?=STATEMENT)", "EXECUTE ", case.sql)
-    text = text.replace("'streaming'", "'batch'") if batch else f"SET 'tvfsql.final' = 'true'; {text}"
+    final = str(cut is None or cut.is_last).lower()
+    text = text.replace("'streaming'", "'batch'") if batch else f"SET 'tvfsql.final' = '{final}'; {text}"
     for outcome in script.outcomes(text):
         queries = queries_of(outcome)
         if queries and not any(query.unbounded for query in queries):
@@ -50,16 +57,53 @@ def statements(case: Case, base: Path, spark: SparkSession, batch: bool = False)
             nodes = [node for plan in (*plans, *shared_by(plans)) for node in plan.walk()]
             scans = [node for node in nodes if isinstance(node, TableSourceScan)]
             past = {scan.source.history.name for scan in scans if scan.source.history}
+            looked_up = {name for plan in plans for name in looked_up_by(by_itself(plan))}
             for table in [scan.source for scan in scans] + [scan.history for scan in scans if scan.history]:
-                fill(table, spark, HISTORY if table.name in past else START)
+                start = HISTORY if table.name in past else START
+                if cut is None or table.name in past | looked_up:
+                    fill(table, spark, start)
+                else:
+                    cut.fill(table, spark, start)
             yield queries
+
+
+@dataclass
+class Cut:
+    """The rows of each table, cut into those of several runs. `run` is the number of the current one."""
+
+    draw: random.Random
+    runs: int
+    run: int = 0
+    ends: dict[str, list[int]] = field(default_factory=dict)  # by path: up to where each run reads
+    filled: set[tuple[str, int]] = field(default_factory=set)
+
+    @property
+    def is_last(self) -> bool:
+        return self.run == self.runs - 1
+
+    def fill(self, table: Table, spark: SparkSession, start: datetime) -> None:
+        """The rows of the current run, as one more file."""
+        assert table.connector is not None and table.connector.path is not None
+        path = str(table.connector.path)
+        if path not in self.ends and Path(path).exists():
+            return  # the table of another statement
+        drawn = (self.draw.randint(0, ROWS) for _ in range(self.runs - 1))
+        ends = self.ends.setdefault(path, [0, *sorted(drawn), ROWS])
+        if (path, self.run) not in self.filled:
+            write(table, spark, start, range(ends[self.run], ends[self.run + 1]))
+            self.filled.add((path, self.run))
 
 
 def fill(table: Table, spark: SparkSession, start: datetime) -> None:
     """Rows in the order of their times, half a minute apart from `start` in UTC; none if it has some."""
     assert table.connector is not None and table.connector.path is not None
-    if Path(table.connector.path).exists():
-        return
+    if not Path(table.connector.path).exists():
+        write(table, spark, start, range(ROWS))
+
+
+def write(table: Table, spark: SparkSession, start: datetime, numbers: Iterable[int]) -> None:
+    """One more file with the rows of these numbers."""
+    assert table.connector is not None and table.connector.path is not None
     values: dict[str, Any] = {
         "timestamp_ntz": lambda i: start + timedelta(seconds=30 * i),
         "timestamp": lambda i: start.replace(tzinfo=UTC) + timedelta(seconds=30 * i),
@@ -68,15 +112,15 @@ def fill(table: Table, spark: SparkSession, start: datetime) -> None:
     }
     columns = [(part.name, part.type) for part in table.physical]
     rows = [
-        tuple("+I" if name == "op" else values.get(kind, lambda i: i % 7)(i) for name, kind in columns)
-        for i in range(ROWS)
+        tuple("+I" if name == "op" else values.get(kind, lambda i: i % 7)(i) for name, kind in columns) for i in numbers
     ]
     schema = ", ".join(f"`{name}` {'int' if kind.startswith('decimal') else kind}" for name, kind in columns)
     frame = spark.createDataFrame(rows, schema).selectExpr(
         *(f"CAST(`{name}` AS {kind}) AS `{name}`" for name, kind in columns)
     )
     options = {key: value for key, value in table.connector.options if key != "mode"}
-    frame.coalesce(1).write.format(table.connector.format).options(**options).save(table.connector.path)
+    made = frame.coalesce(1).write.mode("append").format(table.connector.format).options(**options)
+    made.save(table.connector.path)
 
 
 def run(queries: tuple[Compiled, ...], spark: SparkSession, checkpoint: Path | None = None) -> None:

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import json
 import math
-from collections import Counter
+from collections import Counter, defaultdict
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from datetime import date, datetime, time, timedelta
@@ -20,7 +20,8 @@ from tvfsql import Session
 from tvfsql.errors import Span, TvfSqlError
 from tvfsql.runtime.host.failures import translated
 from tvfsql.runtime.local_spark.start import for_tiny_data
-from tvfsql.testing.run import run_case
+from tvfsql.testing.compare import Given
+from tvfsql.testing.run import CaseResult, run_case
 from tvfsql.testing.suite import Case, Rows, Step, Suite
 
 if TYPE_CHECKING:
@@ -52,18 +53,27 @@ def answer(situation: Situation, mode: str, spark: SparkSession, folder: Path) -
     result = run_case(Suite(folder / "case.tvfsql.yaml", "-", (case,)), case, spark)
     if result.error is not None:
         return Answer(Counter(), refused=str(result.error))
-    left = Counter[str]()
-    types: tuple[str, ...] = ()
+    left = left_of(result)
+    types = next((types_of(given) for step in result.steps for given in step.given.values()), ())
+    return Answer(sum(left.values(), Counter()), types, late=sum(step.late for step in result.steps))
+
+
+def left_of(result: CaseResult) -> dict[str, Counter[str]]:
+    """The rows of each output that are left when all changes are made."""
+    left: dict[str, Counter[str]] = defaultdict(Counter)
     for step in result.steps:
-        for given in step.given.values():
-            types = tuple(t for t, n in zip(given.types, given.columns, strict=True) if n != CHANGES)
+        for name, given in step.given.items():
             for row in given.rows:
                 kind, values = "+I", [*row]
                 if CHANGES in given.columns:
                     kind = values.pop(given.columns.index(CHANGES))
-                left[written(texts(values, types))] += 1 if kind.startswith("+") else -1
-    assert all(count >= 0 for count in left.values()), left
-    return Answer(+left, types, late=sum(step.late for step in result.steps))
+                left[name][written(texts(values, types_of(given)))] += 1 if kind.startswith("+") else -1
+    assert all(count >= 0 for counts in left.values() for count in counts.values()), left
+    return {name: +counts for name, counts in left.items()}
+
+
+def types_of(given: Given) -> tuple[str, ...]:
+    return tuple(t for t, n in zip(given.types, given.columns, strict=True) if n != CHANGES)
 
 
 class Tables:
