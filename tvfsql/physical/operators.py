@@ -54,6 +54,9 @@ class TableSourceScan(Node):
     def details(self) -> Iterator[tuple[str, str]]:
         yield "table", self.source.name
         yield "fields", ", ".join(self.columns)
+        order = self.source.connector.order if self.streaming and self.source.connector is not None else None
+        if order is not None:
+            yield "file order", " ".join(filter(None, (order.by, order.formatter)))
         if self.dead_letters is not None:
             yield "dead letters", self.dead_letters.name
         if self.history is not None:

@@ -38,6 +38,7 @@ if TYPE_CHECKING:
     from tvfsql.runtime.frames.dead_letters import readable as readable
     from tvfsql.runtime.frames.dead_letters import refuse_unreadable as refuse_unreadable
     from tvfsql.runtime.frames.dead_letters import unreadable as unreadable
+    from tvfsql.runtime.frames.folder_values import folder_value as folder_value
     from tvfsql.runtime.frames.print_table import print_rows as print_rows
     from tvfsql.runtime.frames.shown_rows import show_rows as show_rows
     from tvfsql.runtime.host.environment import from_environment as from_environment
@@ -71,6 +72,7 @@ _MODULE_OF = {
     "from_protobuf": "protobuf.messages",
     "from_environment": "host.environment",
     "feed_sign": "frames.changelog",
+    "folder_value": "frames.folder_values",
     "hop_windows": "frames.assigned_windows",
     "latest_messages": "frames.changelog",
     "local_sessions": "batch.session_windows",

@@ -29,7 +29,7 @@ BEFORE_TABLES = {"FROM", "JOIN", "TABLE", "VIEW", "INTO", "DESCRIBE", "DESC", "O
 _OF_KAFKA = ("topic", "properties.bootstrap.servers", "properties.group.id", "key.format", "value.format")
 _OF_ROWS = ("number-of-rows", "rows-per-second", "rows-per-batch", "seed")
 TABLE_OPTIONS = {  # the usual ones of each connector; those of formats are added
-    "filesystem": ("path", "format", "maxFilesPerTrigger"),
+    "filesystem": ("path", "format", "maxFilesPerTrigger", "source.file-order"),
     "kafka": (*_OF_KAFKA, "format", "topic-pattern", "scan.startup.mode", "scan.bounded.mode", "key.fields"),
     "upsert-kafka": _OF_KAFKA,
     "datagen": _OF_ROWS,

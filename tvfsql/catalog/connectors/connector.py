@@ -13,6 +13,7 @@ from tvfsql.catalog.connectors.ignored import ignored_names
 from tvfsql.errors import BindError, Span, did_you_mean
 from tvfsql.plan.start_mode import Place, StartMode
 from tvfsql.plan.tables.conflicts import DEDUPLICATE
+from tvfsql.plan.tables.file_order import FileOrder
 
 FORMATS = ("avro", "csv", "json", "orc", "parquet", "text")
 SINKS_ONLY = ("print", "blackhole")
@@ -30,7 +31,7 @@ class Connector:
 
     `written` are the options that only writing uses. Of files: a stream of them is endless if it looks for new ones
     `every` so many ms (0: it ends), and only those whose absolute path matches `pattern` are read (a regular
-    expression; "": all).
+    expression; "": all). A stream reads them in this `order`; None: by modification time.
     """
 
     name: str
@@ -40,6 +41,7 @@ class Connector:
     written: tuple[tuple[str, str], ...] = ()
     every: int = field(default=0, kw_only=True)
     pattern: str = field(default="", kw_only=True)
+    order: FileOrder | None = field(default=None, kw_only=True)
 
     @property
     def streamed_path(self) -> str | None:
@@ -62,6 +64,8 @@ class Connector:
         folder = (self.path or "").removeprefix("file:")
         limited = any(key.lower() in LIMITS for key, _ in self.options)
         own = any(key.lower() in ("cleansource", "recursivefilelookup") for key, _ in self.options)
+        if self.order is not None:  # tvfsql lists the files
+            return False
         if self.name != "filesystem" or not limited or own or IS_PATTERN.search(folder) or not os.path.isdir(folder):
             return False
         names = os.listdir(folder)

@@ -10,7 +10,7 @@ from tvfsql.catalog.connectors import Connector, Generated, Kafka, Managed, Spar
 from tvfsql.catalog.connectors.formats import keeps_text
 from tvfsql.catalog.connectors.spark_catalog import DELTA
 from tvfsql.emit import columns
-from tvfsql.emit.python_module import Chain, PythonModule, Rows, literal, option_value
+from tvfsql.emit.python_module import Call, Chain, PythonModule, Rows, literal, option_value
 from tvfsql.emit.tables.changes import captured
 from tvfsql.emit.tables.dead_letters import OF_TEXT, columns_ddl, forgiven, parsing, tell_letters
 from tvfsql.emit.tables.kafka import read_messages
@@ -18,9 +18,10 @@ from tvfsql.physical.operators import TableSourceScan
 from tvfsql.physical.streams.dead_letters import PARSED, stops_at_bad_rows
 from tvfsql.plan.node import Field
 from tvfsql.plan.tables.delta_paths import folder_of
+from tvfsql.plan.tables.file_order import FileOrder
 from tvfsql.plan.tables.internal_columns import TEXT
 from tvfsql.plan.values.scalar import quoted
-from tvfsql.plan.values.types import SqlType
+from tvfsql.plan.values.types import SqlType, ddl
 
 RUNTIME = "tvfsql.runtime"
 STREAM = "tvfsql.runtime.stream"
@@ -30,6 +31,9 @@ SOURCES = {"datagen": "DatagenSource", "faker": "FakerSource", "nexmark": "Nexma
 # the option, files of any age are read: Spark then remembers the names of all, which are in its log anyway.
 AGE, ANY_AGE = "maxFileAge", "1000000d"
 SUBFOLDERS = "recursiveFileLookup"
+OF_LISTS = (SUBFOLDERS, "pathGlobFilter")  # the options that say which files a folder has
+# How Spark reads a list of files: all of them, anew in each micro-batch.
+AS_LISTED = ((SUBFOLDERS, "true"), ("maxCachedFiles", "0"))
 SCHEME = "^[A-Za-z][A-Za-z0-9+.-]*:(//[^/]*)?"  # and the authority, before the path of a URI
 
 
@@ -85,6 +89,7 @@ def _schema(fields: Sequence[Field], parts: Sequence[str], node: TableSourceScan
     """
     stored = {field.name: replace(field, type=_stored(field, source)) for field in fields}
     of_files = columns_ddl(field for name, field in stored.items() if name not in parts)
+    parts = () if node.streaming and source.order is not None and source.is_folder else parts  # these are added later
     text = OF_TEXT if node.dead_letters or keeps_text(source.options) else ""
     return ", ".join(filter(None, (of_files, text, columns_ddl(stored[name] for name in parts if name in stored))))
 
@@ -152,13 +157,35 @@ def _reader(node: TableSourceScan, source: Connector) -> Chain:
 def _loaded(node: TableSourceScan, source: Connector, rows: Chain, module: PythonModule) -> Chain:
     told = node.dead_letters is not None
     options = parsing(source.options, source.format) if told else source.options
-    for key, value in (*options, *_of_any_age(node, source), *_with_subfolders(node, source)):
+    lists = (*_of_any_age(node, source), *_with_subfolders(node, source))
+    if node.streaming and source.order is not None:
+        options, lists = [pair for pair in options if pair[0] not in OF_LISTS], (*AS_LISTED, (AGE, ANY_AGE))
+    for key, value in (*options, *lists):
         rows = rows.then("option", literal(key), option_value(value, module))
     if isinstance(source, Managed):
         return rows.then("load", path_of(source, module))
+    if node.streaming and source.order is not None:
+        loaded = rows.then("load", _listed(node, source, source.order, module))
+        for name in node.source.partitioned_by if source.is_folder else ():
+            kind = next(field.type for field in node.source.physical if field.name == name)
+            value = Call(module.need(RUNTIME, "folder_value"), (literal(name), literal(ddl(kind))))
+            loaded = loaded.then("withColumn", columns.name(name), Chain("", (value,)))
+        return loaded.then("where", _of_pattern(source.pattern)) if source.pattern else loaded
     path = source.streamed_path if node.streaming else source.path
     loaded = rows.then("load", *([literal(path)] if path else []))
     return loaded.then("where", _of_pattern(source.pattern)) if source.pattern else loaded
+
+
+def _listed(node: TableSourceScan, source: Connector, order: FileOrder, module: PythonModule) -> str:
+    """The expression for the folder in which Spark finds the files of a table in an order."""
+    arguments = ["spark", literal(source.path), literal(node.source.name), literal(order.by)]
+    arguments += [f"formatter={literal(order.formatter)}"] if order.formatter else []
+    arguments += [f"pattern={literal(source.pattern)}"] if source.pattern else []
+    options = {**dict(_with_subfolders(node, source)), **{k: v for k, v in source.options if k in OF_LISTS}}
+    if node.source.partitioned_by and source.is_folder:
+        options[SUBFOLDERS] = "true"
+    arguments += [f"{key}={literal(value)}" for key, value in options.items()]
+    return Chain("", (Call(module.need(STREAM, "listed_files"), tuple(arguments)),)).flat()
 
 
 def _of_pattern(pattern: str) -> Chain:

@@ -17,6 +17,7 @@ from secrets import token_hex
 
 URL = re.compile(r"[a-zA-Z][a-zA-Z0-9+.-]+:/")
 LOG = "_spark_metadata"  # in the folder of a stream's table: Spark's log of its files, and readers see no others
+LISTED = "listed"  # in a checkpoint: folders that have such a log only, with files in an order of their own
 WITHOUT_LOG = "use another path, or a table without a connector, which batch and streams can both fill"
 
 

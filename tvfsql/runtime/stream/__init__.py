@@ -14,6 +14,7 @@ if TYPE_CHECKING:
     from tvfsql.runtime.stream.exchange.late_rows import in_time as in_time
     from tvfsql.runtime.stream.exchange.late_rows import late_rows as late_rows
     from tvfsql.runtime.stream.lives.idle_sources import Source as Source
+    from tvfsql.runtime.stream.lives.listed_files import listed_files as listed_files
     from tvfsql.runtime.stream.progress.counts import counted_out as counted_out
     from tvfsql.runtime.stream.rows.current_watermark import current_watermark_stream as current_watermark_stream
     from tvfsql.runtime.stream.rows.deduplicate import deduplicate_stream as deduplicate_stream
@@ -41,6 +42,7 @@ _MODULE_OF = {
     "interval_join_stream": "rows.interval_join",
     "Job": "driver.jobs",
     "late_rows": "exchange.late_rows",
+    "listed_files": "lives.listed_files",
     "local_sessions": "windows.window_stream",
     "local_slices": "windows.window_stream",
     "merge_session_stream": "windows.window_stream",

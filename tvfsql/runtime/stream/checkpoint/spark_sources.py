@@ -11,7 +11,7 @@ from pyspark.sql.streaming.readwriter import DataStreamWriter
 from tvfsql.errors import DataError, UnsupportedError
 from tvfsql.plan.checkpoint.manifest import Manifest, Source
 from tvfsql.runtime.cluster.code import of_connect
-from tvfsql.runtime.cluster.files import Place, for_spark
+from tvfsql.runtime.cluster.files import LISTED, Place, for_spark
 from tvfsql.runtime.stream.backfill.history import FOLDER as HISTORY
 from tvfsql.runtime.stream.checkpoint.added_sources import Leaf, add_sources, refuse_other_log
 
@@ -33,7 +33,7 @@ def add_tables(writer: DataStreamWriter, stream: Place, control: Place, manifest
             made.append(Leaf(_Relation(leaf)))
         else:
             source = manifest.sources[tables] if tables < len(manifest.sources) else None
-            if source is None or not _is_read(leaf, source):
+            if source is None or not (_is_read(leaf, source) or path.startswith(f"{for_spark(stream / LISTED)}/")):
                 break
             tables, since = tables + 1, source.since
             made.append(Leaf(_Relation(leaf), since))

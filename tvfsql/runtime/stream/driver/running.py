@@ -17,7 +17,7 @@ from pyspark.sql.streaming.readwriter import DataStreamWriter
 
 from tvfsql.plan.stream import KEY_GROUPS
 from tvfsql.runtime.cluster.code import of_connect
-from tvfsql.runtime.cluster.files import LocalPlace, Place, for_spark
+from tvfsql.runtime.cluster.files import LISTED, LocalPlace, Place, for_spark
 from tvfsql.runtime.cluster.places import refuse_functions
 from tvfsql.runtime.host.stream_id import FOLDER, IDENTITY
 from tvfsql.runtime.local_spark.start import STATE_STORE, STREAMS
@@ -39,9 +39,10 @@ from tvfsql.runtime.stream.driver.processing_time_triggers import Triggers
 from tvfsql.runtime.stream.driver.quiet_worker import quiet_java
 from tvfsql.runtime.stream.driver.source_files import files_looked_up, missing_before, missing_files, refuse_missing
 from tvfsql.runtime.stream.exchange.key_groups import KeyGroups, key_groups
-from tvfsql.runtime.stream.lives.closed_tables import Closed, refuse_new_files, refuse_rows
+from tvfsql.runtime.stream.lives.closed_tables import Closed, logged_files, refuse_new_files, refuse_rows
 from tvfsql.runtime.stream.lives.end_of_input import fix_ends, found_nothing, reads_all_at_once, topics_can_end
 from tvfsql.runtime.stream.lives.idle_sources import Source
+from tvfsql.runtime.stream.lives.listed_files import FileLists, listing_files, without_system
 from tvfsql.runtime.stream.lives.table_lives import TableLives, is_read
 from tvfsql.runtime.stream.progress.counts import (
     MISSING,
@@ -52,6 +53,7 @@ from tvfsql.runtime.stream.progress.counts import (
     newest_window,
     table_reports,
 )
+from tvfsql.runtime.stream.progress.files_read import files_read
 from tvfsql.runtime.stream.progress.metrics import Report, StreamMetrics
 from tvfsql.runtime.stream.progress.repeated_tasks import RepeatedTasks, repeated_tasks
 from tvfsql.runtime.stream.time.control_channel import END_OF_INPUT, advance, ended, trigger
@@ -212,6 +214,7 @@ class StreamDriver:
         self.looked = 0.0  # when the lives were last looked at
         self.triggers = Triggers()
         self.read: ReadMessages | None = None  # None: the stream ends
+        self.lists = FileLists()  # of tables whose files have an order of their own
         self.announces = False  # whether the run that reads everything announces the end
         self.only_run = False  # whether the end was announced before the run began
         self.advanced: int | None = None  # the end of the newest window when all sources last became idle
@@ -261,7 +264,8 @@ class StreamDriver:
         history = Backfill(checkpoint / HISTORY, self.running.stopping.is_set)
         in_order = any(source.in_order for source in self.stream.sources)
         settings = _settings(spark, control, self.stream.identity, in_order=in_order)
-        with settings, counting(self.counts.sent), backfilling(history):
+        self.lists = FileLists(checkpoint / LISTED)
+        with settings, counting(self.counts.sent), backfilling(history), listing_files(self.lists):
             with _key_groups(spark, checkpoint) as groups:
                 writer = self.stream.writer(checkpoint)
             if self.stream.ends_with_first(writer):
@@ -273,6 +277,7 @@ class StreamDriver:
                 self.announces = True
             elif not self.stream.endless:
                 writer = writer.trigger(availableNow=True)
+            self.lists.read(map(without_system, logged_files(checkpoint / "spark" / "sources")))
             refuse_new_files(writer, self.closed, checkpoint, control, self.stream.sources)
             files = files_looked_up(writer, self.stream.looks_up)
             add_tables(writer, checkpoint, control, claimed_manifest(checkpoint))
@@ -299,6 +304,8 @@ class StreamDriver:
         looked = 0.0
         while not query.awaitTermination(BOUNDED if announces else POLL):  # type: ignore[arg-type]  # seconds
             files.list_again()
+            if self.stream.endless:
+                self.lists.list_again(self.stream.interval / 1000)
             # a look takes milliseconds, and while a micro-batch runs there is seldom anything new
             if not announces or time.monotonic() - looked >= POLL or not query.status["isTriggerActive"]:
                 self._look(query, control)
@@ -332,6 +339,7 @@ class StreamDriver:
             if self.stream.report is not None:
                 self.stream.report(self.metrics.take(progress, self.counts))
             self._find_missing(progress, control)
+            self.lists.read(file.path for file in files_read(progress, control.parent, control))
             if self.closed_before and self.seen > self.before and not of_connect(query):
                 refuse_rows(self.closed, table_reports(progress, control), self.stream.sources)
             if self.lives:

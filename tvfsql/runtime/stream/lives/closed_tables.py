@@ -85,7 +85,7 @@ def refuse_new_files(
     read: set[str] | None = None
     for leaf, source in zip(leaves, sources, strict=True):
         if _path(leaf) and (closed.all or (source.ends and source.table in closed.tables)):
-            read = {*_logged(checkpoint / "spark" / "sources")} if read is None else read
+            read = {*logged_files(checkpoint / "spark" / "sources")} if read is None else read
             new = sorted({*_listed(writer._spark, leaf)} - read)
             if new:
                 others = f" and {len(new) - 1} more" if len(new) > 1 else ""
@@ -115,8 +115,8 @@ def _listed(spark: SparkSession, leaf: Any) -> Iterator[str]:
             yield _plain(uri)
 
 
-def _logged(sources: Place) -> Iterator[str]:
-    """The files in Spark's logs of a stream."""
+def logged_files(sources: Place) -> Iterator[str]:
+    """The files in Spark's logs of a stream: paths of local files, URLs of others."""
     for number in sources.names():
         names = [name for name in (sources / number).names() if name.removesuffix(COMPACT).isdigit()]
         merged = max((int(name.removesuffix(COMPACT)) for name in names if name.endswith(COMPACT)), default=-1)

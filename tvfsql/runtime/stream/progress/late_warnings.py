@@ -29,7 +29,10 @@ def _cause(counts: StreamCounts, idle_timeout: bool, idle_advance: bool) -> str:
     if idle_timeout and idle_advance:
         return "windows fired while all tables were idle ('tvfsql.source.lossy-idle-advance')"
     if counts.of_files > 1:
-        return "files are read in order of modification time, then of name: is this the order of their rows?"
+        return (
+            "files are read in order of modification time, then of name, unless 'source.file-order' says otherwise: is "
+            "this the order of their rows?"
+        )
     if idle_timeout:
         return "they came after windows had stopped waiting for an idle table, or later than the delay of WATERMARK"
     return "they came later than the delay of WATERMARK allows"
