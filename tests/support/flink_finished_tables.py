@@ -7,16 +7,19 @@ It runs in the Python of Flink's own virtual environment: .venv-flink/bin/python
 from __future__ import annotations
 
 import json
+import subprocess
 import threading
 import time
 from pathlib import Path
 from tempfile import TemporaryDirectory
 from typing import Any
 from urllib.request import Request, urlopen
+from zipfile import ZipFile
 
+import pyflink
+from finished_tables import ANSWERS, create, told
 from pyflink.table import EnvironmentSettings, TableEnvironment
 
-ANSWERS = Path(__file__).parents[1] / "data" / "flink_finished_tables.json"
 PORT = 18_081
 REST = f"http://127.0.0.1:{PORT}"
 SETTINGS = {
@@ -29,31 +32,34 @@ FIRST, QUIET = 60.0, 6.0  # seconds: until the first row at most, and without a 
 
 
 def main() -> None:
-    told = json.loads(ANSWERS.read_text(encoding="utf-8"))
-    flink = TableEnvironment.create(EnvironmentSettings.in_streaming_mode())
-    for key, value in SETTINGS.items():
-        flink.get_config().set(key, value)
+    asked = told()
     with TemporaryDirectory() as folder:
-        for name, rows in told["tables"].items():
-            (Path(folder) / name).mkdir()
-            lines = (json.dumps({"k": k, "v": v, "ts": f"2020-01-01 {at}"}) + "\n" for k, v, at in rows)
-            (Path(folder) / name / "1.json").write_text("".join(lines), encoding="utf-8")
-            endless = ", 'source.monitor-interval' = '1 s'" if name == "live" else ""
-            flink.execute_sql(
-                f"CREATE TABLE {name} ({told['columns']}) WITH ('connector' = 'filesystem', "
-                f"'path' = '{folder}/{name}', 'format' = 'json'{endless})"
-            )
-        for view in told["views"]:
-            flink.execute_sql(view)
-        for query in told["asked"]:
+        flink = TableEnvironment.create(EnvironmentSettings.in_streaming_mode())
+        for key, value in {**SETTINGS, "pipeline.jars": f"file://{lookup_jar(Path(folder))}"}.items():
+            flink.get_config().set(key, value)
+        create(asked, Path(folder), "'connector' = 'texts', 'rows' = '{rows}'", flink.execute_sql)
+        for query in asked["asked"]:
             query["rows"] = sorted(emitted(flink, query["sql"]), key=str)
             print(query["name"], len(query["rows"]), flush=True)
-            write(told)
+            write(asked)
 
 
-def write(told: dict[str, Any]) -> None:
-    head = json.dumps({key: told[key] for key in ("columns", "tables", "views")}, ensure_ascii=False)[:-1]
-    lines = [json.dumps(part, ensure_ascii=False) for part in told["asked"]]
+def lookup_jar(folder: Path) -> Path:
+    """FlinkLookup.java as a jar, by the compiler of the Java that Flink runs on."""
+    libraries = ":".join(map(str, Path(pyflink.__file__).with_name("lib").glob("*.jar")))
+    source = Path(__file__).with_name("FlinkLookup.java")
+    compiler = ["java", "-m", "jdk.compiler/com.sun.tools.javac.Main"]
+    subprocess.run([*compiler, "-cp", libraries, "-d", folder / "classes", source], check=True)
+    with ZipFile(folder / "lookup.jar", "w") as jar:
+        for made in (folder / "classes").iterdir():
+            jar.write(made, made.name)
+        jar.writestr("META-INF/services/org.apache.flink.table.factories.Factory", "FlinkLookup\n")
+    return folder / "lookup.jar"
+
+
+def write(asked: dict[str, Any]) -> None:
+    head = json.dumps({key: asked[key] for key in ("columns", "tables", "names", "views")}, ensure_ascii=False)[:-1]
+    lines = [json.dumps(part, ensure_ascii=False) for part in asked["asked"]]
     ANSWERS.write_text(f'{head}, "asked": [\n' + ",\n".join(lines) + "\n]}\n", encoding="utf-8")
 
 

@@ -11,6 +11,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 import pytest
+from finished_tables import create, told
 
 from tvfsql import Session
 
@@ -19,7 +20,7 @@ if TYPE_CHECKING:
 
 KINDS = {"timestamp_ntz": "TIMESTAMP(3)", "string": "STRING", "int": "INT", "bigint": "BIGINT"}
 PATIENCE, SETTLED = 240, 2  # seconds: until all rows are there, and in which no other may come
-FLINK = json.loads((Path(__file__).parents[2] / "data" / "flink_finished_tables.json").read_text(encoding="utf-8"))
+FLINK = told()
 
 
 @pytest.mark.spark
@@ -27,26 +28,17 @@ FLINK = json.loads((Path(__file__).parents[2] / "data" / "flink_finished_tables.
 def test_a_table_that_has_ended_and_one_without_end(spark: SparkSession, tmp_path: Path) -> None:
     """All queries at once, each a stream of its own."""
     session = Session(spark, mode="streaming")
-    for name, rows in FLINK["tables"].items():
-        (tmp_path / name).mkdir()
-        lines = (json.dumps({"k": k, "v": v, "ts": f"2020-01-01 {at}"}) + "\n" for k, v, at in rows)
-        (tmp_path / name / "1.json").write_text("".join(lines), encoding="utf-8")
-        endless = ", 'source.monitor-interval' = '1 s'" if name == "live" else ""
-        session.execute(
-            f"CREATE TABLE {name} ({FLINK['columns']}) WITH ('connector' = 'filesystem', "
-            f"'path' = '{tmp_path / name}', 'format' = 'json'{endless})"
-        )
-    for view in FLINK["views"]:
-        session.execute(view)
+    files = "'connector' = 'filesystem', 'path' = '{folder}', 'format' = 'csv'"
+    create(FLINK, tmp_path, files, session.execute)
     expected = [Counter(map(tuple, query["rows"])) for query in FLINK["asked"]]
     assert all(expected)
     running = []
     try:
         for number, query in enumerate(FLINK["asked"]):
             types = [KINDS[kind] for _, kind in session.sql(query["sql"]).query.names_and_types]
-            told = ", ".join(f"c{i} {kind}" for i, kind in enumerate(types))
+            columns = ", ".join(f"c{i} {kind}" for i, kind in enumerate(types))
             session.execute(
-                f"CREATE TABLE out{number} ({told}) WITH ('connector' = 'filesystem', "
+                f"CREATE TABLE out{number} ({columns}) WITH ('connector' = 'filesystem', "
                 f"'path' = '{tmp_path / f'out{number}'}', 'format' = 'json')"
             )
             running.append(session.sql(f"INSERT INTO out{number} {query['sql']}"))
