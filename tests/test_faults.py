@@ -19,6 +19,7 @@ from tvfsql.runtime.cluster.files import LocalPlace
 from tvfsql.runtime.host.failures import LOSES_ROWS, failure, require_settings, translated
 from tvfsql.runtime.stream.driver.checkpoints import claim
 from tvfsql.runtime.stream.driver.source_files import missing_files
+from tvfsql.runtime.stream.progress.files_read import files_read, planned_files
 from tvfsql.runtime.stream.time.control_channel import END_OF_INPUT, advance, ended
 
 TABLES = """
@@ -137,12 +138,23 @@ def test_files_that_are_gone_are_those_of_the_micro_batch_and_not_of_another(tmp
     def missing(start: Any, end: Any) -> list[str]:
         files = {"description": "FileStreamSource[file:/in]", "startOffset": start, "endOffset": end}
         place = LocalPlace(tmp_path)
-        found = missing_files({"sources": [control, files]}, place, place / "control", no_spark)
-        return [Path(path).name for path in found]
+        read = files_read({"sources": [control, files]}, place, place / "control")
+        return [Path(path).name for path in missing_files(read, no_spark)]
 
     assert missing(None, {"logOffset": 0}) == []
     assert missing('{"logOffset":0}', '{"logOffset":2}') == ["gone before.json", "gone.json"]
     assert missing({"logOffset": 2}, {"logOffset": 2}) == []
+
+    offsets = tmp_path / "spark" / "offsets"
+    offsets.mkdir()
+    for number, line in enumerate(("-", '{"logOffset":0}', '{"logOffset":2}', '{"row":7}')):
+        (offsets / str(number)).write_text(f'v1\n{{}}\n{{"logOffset":0}}\n{line}')
+
+    def planned(number: int) -> list[str]:
+        place = LocalPlace(tmp_path)
+        return [Path(file.path).name for file in planned_files(number, place, place / "control")]
+
+    assert [planned(number) for number in range(5)] == [[], [], names[1:3], [], []]
 
 
 def test_a_file_that_is_gone_is_an_error_unless_it_is_to_be_counted(tmp_path: Path) -> None:
@@ -154,7 +166,7 @@ def test_a_file_that_is_gone_is_an_error_unless_it_is_to_be_counted(tmp_path: Pa
     log.mkdir(parents=True)
     (log / "0").write_text(f'v1\n{{"path":"file://{tmp_path}/gone.json","timestamp":1,"batchId":0}}')
     source = {"description": "FileStreamSource[file:/in]", "startOffset": None, "endOffset": {"logOffset": 0}}
-    progress, control = {"sources": [source]}, LocalPlace(tmp_path) / "control"
+    progress, control = {"batchId": 0, "sources": [source]}, LocalPlace(tmp_path) / "control"
 
     def run(**given: Any) -> StreamDriver:
         return StreamDriver(SimpleNamespace(), Stream(lambda: None, LocalPlace(tmp_path), **given))  # type: ignore[arg-type, return-value]

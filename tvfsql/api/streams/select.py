@@ -35,12 +35,14 @@ def each_micro_batch(query: Compiled, streams: Streams, spark: SparkSession, eac
 
 def _of_process(query: Compiled, streams: Streams, spark: SparkSession, each: Each) -> None:
     from tvfsql.runtime.host.failures import translated
+    from tvfsql.runtime.host.input_checks import check_input
     from tvfsql.runtime.stream import counted_out
 
     raised: list[BaseException] = []
 
     def take(batch: DataFrame, number: int) -> None:
         try:
+            check_input(batch)
             each(batch)
         except BaseException as error:  # kept, because Spark would only keep its text
             raised.append(error)

@@ -17,6 +17,7 @@ from tvfsql.errors import DataError
 from tvfsql.plan.tables.conflicts import NOTHING
 from tvfsql.plan.tables.internal_columns import ADDED, REMOVED
 from tvfsql.runtime.databases.same_key import same_key
+from tvfsql.runtime.host.input_checks import check_input
 from tvfsql.runtime.host.spark_catalog import format_of
 from tvfsql.runtime.host.stream_id import stream_name
 
@@ -53,6 +54,7 @@ def merge_rows(
     an order, those of batch only if they are `ordered`. Raises DataError if the table is of another format, if a key is
     NULL, or if two rows here have the same key and no order, or if `conflict` says nothing.
     """
+    check_input(rows)
     spark = rows.sparkSession
     if created:
         spark.sql(created)

@@ -18,6 +18,7 @@ from tvfsql.errors import DataError
 from tvfsql.plan.tables.conflicts import DEDUPLICATE, ERROR, NOTHING
 from tvfsql.plan.tables.internal_columns import ADDED, REMOVED
 from tvfsql.runtime.databases.same_key import same_key
+from tvfsql.runtime.host.input_checks import check_input
 from tvfsql.runtime.host.stream_id import stream_name
 
 if TYPE_CHECKING:
@@ -54,6 +55,7 @@ def write_postgres(
         from psycopg import conninfo
     except ImportError as error:
         raise DataError("PostgreSQL needs the package psycopg, which is not installed", hint=HINT) from error
+    check_input(rows)
     names = tuple(name for name in rows.columns if name != op)
     target = Target(table, names, tuple(keys), op, conflict, ordered or number is not None)
     login = conninfo.make_conninfo(url.removeprefix("jdbc:"), **(options or {}))

@@ -7,6 +7,7 @@ import time
 from collections.abc import Callable, Iterator, Sequence
 from contextlib import contextmanager, suppress
 from dataclasses import dataclass, field
+from functools import partial
 from pathlib import Path
 from tempfile import TemporaryDirectory
 
@@ -15,10 +16,12 @@ from pyspark.sql.streaming.listener import StreamingQueryProgress
 from pyspark.sql.streaming.query import StreamingQuery
 from pyspark.sql.streaming.readwriter import DataStreamWriter
 
+from tvfsql.errors import DataError
 from tvfsql.plan.stream import KEY_GROUPS
 from tvfsql.runtime.cluster.code import of_connect
 from tvfsql.runtime.cluster.files import LISTED, LocalPlace, Place, for_spark
 from tvfsql.runtime.cluster.places import refuse_functions
+from tvfsql.runtime.host.input_checks import checking_input
 from tvfsql.runtime.host.stream_id import FOLDER, IDENTITY
 from tvfsql.runtime.local_spark.start import STATE_STORE, STREAMS
 from tvfsql.runtime.stream.backfill.history import FOLDER as HISTORY
@@ -37,7 +40,13 @@ from tvfsql.runtime.stream.driver.checkpoints import claimed_manifest, finished,
 from tvfsql.runtime.stream.driver.identity import new_identity
 from tvfsql.runtime.stream.driver.processing_time_triggers import Triggers
 from tvfsql.runtime.stream.driver.quiet_worker import quiet_java
-from tvfsql.runtime.stream.driver.source_files import files_looked_up, missing_before, missing_files, refuse_missing
+from tvfsql.runtime.stream.driver.source_files import (
+    files_looked_up,
+    missing_before,
+    missing_files,
+    refuse_missing,
+    refuse_unread,
+)
 from tvfsql.runtime.stream.exchange.key_groups import KeyGroups, key_groups
 from tvfsql.runtime.stream.lives.closed_tables import Closed, logged_files, refuse_new_files, refuse_rows
 from tvfsql.runtime.stream.lives.end_of_input import fix_ends, found_nothing, reads_all_at_once, topics_can_end
@@ -53,7 +62,7 @@ from tvfsql.runtime.stream.progress.counts import (
     newest_window,
     table_reports,
 )
-from tvfsql.runtime.stream.progress.files_read import files_read
+from tvfsql.runtime.stream.progress.files_read import files_read, planned_files
 from tvfsql.runtime.stream.progress.metrics import Report, StreamMetrics
 from tvfsql.runtime.stream.progress.repeated_tasks import RepeatedTasks, repeated_tasks
 from tvfsql.runtime.stream.time.control_channel import END_OF_INPUT, advance, ended, trigger
@@ -214,6 +223,8 @@ class StreamDriver:
         self.looked = 0.0  # when the lives were last looked at
         self.triggers = Triggers()
         self.read: ReadMessages | None = None  # None: the stream ends
+        self.checked = -1  # the last micro-batch whose files were there before its rows were written
+        self.refused: DataError | None = None  # why a micro-batch was not written
         self.lists = FileLists()  # of tables whose files have an order of their own
         self.announces = False  # whether the run that reads everything announces the end
         self.only_run = False  # whether the end was announced before the run began
@@ -227,12 +238,14 @@ class StreamDriver:
                 TemporaryDirectory(prefix="tvfsql-", ignore_cleanup_errors=True) as scratch,
             ):
                 try:
-                    self._to_end(self.stream.checkpoint or LocalPlace(Path(scratch)))
+                    checkpoint = self.stream.checkpoint or LocalPlace(Path(scratch))
+                    with checking_input(self.stream.identity, partial(self._check_input, checkpoint)):
+                        self._to_end(checkpoint)
                 except BaseException:
                     self._give_up()
                     raise
         except BaseException as error:
-            self.running.failures.append(error)
+            self.running.failures.append(self.refused or error)
             self.running.stopping.set()
         finally:
             self.stream.release()
@@ -356,12 +369,27 @@ class StreamDriver:
         if self.read is not None:
             self.read.look(query, self.seen)
 
+    def _check_input(self, checkpoint: Place, number: int) -> None:
+        """Raise DataError before the rows of a micro-batch are written, if it should have read a file that is gone.
+        Called by Spark's thread."""
+        if self.checked == number or self._may_miss_files:
+            return
+        files = planned_files(number, checkpoint, checkpoint / "control")
+        if missing := missing_files(files, lambda: self.running.spark):
+            self.refused = refuse_unread(missing)
+            raise self.refused
+        self.checked = number
+
+    @property
+    def _may_miss_files(self) -> bool:
+        return self.stream.count_missing_files or any(source.cleaned for source in self.stream.sources)
+
     def _find_missing(self, progress: StreamingQueryProgress, control: Place) -> None:
         """Count the files that were deleted before they could be read. Raises DataError unless the stream may count
         them."""
-        if any(source.cleaned for source in self.stream.sources):
+        if self.checked == progress["batchId"] or any(source.cleaned for source in self.stream.sources):
             return
-        missing = missing_files(progress, control.parent, control, lambda: self.running.spark)
+        missing = missing_files(files_read(progress, control.parent, control), lambda: self.running.spark)
         if missing and not self.stream.count_missing_files:
             raise refuse_missing(control.parent, missing)
         self.counts.added[MISSING] += len(missing)

@@ -2,7 +2,9 @@
 once, and here they are listed again.
 
 Spark's file streams list the files of a micro-batch in a log, and read missing ones as empty, without an error. We look
-after the micro-batch has ended. So a file that is missing then was missing before, or was deleted during the
+before its rows are written, where a function of ours writes them: Spark has decided then which files it reads, and a
+file that is deleted later is an error of the task that reads it. Spark's own sinks call no function of ours. So there
+we look after the micro-batch has ended: a file that is missing then was missing before, or was deleted during the
 micro-batch. Spark has committed it then, so the checkpoint notes what was missing.
 """
 
@@ -11,7 +13,7 @@ from __future__ import annotations
 import json
 import os
 import time
-from collections.abc import Callable, Collection, Mapping, Sequence
+from collections.abc import Callable, Collection, Iterable, Sequence
 from contextlib import suppress
 from dataclasses import dataclass, field
 from typing import Any
@@ -23,19 +25,17 @@ from tvfsql.errors import DataError, UnsupportedError
 from tvfsql.runtime.cluster.code import of_connect
 from tvfsql.runtime.cluster.files import Place
 from tvfsql.runtime.cluster.place_of import place_of
-from tvfsql.runtime.stream.progress.files_read import files_read
+from tvfsql.runtime.stream.progress.files_read import ReadFile
 
 FILE_RELATION = "HadoopFsRelation"
 NOTE = "missing.json"  # in a checkpoint: files that were missing in a run that failed because of that
 LISTING = 1.0  # seconds between two lists of the files of a table that is looked up
 
 
-def missing_files(
-    progress: Mapping[str, Any], checkpoint: Place, control: Place, spark: Callable[[], SparkSession]
-) -> list[str]:
-    """The files that a micro-batch should have read, by its progress report, and that do not exist. Over Spark Connect
-    only local ones are looked for: others are out of reach."""
-    files = [*files_read(progress, checkpoint, control)]
+def missing_files(read: Iterable[ReadFile], spark: Callable[[], SparkSession]) -> list[str]:
+    """The files of these that do not exist. Over Spark Connect only local ones are looked for: others are out of
+    reach."""
+    files = [*read]
     gone = [file.path for file in files if file.local and not os.path.exists(file.path)]
     others = [file.uri for file in files if not file.local]
     if others and not of_connect(spark()):
@@ -58,6 +58,15 @@ def refuse_missing(checkpoint: Place, missing: Sequence[str]) -> DataError:
     with suppress(OSError, DataError):
         (checkpoint / NOTE).write(json.dumps({"files": [*missing]}) + "\n")
     return _error(missing)
+
+
+def refuse_unread(missing: Sequence[str]) -> DataError:
+    """The error of a run that has written nothing of the micro-batch that should have read these files."""
+    others = f" and {len(missing) - 1} more" if len(missing) > 1 else ""
+    return DataError(
+        f"the file {missing[0]}{others} was deleted before it was read: nothing of its micro-batch was written",
+        hint="restore it; or go on without its rows: SET 'tvfsql.source.missing-files' = 'COUNT'",
+    )
 
 
 def missing_before(checkpoint: Place, *, counts: bool) -> int:

@@ -6,6 +6,7 @@ from collections.abc import Callable, Sequence
 
 from pyspark.sql import DataFrame
 
+from tvfsql.runtime.host.input_checks import check_input
 from tvfsql.runtime.stream.progress.counts import counter
 
 Write = Callable[[DataFrame, int], None]  # writes the rows of a micro-batch, whose number is passed
@@ -20,6 +21,7 @@ def to_tables(*parts: Part, late: Sequence[Part] = ()) -> Write:
     """
 
     def write(rows: DataFrame, number: int) -> None:
+        check_input(rows)
         cached = rows.persist()  # otherwise each table would compute it again
         try:
             for part in late:

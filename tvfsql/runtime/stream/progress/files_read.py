@@ -10,9 +10,11 @@ from urllib.parse import unquote, urlsplit
 
 from tvfsql.runtime.cluster.files import Place
 from tvfsql.runtime.host.spark_versions import reported_offset
+from tvfsql.runtime.stream.backfill.history import FOLDER as HISTORY
 from tvfsql.runtime.stream.progress.counts import is_own
 
 FILES = "FileStreamSource["
+VERSION = "v1"  # of Spark's log of offsets
 
 
 @dataclass(frozen=True)
@@ -34,6 +36,32 @@ def files_read(
         if description.startswith(FILES) and is_own(description, control) == own:
             first, last = (_log(source[name]) for name in ("startOffset", "endOffset"))
             yield from _listed(checkpoint / "spark" / "sources" / str(number), first, last)
+
+
+def planned_files(number: int, checkpoint: Place, control: Place) -> Iterator[ReadFile]:
+    """The files of tables that micro-batch `number` is to read, by Spark's logs. None if these have another version."""
+    own = tuple(f"{unquote(urlsplit(str(place)).path)}/" for place in (control, checkpoint / HISTORY))
+    first, last = (_offsets(checkpoint / "spark" / "offsets" / str(each)) for each in (number - 1, number))
+    for source, offset in enumerate(last):
+        before = first[source] if source < len(first) else -1
+        for file in _listed(checkpoint / "spark" / "sources" / str(source), before, offset):
+            if not file.path.startswith(own):
+                yield file
+
+
+def _offsets(entry: Place) -> list[int]:
+    """The offsets of the sources in an entry of Spark's log, as entries of their logs of files; -1: none, or another
+    kind of source."""
+    lines = (entry.read() or "").split("\n")
+    return [_log_entry(line) for line in lines[2:]] if lines[:1] == [VERSION] else []
+
+
+def _log_entry(line: str) -> int:
+    try:
+        found = json.loads(line)
+    except ValueError:
+        return -1
+    return int(found.get("logOffset", -1)) if isinstance(found, dict) else -1
 
 
 def own_files(progress: Mapping[str, Any], checkpoint: Place, control: Place) -> tuple[list[str], list[str]]:

@@ -14,6 +14,7 @@ from pyspark.sql import functions as F
 from tvfsql.errors import DataError
 from tvfsql.runtime.cluster.files import LOG
 from tvfsql.runtime.databases.lakehouse import append_rows
+from tvfsql.runtime.host.input_checks import check_input
 from tvfsql.runtime.host.spark_catalog import format_of
 from tvfsql.runtime.stream.sinks.files import exists, write_files
 
@@ -38,6 +39,7 @@ def write_table(rows: DataFrame, number: int, table: str) -> None:
     again. Raises DataError if Spark's file log in the
     table's folder would hide the files.
     """
+    check_input(rows)
     spark = rows.sparkSession
     fields = spark.table(table).schema.fields
     stored = rows.select(*(F.col(f"`{field.name}`").cast(field.dataType).alias(field.name) for field in fields))

@@ -9,6 +9,7 @@ from zlib import crc32
 from pyspark.sql import DataFrame, SparkSession
 
 from tvfsql.errors import DataError
+from tvfsql.runtime.host.input_checks import check_input
 from tvfsql.runtime.host.stream_id import run_id, stream_id
 
 FILES = "batch-????????-?????????-"  # prefix of a micro-batch's files: a hash of the stream, and the number
@@ -36,6 +37,7 @@ def write_files(
     run. So the folder is listed when a run first writes to it; and after that as long as it had files of this number
     then, which are those of several micro-batches if an older checkpoint was put back.
     """
+    check_input(rows)
     spark = rows.sparkSession
     stream = crc32(" ".join(stream_id(spark)).encode())
     before = f"batch-{stream:08x}-{number:09d}-"
