@@ -12,7 +12,7 @@ from tvfsql.bind.flink.zone import in_local_zone
 from tvfsql.bind.query import QueryBinder
 from tvfsql.bind.statements.insert import bind_insert
 from tvfsql.catalog import Catalog, Table
-from tvfsql.catalog.connectors import Managed
+from tvfsql.catalog.connectors import Managed, UpsertKafka
 from tvfsql.errors import OptionError, Span, TvfSqlError, UnsupportedError
 from tvfsql.options import Options
 from tvfsql.options.known import REUSE, RUNTIME_MODE, ZONE
@@ -190,9 +190,13 @@ def _refuse_namesakes(plan: Node) -> None:
 
 
 def _unbounded(plan: Node, catalog: Catalog) -> str | None:
-    """The name of the plan's first unbounded table; None if all are bounded."""
-    tables = (catalog.find(node.table) for node in plan.walk() if isinstance(node, Scan))
-    endless = (
-        table.name for table in tables if isinstance(table, Table) and table.connector and table.connector.endless
-    )
-    return next(endless, None)
+    """The name of the plan's first unbounded table; None if all are bounded. Upsert-kafka counts where its rows are
+    versions: otherwise no stream can read it.
+    """
+    for node in plan.walk():
+        table = catalog.find(node.table) if isinstance(node, Scan) else None
+        if not isinstance(node, Scan) or not isinstance(table, Table) or table.connector is None:
+            continue
+        if table.connector.endless and (node.versions or not isinstance(table.connector, UpsertKafka)):
+            return table.name
+    return None

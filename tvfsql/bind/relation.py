@@ -154,7 +154,7 @@ class Sources:
             if time is None:
                 right = looked_up(join, right, self.catalog)
             else:
-                versions = versions_of(right, self.catalog, spanned(join.right, join.span))
+                versions = versions_of(right, self.catalog, self.options.streaming, spanned(join.right, join.span))
                 right = right.on(versions.node)
         right = beside(right, left.node.columns)
         versions = versions and versions.over(right.node)

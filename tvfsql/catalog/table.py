@@ -7,6 +7,7 @@ from dataclasses import dataclass, field
 from tvfsql.catalog.connectors import Connector
 from tvfsql.catalog.history import History
 from tvfsql.plan.node import Field
+from tvfsql.plan.tables.internal_columns import OF_ROW
 from tvfsql.plan.values.scalar import Scalar, quoted
 from tvfsql.plan.values.types import SqlType
 
@@ -78,6 +79,15 @@ class Table:
     def reads_changes(self, streaming: bool) -> bool:
         """Whether a query of this mode reads changes, not the rows that result from them."""
         return self.is_changelog and (self.connector is None or self.connector.reads_changes(streaming))
+
+    def arrival(self, streaming: bool) -> dict[Field, str] | None:
+        """The columns that tell in which order its rows have come, with their SQL over the rows as Spark reads them.
+        None: nothing tells it. On a stream, rows that are equal in all of them come in order.
+        """
+        if self.connector is not None and self.connector.arrival is None:
+            return None
+        told = dict(self.connector.arrival or {}) if self.connector is not None else {}
+        return told if streaming else {**told, Field(OF_ROW, "bigint"): "monotonically_increasing_id()"}
 
     @property
     def visible(self) -> tuple[TableColumn, ...]:

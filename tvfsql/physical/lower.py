@@ -101,7 +101,7 @@ def _(node: nodes.Scan, catalog: Catalog, options: Options) -> Node:
     table = catalog.get(node.table)
     assert isinstance(table, Table), node.table
     streaming = options.streaming and not node.looked_up
-    if table.connector is not None and not node.looked_up:
+    if table.connector is not None and not node.looked_up and not (streaming and node.versions):
         (table.connector.refuse_stream if streaming else table.connector.refuse_batch)(table.name)
     if streaming:
         table = started(table, options[START_MODE])
@@ -115,6 +115,8 @@ def _(node: nodes.Scan, catalog: Catalog, options: Options) -> Node:
         options[ZONE],
         sign if changelog else node.sign,
         None if node.looked_up else dead_letter_table(table, catalog, options),
+        versions=node.versions,
+        arrival=node.arrival,
     )
     if (history := history_of(table, catalog)) is not None:
         return replace(scan, history=history) if streaming else with_history(scan, history)

@@ -36,7 +36,7 @@ class TableSourceScan(Node):
     Instants that are read as TIMESTAMP get the wall-clock time of `zone`. For a changelog `sign` names the column that
     is 1 for an insert and -1 for a retraction. Unreadable rows go into the table `dead_letters`; None: they are errors.
     The rows of a stream follow those of the table `history`, which window aggregates read once
-    (`physical.streams.history`).
+    (`physical.streams.history`). `versions` and `arrival` are those of `plan.nodes.Scan`.
     """
 
     source: Table
@@ -46,10 +46,13 @@ class TableSourceScan(Node):
     sign: str = ""
     dead_letters: Table | None = None
     history: Table | None = None
+    versions: bool = False
+    arrival: tuple[Field, ...] = ()
 
     @cached_property
     def schema(self) -> Schema:
-        return (*self.fields, Field(self.sign, "bigint")) if self.sign else self.fields
+        signs = (Field(self.sign, "bigint"),) if self.sign else ()
+        return (*self.fields, *signs, *self.arrival)
 
     def details(self) -> Iterator[tuple[str, str]]:
         yield "table", self.source.name
@@ -57,6 +60,8 @@ class TableSourceScan(Node):
         order = self.source.connector.order if self.streaming and self.source.connector is not None else None
         if order is not None:
             yield "file order", " ".join(filter(None, (order.by, order.formatter)))
+        if self.versions:
+            yield "versions", "true"
         if self.dead_letters is not None:
             yield "dead letters", self.dead_letters.name
         if self.history is not None:

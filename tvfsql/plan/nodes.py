@@ -31,6 +31,8 @@ class Scan(Node):
     With `changelog` the rows are changes that no operator above has handled yet
     (`plan.analysis.properties.is_changelog`). With `sign` the changes become plain rows, in which that column is 1 for
     an insert and -1 for a retraction. A table that is `looked_up` is no stream: each micro-batch reads all of it.
+    With `versions` the changes are versions of a key: retractions of updates are left out, and a row with the sign -1
+    is where the version before it ends. The columns `arrival` order changes of one time.
     """
 
     table: str
@@ -38,16 +40,21 @@ class Scan(Node):
     changelog: bool = False
     sign: str = ""
     looked_up: bool = False
+    versions: bool = False
+    arrival: tuple[Field, ...] = ()
 
     @cached_property
     def schema(self) -> Schema:
-        return (*self.fields, Field(self.sign, "bigint")) if self.sign else self.fields
+        signs = (Field(self.sign, "bigint"),) if self.sign else ()
+        return (*self.fields, *signs, *self.arrival)
 
     def details(self) -> Iterator[tuple[str, str]]:
         yield "table", self.table
         yield "fields", ", ".join(self.columns)
         if self.changelog:
             yield "changelog", "true"
+        if self.versions:
+            yield "versions", "true"
 
 
 @dataclass(frozen=True)

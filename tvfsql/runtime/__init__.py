@@ -28,6 +28,7 @@ if TYPE_CHECKING:
     from tvfsql.runtime.frames.assigned_windows import month_windows as month_windows
     from tvfsql.runtime.frames.assigned_windows import refuse_null_times as refuse_null_times
     from tvfsql.runtime.frames.assigned_windows import windows_or_null as windows_or_null
+    from tvfsql.runtime.frames.cdc_messages import Unread as Unread
     from tvfsql.runtime.frames.cdc_messages import canal_changes as canal_changes
     from tvfsql.runtime.frames.cdc_messages import debezium_changes as debezium_changes
     from tvfsql.runtime.frames.changelog import applied_changes as applied_changes
@@ -59,6 +60,7 @@ _MODULE_OF = {
     "NexmarkSource": "synthetic.source",
     "OfRows": "udf.calls",
     "ScalarFunction": "udf.calls",
+    "Unread": "frames.cdc_messages",
     "applied_changes": "frames.changelog",
     "canal_changes": "frames.cdc_messages",
     "change_sign": "frames.changelog",

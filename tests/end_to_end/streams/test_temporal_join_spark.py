@@ -136,3 +136,90 @@ def test_late_rows_of_the_right_side_are_counted_by_the_stream(spark: SparkSessi
     ]  # fmt: skip
     assert (made.counts["numLateVersions"], made.counts["numLateRecordsDroppedRight"]) == (1, 1)
     assert made.counts["numLateRecordsDropped"] == 1
+
+
+def changes(seed: int, keys: int) -> list[list[Row]]:
+    """Files of the changes (op, key, number, time) of a table, with a time in each tenth of a second at most: of one
+    time the order of the lines counts."""
+    rng, made, there = random.Random(seed), [], dict[str, int]()
+    for file in range(FILES):
+        part: list[Row] = []
+        for i in range(150):
+            number = file * 150 + i
+            at = START + timedelta(seconds=number // 3 * 8)
+            key = f"k{rng.randrange(keys)}"
+            if key not in there:
+                part.append(("+I", key, number, at))
+            elif rng.random() < 0.4:
+                part.append(("-D", key, there.pop(key), at))
+                continue
+            else:
+                part += [("-U", key, there[key], at), ("+U", key, number, at)]
+            there[key] = number
+        made.append(part)
+    return made
+
+
+def debezium(part: list[Row]) -> list[str]:
+    """The changes as Debezium's messages; the row before an update and the one after it are in one."""
+    lines, before = [], None
+    for op, k, number, at in part:
+        row = {"k": k, "the.`number": number, "ts": at.isoformat(" ", "milliseconds")}
+        if op == "-U":
+            before = row
+            continue
+        deleted = op == "-D"
+        kind = "d" if deleted else "c" if before is None else "u"
+        sent = {"before": row if deleted else before, "after": None if deleted else row, "op": kind}
+        lines.append(json.dumps(sent) + "\n")
+        before = None
+    return lines
+
+
+@pytest.mark.parametrize("form", ["debezium-json", "csv"])
+@pytest.mark.usefixtures("several_partitions")
+def test_a_changelog_is_a_versioned_table(form: str, spark: SparkSession, tmp_path: Path) -> None:
+    """Inserts and updates are versions, deletes end them: a stream, stopped and resumed after each file, has the rows
+    of batch and of a plain model."""
+    orders, made = events(7, 6, 2), changes(8, 5)
+    write(tmp_path, "orders", orders)
+    (tmp_path / "rates").mkdir()
+    for number, part in enumerate(made):
+        plain = (f"{op},{k},{value},{ts.isoformat(' ', 'milliseconds')}\n" for op, k, value, ts in part)
+        file = tmp_path / "rates" / f"{FILES - number}.txt"  # in another order than the names
+        file.write_text("".join(debezium(part) if form == "debezium-json" else plain), encoding="utf-8")
+        os.utime(file, (number, number))
+    versions = [row for part in made for row in part if row[0] != "-U"]
+    wanted: Counter[Row] = Counter()
+    for key, number, time in (row for part in orders for row in part):
+        of_key = [row for row in versions if row[1] == key and row[3] <= time]
+        best = max(reversed(of_key), key=lambda row: row[3], default=None)
+        there = best is not None and best[0] != "-D"
+        wanted[key, number, best[2] if best and there else None, best[3] if best and there else None] += 1
+    columns = "k STRING, `the.``number` INT, ts TIMESTAMP(3), WATERMARK FOR ts AS ts - INTERVAL '2' MINUTE"
+    columns += ", PRIMARY KEY (k) NOT ENFORCED"
+    op = ("op STRING, ", ", 'changelog.op' = 'op'") if form == "csv" else ("", "")
+    rates = f"'path' = '{tmp_path}/rates', 'format' = '{form}', 'maxFilesPerTrigger' = '1'{op[1]}"
+    sql = f"SELECT o.k, o.`the.``number`, r.`the.``number` AS m, r.ts AS since FROM {JOIN.format('LEFT')} /* {form} */"
+
+    def opened(mode: str, **options: Any) -> Session:
+        found = Session(spark, mode=mode, **options)
+        of_orders = f"'path' = '{tmp_path}/orders', 'format' = 'csv', 'maxFilesPerTrigger' = '1'"
+        plain = columns.removesuffix(", PRIMARY KEY (k) NOT ENFORCED")
+        found.execute(f"CREATE TABLE orders ({plain}) WITH ('connector' = 'filesystem', {of_orders})")
+        found.execute(f"CREATE TABLE rates ({op[0]}{columns}) WITH ('connector' = 'filesystem', {rates})")
+        return found
+
+    assert rows(opened("batch"), sql) == wanted
+    later = [*tmp_path.glob("orders/*"), *tmp_path.glob("rates/*")]
+    later.sort(key=lambda file: file.stat().st_mtime)
+    for file in later[2:]:
+        file.rename(tmp_path / f"{file.parent.name}-{file.name}")
+    found: Counter[Row] = Counter()
+    for number in range(FILES):
+        for file in later[2 * number : 2 * number + 2] if number else []:
+            (tmp_path / f"{file.parent.name}-{file.name}").rename(file)
+        found += rows(opened("streaming", checkpoint=tmp_path / "state", final=number == FILES - 1), sql)
+    assert found == wanted
+    assert sum(row[2] is None for row in wanted) > 30 and sum(row[2] is not None for row in wanted) > 30
+    assert len({row[3] for row in versions}) < len(versions)

@@ -2,7 +2,8 @@
 its rows are the versions of a primary key.
 
 A versioned table is a table with a PRIMARY KEY and a WATERMARK, or a query that keeps the last row of each key by event
-time (ROW_NUMBER). Of the latter every row is a version, so its ranking is left out.
+time (ROW_NUMBER). Of the latter every row is a version, so its ranking is left out. Of a changelog each insert and each
+update is a version, and a delete is the end of one.
 """
 
 from __future__ import annotations
@@ -19,6 +20,7 @@ from tvfsql.plan.joins.temporal_join import TemporalJoin
 from tvfsql.plan.node import Node
 from tvfsql.plan.nodes import Filter, Item, Project, Scan, SparkSql
 from tvfsql.plan.rank import RANK_TYPE, Rank
+from tvfsql.plan.tables.internal_columns import OF_VERSION
 from tvfsql.plan.values.scalar import Scalar, column, template, text
 from tvfsql.plan.values.types import shown
 
@@ -28,13 +30,16 @@ DEDUPLICATED = "a view with ROW_NUMBER() OVER (PARTITION BY k ORDER BY ts DESC) 
 @dataclass(frozen=True)
 class Versions:
     """The versions of a table: their rows, their primary key, and their event time. `ranked_by` is the time by which a
-    query keeps the last row of each key; None for a table.
+    query keeps the last row of each key; None for a table. `sign` and `arrival` are the columns of a changelog that
+    `TemporalJoin` reads.
     """
 
     node: Node
     key: tuple[str, ...]
     time: str
     ranked_by: str | None = None
+    sign: str = ""
+    arrival: tuple[str, ...] = ()
 
     def beside(self, node: Node, names: Mapping[str, str]) -> Versions:
         """The same versions with more columns. `names` maps each key column to the column that replaces it."""
@@ -43,12 +48,23 @@ class Versions:
     def over(self, node: Node) -> Versions:
         """The same versions with other names for their columns, in the same order."""
         names = dict(zip(self.node.columns, node.columns, strict=True))
-        return replace(self, node=node, key=tuple(names[name] for name in self.key), time=names[self.time])
+        return Versions(
+            node,
+            tuple(names[name] for name in self.key),
+            names[self.time],
+            self.ranked_by,
+            names.get(self.sign, ""),
+            tuple(names[name] for name in self.arrival),
+        )
 
 
-def versions_of(right: Relation, catalog: Catalog, span: Span) -> Versions:
+def versions_of(right: Relation, catalog: Catalog, streaming: bool, span: Span) -> Versions:
     """The versions of the table on the right side. Raises UnsupportedError if it is not a versioned table."""
-    node, key, ranked_by = _keyed(right.node, catalog, span)
+    rows = right.node
+    changes = _changes(rows, catalog)
+    if changes is not None:
+        rows = _as_versions(rows, changes, streaming, span)
+    node, key, ranked_by = _keyed(rows, catalog, span)
     if right.time is None or right.time not in node.columns:
         raise _no_time(_below(node, catalog), span)
     if ranked_by is not None and ranked_by != right.time:
@@ -57,7 +73,39 @@ def versions_of(right: Relation, catalog: Catalog, span: Span) -> Versions:
             span=span,
             hint=f"ORDER BY {right.time} DESC",
         )
-    return Versions(node, key, right.time, ranked_by)
+    if changes is None:
+        return Versions(node, key, right.time, ranked_by)
+    scan = next(part for part in node.walk() if isinstance(part, Scan))
+    return Versions(node, key, right.time, None, scan.sign, tuple(part.name for part in scan.arrival))
+
+
+def _changes(node: Node, catalog: Catalog) -> Table | None:
+    """The changelog whose rows these are; None if they are those of no changelog, or of an operator over one."""
+    while isinstance(node, Project):
+        node = node.input
+    table = _below(node, catalog) if isinstance(node, Scan) else None
+    return table if table is not None and (table.is_changelog or isinstance(table.connector, UpsertKafka)) else None
+
+
+def _as_versions(node: Node, table: Table, streaming: bool, span: Span) -> Node:
+    """The changes of a table as versions, with columns for their sign and their order. Raises UnsupportedError if
+    nothing tells their order.
+    """
+    if isinstance(node, Project):
+        below = _as_versions(node.input, table, streaming, span)
+        scan = next(part for part in below.walk() if isinstance(part, Scan))
+        names = (scan.sign, *(part.name for part in scan.arrival))
+        added = (Item(name, column(name, below.type_of(name))) for name in names)
+        return replace(node, input=below, items=(*node.items, *added))
+    assert isinstance(node, Scan), node
+    arrival = table.arrival(streaming)
+    if arrival is None or not (table.reads_changes(streaming) or isinstance(table.connector, UpsertKafka)):
+        raise UnsupportedError(
+            f"the changelog {table.name} cannot be a versioned table: nothing tells which of its changes came last",
+            span=span,
+            hint="a changelog of kafka or filesystem, or a table whose rows are versions",
+        )
+    return replace(node, changelog=False, versions=True, sign=OF_VERSION, arrival=tuple(arrival))
 
 
 def temporal_join(
@@ -97,7 +145,8 @@ def temporal_join(
             span=span,
             hint=f"declare both with one type: ts {shown(kinds[0])}",
         )
-    made = TemporalJoin(left.node, right, kind, time, versions.time, tuple(pairs[name] for name in versions.key))
+    keys = tuple(pairs[name] for name in versions.key)
+    made = TemporalJoin(left.node, right, kind, time, versions.time, keys, versions.sign, versions.arrival)
     return _meeting(replace(made, span=span), tuple(rest), span)
 
 
@@ -131,7 +180,6 @@ def _keyed(node: Node, catalog: Catalog, span: Span) -> Keyed:
     """The rows of a versioned table, and its primary key."""
     table = _table(node, catalog)
     if table is not None:
-        _refuse_changes(table, span)
         if not table.primary_key:
             raise UnsupportedError(
                 f"a temporal join needs a PRIMARY KEY of {table.name}",
@@ -197,6 +245,9 @@ def _table(node: Node, catalog: Catalog) -> Table | None:
     scan = node.input if isinstance(node, Project) else node
     if not isinstance(scan, Scan):
         return None
+    added = {scan.sign, *(part.name for part in scan.arrival)}
+    if isinstance(node, Project) and scan.versions:
+        node = replace(node, items=tuple(item for item in node.items if item.name not in added))
     table = catalog.get(scan.table)
     return table if isinstance(table, Table) and _is_whole(node, table) else None
 
@@ -210,17 +261,11 @@ def _is_whole(node: Node, table: Table) -> bool:
 
 
 def _refuse_changes(table: Table, span: Span) -> None:
-    if table.is_changelog:
+    if table.is_changelog or isinstance(table.connector, UpsertKafka):
         raise UnsupportedError(
-            f"{table.name} is a changelog, which cannot be a versioned table",
+            f"a versioned table cannot rank the rows of the changelog {table.name}",
             span=span,
-            hint="a table whose rows are versions: with a PRIMARY KEY, and without a format or column of changes",
-        )
-    if isinstance(table.connector, UpsertKafka):
-        raise UnsupportedError(
-            f"{table.name} cannot be a versioned table: of upsert-kafka only the last version of each key is read",
-            span=span,
-            hint="'connector' = 'kafka' with PRIMARY KEY (k) NOT ENFORCED, which reads each message as a version",
+            hint=f"{table.name} itself, with PRIMARY KEY and WATERMARK, or a view of its columns",
         )
 
 

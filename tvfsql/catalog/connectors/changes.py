@@ -43,13 +43,18 @@ FLAGS = {"true": True, "false": False}
 
 @dataclass(frozen=True)
 class Changes:
-    """Messages of one of these formats; `options` are arguments of the runtime. `ignoring`: the table asks to skip
-    messages that cannot be read, which would lose changes; they stop the query nevertheless.
+    """Messages of one of these formats; `options` are arguments of the runtime. `ignoring`: messages that cannot be
+    read are skipped, and values that are not of their type are NULL.
     """
 
     format: str
     options: tuple[tuple[str, str | bool], ...] = ()
     ignoring: bool = False
+
+    @property
+    def several(self) -> bool:
+        """Whether a message can have changes of several rows."""
+        return self.format == CANAL
 
     @property
     def metadata(self) -> dict[str, tuple[str, ...]]:
@@ -60,7 +65,10 @@ class Changes:
         """Lines to tell the user who creates the table."""
         if not self.ignoring:
             return ()
-        return (f"table {table}: '{self.format}.{IGNORE}' has no effect: a change that cannot be read stops the query",)
+        return (
+            f"table {table}: '{self.format}.{IGNORE}' skips messages that cannot be read, so results can lack changes; "
+            "numDeadLetters counts them",
+        )
 
 
 def known_changes(form: str) -> dict[str, str]:

@@ -11,9 +11,11 @@ from pathlib import Path
 from tvfsql.catalog.connectors.changes import Changes
 from tvfsql.catalog.connectors.ignored import ignored_names
 from tvfsql.errors import BindError, Span, did_you_mean
+from tvfsql.plan.node import Field
 from tvfsql.plan.start_mode import Place, StartMode
 from tvfsql.plan.tables.conflicts import DEDUPLICATE
-from tvfsql.plan.tables.file_order import FileOrder
+from tvfsql.plan.tables.file_order import TIME, FileOrder
+from tvfsql.plan.tables.internal_columns import ARRIVAL, OF_MESSAGE
 
 FORMATS = ("avro", "csv", "json", "orc", "parquet", "text")
 SINKS_ONLY = ("print", "blackhole")
@@ -23,6 +25,13 @@ VISIBLE = "[^._]*"  # the names that Spark reads, as a pattern
 IS_PATTERN = re.compile(r"[*?{}[\]\\,]")
 OF_A_FILE = re.compile(r"\.(?:avro|csv|tsv|jsonl?|ndjson|orc|parquet|text|txt|gz|bz2|zst|lz4|snappy)$", re.IGNORECASE)
 IN_PARTS = ("filesystem", "kafka", "managed", "spark-catalog", "upsert-kafka", *SINKS_ONLY)
+# The order of rows in files: by the time at which their file was written, its name, and their place in it
+OF_FILES = {
+    Field(f"{ARRIVAL}written", "timestamp"): "_metadata.file_modification_time",
+    Field(f"{ARRIVAL}file", "string"): "_metadata.file_path",
+    Field(f"{ARRIVAL}block", "bigint"): "_metadata.file_block_start",
+}
+BY_NAME = {field: sql for field, sql in OF_FILES.items() if not field.name.endswith("written")}
 
 
 @dataclass(frozen=True)
@@ -154,6 +163,18 @@ class Connector:
     def is_changelog(self) -> bool:
         """Whether its rows are changes."""
         return self.changes is not None
+
+    @property
+    def arrival(self) -> Mapping[Field, str] | None:
+        """The columns that tell in which order its rows have come, as in `Table.arrival`; None if nothing tells it."""
+        if not self.of_files or (self.order is not None and self.order.by == TIME):
+            return None
+        return {**(OF_FILES if self.order is None else BY_NAME), **self.arrival_in_message}
+
+    @property
+    def arrival_in_message(self) -> Mapping[Field, str]:
+        """The column for the place of a change in its message, if a message can have several; no SQL makes it."""
+        return {Field(OF_MESSAGE, "int"): ""} if self.changes is not None and self.changes.several else {}
 
     def reads_changes(self, streaming: bool) -> bool:
         """Whether a query of this mode reads the changes of a changelog. Otherwise it reads the rows that result."""

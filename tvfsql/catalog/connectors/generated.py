@@ -35,6 +35,10 @@ class Generated(Connector):
         return True
 
     @property
+    def arrival(self) -> Mapping[Field, str]:
+        return {}
+
+    @property
     def endless(self) -> bool:
         return self.rows is None
 

@@ -20,6 +20,7 @@ from tvfsql.catalog.connectors.protobuf import PROTOBUF, protobuf_options
 from tvfsql.errors import BindError, Span, UnsupportedError, did_you_mean
 from tvfsql.plan.node import Field
 from tvfsql.plan.start_mode import Place, StartMode
+from tvfsql.plan.tables.internal_columns import ARRIVAL
 from tvfsql.plan.tables.options import TableOptions
 from tvfsql.plan.values.declared_types import DeclaredType, undeclared
 from tvfsql.plan.values.types import SqlType, shown
@@ -110,6 +111,10 @@ class Kafka(Connector):
         return self.messages
 
     @property
+    def arrival(self) -> Mapping[Field, str]:
+        return {Field(f"{ARRIVAL}offset", "bigint"): "offset", **self.arrival_in_message}
+
+    @property
     def parts(self) -> dict[str, Part]:
         """The parts that hold columns: the key, if it has any, and the value."""
         return {**({"key": self.key} if self.key is not None else {}), "value": self.value}
@@ -167,21 +172,18 @@ class Kafka(Connector):
 
 @dataclass(frozen=True)
 class UpsertKafka(Kafka):
-    """A topic of rows that replace those with the same key; a message without a value deletes its row. Streams cannot
-    read it: that would need the state of all keys, to know what a message replaces.
+    """A topic of rows that replace those with the same key; a message without a value deletes its row. On streams it
+    can be a versioned table only: else the state of all keys were needed, to know what a message replaces.
     """
 
     @property
     def replaces_by(self) -> tuple[str, ...]:
         return self.key.columns if self.key is not None else ()
 
-    @property
-    def endless(self) -> bool:
-        return False  # it is read in batch only
-
     def refuse_stream(self, table: str) -> None:
         raise UnsupportedError(
-            f"streams cannot read {table}, in which each message replaces the row with its key",
+            f"streams read {table} only as the versioned table of a temporal join, because each of its messages "
+            "replaces the row with its key",
             hint="--mode batch, or another CREATE TABLE with 'connector' = 'kafka', which reads each message as a row",
         )
 

@@ -84,6 +84,7 @@ def _of_versions(node: TemporalJoin, module: PythonModule) -> list[str]:
         *([f"kind={literal(node.kind)}"] if node.kind != "inner" else []),
         *([f"null_safe={literal(null_safe)}"] if null_safe else []),
         *([f"ties={literal(list(node.ties))}"] if node.ties else []),
+        *([f"sign={literal(node.sign)}"] if node.sign else []),
     ]
 
 

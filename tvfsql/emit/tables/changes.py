@@ -5,24 +5,55 @@ from __future__ import annotations
 from collections.abc import Sequence
 
 from tvfsql.catalog.connectors.changes import DEBEZIUM, OF_VALUE, Changes
-from tvfsql.emit.python_module import PythonModule, Rows, literal
+from tvfsql.emit.python_module import Chain, PythonModule, Rows, literal
+from tvfsql.physical.operators import TableSourceScan
 from tvfsql.plan.node import Field
+from tvfsql.plan.tables.internal_columns import OF_MESSAGE
 from tvfsql.plan.values.types import ddl
+
+
+def in_order(rows: Rows, node: TableSourceScan) -> Rows:
+    """The rows as Spark reads them, with the columns that tell the order of changes."""
+    told = node.source.arrival(node.streaming) or {}
+    for field in node.arrival:
+        sql = told.get(field, f"CAST(NULL AS {ddl(field.type)})")
+        if sql:
+            rows = rows.then("withColumn", literal(field.name), Chain("F").then("expr", literal(sql)))
+    return rows
 
 
 def captured(
     messages: Rows,
     changes: Changes,
+    node: TableSourceScan,
     fields: Sequence[Field],
-    sign: str,
+    place: str,
     module: PythonModule,
     metadata: Sequence[str] = (),
 ) -> Rows:
     """Expand messages into the changes that each describes; the message value is the row. Each of `metadata`, such as
-    `value.source.table`, is a column of that name.
+    `value.source.table`, is a column of that name. `place` is SQL for where a message is. In a module of dead letters,
+    the messages that cannot be read.
     """
     read = module.need("tvfsql.runtime", "debezium_changes" if changes.format == DEBEZIUM else "canal_changes")
     kinds = literal({field.name: ddl(field.type) for field in fields})
     options = (f"{name}={literal(value)}" for name, value in changes.options)
     told = [f"metadata={literal([key.removeprefix(OF_VALUE) for key in metadata])}"] if metadata else []
-    return messages.transform(read, kinds, f"sign={literal(sign)}", *options, *told)
+    told += ["versions=True"] if node.versions else []
+    told += [f"position={literal(part.name)}" for part in node.arrival if part.name == OF_MESSAGE]
+    told += _unread(messages, changes, node, place, module)
+    return messages.transform(read, kinds, f"sign={literal(node.sign)}", *options, *told)
+
+
+def _unread(messages: Rows, changes: Changes, node: TableSourceScan, place: str, module: PythonModule) -> list[str]:
+    """The argument for messages that cannot be read, unless they stop the query."""
+    name = literal(f"tvfsql_dead_{messages.name}")
+    if module.of_dead_letters:
+        given = f"letters_of={literal(node.source.name)}, place={literal(place)}"
+    elif node.dead_letters is not None:
+        given = f"left_out={name}"
+    elif changes.ignoring:
+        given = f"skipped={name}"
+    else:
+        return []
+    return [f"unread={module.need('tvfsql.runtime', 'Unread')}({given})"]

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Collection, Mapping
+from dataclasses import replace
 
 from tvfsql.catalog import Table
 from tvfsql.catalog.connectors import Kafka, UpsertKafka
@@ -14,8 +15,8 @@ from tvfsql.catalog.connectors.kafka_offsets import End
 from tvfsql.catalog.connectors.protobuf import PROTOBUF
 from tvfsql.emit import columns
 from tvfsql.emit.python_module import Call, Chain, PythonModule, Rows, literal, option_value
-from tvfsql.emit.tables.changes import captured
-from tvfsql.emit.tables.dead_letters import OF_TEXT, columns_ddl, forgiven, parsing, tell_letters
+from tvfsql.emit.tables.changes import captured, in_order
+from tvfsql.emit.tables.dead_letters import MESSAGE, OF_TEXT, columns_ddl, forgiven, parsing, tell_letters
 from tvfsql.physical.operators import TableSourceScan
 from tvfsql.physical.streams.dead_letters import OF_MESSAGES, PARSED, stops_at_bad_rows
 from tvfsql.plan.node import Field
@@ -46,23 +47,25 @@ def read_messages(node: TableSourceScan, source: Kafka, module: PythonModule) ->
     if end.kept and (node.streaming or not end.options):
         rows = rows.then("where", literal(end.kept))
     if isinstance(source, UpsertKafka):
-        rows = rows.transform(module.need("tvfsql.runtime", "latest_messages"))
+        if node.versions:  # a message without a value ends the version of its key
+            gone = Chain("F").then("expr", literal("CASE WHEN value IS NULL THEN -1L ELSE 1L END"))
+            rows = rows.then("withColumn", literal(node.sign), gone)
+        else:
+            rows = rows.transform(module.need("tvfsql.runtime", "latest_messages"))
+    rows = in_order(rows, node)
     sides = {field.name: source.side_of(field.name) for field in node.fields}
-    parsed = [
-        side for side, part in source.parts.items() if part.format not in ("raw", *OPTIONS) and side in sides.values()
-    ]
+    needed = {*sides.values(), *("key" for name in sides if _of_key(name, node, source))}
+    parsed = [side for side, part in source.parts.items() if part.format not in ("raw", *OPTIONS) and side in needed]
     for side in parsed:
         rows = rows.then("withColumn", literal(side), _parsed(side, source.parts[side], node, module))
     if parsed:
-        if node.dead_letters is not None:
-            told = [
-                side for side, part in source.parts.items() if part.format in OF_MESSAGES and side in sides.values()
-            ]
+        if node.dead_letters is not None and not source.changes:
+            told = [side for side, part in source.parts.items() if part.format in OF_MESSAGES and side in needed]
             text = f"coalesce({', '.join(f'{side}.{quoted(TEXT)}' for side in told)})"
             rows = tell_letters(rows, literal(text), node, module, _paths(node, sides, told))
             if module.of_dead_letters:
                 return rows
-        elif stopping := [side for side in source.parts if side in sides.values() and _stops(source.parts[side])]:
+        elif stopping := [side for side in source.parts if side in needed and _stops(source.parts[side])]:
             refuse = module.need("tvfsql.runtime", "refuse_unreadable")
             rows = rows.transform(refuse, *map(literal, stopping))
         for side in parsed:
@@ -72,10 +75,17 @@ def read_messages(node: TableSourceScan, source: Kafka, module: PythonModule) ->
         of_value = [field for field in node.fields if sides[field.name] == "value"]
         keys = {column.metadata or "" for name, column in node.source.metadata.items() if name in read}
         told = [key for key in source.changes.metadata if key in keys]
-        rows = captured(rows, source.changes, of_value, node.sign, module, told)
+        rows = captured(rows, source.changes, node, of_value, MESSAGE, module, told)
+        if module.of_dead_letters:
+            return rows
     wanted = (_column(field, sides[field.name], node, source, module) for field in node.fields)
     signs = [literal(node.sign)] if node.sign else []
-    return rows.then("select", *wanted, *signs)
+    return rows.then("select", *wanted, *signs, *columns.names(part.name for part in node.arrival))
+
+
+def _of_key(name: str, node: TableSourceScan, source: Kafka) -> bool:
+    """Whether a column is read from the key of messages that have no value."""
+    return node.versions and isinstance(source, UpsertKafka) and name in source.replaces_by
 
 
 def _paths(node: TableSourceScan, sides: Mapping[str, str | None], those: Collection[str]) -> dict[str, str]:
@@ -179,6 +189,9 @@ def _column(field: Field, side: str | None, node: TableSourceScan, source: Kafka
         return channel.then("alias", literal(CHANNEL))
     if side is None:
         return _metadata(field, node, module)
+    if side == "value" and _of_key(field.name, node, source):
+        sides = (_column(field, side, replace(node, versions=False), source, module) for side in ("value", "key"))
+        return Chain("F").then("coalesce", *sides).then("alias", literal(field.name))
     if source.parts[side].format == "raw":
         value = _column_of(side) if field.type == "binary" else _as(_column_of(side), "string")
         if field.type in RAW_BYTES:

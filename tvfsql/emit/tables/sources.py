@@ -11,15 +11,15 @@ from tvfsql.catalog.connectors.formats import keeps_text
 from tvfsql.catalog.connectors.spark_catalog import DELTA
 from tvfsql.emit import columns
 from tvfsql.emit.python_module import Call, Chain, PythonModule, Rows, literal, option_value
-from tvfsql.emit.tables.changes import captured
-from tvfsql.emit.tables.dead_letters import OF_TEXT, columns_ddl, forgiven, parsing, tell_letters
+from tvfsql.emit.tables.changes import captured, in_order
+from tvfsql.emit.tables.dead_letters import FILE, OF_TEXT, columns_ddl, forgiven, parsing, tell_letters
 from tvfsql.emit.tables.kafka import read_messages
 from tvfsql.physical.operators import TableSourceScan
 from tvfsql.physical.streams.dead_letters import PARSED, stops_at_bad_rows
 from tvfsql.plan.node import Field
 from tvfsql.plan.tables.delta_paths import folder_of
 from tvfsql.plan.tables.file_order import FileOrder
-from tvfsql.plan.tables.internal_columns import TEXT
+from tvfsql.plan.tables.internal_columns import BEFORE_UPDATE, TEXT
 from tvfsql.plan.values.scalar import quoted
 from tvfsql.plan.values.types import SqlType, ddl
 
@@ -44,7 +44,7 @@ def read_table(node: TableSourceScan, module: PythonModule) -> Rows:
         return _signed(node, node.source.op, module)
     table = node.source.name
     if source is None:
-        rows = module.rows(table, Chain("spark").then("table", columns.name(table)))
+        rows = in_order(module.rows(table, Chain("spark").then("table", columns.name(table))), node)
         narrow = node.fields != node.source.physical  # set operations match columns by position
         return rows.then("select", *columns.names(node.columns)) if narrow else rows
     if isinstance(source, SparkCatalog):
@@ -52,10 +52,12 @@ def read_table(node: TableSourceScan, module: PythonModule) -> Rows:
     if isinstance(source, Kafka):
         return read_messages(node, source, module)
     if source.changes:
-        messages = module.rows(table, _loaded(node, source, _reader(node, source), module))
+        messages = in_order(module.rows(table, _loaded(node, source, _reader(node, source), module)), node)
         values = (literal(f"value.{columns.reference(field.name)}") for field in node.fields)
-        changes = captured(messages, source.changes, node.fields, node.sign, module)
-        return changes.then("select", *values, literal(node.sign))
+        changes = captured(messages, source.changes, node, node.fields, FILE, module)
+        if module.of_dead_letters:
+            return changes
+        return changes.then("select", *values, literal(node.sign), *columns.names(part.name for part in node.arrival))
     fields = node.source.physical
     parts = node.source.partitioned_by if source.of_files else ()
     if isinstance(source, Generated):
@@ -64,7 +66,7 @@ def read_table(node: TableSourceScan, module: PythonModule) -> Rows:
     reader = _reader(node, source)
     if source.takes_schema:
         reader = reader.then("schema", literal(_schema(fields, parts, node, source)))
-    rows = module.rows(table, _loaded(node, source, reader, module))
+    rows = in_order(module.rows(table, _loaded(node, source, reader, module)), node)
     if node.dead_letters is not None:
         rows = tell_letters(rows, literal(quoted(TEXT)), node, module)
         if module.of_dead_letters:
@@ -77,7 +79,8 @@ def read_table(node: TableSourceScan, module: PythonModule) -> Rows:
         )
         return rows.then("select", *wanted)
     if any(_stored(field, source) != field.type for field in node.fields):
-        return rows.then("select", *(_checked(field, source) for field in node.fields))
+        arrival = columns.names(part.name for part in node.arrival)
+        return rows.then("select", *(_checked(field, source) for field in node.fields), *arrival)
     if node.fields != fields or parts:  # Spark has the columns of folders last
         return rows.then("select", *columns.names(node.columns))
     return rows
@@ -147,7 +150,9 @@ def _signed(node: TableSourceScan, op: str, module: PythonModule) -> Rows:
     rows = read_table(replace(node, fields=read, sign=""), module)
     sign = Chain(f"{module.need(RUNTIME, 'change_sign')}({columns.name(op)})").then("alias", literal(node.sign))
     kept = (field.name for field in node.fields)
-    return rows.then("select", *columns.names(kept), sign)
+    if node.versions:  # the update that follows is the next version
+        rows = rows.then("where", literal(f"{quoted(op)} IS DISTINCT FROM '{BEFORE_UPDATE}'"))
+    return rows.then("select", *columns.names(kept), sign, *columns.names(part.name for part in node.arrival))
 
 
 def _reader(node: TableSourceScan, source: Connector) -> Chain:

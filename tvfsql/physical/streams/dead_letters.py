@@ -54,8 +54,10 @@ def _is_source(target: Connector, source: Connector | None) -> bool:
 def _is_parsed(source: Table) -> bool:
     """Whether its rows are parsed by a format that can fail at a row."""
     connector = source.connector
-    if connector is None or connector.changes is not None:
+    if connector is None:
         return False
+    if connector.changes is not None:
+        return True
     if isinstance(connector, Kafka):
         parts = (part for part in connector.parts.values() if part.format in OF_MESSAGES)
         return any(part.format not in PARSED or stops_at_bad_rows(part.options) for part in parts)

@@ -18,6 +18,9 @@ class TemporalJoin(Node):
 
     The rows of `right` are the versions of a table, whose primary key is in `pairs`. Of several versions of one time
     the one that is greatest in `ties` counts.
+
+    With `sign` the rows of `right` are the changes of a changelog, in which that column is -1 where a version ends
+    without another one, and `arrival` are the columns that tell which of several changes of one time came last.
     """
 
     left: Node
@@ -26,6 +29,8 @@ class TemporalJoin(Node):
     left_time: str
     right_time: str
     pairs: tuple[EqualPair, ...]
+    sign: str = ""
+    arrival: tuple[str, ...] = ()
 
     @cached_property
     def schema(self) -> Schema:
@@ -35,7 +40,7 @@ class TemporalJoin(Node):
     def reads(self) -> frozenset[str]:
         """The columns of both sides that it reads."""
         pairs = frozenset(name for pair in self.pairs for name in (pair.left, pair.right))
-        return pairs | {self.left_time, self.right_time}
+        return pairs | {self.left_time, self.right_time, *([self.sign] if self.sign else []), *self.arrival}
 
     @property
     def versions(self) -> Schema:
@@ -44,7 +49,10 @@ class TemporalJoin(Node):
 
     @property
     def ties(self) -> tuple[str, ...]:
-        """The columns that order versions of one time: all whose type is known and can be ordered."""
+        """The columns that order versions of one time: `arrival` of changes; else all whose type is known and can be
+        ordered."""
+        if self.sign:
+            return self.arrival
         fields = (part for part in self.versions if part.name not in self.reads)
         return tuple(part.name for part in fields if part.type and is_orderable(part.type))
 
@@ -53,4 +61,6 @@ class TemporalJoin(Node):
         yield "leftTime", self.left_time
         yield "rightTime", self.right_time
         yield "where", " AND ".join(map(str, self.pairs))
+        if self.sign:
+            yield "changes", self.sign
         yield "select", ", ".join(self.columns)

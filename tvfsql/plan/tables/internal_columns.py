@@ -17,13 +17,19 @@ LATE = "$late"
 
 # The operation of a change: +I, -U, +U or -D. Stored changelogs use the table's own name for it.
 OP = "$op"
-ADDED, REMOVED = ("+I", "+U"), ("-U", "-D")
+ADDED, REMOVED = ("+I", "+U"), (BEFORE_UPDATE := "-U", "-D")
 # The partials of the row that a change replaces, or of the previous step of a CUMULATE that only emits changed steps.
 BEFORE = "before"
 # Whether a change inserts its row (1) or retracts it (-1); renamed if a table has a column of this name.
 SIGN = "sign"
 # How many copies of a row remain after all changes.
 TIMES = "$times"
+
+# Beside the versions of a changelog: 1 where one begins, -1 where it ends without another one. Then what tells the
+# order in which changes of one time came: the place in the source, in the message, and in the batch.
+OF_VERSION = "$version"
+ARRIVAL = "$arrival_"
+OF_MESSAGE, OF_ROW = f"{ARRIVAL}in_message", f"{ARRIVAL}row"
 
 # Where a parser puts the text of a row or message that it cannot read, if dead letters are kept.
 TEXT = "$text"

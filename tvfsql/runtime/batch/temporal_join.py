@@ -20,12 +20,14 @@ def temporal_join(
     kind: str = "inner",
     null_safe: Sequence[str] = (),
     ties: Sequence[str] = (),
+    sign: str = "",
 ) -> DataFrame:
     """TemporalJoin: each row of `left` with the last row of `right` that agrees in `on` and is not later.
 
     In: any columns; no name is on both sides. `on` lists pairs of columns of one type; NULL equals NULL if the left one
     is in `null_safe`. `times` are the columns with the times of both sides. Of several versions of one time the one
     that is greatest in `ties`, columns of `right`, counts. `kind` is inner or left.
+    With `sign` a row of `right` in which that column is -1 is where the version before it ends.
     Out: the columns of both sides. With left, those of `right` are NULL in a row that has no version.
 
     The rows of both sides are sorted together by key and time, and each row of the left side takes the last version
@@ -53,6 +55,9 @@ def temporal_join(
     assert both is not None
     in_order = Over.partitionBy(*keys).orderBy("at", "side", *(f"t{i}" for i in range(len(ties))))
     last = F.last("version", ignorenulls=True).over(in_order.rowsBetween(Over.unboundedPreceding, Over.currentRow))
+    if sign:
+        there = last.getField(f"c{right.columns.index(sign)}") == 1
+        last = F.when(there, last)
     joined = both.withColumn("version", last).where("side = 1")
     if kind == "inner":
         joined = joined.where("version IS NOT NULL")

@@ -23,6 +23,8 @@ RANGES = {
     "TIMESTAMP": "UNIX_MICROS({0}) BETWEEN -62135683200000000 AND 253402387199999999",
 }
 
+ENDS = {kind: pattern.partition(" BETWEEN ")[2].split(" AND ") for kind, pattern in RANGES.items()}
+
 
 def readable(rows: DataFrame, text: str, *, name: str, times: Mapping[str, str] | None = None) -> DataFrame:
     """The rows that could be read: those for which the SQL expression `text` is NULL, and whose `times` (SQL, with
@@ -89,6 +91,26 @@ def unreadable(
         F.lit(f"cannot be read as {kinds}").alias("error"),
         F.current_timestamp().alias("read_at"),
     )
+
+
+def letters(rows: DataFrame, table: str, place: str, text: Column, error: Column) -> DataFrame:
+    """The messages with an `error` (string; NULL: none) in the form of `unreadable`."""
+    return rows.where(error.isNotNull()).select(
+        F.lit(table).alias("table_name"),
+        F.expr(place).cast("string").alias("place"),
+        text.alias("text"),
+        error.alias("error"),
+        F.current_timestamp().alias("read_at"),
+    )
+
+
+def out_of_range(value: Column, kind: str) -> Column:
+    """Whether a value of that type is a time outside the years 1 to 9999."""
+    if kind not in RANGES:
+        return F.lit(False)
+    first, last = (F.expr(end) for end in ENDS[kind])
+    number = F.unix_micros(value) if kind == "TIMESTAMP" else value
+    return F.coalesce((number < first) | (number > last), F.lit(False))
 
 
 def _bad(text: str, times: Mapping[str, str] | None) -> Column:

@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
+import random
 from collections.abc import Iterator, Sequence
+from dataclasses import replace
 
 import pytest
 from hypothesis import given
@@ -25,6 +27,11 @@ def joining(kind: str, slot: int = 10_000, bucket_rows: int = 1000, null_safe: b
     return TemporalJoin(
         (COLUMNS,) * 2, ((KEY,),) * 2, (TIME,) * 2, kind, (null_safe,), (VALUE,), slot=slot, bucket_rows=bucket_rows
     )
+
+
+def of_changes(kind: str, slot: int = 10_000, bucket_rows: int = 1000) -> TemporalJoin:
+    """A join with changes, whose value is their sign: -1 ends a version."""
+    return replace(joining(kind, slot, bucket_rows), ties=(), sign=VALUE)
 
 
 def mark(time: int) -> Event:
@@ -74,7 +81,62 @@ def test_null_has_no_version_unless_null_equals_null() -> None:
     assert waiting.held == 0
 
 
-def model(batches: Sequence[tuple[list[Event], list[Event]]], kind: str) -> Iterator[tuple[list[Row], int]]:
+def test_a_delete_ends_a_version() -> None:
+    deleted = Event("a", 200, value=-1)
+    for kind, missing in (("left", [("a", 250, 1, *NOTHING)]), ("inner", [])):
+        stream = RowStream(of_changes(kind))
+        rows = [Event("a", at) for at in (150, 250, 350)]
+        stream.batch(rows, [Event("a", 100), deleted, Event("a", 300)])
+        found = [("a", 150, 1, "a", 100, 1), *missing, ("a", 350, 1, "a", 300, 1)]
+        assert ordered(stream.batch([END], [END])) == ordered(found)
+        assert stream.empty
+
+
+def test_of_changes_of_one_time_the_last_to_arrive_counts() -> None:
+    for signs, there in (((1, -1), False), ((-1, 1), True), ((1, -1, 1), True), ((-1, 1, -1), False)):
+        versions = [Event("a", 100, value=sign) for sign in signs]
+        for cut in range(len(versions) + 1):
+            stream = RowStream(of_changes("inner"))
+            stream.batch([Event("a", 100)], versions[:cut])
+            found = stream.batch([END], [*versions[cut:], END])
+            assert found == ([("a", 100, 1, "a", 100, 1)] if there else []), (signs, cut)
+
+
+def test_a_late_version_before_a_delete_does_not_count_after_it() -> None:
+    stream = RowStream(of_changes("left"))
+    stream.batch([], [Event("a", 100), Event("a", 200, value=-1)])
+    assert stream.batch([mark(300)], [mark(300)]) == []
+    assert stream.batch([Event("a", 350), END], [Event("a", 150), END]) == [("a", 350, 1, *NOTHING)]
+
+
+@pytest.mark.parametrize("kind", ["inner", "left"])
+@examples(100)
+@given(
+    left=micro_batches(),
+    right=micro_batches(),
+    bucket_rows=st.sampled_from([1, 3, 1000]),
+    groups=st.sampled_from([1, 3]),
+    signs=st.randoms(use_true_random=False),
+)
+def test_random_changes(
+    kind: str, left: list[list[Event]], right: list[list[Event]], bucket_rows: int, groups: int, signs: random.Random
+) -> None:
+    """As `test_random_streams`, with deletes among the versions; of one time the last to arrive counts."""
+    changes = [[replace(each, value=signs.choice([1, 1, -1])) for each in batch] for batch in right]
+    longer = max(len(left), len(changes))
+    batches = [
+        ((left[:-1] + [[]] * longer)[i], (changes[:-1] + [[]] * longer)[i]) if i < longer - 1 else ([END], [END])
+        for i in range(longer)
+    ]
+    stream = RowStream(of_changes(kind, bucket_rows=bucket_rows), groups)
+    for sides, (expected, _) in zip(batches, model(batches, kind, changes=True), strict=True):
+        assert ordered(stream.batch(*sides)) == ordered(expected)
+    assert stream.empty
+
+
+def model(
+    batches: Sequence[tuple[list[Event], list[Event]]], kind: str, *, changes: bool = False
+) -> Iterator[tuple[list[Row], int]]:
     """What each micro-batch emits, and how many rows were late so far: all versions that ever came are kept."""
     waiting: list[Event] = []
     versions: list[Event] = []
@@ -101,6 +163,9 @@ def model(batches: Sequence[tuple[list[Event], list[Event]]], kind: str) -> Iter
         for row in due:
             of_key = [one for one in versions if one.key == row.key is not None and one.ts <= row.ts]  # type: ignore[operator]
             best = max(of_key, key=lambda one: (one.ts, one.value), default=None)
+            if changes:
+                best = max(reversed(of_key), key=lambda one: one.ts or 0, default=None)
+                best = best if best is not None and best.value == 1 else None
             if best is not None:
                 found.append((row.key, row.ts, row.value, best.key, best.ts, best.value))
             elif kind == "left":

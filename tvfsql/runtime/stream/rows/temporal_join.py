@@ -23,7 +23,8 @@ In the end the state holds one version, EUR 116.
 
 Versions are in state in buckets of the hash of their key, rows that wait in slots of time. A micro-batch reads the
 slots that the watermark has reached, and the buckets of their keys and of new versions. Versions that count no more are
-dropped when their bucket is read. A late version is not dropped: it counts for rows that are still to come, as in
+dropped when their bucket is read. The end of a version (a delete) is kept like a version, as in Flink: a late version
+before it must not count after it. A late version is not dropped: it counts for rows that are still to come, as in
 Flink. It is counted as `late_versions`.
 """
 
@@ -76,6 +77,7 @@ def temporal_join_stream(
     kind: str = "inner",
     null_safe: Sequence[str] = (),
     ties: Sequence[str] = (),
+    sign: str = "",
     name: str = "tvfsql_joined",
     **options: Unpack[StreamOptions],
 ) -> DataFrame:
@@ -83,7 +85,9 @@ def temporal_join_stream(
 
     In: on each side any columns, and the watermark columns of `with_watermarks`. No other name may be on both sides.
     `on` lists pairs of columns of one type; NULL equals NULL if the left one is in `null_safe`. `kind` is inner or
-    left. Of several versions of one time the one that is greatest in `ties`, columns of `right`, counts.
+    left. Of several versions of one time the one that is greatest in `ties`, columns of `right`, counts; of those that
+    are equal in `ties` the last one to arrive. With `sign` a row of `right` in which that column is -1 is where the
+    version before it ends.
     Out: the columns of both sides, without the watermark columns; with `marks` the operator adds its own. A row is
     emitted when the watermark, the smaller one of both sides, passes its time; with left, NULL stands for a version
     that is missing.
@@ -100,6 +104,7 @@ def temporal_join_stream(
         kind,
         tuple(pair[0] in null_safe for pair in on),
         tuple(map(sides.columns[RIGHT].index, ties)),
+        sides.columns[RIGHT].index(sign) if sign else None,
         context,
     )
     description = Description(
@@ -115,8 +120,8 @@ def temporal_join_stream(
 
 @dataclass(frozen=True)
 class TemporalJoin(Operator):
-    """The parameters of a temporal join. Pairs are (left, right). Columns are numbers; `ties` are those of the right
-    side."""
+    """The parameters of a temporal join. Pairs are (left, right). Columns are numbers; `ties` and `sign` are those of
+    the right side."""
 
     columns: tuple[int, ...]
     keys: tuple[tuple[int, ...], ...]
@@ -124,6 +129,7 @@ class TemporalJoin(Operator):
     kind: str
     null_safe: tuple[bool, ...]
     ties: tuple[int, ...] = ()
+    sign: int | None = None
     context: StreamContext = TWO_INPUTS
     slot: int = SLOT
     bucket_rows: int = BUCKET_ROWS
@@ -154,7 +160,10 @@ class TemporalJoin(Operator):
         before = np.searchsorted(self.micros(versions, RIGHT), self.micros(rows, LEFT), side="right")
         at = np.searchsorted(lifted[order], mine * size + before, side="right") - 1
         best = order[np.maximum(at, 0)]
-        return np.where((at >= 0) & (theirs[best] == mine), best, -1)
+        valid = (at >= 0) & (theirs[best] == mine)
+        if self.sign is not None:
+            valid &= versions.column(self.sign).to_numpy()[best] == 1
+        return np.where(valid, best, -1)
 
     def counting(self, versions: Any, watermark: int | None) -> Mask:
         """Which versions, `in_order`, can still count: of each key all that the watermark has not passed, and the last
