@@ -17,8 +17,8 @@ from tvfsql.plan.nodes import Filter, Item, Project, SetOperation, Unnest
 from tvfsql.plan.tables.internal_columns import WINDOW_COLUMNS
 from tvfsql.plan.values.scalar import Scalar, column, free_name, quoted, template, text
 from tvfsql.plan.values.types import SqlType
-from tvfsql.plan.window import Session, one_per_end
-from tvfsql.plan.window_nodes import AttachedWindow, WindowAggregate, WindowProperty, WindowTableFunction
+from tvfsql.plan.window import Session, one_per_common_end
+from tvfsql.plan.window_nodes import NO_START, AttachedWindow, WindowAggregate, WindowProperty, WindowTableFunction
 from tvfsql.planner import rule
 from tvfsql.rules.projection import passing, typed
 
@@ -73,7 +73,7 @@ def pair_rows_when_window_ends(node: Node, options: Options) -> Node | None:
                 pairs=tuple(EqualPair(pair.right, pair.left, pair.null_safe) for pair in node.pairs),
             )
             join = turned if node.kind == "right" else node
-            left, right = _of_function(join.left), _of_function(join.right)
+            left, right = (None, None) if join.by_ends else (_of_function(join.left), _of_function(join.right))
             if left is None or right is None:
                 left, right = (_of_windows(join.left, join.left_window), _of_windows(join.right, join.right_window))
             made = _Pairing(join, left, right).made()
@@ -126,7 +126,7 @@ def _of_windows(node: Node, window: AttachedWindow) -> Side:
     """The side as rows that already carry windows; their time is the last moment of the window."""
     known = window_of(node)
     assert known is not None, node.label()
-    own = dict.fromkeys(known.starts, START) | dict.fromkeys(known.ends, END)
+    own = dict.fromkeys(known.starts if window.start else (), START) | dict.fromkeys(known.ends, END)
     shown = {part.name: column(own.get(part.name, part.name), part.type) for part in node.schema}
     return Side(node, _last_moment(column(window.end)), shown, window=window)
 
@@ -234,7 +234,8 @@ class _Pairing:
             ends = {own: column(name) for own, name in zip((START, END, TIME), WINDOW_COLUMNS, strict=True)}
             return (), ends
         start, end = WINDOW_COLUMNS[:2]
-        return (start, end), {START: column(start, "timestamp_ntz"), END: column(end, "timestamp_ntz")}
+        own = {START: column(start, "timestamp_ntz"), END: column(end, "timestamp_ntz")}
+        return ((end,) if self.join.by_ends else (start, end)), own
 
     def _held(self, side: Side, shown: Mapping[str, Scalar], keys: Mapping[str, Scalar], *, missing: bool) -> _Held:
         """The buffered part of a side, for the columns `shown`. With `missing` the side can lack a row, and its columns
@@ -275,8 +276,10 @@ class _Pairing:
             )
             zone = function.zone
             return WindowAggregate(union, function.window, ROWTIME, keys, tuple(lists), parts, zone)
-        known = AttachedWindow(attached.window, *WINDOW_COLUMNS[:2], attached.zone)
-        window = one_per_end(attached.window)
+        start, end = WINDOW_COLUMNS[:2]
+        window = one_per_common_end(attached.window, self.join.right_window.window)
+        of_rows, start = (window, NO_START) if self.join.by_ends else (attached.window, start)
+        known = AttachedWindow(of_rows, start, end, attached.zone)
         return WindowAggregate(union, window, ROWTIME, (*self.window, *keys), tuple(lists), (), attached.zone, known)
 
     def _leg(self, held: _Held, apart: str | None) -> Node:
@@ -296,7 +299,7 @@ class _Pairing:
             number = "1" if is_left else "2"
             items.append(Item(apart, template(f"CASE WHEN {none} THEN {number} END", holes, "int")))
         if side.window is not None:
-            own = zip(self.window, (side.window.start, side.window.end), strict=True)
+            own = zip(self.window, filter(None, (side.window.start, side.window.end)), strict=True)
             items += [Item(name, column(of, "timestamp_ntz")) for name, of in own]
         row = text("1", "int") if self.counted and not is_left else held.row
         rows = (Item(LEFT, row if is_left else text("NULL")), Item(RIGHT, text("NULL") if is_left else row))

@@ -24,9 +24,9 @@ def make_window_join(node: Node, options: Options) -> Node | None:
       +- Aggregate(groupBy=[window_start0, window_end0, item0], ...)
 
     Holds because start and end identify a window, so rows match only within it, and the window is final when it has
-    ended. One of them is enough for TUMBLE and HOP, and the end for CUMULATE. Does not apply
-    - if the condition lacks the starts or the ends otherwise: rows of several windows match;
-    - to different windows: matching rows would be final at different times.
+    ended. One of them is enough for TUMBLE and HOP, and the end for CUMULATE. Equal ends are enough otherwise, too, and
+    for different windows (the last minute beside the last hour): windows that end together are final together. Does not
+    apply if the condition does not make the ends equal: matching rows would be final at different times.
 
     Flink: StreamPhysicalWindowJoinRule.
     """

@@ -262,6 +262,18 @@ def one_per_end(window: Window) -> Tumble | TumbleMonths | Session:
     return window
 
 
+def one_per_common_end(one: Window, other: Window) -> Tumble | TumbleMonths | Session:
+    """Return windows that do not overlap, one per possible end of either window, each with the rows that share that
+    end."""
+    left, right = one_per_end(one), one_per_end(other)
+    if left == right:
+        return left
+    if isinstance(left, Tumble) and isinstance(right, Tumble):
+        size = gcd(left.size, right.size, left.offset - right.offset)
+        return Tumble(size, left.offset % size)
+    return Session(1)
+
+
 def _offset(offset: int) -> tuple[tuple[str, str], ...]:
     return (("offset", duration(offset)),) if offset else ()
 

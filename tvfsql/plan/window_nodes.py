@@ -59,9 +59,12 @@ class WindowProperty:
         return f"{function}('w$) AS {self.name}"
 
 
+NO_START = ""  # in place of the column with a window's start, if only the ends of windows count
+
+
 @dataclass(frozen=True)
 class AttachedWindow:
-    """A window that rows already carry: the columns that hold its start and its end."""
+    """A window that rows already carry: the columns that hold its start, or NO_START, and its end."""
 
     window: Window
     start: str
@@ -73,7 +76,8 @@ class AttachedWindow:
         return tuple(name for name in columns if name not in (self.start, self.end))
 
     def __str__(self) -> str:
-        return window_label(self.window, ("win_start", self.start), ("win_end", self.end), zone=self.zone)
+        columns = (("win_start", self.start), ("win_end", self.end))
+        return window_label(self.window, *(part for part in columns if part[1]), zone=self.zone)
 
 
 @dataclass(frozen=True)

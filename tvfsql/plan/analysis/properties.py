@@ -135,7 +135,7 @@ def _(node: window_nodes.WindowAggregate) -> WindowColumns | None:
         of, below = node.attached, node.input
         known = window_of(below.input if isinstance(below, window_nodes.LocalWindowAggregate) else below)
         kept = known and known.renamed([(key, key) for key in node.keys])
-        return kept or WindowColumns(of.window, of.zone, (of.start,), (of.end,), (), ())
+        return kept or WindowColumns(of.window, of.zone, (of.start,) if of.start else (), (of.end,), (), ())
     names = {
         kind: tuple(part.name for part in node.properties if part.kind == kind) for kind in ("start", "end", "time")
     }
@@ -243,10 +243,11 @@ def _(node: nodes.SetOperation) -> bool:
 
 @window_of.register
 def _(node: WindowJoin) -> WindowColumns | None:
-    """A side whose columns may be NULL contributes no window columns."""
+    """A side whose columns may be NULL contributes no window columns. Windows that only end together stay those of the
+    left side."""
     left = None if node.kind in ("right", "full") else window_of(node.left)
     right = None if node.kind in ("left", "full", "semi", "anti") else window_of(node.right)
-    return left.together(right) if left and right else left or right
+    return left.together(right) if left and right and not node.by_ends else left or right
 
 
 @unique_key.register

@@ -9,7 +9,7 @@ from tvfsql.plan.analysis.properties import WindowColumns, window_of
 from tvfsql.plan.joins.equal_pair import EqualPair
 from tvfsql.plan.joins.window_join import WindowJoin
 from tvfsql.plan.nodes import Join
-from tvfsql.plan.window_nodes import AttachedWindow
+from tvfsql.plan.window_nodes import NO_START, AttachedWindow
 
 BATCH = ", or --mode batch"
 
@@ -28,19 +28,20 @@ def window_join(join: Join) -> WindowJoin | NoWindowJoin:
     if left is None or right is None:
         side = "left" if left is None else "right"
         return NoWindowJoin(f"the {side} side of this join has no windows", "a window function on both sides" + BATCH)
-    if left.window != right.window:
-        reason = f"the sides of this join have different windows: {left.words} and {right.words}"
-        return NoWindowJoin(reason, "the same window function on both sides" + BATCH)
     if left.zone != right.zone:
         reason = "this join compares windows over TIMESTAMP with windows over TIMESTAMP_LTZ"
         return NoWindowJoin(reason, "CAST the time column of one side" + BATCH)
     pairs = {one: EqualPair.of(one, join.left, join.right) for one in join.conditions}
     same = [pair for pair in pairs.values() if pair and _same_kind(pair, left, right)]
+    alike = left.window == right.window
+    if not alike:  # equal starts then are a condition like others
+        same = [pair for pair in same if left.kind(pair.left) != "start"]
     start, end = (_bound(kind, same, left, right) for kind in ("start", "end"))
-    if start is None or end is None:
-        kind = "start" if start is None else "end"
-        reason = f"this join does not compare window_{kind} of both sides"
-        return NoWindowJoin(reason, f"AND l.window_{kind} = r.window_{kind}")
+    if end is None:
+        reason = f"the sides of this join have different windows: {left.words} and {right.words}"
+        reason = "this join does not compare window_end of both sides" if alike else reason
+        return NoWindowJoin(reason, "AND l.window_end = r.window_end")
+    start = start if alike and start else (NO_START, NO_START)
     if not all(one.deterministic for one in join.conditions):
         return NoWindowJoin("this join has a condition that is not deterministic", "--mode batch")
     return WindowJoin(

@@ -1,4 +1,7 @@
-"""Window joins: joins of rows in the same window. Source: semantics.md#window-joins."""
+"""Window joins: joins of rows in the same window, or in windows that end together.
+
+Source: semantics.md#window-joins.
+"""
 
 from __future__ import annotations
 
@@ -9,14 +12,15 @@ from functools import cached_property
 from tvfsql.plan.joins.equal_pair import KINDS, EqualPair
 from tvfsql.plan.node import Node, Schema
 from tvfsql.plan.values.scalar import Scalar
-from tvfsql.plan.window_nodes import AttachedWindow
+from tvfsql.plan.window_nodes import NO_START, AttachedWindow
 
 
 @dataclass(frozen=True)
 class WindowJoin(Node):
     """Join of rows in the same window that agree in `pairs` and for which all of `rest` hold.
 
-    `kind` is that of Join, except cross. Both sides have the same window, each in its own columns.
+    `kind` is that of Join, except cross. Each side has its window in columns of its own. Without starts (NO_START) rows
+    match if their windows end together, and the windows may be different.
     """
 
     left: Node
@@ -32,24 +36,35 @@ class WindowJoin(Node):
         return self.left.schema if self.kind in ("semi", "anti") else (*self.left.schema, *self.right.schema)
 
     @property
-    def conditions(self) -> tuple[Scalar, ...]:
-        """All conditions, as a plain Join would have them."""
+    def by_ends(self) -> bool:
+        """Whether rows match if their windows end together."""
+        return self.left_window.start == NO_START
+
+    @property
+    def bounds(self) -> tuple[EqualPair, ...]:
+        """The window columns that are equal in rows that match."""
         starts = EqualPair(self.left_window.start, self.right_window.start)
         ends = EqualPair(self.left_window.end, self.right_window.end)
-        return (*(pair.condition for pair in (starts, ends, *self.pairs)), *self.rest)
+        return (ends,) if self.by_ends else (starts, ends)
+
+    @property
+    def conditions(self) -> tuple[Scalar, ...]:
+        """All conditions, as a plain Join would have them."""
+        return (*(pair.condition for pair in (*self.bounds, *self.pairs)), *self.rest)
 
     @property
     def left_keys(self) -> tuple[str, ...]:
         """The columns of the left side that rows are shuffled by."""
-        return (self.left_window.start, self.left_window.end, *(pair.left for pair in self.pairs))
+        return tuple(pair.left for pair in (*self.bounds, *self.pairs))
 
     @property
     def right_keys(self) -> tuple[str, ...]:
-        return (self.right_window.start, self.right_window.end, *(pair.right for pair in self.pairs))
+        return tuple(pair.right for pair in (*self.bounds, *self.pairs))
 
     def details(self) -> Iterator[tuple[str, str]]:
         yield "leftWindow", str(self.left_window)
         yield "rightWindow", str(self.right_window)
         yield "joinType", KINDS[self.kind]
-        yield "where", " AND ".join((*map(str, self.pairs), *map(str, self.rest))) or "true"
+        ends = self.bounds if self.by_ends else ()
+        yield "where", " AND ".join(map(str, (*ends, *self.pairs, *self.rest))) or "true"
         yield "select", ", ".join(self.columns)
