@@ -25,6 +25,7 @@ from tvfsql import Session, TvfSqlError
 from tvfsql.api.streams.running import wait_for
 from tvfsql.runtime.cluster.files import LocalPlace
 from tvfsql.runtime.host.status_line import Line, working
+from tvfsql.runtime.stream.driver.identity import identify
 from tvfsql.runtime.stream.driver.progress_text import (
     ProgressText,
     counter_lines,
@@ -402,8 +403,10 @@ def test_the_last_windows_come_when_all_sources_are_idle(spark: SparkSession, tm
     def build() -> Any:
         return compiled.dataframe(spark).writeStream.foreachBatch(lambda batch, _: rows.extend(batch.collect()))
 
-    sources = (Source("bid", timeout=1500),)
-    stream = Stream(build, LocalPlace(tmp_path / "checkpoint"), endless=True, sources=sources, idle_advance=True)
+    place = LocalPlace(tmp_path / "checkpoint")
+    place.make()
+    sources, id = (Source("bid", timeout=1500),), identify(place, lambda: spark)
+    stream = Stream(build, place, endless=True, sources=sources, idle_advance=True, identity=id)
     running = Running(spark, [stream])
     (query,) = running.started()
     until(query, lambda: sum(row.n for row in rows) == 120)

@@ -15,6 +15,7 @@ from typing import TYPE_CHECKING
 from tvfsql.errors import DataError
 from tvfsql.runtime.cluster.files import LocalPlace, Place
 from tvfsql.runtime.cluster.place_of import place_of
+from tvfsql.runtime.stream.checkpoint.moved import follow, is_left_behind, take_over
 from tvfsql.runtime.stream.driver.checkpoints import has_begun
 
 if TYPE_CHECKING:
@@ -29,17 +30,36 @@ def new_identity() -> str:
 
 def identify(folder: Place, spark: Callable[[], SparkSession]) -> str:
     """The id of the stream with this checkpoint, which its process owns. It is made if the checkpoint has none, and the
-    place of the checkpoint is noted. Raises DataError if the checkpoint is a copy of one that is still there, or if its
-    id cannot be read, and OSError.
+    place of the checkpoint is noted. If that is another one than before, all paths in the checkpoint follow. Raises
+    DataError if the checkpoint is a copy of one that is still there, or if its id cannot be read, and OSError.
     """
     kept = _read(folder)
     id, place, host = kept or (new_identity(), "", "")
     here = socket.gethostname() if isinstance(folder, LocalPlace) else ""
     if kept is not None and host == here and place != str(folder):
-        _refuse_copy(folder, id, place_of(place, spark))
+        before = place_of(place, spark)
+        _refuse_copy(folder, id, before)
+        if is_left_behind(before) and before.resolved() != folder:
+            take_over(folder, before)
+    if kept is None or place != str(folder):
+        follow(folder, place or None)
     if kept != (id, str(folder), here):
         (folder / FILE).write(json.dumps({"id": id, "place": str(folder), "host": here}) + "\n")
     return id
+
+
+def refuse_moved(folder: Place, id: str, cause: Exception | None = None) -> None:
+    """Raise DataError, because of `cause`, if a checkpoint is not at its place any more. One that cannot be reached, or
+    that is damaged, may be."""
+    try:
+        found = _read(folder)
+    except (DataError, OSError):
+        return
+    if found is None or found[0] != id:
+        raise DataError(
+            f"the checkpoint {folder} is not there any more: it was moved or deleted while its stream ran",
+            hint=f"run it again with --checkpoint and its new place, before {folder} is deleted: no row is lost",
+        ) from cause
 
 
 def _refuse_copy(folder: Place, id: str, original: Place) -> None:

@@ -25,6 +25,7 @@ from tvfsql.runtime.cluster.place_of import place_of
 from tvfsql.runtime.cluster.places import require_streams
 from tvfsql.runtime.frames.print_table import print_rows
 from tvfsql.runtime.host.failures import require_settings, translated
+from tvfsql.runtime.stream.checkpoint.moved import refuse_left_behind
 from tvfsql.runtime.stream.checkpoint.owner import Release, own
 from tvfsql.runtime.stream.checkpoint.spark_sources import refuse_adding
 from tvfsql.runtime.stream.driver.checkpoints import (
@@ -138,6 +139,8 @@ def _claimed(
 ) -> tuple[str, Release]:
     """Make a folder the checkpoint of a job, in this process alone. Returns the id of its stream, and a function that
     gives the folder back, which is added to `owned`."""
+    if folder is not None:
+        refuse_left_behind(folder)
     before = manifest_in(folder) if folder is not None else None
     refuse_files_of_others(spark, job.writes, job.late, folder, before)
     refuse_unseen_logs(spark, job.logged, folder, before)

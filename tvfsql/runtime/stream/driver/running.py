@@ -37,7 +37,7 @@ from tvfsql.runtime.stream.checkpoint.read_messages import ReadMessages
 from tvfsql.runtime.stream.checkpoint.sink_log import complete_logs
 from tvfsql.runtime.stream.checkpoint.spark_sources import add_tables
 from tvfsql.runtime.stream.driver.checkpoints import claimed_manifest, finished, has_begun, manifest_in, planned
-from tvfsql.runtime.stream.driver.identity import new_identity
+from tvfsql.runtime.stream.driver.identity import new_identity, refuse_moved
 from tvfsql.runtime.stream.driver.processing_time_triggers import Triggers
 from tvfsql.runtime.stream.driver.quiet_worker import quiet_java
 from tvfsql.runtime.stream.driver.source_files import (
@@ -72,6 +72,7 @@ TASKS_THAT_LIST, ONE_BY_ONE = "spark.sql.sources.parallelPartitionDiscovery.thre
 POLL = 0.2  # seconds between two looks at a running query
 LAST = 0.02  # the same, while the query is to stop after its micro-batch
 BOUNDED = 0.05  # the same, while waiting for the end of the input and no micro-batch runs
+FAR = 5.0  # seconds between two looks whether a checkpoint that is not on a disk is still there
 
 _building = threading.Lock()  # while a query is built, its control folder is a setting of the session
 
@@ -221,6 +222,7 @@ class StreamDriver:
         self.before = -1  # the last micro-batch that an earlier run has planned
         self.lives: TableLives | None = None  # None: this run announces nothing
         self.looked = 0.0  # when the lives were last looked at
+        self.there = 0.0  # when the checkpoint was last seen at its place
         self.triggers = Triggers()
         self.read: ReadMessages | None = None  # None: the stream ends
         self.checked = -1  # the last micro-batch whose files were there before its rows were written
@@ -241,8 +243,10 @@ class StreamDriver:
                     checkpoint = self.stream.checkpoint or LocalPlace(Path(scratch))
                     with checking_input(self.stream.identity, partial(self._check_input, checkpoint)):
                         self._to_end(checkpoint)
-                except BaseException:
+                except BaseException as error:
                     self._give_up()
+                    if isinstance(error, Exception):
+                        self._refuse_moved(error)
                     raise
         except BaseException as error:
             self.running.failures.append(self.refused or error)
@@ -343,6 +347,7 @@ class StreamDriver:
 
     def _look(self, query: StreamingQuery, control: Place) -> None:
         """Count new progress reports, decide on the lives of tables, and trigger a micro-batch if one is due."""
+        self._refuse_moved()
         before, self.looked = self.looked, time.monotonic()
         now, last, at_rest = time.time(), query.lastProgress, found_nothing(query.status)
         for progress in new_reports(query, self.seen):
@@ -370,8 +375,9 @@ class StreamDriver:
             self.read.look(query, self.seen)
 
     def _check_input(self, checkpoint: Place, number: int) -> None:
-        """Raise DataError before the rows of a micro-batch are written, if it should have read a file that is gone.
-        Called by Spark's thread."""
+        """Raise DataError before the rows of a micro-batch are written, if it should have read a file that is gone, or
+        if the checkpoint is. Called by Spark's thread."""
+        self._refuse_moved()
         if self.checked == number or self._may_miss_files:
             return
         files = planned_files(number, checkpoint, checkpoint / "control")
@@ -408,6 +414,14 @@ class StreamDriver:
         if lives.all_idle and self.stream.idle_advance and newest is not None and newest != self.advanced:
             advance(control, newest - 1)
             self.advanced = newest
+
+    def _refuse_moved(self, cause: Exception | None = None) -> None:
+        """Raise DataError if the checkpoint was moved away. Spark makes its folders anew, and would go on there."""
+        now, place = time.monotonic(), self.stream.checkpoint
+        if place is None or (cause is None and not isinstance(place, LocalPlace) and now < self.there + FAR):
+            return
+        self.there = now
+        refuse_moved(place, self.stream.identity, cause)
 
     def _give_up(self) -> None:
         """Stop the query after a failure. That one is reported, whatever becomes of the query."""

@@ -8,9 +8,12 @@ from __future__ import annotations
 import json
 from collections import defaultdict
 from collections.abc import Iterator, Mapping, Sequence
+from contextlib import contextmanager
 from dataclasses import dataclass
 from functools import reduce
 from itertools import chain
+from pathlib import Path
+from tempfile import TemporaryDirectory
 from typing import NamedTuple
 
 from pyspark.sql import Column, DataFrame, Row, SparkSession
@@ -18,8 +21,9 @@ from pyspark.sql import functions as F
 
 from tvfsql.errors import DataError
 from tvfsql.plan.window import Session
-from tvfsql.runtime.cluster.files import Place, for_spark
+from tvfsql.runtime.cluster.files import LocalPlace, Place, for_spark
 from tvfsql.runtime.host.failures import translated
+from tvfsql.runtime.stream.checkpoint.moved import OTHER_IN_URIS, refuse_elsewhere
 from tvfsql.runtime.stream.driver.checkpoints import finished
 from tvfsql.runtime.stream.inspect.state_reader import KeyGroupState, Snapshot, TimerSnapshot, key_group_state
 from tvfsql.runtime.stream.state.chunk_keys import ChunkKey, Kind
@@ -81,8 +85,8 @@ def stream_state(spark: SparkSession, stream: Place) -> StreamState:
     micro_batch = finished(stream)
     if micro_batch is None or not (stream / "spark" / "state").exists():
         return StreamState(stream.name, micro_batch)
-    with translated():
-        folder = for_spark(stream.resolved() / "spark")
+    refuse_elsewhere(stream.resolved())
+    with translated(), _readable(stream.resolved() / "spark") as folder:
         return StreamState(stream.name, micro_batch, _Reader(spark, folder, micro_batch).operators())
 
 
@@ -90,7 +94,22 @@ def indexes(spark: SparkSession, stream: Place) -> dict[int, Indexes]:
     """The indexes of each operator with state, by its number. Raises DataError if an operator is not of tvfsql."""
     micro_batch = finished(stream)
     assert micro_batch is not None, stream
-    return _Reader(spark, for_spark(stream.resolved() / "spark"), micro_batch).indexes()
+    with _readable(stream.resolved() / "spark") as folder:
+        return _Reader(spark, folder, micro_batch).indexes()
+
+
+@contextmanager
+def _readable(folder: Place) -> Iterator[str]:
+    """A path of a folder for Spark's sources of state, which take `a b` for `a%20b`: a link, where they would not find
+    it."""
+    path = for_spark(folder)
+    if not isinstance(folder, LocalPlace) or not OTHER_IN_URIS.search(path):
+        yield path
+        return
+    with TemporaryDirectory(prefix="tvfsql-") as scratch:
+        link = Path(scratch, "spark").resolve()
+        link.symlink_to(folder.path)
+        yield for_spark(LocalPlace(link))
 
 
 @dataclass(frozen=True)

@@ -15,16 +15,17 @@ from tvfsql.errors import DataError, OptionError, UnsupportedError
 from tvfsql.plan.checkpoint.manifest import Manifest
 from tvfsql.runtime.cluster.code import of_connect, prepare
 from tvfsql.runtime.cluster.files import Place
-from tvfsql.runtime.cluster.place_of import place_of
 from tvfsql.runtime.host.failures import translated
+from tvfsql.runtime.stream.checkpoint.moved import OTHER_IN_URIS
 from tvfsql.runtime.stream.checkpoint.parallelism import TASKS, kept_key_groups
 from tvfsql.runtime.stream.checkpoint.sink_log import complete_logs
 from tvfsql.runtime.stream.checkpoint.unfinished_rescale import Rescale, settle
 from tvfsql.runtime.stream.driver.checkpoints import finished, manifest_in
+from tvfsql.runtime.stream.driver.identity import identify
 from tvfsql.runtime.stream.exchange.key_groups import key_group_labels
 from tvfsql.runtime.stream.inspect.checkpoint import Indexes, indexes
 from tvfsql.runtime.stream.rescale.division import JOIN, OPERATORS, Division, is_divided
-from tvfsql.runtime.stream.rescale.rewriter import rewrite, schemas_of
+from tvfsql.runtime.stream.rescale.rewriter import rewrite
 from tvfsql.runtime.stream.state.description import Description
 
 
@@ -82,15 +83,16 @@ def rescale(spark: SparkSession, stream: Place, before: Size, after: Size) -> No
     """Divide the state of a stopped stream. If it fails, or is interrupted, the next rescale or the next run takes back
     what was written: Spark's tasks may still write while this fails.
 
-    Raises DataError if the checkpoint is damaged or its last micro-batch has not finished, and UnsupportedError for
-    state that cannot be divided.
+    Raises DataError if the checkpoint is damaged, is a copy beside its original, or its last micro-batch has not
+    finished, and UnsupportedError for state that cannot be divided.
     """
     if of_connect(spark):
         raise UnsupportedError(
             "over Spark Connect a stream cannot be rescaled: its state is rewritten in Java",
             hint="--master URL of the cluster",
         )
-    last = refuse_unready(stream, lambda: spark)
+    identify(stream, lambda: spark)  # if it was moved, its paths follow
+    last = refuse_unready(stream)
     division = None
     if before.key_groups != after.key_groups:
         assert before.key_groups is not None and after.key_groups is not None, before
@@ -115,9 +117,14 @@ def settle_rescale(stream: Place, spark: Callable[[], SparkSession]) -> None:
     settle(stream, committed)
 
 
-def refuse_unready(stream: Place, spark: Callable[[], SparkSession]) -> int:
-    """The last micro-batch of a stream. Raises DataError if one has not finished, or if the checkpoint was moved, and
-    UnsupportedError if Spark wrote it in a way that is not known here."""
+def refuse_unready(stream: Place) -> int:
+    """The last micro-batch of a stream. Raises DataError if one has not finished, and UnsupportedError if Spark wrote
+    it in a way that is not known here."""
+    if found := OTHER_IN_URIS.search(str(stream.resolved())):
+        raise UnsupportedError(
+            f"Spark does not find the state to rescale in {stream}, because of {found[0]!r} in its path",
+            hint="move the checkpoint to a path without it, rescale it there, and move it back",
+        )
     last = finished(stream)
     assert last is not None, stream
     begun = max(int(name) for name in (stream / "spark" / "offsets").names() if name.isdigit())
@@ -131,13 +138,6 @@ def refuse_unready(stream: Place, spark: Callable[[], SparkSession]) -> int:
             f"stream {stream.name} has checkpoints of another format of Spark's "
             "(spark.sql.streaming.stateStore.checkpointFormatVersion), which cannot be rescaled"
         )
-    for schema in schemas_of(stream / "spark"):  # Spark notes their full paths
-        if not place_of(schema, spark).exists():
-            home = schema.partition("/spark/state/")[0].removeprefix("file:")
-            raise DataError(
-                f"the checkpoint {stream} was moved or copied, but Spark looks for its state in {home}",
-                hint=f"mv {stream} {home}",
-            )
     return last
 
 

@@ -136,12 +136,6 @@ def _write_metadata(folder: Place, number: int, tasks: int) -> None:
         (log / str(number)).write(f"{version}\n{json.dumps(told)}")
 
 
-def schemas_of(folder: Place) -> list[str]:
-    """The files in which Spark keeps the types of the state of each operator, as it notes them."""
-    stores = (store for *_, told in _metadata(folder) for store in told["stateStoreInfo"])
-    return [schema for store in stores for schema in store["stateSchemaFilePaths"]]
-
-
 def _metadata(folder: Place, number: int | None = None) -> Iterator[tuple[Place, str, dict[str, Any]]]:
     """For each operator its log of metadata, and the version and content of its last entry before a micro-batch."""
     for operator in filter(str.isdigit, (folder / "state").names()):
