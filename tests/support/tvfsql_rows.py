@@ -65,15 +65,21 @@ def left_of(result: CaseResult) -> dict[str, Counter[str]]:
         for name, given in step.given.items():
             for row in given.rows:
                 kind, values = "+I", [*row]
-                if CHANGES in given.columns:
-                    kind = values.pop(given.columns.index(CHANGES))
+                if (at := place_of_kind(given)) is not None:
+                    kind = values.pop(at)
                 left[name][written(texts(values, types_of(given)))] += 1 if kind.startswith("+") else -1
     assert all(count >= 0 for counts in left.values() for count in counts.values()), left
     return {name: +counts for name, counts in left.items()}
 
 
 def types_of(given: Given) -> tuple[str, ...]:
-    return tuple(t for t, n in zip(given.types, given.columns, strict=True) if n != CHANGES)
+    at = place_of_kind(given)
+    return tuple(kind for place, kind in enumerate(given.types) if place != at)
+
+
+def place_of_kind(given: Given) -> int | None:
+    """Which column has the kind of a change; None: all rows are inserts."""
+    return next((at for at, name in enumerate(given.columns) if name in (CHANGES, OP)), None)
 
 
 class Tables:

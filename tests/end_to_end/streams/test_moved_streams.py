@@ -27,6 +27,7 @@ if TYPE_CHECKING:
 pytestmark = pytest.mark.spark
 
 FILES, ROWS, PATIENCE = 6, 10, 240  # a window has the rows of a file; seconds
+ROUNDS = ((0, 1), (2,), (3, 4), (5,))  # the files of each run
 Windows = Counter[tuple[str, int]]
 EXPECTED: Windows = Counter({(f"2020-04-15T08:{file + 1:02d}:00.000Z"[:16], ROWS): 1 for file in range(FILES)})
 
@@ -62,17 +63,17 @@ def written(spark: SparkSession, folder: Path) -> Windows:
 def test_a_checkpoint_that_was_moved_goes_on(spark: SparkSession, tmp_path: Path) -> None:
     """Also in the middle of a micro-batch, whose end is taken away as a kill would have done, and into a rescale."""
     place = tmp_path / "first"
-    for file in range(0, FILES, 2):
-        write(tmp_path / "in", file)
-        write(tmp_path / "in", file + 1)
-        counting(spark, tmp_path, place, endless=False, final=file == FILES - 2)
-        if file == 0:
+    for number, files in enumerate(ROUNDS):
+        for file in files:
+            write(tmp_path / "in", file)
+        counting(spark, tmp_path, place, endless=False, final=files == ROUNDS[-1])
+        if number < 2:  # the second time a message of the driver is in that micro-batch
             commits = place / "1" / "spark" / "commits"
             last = max((path for path in commits.iterdir() if path.name.isdigit()), key=lambda path: int(path.name))
             for path in (last, last.with_name(f".{last.name}.crc")):
                 path.unlink(missing_ok=True)
-        place = place.rename(tmp_path / f"after {file}")
-        if file == 2:
+        place = place.rename(tmp_path / f"after {number}")
+        if number == 2:
             with pytest.raises(DataError, match="was moved or copied, but Spark looks for its state in"):
                 stream_state(spark, LocalPlace(place / "1"))
             with pytest.raises(UnsupportedError, match="because of ' ' in its path"):
