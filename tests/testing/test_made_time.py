@@ -82,6 +82,34 @@ def test_what_differs_is_told_with_its_line(tmp_path: Path, spark: SparkSession)
     assert "s.tvfsql.yaml:8" in told and "- late: 0\n  + late: 1" in told
 
 
+def test_the_tables_of_a_set_get_rows_in_time_and_its_late_rows_come_once(tmp_path: Path, spark: SparkSession) -> None:
+    files = "WITH ('connector' = 'filesystem', 'format' = 'json', 'path' = "
+    sql = f"""{TABLE}
+CREATE TABLE totals (window_start TIMESTAMP(3), item STRING, total DOUBLE) {files} 'totals');
+CREATE TABLE high (item STRING, total DOUBLE) {files} 'high');
+CREATE TABLE late_bids (item STRING, bidtime TIMESTAMP(3)) {files} 'late');
+SET 'tvfsql.late-output' = 'late_bids';
+CREATE VIEW sums AS {TOTALS}
+EXECUTE STATEMENT SET BEGIN
+INSERT INTO totals SELECT * FROM sums;
+INSERT INTO high SELECT item, total FROM sums WHERE total > 1;
+END;
+"""
+    steps = """      - rows:
+          bid: [{item: A, price: 1, bidtime: 2020-04-15 08:00}, {item: B, price: 2, bidtime: 2020-04-15 08:01}]
+      - rows: {bid: [{item: A, price: 1, bidtime: 2020-04-15 08:15}]}
+        expect:
+          totals: [{item: A, total: 1}, {item: B, total: 2}]
+          high: [{item: B, total: 2}]
+      - restart: true
+        rows: {bid: [{item: B, price: 1, bidtime: 2020-04-15 08:02}]}
+        expect: {late_bids: [{item: B, bidtime: 2020-04-15 08:02}]}
+        late: 1
+"""
+    result = run(tmp_path, spark, sql, steps)
+    assert result.passed, "\n".join(result.lines())
+
+
 def test_a_restart_takes_a_changed_script_or_refuses_it(tmp_path: Path, spark: SparkSession) -> None:
     (tmp_path / "doubled.sql").write_text(TABLE + TOTALS.replace("SUM(price)", "2 * SUM(price)"), encoding="utf-8")
     (tmp_path / "other.sql").write_text(TABLE + TOTALS.replace("'10'", "'5'"), encoding="utf-8")

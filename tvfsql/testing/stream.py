@@ -13,12 +13,13 @@ from tvfsql.api.compiled import Compiled
 from tvfsql.api.program import Program
 from tvfsql.api.script import Script, queries_of
 from tvfsql.bind.statements.call import AdvanceWatermark
-from tvfsql.catalog import Catalog, Table
+from tvfsql.catalog import Catalog, Table, TableColumn
 from tvfsql.catalog.history import HISTORY
 from tvfsql.errors import DataError, UnsupportedError
 from tvfsql.options import Options
 from tvfsql.options.known import ZONE
-from tvfsql.physical.operators import LateOutput, StreamOperator
+from tvfsql.physical.operators import LateOutput, StreamOperator, TableSourceScan
+from tvfsql.plan.analysis.sharing import Reused, Shared
 from tvfsql.plan.checkpoint.changes import changes
 from tvfsql.plan.node import Node
 from tvfsql.plan.nodes import Sink
@@ -28,21 +29,24 @@ from tvfsql.runtime.stream.driver.in_process import InProcess, Message
 from tvfsql.runtime.stream.exchange.late_rows import in_time, late_rows
 from tvfsql.runtime.stream.time.execution import built_for
 from tvfsql.testing.compare import Given
-from tvfsql.testing.plans import by_itself, looked_up_by, over_views, tables_of
+from tvfsql.testing.plans import by_itself, looked_up_by, over_views, tables_of, view_of
 
 if TYPE_CHECKING:
     from pyspark.sql import DataFrame, SparkSession
 
 SELECT = "query"  # the name of a SELECT among several outputs
+IN_TIME = "$in time"  # the view of the rows that the INSERTs of a set have in common, without late ones
 
 
 @dataclass
 class Output:
-    """A query and the stream that runs it."""
+    """A query and the stream that runs it. `shared`: what it has in common with other INSERTs of a set, which are one
+    stream on Spark."""
 
     name: str
     query: Compiled
     stream: InProcess = field(default_factory=InProcess)
+    shared: Node | None = None
 
     @cached_property
     def plan(self) -> Node:
@@ -50,8 +54,13 @@ class Output:
         return plan.input if isinstance(plan, Sink) else plan
 
     @cached_property
+    def late(self) -> LateOutput | None:
+        """Where late rows are separated: above the query, or above what the INSERTs of a set have in common."""
+        return next((node for node in self.plan.walk() if isinstance(node, LateOutput)), None)
+
+    @property
     def late_tables(self) -> tuple[Table, ...]:
-        return self.plan.tables if isinstance(self.plan, LateOutput) else ()
+        return self.late.tables if self.late is not None else ()
 
     @cached_property
     def asks_for_time(self) -> bool:
@@ -70,12 +79,27 @@ class Output:
         refuse_changes(LocalPlace(Path("of the test")), changes(kept, program.manifest), changed_input=False)
         made = program.over(kept).queries[0]
         assert isinstance(made, Compiled)
-        return Output(self.name, made, old.stream)
+        return Output(self.name, made, old.stream, self.shared)
 
-    def micro_batch(self, spark: SparkSession, time: int, messages: Sequence[Message]) -> DataFrame:
-        """The output rows of a micro-batch over the views; `time` is in epoch ms."""
+    def micro_batch(
+        self, spark: SparkSession, time: int, messages: Sequence[Message]
+    ) -> tuple[DataFrame, DataFrame | None]:
+        """The output rows of a micro-batch over the views, and rows with those that are late, if there are tables for
+        them. `time` is in epoch ms."""
         self.stream.begin(time, messages)
-        made = replace(self.query, physical=over_views(self.plan, time), sink=None)
+        if self.late is None:
+            return self._rows(spark, self.plan, time), None
+        every = self._rows(spark, self.late, time)
+        if self.plan is self.late:
+            return in_time(every), every
+        columns = tuple(TableColumn(part.name, part.type) for part in self.late.schema)
+        kept = Table(IN_TIME, columns)
+        in_time(every).createOrReplaceTempView(view_of(IN_TIME))
+        above = self.plan.transform(lambda node: TableSourceScan(kept, kept.physical) if node == self.late else node)
+        return self._rows(spark, above, time), every
+
+    def _rows(self, spark: SparkSession, plan: Node, time: int) -> DataFrame:
+        made = replace(self.query, physical=over_views(plan, time), sink=None)
         with built_for(self.stream):
             rows: DataFrame = Program((made,)).run("query", spark)
         return rows
@@ -119,13 +143,20 @@ class UnderTest:
         windows.
         """
         given: dict[str, Given] = {}
+        sets, count = list[Node](), 0
         for output in self.outputs:
-            rows = output.micro_batch(spark, time, messages)
-            _add(given, output.name, in_time(rows) if output.late_tables else rows, self.zone)
+            rows, every = output.micro_batch(spark, time, messages)
+            _add(given, output.name, rows, self.zone)
+            if output.shared is not None and output.shared in sets:
+                continue  # its late rows are those of another one
+            sets += [output.shared] if output.shared is not None else []
+            count += output.stream.late
+            if every is None:
+                continue
             for late in output.late_tables:
                 columns = [column.name for column in late.written]
-                _add(given, late.name, late_rows(rows, late.name, columns), self.zone)
-        return given, sum(output.stream.late for output in self.outputs)
+                _add(given, late.name, late_rows(every, late.name, columns), self.zone)
+        return given, count
 
 
 def compiled(file: Path, mode: str, options: Mapping[str, str]) -> UnderTest:
@@ -141,7 +172,7 @@ def compiled(file: Path, mode: str, options: Mapping[str, str]) -> UnderTest:
         if isinstance(outcome, AdvanceWatermark):
             raise UnsupportedError(f"{file} moves a watermark", hint="watermark: in a step of the test")
         queries += queries_of(outcome)
-    outputs = tuple(Output(name, query) for name, query in _named(queries))
+    outputs = tuple(Output(name, query, shared=_shared(query.physical)) for name, query in _named(queries))
     if not outputs:
         raise DataError(f"{file} has no query", hint="add a SELECT or an INSERT")
     for output in outputs:
@@ -152,6 +183,16 @@ def compiled(file: Path, mode: str, options: Mapping[str, str]) -> UnderTest:
             problem = f"{file}: tvfsql test does not read the history of {past.name}"
             raise UnsupportedError(problem, hint=f"leave out '{HISTORY}', and give its rows in the first step")
     return UnderTest(outputs, script.options[ZONE])
+
+
+def _shared(plan: Node) -> Node | None:
+    """What a plan has in common with others."""
+    found = (
+        node.input if isinstance(node, Shared) else node.of.plan
+        for node in plan.walk()
+        if isinstance(node, Shared | Reused)
+    )
+    return next(map(by_itself, found), None)
 
 
 def _named(queries: Sequence[Compiled]) -> Iterator[tuple[str, Compiled]]:
