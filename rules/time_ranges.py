@@ -5,6 +5,7 @@ from __future__ import annotations
 from dataclasses import replace
 
 from tvfsql.options import Options
+from tvfsql.plan.aggregate.chosen_values import Counted
 from tvfsql.plan.node import Node
 from tvfsql.plan.nodes import Item, Project
 from tvfsql.plan.tables.internal_columns import RANGE
@@ -14,7 +15,7 @@ from tvfsql.plan.window_nodes import GlobalWindowAggregate, LocalWindowAggregate
 from tvfsql.planner import rule
 
 SECOND = 1_000
-OF_FIXED_SIZE = frozenset(["sum", "min", "max", "moments", "running"])
+OF_FIXED_SIZE = frozenset(["sum", "min", "max", "moments", Counted(), Counted(total=True)])
 
 
 @rule
@@ -38,8 +39,6 @@ def cut_into_time_ranges(node: Node, options: Options) -> Node | None:
     - with keys, unless all are BOOLEAN: many keys keep all cores busy without copies;
     - to slices of a second or more, unless partials grow with the window, as lists do: one task merges a million
       slices (12 days) in less than a second, and ranges cost more CPU than they save time;
-    - to DISTINCT aggregates of HOP: their slices are changes since the first row, so no range can begin without those
-      before it. Their costly part, the shuffle of values, is parallel anyway;
     - to SESSION, whose borders are not known before its rows are;
     - on streams.
     """
@@ -47,7 +46,7 @@ def cut_into_time_ranges(node: Node, options: Options) -> Node | None:
         case GlobalWindowAggregate(LocalWindowAggregate() as local, Tumble() | Hop() | Cumulate() as window, keys):
             if options.streaming or any(local.type_of(key) != "boolean" for key in keys):
                 return None
-            if (local.distincts and isinstance(window, Hop)) or not is_long_work(node, window):
+            if not is_long_work(node, window):
                 return None
             windows = replace(node, input=TimeRanges(local, window), keys=(*keys, RANGE))
             return Project(windows, tuple(Item(part.name, column(part.name, part.type)) for part in node.schema))

@@ -5,6 +5,7 @@ from __future__ import annotations
 from dataclasses import replace
 
 from tvfsql.options import Options
+from tvfsql.options.known import EARLY_FIRE, LATE_FIRE, LATENESS
 from tvfsql.plan.aggregate.call import (
     finished,
     holes,
@@ -15,19 +16,20 @@ from tvfsql.plan.aggregate.call import (
     starts_in_python,
     sum_of_list,
 )
-from tvfsql.plan.aggregate.chosen_values import Quantiles
+from tvfsql.plan.aggregate.chosen_values import Counted, Quantiles
 from tvfsql.plan.aggregate.collector import Collector
 from tvfsql.plan.aggregate.columns import AggCall, PartialColumn
 from tvfsql.plan.aggregate.function import MergeKind
 from tvfsql.plan.aggregate.sketches import Kll
+from tvfsql.plan.aggregate.table import FUNCTIONS
 from tvfsql.plan.analysis.properties import is_changelog
 from tvfsql.plan.node import Node
 from tvfsql.plan.nodes import Item, Project
 from tvfsql.plan.tables.internal_columns import BEFORE, SLICE_END, WINDOW_COLUMNS
 from tvfsql.plan.values.scalar import Scalar, column, free_name, template, text
+from tvfsql.plan.values.types import is_decimal, is_integer
 from tvfsql.plan.window import Hop, Session, Window
 from tvfsql.plan.window_nodes import (
-    DistinctValues,
     GlobalWindowAggregate,
     LocalWindowAggregate,
     WindowAggregate,
@@ -36,8 +38,8 @@ from tvfsql.planner import rule
 from tvfsql.rules.strategy import in_one_phase, months_in_batch
 
 ROWS = "rows"
-# Names of the columns that slices, merged windows and the changes of distinct values add.
-OWN_NAMES = frozenset([SLICE_END, *WINDOW_COLUMNS[:2], "window", BEFORE, "value", "change", "gone"])
+# Names of the columns that slices and merged windows add.
+OWN_NAMES = frozenset([SLICE_END, *WINDOW_COLUMNS[:2], "window", BEFORE])
 
 
 @rule
@@ -74,21 +76,17 @@ def split_local_global(node: Node, options: Options) -> Node | None:
                 return None
             if is_its_only_slice(window) and not options.streaming and not merged_here:
                 return None
-            of_rows = merged_here or any(map(starts_in_python, calls))
-            as_lists = options.streaming or of_rows or isinstance(window, Session)
-            if not all(mergeable(call, streaming=as_lists) for call in calls):
+            if not all(map(mergeable, calls)):
                 return None
             renamed = apart(source, keys)
             if renamed:
                 kept = tuple(Item(part.name, column(part.name, part.type)) for part in source.schema)
                 copies = (Item(new, column(key, source.type_of(key))) for key, new in renamed.items())
                 source, keys = Project(source, (*kept, *copies)), tuple(renamed.get(key, key) for key in keys)
-            split = (ListSplit if as_lists else Split)({name.lower() for name in (*keys, *OWN_NAMES)})
+            split = Split({name.lower() for name in (*keys, *OWN_NAMES)}, lists=has_results_that_merge(window, options))
             finish = tuple(Item(call.name, split.finish(call)) for call in calls)
             rows = split.rows() if options.streaming or not isinstance(window, Session) else ""
-            local = LocalWindowAggregate(
-                source, window, time, keys, tuple(split.columns.parts), tuple(split.distincts), rows, zone
-            )
+            local = LocalWindowAggregate(source, window, time, keys, tuple(split.columns.parts), rows, zone)
             if attached and renamed:
                 attached = replace(
                     attached,
@@ -120,12 +118,22 @@ def is_its_only_slice(window: Window) -> bool:
     return not window.shares_slices or (isinstance(window, Hop) and window.slide == window.size)
 
 
-class Split:
-    """Collects the partial columns that calls need."""
+def has_results_that_merge(window: Window, options: Options) -> bool:
+    """Whether what windows emit is merged again, so that it is whole partials: sessions, and results before the end of
+    a window and after it.
+    """
+    fires = options[EARLY_FIRE] or options[LATE_FIRE] or options[LATENESS] > 0
+    return isinstance(window, Session) or (options.streaming and fires)
 
-    def __init__(self, taken: set[str]) -> None:
+
+class Split:
+    """Collects the partial columns that calls need. `lists`: windows have all distinct values, not only their number
+    and sum.
+    """
+
+    def __init__(self, taken: set[str], *, lists: bool = False) -> None:
         self.columns: Collector[PartialColumn] = Collector(taken)
-        self.distincts: list[DistinctValues] = []
+        self.lists = lists
 
     def finish(self, call: AggCall) -> Scalar:
         """The call's result over merged partials."""
@@ -145,7 +153,7 @@ class Split:
             name = call.name if len(partials) == 1 else f"{call.name}_{part.suffix}"
             of_row = single(call, part.row, nulls=part.nulls)
             made = PartialColumn(name, template(part.sql, arguments), part.merge, of_row, counts=part.counts)
-            parts[part.suffix] = self._with_quantiles(made) or self.columns.column(made)
+            parts[part.suffix] = self._with_more_results(made) or self.columns.column(made)
         if "{y}" in finish:
             parts["y"] = call.arguments[1]
         return finished(call, finish, parts)
@@ -156,13 +164,11 @@ class Split:
         return self.columns.column(made).column or ROWS
 
     def merges(self) -> tuple[tuple[str, MergeKind], ...]:
-        plain = tuple((part.name, part.merge) for part in self.columns.parts)
-        running = tuple((name, "running") for part in self.distincts for name in (part.count, part.sum) if name)
-        return (*plain, *running)
+        return tuple((part.name, part.merge) for part in self.columns.parts)
 
-    def _with_quantiles(self, wanted: PartialColumn) -> Scalar | None:
-        """The column of a known bag or sketch of the same values, from which these quantiles are now chosen too; None:
-        there is none.
+    def _with_more_results(self, wanted: PartialColumn) -> Scalar | None:
+        """The column of a known bag, sketch or list of the same values, which now has these results too; None: there is
+        none.
         """
         for i, known in enumerate(self.columns.parts):
             both = _both(known.merge, wanted.merge)
@@ -172,41 +178,31 @@ class Split:
         return None
 
     def _distinct(self, call: AggCall, *, with_sum: bool) -> dict[str, Scalar]:
-        value = call.arguments[0]
-        for i, known in enumerate(self.distincts):
-            if known.value == value and known.filter == call.filter:
-                if with_sum and not known.sum:
-                    self.distincts[i] = known = DistinctValues(
-                        value, known.filter, known.count, self.columns.free(f"{known.count}_sum")
-                    )
-                return {"count": column(known.count), "sum": column(known.sum)}
-        count = self.columns.free(call.name if not with_sum else f"{call.name}_count")
-        total = self.columns.free(f"{call.name}_sum") if with_sum else ""
-        self.distincts.append(DistinctValues(value, call.filter, count, total))
-        return {"count": column(count), "sum": column(total)}
+        """The number, and the sum, of the different values. A slice keeps them as a list. Floats are added from the
+        smallest up, so windows have lists of them.
+        """
+        kind = call.arguments[0].type
+        listed = self.lists or (with_sum and not (is_integer(kind) or is_decimal(kind)))
+        merge: MergeKind = "distinct" if listed else Counted(with_sum)
+        set_of = template("collect_set({x}){f}", holes(call))
+        wanted = PartialColumn(call.name, set_of, merge, single(call, "array({x})"))
+        values = self._with_more_results(wanted) or self.columns.column(wanted)
+        if listed:
+            parts = {"count": template("coalesce(size({v}), 0L)", {"v": values})}
+            return parts | ({"sum": template(sum_of_list(kind), {"v": values})} if with_sum else {})
+        return {
+            "count": template("coalesce({v}.n, 0L)", {"v": values}),
+            "sum": template("{v}.total", {"v": values}, FUNCTIONS["SUM"].widest(kind)),
+        }
 
 
 def _both(known: MergeKind, wanted: MergeKind) -> MergeKind | None:
-    """The merge kind that has the quantiles of both; None if one column cannot have them."""
+    """The merge kind that has the results of both; None if one column cannot have them."""
     match known, wanted:
         case Quantiles(), Quantiles():
+            return known | wanted
+        case Counted(), Counted():
             return known | wanted
         case Kll(fractions=(_, *_)), Kll(fractions=(_, *_)) if known.kept == wanted.kept:
             return known | wanted
     return None
-
-
-class ListSplit(Split):
-    """The same for partials of single rows: the distinct values of a slice are kept as a list, and a window unites the
-    lists.
-
-    Keeping changes, as slices in batch do, would need to know when a value occurs again, which a stream does not know.
-    """
-
-    def _distinct(self, call: AggCall, *, with_sum: bool) -> dict[str, Scalar]:
-        set_of = template("collect_set({x}){f}", holes(call))
-        values = self.columns.column(PartialColumn(call.name, set_of, "distinct", single(call, "array({x})")))
-        parts = {"count": template("coalesce(size({v}), 0L)", {"v": values})}
-        if with_sum:
-            parts["sum"] = template(sum_of_list(call.arguments[0].type), {"v": values})
-        return parts

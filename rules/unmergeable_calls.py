@@ -41,8 +41,7 @@ def compute_unmergeable_calls_apart(node: Node, options: Options) -> Node | None
         case WindowAggregate(source, window, calls=calls, attached=None) if not options.streaming:
             if not has_slices(window, options) or is_its_only_slice(window) or is_changelog(source):
                 return None
-            lists = isinstance(window, Session)
-            merged = tuple(call for call in calls if mergeable(call, streaming=lists))
+            merged = tuple(call for call in calls if mergeable(call))
             rest = tuple(call for call in calls if call not in merged)
             if not merged or not rest or not _reads_the_same_rows(source):
                 return None

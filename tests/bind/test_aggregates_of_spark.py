@@ -77,3 +77,32 @@ def test_spark_has_these_aggregates(spark: SparkSession) -> None:
         if registry.lookupFunction(name).get().getGroup() == "agg_funcs" and name.funcName().isidentifier():
             found.append(name.funcName())
     assert sorted(found) == NAMES, "an aggregate of another Spark: from slices, or in COPIED"
+
+
+MIXED = (
+    "SUM(x), COUNT_IF(b), MAX_BY(x, f), PERCENTILE(f, ARRAY[0.5, 0.95, 0.99]), "
+    "APPROX_PERCENTILE(f, ARRAY[0.5, 0.95, 0.99]), COUNT(DISTINCT x), AVG(DISTINCT x), COUNT(DISTINCT f)"
+)
+
+
+@pytest.mark.parametrize("mode", ["batch", "streaming"])
+def test_a_query_of_many_kinds_reads_its_source_once_and_copies_no_row(mode: str) -> None:
+    made = compile(TABLE + f"SELECT window_start, {MIXED} FROM {HOP} GROUP BY window_start, window_end", mode=mode)
+    assert made.warnings == ()
+    assert "copies=" not in made.explain("physical")
+    assert made.code.count(".load(") == 1
+    assert made.code.count("'1 hour'") == 0
+
+
+def test_copies_are_told_and_many_of_them_need_an_option() -> None:
+    histogram = (
+        f"{TABLE} SELECT window_start, SUM(x), HISTOGRAM_NUMERIC(x, 5) FROM {{}} GROUP BY window_start, window_end"
+    )
+    made = compile(histogram.format(HOP), mode="batch")
+    (told,) = made.warnings
+    assert told == "HISTOGRAM_NUMERIC cannot be merged from slices: it is computed from 60 copies of each row"
+    assert "copies=[60]" in made.explain("physical")
+    day = histogram.format(HOP.replace("'1' HOUR", "'24' HOUR"))
+    with pytest.raises(UnsupportedError, match=r"1440 copies of each row, and tvfsql\.window\.max-copies is 100"):
+        compile(day, mode="batch")
+    assert compile(f"SET 'tvfsql.window.max-copies' = '1440'; {day}", mode="batch").warnings

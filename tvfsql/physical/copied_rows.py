@@ -60,4 +60,4 @@ def refuse_many(node: WindowAggregate, options: Options) -> None:
 
 
 def _unmergeable(calls: tuple[AggCall, ...]) -> AggCall | None:
-    return next((call for call in calls if not mergeable(call, streaming=False)), None)
+    return next((call for call in calls if not mergeable(call)), None)

@@ -262,7 +262,7 @@ def _(node: window_nodes.LocalWindowAggregate, catalog: Catalog, options: Option
         rows = calc(source, (*passed, *partials))
         return BatchSlices(rows, node.window, node.time, node.keys, merges, node.zone)
     return window_nodes.LocalWindowAggregate(
-        source, node.window, node.time, node.keys, node.partials, node.distincts, node.rows, node.zone
+        source, node.window, node.time, node.keys, node.partials, node.rows, node.zone
     )
 
 
@@ -340,7 +340,7 @@ def _expanded(
 
 def _unmerged(node: window_nodes.WindowAggregate, what: str, hint: str) -> UnsupportedError:
     """The error for an option that needs results merged from slices, where the aggregate's are not."""
-    alone = next((call for call in node.calls if not mergeable(call, streaming=False)), None)
+    alone = next((call for call in node.calls if not mergeable(call)), None)
     if alone is None:
         return UnsupportedError(
             f"{what} needs aggregation in two phases",

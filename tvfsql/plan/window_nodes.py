@@ -13,7 +13,7 @@ from tvfsql.plan.nodes import Item
 from tvfsql.plan.proctime import is_proctime
 from tvfsql.plan.tables.internal_columns import INTERVAL_LAST, INTERVAL_START, RANGE, SLICE_END, WINDOW_COLUMNS
 from tvfsql.plan.values.durations import duration
-from tvfsql.plan.values.scalar import Bound, Scalar
+from tvfsql.plan.values.scalar import Bound
 from tvfsql.plan.values.types import SqlType
 from tvfsql.plan.window import Cumulate, Hop, Session, Tumble, Window, time_ranges
 
@@ -116,22 +116,6 @@ class WindowAggregate(Node):
 
 
 @dataclass(frozen=True)
-class DistinctValues:
-    """The distinct values of an expression, kept as changes. `count` (and `sum`) name the columns of the running number
-    (and sum) of distinct values.
-    """
-
-    value: Scalar
-    filter: Scalar | None
-    count: str
-    sum: str = ""
-
-    def __str__(self) -> str:
-        where = f" FILTER (WHERE {self.filter})" if self.filter else ""
-        return f"DISTINCT({self.value}){where} AS {', '.join(filter(None, (self.count, self.sum)))}"
-
-
-@dataclass(frozen=True)
 class LocalWindowAggregate(Node):
     """Rows aggregated once per key and slice. The column `rows` counts them: a slice without rows opens no window.
 
@@ -143,21 +127,20 @@ class LocalWindowAggregate(Node):
     time: str
     keys: tuple[str, ...]
     partials: tuple[PartialColumn, ...]
-    distincts: tuple[DistinctValues, ...] = ()
     rows: str = "rows"
     zone: str = ""
 
     @property
     def of_single_rows(self) -> bool:
-        """Whether it starts from partials of single rows, as for sessions, users' accumulators and sketches."""
+        """Whether it starts from partials of single rows, as for sessions, numbers of distinct values, users'
+        accumulators and sketches."""
         return isinstance(self.window, Session) or any(made_of_rows(part.merge) for part in self.partials)
 
     @cached_property
     def schema(self) -> Schema:
         keys = tuple(Field(key, self.input.type_of(key)) for key in self.keys)
         partials = tuple(Field(part.name, part.type) for part in self.partials)
-        changes = tuple(Field(name) for part in self.distincts for name in (part.count, part.sum) if name)
-        return (*keys, *local_columns(self.window), *partials, *changes)
+        return (*keys, *local_columns(self.window), *partials)
 
     def details(self) -> Iterator[tuple[str, str]]:
         if self.keys:
@@ -166,7 +149,6 @@ class LocalWindowAggregate(Node):
         parts = (
             *self.keys,
             *map(str, self.partials),
-            *map(str, self.distincts),
             *local_labels(self.window),
         )
         yield "select", ", ".join(parts)

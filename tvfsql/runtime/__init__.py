@@ -10,7 +10,6 @@ if TYPE_CHECKING:
     from tvfsql.runtime.avro.messages import to_avro as to_avro
     from tvfsql.runtime.avro.records import from_avro_record as from_avro_record
     from tvfsql.runtime.avro.records import to_avro_record as to_avro_record
-    from tvfsql.runtime.batch.distinct_values import distinct_changes as distinct_changes
     from tvfsql.runtime.batch.file_tables import refuse_file_log as refuse_file_log
     from tvfsql.runtime.batch.file_tables import replaced_files as replaced_files
     from tvfsql.runtime.batch.merge_slices import merge_slices as merge_slices
@@ -66,7 +65,6 @@ _MODULE_OF = {
     "change_sign": "frames.changelog",
     "cumulate_windows": "frames.assigned_windows",
     "debezium_changes": "frames.cdc_messages",
-    "distinct_changes": "batch.distinct_values",
     "drop_null_times": "frames.assigned_windows",
     "forgiving": "frames.dead_letters",
     "from_avro": "avro.messages",

@@ -32,11 +32,12 @@ FILES = "'connector' = 'filesystem', 'path' = '{}', 'format' = 'csv'"
 NOON = datetime(2020, 4, 15, 12)
 TUMBLE = """SELECT CAST(window_end AS STRING) AS e, item, COUNT(*) AS n, SUM(price) AS s
 FROM TABLE(TUMBLE(TABLE bid, DESCRIPTOR(ts), INTERVAL '10' MINUTES)) GROUP BY window_start, window_end, item"""
-# all merge kinds but bags, with filters above and below; sessions; windows of windows; one side of a join
+# merge kinds with filters above and below; sessions; windows of windows; kinds that Spark cannot merge; one side
+# of a join
 QUERIES = (
     """SELECT CAST(window_end AS STRING) AS e, item, AVG(price) AS a, MIN(price) AS low, MAX(ts) AS latest,
     STDDEV_POP(price) AS spread, COUNT(DISTINCT price) AS prices, COUNT(*) FILTER (WHERE price > 50) AS dear,
-    FIRST_VALUE(price) AS opening, LISTAGG(CAST(price AS STRING)) AS every
+    FIRST_VALUE(price) AS opening, LISTAGG(CAST(price AS STRING)) AS every, MEDIAN(price) AS middle
     FROM TABLE(HOP(TABLE bid, DESCRIPTOR(ts), INTERVAL '10' MINUTES, INTERVAL '30' MINUTES))
     WHERE price <> 7 GROUP BY window_start, window_end, item HAVING COUNT(*) > 1""",
     """SELECT CAST(window_start AS STRING) AS b, CAST(window_end AS STRING) AS e, item, COUNT(*) AS n, SUM(price) AS s
@@ -46,6 +47,10 @@ QUERIES = (
     SELECT window_time, item, SUM(price) AS s FROM TABLE(TUMBLE(TABLE bid, DESCRIPTOR(ts), INTERVAL '10' MINUTES))
     GROUP BY window_start, window_end, window_time, item), DESCRIPTOR(window_time), INTERVAL '20' MINUTES,
     INTERVAL '1' HOUR)) GROUP BY window_start, window_end""",
+    """SELECT CAST(window_end AS STRING) AS e, item, COUNT(DISTINCT price) AS prices, BIT_XOR(price) AS bits,
+    SKEWNESS(price) AS skew, CORR(price, price * price) AS r, APPROX_PERCENTILE(price, 0.9) AS p90
+    FROM TABLE(HOP(TABLE bid, DESCRIPTOR(ts), INTERVAL '10' MINUTES, INTERVAL '30' MINUTES))
+    GROUP BY window_start, window_end, item""",
     """SELECT CAST(l.window_end AS STRING) AS e, l.price AS price, r.price AS other
     FROM TABLE(TUMBLE(TABLE bid, DESCRIPTOR(ts), INTERVAL '10' MINUTES)) l
     JOIN TABLE(TUMBLE(TABLE fixed, DESCRIPTOR(ts), INTERVAL '10' MINUTES)) r

@@ -18,10 +18,12 @@ from hypothesis import example, given
 from hypothesis import strategies as st
 
 from examples import examples
+from tvfsql.plan.aggregate.chosen_values import Counted
 from tvfsql.plan.tables.internal_columns import RANGE
 from tvfsql.plan.window import Cumulate, Hop, time_ranges
 from tvfsql.runtime.merge import kernel
 from tvfsql.runtime.merge.kernel import SliceKernel
+from tvfsql.runtime.merge.partials import Merge
 
 EPOCH = datetime(1970, 1, 1)
 MOMENTS = pa.struct([("n", pa.int64()), ("mean", pa.float64()), ("m2", pa.float64())])
@@ -38,11 +40,15 @@ def money(digits: int, scale: int) -> st.SearchStrategy[Decimal]:
     )
 
 
+def different(values: st.SearchStrategy[Any]) -> st.SearchStrategy[list[Any]]:
+    return st.lists(values, max_size=4, unique=True)
+
+
 @dataclass(frozen=True)
 class Column:
     """A partial column of the test: its merge kind, its type, and the values it is drawn from."""
 
-    kind: str
+    kind: Merge
     type: Any
     values: st.SearchStrategy[Any]
 
@@ -84,9 +90,10 @@ COLUMNS = {
         st.builds(dict, n=st.integers(1, 9), mean=st.floats(-99, 99), m2=st.floats(0, 99))
         | st.just({"n": 0, "mean": 0.0, "m2": 0.0}),
     ),
-    "distinct": Column("running", pa.int64(), SMALL),
-    "distinct_price": Column("running", pa.decimal128(38, 4), money(36, 4)),
-    "distinct_wide": Column("running", pa.int64(), st.integers(-(2**57), 2**57)),
+    "distinct": Column(Counted(), pa.list_(pa.int32()), different(SMALL)),
+    "distinct_price": Column(Counted(total=True), pa.list_(pa.decimal128(36, 4)), different(money(35, 4))),
+    "distinct_wide": Column(Counted(total=True), pa.list_(pa.int64()), different(st.integers(-(2**57), 2**57))),
+    "distinct_words": Column(Counted(), pa.list_(pa.string()), different(WORDS)),
 }
 KEYS = {
     "k": (pa.float64(), st.none() | st.sampled_from([0.0, 1.0, math.nan])),
@@ -156,9 +163,8 @@ def test_time_ranges_give_the_same_windows_each_once(data: Slices, small: dict[s
     """In the same order too."""
     whole = [row for batch in run(data) for row in batch]
     pieces = [row for batch in run(in_ranges(data), **small) for row in batch]
-    kept = [name for name in (whole or [{}])[0] if name not in running(data.window)]
-    assert [repr({name: row[name] for name in kept}) for row in pieces] == [
-        repr({name: row[name] for name in kept}) for row in whole
+    assert [repr({name: value for name, value in row.items() if name != RANGE}) for row in pieces] == [
+        *map(repr, whole)
     ]
 
 
@@ -185,11 +191,6 @@ def in_ranges(data: Slices) -> Slices:
         for rows in of_key.values()
     ]
     return Slices(data.window, [row for rows in copies for row in sorted(rows, key=lambda row: row[RANGE])])
-
-
-def running(window: Hop | Cumulate) -> list[str]:
-    """The columns that a HOP cannot compute in ranges: totals since the first row."""
-    return [name for name, column in COLUMNS.items() if column.kind == "running" and isinstance(window, Hop)]
 
 
 def run(data: Slices, cut: int = 10**9, **limits: Any) -> list[list[Row]]:
@@ -219,9 +220,8 @@ def naive(data: Slices) -> Iterator[Row]:
             out["window_start"] = EPOCH + timedelta(milliseconds=data.window.window_start(end))
             out["window_end"] = EPOCH + timedelta(milliseconds=end)
             for name, column in COLUMNS.items():
-                among = run_before(data.window, rows, end) if column.kind == "running" else held
-                values = [row[name] for row in among if row[name] is not None]
-                out[name] = merged(column.kind, values) if values or column.kind == "running" else None
+                values = [row[name] for row in held if row[name] is not None]
+                out[name] = merged(column.kind, values) if values or isinstance(column.kind, Counted) else None
             before = step if step.get("window_start") == out["window_start"] else None
             step = out
             if data.window.emit_only_on_change:
@@ -237,25 +237,14 @@ def ends(window: Hop | Cumulate, row: Row) -> Iterator[int]:
         yield from found[:1] if newest_only else found
 
 
-def run_before(window: Hop | Cumulate, rows: list[Row], end: int) -> list[Row]:
-    """The rows up to a window's end that are in one run with its own: no gap longer than the window."""
-    if isinstance(window, Cumulate):
-        return [row for row in rows if end in window.window_ends(row["slice_end"])]
-    found: list[Row] = []
-    for row in rows:
-        if row["slice_end"] > end:
-            break
-        if found and row["slice_end"] - found[-1]["slice_end"] > window.size:
-            found = []
-        found.append(row)
-    return found
-
-
-def merged(kind: str, values: list[Any]) -> Any:
+def merged(kind: Merge, values: list[Any]) -> Any:
     match kind:
-        case "sum" | "running":
+        case Counted():
+            found = {value for each in values for value in each}
+            return {"n": len(found)} | ({"total": sum(found)} if kind.total else {})
+        case "sum":
             with localcontext(prec=60):
-                return sum(values[1:], values[0]) if values else 0
+                return sum(values[1:], values[0])
         case "min" | "max":
             return (min if kind == "min" else max)(values, key=order)
         case "concat":

@@ -28,14 +28,14 @@ def bag_of(kind: Any) -> Any:
     return pa.list_(pa.struct([("x", kind), ("n", pa.int64())]))
 
 
-def merge(kind: Merge, column: Any, *bounds: tuple[int, int | None], width: int = 100, before: int = 0) -> list[Any]:
+def merge(kind: Merge, column: Any, *bounds: tuple[int, int | None], width: int = 100) -> list[Any]:
     """The column merged over rows [lo, hi), in blocks of `width` rows."""
     rows = np.arange(len(column))
     blocks = Blocks(rows % width == 0)
     lo = np.array([lo for lo, _ in bounds])
     hi = np.array([len(column) if hi is None else hi for _, hi in bounds])
     ranges = Ranges(blocks, lo, hi, np.zeros_like(lo))
-    values: list[Any] = prepare(kind, "total", column, blocks, before).over(ranges).to_pylist()
+    values: list[Any] = prepare(kind, "total", column, blocks).over(ranges).to_pylist()
     return values
 
 
@@ -43,7 +43,7 @@ def of_sums(*fields: str) -> pa.DataType:
     return pa.struct([("n", pa.int64()), *((name, pa.float64()) for name in fields)])
 
 
-@pytest.mark.parametrize("kind", sorted(set(KINDS) - {"running"}))
+@pytest.mark.parametrize("kind", sorted(KINDS))
 def test_a_range_of_nulls_is_null(kind: str) -> None:
     lists = {"concat": pa.list_(pa.int64()), "distinct": pa.list_(pa.int64()), "bag": bag_of(pa.int64())}
     types = {
@@ -117,14 +117,6 @@ def test_a_decimal_sum_is_wider_than_its_partials_and_keeps_the_scale() -> None:
     total = prepare("sum", "total", column, blocks).over(ranges)
     assert total.type == pa.decimal128(38, 2)
     assert total.to_pylist() == [Decimal("9990.00")]
-
-
-def test_a_running_total_goes_on_from_the_rows_that_were_left_out() -> None:
-    assert merge("running", pa.array([1, None, -1]), (0, 1), (1, 2), (2, 3), before=5) == [6, 6, 5]
-    wide = merge("running", pa.array([2**62, -(2**62)]), (0, 1), (1, 2), before=-(2**62))
-    assert wide == [0, -(2**62)]
-    column = pa.array([Decimal(10**30), None], type=pa.decimal128(38, 0))
-    assert merge("running", column, (0, 1), (1, 2), before=-(10**30) - 1) == [-1, -1]
 
 
 def test_infinity_and_nan_leave_a_floating_sum_with_their_slice() -> None:

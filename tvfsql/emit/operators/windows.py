@@ -19,12 +19,21 @@ from tvfsql.physical.window_operators import (
     WindowExpand,
 )
 from tvfsql.plan import window_nodes
-from tvfsql.plan.aggregate.chosen_values import Frequent, MostFrequent, Quantiles, frequent, most_frequent, quantiles
+from tvfsql.plan.aggregate.chosen_values import (
+    Counted,
+    Frequent,
+    MostFrequent,
+    Quantiles,
+    counted,
+    frequent,
+    most_frequent,
+    quantiles,
+)
 from tvfsql.plan.aggregate.function import MergeKind
 from tvfsql.plan.aggregate.sketches import DistinctSketch, Kll, distinct_sketches, kll
 from tvfsql.plan.aggregate.top_rows import TopRows, top_rows
 from tvfsql.plan.tables.internal_columns import CONTROL, RANGE, SLICE_END
-from tvfsql.plan.values.scalar import free_name, template
+from tvfsql.plan.values.scalar import free_name
 from tvfsql.plan.values.user_function import UserFunction
 from tvfsql.plan.window import Cumulate, Hop, Session, Tumble, TumbleMonths, Window, time_ranges
 
@@ -64,29 +73,8 @@ def _(node: GroupByWindow, module: PythonModule) -> Rows:
 @emit.register
 def _(node: window_nodes.LocalWindowAggregate, module: PythonModule) -> Rows:
     source = variable(node.input, module)
-    slice_of = _slice(node, module)
-    groups = Chain(source).then("groupBy", *columns.names(node.keys), slice_of)
+    groups = Chain(source).then("groupBy", *columns.names(node.keys), _slice(node, module))
     slices = groups.then("agg", *map(columns.partial, node.partials))
-    for part in node.distincts:
-        values = module.name("values")
-        conditions = [
-            template("{x} IS NOT NULL", {"x": part.value}, atomic=False),
-            *([part.filter] if part.filter else []),
-        ]
-        seen = Chain(source).then("where", columns.condition(conditions))
-        value = columns.value(part.value).then("alias", '"value"')
-        seen = seen.then("select", *columns.names(node.keys), value, slice_of)
-        module.assign(values, seen)
-        changes = module.name("changes")
-        arguments = [
-            values,
-            constructed(node.window, module),
-            f"keys={literal(list(node.keys))}",
-            f"count={literal(part.count)}",
-        ]
-        arguments += [f"total={literal(part.sum)}"] if part.sum else []
-        module.assign(changes, f"{module.need(RUNTIME, 'distinct_changes')}({', '.join(arguments)})")
-        slices = slices.then("unionByName", changes, "allowMissingColumns=True")
     return module.rows("slices", slices)
 
 
@@ -192,6 +180,9 @@ def _merge(kind: MergeKind, module: PythonModule) -> str:
         discrete = [f"discrete={literal(kind.discrete)}"] if kind.discrete else []
         arguments = (*map(literal, kind.fractions), *discrete)
         return f"{module.need(quantiles.__module__, quantiles.__name__)}({', '.join(arguments)})"
+    if isinstance(kind, Counted):
+        made = module.need(counted.__module__, counted.__name__)
+        return f"{made}({'total=True' if kind.total else ''})"
     if isinstance(kind, Kll):
         arguments = (str(kind.k), literal(kind.values), *map(literal, kind.fractions))
         return f"{module.need(kll.__module__, kll.__name__)}({', '.join(arguments)})"

@@ -33,7 +33,7 @@ from tvfsql.physical.row_operators import (
 )
 from tvfsql.physical.window_operators import StreamSliceMerge, StreamSlices
 from tvfsql.plan import nodes
-from tvfsql.plan.aggregate.chosen_values import Frequent, MostFrequent, Quantiles
+from tvfsql.plan.aggregate.chosen_values import Counted, Frequent, MostFrequent, Quantiles
 from tvfsql.plan.aggregate.function import MergeKind
 from tvfsql.plan.aggregate.sketches import Sketch
 from tvfsql.plan.aggregate.top_rows import TopRows
@@ -308,6 +308,8 @@ def _merge(kind: MergeKind) -> str:
         return kind.kept
     if isinstance(kind, Frequent):
         return f"frequent[{kind.tracked}]"
+    if isinstance(kind, Counted):
+        return "distinct"
     return "bag" if isinstance(kind, Quantiles | MostFrequent) else str(kind)
 
 

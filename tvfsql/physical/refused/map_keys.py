@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterator
 
 from tvfsql.errors import UnsupportedError
+from tvfsql.plan.aggregate.chosen_values import Counted
 from tvfsql.plan.deduplicate import Deduplicate
 from tvfsql.plan.joins.interval_join import IntervalJoin
 from tvfsql.plan.joins.temporal_join import TemporalJoin
@@ -42,6 +43,6 @@ def _keys(node: Node) -> Iterator[tuple[str, str, str]]:
         calls = (call for call in node.calls if call.distinct and call.arguments)
         yield from (("an argument of DISTINCT", call.arguments[0].sql, call.arguments[0].type) for call in calls)
     if isinstance(node, LocalWindowAggregate):
-        values = (part.row for part in node.partials if part.merge == "distinct")
+        values = (part.row for part in node.partials if part.merge == "distinct" or isinstance(part.merge, Counted))
         names = (part.name for value in values for part in value.parts if isinstance(part, Ref))
         yield from (("an argument of DISTINCT", name, node.input.type_of(name)) for name in names)

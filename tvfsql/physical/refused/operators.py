@@ -124,7 +124,7 @@ def _of_several_windows(node: nodes.Aggregate) -> Reason | None:
 
 def _of_window_aggregate(node: window_nodes.WindowAggregate) -> Reason:
     """The error for an aggregate that is not computed from slices."""
-    alone = next((call for call in node.calls if not mergeable(call, streaming=True)), None)
+    alone = next((call for call in node.calls if not mergeable(call)), None)
     if alone is None:
         return "on streams an aggregate needs the rule split_local_global, which is disabled", RULES, None
     return f"{called(alone)} works in batch only", "--mode batch", alone.span

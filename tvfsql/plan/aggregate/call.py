@@ -31,17 +31,17 @@ def row_of(call: AggCall) -> AggregateFunction | None:
     return of_decimal(row, call.arguments[0].type) if row and is_decimal(call.arguments[0].type) else row
 
 
-def mergeable(call: AggCall, *, streaming: bool) -> bool:
+def mergeable(call: AggCall) -> bool:
     """Whether the call's result over a window can be computed from partials of its slices."""
     row = row_of(call)
-    return row is not None and row.mergeable(call.arguments[0].type, call.distinct, streaming)
+    return row is not None and row.mergeable(call.arguments[0].type, call.distinct)
 
 
 def retractable(call: AggCall) -> bool:
     """Whether the call can be computed over changes, which insert and retract rows."""
     row = row_of(call)
     lasting = all(part.lasting for part in (*call.arguments, *([call.filter] if call.filter else [])))
-    merges = row is not None and (row.user is not None or mergeable(call, streaming=True))
+    merges = row is not None and (row.user is not None or mergeable(call))
     return lasting and row is not None and merges and row.retractable(call.distinct)
 
 

@@ -1,4 +1,4 @@
-"""Merge kinds of bags of which a result needs a few values only: quantiles, and the most frequent value.
+"""Merge kinds of values of which a result needs little: quantiles, the most frequent values, the number of values.
 
 A bag is a list of struct<x, n>: the value x occurs n times. Bags are merged whole, because rows that come later move a
 quantile. What a finished window keeps of its bag is decided here.
@@ -64,6 +64,23 @@ class Frequent:
         return f"frequent[{self.shown}]"
 
 
+@dataclass(frozen=True)
+class Counted:
+    """Of lists of different values, how many different values they have together; with `total` also their sum.
+
+    Partials of slices and state are the lists, those of finished windows struct<n: bigint[, total]>.
+    """
+
+    total: bool = False
+
+    def __or__(self, other: Counted) -> Counted:
+        """What both need."""
+        return Counted(self.total or other.total)
+
+    def __str__(self) -> str:
+        return "counted_sum" if self.total else "counted"
+
+
 ChosenValues = Quantiles | MostFrequent | Frequent
 
 
@@ -80,3 +97,8 @@ def frequent(kept: int, tracked: int) -> Frequent:
 def most_frequent() -> MostFrequent:
     """The same, as emitted programs write it."""
     return MostFrequent()
+
+
+def counted(*, total: bool = False) -> Counted:
+    """The same, as emitted programs write it."""
+    return Counted(total)

@@ -17,22 +17,22 @@ from dataclasses import dataclass
 from enum import Enum
 from typing import NamedTuple
 
-from tvfsql.plan.aggregate.chosen_values import ChosenValues, Frequent
+from tvfsql.plan.aggregate.chosen_values import ChosenValues, Counted
 from tvfsql.plan.aggregate.sketches import Sketch
 from tvfsql.plan.aggregate.top_rows import TopRows
-from tvfsql.plan.values.types import UNKNOWN, SqlType, is_decimal, is_float, is_integer, is_number, is_orderable
+from tvfsql.plan.values.types import UNKNOWN, SqlType, is_integer, is_number, is_orderable
 from tvfsql.plan.values.user_function import UserFunction
 
 TypeRule = Callable[[SqlType], SqlType]
 Template = str | Callable[[SqlType], str]  # where it depends on the argument's type, made of that
 # a kind of runtime.partials, the aggregate that merges its own accumulators, the limit of a rank, what a result needs
 # of a bag, or a sketch
-MergeKind = str | UserFunction | TopRows | ChosenValues | Sketch
+MergeKind = str | UserFunction | TopRows | ChosenValues | Counted | Sketch
 
 
 def made_of_rows(kind: MergeKind) -> bool:
     """Whether slices of this merge kind start from partials of single rows, which only Python merges."""
-    return isinstance(kind, UserFunction | Sketch | Frequent)
+    return isinstance(kind, UserFunction | Sketch | ChosenValues | Counted)
 
 
 class Accepts(Enum):
@@ -135,15 +135,12 @@ class AggregateFunction:
         """
         return (self.natural and self.natural(kind)) or self.result(kind)
 
-    def mergeable(self, kind: SqlType, distinct: bool, streaming: bool) -> bool:
-        """Whether windows can be computed from slices. Sums of distinct floats cannot be in batch: there, values are
-        added and subtracted again, and floats do not cancel exactly.
-        """
+    def mergeable(self, kind: SqlType, distinct: bool) -> bool:
+        """Whether windows can be computed from slices."""
         if distinct and self.distinct_rows:
             return True
         if distinct and not self.ignores_distinct:
-            exact = self.name == "COUNT" or is_integer(kind) or is_decimal(kind)
-            return bool(self.distinct) and (exact or (streaming and is_float(kind)))
+            return bool(self.distinct) and (self.name == "COUNT" or is_number(kind))
         return bool(self.partials)
 
     def retractable(self, distinct: bool) -> bool:

@@ -7,6 +7,7 @@ from collections.abc import Collection, Mapping, Sequence
 import pyarrow as pa
 from pyspark.sql import types as T
 
+from tvfsql.plan.aggregate.chosen_values import Counted
 from tvfsql.plan.aggregate.sketches import Sketch
 from tvfsql.plan.tables.internal_columns import BEFORE
 from tvfsql.plan.window import Window
@@ -22,7 +23,7 @@ def window_schema(
 ) -> T.StructType:
     """The columns of windows that are merged from slices with these columns."""
     bounds = [T.StructField(name, T.TimestampNTZType()) for name in ("window_start", "window_end")]
-    merged = [T.StructField(name, merged_type(kind, slices[name].dataType)) for name, kind in merges.items()]
+    merged = [T.StructField(name, of_windows(kind, slices[name].dataType)) for name, kind in merges.items()]
     before = [T.StructField(BEFORE, T.StructType(merged))] if window.emit_only_on_change else []
     return T.StructType([*(T.StructField(name, slices[name].dataType) for name in keys), *bounds, *merged, *before])
 
@@ -32,13 +33,23 @@ def merged_type(kind: Merge, partial: T.DataType) -> T.DataType:
     match partial:
         case _ if isinstance(kind, AggregateFunction | Sketch):
             return T.BinaryType()
-        case _ if kind not in ("sum", "running"):
+        case _ if kind != "sum":
             return partial
         case T.DecimalType():
             return T.DecimalType(DIGITS, partial.scale)
         case T.IntegralType():
             return T.LongType()
     return T.DoubleType()
+
+
+def of_windows(kind: Merge, partial: T.DataType) -> T.DataType:
+    """The type of what finished windows have of merged partials of this merge kind."""
+    if not isinstance(kind, Counted):
+        return merged_type(kind, partial)
+    assert isinstance(partial, T.ArrayType), partial
+    fields = [T.StructField("n", T.LongType())]
+    fields += [T.StructField("total", merged_type("sum", partial.elementType))] if kind.total else []
+    return T.StructType(fields)
 
 
 def neutral_partials(partials: T.StructType, zeros: Collection[str]) -> dict[str, pa.Array]:

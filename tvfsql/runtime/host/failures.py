@@ -153,6 +153,21 @@ KNOWN = (
         "pip install 'pyspark>=4.2'",
     ),
     Failure(
+        r"UNRESOLVED_ROUTINE\] Cannot resolve routine `((?i:collect_union))`",
+        "{0} needs Spark 4.3",
+        "pip install 'pyspark>=4.3'",
+    ),
+    Failure(
+        r"UNRESOLVED_ROUTINE\] Cannot resolve routine `((?i:tuple_(?:sketch|union|intersection|difference)\w*))`",
+        "{0} needs Spark 4.2",
+        "pip install 'pyspark>=4.2'",
+    ),
+    Failure(
+        r"UNRESOLVED_ROUTINE\] Cannot resolve routine `((?i:(?:kll|theta|approx_top_k|bitmap_and_agg)\w*))`",
+        "{0} needs Spark 4.1",
+        "pip install 'pyspark>=4.2'",
+    ),
+    Failure(
         r'cannot cast "(?:TIME\(\d\)" to "TIMESTAMP\w*|TIMESTAMP\w*" to "TIME\(\d\))"',
         "casts between TIME and TIMESTAMP, and EXTRACT from a TIME, need Spark 4.3",
         "pip install 'pyspark>=4.3'",

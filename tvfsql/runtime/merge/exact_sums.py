@@ -25,21 +25,21 @@ BOUND = 10**DIGITS
 class Totals:
     """Running totals of an integer or decimal column.
 
-    Integers result in int64 and decimals in decimal(38, scale), as in Spark's SUM. `before` is the total before the
-    first row. Raises DataError if a result does not fit.
+    Integers result in int64 and decimals in decimal(38, scale), as in Spark's SUM. Raises DataError if a
+    result does not fit.
     """
 
-    def __init__(self, name: str, column: pa.Array, before: int = 0) -> None:
+    def __init__(self, name: str, column: pa.Array) -> None:
         self.name = name
         kind = column.type
         self.is_decimal = pa.types.is_decimal(kind)
         self.type = pa.decimal128(DIGITS, kind.scale) if pa.types.is_decimal(kind) else pa.int64()
-        self.limbs = _limbs(column, before)
+        self.limbs = _limbs(column)
 
     @cached_property
     def totals(self) -> list[Ints]:
         """The running totals of each limb."""
-        return [_running(limb, start) for limb, start in self.limbs]
+        return [*map(_running, self.limbs)]
 
     def between(self, lo: Ints, hi: Ints) -> list[Ints]:
         """The totals of rows [lo, hi) in limbs, for `column`."""
@@ -54,10 +54,6 @@ class Totals:
             return from_integers(self._as_int64(parts), self.type, present)
         low, high = self._as_words(parts)
         return from_words(low, high, self.type, present)
-
-    def total(self, lo: int, hi: int) -> int:
-        """The total of rows [lo, hi) as a Python integer; decimals in units of their last digit."""
-        return sum(int(total[hi] - total[lo]) << (32 * k) for k, total in enumerate(self.totals))
 
     def _as_int64(self, parts: list[Ints]) -> Ints:
         if len(parts) == 1:
@@ -95,44 +91,26 @@ class ExactSum(Totals, Partial):
 
     def _of(self, ranges: Ranges) -> list[Ints]:
         if ranges.whole:  # one pass instead of running totals
-            return [_sums_of_pieces(limb, ranges.lo) for limb, _ in self.limbs]
+            return [_sums_of_pieces(limb, ranges.lo) for limb in self.limbs]
         return self.between(ranges.lo, ranges.hi)
 
 
-class RunningTotal(Totals, Partial):
-    """`running`: the total of the changes since the run of rows began. NULL counts as 0."""
-
-    def over(self, ranges: Ranges) -> pa.Array:
-        return self.column(self.between(ranges.since, ranges.hi))
-
-    def __init__(self, name: str, column: pa.Array, before: int = 0) -> None:
-        super().__init__(name, column, before)
-        self.start = before
-
-    def before(self, since: int, row: int) -> int:
-        return self.total(since, row) if row else self.start
-
-
-def _limbs(column: pa.Array, before: int) -> list[tuple[Ints, int]]:
-    """The column in limbs, lowest first, each with its part of `before`. A single limb if all sums fit into it."""
+def _limbs(column: pa.Array) -> list[Ints]:
+    """The column in limbs, lowest first. A single limb if all sums fit into it."""
     if not pa.types.is_decimal(column.type):
         values = integers(column)
-        if _sums_fit(values, before):
-            return [(values, before)]
-        return [(values & LOW, before & LOW), (values >> 32, before >> 32)]
+        return [values] if _sums_fit(values) else [values & LOW, values >> 32]
     low, high = words(column)
-    if fit_int64(low, high) and _sums_fit(low, before):
-        return [(low, before)]
-    limbs = [low & LOW, (low >> 32) & LOW, high & LOW, high >> 32]
-    starts = [before & LOW, before >> 32 & LOW, before >> 64 & LOW, before >> 96]
-    return list(zip(limbs, starts, strict=True))
+    if fit_int64(low, high) and _sums_fit(low):
+        return [low]
+    return [low & LOW, (low >> 32) & LOW, high & LOW, high >> 32]
 
 
-def _sums_fit(values: Ints, before: int) -> bool:
+def _sums_fit(values: Ints) -> bool:
     largest = max(abs(int(values.min())), abs(int(values.max()))) if len(values) else 0
-    if largest * len(values) + abs(before) < SAFE:
+    if largest * len(values) < SAFE:
         return True
-    return float(np.abs(values.astype(np.float64)).sum()) + abs(float(before)) < SAFE
+    return float(np.abs(values.astype(np.float64)).sum()) < SAFE
 
 
 def _sums_of_pieces(limb: Ints, starts: Ints) -> Ints:
@@ -140,10 +118,9 @@ def _sums_of_pieces(limb: Ints, starts: Ints) -> Ints:
     return np.add.reduceat(limb, starts) if len(starts) else limb[:0]
 
 
-def _running(limb: Ints, start: int) -> Ints:
-    """The totals before each row and after the last. The first one is -start, so ranges from row 0 include `start`."""
-    totals = np.empty(len(limb) + 1, dtype=np.int64)
-    totals[0] = -start
+def _running(limb: Ints) -> Ints:
+    """The totals before each row and after the last."""
+    totals = np.zeros(len(limb) + 1, dtype=np.int64)
     np.cumsum(limb, out=totals[1:])
     return totals
 

@@ -7,8 +7,8 @@ row decides how many there are: a window is final when a later row of its key is
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator, Mapping
-from dataclasses import dataclass, field
+from collections.abc import Iterable, Iterator
+from dataclasses import dataclass
 from functools import cached_property
 from itertools import pairwise
 
@@ -75,12 +75,11 @@ class SliceKernel:
 
 @dataclass(frozen=True)
 class _Carried:
-    """What one chunk passes to the next: rows, and the running totals before them."""
+    """The rows that one chunk passes to the next."""
 
     batches: tuple[pa.RecordBatch, ...] = ()
     rows: int = 0
     bytes: int = 0
-    before: Mapping[str, int] = field(default_factory=dict)
 
     @property
     def done(self) -> int:
@@ -98,8 +97,7 @@ class _Chunk:
         ends = self._ends_of_ranges() if RANGE in kernel.keys else kernel.ends
         self.reach: Reach = reach(kernel.window, self._milliseconds(SLICE_END), self._new_key(), filled, ends)
         self.partials: dict[str, Partial] = {
-            name: prepare(kind, name, self._column(name), self.reach.blocks, carried.before.get(name, 0))
-            for name, kind in kernel.merges
+            name: prepare(kind, name, self._column(name), self.reach.blocks) for name, kind in kernel.merges
         }
         counts = self.reach.counts.copy()
         counts[: carried.done] = 0
@@ -120,10 +118,13 @@ class _Chunk:
 
     def carry(self) -> _Carried:
         """The rows that later windows of the last key may need."""
-        row = self.reach.kept
-        before = {name: part.before(int(self.reach.since[row]), row) for name, part in self.partials.items()}
-        rest = self.table.slice(row)
-        return _Carried(tuple(rest.to_batches()), rest.num_rows, rest.nbytes, before)
+        rest = self.table.slice(self.reach.kept)
+        for name, part in self.partials.items():
+            rows = rest.column(name).chunk(0)
+            held = rows if self.kernel.mergeable else part.carried(rows)
+            if held is not rows:
+                rest = rest.set_column(rest.schema.get_field_index(name), name, held)
+        return _Carried(tuple(rest.to_batches()), rest.num_rows, rest.nbytes)
 
     def _batches(self, rows: Ints, ends: Ints) -> Iterator[pa.RecordBatch]:
         ranges = self.reach.ranges(rows, ends)
@@ -135,10 +136,13 @@ class _Chunk:
             columns["window_start"] = self._timestamps(starts[a:b])
             columns["window_end"] = self._timestamps(ends[a:b])
             for name, partial in self.partials.items():
-                columns[name] = partial.over(some) if self.kernel.mergeable else partial.of_windows(some)
+                columns[name] = self._merged(partial, some)
             if self.kernel.window.emit_only_on_change:
                 columns[BEFORE] = self._before(rows[a:b])
             yield pa.RecordBatch.from_pydict(columns)
+
+    def _merged(self, partial: Partial, ranges: Ranges) -> pa.Array:
+        return partial.over(ranges) if self.kernel.mergeable else partial.of_windows(ranges)
 
     @cached_property
     def _step_before(self) -> Ints:
@@ -150,11 +154,11 @@ class _Chunk:
         return np.where(before >= self.reach.since, before, -1)
 
     def _before(self, rows: Ints) -> pa.Array:
-        """The partials of the previous step as a struct; NULL if there is none."""
+        """What the previous step had, as a struct; NULL if there is none."""
         before = self._step_before[rows]
         last, since = np.maximum(before, self.reach.since[rows]), self.reach.since[rows]
         ranges = Ranges(self.reach.blocks, since, last + 1, since, anchored=True)
-        parts = [partial.over(ranges) for partial in self.partials.values()]
+        parts = [self._merged(partial, ranges) for partial in self.partials.values()]
         return pa.StructArray.from_arrays(parts, names=list(self.partials), mask=pa.array(before < 0))
 
     def _cuts(self, ranges: Ranges) -> list[int]:

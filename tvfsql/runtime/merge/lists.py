@@ -2,13 +2,17 @@
 
 from __future__ import annotations
 
+from functools import cached_property
+
 import numpy as np
 import pyarrow as pa
 
+from tvfsql.plan.aggregate.chosen_values import Counted
 from tvfsql.plan.aggregate.top_rows import TopRows
-from tvfsql.runtime.arrow.columns import Ints, Mask, lengths, lists, structs
+from tvfsql.runtime.arrow.columns import Ints, Mask, lengths, lists, presence, structs
 from tvfsql.runtime.arrow.order import codes
 from tvfsql.runtime.arrow.ranks import DIRECTIONS, ranked, sort_codes
+from tvfsql.runtime.merge.exact_sums import Totals
 from tvfsql.runtime.merge.ranges import Partial, Presence, Ranges
 
 
@@ -66,6 +70,82 @@ class Distinct(Concat):
         once.sort()
         counts = np.bincount(of_range[once], minlength=len(ranges))
         return self._lists(self.elements.take(pa.array(at[once])), counts, self.presence.over(ranges))
+
+
+class CountedValues(Distinct):
+    """`Counted`: lists of different values, of which a window has the number, and with `total` the sum.
+
+    In windows in order, none of which starts or stops before the one before it, a value is counted where it comes
+    first: in those that stop behind its row and start behind the row before with the same value, up to the first one
+    that starts behind its row. So it enters the counts at one window and leaves them at a later one, and the cost is
+    that of values and windows, not of values in windows.
+    """
+
+    def __init__(self, kind: Counted, name: str, column: pa.Array) -> None:
+        super().__init__(column)
+        self.kind, self.name = kind, name
+
+    def of_windows(self, ranges: Ranges) -> pa.Array:
+        values, enters, leaves = self._spans(ranges)
+        change = np.bincount(enters, minlength=len(ranges) + 1) - np.bincount(leaves, minlength=len(ranges) + 1)
+        columns, names = [pa.array(np.cumsum(change)[:-1])], ["n"]
+        if self.kind.total:
+            columns, names = [*columns, self._totals(values, enters, leaves, len(ranges))], [*names, "total"]
+        return pa.StructArray.from_arrays(columns, names)
+
+    def bytes_of_windows(self, ranges: Ranges) -> Ints | None:
+        return None
+
+    def carried(self, rows: pa.Array) -> pa.Array:
+        """Each value only where it comes last: windows that stop behind all of these rows count no other place."""
+        offsets = self.offsets[len(self.offsets) - 1 - len(rows) :]
+        at = np.arange(offsets[-1], offsets[0], -1) - 1
+        kept = np.sort(at[np.unique(self.codes[at], return_index=True)[1]])
+        counts = np.diff(np.searchsorted(kept, offsets))
+        return self._lists(self.elements.take(pa.array(kept)), counts, presence(rows))
+
+    def _spans(self, ranges: Ranges) -> tuple[Ints, Ints, Ints]:
+        """The elements that windows count, the window at which each enters the counts, and that at which it leaves."""
+        lo, hi = ranges.lo, ranges.hi
+        if (np.diff(lo) < 0).any() or (np.diff(hi) < 0).any():
+            raise AssertionError("windows are not in order")
+        start, stop = (int(lo[0]), int(hi[-1])) if len(lo) else (0, 0)
+        values = np.arange(self.offsets[start], self.offsets[stop])
+        rows, before = self._rows[values] - start, self._rows_before[values] - start
+        inside = np.arange(start, stop)
+        stops_behind = np.searchsorted(hi, inside, side="right")
+        starts_behind = np.searchsorted(lo, inside, side="right")
+        enters, leaves = stops_behind[rows], starts_behind[rows]
+        again = np.flatnonzero(before >= 0)
+        enters[again] = np.maximum(enters[again], starts_behind[before[again]])
+        counted = np.flatnonzero(enters < leaves)
+        return values[counted], enters[counted], leaves[counted]
+
+    def _totals(self, values: Ints, enters: Ints, leaves: Ints, windows: int) -> pa.Array:
+        """The sum of the values that each window counts: of those that have entered, less those that have left."""
+        each = []
+        for at in (enters, leaves):
+            order = np.argsort(at, kind="stable")
+            sums = Totals(self.name, self.elements.take(pa.array(values[order])))
+            upto = np.searchsorted(at[order], np.arange(windows), side="right")
+            each.append((sums, sums.between(np.zeros(windows, dtype=np.int64), upto)))
+        (sums, entered), (_, left) = each
+        return sums.column([a - b for a, b in zip(entered, left, strict=True)])
+
+    @cached_property
+    def _rows(self) -> Ints:
+        """The row of each element."""
+        return np.repeat(np.arange(len(self.offsets) - 1), np.diff(self.offsets))
+
+    @cached_property
+    def _rows_before(self) -> Ints:
+        """The last row before that of each element that has the same value; -1 if there is none."""
+        short = self.codes.astype(np.uint16) if self.top <= 1 << 16 else self.codes
+        order = np.argsort(short, kind="stable")
+        same = np.flatnonzero(self.codes[order[1:]] == self.codes[order[:-1]])
+        before = np.full(len(order), -1, dtype=np.int64)
+        before[order[same + 1]] = self._rows[order[same]]
+        return before
 
 
 class Bag(Concat):

@@ -11,13 +11,13 @@
 | moments4 | the same with m3 and m4: the sums of the 3rd and 4th powers of deviations | the same |
 | comoments | struct<n: bigint, a, b, aa, bb, ab: double>: means, sums of products of deviations | the same |
 | bit_and, bit_or, bit_xor | integers | the same type |
-| running | integers, decimals: changes | their total since the run of rows began; bigint, decimal(38, s) |
 
 A Python aggregate is a kind too: its partials are lists of rows, or accumulators, which it merges itself. So is
 `TopRows`: its partials are lists of structs, of which it keeps those within its limit. `Quantiles`, `MostFrequent` and
-`Frequent` are bags of which a window keeps only the entries that its result needs. `Kll` and `DistinctSketch` merge
+`Frequent` are bags of which a window keeps only the entries that its result needs, and `Counted` are lists as for
+`distinct`, of which a window has the number and the sum of the values. `Kll` and `DistinctSketch` merge
 sketches in the bytes of Apache DataSketches.
-A NULL partial is neutral (for `running` it is 0), and the result of only NULLs is NULL.
+A NULL partial is neutral, and the result of only NULLs is NULL (of `Counted` no values).
 A kind is a function from a column to a `Partial`; adding one is adding a row to KINDS.
 """
 
@@ -28,35 +28,32 @@ from functools import partial
 
 import pyarrow as pa
 
-from tvfsql.plan.aggregate.chosen_values import Frequent, MostFrequent, Quantiles
+from tvfsql.plan.aggregate.chosen_values import Counted, Frequent, MostFrequent, Quantiles
 from tvfsql.plan.aggregate.sketches import DistinctSketch, Kll
 from tvfsql.plan.aggregate.top_rows import TopRows
 from tvfsql.runtime.merge.accumulators import Accumulators
 from tvfsql.runtime.merge.bits import OPERATORS, Bits
 from tvfsql.runtime.merge.chosen_values import OfFrequent, OfMostFrequent, OfQuantiles
 from tvfsql.runtime.merge.distinct_sketches import DistinctSketches
-from tvfsql.runtime.merge.exact_sums import ExactSum, RunningTotal
+from tvfsql.runtime.merge.exact_sums import ExactSum
 from tvfsql.runtime.merge.kll import KllSketches
-from tvfsql.runtime.merge.lists import Bag, Concat, Distinct, Top
+from tvfsql.runtime.merge.lists import Bag, Concat, CountedValues, Distinct, Top
 from tvfsql.runtime.merge.moments import CoMoments, FourMoments
 from tvfsql.runtime.merge.ranges import Blocks, Partial
 from tvfsql.runtime.merge.scans import Extreme, FloatSum, Moments
 from tvfsql.runtime.udf.calls import AggregateFunction
 
-Merge = str | AggregateFunction | TopRows | Quantiles | MostFrequent | Frequent | Kll | DistinctSketch
-Prepare = Callable[[str, pa.Array, Blocks, int], Partial]
+Merge = str | AggregateFunction | TopRows | Quantiles | MostFrequent | Frequent | Counted | Kll | DistinctSketch
+Prepare = Callable[[str, pa.Array, Blocks], Partial]
 
 
-def are_kinds(merges: Iterable[Merge], *, but: str = "") -> bool:
-    """Whether all merge kinds exist. `but` is a kind that is not allowed."""
-    return all(not isinstance(kind, str) or (kind in KINDS and kind != but) for kind in merges)
+def are_kinds(merges: Iterable[Merge]) -> bool:
+    """Whether all merge kinds exist."""
+    return all(not isinstance(kind, str) or kind in KINDS for kind in merges)
 
 
-def prepare(kind: Merge, name: str, column: pa.Array, blocks: Blocks, before: int = 0) -> Partial:
-    """The partial column `name`, ready to be merged over ranges of its rows.
-
-    `before` is the result of `Partial.before` for rows that were dropped before the first one.
-    """
+def prepare(kind: Merge, name: str, column: pa.Array, blocks: Blocks) -> Partial:
+    """The partial column `name`, ready to be merged over ranges of its rows."""
     if isinstance(kind, AggregateFunction):
         return Accumulators(kind, column, blocks)
     if isinstance(kind, TopRows):
@@ -67,31 +64,32 @@ def prepare(kind: Merge, name: str, column: pa.Array, blocks: Blocks, before: in
         return OfMostFrequent(column)
     if isinstance(kind, Frequent):
         return OfFrequent(kind, column)
+    if isinstance(kind, Counted):
+        return CountedValues(kind, name, column)
     if isinstance(kind, Kll):
         return KllSketches(kind, name, column)
     if isinstance(kind, DistinctSketch):
         return DistinctSketches(kind, name, column, blocks)
-    return KINDS[kind](name, column, blocks, before)
+    return KINDS[kind](name, column, blocks)
 
 
-def _sum(name: str, column: pa.Array, blocks: Blocks, before: int) -> Partial:
+def _sum(name: str, column: pa.Array, blocks: Blocks) -> Partial:
     return FloatSum(column, blocks) if pa.types.is_floating(column.type) else ExactSum(name, column)
 
 
-def _bits(kind: str, name: str, column: pa.Array, blocks: Blocks, before: int) -> Partial:
+def _bits(kind: str, name: str, column: pa.Array, blocks: Blocks) -> Partial:
     return Bits(kind, column, blocks)
 
 
 KINDS: Mapping[str, Prepare] = {
     "sum": _sum,
-    "min": lambda name, column, blocks, before: Extreme(column, blocks, largest=False),
-    "max": lambda name, column, blocks, before: Extreme(column, blocks, largest=True),
-    "concat": lambda name, column, blocks, before: Concat(column),
-    "distinct": lambda name, column, blocks, before: Distinct(column),
-    "bag": lambda name, column, blocks, before: Bag(column),
-    "moments": lambda name, column, blocks, before: Moments(column, blocks),
-    "moments4": lambda name, column, blocks, before: FourMoments(column, blocks),
-    "comoments": lambda name, column, blocks, before: CoMoments(column, blocks),
+    "min": lambda name, column, blocks: Extreme(column, blocks, largest=False),
+    "max": lambda name, column, blocks: Extreme(column, blocks, largest=True),
+    "concat": lambda name, column, blocks: Concat(column),
+    "distinct": lambda name, column, blocks: Distinct(column),
+    "bag": lambda name, column, blocks: Bag(column),
+    "moments": lambda name, column, blocks: Moments(column, blocks),
+    "moments4": lambda name, column, blocks: FourMoments(column, blocks),
+    "comoments": lambda name, column, blocks: CoMoments(column, blocks),
     **{kind: partial(_bits, kind) for kind in OPERATORS},
-    "running": lambda name, column, blocks, before: RunningTotal(name, column, before),
 }

@@ -137,9 +137,9 @@ class Partial:
         """The approximate size of each value of `of_windows`, as `bytes_over` gives it."""
         return self.bytes_over(ranges)
 
-    def before(self, since: int, row: int) -> int:
-        """What later rows of the run need to know about the rows [since, row) once these are dropped."""
-        return 0
+    def carried(self, rows: pa.Array) -> pa.Array:
+        """What windows that stop behind all rows need of the last ones, `rows`: by default all of it."""
+        return rows
 
 
 class Presence:

@@ -12,7 +12,7 @@ from pyspark.sql import Column, DataFrame, Observation
 from pyspark.sql import functions as F
 from pyspark.sql import types as T
 
-from tvfsql.plan.aggregate.chosen_values import MostFrequent, Quantiles
+from tvfsql.plan.aggregate.chosen_values import Counted, MostFrequent, Quantiles
 from tvfsql.plan.aggregate.top_rows import TopRows
 from tvfsql.plan.tables.internal_columns import WATERMARK
 from tvfsql.plan.window import Session, TumbleMonths, Window
@@ -21,6 +21,7 @@ from tvfsql.runtime.frames.column_names import column_of
 from tvfsql.runtime.merge.partials import Merge
 
 SPAN, TIMELESS = "$span", "$timeless"  # a group of rows that share a slice or a session; rows without a time
+MERGED_IN_SPARK = ("sum", "min", "max", "moments", "concat", "bag", "distinct")
 FIRST, LAST, ROWS = "$first", "$last", "$rows"
 
 
@@ -38,13 +39,14 @@ def aggregated(
 
     In: as in `local_slices`. Out: the same columns without watermarks. Of rows without a time nothing is left. A slice
     has one row for each key, at the time of its first row. A session has two rows per gap-sized part of it: the first
-    has the partials, the second only shows that the session goes on. Partials of Python aggregates and of sessions with
-    a maximum duration stay as they are. Spark observes the number of `rows` that it reads, and the largest `watermark`
-    (epoch ms). It observes merged rows where it can: each row that it observes costs time.
+    has the partials, the second only shows that the session goes on. Partials that Spark cannot merge (of Python
+    aggregates, sketches, pairs of numbers) and those of sessions with a maximum duration stay as they are. Spark
+    observes the number of `rows` that it reads, and the largest `watermark` (epoch ms). It observes merged rows where
+    it can: each row that it observes costs time.
     """
     chosen = rows.select(*map(column_of, (*keys, time, *merges, WATERMARK)))
     ours = [*map(column_of, keys), column_of(time), *map(column_of, merges)]
-    if not all(isinstance(kind, str) for kind in merges.values()) or (isinstance(window, Session) and window.limit):
+    if not all(map(_merges_in_spark, merges.values())) or (isinstance(window, Session) and window.limit):
         return _seen(chosen, observed, F.count(F.lit(1))).where(column_of(time).isNotNull()).select(*ours)
     is_instant = rows.schema[time].dataType == T.TimestampType()
     clock = local_time(time, zone) if zone and is_instant else column_of(time)
@@ -88,6 +90,11 @@ def _span(clock: Column, window: Window) -> Column:
     return F.window(clock, size, size, *([f"{start} milliseconds"] if start else [])).getField("end")
 
 
+def _merges_in_spark(kind: Merge) -> bool:
+    """Whether `_merged` has the merge kind."""
+    return kind in MERGED_IN_SPARK or isinstance(kind, TopRows | Quantiles | MostFrequent | Counted)
+
+
 def _merged(kind: Merge, partial: Column) -> Column:
     """The merged partials of single rows. NULL if all of them are NULL."""
     match kind:
@@ -104,6 +111,6 @@ def _merged(kind: Merge, partial: Column) -> Column:
             return F.when(number > 0, found)
         case "concat" | "bag" | TopRows() | Quantiles() | MostFrequent():
             return F.when(F.count(partial) > 0, F.flatten(F.collect_list(partial)))
-        case "distinct":
+        case "distinct" | Counted():
             return F.when(F.count(partial) > 0, F.flatten(F.collect_set(partial)))
     raise AssertionError(kind)

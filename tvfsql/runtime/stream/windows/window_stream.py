@@ -16,7 +16,7 @@ from tvfsql.plan.window import Session, Window
 from tvfsql.runtime.frames.assigned_windows import local_time
 from tvfsql.runtime.frames.column_names import column_of
 from tvfsql.runtime.frames.nullable_types import nullable_type
-from tvfsql.runtime.frames.window_schema import neutral_partials, window_schema
+from tvfsql.runtime.frames.window_schema import merged_type, neutral_partials, window_schema
 from tvfsql.runtime.merge.partials import Merge, are_kinds
 from tvfsql.runtime.merge.session_merge import Intervals
 from tvfsql.runtime.merge.slice_rows import SliceRows
@@ -182,8 +182,8 @@ def _merged(
     zeros: Sequence[str],
 ) -> DataFrame:
     rows = operator.rows
-    if merges.get(rows) != "sum" or not are_kinds(merges.values(), but="running"):
-        raise AssertionError(f"{rows} must be a sum, and all merged partials must merge again: {dict(merges)}")
+    if merges.get(rows) != "sum" or not are_kinds(merges.values()):
+        raise AssertionError(f"{rows} must be a sum, and all merge kinds must exist: {dict(merges)}")
     context = operator.context
     about = [f"emit=[{context.firing.label}]"] if context.firing else []
     about += ["time=[PROCTIME]"] if context.proctime else []
@@ -191,8 +191,8 @@ def _merged(
     description = Description("GlobalWindowAggregate", tuple(keys), window, ", ".join(about), context.zone, inputs)
     types = T.StructType.fromJson(sent.schema["payload"].metadata[ROWS])
     schema = window_schema(types, window, keys, merges)
-    partials = T.StructType([schema[name] for name in merges])
-    operator = replace(operator, lacking=neutral_partials(partials, zeros))
+    partials = [T.StructField(name, merged_type(kind, types[name].dataType)) for name, kind in merges.items()]
+    operator = replace(operator, lacking=neutral_partials(T.StructType(partials), zeros))
     if context.emits_changes:
         schema = schema.add(BEFORE, T.StructType(schema.fields[len(keys) + 2 :])).add(OP, T.StringType())
     lates: Any = types[LATES].dataType if context.late else None
