@@ -127,7 +127,7 @@ def test_windows_of_rows_have_what_the_model_says(
         _windows(spark, folder, window, calls, disabled=NO_RULES),
         stream | later,
     ):
-        assert _differing(found, expected, calls) == []
+        assert _differing(found, expected, calls) == ""
 
 
 @pytest.mark.spark
@@ -153,11 +153,11 @@ def test_windows_of_changes_have_what_the_model_says_of_the_rows_that_are_left(
     if stream:
         later = _windows(spark, folder, window, calls, changes=True, checkpoint=tmp_path / "state", final=True)
         assert not stream.keys() & later.keys()
-        assert _differing(stream | later, expected, calls) == []
-    assert _differing(_windows(spark, folder, window, calls, changes=True), expected, calls) == []
+        assert _differing(stream | later, expected, calls) == ""
+    assert _differing(_windows(spark, folder, window, calls, changes=True), expected, calls) == ""
     calls = calls_over(window)
     applied = _windows(spark, folder, window, calls, changes=True, disabled=NO_RULES)
-    assert _differing(applied, expected, calls) == []
+    assert _differing(applied, expected, calls) == ""
 
 
 @pytest.fixture(scope="module")
@@ -181,7 +181,7 @@ def _expected(rows: list[dict[str, Any]], window: Windows | Sessions) -> dict[An
     }
 
 
-def _differing(found: Found, expected: dict[Any, dict[str, Any]], calls: list[str]) -> list[tuple[Any, ...]]:
+def _differing(found: Found, expected: dict[Any, dict[str, Any]], calls: list[str]) -> str:
     """Of each call that differs one window: the call, what was found, what the model says, and the window."""
     assert found.keys() == expected.keys()
     differing = {}
@@ -189,7 +189,7 @@ def _differing(found: Found, expected: dict[Any, dict[str, Any]], calls: list[st
         for call, value in zip(calls, results, strict=True):
             if not _near(value, expected[window][call]):
                 differing[call] = (call, value, expected[window][call], window)
-    return [*differing.values()]
+    return "\n".join(map(repr, differing.values()))
 
 
 def _near(one: Any, other: Any) -> bool:

@@ -7,6 +7,8 @@ also Flink's: place `p * (rows - 1)`, interpolated between the values around it.
 
 from __future__ import annotations
 
+from dataclasses import replace
+
 from tvfsql.plan.aggregate.chosen_values import ChosenValues, Frequent, Quantiles
 from tvfsql.plan.aggregate.function import Accepts, AggregateFunction, Partial
 from tvfsql.plan.aggregate.lists import ONCE
@@ -32,7 +34,14 @@ FREQUENCY = (
 def of_chosen(name: str, chosen: ChosenValues, *, weighted: bool) -> AggregateFunction:
     """The row of a percentile or mode. `weighted`: its second argument says how often a row counts."""
     occurrence = f"struct({{x}} AS x, {FREQUENCY if weighted else '1L'} AS n)"
-    bag = Partial("bag", f"collect_list({occurrence}){{nn}}", chosen, f"array({occurrence})", net="{net}")
+    of_row = f"array({occurrence})"
+    bag = Partial("bag", f"collect_list({occurrence}){{nn}}", chosen, of_row, net="{net}")
+    if weighted:  # what changes leave are pairs of a value and its frequency, as often as they occur
+        pair, left = (
+            f"struct({{x}} AS x, {FREQUENCY} AS w)",
+            "transform({net}, e -> struct(e.x.x AS x, e.x.w * e.n AS n))",
+        )
+        bag = replace(bag, value=pair, net=left)
     if isinstance(chosen, Frequent):
         return _top(name, chosen)
     if not isinstance(chosen, Quantiles):
