@@ -119,11 +119,12 @@ class _Chunk:
     def carry(self) -> _Carried:
         """The rows that later windows of the last key may need."""
         rest = self.table.slice(self.reach.kept)
-        for name, part in self.partials.items():
-            rows = rest.column(name).chunk(0)
-            held = rows if self.kernel.mergeable else part.carried(rows)
-            if held is not rows:
-                rest = rest.set_column(rest.schema.get_field_index(name), name, held)
+        if not (self.kernel.mergeable or self.kernel.window.emit_only_on_change):  # these take the step before too
+            for name, part in self.partials.items():
+                rows = rest.column(name).chunk(0)
+                held = part.carried(rows)
+                if held is not rows:
+                    rest = rest.set_column(rest.schema.get_field_index(name), name, held)
         return _Carried(tuple(rest.to_batches()), rest.num_rows, rest.nbytes)
 
     def _batches(self, rows: Ints, ends: Ints) -> Iterator[pa.RecordBatch]:
