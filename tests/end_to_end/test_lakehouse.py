@@ -143,6 +143,29 @@ def test_a_stream_reads_a_table_and_appends_to_another_one_once(lake: Lake, tmp_
             commit.unlink()
 
 
+def test_the_number_of_a_stream_outlives_its_snapshots(lake: Lake) -> None:
+    """Another writer adds snapshots, and expires all but its own."""
+    if lake.format != "iceberg":
+        pytest.skip("Delta keeps numbers in its log")
+    spark, name = lake.spark, lake.name("kept")
+    spark.sql(f"CREATE TABLE {name} (n INT) USING iceberg")
+
+    def write(number: int, n: int) -> None:
+        merge_rows(spark.createDataFrame([(n,)], "n INT"), number, name, keys=["n"])
+
+    write(3, 1)
+    spark.sql(f"INSERT INTO {name} VALUES (7)")
+    java: Any = spark._jvm
+    table = java.org.apache.iceberg.spark.Spark3Util.loadIcebergTable(spark._jsparkSession, name)
+    table.expireSnapshots().expireOlderThan(java.Long.MAX_VALUE).retainLast(1).commit()
+    spark.catalog.refreshTable(name)
+    assert spark.table(f"{name}.snapshots").count() == 1
+    write(3, 2)
+    assert sorted(row[0] for row in lake.rows("kept")) == [1, 7]
+    write(4, 2)
+    assert sorted(row[0] for row in lake.rows("kept")) == [1, 2, 7]
+
+
 def test_windows_of_a_change_feed_are_those_of_the_rows_that_are_left(lake: Lake) -> None:
     """In batch; on streams that begin with the rows, or with the first change; commit by commit."""
     if lake.format != "delta":

@@ -5,6 +5,8 @@ from __future__ import annotations
 import gzip
 from pathlib import Path
 
+import pyarrow as pa
+import pyarrow.parquet as pq
 import pytest
 
 from tvfsql.runtime.host.bad_rows import know_header
@@ -39,8 +41,9 @@ NUMBER = 'Caused by: java.lang.NumberFormatException: For input string: "x"'
         ("a,1\na,x,7\n", "", "line 2, column 3: a,x,7"),
         ("a;;\na;1\n", "", "line 1: a;;"),
         ("a,1\na,08:61\n", TIME, "line 2, column 3: a,08:61"),
+        ("a,1\na\n", "", "line 2: a"),
     ],
-    ids=["csv", "json", "other", "many", "none", "unknown", "empty", "cut", "kind", "long", "short", "time"],
+    ids=["csv", "json", "other", "many", "none", "unknown", "empty", "cut", "kind", "long", "short", "time", "few"],
 )
 def test_a_row_is_told_with_its_place(text: str, cause: str, says: str, tmp_path: Path) -> None:
     file = tmp_path / "1 a.csv"
@@ -92,6 +95,29 @@ def test_a_column_of_parquet_with_another_type_is_told_with_both() -> None:
         "column fare is BIGINT in the file /data/my trips.parquet, and DECIMAL(10, 2) in the table"
     )
     assert error.hint == "fare BIGINT in CREATE TABLE, and CAST(fare AS DECIMAL(10, 2)) in the query"
+
+
+@pytest.mark.parametrize(
+    ("value", "kind"),
+    [
+        (pa.scalar(0, pa.timestamp("us")), "TIMESTAMP(6)"),
+        (pa.scalar(0, pa.timestamp("ms", "UTC")), "TIMESTAMP_LTZ(3)"),
+        (pa.scalar("1.5", pa.string()).cast(pa.decimal128(10, 3)), "DECIMAL(10, 3)"),
+        (pa.scalar(4_000_000_000, pa.uint32()), "BIGINT"),
+    ],
+)
+def test_a_column_of_a_local_parquet_file_is_told_with_its_own_type(
+    value: pa.Scalar, kind: str, tmp_path: Path
+) -> None:
+    """Spark names the bytes alone: times are INT64, decimals are bytes."""
+    file = tmp_path / "1.parquet"
+    pq.write_table(pa.table({"c": pa.array([value.as_py()], value.type)}), file)
+    said = (
+        f"[FAILED_READ_FILE.PARQUET_COLUMN_DATA_TYPE_MISMATCH] Encountered error while reading file {file.as_uri()}. "
+        "Data type mismatches when reading Parquet column [c]. Expected Spark type string, actual Parquet type INT64. "
+        "SQLSTATE: KD001"
+    )
+    assert failure(said).message == f"column c is {kind} in the file {file}, and STRING in the table"
 
 
 def test_a_file_that_is_gone_is_told_without_a_place(tmp_path: Path) -> None:

@@ -2,7 +2,9 @@
 
 A micro-batch is one commit of the table, which also stores its number. So one that is repeated after a kill changes
 nothing. Delta keeps the last number of each stream in its log, and skips a commit whose number it has. Iceberg keeps it
-in the summary of a snapshot, where it is looked up before rows are written.
+in the summary of a snapshot, and after that in a property of the table, because snapshots expire. It is looked up in
+both before rows are written, so it is lost only if a process is killed between the two commits, and another one expires
+the snapshot before the stream resumes.
 """
 
 from __future__ import annotations
@@ -166,10 +168,18 @@ def _once(spark: SparkSession, number: int | None, table: str, format: str) -> I
     finally:
         for key in settings:
             spark.conf.unset(key)
+    if format == ICEBERG:
+        spark.sql(f"ALTER TABLE {table} SET TBLPROPERTIES ('{_property(stream)}' = '{number}')")
+
+
+def _property(stream: str) -> str:
+    """The property of an Iceberg table that has the last number of a stream."""
+    return f"{NUMBER}.{stream.replace(' ', '.')}"
 
 
 def _last_number(spark: SparkSession, table: str, stream: str) -> int:
     """The number of the stream's last micro-batch in an Iceberg table; -1 before the first one."""
     summaries = spark.table(f"{table}.snapshots").where(F.col("summary")[STREAM] == stream)
     (last,) = summaries.agg(F.max(F.col("summary")[NUMBER].cast("bigint"))).collect()
-    return -1 if last[0] is None else int(last[0])
+    kept = spark.sql(f"SHOW TBLPROPERTIES {table}").where(F.col("key") == _property(stream)).collect()
+    return max(-1 if last[0] is None else int(last[0]), *(int(row["value"]) for row in kept), -1)

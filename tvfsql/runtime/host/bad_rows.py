@@ -31,6 +31,11 @@ PARQUET = re.compile(
 OF_PARQUET = {
     "INT32": "INT", "INT64": "BIGINT", "INT96": "TIMESTAMP(3)", "BINARY": "STRING", "FIXED_LEN_BYTE_ARRAY": "BYTES",
 }  # fmt: skip
+OF_ARROW = {
+    "bool": "BOOLEAN", "int8": "TINYINT", "int16": "SMALLINT", "int32": "INT", "int64": "BIGINT", "float": "FLOAT",
+    "double": "DOUBLE", "string": "STRING", "large_string": "STRING", "binary": "BYTES", "date32[day]": "DATE",
+    "uint8": "SMALLINT", "uint16": "INT", "uint32": "BIGINT", "uint64": "DECIMAL(20, 0)",
+}  # fmt: skip
 LOOKED_AT = 1_000_000_000  # how much of a file is searched, in bytes
 SHOWN = 200  # how many characters of a row are shown
 HINT = (
@@ -76,11 +81,29 @@ def bad_row(message: str) -> DataError | None:
 
 def _other_type(found: re.Match[str]) -> DataError:
     """The error for a column of a Parquet file with another type than its table declares."""
-    kind, column = OF_PARQUET.get(found["parquet"], found["parquet"]), found["column"]
+    column, file = found["column"], unquote(found["file"])
+    kind = _kind_in(file, column) or OF_PARQUET.get(found["parquet"], found["parquet"])
     return DataError(
-        f"column {column} is {kind} in the file {unquote(found['file'])}, and {shown(found['spark'])} in the table",
+        f"column {column} is {kind} in the file {file}, and {shown(found['spark'])} in the table",
         hint=f"{column} {kind} in CREATE TABLE, and CAST({column} AS {shown(found['spark'])}) in the query",
     )
+
+
+def _kind_in(file: str, column: str) -> str:
+    """The SQL type of a column in a local Parquet file, which Spark names by its bytes only (a time is an INT64); "" if
+    it is unknown."""
+    import pyarrow as pa
+    import pyarrow.parquet as pq  # type: ignore[import-untyped]
+
+    try:
+        kind = pq.read_schema(file).field(column).type
+    except (OSError, ValueError, KeyError):  # the errors of pyarrow are among these
+        return ""
+    if pa.types.is_timestamp(kind):
+        return f"TIMESTAMP{'_LTZ' if kind.tz else ''}({ {'s': 0, 'ms': 3}.get(kind.unit, 6) })"
+    if pa.types.is_decimal(kind):
+        return f"DECIMAL({kind.precision}, {kind.scale})"
+    return OF_ARROW.get(str(kind), "")
 
 
 @dataclass(frozen=True)
@@ -148,7 +171,8 @@ def _fault(line: str, values: list[str], value: str | None) -> Fault | None:
         fields = next(csv.reader([line], delimiter=delimiter), [])
         if len(fields) > 1 and (found_field := _wrong_field(line, fields, values)) is not None:
             return found_field
-    return None
+    alone = next(csv.reader([line]), [])
+    return _wrong_field(line, alone, values) if len(alone) == 1 < len(values) and alone[0] else None
 
 
 def _wrong_field(line: str, fields: list[str], values: list[str]) -> Fault | None:
