@@ -29,6 +29,19 @@ def test_a_column_that_no_file_of_parquet_has_is_told(tmp_path: Path) -> None:
     )
 
 
+def test_values_of_parquet_that_a_type_has_no_room_for_are_told(tmp_path: Path) -> None:
+    """Spark reads 4,000,000,000 as -294,967,296."""
+    kinds = {"a": pa.uint32(), "b": pa.uint64(), "c": pa.uint32(), "d": pa.uint16(), "at": pa.timestamp("us")}
+    pq.write_table(pa.table({name: pa.array([1], pa.int64()).cast(kind) for name, kind in kinds.items()}),
+                   tmp_path / "1.parquet")  # fmt: skip
+    assert warnings(tmp_path, "parquet", "a INT, b BIGINT, c BIGINT, d INT, `at` BIGINT") == (
+        f"column a of {tmp_path} has no sign: values from 2^31 on are read as negative, but not as BIGINT",
+        f"column b of {tmp_path} has no sign: values from 2^63 on are read as negative, but not as DECIMAL(20, 0)",
+        f"column at of {tmp_path} is a time, which BIGINT reads as a number of microseconds",
+    )
+    assert warnings(tmp_path, "parquet", "a BIGINT, b DECIMAL(20, 0), `at` TIMESTAMP(3)") == ()
+
+
 def test_a_field_of_json_is_told_only_if_there_is_one_with_a_similar_name(tmp_path: Path) -> None:
     file = tmp_path / "a.jsonl"
     file.write_text("\n".join(["not JSON", "[1]", json.dumps({"user_id": 1, "s": "x"})]))

@@ -5,13 +5,15 @@ from __future__ import annotations
 import glob
 import json
 import os
-from collections.abc import Iterable, Iterator
+from collections.abc import Iterable, Iterator, Mapping
 
 from tvfsql.errors import nearest
 
 LINES = 100  # of a file of JSON that are looked at
 FILES = 5  # that are looked at
 ALIKE = 0.7
+# Of types that a table may declare, with types of Parquet: from which power of 2 on values differ, and what has room.
+UNSIGNED = {("int", "uint32"): (31, "BIGINT"), ("bigint", "uint64"): (63, "DECIMAL(20, 0)")}
 
 
 def columns_not_in_files(path: str, form: str, declared: Iterable[str]) -> Iterator[str]:
@@ -30,6 +32,36 @@ def columns_not_in_files(path: str, form: str, declared: Iterable[str]) -> Itera
         close = nearest(name, others, ALIKE)
         if name.lower() not in have and (close or form == "parquet"):
             yield f"no file of {path} has a column {name}, which is NULL" + (f"; there is {close}" if close else "")
+
+
+def columns_misread(path: str, declared: Mapping[str, str]) -> Iterator[str]:
+    """Sentences about columns of a few local Parquet files that Spark takes for what the table declares (names, with
+    their types), although not every value fits: unsigned numbers, of which the largest become negative, and times as
+    their bare numbers.
+    """
+    import pyarrow as pa
+    import pyarrow.parquet as pq  # type: ignore[import-untyped]
+
+    told = set[str]()
+    for file in _files(path.removeprefix("file://"))[:FILES]:
+        try:
+            schema = pq.read_schema(file)
+        except (OSError, ValueError):
+            return
+        of_file = {field.name.lower(): field.type for field in schema}
+        for name, kind in declared.items():
+            found = of_file.get(name.lower())
+            if name in told or found is None:
+                continue
+            if (kind, str(found)) in UNSIGNED:
+                told.add(name)
+                power, fits = UNSIGNED[kind, str(found)]
+                values = f"values from 2^{power} on are read as negative, but not as {fits}"
+                yield f"column {name} of {path} has no sign: {values}"
+            elif kind == "bigint" and pa.types.is_timestamp(found):
+                told.add(name)
+                unit = {"s": "seconds", "ms": "milliseconds", "us": "microseconds"}.get(found.unit, "nanoseconds")
+                yield f"column {name} of {path} is a time, which BIGINT reads as a number of {unit}"
 
 
 def _columns(path: str, form: str) -> set[str]:
@@ -51,7 +83,7 @@ def _files(path: str) -> list[str]:
 
 
 def _of_parquet(file: str) -> set[str]:
-    import pyarrow.parquet as pq  # type: ignore[import-untyped]
+    import pyarrow.parquet as pq
 
     return {*pq.read_schema(file).names}
 
