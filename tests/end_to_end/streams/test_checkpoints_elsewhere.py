@@ -202,3 +202,25 @@ def printed(script: Path, text: str, submit: str) -> list[str]:
     command = [sys.executable, "-m", "tvfsql", "run", "--format", "csv", str(script)]
     done = subprocess.run(command, env=environment(submit), capture_output=True, text=True, check=True)
     return done.stdout.splitlines()
+
+
+def test_files_on_hdfs_are_read_by_name(spark: SparkSession, hdfs: Hdfs) -> None:
+    """Over two runs, though they have been written in another order."""
+    folder = place_of(f"{hdfs.url}/by-name/in é", lambda: spark)
+    folder.make(shared=True)
+    options = "'format' = 'json', 'maxFilesPerTrigger' = '1', 'source.file-order' = 'name'"
+    for minutes in ((2, 0, 1), (4, 3)):
+        for minute in minutes:
+            rows = ({"v": i, "ts": f"2020-01-01 00:{minute:02d}:{5 * i:02d}"} for i in range(10))
+            (folder / f"{minute} +%41.json").write("".join(json.dumps(row) + "\n" for row in rows), shared=True)
+        session = Session(spark, mode="streaming", checkpoint=f"{hdfs.url}/by-name/checkpoint")
+        session.execute(
+            "CREATE TABLE t (v INT, ts TIMESTAMP(3), WATERMARK FOR ts AS ts - INTERVAL '5' SECOND) WITH ("
+            f"'connector' = 'filesystem', 'path' = '{folder}', {options})"
+        )
+        found = session.sql(
+            "SELECT window_end, COUNT(*) AS n FROM TABLE(TUMBLE(TABLE t, DESCRIPTOR(ts), INTERVAL '1' MINUTE)) "
+            "GROUP BY window_start, window_end"
+        ).collect()
+        assert [row["n"] for row in found] == [10, 10]  # the last window stays open
+        assert (session.counts["rowsIn"], session.counts["numLateRecordsDropped"]) == (10 * len(minutes), 0)

@@ -48,6 +48,10 @@ class FileOrder:
             )
         return (*found, path)
 
+    def knows(self, path: str) -> bool:
+        """Whether it has a place for a file."""
+        return self.by == NAME or self.time_in(path) is not None
+
     def time_in(self, path: str) -> tuple[datetime, int] | None:
         """The last time in a path, and its fraction of a second in nanoseconds; None: there is none."""
         found = None

@@ -75,13 +75,11 @@ class ListedFiles:
     @cached_property
     def root(self) -> str:
         """The path of the folder of the table, or of its only file."""
-        plain, pattern = self.path, PATTERN.search(self.path)
-        if pattern is not None:
-            plain = f"{self.path[: pattern.start()].rpartition('/')[0]}/"
+        plain = plain_part(self.path)
         if of_connect(self.spark):
             return os.path.abspath(PREFIX.sub("", plain))
         java: Any = self.spark._jvm
-        path = java.org.apache.hadoop.fs.Path(plain or ".")
+        path = java.org.apache.hadoop.fs.Path(plain)
         files = path.getFileSystem(self.spark._jsparkSession.sessionState().newHadoopConf())
         return PREFIX.sub("", str(files.makeQualified(path).toString())).rstrip("/")
 
@@ -106,7 +104,8 @@ class ListedFiles:
     def read(self, paths: Iterable[str]) -> str:
         """Take the paths of the files that a micro-batch has read. Returns a warning, once, if files that are behind
         them in the order had been read before."""
-        found = sorted((self.order.key(self.below(path)), path) for path in paths if self.owns(path))
+        known = (path for path in paths if self.owns(path) and self.order.knows(self.below(path)))
+        found = sorted((self.order.key(self.below(path)), path) for path in known)
         if not found:
             return ""
         before, self.last = self.last, max(found[-1], self.last or found[-1])
@@ -212,6 +211,15 @@ def listing(files: ListedFiles) -> list[tuple[str, int]]:
     uris = json.loads(writer.writeValueAsString(location.inputFiles()))
     statuses = str(location.allFiles().mkString(END)).split(END)
     return [(uri, _length(status)) for uri, status in zip(uris, statuses, strict=bool(uris))]
+
+
+def plain_part(path: str) -> str:
+    """A path up to the folder before the first pattern in it."""
+    pattern = PATTERN.search(path)
+    if pattern is None:
+        return path
+    folder, slash, _ = path[: pattern.start()].rpartition("/")
+    return folder or ("/" if slash else ".")
 
 
 def path_of(uri: str) -> str:
