@@ -22,7 +22,7 @@ from tvfsql.errors import DataError
 from tvfsql.runtime.cluster.code import of_connect
 from tvfsql.runtime.cluster.files import Place, for_spark
 from tvfsql.runtime.stream.backfill.history import FOLDER as HISTORY
-from tvfsql.runtime.stream.lives.end_of_input import stream_leaves, text_options
+from tvfsql.runtime.stream.lives.end_of_input import FILES, stream_leaves, text_options
 from tvfsql.runtime.stream.lives.idle_sources import Source
 
 FILE = "closed.json"  # in a checkpoint
@@ -100,8 +100,9 @@ def refuse_rows(closed: Closed, reports: Sequence[Mapping[str, Any]], sources: S
 
 
 def _path(leaf: Any) -> str:
-    """The path of a folder that Spark reads; "" for other sources."""
-    return text_options(leaf).get("path", "") if leaf.getClass().getSimpleName() == "StreamingRelation" else ""
+    """The path of a folder whose files Spark reads; "" for other sources, such as a table of Delta."""
+    of_files = leaf.getClass().getSimpleName() == "StreamingRelation" and str(leaf.sourceName()).startswith(FILES)
+    return text_options(leaf).get("path", "") if of_files else ""
 
 
 def _listed(spark: SparkSession, leaf: Any) -> Iterator[str]:
