@@ -9,6 +9,7 @@ import pytest
 
 from tvfsql.plan.tables.file_order import NAME, TIME, FileOrder
 from tvfsql.runtime.cluster.files import LocalPlace
+from tvfsql.runtime.stream.lives import listed_files
 from tvfsql.runtime.stream.lives.listed_files import ListedFiles, path_of, plain_part
 
 
@@ -50,6 +51,24 @@ def test_a_file_that_comes_after_those_behind_it_is_told_once() -> None:
         "/20240101/b of t has come after /20240101/e was read, which is behind it in the order by name"
     )
     assert files.read(["/20240101/a1"]) == ""
+
+
+def test_listing_takes_a_fifth_of_the_time_at_most(monkeypatch: pytest.MonkeyPatch) -> None:
+    now, written = [0.0], list[float]()
+
+    class Slow(ListedFiles):
+        def write(self) -> None:
+            written.append(now[0])
+            now[0] += 2.0
+
+    monkeypatch.setattr(listed_files.time, "monotonic", lambda: now[0])
+    lists = listed_files.FileLists(listed=0.0)
+    spark: Any = None
+    lists.lists["t",] = Slow(spark, "t", "/in", FileOrder(NAME), {}, LocalPlace(Path("/none")))
+    while now[0] < 30:
+        lists.list_again(0.5)
+        now[0] += 0.25
+    assert written == [0.5, 10.5, 20.5]
 
 
 def test_files_without_a_time_that_others_have_read_are_passed_over() -> None:

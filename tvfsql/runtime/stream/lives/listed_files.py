@@ -35,7 +35,7 @@ from tvfsql.runtime.cluster.code import of_connect
 from tvfsql.runtime.cluster.files import LOG, LocalPlace, Place, for_spark
 
 ENTRY, VERSION = "0", "v1"  # of Spark's log: the one file that it has here, and its first line
-LISTING = 0.2  # seconds between two lists of the files of a table, at least
+LISTING, REST = 0.2, 4  # between two lists of the files of a table, at least: seconds, and times as long as one took
 PATTERN = re.compile(r"[*?{}[\]\\]")
 LENGTH = re.compile(r".*; isDirectory=(?:true|false); length=(\d+);", re.DOTALL)
 PREFIX = re.compile(r"^[A-Za-z][A-Za-z0-9+.-]*:(?://[^/]*)?")  # of a URI, before the path
@@ -126,6 +126,7 @@ class FileLists:
     place: Place | None = None
     lists: dict[tuple[Any, ...], ListedFiles] = field(default_factory=dict)
     listed: float = field(default_factory=time.monotonic)
+    took: float = 0.0  # seconds
 
     def of_table(
         self,
@@ -151,11 +152,13 @@ class FileLists:
         return LocalPlace(Path(_temporary[-1].name).resolve())
 
     def list_again(self, every: float) -> None:
-        """Write the lists again, at most every so many seconds."""
-        if self.lists and time.monotonic() - self.listed >= max(every, LISTING):
+        """Write the lists again, at most every so many seconds, and a fifth of the time at most."""
+        began = time.monotonic()
+        if self.lists and began - self.listed >= max(every, LISTING, REST * self.took):
             for each in self.lists.values():
                 each.write()
             self.listed = time.monotonic()
+            self.took = self.listed - began
 
     def read(self, paths: Iterable[str]) -> None:
         """Take the paths of the files that have been read, by a micro-batch or by all earlier runs. Prints a warning
