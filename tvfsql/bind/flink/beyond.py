@@ -57,6 +57,14 @@ def note(node: exp.Expr, type_of: TypeOf) -> None:
     notes[span_of(node, NOWHERE), f"Flink does not take {what}"] = hint
 
 
+def note_argument(function: str, argument: exp.Expr, kind: SqlType, wanted: str) -> None:
+    """Note an argument of a function of Flink that Flink rejects. `wanted` are the types that it takes."""
+    notes = _NOTES.get()
+    if notes is not None:
+        what = f"Flink does not take {function} of {shown(kind)}"
+        notes[span_of(argument, NOWHERE), what] = f"CAST(x AS {wanted.partition(' or ')[0]})"
+
+
 def _with_text(node: exp.Binary, type_of: TypeOf) -> bool:
     """Whether one side is a text and the other a number."""
     kinds = [type_of(node.left), type_of(node.right)]

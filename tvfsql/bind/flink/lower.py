@@ -7,9 +7,9 @@ from collections.abc import Callable
 from sqlglot import exp
 
 from tvfsql.bind.flink import find
-from tvfsql.bind.flink.beyond import note
+from tvfsql.bind.flink.beyond import note, note_argument
 from tvfsql.bind.flink.function import Argument, require_text
-from tvfsql.bind.flink.functions.arguments import refuse_arguments
+from tvfsql.bind.flink.functions.arguments import beyond_flink, refuse_arguments
 from tvfsql.bind.flink.functions.json import is_json, of_json, raw
 from tvfsql.bind.flink.functions.rounding import rounded, truncated
 from tvfsql.bind.flink.functions.texts import overlaid, part_of, unmatched
@@ -194,6 +194,8 @@ def _call(name: str, arguments: list[exp.Expr], type_of: TypeOf) -> exp.Expr | N
         return None
     kinds = [type_of(argument) for argument in arguments]
     refuse_arguments(function, kinds)
+    for at, wanted in beyond_flink(function, kinds):
+        note_argument(name, arguments[at], kinds[at], wanted)
     if function.arguments[:2] == ("array", "element"):
         element = kinds[0].removeprefix("array<").removesuffix(">")
         if {element, kinds[1]} == {CLOCK, INSTANT}:

@@ -184,7 +184,8 @@ def _keyed(node: Node, catalog: Catalog, span: Span) -> Keyed:
             raise UnsupportedError(
                 f"a temporal join needs a PRIMARY KEY of {table.name}",
                 span=span,
-                hint=f"PRIMARY KEY (k) NOT ENFORCED in CREATE TABLE {table.name}, or {DEDUPLICATED}",
+                hint=f"PRIMARY KEY (k) NOT ENFORCED in CREATE TABLE {table.name}"
+                + ("" if table.is_changelog else f", or {DEDUPLICATED}"),
             )
         return node, table.primary_key, None
     match node:

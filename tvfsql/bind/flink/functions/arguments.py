@@ -2,9 +2,10 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
 
 from tvfsql.bind.flink.function import Function
+from tvfsql.bind.flink.functions.taken_types import TAKEN
 from tvfsql.errors import BindError
 from tvfsql.plan.values.types import SqlType, is_integer, is_number, shown
 
@@ -17,6 +18,18 @@ NUMERIC = frozenset(
 )
 MOMENTS = ("date", "time", "timestamp", "timestamp_ntz", "string")
 OPEN = ("", "void", "variant")  # what Spark decides
+# The families of types in taken_types.py, and their names in messages.
+FAMILIES = {
+    "string": "s", "tinyint": "i", "smallint": "i", "int": "i", "bigint": "l", "float": "d", "double": "d",
+    "decimal": "p", "boolean": "b", "date": "dt", "time": "tm", "timestamp_ntz": "ts", "timestamp": "tz",
+    "binary": "bi", "array": "a", "map": "m", "struct": "r",
+}  # fmt: skip
+WORDS = {
+    "s": "STRING", "i": "INT", "l": "BIGINT", "d": "DOUBLE", "p": "DECIMAL", "b": "BOOLEAN", "dt": "DATE", "tm": "TIME",
+    "ts": "TIMESTAMP", "tz": "TIMESTAMP_LTZ", "bi": "BYTES", "a": "ARRAY", "m": "MAP", "r": "ROW",
+}  # fmt: skip
+# Families whose values Spark converts to each other in one way only: what Flink does not take of them is noted.
+ALIKE = ({"s", "i", "l", "d", "p"}, {"s", "bi"}, {"s", "dt", "ts", "tz"})
 
 
 def refuse_arguments(function: Function, kinds: Sequence[SqlType]) -> None:
@@ -35,6 +48,22 @@ def refuse_arguments(function: Function, kinds: Sequence[SqlType]) -> None:
             raise _error(function, name.upper(), kind, None)
         if name == "collection" and outer not in ("array", "map"):
             raise _error(function, "ARRAY or MAP", kind, None)
+
+
+def beyond_flink(function: Function, kinds: Sequence[SqlType]) -> Iterator[tuple[int, str]]:
+    """Yield the arguments of a type that Flink does not take, and what it takes. Raises BindError where no conversion
+    is certain.
+    """
+    taken = TAKEN.get(f"{function.name}/{len(kinds)}", ())
+    for at, (of, kind) in enumerate(zip(taken, kinds, strict=False)):
+        family = FAMILIES.get(kind.partition("<")[0].partition("(")[0])
+        families = {*of.split()}
+        if not families or family is None or family in families:
+            continue
+        wanted = " or ".join(WORDS[each] for each in of.split())
+        if not any(family in alike and alike & families for alike in ALIKE):
+            raise _error(function, wanted, kind, None)
+        yield at, wanted
 
 
 def _error(function: Function, wanted: str, kind: SqlType, hint: str | None) -> BindError:

@@ -1,0 +1,99 @@
+"""What Flink takes as an argument of a function is taken. What it does not take is refused by name, or `tvfsql lint`
+says that Flink does not take it (tests/support/argument_types.py)."""
+
+from __future__ import annotations
+
+from collections import defaultdict
+from collections.abc import Iterator
+
+import pytest
+from argument_types import FORMS, TABLE, Asked, answers, calls
+
+import tvfsql
+from examples import SOAK
+from tvfsql.bind.flink.beyond import noting
+from tvfsql.bind.flink.functions.arguments import FAMILIES, WORDS
+from tvfsql.bind.flink.functions.taken_types import TAKEN
+from tvfsql.errors import TvfSqlError
+
+STEP = 1 if SOAK else 20
+DDL = f"{TABLE} WITH ('connector' = 'filesystem', 'path' = 't', 'format' = 'json')"
+# Flink takes any type here, and fails when it runs or has a value that means nothing
+REFUSED = (
+    "JSON_VALUE(",
+    "SPLIT_INDEX(s, i",
+    "SPLIT_INDEX(s, l",
+    "b = 'a'",
+    "b IN ('a'",
+    "FLOOR(tm TO",
+    "TIMESTAMPADD(DAY, 1, tm",
+)
+OF_HASH = ("HASH_CODE(d)", "HASH_CODE(p)", "HASH_CODE(tm)", "HASH_CODE(ts)")
+# These depend on the types of other arguments, or Spark decides
+OPEN = ("GREATEST", "LEAST", "IFNULL", "MIN", "MAX", "LISTAGG", "JSON", "JSON_STRING", "ARRAY_JOIN")
+OF_OTHERS = {"element", "other", "keys", "values", "map", "collection"}
+
+
+def taken() -> list[tuple[Asked, bool]]:
+    told = answers()
+    return [(each, each.column in told[each.function][each.at].split()) for each in calls()]
+
+
+def verdict(*expressions: str) -> str:
+    """Whether they are taken, noted by lint, or refused."""
+    items = ", ".join(f"{each} AS x{at}" for at, each in enumerate(expressions))
+    with noting() as notes:
+        try:
+            tvfsql.compile(f"{DDL}; SELECT {items} FROM t", options={"execution.runtime-mode": "batch"})
+        except TvfSqlError as error:
+            return f"refused: {error}"
+    return f"noted: {', '.join(what for _, what in notes)}" if notes else "taken"
+
+
+def found(asked: list[Asked]) -> Iterator[tuple[Asked, str]]:
+    """The verdicts; many calls in one query as long as it is taken."""
+    of_all = verdict(*(each.sql for each in asked))
+    if len(asked) == 1 or of_all == "taken":
+        yield from ((each, of_all) for each in asked)
+    else:
+        yield from found(asked[: len(asked) // 2])
+        yield from found(asked[len(asked) // 2 :])
+
+
+def test_what_flink_takes_is_taken() -> None:
+    asked = [each for each, yes in taken() if yes and not each.sql.startswith((*REFUSED, *OF_HASH))]
+    wrong = {each.sql: told for each, told in found(asked) if told != "taken"}
+    assert not wrong
+    assert len(asked) > 600
+
+
+@pytest.mark.parametrize("expression", [*OF_HASH, "b = 'a'", "JSON_VALUE(i, '$.a')", "FLOOR(tm TO DAY)"])
+def test_what_flink_takes_without_sense_is_refused_by_name(expression: str) -> None:
+    assert verdict(expression).startswith("refused: error: ")
+
+
+def test_what_flink_does_not_take_is_refused_or_told() -> None:
+    groups = defaultdict[tuple[str, int], list[Asked]](list)
+    for each, yes in taken():
+        name = each.function.partition("(")[0]
+        arguments = each.function.partition("(")[2].rstrip(")").split(", ")
+        if not yes and each.function not in FORMS and name not in OPEN and arguments[each.at] not in OF_OTHERS:
+            groups[each.function, each.at].append(each)
+    wrong = [each.sql for asked in [*groups.values()][::STEP] for each, told in found(asked) if told == "taken"]
+    assert not wrong
+
+
+def test_the_table_is_that_of_the_answers() -> None:
+    """Functions with one name and number of arguments take what any of them takes."""
+    told = answers()
+    for call, kinds in TAKEN.items():
+        name, _, count = call.partition("/")
+        of_name = [
+            each
+            for function, each in told.items()
+            if function.partition("(")[0] == name and len(each) == int(count) and function not in FORMS
+        ]
+        for at, of in enumerate(kinds):
+            every = {kind for each in of_name for kind in each[at].split()}
+            assert not of or {*of.split()} == every, call
+    assert {*FAMILIES.values()} == {*WORDS}
