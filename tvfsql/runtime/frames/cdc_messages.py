@@ -232,7 +232,9 @@ def _of_text(unread: Unread) -> list[Problem]:
     """What the text of a message tells: Spark takes the first object of a list for it."""
     no_object = ~column_of(MESSAGE).rlike(r"^\s*\{")
     if not unread.stops:
-        no_object |= F.col(f"{VALUE}.{TEXT}").isNotNull()
+        unparsed = F.col(f"{VALUE}.{TEXT}").isNotNull()
+        # a field that is of another type is NULL where parse errors are ignored
+        no_object |= unparsed & F.json_object_keys(column_of(MESSAGE)).isNull() if unread.skipped else unparsed
     return [Problem(no_object, F.lit("a message is no JSON object of this format"), "is it of another format?")]
 
 
