@@ -57,6 +57,13 @@ def counts() -> Iterator[str]:
         total += found
         yield f"| [{family}](#{anchor(family)}) | {found.total()} | " + " | ".join(str(found[k]) for k in KINDS) + " |"
     yield f"| all | {total.total()} | " + " | ".join(str(total[kind]) for kind in KINDS) + " |"
+    of_windows = Counter(of_both(each) for each in situations() if each.family.startswith(("Window", "GroupWindow")))
+    answered = of_windows.total() - of_windows["beyond"]
+    yield ""
+    yield (
+        f"Of the {answered} situations of windows (GroupWindow and Window...) that Flink answers, {of_windows['same']} are "
+        f"the same: {of_windows['same'] / answered:.1%}."
+    )
 
 
 def tables() -> Iterator[str]:

@@ -98,6 +98,11 @@ KNOWN = (
         "column {0} is NOT NULL, and a row has NULL there",
         "COALESCE(x, 0), or WHERE x IS NOT NULL, in the query",
     ),
+    Failure(
+        r"\[NEGATIVE_VALUES_IN_FREQUENCY_EXPRESSION\]",
+        "a frequency of PERCENTILE is negative",
+        "GREATEST(frequency, 0)",
+    ),
     Failure(r"USER_RAISED_EXCEPTION\] \[TVFSQL_CHANGE\] (.*?) \((.*?)\)(?: SQLSTATE|\n|$)", "{0}", "{1}"),
     Failure(
         r"USER_RAISED_EXCEPTION\] \[TVFSQL_UNREADABLE\] (.*?)(?: SQLSTATE|$)",
