@@ -61,8 +61,8 @@ def counts() -> Iterator[str]:
     answered = of_windows.total() - of_windows["beyond"]
     yield ""
     yield (
-        f"Of the {answered} situations of windows (GroupWindow and Window...) that Flink answers, {of_windows['same']} are "
-        f"the same: {of_windows['same'] / answered:.1%}."
+        f"Of the {answered} situations of windows (GroupWindow and Window...) that Flink answers, {of_windows['same']} "
+        f"are the same: {of_windows['same'] / answered:.1%}."
     )
 
 
