@@ -147,6 +147,9 @@ class Split:
         elif call.distinct:
             parts = self._distinct(call, with_sum="{sum}" in distinct)
             return finished(call, distinct, parts)
+        elif row.of_results and not self.lists:
+            finish = row.of_results
+            partials = tuple(replace(part, merge=_with_results(part.merge)) for part in partials)
         arguments = holes(call)
         parts = {}
         for part in partials:
@@ -194,6 +197,14 @@ class Split:
             "count": template("coalesce({v}.n, 0L)", {"v": values}),
             "sum": template("{v}.total", {"v": values}, FUNCTIONS["SUM"].widest(kind)),
         }
+
+
+def _with_results(kind: MergeKind) -> MergeKind:
+    """The merge kind of windows that have the results themselves, each fraction once."""
+    match kind:
+        case Quantiles() | Kll():
+            return _both(made := replace(kind, results=True), made) or made
+    return kind
 
 
 def _both(known: MergeKind, wanted: MergeKind) -> MergeKind | None:

@@ -2,16 +2,22 @@
 
 from __future__ import annotations
 
+import math
 from collections import Counter
+from decimal import Decimal
 from math import ceil, floor, isnan
+from random import Random
+from typing import Any
 
 import numpy as np
 import pyarrow as pa
+import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
 from tvfsql.plan.aggregate.chosen_values import Frequent, Quantiles
 from tvfsql.runtime.merge.chosen_values import OfFrequent, OfMostFrequent, OfQuantiles
+from tvfsql.runtime.merge.partials import prepare
 from tvfsql.runtime.merge.ranges import Blocks, Ranges
 from tvfsql.runtime.merge.ranked_ranges import RankedRanges
 
@@ -107,3 +113,33 @@ def test_quantiles_of_floats_take_nan_for_the_greatest() -> None:
     kept = OfQuantiles(Quantiles((0.5,)), rows).of_windows(every_range(1)).to_pylist()[0]
     assert (kept[0]["x"], kept[0]["n"], kept[1]["n"]) == (2.5, 2, 1)
     assert isnan(kept[1]["x"])
+
+
+@pytest.mark.parametrize(
+    ("kind", "pool"),
+    [
+        (pa.int32(), [1, 5, -3]),
+        (pa.float64(), [1.5, math.inf, -2.0, math.nan]),
+        (pa.decimal128(12, 2), [Decimal("1.25"), Decimal("-3.10")]),
+        (pa.decimal128(38, 2), [Decimal(10**30), Decimal("2.25")]),
+    ],
+)
+def test_windows_have_the_quantiles_themselves_as_doubles(kind: Any, pool: list[Any]) -> None:
+    draw = Random(3)
+    rows = [[{"x": draw.choice(pool), "n": draw.randint(1, 3)} for _ in range(draw.randint(0, 3))] for _ in range(40)]
+    column = pa.array([row or None for row in rows], pa.list_(pa.struct([("x", kind), ("n", pa.int64())])))
+    lo, fractions = np.arange(38), (0.0, 0.3, 1.0)
+    ranges = Ranges(Blocks(lo == 0), lo, lo + 3, lo)
+    made = prepare(Quantiles(fractions, (0.5,), results=True), "x", column, ranges.blocks).of_windows(ranges)
+    for i, found in enumerate(made.to_pylist()):
+        held = [float(e["x"]) for row in rows[i : i + 3] for e in row for _ in range(e["n"])]
+        held.sort(key=lambda x: (isnan(x), x))
+        expected: dict[str, float | None] = dict.fromkeys(found)
+        for fraction in fractions if held else ():
+            place = fraction * (len(held) - 1)
+            low, high = held[floor(place)], held[ceil(place)]
+            between = (ceil(place) - place) * low + (place - floor(place)) * high
+            expected[f"p{fraction}"] = low if repr(low) == repr(high) else between
+        if held:
+            expected["disc0.5"] = held[max(ceil(0.5 * len(held)) - 1, 0)]
+        assert repr(found) == repr(expected)

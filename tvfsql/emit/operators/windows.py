@@ -178,13 +178,14 @@ def _merge(kind: MergeKind, module: PythonModule) -> str:
         return f"{module.need(top_rows.__module__, top_rows.__name__)}({', '.join(arguments)})"
     if isinstance(kind, Quantiles):
         discrete = [f"discrete={literal(kind.discrete)}"] if kind.discrete else []
-        arguments = (*map(literal, kind.fractions), *discrete)
+        arguments = (*map(literal, kind.fractions), *discrete, *(["results=True"] if kind.results else []))
         return f"{module.need(quantiles.__module__, quantiles.__name__)}({', '.join(arguments)})"
     if isinstance(kind, Counted):
         made = module.need(counted.__module__, counted.__name__)
         return f"{made}({'total=True' if kind.total else ''})"
     if isinstance(kind, Kll):
-        arguments = (str(kind.k), literal(kind.values), *map(literal, kind.fractions))
+        results = ["results=True"] if kind.results else []
+        arguments = (str(kind.k), literal(kind.values), *map(literal, kind.fractions), *results)
         return f"{module.need(kll.__module__, kll.__name__)}({', '.join(arguments)})"
     if isinstance(kind, DistinctSketch):
         made = module.need(distinct_sketches.__module__, distinct_sketches.__name__)

@@ -7,7 +7,7 @@ quantile. What a finished window keeps of its bag is decided here.
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
 
 @dataclass(frozen=True)
@@ -18,15 +18,18 @@ class Quantiles:
     What is left out is counted with the next greater value that is kept. So the kept entries are a bag with as many
     rows, and with the same quantiles. A quantile is interpolated between the two values around its place, or, at the
     fractions in `discrete`, the first value that so many of the rows do not exceed.
+
+    With `results` a window has the quantiles themselves: a struct of doubles, named by `result_of`.
     """
 
     fractions: tuple[float, ...] = ()
     discrete: tuple[float, ...] = ()
+    results: bool = False
 
     def __or__(self, other: Quantiles) -> Quantiles:
         """What both need."""
-        both = ((self.fractions, other.fractions), (self.discrete, other.discrete))
-        return Quantiles(*(tuple(sorted({*one, *more})) for one, more in both))
+        fractions, discrete = {*self.fractions, *other.fractions}, {*self.discrete, *other.discrete}
+        return replace(self, fractions=tuple(sorted(fractions)), discrete=tuple(sorted(discrete)))
 
     @property
     def shown(self) -> str:
@@ -84,9 +87,14 @@ class Counted:
 ChosenValues = Quantiles | MostFrequent | Frequent
 
 
-def quantiles(*fractions: float, discrete: Sequence[float] = ()) -> Quantiles:
+def result_of(fraction: float, *, discrete: bool = False) -> str:
+    """The name of a quantile among the results of a window."""
+    return f"{'disc' if discrete else 'p'}{fraction!r}"
+
+
+def quantiles(*fractions: float, discrete: Sequence[float] = (), results: bool = False) -> Quantiles:
     """The same, as emitted programs write it."""
-    return Quantiles(fractions, tuple(discrete))
+    return Quantiles(fractions, tuple(discrete), results)
 
 
 def frequent(kept: int, tracked: int) -> Frequent:

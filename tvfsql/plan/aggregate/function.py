@@ -116,6 +116,7 @@ class AggregateFunction:
     ignores_distinct: bool = False
     distinct_rows: Partial | None = None  # for DISTINCT, if it keeps the values; then `of_rows` replaces `finish`
     of_rows: Template = ""
+    of_results: str = ""  # replaces `finish` where windows have what the merge kind of the only partial results in
     user: UserFunction | None = None
     shares: tuple[Share, ...] = ()  # how results over subsets of the rows are combined; empty: they cannot be
     arguments: tuple[int, int] = (1, 1)

@@ -9,7 +9,7 @@ from __future__ import annotations
 
 from dataclasses import replace
 
-from tvfsql.plan.aggregate.chosen_values import ChosenValues, Frequent, Quantiles
+from tvfsql.plan.aggregate.chosen_values import ChosenValues, Frequent, Quantiles, result_of
 from tvfsql.plan.aggregate.function import Accepts, AggregateFunction, Partial
 from tvfsql.plan.aggregate.lists import ONCE
 from tvfsql.plan.values.types import SqlType
@@ -63,6 +63,7 @@ def of_chosen(name: str, chosen: ChosenValues, *, weighted: bool) -> AggregateFu
         finish=finish,
         distinct_rows=None if weighted else Partial("rows", "collect_set({x}){f}", "distinct", "array({x})", net=ONCE),
         of_rows=of_rows,
+        of_results=_of_results(chosen, several=name == PERCENTILES),
         arguments=(1, 2),
         accepts=Accepts.NUMBER,
     )
@@ -93,6 +94,12 @@ def _in_spark(chosen: Quantiles, *, several: bool, weighted: bool) -> str:
     if chosen.discrete:
         return f"percentile_disc({wanted}) WITHIN GROUP (ORDER BY {{x}}){{f}}"
     return f"percentile({{d}}{{x}}, {wanted}{', {y}' if weighted else ''}){{f}}"
+
+
+def _of_results(chosen: Quantiles, *, several: bool) -> str:
+    names = [*map(result_of, chosen.fractions), *(result_of(p, discrete=True) for p in chosen.discrete)]
+    found = [f"{{bag}}.`{name}`" for name in names]
+    return f"CASE WHEN {found[0]} IS NOT NULL THEN array({', '.join(found)}) END" if several else found[0]
 
 
 def _finish(chosen: Quantiles, *, several: bool) -> str:

@@ -10,6 +10,7 @@ from __future__ import annotations
 from collections.abc import Callable
 from dataclasses import replace
 
+from tvfsql.plan.aggregate.chosen_values import result_of
 from tvfsql.plan.aggregate.function import AggregateFunction, Partial
 from tvfsql.plan.aggregate.sketches import DistinctSketch, Kll, Sketch
 from tvfsql.plan.values.types import SqlType, digits_of, is_decimal, is_float, is_integer, is_number
@@ -109,6 +110,8 @@ def _percentile(name: str, kind: Kll, argument: SqlType) -> AggregateFunction:
         finish = found if each == "x" else f"transform({found}, x -> {each})"
     else:
         finish = _typed(f"kll_sketch_get_quantile_{values}({{sketch}}, {fractions})", argument)
+    results = [_typed(f"{{sketch}}.`{result_of(fraction)}`", argument) for fraction in kind.fractions]
+    listed = f"CASE WHEN {{sketch}}.`{result_of(kind.fractions[0])}` IS NOT NULL THEN array({', '.join(results)}) END"
     of_spark = f"IF(count({value}){{f}} > 0, {made}, NULL)"
     return AggregateFunction(
         name,
@@ -116,6 +119,7 @@ def _percentile(name: str, kind: Kll, argument: SqlType) -> AggregateFunction:
         lambda _: f"array<{result}>" if name == PERCENTILES else result,
         partials=(Partial("sketch", of_spark, kind, value),),
         finish=finish,
+        of_results=listed if name == PERCENTILES else results[0],
         foreign=lambda given: not (is_integer(given) or is_float(given) or _is_short(given)),
     )
 

@@ -17,12 +17,14 @@ class Kll:
 
     Partials of single rows are values, or sketches that are merged; those of slices and windows are sketches. A sketch
     of at most `k` values has all of them. A finished window keeps of its sketch only what decides the values at some
-    `fractions` of the rows in order; without any it keeps all.
+    `fractions` of the rows in order; without any it keeps all. With `results` it has these values themselves, as a
+    struct (`chosen_values.result_of`).
     """
 
     k: int
     values: str
     fractions: tuple[float, ...] = ()
+    results: bool = False
 
     def __or__(self, other: Kll) -> Kll:
         """What both need."""
@@ -65,9 +67,9 @@ class DistinctSketch:
 Sketch = Kll | DistinctSketch
 
 
-def kll(k: int, values: str, *fractions: float) -> Kll:
+def kll(k: int, values: str, *fractions: float, results: bool = False) -> Kll:
     """The same, as emitted programs write it."""
-    return Kll(k, values, fractions)
+    return Kll(k, values, fractions, results)
 
 
 def distinct_sketches(family: str, lg: int) -> DistinctSketch:

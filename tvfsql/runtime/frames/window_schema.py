@@ -7,8 +7,8 @@ from collections.abc import Collection, Mapping, Sequence
 import pyarrow as pa
 from pyspark.sql import types as T
 
-from tvfsql.plan.aggregate.chosen_values import Counted
-from tvfsql.plan.aggregate.sketches import Sketch
+from tvfsql.plan.aggregate.chosen_values import Counted, Quantiles, result_of
+from tvfsql.plan.aggregate.sketches import Kll, Sketch
 from tvfsql.plan.tables.internal_columns import BEFORE
 from tvfsql.plan.window import Window
 from tvfsql.runtime.arrow.batches import stable_type
@@ -44,6 +44,11 @@ def merged_type(kind: Merge, partial: T.DataType) -> T.DataType:
 
 def of_windows(kind: Merge, partial: T.DataType) -> T.DataType:
     """The type of what finished windows have of merged partials of this merge kind."""
+    if isinstance(kind, Quantiles | Kll) and kind.results:
+        value = T.LongType() if isinstance(kind, Kll) and kind.values == "bigint" else T.DoubleType()
+        names = [*map(result_of, kind.fractions)]
+        names += [result_of(fraction, discrete=True) for fraction in getattr(kind, "discrete", ())]
+        return T.StructType([T.StructField(name, value) for name in names])
     if not isinstance(kind, Counted):
         return merged_type(kind, partial)
     assert isinstance(partial, T.ArrayType), partial

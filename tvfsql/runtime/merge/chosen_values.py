@@ -4,17 +4,20 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from functools import cached_property
-from typing import NamedTuple
+from typing import Any, NamedTuple
 
 import numpy as np
 import pyarrow as pa
+from numpy.typing import NDArray
 
-from tvfsql.plan.aggregate.chosen_values import Frequent, Quantiles
-from tvfsql.runtime.arrow.columns import Ints
+from tvfsql.plan.aggregate.chosen_values import Frequent, Quantiles, result_of
+from tvfsql.runtime.arrow.columns import Ints, Mask, fit_int64, words
 from tvfsql.runtime.arrow.order import Ranked, Scale, places, scale
 from tvfsql.runtime.merge.lists import Bag
 from tvfsql.runtime.merge.ranges import Ranges
 from tvfsql.runtime.merge.ranked_ranges import RankedRanges
+
+EXACT, EXACT_POWER = 2**53, 22  # integers and powers of ten up to these are doubles
 
 
 class Chosen(NamedTuple):
@@ -60,6 +63,8 @@ class OfQuantiles(Bag):
 
     def of_windows(self, ranges: Ranges) -> pa.Array:
         lo, hi = self.offsets[ranges.lo], self.offsets[ranges.hi]
+        if self.kind.results:
+            return self._results(lo, hi)
         chosen = at_fractions(self._ranked, lo, hi, self.kind.fractions, self.kind.discrete)
         columns = [self._scale.decode(chosen.codes, None), pa.array(chosen.numbers)]
         elements = pa.StructArray.from_arrays(columns, fields=self.fields)
@@ -69,6 +74,31 @@ class OfQuantiles(Bag):
     def bytes_of_windows(self, ranges: Ranges) -> Ints | None:
         return None  # a few entries, however long the range is
 
+    def _results(self, lo: Ints, hi: Ints) -> pa.Array:
+        """The quantiles of the ranges [lo, hi) as a struct, with the arithmetic of Spark's percentile()."""
+        totals = self._ranked.totals(lo, hi)
+        some = totals > 0
+        lo, hi, totals = lo[some], hi[some], totals[some]
+        found = {}
+        for fraction in self.kind.fractions:
+            place = fraction * (totals - 1)
+            below, above = np.floor(place), np.ceil(place)
+            low, high = (self._at(lo, hi, rank.astype(np.int64)) for rank in (below, above))
+            between = np.flatnonzero(low.codes != high.codes)
+            values = low.values.copy()
+            with np.errstate(invalid="ignore"):  # 0 * infinity is NaN
+                values[between] = ((above - place) * low.values + (place - below) * high.values)[between]
+            found[result_of(fraction)] = values
+        for fraction in self.kind.discrete:
+            rank = np.maximum(np.ceil(fraction * totals) - 1, 0).astype(np.int64)
+            found[result_of(fraction, discrete=True)] = self._at(lo, hi, rank).values
+        columns = [placed(values, some) for values in found.values()]
+        return pa.StructArray.from_arrays(columns, [*found])
+
+    def _at(self, lo: Ints, hi: Ints, ranks: Ints) -> _Doubles:
+        codes = self._ranked.at(lo, hi, ranks).codes
+        return _Doubles(codes, _as_doubles(self._scale.decode(codes, None)))
+
     @cached_property
     def _scale(self) -> Scale | Ranked:
         return scale(self.values, 1)
@@ -76,6 +106,32 @@ class OfQuantiles(Bag):
     @cached_property
     def _ranked(self) -> RankedRanges:
         return RankedRanges(self._scale.codes, self.numbers, self._scale.top)
+
+
+class _Doubles(NamedTuple):
+    """Values, their codes and themselves."""
+
+    codes: Ints
+    values: NDArray[np.float64]
+
+
+def _as_doubles(column: pa.Array) -> NDArray[np.float64]:
+    """Numbers as doubles, each the nearest one."""
+    if not pa.types.is_decimal(column.type):
+        return column.to_numpy().astype(np.float64)
+    low, high = words(column)
+    if fit_int64(low, high) and int(np.abs(low).max(initial=0)) <= EXACT and column.type.scale <= EXACT_POWER:
+        return low / 10.0**column.type.scale
+    return np.array([float(value) for value in column.to_pylist()], dtype=np.float64)
+
+
+def placed(values: NDArray[Any], some: Mask) -> pa.Array:
+    """Values at the places of `some`, in order; NULL elsewhere."""
+    if some.all():
+        return pa.array(values)
+    whole = np.zeros(len(some), dtype=values.dtype)
+    whole[some] = values
+    return pa.array(whole, mask=~some)
 
 
 class OfFrequent(Bag):

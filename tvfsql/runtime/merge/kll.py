@@ -17,10 +17,11 @@ from functools import cached_property
 import numpy as np
 import pyarrow as pa
 
+from tvfsql.plan.aggregate.chosen_values import result_of
 from tvfsql.plan.aggregate.sketches import K_LEAST, K_MOST, Kll
 from tvfsql.runtime.arrow.columns import Ints, Mask
 from tvfsql.runtime.arrow.order import Ranked, Scale, scale
-from tvfsql.runtime.merge.chosen_values import at_fractions
+from tvfsql.runtime.merge.chosen_values import at_fractions, placed
 from tvfsql.runtime.merge.kll_bytes import Sketches, Values, capacity, decoded, encoded, of_values, room
 from tvfsql.runtime.merge.ranges import Partial, Presence, Ranges
 from tvfsql.runtime.merge.ranked_ranges import RankedRanges
@@ -50,6 +51,8 @@ class KllSketches(Partial):
             return self.over(ranges)
         starts = self.parts.starts
         lo, hi = starts[ranges.lo], starts[ranges.hi]
+        if self.kind.results:
+            return self._results(lo, hi)
         chosen = at_fractions(self._ranked, lo, hi, discrete=self.kind.fractions)
         row, level = _bits(chosen.numbers)
         values = _numbers(self._scale.decode(chosen.codes, None), self.parts.values)[row]
@@ -63,6 +66,18 @@ class KllSketches(Partial):
         k = _size_for(held, len(ranges))
         few = Sketches(values[order], level[order], upto, counts, least, greatest, k, k)
         return encoded(few, self.presence.over(ranges))
+
+    def _results(self, lo: Ints, hi: Ints) -> pa.Array:
+        """The values at the fractions of the ranges [lo, hi), as a struct."""
+        totals = self._ranked.totals(lo, hi)
+        some = totals > 0
+        lo, hi, totals = lo[some], hi[some], totals[some]
+        columns = []
+        for fraction in self.kind.fractions:
+            rank = np.maximum(np.ceil(fraction * totals) - 1, 0).astype(np.int64)
+            codes = self._ranked.at(lo, hi, rank).codes
+            columns.append(placed(_numbers(self._scale.decode(codes, None), self.parts.values), some))
+        return pa.StructArray.from_arrays(columns, [*map(result_of, self.kind.fractions)])
 
     def bytes_of_windows(self, ranges: Ranges) -> Ints | None:
         return None if self.kind.fractions else self.bytes_over(ranges)
