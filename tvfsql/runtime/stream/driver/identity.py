@@ -48,14 +48,20 @@ def identify(folder: Place, spark: Callable[[], SparkSession]) -> str:
     return id
 
 
+def has_id(folder: Place, id: str) -> bool:
+    """Whether a checkpoint has this id. Raises DataError if its id cannot be read, and OSError."""
+    found = _read(folder)
+    return found is not None and found[0] == id
+
+
 def refuse_moved(folder: Place, id: str, cause: Exception | None = None) -> None:
     """Raise DataError, because of `cause`, if a checkpoint is not at its place any more. One that cannot be reached, or
     that is damaged, may be."""
     try:
-        found = _read(folder)
+        there = has_id(folder, id)
     except (DataError, OSError):
         return
-    if found is None or found[0] != id:
+    if not there:
         raise DataError(
             f"the checkpoint {folder} is not there any more: it was moved or deleted while its stream ran",
             hint=f"run it again with --checkpoint and its new place, before {folder} is deleted: no row is lost",

@@ -37,7 +37,7 @@ from tvfsql.runtime.stream.checkpoint.read_messages import ReadMessages
 from tvfsql.runtime.stream.checkpoint.sink_log import complete_logs
 from tvfsql.runtime.stream.checkpoint.spark_sources import add_tables
 from tvfsql.runtime.stream.driver.checkpoints import claimed_manifest, finished, has_begun, manifest_in, planned
-from tvfsql.runtime.stream.driver.identity import new_identity, refuse_moved
+from tvfsql.runtime.stream.driver.identity import has_id, new_identity, refuse_moved
 from tvfsql.runtime.stream.driver.processing_time_triggers import Triggers
 from tvfsql.runtime.stream.driver.quiet_worker import quiet_java
 from tvfsql.runtime.stream.driver.source_files import (
@@ -222,6 +222,7 @@ class StreamDriver:
         self.before = -1  # the last micro-batch that an earlier run has planned
         self.lives: TableLives | None = None  # None: this run announces nothing
         self.looked = 0.0  # when the lives were last looked at
+        self.identified = False  # whether its checkpoint had the id of the stream when it started
         self.there = 0.0  # when the checkpoint was last seen at its place
         self.triggers = Triggers()
         self.read: ReadMessages | None = None  # None: the stream ends
@@ -260,6 +261,7 @@ class StreamDriver:
         control = checkpoint / "control"
         control.make()
         self.control = control
+        self.identified = has_id(checkpoint, self.stream.identity)
         end = ended(control)  # a damaged folder is reported before any row is read
         self.closed = Closed.of(checkpoint)
         self.closed_before = self.closed.all
@@ -418,7 +420,9 @@ class StreamDriver:
     def _refuse_moved(self, cause: Exception | None = None) -> None:
         """Raise DataError if the checkpoint was moved away. Spark makes its folders anew, and would go on there."""
         now, place = time.monotonic(), self.stream.checkpoint
-        if place is None or (cause is None and not isinstance(place, LocalPlace) and now < self.there + FAR):
+        if place is None or not self.identified:
+            return
+        if cause is None and not isinstance(place, LocalPlace) and now < self.there + FAR:
             return
         self.there = now
         refuse_moved(place, self.stream.identity, cause)
