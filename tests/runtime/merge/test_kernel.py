@@ -241,7 +241,8 @@ def merged(kind: Merge, values: list[Any]) -> Any:
     match kind:
         case Counted():
             found = {value for each in values for value in each}
-            return {"n": len(found)} | ({"total": sum(found)} if kind.total else {})
+            with localcontext(prec=60):
+                return {"n": len(found)} | ({"total": sum(found)} if kind.total else {})
         case "sum":
             with localcontext(prec=60):
                 return sum(values[1:], values[0])
