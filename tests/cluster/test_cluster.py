@@ -98,6 +98,8 @@ def folder(tmp_path: Path) -> Path:
 
 
 def expected(spark: SparkSession, folder: Path) -> Counter[str]:
+    """The rows of this machine, where the function waits for nobody."""
+    (folder / "cluster_functions.py").write_text(FUNCTION)
     session = Session(spark, mode="batch")
     session.execute(TABLES + INSERT.format(mode="batch", out="here"), file=str(folder / "here.sql"))
     return written(folder / "here")
