@@ -1,4 +1,4 @@
-"""CREATE FUNCTION finds the module beside its script, although Python imports a name only once."""
+"""CREATE FUNCTION loads the module beside its script. Python imports each module name only once."""
 
 from pathlib import Path
 

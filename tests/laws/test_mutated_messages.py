@@ -148,7 +148,7 @@ def test_each_line_is_a_row_or_a_dead_letter(
 ) -> None:
     draw = random.Random(8 if not SOAK else None)
     lines = [*good, *(mutated(draw.choice(good), draw, lines=True) for _ in range(MESSAGES))]
-    lines = [line for line in lines if line.removeprefix(b"\xef\xbb\xbf").strip()]  # blank lines are none
+    lines = [line for line in lines if line.removeprefix(b"\xef\xbb\xbf").strip()]  # blank lines are not rows
     (tmp_path / "in").mkdir()
     (tmp_path / "in" / f"1.{form}").write_bytes(b"\n".join(lines))
     rows, letters, counted = outcome(

@@ -56,7 +56,7 @@ def test_files_of_one_time_follow_by_path() -> None:
         ("'source.file-order.timestamp-formatter' = 'yyyy'", "is for files in the order of time-in-name"),
         (
             "'source.file-order' = 'time-in-name', 'source.file-order.timestamp-formatter' = 'yyyyMMddTHH'",
-            "has T, which is none of yyyy",
+            "has T, but supports only yyyy",
         ),
         (
             "'source.file-order' = 'time-in-name', 'source.file-order.timestamp-formatter' = 'HH-mm'",

@@ -24,7 +24,7 @@ COLUMNS = {
     "m": "MAP<STRING, INT>", "r": "ROW<x INT>",
 }  # fmt: skip
 TABLE = f"CREATE TABLE t ({', '.join(f'{name} {kind}' for name, kind in COLUMNS.items())})"
-# what stands for the other arguments, by their name in the table of functions
+# sample values for the other arguments, by parameter name
 USUAL = {
     **dict.fromkeys("string substring search replacement separator start end part key address json".split(), "s"),
     **dict.fromkeys("characters from to otherwise between within null".split(), "s"),

@@ -158,7 +158,7 @@ def test_an_order_can_be_chosen_later(spark: SparkSession, tmp_path: Path) -> No
 
 @pytest.mark.spark
 def test_a_folder_without_end(spark: SparkSession, tmp_path: Path) -> None:
-    """New files are found, and those of a table that ends beside it are read in order."""
+    """New files are found; the files of a bounded table in the same stream are read in order."""
     for minute in range(3):
         write(tmp_path / "in" / f"{minute}.json", minute)
         write(tmp_path / "past" / f"{minute}.json", minute)

@@ -53,7 +53,7 @@ class FileOrder:
         return self.by == NAME or self.time_in(path) is not None
 
     def time_in(self, path: str) -> tuple[datetime, int] | None:
-        """The last time in a path, and its fraction of a second in nanoseconds; None: there is none."""
+        """The last time in a path, and its fraction of a second in nanoseconds; None if the path has no time."""
         found = None
         for match in self._pattern.finditer(path):
             parts = {name: int(text) for name, text in match.groupdict().items() if name != "fraction"}
@@ -67,7 +67,7 @@ class FileOrder:
 
     @cached_property
     def _pattern(self) -> re.Pattern[str]:
-        """The regular expression of a time. It looks ahead, so that times may overlap with digits that are none."""
+        """The regular expression of a time. It looks ahead, because other digits may overlap with a time."""
         before = "(?<![0-9])" if self.formatter[:1].isalpha() else ""
         after = "(?![0-9])" if self.formatter[-1:].isalpha() else ""
         return re.compile(f"{before}(?={''.join(_expressions(self.formatter))}{after})")
@@ -102,4 +102,4 @@ def _expressions(formatter: str) -> Iterator[str]:
         elif word[2] == "S" and len(text) <= 9:
             yield f"(?P<fraction>[0-9]{{{len(text)}}})"
         else:
-            raise ValueError(f"has {text}, which is none of {', '.join(PARTS)}, SSS; other letters are quoted: 'T'")
+            raise ValueError(f"has {text}, but supports only {', '.join(PARTS)} and SSS; quote other letters: 'T'")
