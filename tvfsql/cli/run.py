@@ -22,15 +22,33 @@ if TYPE_CHECKING:
 
 
 def run(given: argparse.Namespace, parser: argparse.ArgumentParser) -> int:
-    signal.signal(signal.SIGTERM, signal.default_int_handler)  # SIGTERM stops as cleanly as Ctrl-C
+    interrupts = _record_interrupts()
     early = _start_early(given)
     try:
         session = open_session(given)
         session.own.early = early
         return _run_in(session, given, parser)
+    except Exception:
+        if interrupts:  # Python raises a RuntimeError if the signal arrives while it makes a class
+            raise KeyboardInterrupt from None
+        raise
     finally:
         if early is not None:
             early.abandon()
+
+
+def _record_interrupts() -> list[int]:
+    """Make SIGTERM stop a run as cleanly as Ctrl-C. Returns a list to which both signals add their numbers."""
+    arrived: list[int] = []
+
+    def interrupt(number: int, frame: object) -> None:
+        arrived.append(number)
+        raise KeyboardInterrupt
+
+    signal.signal(signal.SIGTERM, interrupt)
+    if signal.getsignal(signal.SIGINT) is signal.default_int_handler:  # not where the shell ignores it: nohup, `&`
+        signal.signal(signal.SIGINT, interrupt)
+    return arrived
 
 
 def _start_early(given: argparse.Namespace) -> EarlyStart | None:
