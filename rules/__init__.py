@@ -22,6 +22,7 @@ from tvfsql.rules.projection import (
     push_filter_below_project,
 )
 from tvfsql.rules.self_join import rank_instead_of_self_join
+from tvfsql.rules.temporal_sort import make_temporal_sort
 from tvfsql.rules.time_join import make_interval_join
 from tvfsql.rules.time_ranges import cut_into_time_ranges
 from tvfsql.rules.two_phase import split_local_global
@@ -81,7 +82,7 @@ PHASES = (
     # after windows, whose rules look for window functions directly below
     Phase("joins", (make_window_join, make_interval_join)),
     # after push_down: conditions still above a rank depend on it
-    Phase("ranks", (make_window_top_n, make_window_deduplicate, make_deduplicate)),
+    Phase("ranks", (make_window_top_n, make_window_deduplicate, make_deduplicate, make_temporal_sort)),
     # after windows: any remaining Aggregate reads rows that already have windows
     # split_distinct makes an Aggregate of windows, which streams need attached; and attached ones can be split
     Phase("attached", (split_distinct, aggregate_attached_windows)),

@@ -24,6 +24,7 @@ from tvfsql.plan.nodes import (
     Scan,
     SetOperation,
     Sort,
+    TemporalSort,
     Unnest,
 )
 from tvfsql.plan.rank import Rank, WindowDeduplicate, WindowTopN
@@ -264,10 +265,11 @@ def _(node: WindowTableFunction, needed: frozenset[str]) -> Node:
 
 
 @narrow.register(Deduplicate)
+@narrow.register(TemporalSort)
 @narrow.register(Rank)
 @narrow.register(WindowTopN)
 @narrow.register(WindowDeduplicate)
-def _(node: Deduplicate | Rank | WindowTopN | WindowDeduplicate, needed: frozenset[str]) -> Node:
+def _(node: Deduplicate | TemporalSort | Rank | WindowTopN | WindowDeduplicate, needed: frozenset[str]) -> Node:
     source = narrow(node.input, needed & set(node.input.columns) | node.reads)
     return replace(node, input=source) if source is not node.input else node
 

@@ -76,6 +76,7 @@ FROM TABLE(HOP({OVER}, INTERVAL '10' SECOND, INTERVAL '10' MINUTE)) GROUP BY win
         before="CREATE VIEW sold AS SELECT item, price, ts FROM ("
         "SELECT *, ROW_NUMBER() OVER (PARTITION BY item ORDER BY ts DESC) AS place FROM sale) WHERE place = 1;",
     ),
+    "order_by_time": Old("SELECT item, price, ts FROM bid ORDER BY ts, price DESC"),
     "window_join": Old(
         f"SELECT b.window_end, b.item, b.price, s.price AS sold "
         f"FROM (SELECT * FROM TABLE(TUMBLE({OVER}, INTERVAL '5' MINUTE))) b "

@@ -52,6 +52,7 @@ class RowStream:
     groups: int = 1
     partitions: int = 1
     on_event: bool = False
+    arrival: bool = False  # rows have the number of their arrival as another column, and payloads come in any order
     state: dict[int, Group] = field(default_factory=lambda: defaultdict(Group))
     late: int = 0
     output_watermark: int | None = None
@@ -63,7 +64,7 @@ class RowStream:
     def batch(self, *sides: Sequence[Event]) -> list[Row]:
         """Run a micro-batch; the operator reads earlier rows from state."""
         labels = key_group_labels(self.groups)
-        sent = sent_by(sides, labels, self.partitions, self.on_event)
+        sent = sent_by(sides, labels, self.partitions, self.on_event, self.arrival)
         self.held = 0
         return [row for group in labels for row in self._of_group(self.state[group], sent[group])]
 
@@ -87,7 +88,11 @@ class RowStream:
 
 
 def sent_by(
-    sides: Sequence[Sequence[Event]], labels: Sequence[int], partitions: int = 1, on_event: bool = False
+    sides: Sequence[Sequence[Event]],
+    labels: Sequence[int],
+    partitions: int = 1,
+    on_event: bool = False,
+    arrival: bool = False,
 ) -> dict[int, list[dict[str, Any]]]:
     """The messages that the local phase of each side sends to the key groups."""
     sent: dict[int, list[dict[str, Any]]] = defaultdict(list)
@@ -96,12 +101,21 @@ def sent_by(
         for part in range(partitions):
             of_part = [of_side(event, side) for event in events[part::partitions]]
             numbers = row_numbers(of_part) if on_event else None
+            arrived = part * 2**33 if arrival else None
             cuts = [
-                source(of_part[i : i + 4], labels, numbers and numbers[i : i + 4]) for i in range(0, len(of_part), 4)
+                source(
+                    of_part[i : i + 4],
+                    labels,
+                    numbers and numbers[i : i + 4],
+                    None if arrived is None else arrived + i,
+                )
+                for i in range(0, len(of_part), 4)
             ]
-            for out in LocalPhase(LocalRows(COLUMNS, 1, side), tuple(labels), on_event, chunk_rows=3)(cuts):
+            for out in LocalPhase(LocalRows(COLUMNS + arrival, 1, side), tuple(labels), on_event, chunk_rows=3)(cuts):
                 for row in out.to_pylist():
                     sent[row["key_group"]].append(row)
+    for rows in sent.values() if arrival and not on_event else ():
+        rows.reverse()
     return sent
 
 
@@ -111,8 +125,14 @@ def of_side(event: Event, side: str) -> Event:
     return replace(event, channel=side + (event.channel or whole)) if side else event
 
 
-def source(events: Sequence[Event], labels: Sequence[int], numbers: Sequence[float | None] | None = None) -> Any:
-    """Rows in the form in which `rows_by_key` passes them to `LocalPhase`; with `on_event` with these `$row`."""
+def source(
+    events: Sequence[Event],
+    labels: Sequence[int],
+    numbers: Sequence[float | None] | None = None,
+    arrived: int | None = None,
+) -> Any:
+    """Rows in the form in which `rows_by_key` passes them to `LocalPhase`; with `on_event` with these `$row`. With
+    `arrived` they also have the numbers of their arrival, from this one on."""
     rows = []
     for event in events:
         hashed = key_hash(event.key)
@@ -125,6 +145,11 @@ def source(events: Sequence[Event], labels: Sequence[int], numbers: Sequence[flo
     batch = pa.RecordBatch.from_arrays(
         [pa.array(column, kind.type) for column, kind in zip(columns, ARROW, strict=True)], schema=ARROW
     )
+    if arrived is not None:
+        of_arrival = pa.array(range(arrived, arrived + len(rows)), pa.int64())
+        batch = pa.RecordBatch.from_arrays(
+            [*batch.columns[:-1], of_arrival, batch.columns[-1]], [*batch.schema.names[:-1], "arrived", "hash"]
+        )
     return with_row_numbers(batch, numbers)
 
 

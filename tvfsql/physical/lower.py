@@ -26,6 +26,7 @@ from tvfsql.physical.refused.row_level import (
     stream_interval_join,
     stream_keep_row,
     stream_temporal_join,
+    stream_temporal_sort,
 )
 from tvfsql.physical.streams.dead_letters import dead_letter_table
 from tvfsql.physical.streams.event_times import with_event_times
@@ -179,6 +180,11 @@ def _(node: Rank, catalog: Catalog, options: Options) -> Node:
 @_lower.register
 def _(node: nodes.Sort, catalog: Catalog, options: Options) -> Node:
     return StreamSort(Exchange(node.input, ()), node.order) if options.streaming else node
+
+
+@_lower.register
+def _(node: nodes.TemporalSort, catalog: Catalog, options: Options) -> Node:
+    return stream_temporal_sort(node, options)
 
 
 @_lower.register(WindowTopN)

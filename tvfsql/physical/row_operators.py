@@ -13,7 +13,8 @@ from tvfsql.plan.deduplicate import Deduplicate
 from tvfsql.plan.joins.interval_join import IntervalJoin
 from tvfsql.plan.joins.temporal_join import TemporalJoin
 from tvfsql.plan.node import Field, Node, Schema
-from tvfsql.plan.nodes import CurrentWatermark
+from tvfsql.plan.nodes import CurrentWatermark, TemporalSort
+from tvfsql.plan.rank import orders_of
 from tvfsql.plan.stream import ONE_INPUT, TWO_INPUTS, StreamContext
 from tvfsql.plan.tables.internal_columns import MARKS
 from tvfsql.plan.values.durations import duration
@@ -114,6 +115,28 @@ class StreamKeepRow(RowOperator, Deduplicate):
         yield from super().details()
         if self.retention:
             yield "retention", duration(self.retention)
+        if self.context.on_event:
+            yield "watermarks", "on-event"
+
+
+@dataclass(frozen=True)
+class StreamTemporalSort(RowOperator, TemporalSort):
+    """TemporalSort over rows that have MARKS."""
+
+    context: StreamContext = ONE_INPUT
+
+    operator = "TemporalSort"
+
+    @cached_property
+    def schema(self) -> Schema:
+        return (*own_fields(self.input), *self.own_marks)
+
+    @property
+    def times(self) -> tuple[str, ...]:
+        return (self.time,)
+
+    def details(self) -> Iterator[tuple[str, str]]:
+        yield from orders_of(self.order, ())
         if self.context.on_event:
             yield "watermarks", "on-event"
 

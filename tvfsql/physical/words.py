@@ -20,6 +20,7 @@ NOUNS: dict[type[Node], str] = {
     nodes.Limit: "LIMIT",
     nodes.LookupJoin: "this join",
     nodes.Sort: "ORDER BY",
+    nodes.TemporalSort: "ORDER BY",
     Deduplicate: "this deduplication",
     IntervalJoin: "this join",
     Rank: "this ranking",

@@ -257,6 +257,24 @@ class Sort(Node):
 
 
 @dataclass(frozen=True)
+class TemporalSort(Sort):
+    """Sort of a stream by its event time, the first column of `order`, which are all columns: a row leaves when the
+    watermark has passed it.
+    """
+
+    @property
+    def time(self) -> str:
+        name = self.order[0].scalar.column
+        assert name is not None, self.order
+        return name
+
+    @property
+    def reads(self) -> frozenset[str]:
+        """The input columns that it reads."""
+        return frozenset[str]().union(*(key.scalar.columns for key in self.order))
+
+
+@dataclass(frozen=True)
 class Limit(Node):
     """At most `count` rows (None: no limit) after skipping the first `offset`."""
 

@@ -12,6 +12,7 @@ from tvfsql.physical.row_operators import (
     StreamIntervalJoin,
     StreamKeepRow,
     StreamTemporalJoin,
+    StreamTemporalSort,
 )
 from tvfsql.plan.joins.temporal_join import TemporalJoin
 from tvfsql.plan.nodes import directions
@@ -43,6 +44,17 @@ def _(node: StreamCurrentWatermark, module: PythonModule) -> Rows:
         *options(node.context, "on_event", "inputs", module=module),
     ]
     return _keeping("current_watermark_stream", arguments, node, "watermarks", module)
+
+
+@emit.register
+def _(node: StreamTemporalSort, module: PythonModule) -> Rows:
+    arguments = [
+        variable(node.input, module),
+        f"order={literal(directions(node.order))}",
+        *delay(node),
+        *options(node.context, "on_event", "inputs", module=module),
+    ]
+    return _keeping("temporal_sort_stream", arguments, node, "ordered", module)
 
 
 @emit.register

@@ -30,6 +30,7 @@ from tvfsql.physical.row_operators import (
     StreamIntervalJoin,
     StreamKeepRow,
     StreamTemporalJoin,
+    StreamTemporalSort,
 )
 from tvfsql.physical.window_operators import StreamSliceMerge, StreamSlices
 from tvfsql.plan import nodes
@@ -128,6 +129,8 @@ class _Tracer:
                 return self._windows(node, slices)
             case StreamKeepRow():
                 return self._kept_rows(node)
+            case StreamTemporalSort():
+                return self._sorted_rows(node)
             case StreamIntervalJoin() | StreamTemporalJoin():
                 return self._join(node)
             case StreamCurrentWatermark():
@@ -168,6 +171,16 @@ class _Tracer:
             tuple(self._column(name, node.input, branches) for name in own),
             tuple(map(self._input, branches)),
             settings=_settings(settings, node),
+        )
+
+    def _sorted_rows(self, node: StreamTemporalSort) -> State:
+        own = [part.name for part in own_fields(node.input)]
+        branches = _of_rows(node.input, own, node.time)
+        return State(
+            "ORDER BY",
+            columns=tuple(self._column(name, node.input, branches) for name in own),
+            inputs=tuple(map(self._input, branches)),
+            settings=_settings({"ORDER BY": _of(branches, TIME)}, node),
         )
 
     def _current_watermark(self, node: StreamCurrentWatermark) -> State:

@@ -62,7 +62,7 @@ def _refusal(node: Node) -> Reason | None:
             return _of_rank(node)
         case nodes.SparkSql(row_by_row=False):
             return _of_spark(node)
-        case nodes.Sort():
+        case nodes.Sort() if not isinstance(node, nodes.TemporalSort):
             return _of_sort(node)
         case nodes.Limit():
             return "LIMIT works in batch only", "leave it out, or use --mode batch", None
@@ -144,8 +144,13 @@ def _of_rank(node: Rank) -> Reason:
 def _of_sort(node: nodes.Sort) -> Reason | None:
     """For an order that is not by the time of windows: windows alone come in order."""
     known, first = window_of(node.input), node.order[0]
-    if known is None or not comes_by_window(node.input):
-        return "ORDER BY works in batch only: a stream has no end", "leave it out, or use --mode batch", None
+    if known is None:
+        if not first.descending and all(key.scalar.column is not None for key in node.order):
+            return "on streams ORDER BY needs the rule make_temporal_sort, which is disabled", RULES, None
+        reason = "on streams ORDER BY takes columns only, and the first is the event time, ascending"
+        return reason, "ORDER BY ts, ... where WATERMARK FOR ts is in CREATE TABLE; or --mode batch", None
+    if not comes_by_window(node.input):
+        return "on streams ORDER BY of rows with windows needs an aggregate by window", BY_WINDOW, None
     named = [key.scalar.column for key in node.order if key.scalar.column is not None]
     if first.descending or len(named) < len(node.order) or not known.is_told_by(named[:1]):
         reason = "on streams ORDER BY takes columns only, and the first is the time of a window, ascending"

@@ -16,14 +16,18 @@ from tvfsql.physical.row_operators import (
     StreamIntervalJoin,
     StreamKeepRow,
     StreamTemporalJoin,
+    StreamTemporalSort,
 )
 from tvfsql.physical.streams.inputs import inputs_of, mark_items, on_event, with_marks
+from tvfsql.physical.streams.proctime import is_proctime
+from tvfsql.physical.words import origin
 from tvfsql.plan.deduplicate import Deduplicate
 from tvfsql.plan.joins.interval_join import IntervalJoin
 from tvfsql.plan.joins.temporal_join import TemporalJoin
 from tvfsql.plan.node import Node
-from tvfsql.plan.nodes import CurrentWatermark
+from tvfsql.plan.nodes import CurrentWatermark, TemporalSort
 from tvfsql.plan.stream import StreamContext
+from tvfsql.plan.values.types import is_time
 
 J = TypeVar("J", IntervalJoin, TemporalJoin)
 
@@ -77,6 +81,23 @@ def stream_current_watermark(node: CurrentWatermark, options: Options) -> Stream
     source = marked_rows(node.input, node.time, options)
     context = StreamContext(inputs=inputs_of(source), on_event=on_event(source), key_groups=options[KEY_GROUPS])
     return StreamCurrentWatermark(Exchange(source, (node.time,)), node.time, node.name, context=context, span=node.span)
+
+
+def stream_temporal_sort(node: TemporalSort, options: Options) -> StreamTemporalSort:
+    """Return the operator over rows with watermarks; `node.input` is physical.
+
+    Raises UnsupportedError for processing time, by which rows are in order, and for a time without a watermark.
+    """
+    if is_proctime(node.input, node.time):
+        raise UnsupportedError("a stream is in order of processing time without ORDER BY", hint="leave it out")
+    if not is_time(node.input.type_of(node.time)):
+        raise UnsupportedError(
+            f"on streams ORDER BY begins with the event time, not with {origin(node, node.time)}",
+            hint="ORDER BY ts, ... where WATERMARK FOR ts is in CREATE TABLE; or --mode batch",
+        )
+    source = marked_rows(node.input, node.time, options)
+    context = StreamContext(inputs=inputs_of(source), on_event=on_event(source), key_groups=options[KEY_GROUPS])
+    return StreamTemporalSort(Exchange(source, ()), node.order, context=context)
 
 
 def stream_interval_join(node: IntervalJoin, options: Options) -> StreamIntervalJoin:

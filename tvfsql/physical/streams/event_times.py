@@ -11,7 +11,7 @@ from tvfsql.plan.deduplicate import Deduplicate
 from tvfsql.plan.joins.interval_join import IntervalJoin
 from tvfsql.plan.joins.temporal_join import TemporalJoin
 from tvfsql.plan.node import Node
-from tvfsql.plan.nodes import Filter, Project
+from tvfsql.plan.nodes import Filter, Project, TemporalSort
 from tvfsql.plan.proctime import is_proctime
 from tvfsql.plan.window_nodes import LocalWindowAggregate, WindowAggregate, WindowTableFunction
 
@@ -21,7 +21,13 @@ def with_event_times(plan: Node) -> Node:
 
     def visit(node: Node) -> Node:
         match node:
-            case WindowTableFunction() | WindowAggregate() | LocalWindowAggregate() | Deduplicate(proctime=False):
+            case (
+                WindowTableFunction()
+                | WindowAggregate()
+                | LocalWindowAggregate()
+                | Deduplicate(proctime=False)
+                | TemporalSort()
+            ):
                 below = _carrying(node.input, node.time)
                 return node if below is node.input else replace(node, input=below)
             case IntervalJoin() | TemporalJoin():

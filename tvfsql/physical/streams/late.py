@@ -58,7 +58,9 @@ def refuse_adjusting(plan: Node, options: Options) -> None:
         if isinstance(node, Scan) and node.sign:
             reason = f"{LATE_RECORDS.key} = 'adjust' needs insert-only input, but {node.table} is a changelog"
             raise UnsupportedError(reason, span=node.span, hint=hint)
-        if isinstance(node, TemporalJoin) or (isinstance(node, Deduplicate | IntervalJoin) and not node.proctime):
+        if isinstance(node, TemporalJoin | nodes.TemporalSort) or (
+            isinstance(node, Deduplicate | IntervalJoin) and not node.proctime
+        ):
             reason = f"{LATE_RECORDS.key} = 'adjust' only applies to windows, not to {noun(node)}"
             raise UnsupportedError(reason, span=node.span, hint=hint)
 

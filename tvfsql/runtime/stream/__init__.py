@@ -20,6 +20,7 @@ if TYPE_CHECKING:
     from tvfsql.runtime.stream.rows.deduplicate import deduplicate_stream as deduplicate_stream
     from tvfsql.runtime.stream.rows.interval_join import interval_join_stream as interval_join_stream
     from tvfsql.runtime.stream.rows.temporal_join import temporal_join_stream as temporal_join_stream
+    from tvfsql.runtime.stream.rows.temporal_sort import temporal_sort_stream as temporal_sort_stream
     from tvfsql.runtime.stream.rows.top_n import sort_stream as sort_stream
     from tvfsql.runtime.stream.rows.top_n import top_n_stream as top_n_stream
     from tvfsql.runtime.stream.sinks.catalog_tables import write_table as write_table
@@ -53,6 +54,7 @@ _MODULE_OF = {
     "sort_stream": "rows.top_n",
     "start_streams": "driver.jobs",
     "temporal_join_stream": "rows.temporal_join",
+    "temporal_sort_stream": "rows.temporal_sort",
     "to_tables": "driver.statement_set",
     "top_n_stream": "rows.top_n",
     "union_streams": "time.union",

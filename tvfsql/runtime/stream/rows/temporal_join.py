@@ -32,7 +32,6 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass
-from itertools import pairwise
 from typing import Any, Unpack
 
 import numpy as np
@@ -41,7 +40,7 @@ from pyspark.sql import DataFrame
 
 from tvfsql.plan.joins.equal_pair import KINDS
 from tvfsql.plan.stream import TWO_INPUTS, StreamContext, StreamOptions
-from tvfsql.runtime.arrow.batches import changes_in, joined, key_codes, rows_of_piece, sort_order
+from tvfsql.runtime.arrow.batches import joined, key_codes, rows_of_piece, sort_order
 from tvfsql.runtime.arrow.columns import Ints, Mask
 from tvfsql.runtime.arrow.ranks import sort_codes
 from tvfsql.runtime.merge.kernel import TIMESTAMP
@@ -57,15 +56,14 @@ from tvfsql.runtime.stream.operator.protocol import Operator
 from tvfsql.runtime.stream.rows.equal_keys import codes_of_sides
 from tvfsql.runtime.stream.rows.row_key_group import RowKeyGroup
 from tvfsql.runtime.stream.rows.two_sides import LEFT, RIGHT, TwoSides
-from tvfsql.runtime.stream.state.chunk_keys import Key, Kind
+from tvfsql.runtime.stream.state.chunk_keys import Kind
 from tvfsql.runtime.stream.state.chunk_store import ChunkStore, State
 from tvfsql.runtime.stream.state.description import Description
 from tvfsql.runtime.stream.state.hash_buckets import BUCKET_ROWS, HashBuckets, hashes_of
 from tvfsql.runtime.stream.state.timer_queue import TimerState
+from tvfsql.runtime.stream.state.waiting_rows import SLOT, WaitingRows
 from tvfsql.runtime.stream.time.channel_messages import ChannelMessage
 from tvfsql.runtime.stream.time.control_channel import END_OF_INPUT
-
-SLOT = 10_000  # ms
 
 
 def temporal_join_stream(
@@ -188,6 +186,7 @@ class VersionedRows(RowKeyGroup):
     def __init__(self, spec: TemporalJoin, store: ChunkStore) -> None:
         super().__init__(spec.context, store)
         self.spec = spec
+        self.waiting = WaitingRows(store, spec.times[LEFT], spec.slot, Kind.JOIN_SLOT, LEFT)
         self.buckets = HashBuckets(store, spec.bucket_rows)
         self.fresh: tuple[list[Any], list[Any]] = ([], [])
 
@@ -207,11 +206,7 @@ class VersionedRows(RowKeyGroup):
         before, watermark = self.watermark, self.store.valve.advance(messages)
         rows, versions = (joined(batches) if batches else None for batches in self.fresh)
         self.fresh = ([], [])
-        if rows is not None:
-            rows = self._waiting(rows, watermark)
-        due = [] if rows is None else [rows]
-        if watermark is not None and watermark != before:
-            due += self._reached(before, watermark)
+        due = [*self.waiting.released(rows, before, watermark)]
         if due or versions is not None:
             yield from self._join(joined(due) if due else None, versions, watermark)
         if watermark is not None and watermark >= END_OF_INPUT:
@@ -219,40 +214,8 @@ class VersionedRows(RowKeyGroup):
 
     @property
     def newest_end(self) -> int | None:
-        last = max(self.store.numbers(Kind.JOIN_SLOT), default=None)
-        if last is None:
-            return None
-        return int(self.spec.micros(joined(self.store.read(_slot(last))), LEFT).max()) // 1000 + 1
-
-    def _waiting(self, rows: Any, watermark: int | None) -> Any:
-        """Store the rows that the watermark has not passed in their slots. Returns the other rows, or None."""
-        times = self.spec.micros(rows, LEFT) // 1000
-        over = times <= watermark if watermark is not None else np.zeros(len(times), dtype=np.bool_)
-        self._keep(rows.filter(pa.array(~over)), times[~over])
-        return rows.filter(pa.array(over)) if over.any() else None
-
-    def _keep(self, rows: Any, times: Ints) -> None:
-        numbers = times // self.spec.slot
-        order = sort_order([numbers])
-        numbers, rows = numbers[order], rows.take(pa.array(order))
-        heads = np.flatnonzero(changes_in(numbers)).tolist() if len(numbers) else []
-        for start, stop in pairwise([*heads, len(numbers)]):
-            self.store.append(_slot(int(numbers[start])), rows.slice(start, stop - start))
-
-    def _reached(self, before: int | None, watermark: int) -> Iterator[Any]:
-        """The rows that the watermark has passed now. A slot is dropped when it has passed all its rows."""
-        for number in sorted(self.store.numbers(Kind.JOIN_SLOT)):
-            if number * self.spec.slot > watermark:
-                return
-            rows = joined(self.store.read(_slot(number)))
-            times = self.spec.micros(rows, LEFT) // 1000
-            over: Mask = times <= watermark
-            if over.all():
-                self.store.drop(_slot(number))
-            if before is not None:
-                over &= times > before
-            if over.any():
-                yield rows.filter(pa.array(over))
+        newest = self.waiting.newest
+        return None if newest is None else newest + 1
 
     def _join(self, rows: Any, fresh: Any, watermark: int | None) -> Iterator[Emit]:
         """Emit rows with their versions, and take in new versions."""
@@ -291,7 +254,3 @@ class VersionedRows(RowKeyGroup):
         self.counts.rows_out += rows.num_rows
         every = [*rows.columns[: self.spec.columns[LEFT]], *others]
         return Emit(pa.RecordBatch.from_arrays(every, names=[*map(str, range(len(every)))]))
-
-
-def _slot(number: int) -> Key:
-    return Key(Kind.JOIN_SLOT, number, level=LEFT)

@@ -1,0 +1,2 @@
+-- expect-not: make_temporal_sort
+SELECT item, price, bidtime FROM bid ORDER BY bidtime;
