@@ -107,11 +107,13 @@ def sent_by(
                     of_part[i : i + 4],
                     labels,
                     numbers and numbers[i : i + 4],
-                    None if arrived is None else arrived + i,
+                    arrived,
                 )
                 for i in range(0, len(of_part), 4)
             ]
-            for out in LocalPhase(LocalRows(COLUMNS + arrival, 1, side), tuple(labels), on_event, chunk_rows=3)(cuts):
+            for out in LocalPhase(
+                LocalRows(COLUMNS + arrival, 1, side, arrived=arrival), tuple(labels), on_event, chunk_rows=3
+            )(cuts):
                 for row in out.to_pylist():
                     sent[row["key_group"]].append(row)
     for rows in sent.values() if arrival and not on_event else ():
@@ -132,7 +134,7 @@ def source(
     arrived: int | None = None,
 ) -> Any:
     """Rows in the form in which `rows_by_key` passes them to `LocalPhase`; with `on_event` with these `$row`. With
-    `arrived` they also have the numbers of their arrival, from this one on."""
+    `arrived` they also have that number of their partition."""
     rows = []
     for event in events:
         hashed = key_hash(event.key)
@@ -146,7 +148,7 @@ def source(
         [pa.array(column, kind.type) for column, kind in zip(columns, ARROW, strict=True)], schema=ARROW
     )
     if arrived is not None:
-        of_arrival = pa.array(range(arrived, arrived + len(rows)), pa.int64())
+        of_arrival = pa.array([arrived] * len(rows), pa.int64())
         batch = pa.RecordBatch.from_arrays(
             [*batch.columns[:-1], of_arrival, batch.columns[-1]], [*batch.schema.names[:-1], "arrived", "hash"]
         )

@@ -55,8 +55,9 @@ class LocalStrategy(Protocol):
         """The numbers of rows of a batch after which a new seq starts, where a watermark counts from the next row on.
         `channels` is what channels had reported before the batch."""
 
-    def placed(self, rows: pa.RecordBatch, key_groups: pa.Array) -> pa.RecordBatch:
-        """The rows of a batch that have a time, with their key groups, in the form in which they wait for `payload`."""
+    def placed(self, rows: pa.RecordBatch, key_groups: pa.Array, first: int) -> pa.RecordBatch:
+        """The rows of a batch that have a time, with their key groups, in the form in which they wait for `payload`.
+        `first` is the number of the first one in its partition."""
 
     def payload(self, waiting: Sequence[pa.RecordBatch]) -> tuple[pa.RecordBatch, Ints]:
         """The contents of payloads from batches of `placed`: rows, sorted by key group, and the key group of each
@@ -88,7 +89,7 @@ class LocalPhase:
     def __call__(self, batches: Iterable[pa.RecordBatch]) -> Iterator[pa.RecordBatch]:
         channels, at_end = ChannelWatermarks(), ChannelWatermarks()
         waiting: list[pa.RecordBatch] = []
-        rows = size = seq = 0
+        rows = size = seq = number = 0
         for batch in whole_rows(batches, self._row) if self.on_event else batches:
             if self.late:
                 passed, batch = self._without_late(batch)
@@ -105,7 +106,8 @@ class LocalPhase:
                 part = batch.slice(start, stop - start)
                 of_part = marks.slice(start, stop)
                 channels.add(of_part if counts is None else of_part.where(counts.slice(start, stop - start)))
-                waiting.append(self.strategy.placed(self._own(part), part.column(self._key_group)))
+                waiting.append(self.strategy.placed(self._own(part), part.column(self._key_group), number))
+                number += part.num_rows
                 rows, size = rows + part.num_rows, size + part.nbytes
                 full = rows >= self.chunk_rows or size >= CHUNK_BYTES
                 if stop in ends or full:

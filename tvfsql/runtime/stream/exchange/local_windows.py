@@ -41,7 +41,7 @@ class LocalWindows(Generic[Layout]):
     def _at_times(self, keys: list[pa.Array], micros: Ints, partials: list[pa.Array]) -> pa.RecordBatch:
         """Rows with these times (epoch microseconds) in the layout, with the key group as one more key."""
 
-    def placed(self, rows: pa.RecordBatch, key_groups: pa.Array) -> pa.RecordBatch:
+    def placed(self, rows: pa.RecordBatch, key_groups: pa.Array, first: int) -> pa.RecordBatch:
         keys = self.layout.keys
         time = rows.column(keys)
         if time.null_count:

@@ -7,7 +7,9 @@ from dataclasses import dataclass
 
 import numpy as np
 import pyarrow as pa
+import pyarrow.compute as pc
 from pyspark.sql import DataFrame
+from pyspark.sql import functions as F
 from pyspark.sql import types as T
 
 from tvfsql.plan.stream import StreamContext
@@ -21,6 +23,7 @@ from tvfsql.runtime.stream.time.channel_messages import ChannelWatermarks, Water
 from tvfsql.runtime.stream.time.slice_clock import Span
 
 HASH = "$hash"
+ARRIVED = "$arrived"
 SIDE = "side"  # the side of a payload's rows, in the metadata of its schema
 EVERY_MS = Span(Tumble(1))  # slices of 1 ms: a watermark that moves passes the end of one
 
@@ -33,6 +36,7 @@ def rows_by_key(
     keys: Sequence[str],
     time: str,
     side: str = "",
+    arrived: bool = False,
 ) -> DataFrame:
     """The rows of a micro-batch in payloads by key group.
 
@@ -40,9 +44,15 @@ def rows_by_key(
     the watermark columns; with `late` `$late` too.
     Out: as in `local_phase`. A payload has the `columns`, named by number, and `$hash`, the hash of the keys; with
     `late` also `$late`. The payloads of operators with several inputs name their `side`.
+    With `arrived` the last of the columns is ARRIVED (bigint): the number of a row in its micro-batch, in the order in
+    which Spark has read them. A repeated micro-batch has the same numbers if its source is read in the same partitions,
+    as files and topics are.
     """
     own = list(columns)
-    strategy = LocalRows(len(own), own.index(time), side, context.late and LATE not in own)
+    if arrived:
+        rows = rows.withColumn(ARRIVED, F.shiftleft(F.spark_partition_id().cast("bigint"), 33))
+        own.append(ARRIVED)
+    strategy = LocalRows(len(own), own.index(time), side, context.late and LATE not in own, arrived)
     late = [column_of(LATE)] if strategy.late else []
     return local_phase(rows, [*map(column_of, own), hash_of(keys), *late], strategy, context, keys=keys)
 
@@ -77,17 +87,22 @@ def without_late(payload: pa.RecordBatch) -> pa.RecordBatch:
 @dataclass(frozen=True)
 class LocalRows:
     """A `LocalStrategy` that takes `columns` columns of the row, and the hash of its key. `time` is the number of its
-    time column. With `late` there is also `$late`. With `on_event` a new seq starts wherever a watermark moves."""
+    time column. With `late` there is also `$late`. With `on_event` a new seq starts wherever a watermark moves. With
+    `arrived` the last column is ARRIVED: it comes with the number of the partition, and gets that of the row."""
 
     columns: int
     time: int
     side: str = ""
     late: bool = False
+    arrived: bool = False
 
     def cuts(self, channels: ChannelWatermarks, watermarks: WatermarkColumns, rows: pa.RecordBatch) -> list[int]:
         return channels.slice_cuts(watermarks, EVERY_MS)
 
-    def placed(self, rows: pa.RecordBatch, key_groups: pa.Array) -> pa.RecordBatch:
+    def placed(self, rows: pa.RecordBatch, key_groups: pa.Array, first: int) -> pa.RecordBatch:
+        if self.arrived:
+            numbers = pc.add(rows.column(self.columns - 1), pa.array(np.arange(first, first + rows.num_rows)))
+            rows = rows.set_column(self.columns - 1, rows.schema.names[self.columns - 1], numbers)
         return rows.append_column("key_group", key_groups).filter(rows.column(self.time).is_valid())
 
     def payload(self, waiting: Sequence[pa.RecordBatch]) -> tuple[pa.RecordBatch, Ints]:

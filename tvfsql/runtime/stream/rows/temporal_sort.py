@@ -13,7 +13,6 @@ from typing import Unpack
 
 import pyarrow as pa
 from pyspark.sql import DataFrame
-from pyspark.sql import functions as F
 from pyspark.sql import types as T
 
 from tvfsql.plan.stream import ONE_INPUT, StreamContext, StreamOptions
@@ -30,8 +29,6 @@ from tvfsql.runtime.stream.state.description import Description
 from tvfsql.runtime.stream.state.timer_queue import TimerState
 from tvfsql.runtime.stream.state.waiting_rows import SLOT, WaitingRows
 from tvfsql.runtime.stream.time.channel_messages import ChannelMessage
-
-ARRIVED = "$arrived"  # the number of a row in its micro-batch, in the order in which Spark reads them
 
 
 def temporal_sort_stream(
@@ -58,15 +55,9 @@ def temporal_sort_stream(
     description = Description(
         "TemporalSort", about=f"orderBy=[{shown}]", zone=zone_of(rows, time), inputs=tuple(context.inputs)
     )
-    sent = rows_by_key(with_arrival(rows), context, columns=[*own, ARRIVED], keys=(), time=time)
+    sent = rows_by_key(rows, context, columns=own, keys=(), time=time, arrived=True)
     schema = T.StructType([rows.schema[column] for column in own])
     return apply_operator(sent, operator, description, schema, name=name, late=late_type(rows, context))
-
-
-def with_arrival(rows: DataFrame) -> DataFrame:
-    """The rows with ARRIVED (bigint). A micro-batch that is repeated has the same numbers if its source is read in the
-    same partitions, as files and topics are."""
-    return rows.withColumn(ARRIVED, F.monotonically_increasing_id())
 
 
 def by_arrival(payloads: Sequence[pa.RecordBatch], arrived: int) -> pa.RecordBatch:
