@@ -4,6 +4,7 @@
 |---|---|---|
 | sum | integers; decimals; floating numbers | exact, bigint; exact, decimal(38, s); double |
 | min, max | anything with an order; struct<t, x>: the first, the last x by time | the same type |
+| first, last | anything | the first or last value in the order of the rows, the same type |
 | concat | lists | one list, in the order of the slices |
 | distinct | lists of values, each once | their union, each value once |
 | bag | lists of struct<x, n: bigint>: n occurrences of x, or -n fewer | each x once with the sum of its n, if not 0 |
@@ -36,6 +37,7 @@ from tvfsql.runtime.merge.bits import OPERATORS, Bits
 from tvfsql.runtime.merge.chosen_values import OfFrequent, OfMostFrequent, OfQuantiles
 from tvfsql.runtime.merge.distinct_sketches import DistinctSketches
 from tvfsql.runtime.merge.exact_sums import ExactSum
+from tvfsql.runtime.merge.frames import Nearest
 from tvfsql.runtime.merge.kll import KllSketches
 from tvfsql.runtime.merge.lists import Bag, Concat, CountedValues, Distinct, Top
 from tvfsql.runtime.merge.moments import CoMoments, FourMoments
@@ -85,6 +87,8 @@ KINDS: Mapping[str, Prepare] = {
     "sum": _sum,
     "min": lambda name, column, blocks: Extreme(column, blocks, largest=False),
     "max": lambda name, column, blocks: Extreme(column, blocks, largest=True),
+    "first": lambda name, column, blocks: Nearest(column, last=False),
+    "last": lambda name, column, blocks: Nearest(column, last=True),
     "concat": lambda name, column, blocks: Concat(column),
     "distinct": lambda name, column, blocks: Distinct(column),
     "bag": lambda name, column, blocks: Bag(column),

@@ -23,6 +23,7 @@ class Kind(IntEnum):
     INDEX = 11  # of `ChunkIndex`: a layer of the list of chunks
     JOIN_MET = 12  # of interval joins: keys and times of rows of the same JOIN_SLOT that have had a partner meanwhile
     WAITING = 13  # of `WaitingRows` of one input; number: the slot
+    FRAME = 14  # of OVER: what frames of RANGE need of rows that have left; number: the slot
 
 
 PARTIALS = (Kind.SLICE, Kind.SLICE_RUN, Kind.SESSIONS)

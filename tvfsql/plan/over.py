@@ -1,0 +1,63 @@
+"""OVER aggregates of streams: a value beside each row, of the rows of its partition up to it."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from dataclasses import dataclass
+from functools import cached_property
+
+from tvfsql.plan.aggregate.columns import AggCall
+from tvfsql.plan.node import Field, Node, Schema
+from tvfsql.plan.values.durations import duration
+
+ROWS, RANGE = "ROWS", "RANGE"
+
+
+@dataclass(frozen=True)
+class Frame:
+    """The rows of a partition that count for one of them: from `start` before it to `end` before it, in rows (ROWS) or
+    in ms of event time (RANGE). `start` is None for all rows before; `end` is 0 for the row itself, with RANGE also for
+    all others of its time.
+    """
+
+    unit: str
+    start: int | None
+    end: int = 0
+
+    def __str__(self) -> str:
+        def bound(size: int | None) -> str:
+            if size is None:
+                return "UNBOUNDED PRECEDING"
+            return f"{size if self.unit == ROWS else duration(size)} PRECEDING" if size else "CURRENT ROW"
+
+        return f"{self.unit} BETWEEN {bound(self.start)} AND {bound(self.end)}"
+
+
+@dataclass(frozen=True)
+class OverAggregate(Node):
+    """The rows, each with the results of `calls` over the frames in the same places of `frames`, in the order of `time`
+    within `partition`.
+    """
+
+    input: Node
+    partition: tuple[str, ...]
+    time: str
+    frames: tuple[Frame, ...]
+    calls: tuple[AggCall, ...]
+
+    @cached_property
+    def schema(self) -> Schema:
+        return (*self.input.schema, *(Field(call.name, call.type) for call in self.calls))
+
+    @property
+    def reads(self) -> frozenset[str]:
+        """The input columns that it reads."""
+        return frozenset((*self.partition, self.time)).union(*(call.columns for call in self.calls))
+
+    def details(self) -> Iterator[tuple[str, str]]:
+        if self.partition:
+            yield "partitionBy", ", ".join(self.partition)
+        yield "orderBy", f"{self.time} ASC"
+        for frame in dict.fromkeys(self.frames):
+            of = [str(call) for call, own in zip(self.calls, self.frames, strict=True) if own == frame]
+            yield "window", f"{frame}: {', '.join(of)}"
